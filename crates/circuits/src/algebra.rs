@@ -1,0 +1,30 @@
+//! [`BitAlgebra`]: what a circuit is written over.
+
+/// XOR, NOT and AND on batches of wires.
+///
+/// A *wire* is whatever the implementation computes on: a `bool` in the clear, a label in garbled
+/// circuits, the name of a recorded value, a depth. Slices are batches of independent gates; all
+/// lengths must agree unless stated. A value of `w` bits and `n` lanes is a slice of `w * n` wires,
+/// bit-major: wire `i * n + j` is bit `i` of lane `j`.
+pub trait BitAlgebra {
+    /// One wire.
+    type Wire: Copy + Default;
+
+    /// `out[i] = a[i] ^ b[i]`
+    fn xor(&mut self, out: &mut [Self::Wire], a: &[Self::Wire], b: &[Self::Wire]);
+
+    /// `out[i] ^= a[i]`
+    fn xor_assign(&mut self, out: &mut [Self::Wire], a: &[Self::Wire]);
+
+    /// `out[i] = !a[i]`
+    fn not(&mut self, out: &mut [Self::Wire], a: &[Self::Wire]);
+
+    /// `out[i] = a[i] & b[i % b.len()]`; `b.len()` divides `a.len()`.
+    ///
+    /// One call is one batch: its gates are independent, so one call with many wires is much
+    /// cheaper than many calls with few.
+    fn and(&mut self, out: &mut [Self::Wire], a: &[Self::Wire], b: &[Self::Wire]);
+
+    /// Every wire of `out` becomes the public constant `value`; costs nothing.
+    fn constant(&mut self, out: &mut [Self::Wire], value: bool);
+}

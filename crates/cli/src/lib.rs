@@ -1,0 +1,1 @@
+//! The phineus command line

@@ -1,0 +1,1 @@
+//! Interprets a planned program inside a memory limit: frames, storage, clear driver

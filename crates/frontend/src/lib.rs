@@ -1,0 +1,1 @@
+//! The Rust language for secure programs, and Bristol circuits

@@ -1,0 +1,1 @@
+//! Oblivious algorithms on lane vectors: sort, merge, compaction, scans, joins

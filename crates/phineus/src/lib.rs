@@ -1,0 +1,1 @@
+//! Secure computation, planned ahead: the library users add, and the phineus command

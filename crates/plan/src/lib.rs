@@ -1,0 +1,1 @@
+//! The planner: placement, replacement, scheduling, and an independent checker

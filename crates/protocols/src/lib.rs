@@ -1,0 +1,1 @@
+//! Two-party garbled circuits and oblivious transfer
