@@ -1,1 +1,21 @@
-//! The operations, programs and planned programs of Phineus: one table, two forms, one verifier
+//! The operations, programs and planned programs of Phineus: one table, two forms, one verifier.
+
+pub mod binary;
+pub mod description;
+mod error;
+pub mod instruction;
+pub mod limits;
+pub mod meaning;
+pub mod ops;
+pub mod table;
+pub mod varint;
+
+pub use binary::{Hash, Kind, ProgramReader, ProgramWriter, Written};
+pub use description::{
+    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder,
+};
+pub use error::Error;
+pub use instruction::{ElementType, Instruction, Shape};
+pub use meaning::{Lane, Lanes};
+pub use ops::{Op, OpInfo, Role};
+pub use table::Table;

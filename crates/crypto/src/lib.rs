@@ -1,5 +1,21 @@
 //! Labels, re-keyed AES hashing, garbling kernels, generators and bit-matrix transposition.
+//!
+//! Everything works on slices, allocates nothing in its steady state and holds no global state
+//! except the choice of instructions, made once ([`Kernel::selected`]).
 
 mod block;
+mod cipher;
+mod cr_hash;
+mod half_gates;
+mod kernel;
+mod page_cipher;
+mod prg;
+mod transpose;
 
 pub use block::Block;
+pub use cr_hash::CrHash;
+pub use half_gates::{AndIndex, Delta, GarbledGate, HalfGates};
+pub use kernel::{Kernel, Variant, kernel_name};
+pub use page_cipher::{PageCipher, Tag, TagMismatch};
+pub use prg::Prg;
+pub use transpose::{transpose, transpose_with};

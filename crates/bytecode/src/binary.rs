@@ -1,0 +1,63 @@
+//! The binary form: a stream of compressed frames, readable forwards, backwards and in part.
+//!
+//! `docs/bytecode.md` is the normative description of the format; the code follows its order.
+
+mod frame;
+mod reader;
+mod writer;
+
+pub use reader::{InputScan, ProgramReader};
+pub use writer::{ProgramWriter, Written};
+
+use sha2::{Digest, Sha256};
+
+/// The version of the format.
+pub const FORMAT_VERSION: u16 = 1;
+
+/// The first bytes of every program file.
+pub const MAGIC: [u8; 8] = *b"PHINEUS\0";
+
+/// Bytes before the first frame: magic, version, kind, 5 reserved bytes of zero.
+pub const HEADER_BYTES: usize = 16;
+
+/// Bytes after everything: where the description and the index stand, the hash of the frames, magic.
+pub const FOOTER_BYTES: usize = 4 * 8 + 32 + 8;
+
+/// Whether instructions name values or addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Instructions name values.
+    Program = 0,
+    /// Instructions name addresses, and directives stand between them.
+    Planned = 1,
+}
+
+/// 256 bits that identify a program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// The hash of a program: of its frames and its description.
+    pub fn of_program(kind: Kind, frames: &[u8; 32], description: &[u8]) -> Hash {
+        let mut hash = Sha256::new();
+        hash.update(b"phineus program");
+        hash.update(FORMAT_VERSION.to_le_bytes());
+        hash.update([kind as u8]);
+        hash.update(frames);
+        hash.update(description);
+        Hash(hash.finalize().into())
+    }
+}
+
+impl std::fmt::Display for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::fmt::Debug for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}

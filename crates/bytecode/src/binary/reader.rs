@@ -1,0 +1,305 @@
+//! [`ProgramReader`]: reads a program file frame by frame, in any order, with bounded memory.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use sha2::{Digest, Sha256};
+
+use crate::binary::{FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC, frame};
+use crate::description::Description;
+use crate::error::Error;
+use crate::instruction::Instruction;
+use crate::limits::{DESCRIPTION_BYTES_MAX, FRAME_BYTES_MAX, FRAME_INSTRUCTIONS};
+use crate::ops::Op;
+
+/// Bytes of one entry of the index.
+const ENTRY_BYTES: usize = 32;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    offset: u64,
+    first_value: u64,
+    stored_bytes: u32,
+    raw_bytes: u32,
+    count: u32,
+    input_count: u32,
+}
+
+/// Reads a program file.
+pub struct ProgramReader<R> {
+    input: R,
+    kind: Kind,
+    description: Description,
+    description_bytes: Vec<u8>,
+    frames_hash: [u8; 32],
+    index: Vec<Entry>,
+    instruction_count: u64,
+    stored: Vec<u8>,
+    raw: Vec<u8>,
+    templates: Vec<Instruction>,
+    decompressor: zstd::bulk::Decompressor<'static>,
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
+}
+
+fn half(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
+}
+
+impl<R: Read + Seek> ProgramReader<R> {
+    /// Opens a file: checks header, footer, description and index.
+    pub fn open(mut input: R) -> Result<ProgramReader<R>, Error> {
+        let length = input.seek(SeekFrom::End(0))?;
+        if length < (HEADER_BYTES + FOOTER_BYTES) as u64 {
+            return Err(Error::NotAProgram("it is too short"));
+        }
+        let kind = read_header(&mut input)?;
+        let mut footer = [0u8; FOOTER_BYTES];
+        input.seek(SeekFrom::Start(length - FOOTER_BYTES as u64))?;
+        input.read_exact(&mut footer)?;
+        let [description_offset, description_len, index_offset, index_len] =
+            [0, 8, 16, 24].map(|at| word(&footer, at));
+        let consistent = footer[64..] == MAGIC
+            && description_offset.checked_add(description_len) == Some(index_offset)
+            && index_offset.checked_add(index_len) == Some(length - FOOTER_BYTES as u64)
+            && index_len.is_multiple_of(ENTRY_BYTES as u64)
+            && description_len <= DESCRIPTION_BYTES_MAX as u64;
+        if !consistent {
+            return Err(Error::NotAProgram(
+                "its end is missing; it was cut off or not finished",
+            ));
+        }
+        input.seek(SeekFrom::Start(description_offset))?;
+        let mut description_bytes = vec![0; description_len as usize];
+        input.read_exact(&mut description_bytes)?;
+        let description: Description = serde_json::from_slice(&description_bytes)
+            .map_err(|e| Error::Description(e.to_string()))?;
+        if let Some(fault) = description.faults().into_iter().next() {
+            return Err(Error::Description(fault));
+        }
+        let index = read_index(
+            &mut input,
+            index_len as usize / ENTRY_BYTES,
+            description_offset,
+        )?;
+        Ok(ProgramReader {
+            input,
+            kind,
+            description,
+            description_bytes,
+            frames_hash: footer[32..64].try_into().expect("32 bytes"),
+            instruction_count: index.iter().map(|entry| u64::from(entry.count)).sum(),
+            index,
+            stored: Vec::new(),
+            raw: Vec::new(),
+            templates: Vec::new(),
+            decompressor: zstd::bulk::Decompressor::new()?,
+        })
+    }
+
+    /// Whether the file is planned.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Names, ports and figures.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Instructions, directives included.
+    pub fn instruction_count(&self) -> u64 {
+        self.instruction_count
+    }
+
+    /// How many frames the file has.
+    pub fn frame_count(&self) -> usize {
+        self.index.len()
+    }
+
+    /// The hash that the file states; [`ProgramReader::verify_hash`] proves it.
+    pub fn hash(&self) -> Hash {
+        Hash::of_program(self.kind, &self.frames_hash, &self.description_bytes)
+    }
+
+    /// How many values the program defines before frame `frame`.
+    pub fn first_value(&self, frame: usize) -> u64 {
+        self.index[frame].first_value
+    }
+
+    /// Reads frame `frame` into `instructions`, replacing what was there.
+    pub fn read_frame(
+        &mut self,
+        frame: usize,
+        instructions: &mut Vec<Instruction>,
+    ) -> Result<(), Error> {
+        self.read_raw(frame)?;
+        let entry = self.index[frame];
+        let count = entry.count as usize;
+        let templates = &mut self.templates;
+        frame::decode(
+            self.kind,
+            &self.raw,
+            count,
+            entry.first_value,
+            templates,
+            instructions,
+        )
+        .map_err(|what| Error::Damaged { frame, what })
+    }
+
+    fn read_raw(&mut self, frame: usize) -> Result<(), Error> {
+        let entry = self.index[frame];
+        self.stored.resize(entry.stored_bytes as usize, 0);
+        self.input.seek(SeekFrom::Start(entry.offset))?;
+        self.input.read_exact(&mut self.stored)?;
+        self.raw.clear();
+        self.raw.reserve(entry.raw_bytes as usize);
+        self.decompressor
+            .decompress_to_buffer(&self.stored, &mut self.raw)
+            .map_err(|_| Error::Damaged {
+                frame,
+                what: "its checksum is wrong",
+            })?;
+        if self.raw.len() != entry.raw_bytes as usize {
+            return Err(Error::Damaged {
+                frame,
+                what: "its length is wrong",
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads all frames and compares their hash with the one the file states.
+    pub fn verify_hash(&mut self) -> Result<Hash, Error> {
+        let mut hash = Sha256::new();
+        for frame in 0..self.index.len() {
+            self.read_raw(frame)?;
+            hash.update(&self.raw);
+        }
+        let found: [u8; 32] = hash.finalize().into();
+        if found != self.frames_hash {
+            let frame = self.index.len();
+            return Err(Error::Damaged {
+                frame,
+                what: "the hash of all frames is wrong",
+            });
+        }
+        Ok(self.hash())
+    }
+
+    /// Calls `visit` with each instruction from first to last.
+    pub fn for_each<E: From<Error>>(
+        &mut self,
+        mut visit: impl FnMut(&Instruction) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
+        for frame in 0..self.frame_count() {
+            self.read_frame(frame, &mut instructions)?;
+            instructions.iter().try_for_each(&mut visit)?;
+        }
+        Ok(())
+    }
+
+    /// Turns into an iterator over the input instructions alone; frames without any are skipped.
+    pub fn into_inputs(self) -> InputScan<R> {
+        InputScan {
+            reader: self,
+            frame: 0,
+            at: 0,
+            instructions: Vec::new(),
+        }
+    }
+}
+
+/// Iterates over the input instructions of a program.
+pub struct InputScan<R> {
+    reader: ProgramReader<R>,
+    frame: usize,
+    at: usize,
+    instructions: Vec<Instruction>,
+}
+
+impl<R: Read + Seek> Iterator for InputScan<R> {
+    type Item = Result<Instruction, Error>;
+
+    fn next(&mut self) -> Option<Result<Instruction, Error>> {
+        loop {
+            let rest = &self.instructions[self.at..];
+            if let Some(ahead) = rest.iter().position(|i| i.op == Op::Input) {
+                self.at += ahead + 1;
+                return Some(Ok(self.instructions[self.at - 1]));
+            }
+            let frames = &self.reader.index[self.frame..];
+            self.frame += frames.iter().position(|entry| entry.input_count > 0)? + 1;
+            self.at = 0;
+            if let Err(error) = self
+                .reader
+                .read_frame(self.frame - 1, &mut self.instructions)
+            {
+                self.instructions.clear();
+                self.frame = self.reader.index.len();
+                return Some(Err(error));
+            }
+        }
+    }
+}
+
+fn read_header(input: &mut (impl Read + Seek)) -> Result<Kind, Error> {
+    let mut header = [0u8; HEADER_BYTES];
+    input.seek(SeekFrom::Start(0))?;
+    input.read_exact(&mut header)?;
+    if header[..8] != MAGIC {
+        return Err(Error::NotAProgram("it does not begin like one"));
+    }
+    let found = u16::from_le_bytes([header[8], header[9]]);
+    if found != FORMAT_VERSION {
+        return Err(Error::Version {
+            found,
+            expected: FORMAT_VERSION,
+        });
+    }
+    match header[10] {
+        0 => Ok(Kind::Program),
+        1 => Ok(Kind::Planned),
+        _ => Err(Error::NotAProgram("its kind is unknown")),
+    }
+}
+
+fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry>, Error> {
+    let mut index = Vec::new();
+    let mut expected = HEADER_BYTES as u64;
+    let mut bytes = [0u8; ENTRY_BYTES];
+    for frame in 0..count {
+        input.read_exact(&mut bytes)?;
+        let entry = Entry {
+            offset: word(&bytes, 0),
+            first_value: word(&bytes, 8),
+            stored_bytes: half(&bytes, 16),
+            raw_bytes: half(&bytes, 20),
+            count: half(&bytes, 24),
+            input_count: half(&bytes, 28),
+        };
+        let valid = entry.offset == expected
+            && entry.raw_bytes as usize <= FRAME_BYTES_MAX
+            && entry.stored_bytes as usize <= 2 * FRAME_BYTES_MAX
+            && (1..=FRAME_INSTRUCTIONS).contains(&(entry.count as usize))
+            && entry.input_count <= entry.count;
+        if !valid {
+            return Err(Error::Damaged {
+                frame,
+                what: "its index entry is wrong",
+            });
+        }
+        expected += u64::from(entry.stored_bytes);
+        index.push(entry);
+    }
+    if expected != end {
+        return Err(Error::Damaged {
+            frame: count,
+            what: "the frames end at the wrong place",
+        });
+    }
+    Ok(index)
+}

@@ -1,0 +1,136 @@
+//! [`ProgramWriter`]: writes a program file from first instruction to last.
+
+use std::io::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::binary::frame::Encoder;
+use crate::binary::{FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC};
+use crate::description::Description;
+use crate::error::Error;
+use crate::instruction::Instruction;
+
+/// The compression level: level 1 of zstd costs about 15 ns per instruction; 3 saves 5 % of the
+/// bytes for twice the time.
+const COMPRESSION_LEVEL: i32 = 1;
+
+/// Writes a program file as a stream.
+pub struct ProgramWriter<W: Write> {
+    output: W,
+    kind: Kind,
+    encoder: Encoder,
+    compressor: zstd::bulk::Compressor<'static>,
+    stored: Vec<u8>,
+    index: Vec<u8>,
+    offset: u64,
+    hash: Sha256,
+    instruction_count: u64,
+}
+
+/// What a finished file holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// The program's hash.
+    pub hash: Hash,
+    /// Instructions, directives included.
+    pub instruction_count: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+}
+
+impl<W: Write> ProgramWriter<W> {
+    /// Begins a file.
+    pub fn new(mut output: W, kind: Kind) -> Result<ProgramWriter<W>, Error> {
+        let mut header = [0u8; HEADER_BYTES];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        header[10] = kind as u8;
+        output.write_all(&header)?;
+        let mut compressor = zstd::bulk::Compressor::new(COMPRESSION_LEVEL)?;
+        compressor.include_checksum(true)?;
+        Ok(ProgramWriter {
+            output,
+            kind,
+            encoder: Encoder::new(kind),
+            compressor,
+            stored: Vec::new(),
+            index: Vec::new(),
+            offset: HEADER_BYTES as u64,
+            hash: Sha256::new(),
+            instruction_count: 0,
+        })
+    }
+
+    /// Appends an instruction.
+    ///
+    /// # Panics
+    /// In a program (not a planned one), if its results are not the next unused names or an
+    /// operand is not defined yet.
+    #[inline]
+    pub fn push(&mut self, instruction: &Instruction) -> Result<(), Error> {
+        if self.encoder.is_full() {
+            self.write_frame()?;
+        }
+        self.encoder.push(instruction);
+        self.instruction_count += 1;
+        Ok(())
+    }
+
+    /// How many instructions were appended.
+    pub fn instruction_count(&self) -> u64 {
+        self.instruction_count
+    }
+
+    fn write_frame(&mut self) -> Result<(), Error> {
+        let encoder = &mut self.encoder;
+        if encoder.count == 0 {
+            return Ok(());
+        }
+        self.hash.update(&encoder.bytes);
+        let bound = zstd::zstd_safe::compress_bound(encoder.bytes.len());
+        self.stored.resize(self.stored.len().max(bound), 0);
+        let stored = self
+            .compressor
+            .compress_to_buffer(&encoder.bytes, &mut self.stored[..])?;
+        self.output.write_all(&self.stored[..stored])?;
+        let entry = &mut self.index;
+        entry.extend(self.offset.to_le_bytes());
+        entry.extend(encoder.first_value.to_le_bytes());
+        entry.extend((stored as u32).to_le_bytes());
+        entry.extend((encoder.bytes.len() as u32).to_le_bytes());
+        entry.extend((encoder.count as u32).to_le_bytes());
+        entry.extend(encoder.input_count.to_le_bytes());
+        self.offset += stored as u64;
+        encoder.clear();
+        Ok(())
+    }
+
+    /// Completes the file and returns it.
+    pub fn finish(mut self, description: &Description) -> Result<(W, Written), Error> {
+        self.write_frame()?;
+        let text =
+            serde_json::to_vec(description).map_err(|e| Error::Description(e.to_string()))?;
+        let frames: [u8; 32] = self.hash.finalize().into();
+        let mut tail = text.clone();
+        tail.extend_from_slice(&self.index);
+        let index_offset = self.offset + text.len() as u64;
+        for word in [
+            self.offset,
+            text.len() as u64,
+            index_offset,
+            self.index.len() as u64,
+        ] {
+            tail.extend(word.to_le_bytes());
+        }
+        tail.extend_from_slice(&frames);
+        tail.extend_from_slice(&MAGIC);
+        self.output.write_all(&tail)?;
+        self.output.flush()?;
+        let written = Written {
+            hash: Hash::of_program(self.kind, &frames, &text),
+            instruction_count: self.instruction_count,
+            file_bytes: self.offset + tail.len() as u64,
+        };
+        Ok((self.output, written))
+    }
+}

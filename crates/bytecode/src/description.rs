@@ -1,0 +1,207 @@
+//! [`Description`]: what a program file says about itself besides its instructions.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::instruction::ElementType;
+use crate::limits::PARTIES_MAX;
+
+/// Names, parties, ports and parameters of a program; after planning also the plan's figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// The program's name.
+    pub name: String,
+    /// The parties' names; a party's index in this list identifies it everywhere else.
+    pub parties: Vec<String>,
+    /// The parameters it was made with.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// Where values come in.
+    #[serde(default)]
+    pub inputs: Vec<InputPort>,
+    /// Where values go out.
+    #[serde(default)]
+    pub outputs: Vec<OutputPort>,
+    /// What the planner adds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanDescription>,
+}
+
+/// A table that one party brings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputPort {
+    /// Its name.
+    pub name: String,
+    /// Who brings it.
+    pub party: u16,
+    /// How many rows.
+    pub rows: u64,
+    /// What a row is.
+    pub columns: Vec<Column>,
+    /// How the owner arranges the rows before they come in.
+    #[serde(default)]
+    pub order: RowOrder,
+}
+
+/// A table that some parties learn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputPort {
+    /// Its name.
+    pub name: String,
+    /// Who learns it, by index, ascending.
+    pub parties: Vec<u16>,
+    /// How many rows.
+    pub rows: u64,
+    /// What a row is.
+    pub columns: Vec<Column>,
+}
+
+/// A typed column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its name: the header of a CSV column.
+    pub name: String,
+    /// Its type in the computation.
+    #[serde(serialize_with = "write_element", deserialize_with = "read_element")]
+    pub element: ElementType,
+    /// How a field of text becomes bits and back.
+    pub encoding: Encoding,
+}
+
+/// How a field of text becomes bits and back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// A decimal integer within the type's range.
+    #[default]
+    Number,
+    /// Hexadecimal digits, most significant first.
+    Hex,
+    /// Any text, hashed to the type's width with SHA-256.
+    Text,
+}
+
+/// How the owner of an input table arranges its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowOrder {
+    /// As they come.
+    #[default]
+    Given,
+    /// Sorted by the unsigned value of the first `columns`, equal keys in the given order.
+    Sorted {
+        /// How many leading columns are the key, the first the most significant.
+        columns: u16,
+        /// Largest first.
+        descending: bool,
+        /// Whether two rows with the same key are an error.
+        unique: bool,
+    },
+}
+
+/// What a planned program promises.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanDescription {
+    /// The hash of the program that was planned.
+    pub program_hash: String,
+    /// The protocol that it was planned for.
+    pub protocol: String,
+    /// The memory limit that it was planned for, in bytes.
+    pub memory_limit_bytes: u64,
+    /// Wires in a page.
+    pub page_wires: u64,
+    /// Bytes in a wire.
+    pub wire_bytes: u64,
+    /// Frames that the run uses.
+    pub frame_count: u64,
+    /// Pages that the swap file must hold.
+    pub spill_slot_count: u64,
+    /// Pages read from storage.
+    pub swap_in_count: u64,
+    /// Pages written to storage.
+    pub swap_out_count: u64,
+    /// Pages that would be needed to swap nothing.
+    pub unbounded_page_count: u64,
+    /// Instructions, directives not counted.
+    pub instruction_count: u64,
+    /// Exact amounts that the protocol states, by name.
+    pub costs: BTreeMap<String, u64>,
+}
+
+impl Description {
+    /// All that is wrong with it, one sentence each.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let parties = self.parties.len();
+        if parties == 0 || parties > PARTIES_MAX {
+            faults.push(format!(
+                "a program has 1 to {PARTIES_MAX} parties, this one has {parties}"
+            ));
+        }
+        let mut table = |kind: &str, name: &str, columns: &[Column]| {
+            if columns.is_empty() {
+                faults.push(format!("{kind} '{name}' has no columns"));
+            }
+            for column in columns {
+                let width = column.element.width();
+                if width == 0 || width > crate::limits::WIDTH_MAX {
+                    faults.push(format!(
+                        "{kind} '{name}': column '{}' has width {width}",
+                        column.name
+                    ));
+                }
+            }
+        };
+        for port in &self.inputs {
+            table("input", &port.name, &port.columns);
+        }
+        for port in &self.outputs {
+            table("output", &port.name, &port.columns);
+        }
+        for port in &self.inputs {
+            if usize::from(port.party) >= parties {
+                faults.push(format!(
+                    "input '{}' belongs to party {}, of {parties}",
+                    port.name, port.party
+                ));
+            }
+            if let RowOrder::Sorted { columns, .. } = port.order
+                && (columns == 0 || usize::from(columns) > port.columns.len())
+            {
+                faults.push(format!(
+                    "input '{}' is sorted by {columns} columns",
+                    port.name
+                ));
+            }
+        }
+        for port in &self.outputs {
+            let ascending = port.parties.windows(2).all(|pair| pair[0] < pair[1]);
+            let known = port
+                .parties
+                .iter()
+                .all(|&party| usize::from(party) < parties);
+            if port.parties.is_empty() || !ascending || !known {
+                faults.push(format!(
+                    "output '{}' names the parties {:?}, of {parties}",
+                    port.name, port.parties
+                ));
+            }
+        }
+        faults
+    }
+}
+
+fn write_element<S: Serializer>(element: &ElementType, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(element)
+}
+
+fn read_element<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ElementType, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(serde::de::Error::custom)
+}

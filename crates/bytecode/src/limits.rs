@@ -1,0 +1,35 @@
+//! Every limit of the bytecode, in one place.
+
+/// The widest integer, in bits.
+pub const WIDTH_MAX: u16 = 256;
+
+/// The most wires (bits times lanes) in one value.
+///
+/// 4096 labels of 16 bytes are one 64 KiB page, the smallest transfer at which the disks we
+/// measured reach their bandwidth, so that one value never straddles two pages.
+pub const VALUE_WIRES_MAX: u32 = 4096;
+
+/// The most results of one instruction.
+pub const RESULTS_MAX: usize = 2;
+
+/// The most operands of one instruction.
+pub const OPERANDS_MAX: usize = 3;
+
+/// The most immediates of one instruction.
+pub const IMMEDIATES_MAX: usize = 4;
+
+/// Instructions in one frame of a program file: the unit of compression and of reading backwards.
+pub const FRAME_INSTRUCTIONS: usize = 4096;
+
+/// The most bytes that a frame may hold before compression.
+///
+/// An instruction takes at most 2 bytes to name a template, 1 + 2 + 5 + 4 * 10 to define it and
+/// 5 * 10 for its places, so 100 bytes; 4096 of them are 400 KiB.
+pub const FRAME_BYTES_MAX: usize = 512 * 1024;
+const _: () = assert!(FRAME_INSTRUCTIONS * 100 <= FRAME_BYTES_MAX);
+
+/// The most bytes of the description (names, ports, totals) of a program.
+pub const DESCRIPTION_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The most parties of one program.
+pub const PARTIES_MAX: usize = 64;

@@ -1,0 +1,440 @@
+//! The table of operations: the only list of them anywhere.
+//!
+//! Name, code, signature, immediates, constraints and meaning of every operation stand here once;
+//! the binary and text forms, the verifier, the clear driver and the tests of every protocol
+//! derive from it. To add an operation, add an entry, its meaning in `meaning.rs`, and its circuit.
+//!
+//! Signatures speak of the instruction's own element type `T` (width `w`) and lanes `n`.
+
+use crate::instruction::{ElementType, Instruction, Shape};
+use crate::limits::VALUE_WIRES_MAX;
+use crate::meaning::{self, Meaning};
+
+/// The shape of one operand or result, in terms of the instruction's own width and lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `w` bits, `n` lanes.
+    Same,
+    /// 1 bit, `n` lanes.
+    Bit,
+    /// `w / 2` bits, `n` lanes.
+    HalfWidth,
+    /// `immediate` bits, `n` lanes.
+    Width(usize),
+    /// `w - immediate` bits, `n` lanes.
+    RestWidth(usize),
+    /// `w` bits, `immediate` lanes.
+    Lanes(usize),
+    /// `w` bits, `n - immediate` lanes.
+    RestLanes(usize),
+    /// `w` bits, `n / 2` lanes.
+    HalfLanes,
+    /// `w` bits, `2 n` lanes.
+    DoubleLanes,
+    /// First immediate bits, second immediate lanes.
+    WidthLanes(usize, usize),
+    /// `immediate` bits, as many lanes as give `w * n` wires.
+    Reshaped(usize),
+    /// `w` bits, 11 lanes: the round keys of AES-128.
+    RoundKeys,
+}
+
+impl Role {
+    /// The shape that this role has in `instruction`; may be invalid if the instruction is.
+    #[inline]
+    pub fn shape(self, instruction: &Instruction) -> Shape {
+        let immediate = |index: usize| instruction.immediates[index];
+        let width = instruction.element.width();
+        let lanes = instruction.lanes;
+        let narrow = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
+        let short = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let (width, lanes) = match self {
+            Role::Same => (width, lanes),
+            Role::Bit => (1, lanes),
+            Role::HalfWidth => (width / 2, lanes),
+            Role::Width(i) => (narrow(immediate(i)), lanes),
+            Role::RestWidth(i) => (width.saturating_sub(narrow(immediate(i))), lanes),
+            Role::Lanes(i) => (width, short(immediate(i))),
+            Role::RestLanes(i) => (width, lanes.saturating_sub(short(immediate(i)))),
+            Role::HalfLanes => (width, lanes / 2),
+            Role::DoubleLanes => (width, lanes.saturating_mul(2)),
+            Role::WidthLanes(w, n) => (narrow(immediate(w)), short(immediate(n))),
+            Role::Reshaped(i) => {
+                let wires = u64::from(width) * u64::from(lanes);
+                (narrow(immediate(i)), short(wires / immediate(i).max(1)))
+            }
+            Role::RoundKeys => (width, 11),
+        };
+        Shape { width, lanes }
+    }
+}
+
+/// A named immediate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Immediate {
+    /// Its name in the text form.
+    pub name: &'static str,
+    /// How many 64-bit words it takes, least significant first.
+    pub words: usize,
+}
+
+const fn imm(name: &'static str) -> Immediate {
+    Immediate { name, words: 1 }
+}
+
+/// Everything there is to know about an operation.
+pub struct OpInfo {
+    /// The operation.
+    pub op: Op,
+    /// Its name in the text form.
+    pub name: &'static str,
+    /// What it does, in words.
+    pub doc: &'static str,
+    /// Shapes of the operands.
+    pub operands: &'static [Role],
+    /// Shapes of the results.
+    pub results: &'static [Role],
+    /// Public parameters.
+    pub immediates: &'static [Immediate],
+    /// What else must hold; the message says what, not where.
+    pub rule: fn(&Instruction) -> Result<(), &'static str>,
+    /// What it computes; `None` for input, output and directives.
+    pub meaning: Option<Meaning>,
+}
+
+macro_rules! ops {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal $name:literal
+        ($($operand:expr),*) -> ($($result:expr),*) [$($immediate:expr),*]
+        $rule:expr, $meaning:expr;)+) => {
+        /// An operation; its discriminant is its code in the binary form.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Op { $($(#[doc = $doc])+ $variant = $code,)+ }
+
+        /// The table, in the order of the codes.
+        pub static OPS: &[OpInfo] = &[$(OpInfo {
+            op: Op::$variant,
+            name: $name,
+            doc: concat!($($doc),+),
+            operands: &[$($operand),*],
+            results: &[$($result),*],
+            immediates: &[$($immediate),*],
+            rule: $rule,
+            meaning: $meaning,
+        }),+];
+
+        impl Op {
+            /// The operation with this code.
+            pub fn from_code(code: u8) -> Option<Op> {
+                match code { $($code => Some(Op::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+use Role::{
+    Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, Reshaped, RestLanes, RestWidth, RoundKeys, Same,
+    Width, WidthLanes,
+};
+
+ops! {
+    /// Brings `n` rows of a column of an input port, from `row` on, into the computation.
+    Input = 1 "input" () -> (Same) [imm("port"), imm("column"), imm("row")] any, None;
+    /// Gives `n` rows of a column of an output port, from `row` on, to the port's parties.
+    Output = 2 "output" (Same) -> () [imm("port"), imm("column"), imm("row")] any, None;
+    /// The public constant `value` in every lane.
+    Constant = 3 "constant" () -> (Same) [Immediate { name: "value", words: 4 }]
+        constant_fits, Some(meaning::constant);
+
+    /// Bitwise and.
+    And = 10 "and" (Same, Same) -> (Same) [] any, Some(meaning::and);
+    /// Bitwise or.
+    Or = 11 "or" (Same, Same) -> (Same) [] any, Some(meaning::or);
+    /// Bitwise exclusive or.
+    Xor = 12 "xor" (Same, Same) -> (Same) [] any, Some(meaning::xor);
+    /// Bitwise complement.
+    Not = 13 "not" (Same) -> (Same) [] any, Some(meaning::not);
+
+    /// Sum, wrapping.
+    Add = 20 "add" (Same, Same) -> (Same) [] any, Some(meaning::add);
+    /// Difference, wrapping.
+    Sub = 21 "sub" (Same, Same) -> (Same) [] any, Some(meaning::sub);
+    /// Negation, wrapping.
+    Neg = 22 "neg" (Same) -> (Same) [] any, Some(meaning::neg);
+    /// Product, low half.
+    Mul = 23 "mul" (Same, Same) -> (Same) [] any, Some(meaning::mul);
+    /// Product of two `w / 2` bit integers, all `w` bits.
+    MulFull = 24 "mul_full" (HalfWidth, HalfWidth) -> (Same) [] even_width, Some(meaning::mul_full);
+    /// Quotient, rounded towards zero; by zero: all ones. The smallest integer by -1: itself.
+    Div = 25 "div" (Same, Same) -> (Same) [] any, Some(meaning::div);
+    /// Remainder with the sign of the dividend; by zero: the dividend.
+    Rem = 26 "rem" (Same, Same) -> (Same) [] any, Some(meaning::rem);
+    /// Quotient and remainder, as `div` and `rem`.
+    DivRem = 27 "div_rem" (Same, Same) -> (Same, Same) [] any, Some(meaning::div_rem);
+    /// Absolute value of a signed integer, wrapping; the identity on unsigned ones.
+    Abs = 28 "abs" (Same) -> (Same) [] any, Some(meaning::abs);
+    /// The smaller.
+    Min = 29 "min" (Same, Same) -> (Same) [] any, Some(meaning::min);
+    /// The larger.
+    Max = 30 "max" (Same, Same) -> (Same) [] any, Some(meaning::max);
+
+    /// Whether equal.
+    Eq = 40 "eq" (Same, Same) -> (Bit) [] any, Some(meaning::eq);
+    /// Whether different.
+    Ne = 41 "ne" (Same, Same) -> (Bit) [] any, Some(meaning::ne);
+    /// Whether the first is less.
+    Lt = 42 "lt" (Same, Same) -> (Bit) [] any, Some(meaning::lt);
+    /// Whether the first is less or equal.
+    Le = 43 "le" (Same, Same) -> (Bit) [] any, Some(meaning::le);
+
+    /// The second operand where the first is 1, else the third.
+    Mux = 50 "mux" (Bit, Same, Same) -> (Same) [] any, Some(meaning::mux);
+    /// The second and third operand, exchanged where the first is 1.
+    CondSwap = 51 "cond_swap" (Bit, Same, Same) -> (Same, Same) [] any, Some(meaning::cond_swap);
+    /// The second operand where the first is 1, else 0.
+    Mask = 52 "mask" (Bit, Same) -> (Same) [] any, Some(meaning::mask);
+
+    /// Shift left by the public `amount`.
+    ShiftLeft = 60 "shift_left" (Same) -> (Same) [imm("amount")] any, Some(meaning::shift_left);
+    /// Shift right by the public `amount`, copying the sign of signed integers.
+    ShiftRight = 61 "shift_right" (Same) -> (Same) [imm("amount")] any, Some(meaning::shift_right);
+    /// Rotate left by the public `amount`.
+    RotateLeft = 62 "rotate_left" (Same) -> (Same) [imm("amount")] any, Some(meaning::rotate_left);
+    /// Shift left by a secret unsigned amount of `amount_width` bits.
+    ShiftLeftBy = 63 "shift_left_by" (Same, Width(0)) -> (Same) [imm("amount_width")]
+        any, Some(meaning::shift_left_by);
+    /// Shift right by a secret unsigned amount of `amount_width` bits, copying the sign of signed integers.
+    ShiftRightBy = 64 "shift_right_by" (Same, Width(0)) -> (Same) [imm("amount_width")]
+        any, Some(meaning::shift_right_by);
+    /// Rotate left by a secret unsigned amount of `amount_width` bits.
+    RotateLeftBy = 65 "rotate_left_by" (Same, Width(0)) -> (Same) [imm("amount_width")]
+        any, Some(meaning::rotate_left_by);
+
+    /// How many of the operand's `from_width` bits are 1, modulo 2^w.
+    Popcount = 70 "popcount" (Width(0)) -> (Same) [imm("from_width")] any, Some(meaning::popcount);
+    /// How many of the operand's `from_width` bits are 0 before the highest 1, modulo 2^w.
+    LeadingZeros = 71 "leading_zeros" (Width(0)) -> (Same) [imm("from_width")]
+        any, Some(meaning::leading_zeros);
+    /// Whether all bits are 1.
+    AllBits = 72 "all_bits" (Same) -> (Bit) [] any, Some(meaning::all_bits);
+    /// Whether any bit is 1.
+    AnyBit = 73 "any_bit" (Same) -> (Bit) [] any, Some(meaning::any_bit);
+    /// The exclusive or of all bits.
+    Parity = 74 "parity" (Same) -> (Bit) [] any, Some(meaning::parity);
+
+    /// Cut or extended from `from_width` bits; `from_signed` 1 copies the sign.
+    Cast = 80 "cast" (Width(0)) -> (Same) [imm("from_width"), imm("from_signed")]
+        signed_flag, Some(meaning::cast);
+    /// The `w` bits from bit `start` of an operand of `from_width` bits.
+    BitSlice = 81 "bit_slice" (Width(1)) -> (Same) [imm("start"), imm("from_width")]
+        bit_slice_fits, Some(meaning::bit_slice);
+    /// The first operand's `low_width` bits below the second's.
+    BitConcat = 82 "bit_concat" (Width(0), RestWidth(0)) -> (Same) [imm("low_width")]
+        any, Some(meaning::bit_concat);
+    /// The same wires in the same order, seen as another width and number of lanes.
+    Reshape = 83 "reshape" (Reshaped(0)) -> (Same) [imm("from_width")]
+        reshape_fits, Some(meaning::reshape);
+
+    /// The `n` lanes from lane `start` of an operand of `from_lanes`.
+    LaneSlice = 90 "lane_slice" (Lanes(1)) -> (Same) [imm("start"), imm("from_lanes")]
+        lane_slice_fits, Some(meaning::lane_slice);
+    /// The first operand's `low_lanes` lanes, then the second's.
+    LaneConcat = 91 "lane_concat" (Lanes(0), RestLanes(0)) -> (Same) [imm("low_lanes")]
+        any, Some(meaning::lane_concat);
+    /// The lanes in reverse order.
+    LaneReverse = 92 "lane_reverse" (Same) -> (Same) [] any, Some(meaning::lane_reverse);
+    /// Lane `j` is the operand's lane `j mod from_lanes`.
+    LaneTile = 93 "lane_tile" (Lanes(0)) -> (Same) [imm("from_lanes")]
+        lanes_multiple, Some(meaning::lane_tile);
+    /// Lane `j` is the operand's lane `j / (n / from_lanes)`.
+    LaneRepeat = 94 "lane_repeat" (Lanes(0)) -> (Same) [imm("from_lanes")]
+        lanes_multiple, Some(meaning::lane_repeat);
+    /// The even and the odd blocks of `block` lanes.
+    LaneDeinterleave = 95 "lane_deinterleave" (DoubleLanes) -> (Same, Same) [imm("block")]
+        deinterleave_fits, Some(meaning::lane_deinterleave);
+    /// Blocks of `block` lanes, in turn from the first and the second operand.
+    LaneInterleave = 96 "lane_interleave" (HalfLanes, HalfLanes) -> (Same) [imm("block")]
+        interleave_fits, Some(meaning::lane_interleave);
+    /// The sum of `from_lanes` lanes of `from_width` bits, extended by sign if signed, modulo 2^w.
+    LaneSum = 97 "lane_sum" (WidthLanes(0, 1)) -> (Same) [imm("from_width"), imm("from_lanes")]
+        one_lane, Some(meaning::lane_sum);
+    /// Bitwise and of all lanes.
+    LaneAnd = 98 "lane_and" (Lanes(0)) -> (Same) [imm("from_lanes")] one_lane, Some(meaning::lane_and);
+    /// Bitwise or of all lanes.
+    LaneOr = 99 "lane_or" (Lanes(0)) -> (Same) [imm("from_lanes")] one_lane, Some(meaning::lane_or);
+    /// Bitwise exclusive or of all lanes.
+    LaneXor = 100 "lane_xor" (Lanes(0)) -> (Same) [imm("from_lanes")] one_lane, Some(meaning::lane_xor);
+
+    /// AES-128 of each block under its own key (first operand); bit `i` is bit `i mod 8` of byte `i / 8`.
+    Aes128 = 110 "aes128" (Same, Same) -> (Same) [] width_128, Some(meaning::aes128);
+    /// The 11 round keys of one AES-128 key, one a lane.
+    Aes128KeySchedule = 111 "aes128_key_schedule" (Lanes(0)) -> (Same) [imm("from_lanes")]
+        round_keys, Some(meaning::aes128_key_schedule);
+    /// AES-128 of each block under the round keys in the first operand.
+    Aes128RoundKeys = 112 "aes128_round_keys" (RoundKeys, Same) -> (Same) []
+        width_128, Some(meaning::aes128_round_keys);
+    /// SHA-256 compression of a state and the low and high half of a block; word `k` is at bit `32 k`.
+    Sha256Compress = 113 "sha256_compress" (Same, Same, Same) -> (Same) []
+        width_256, Some(meaning::sha256_compress);
+
+    /// Directive: starts reading a spill slot into a frame.
+    IssueSwapIn = 240 "issue_swap_in" () -> () [imm("frame"), imm("slot")] any, None;
+    /// Directive: waits until the frame's page has arrived.
+    FinishSwapIn = 241 "finish_swap_in" () -> () [imm("frame"), imm("slot")] any, None;
+    /// Directive: starts writing a frame to a spill slot.
+    IssueSwapOut = 242 "issue_swap_out" () -> () [imm("frame"), imm("slot")] any, None;
+    /// Directive: waits until the frame's page is written, so that the frame can be used again.
+    FinishSwapOut = 243 "finish_swap_out" () -> () [imm("frame"), imm("slot")] any, None;
+}
+
+static INDEX: [u8; 256] = {
+    let mut index = [u8::MAX; 256];
+    let mut i = 0;
+    while i < OPS.len() {
+        index[OPS[i].op as usize] = i as u8;
+        i += 1;
+    }
+    index
+};
+
+impl Op {
+    /// The entry of the table.
+    #[inline]
+    pub fn info(self) -> &'static OpInfo {
+        &OPS[INDEX[self as usize] as usize]
+    }
+
+    /// The operation with this name in the text form.
+    pub fn from_name(name: &str) -> Option<Op> {
+        OPS.iter()
+            .find(|info| info.name == name)
+            .map(|info| info.op)
+    }
+
+    /// Whether only the planner emits it.
+    #[inline]
+    pub fn is_directive(self) -> bool {
+        self as u8 >= Op::IssueSwapIn as u8
+    }
+}
+
+type Rule = Result<(), &'static str>;
+
+fn ensure(holds: bool, message: &'static str) -> Rule {
+    if holds { Ok(()) } else { Err(message) }
+}
+
+fn any(_: &Instruction) -> Rule {
+    Ok(())
+}
+
+fn constant_fits(i: &Instruction) -> Rule {
+    let value = meaning::Lane::from_limbs(i.immediates);
+    ensure(
+        value.bit_len() <= usize::from(i.element.width()),
+        "the constant is wider than its type",
+    )
+}
+
+fn even_width(i: &Instruction) -> Rule {
+    ensure(
+        i.element.width().is_multiple_of(2),
+        "a full product has an even width",
+    )
+}
+
+fn signed_flag(i: &Instruction) -> Rule {
+    ensure(i.immediates[1] <= 1, "from_signed is 0 or 1")
+}
+
+fn bit_slice_fits(i: &Instruction) -> Rule {
+    let end = i.immediates[0].checked_add(u64::from(i.element.width()));
+    ensure(
+        end.is_some_and(|end| end <= i.immediates[1]),
+        "the slice ends after the operand's last bit",
+    )
+}
+
+fn reshape_fits(i: &Instruction) -> Rule {
+    let wires = u64::from(i.shape().wires());
+    ensure(
+        i.immediates[0] > 0 && wires.is_multiple_of(i.immediates[0]),
+        "from_width must divide the number of wires",
+    )
+}
+
+fn lane_slice_fits(i: &Instruction) -> Rule {
+    let end = i.immediates[0].checked_add(u64::from(i.lanes));
+    ensure(
+        end.is_some_and(|end| end <= i.immediates[1]),
+        "the slice ends after the operand's last lane",
+    )
+}
+
+fn lanes_multiple(i: &Instruction) -> Rule {
+    ensure(
+        i.immediates[0] > 0 && u64::from(i.lanes).is_multiple_of(i.immediates[0]),
+        "lanes must be a multiple of from_lanes",
+    )
+}
+
+fn deinterleave_fits(i: &Instruction) -> Rule {
+    ensure(
+        i.immediates[0] > 0 && u64::from(i.lanes).is_multiple_of(i.immediates[0]),
+        "lanes must be a multiple of block",
+    )
+}
+
+fn interleave_fits(i: &Instruction) -> Rule {
+    ensure(
+        i.lanes.is_multiple_of(2)
+            && i.immediates[0] > 0
+            && u64::from(i.lanes / 2).is_multiple_of(i.immediates[0]),
+        "half the lanes must be a multiple of block",
+    )
+}
+
+fn one_lane(i: &Instruction) -> Rule {
+    ensure(i.lanes == 1, "a reduction has one lane")
+}
+
+fn width_128(i: &Instruction) -> Rule {
+    ensure(i.element == ElementType::unsigned(128), "AES works on u128")
+}
+
+fn round_keys(i: &Instruction) -> Rule {
+    width_128(i)?;
+    ensure(
+        i.lanes == 11 && i.immediates[0] == 1,
+        "a key schedule takes 1 lane and gives 11",
+    )
+}
+
+fn width_256(i: &Instruction) -> Rule {
+    ensure(
+        i.element == ElementType::unsigned(256),
+        "SHA-256 works on u256",
+    )
+}
+
+const _: () = assert!(
+    VALUE_WIRES_MAX >= 11 * 128,
+    "round keys must fit into one value"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_names_are_unique_and_found() {
+        for info in OPS {
+            assert_eq!(Op::from_code(info.op as u8), Some(info.op));
+            assert_eq!(Op::from_name(info.name), Some(info.op));
+            assert_eq!(info.op.info().name, info.name);
+            assert!(info.immediates.iter().map(|i| i.words).sum::<usize>() <= 4);
+            assert!(info.results.len() <= 2 && info.operands.len() <= 3);
+        }
+        assert_eq!(Op::from_code(0), None);
+    }
+}

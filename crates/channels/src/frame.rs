@@ -1,0 +1,289 @@
+//! The messages on the wire: a fixed header, then the payload.
+//!
+//! ```text
+//! offset  bytes  field     meaning (all integers little-endian)
+//!      0      2  magic     0x50 0x48 ("PH")
+//!      2      1  version   of this framing: 1
+//!      3      1  kind      see [`Kind`]
+//!      4      4  length    payload bytes after the header; the bounds depend on the kind
+//!      8      8  session   0 in a hello; after it, the same random number in both directions
+//!     16      8  position  data bytes that this direction carried before this message
+//! ```
+//!
+//! | kind | name | payload | when |
+//! |---|---|---|---|
+//! | 1 | data | 1 to [`BLOCK_BYTES`] bytes of the stream | any time after the hello |
+//! | 2 | hello | see `hello.rs` | first message each way, exactly once |
+//! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at the same point of the stream |
+//! | 4 | keep-alive | none | when nothing was sent for 15 s |
+//! | 5 | abort | one byte, [`AbortReason`] | last message of a party that failed |
+//! | 6 | bye | none | last message of a party that is done |
+//!
+//! A message that breaks a rule ends the session with one [`Fault`]. The payload is never
+//! interpreted here, and no length is believed before it was checked against its bound.
+
+use crate::limits::{BLOCK_BYTES, CONTROL_BYTES_MAX};
+
+/// Bytes of a message header.
+pub const HEADER_BYTES: usize = 24;
+
+/// Version of the framing, in every header.
+pub const FRAME_VERSION: u8 = 1;
+
+const MAGIC: [u8; 2] = *b"PH";
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A piece of the byte stream.
+    Data = 1,
+    /// Who speaks, and in which version.
+    Hello = 2,
+    /// A small message outside the byte stream, exchanged by both sides.
+    Agreement = 3,
+    /// "I am still here."
+    KeepAlive = 4,
+    /// "I failed", with a coarse reason.
+    Abort = 5,
+    /// "I am done."
+    Bye = 6,
+}
+
+impl Kind {
+    /// The shortest and the longest payload of this kind.
+    fn length_bounds(self) -> (usize, usize) {
+        match self {
+            Kind::Data => (1, BLOCK_BYTES),
+            Kind::Hello | Kind::Agreement => (0, CONTROL_BYTES_MAX),
+            Kind::KeepAlive | Kind::Bye => (0, 0),
+            Kind::Abort => (1, 1),
+        }
+    }
+}
+
+/// A message header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the message is for.
+    pub kind: Kind,
+    /// Payload bytes that follow.
+    pub length: u32,
+    /// The session both parties agreed on in their hellos.
+    pub session: u64,
+    /// Data bytes that went this way before this message.
+    pub position: u64,
+}
+
+impl Header {
+    /// The header as it goes over the wire.
+    pub fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[0..2].copy_from_slice(&MAGIC);
+        bytes[2] = FRAME_VERSION;
+        bytes[3] = self.kind as u8;
+        bytes[4..8].copy_from_slice(&self.length.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.session.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.position.to_le_bytes());
+        bytes
+    }
+}
+
+/// Reads a header from the first [`HEADER_BYTES`] of `bytes`.
+///
+/// Total: any input gives a header whose length is within the bounds of its kind, or a fault.
+pub fn parse_header(bytes: &[u8]) -> Result<Header, Fault> {
+    let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else { return Err(Fault::Truncated) };
+    if bytes[0..2] != MAGIC {
+        return Err(Fault::NotPhineus);
+    }
+    if bytes[2] != FRAME_VERSION {
+        return Err(Fault::FrameVersion { version: bytes[2] });
+    }
+    let kind = match bytes[3] {
+        1 => Kind::Data,
+        2 => Kind::Hello,
+        3 => Kind::Agreement,
+        4 => Kind::KeepAlive,
+        5 => Kind::Abort,
+        6 => Kind::Bye,
+        code => return Err(Fault::UnknownKind { code }),
+    };
+    let word = |at: usize| -> [u8; 8] {
+        bytes[at..at + 8].try_into().expect("the slice has eight bytes")
+    };
+    let length = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
+    let (shortest, longest) = kind.length_bounds();
+    if !(shortest..=longest).contains(&(length as usize)) {
+        return Err(Fault::Length { kind, length });
+    }
+    let (session, position) = (u64::from_le_bytes(word(8)), u64::from_le_bytes(word(16)));
+    Ok(Header { kind, length, session, position })
+}
+
+/// Why a party gave up, as it tells its peer. Deliberately coarse: it never says which check of a
+/// protocol failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum AbortReason {
+    /// Something failed at that party.
+    Failed = 1,
+    /// The user at that party stopped the run.
+    Interrupted = 2,
+    /// That party says the other one broke the protocol.
+    Misbehaved = 3,
+    /// The parties want to run different things.
+    Disagreement = 4,
+}
+
+impl AbortReason {
+    /// The reason with this code; an unknown code is just a failure.
+    pub(crate) fn from_code(code: u8) -> Self {
+        match code {
+            2 => AbortReason::Interrupted,
+            3 => AbortReason::Misbehaved,
+            4 => AbortReason::Disagreement,
+            _ => AbortReason::Failed,
+        }
+    }
+}
+
+impl std::fmt::Display for AbortReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            AbortReason::Failed => "an error there",
+            AbortReason::Interrupted => "interrupted by its user",
+            AbortReason::Misbehaved => "it says that this party broke the protocol",
+            AbortReason::Disagreement => "the parties want to run different things",
+        })
+    }
+}
+
+/// What is wrong with bytes that came from a peer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Fewer bytes than a header.
+    #[error("a message shorter than its header")]
+    Truncated,
+    /// The magic bytes are missing.
+    #[error("bytes that are not Phineus messages")]
+    NotPhineus,
+    /// Framed by another version of Phineus.
+    #[error("messages of framing version {version}, this is version {FRAME_VERSION}")]
+    FrameVersion {
+        /// The version in the header.
+        version: u8,
+    },
+    /// A kind that does not exist.
+    #[error("a message of the unknown kind {code}")]
+    UnknownKind {
+        /// The code in the header.
+        code: u8,
+    },
+    /// A length out of bounds.
+    #[error("a {kind:?} message of {length} bytes, which is out of bounds")]
+    Length {
+        /// The kind of message.
+        kind: Kind,
+        /// The length in the header.
+        length: u32,
+    },
+    /// A message of another session.
+    #[error("a message of another session")]
+    Session,
+    /// A message is missing or repeated.
+    #[error("a message at byte {found} of the stream where byte {expected} comes next")]
+    Position {
+        /// Where the stream stands.
+        expected: u64,
+        /// What the header says.
+        found: u64,
+    },
+    /// The right kind of message at the wrong time.
+    #[error("a {found:?} message where a {expected:?} message belongs")]
+    Order {
+        /// What belongs there.
+        expected: Kind,
+        /// What came.
+        found: Kind,
+    },
+    /// The content of a hello cannot be read.
+    #[error("a hello that cannot be read")]
+    Hello,
+    /// The TLS layer refused what came.
+    #[error("bytes that TLS refuses ({detail})")]
+    Tls {
+        /// What the TLS layer says.
+        detail: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KINDS: [Kind; 6] = [
+        Kind::Data,
+        Kind::Hello,
+        Kind::Agreement,
+        Kind::KeepAlive,
+        Kind::Abort,
+        Kind::Bye,
+    ];
+
+    #[test]
+    fn the_bytes_of_a_header_are_these() {
+        let header = Header { kind: Kind::Data, length: 0x0102, session: 3, position: 1 << 40 };
+        let expected = [
+            0x50, 0x48, 1, 1, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0,
+        ];
+        assert_eq!(header.to_bytes(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn any_header_survives_the_wire(
+            kind in prop::sample::select(&KINDS[..]),
+            fraction in 0.0..=1.0f64,
+            session: u64,
+            position: u64,
+        ) {
+            let (shortest, longest) = kind.length_bounds();
+            let length = shortest as u32 + ((longest - shortest) as f64 * fraction) as u32;
+            let header = Header { kind, length, session, position };
+            prop_assert_eq!(parse_header(&header.to_bytes()), Ok(header));
+        }
+
+        #[test]
+        fn random_bytes_give_a_bounded_header_or_a_fault(bytes: Vec<u8>) {
+            if let Ok(header) = parse_header(&bytes) {
+                prop_assert!(header.length as usize <= BLOCK_BYTES);
+            }
+        }
+
+        #[test]
+        fn nearly_right_bytes_give_a_bounded_header_or_a_fault(
+            kind in prop::sample::select(&KINDS[..]),
+            at in 0..HEADER_BYTES,
+            value: u8,
+            keep in 0..=HEADER_BYTES,
+        ) {
+            let length = kind.length_bounds().0 as u32;
+            let header = Header { kind, length, session: 9, position: 9 };
+            let mut bytes = header.to_bytes();
+            bytes[at] = value;
+            match parse_header(&bytes[..keep]) {
+                Ok(read) => {
+                    prop_assert_eq!(keep, HEADER_BYTES);
+                    prop_assert!(read.length as usize <= BLOCK_BYTES);
+                    prop_assert_eq!(read.to_bytes(), bytes);
+                }
+                Err(fault) => prop_assert!(keep < HEADER_BYTES || at < 8, "{}", fault),
+            }
+        }
+    }
+}

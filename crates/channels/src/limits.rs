@@ -1,0 +1,57 @@
+//! The limits of a channel, related to each other by compile-time assertions.
+
+use crate::frame::HEADER_BYTES;
+use crate::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
+
+/// Payload bytes of one block, the unit that moves between a channel and its helper threads.
+///
+/// Two of the longest borrowed slices: a block that is not full enough to be sent always has room
+/// for one more, and a system call or a hand-over between threads (a few µs) moves 256 KiB (about
+/// 60 µs of copying), so its own cost is a few percent.
+pub const BLOCK_BYTES: usize = 2 * MAX_BORROW_BYTES;
+
+/// Blocks that hold received bytes until the protocol asks for them.
+///
+/// A block is appended to its predecessor where both fit into one, so two neighbours together
+/// always hold more than one block: `2 * SEND_AHEAD_BYTES / BLOCK_BYTES` = 8 waiting blocks hold
+/// the promised [`SEND_AHEAD_BYTES`]. One more is being filled and one is being read.
+pub const INCOMING_BLOCKS: usize = 2 * SEND_AHEAD_BYTES / BLOCK_BYTES + 2;
+
+/// Blocks on the way out: one being filled, one being sent, two waiting, so that neither the
+/// protocol nor the network idles while the other one is interrupted.
+pub const OUTGOING_BLOCKS: usize = 4;
+
+/// The longest payload of a control message ([`exchange`](crate::FramedChannel::exchange), hello).
+pub const CONTROL_BYTES_MAX: usize = 64 * 1024;
+
+/// The longest plaintext of one TLS 1.3 record (RFC 8446, section 5.1).
+pub(crate) const TLS_PLAIN_BYTES_MAX: usize = 16 * 1024;
+
+/// The longest TLS 1.3 record on the wire: header, plaintext and 256 bytes of expansion
+/// (RFC 8446, section 5.2).
+pub(crate) const TLS_RECORD_BYTES_MAX: usize = 5 + TLS_PLAIN_BYTES_MAX + 256;
+
+/// Encrypted bytes read from the network at once: seven records and a part of one.
+pub(crate) const TLS_READ_BYTES: usize = 128 * 1024;
+
+/// Received bytes beyond the current message that one read may bring: enough for many small
+/// messages, and copied only once.
+pub(crate) const READ_AHEAD_BYTES: usize = 4 * 1024;
+
+/// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without
+/// a simulated network: 2.5 MiB of incoming and 1 MiB of outgoing blocks, the slice that joins
+/// two blocks (128 KiB), and for TLS one outgoing block as records (at most 17, about 276 KiB) and
+/// a read buffer (128 KiB). Pages that are never used are never made resident.
+pub const CHANNEL_MEMORY_BYTES: usize = INCOMING_BLOCKS * BLOCK_BYTES
+    + OUTGOING_BLOCKS * BLOCK_BYTES
+    + MAX_BORROW_BYTES
+    + (BLOCK_BYTES / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
+    + TLS_READ_BYTES
+    + READ_AHEAD_BYTES;
+
+const _: () = assert!((INCOMING_BLOCKS - 2) / 2 * BLOCK_BYTES >= SEND_AHEAD_BYTES);
+const _: () = assert!(CONTROL_BYTES_MAX <= BLOCK_BYTES);
+const _: () = assert!(BLOCK_BYTES <= u32::MAX as usize);
+const _: () = assert!(READ_AHEAD_BYTES > 16 * HEADER_BYTES && READ_AHEAD_BYTES < BLOCK_BYTES);
+const _: () = assert!(TLS_READ_BYTES >= 2 * TLS_RECORD_BYTES_MAX);
+const _: () = assert!(CHANNEL_MEMORY_BYTES <= 4 * 1024 * 1024 + 256 * 1024);

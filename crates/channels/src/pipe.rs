@@ -1,0 +1,380 @@
+//! A bounded pipe of reusable blocks between two threads: the inside of every channel.
+//!
+//! All blocks are allocated at the start and go round: free, filled, queued, read, free. A block
+//! pushed behind another one that has room is copied into it, so many small pushes cannot use up
+//! the blocks: two neighbours in the queue together always hold more than one block. The order is
+//! kept, and nothing is lost unless the pipe is broken.
+//!
+//! [`Outlet`] and [`Inlet`] are the two ends as the protocol sees them: slices lent in place.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use crate::frame::Kind;
+use crate::limits::BLOCK_BYTES;
+use crate::{ChannelError, MAX_BORROW_BYTES};
+
+/// One reusable piece of memory; `start..end` of it is in use.
+pub(crate) struct Block {
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+    /// What the bytes are; only data is joined with data.
+    pub(crate) kind: Kind,
+}
+
+impl Block {
+    fn new(block_bytes: usize) -> Self {
+        let bytes = vec![0; block_bytes].into_boxed_slice();
+        Block { bytes, start: 0, end: 0, kind: Kind::Data }
+    }
+
+    /// The bytes in use.
+    pub(crate) fn content(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// The bytes behind those in use.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.end..]
+    }
+
+    /// Takes the first `len` bytes of the room into use.
+    pub(crate) fn grow(&mut self, len: usize) {
+        assert!(len <= self.bytes.len() - self.end, "a block cannot outgrow its memory");
+        self.end += len;
+    }
+
+    /// Puts `bytes` behind those in use; the room must suffice.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        self.room()[..bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
+    }
+
+    fn clear(&mut self) {
+        (self.start, self.end, self.kind) = (0, 0, Kind::Data);
+    }
+}
+
+/// How a pipe came to its end.
+#[derive(Clone)]
+pub(crate) enum End {
+    /// The producer has nothing more to say; what is queued is still delivered.
+    Finished,
+    /// The session is dead.
+    Broken(ChannelError),
+}
+
+/// What [`Pipe::pop`] found.
+pub(crate) enum Popped {
+    Block(Block),
+    End(End),
+    TimedOut,
+}
+
+struct State {
+    queue: VecDeque<Block>,
+    free: Vec<Block>,
+    end: Option<End>,
+    consumer_waits: bool,
+    producer_waits: bool,
+}
+
+/// The shared middle of a pipe.
+pub(crate) struct Pipe {
+    state: Mutex<State>,
+    filled: Condvar,
+    freed: Condvar,
+}
+
+impl Pipe {
+    pub(crate) fn new(block_count: usize) -> Arc<Self> {
+        let state = State {
+            queue: VecDeque::with_capacity(block_count),
+            free: (0..block_count).map(|_| Block::new(BLOCK_BYTES)).collect(),
+            end: None,
+            consumer_waits: false,
+            producer_waits: false,
+        };
+        Arc::new(Pipe { state: Mutex::new(state), filled: Condvar::new(), freed: Condvar::new() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no code panics while it holds this lock")
+    }
+
+    /// Waits for an empty block to fill; `Err` once the pipe has ended or at `deadline`.
+    pub(crate) fn take_free(&self, deadline: Option<Instant>) -> Result<Block, Option<End>> {
+        let mut state = self.lock();
+        loop {
+            if let Some(end) = &state.end {
+                return Err(Some(end.clone()));
+            }
+            if let Some(block) = state.free.pop() {
+                return Ok(block);
+            }
+            state.producer_waits = true;
+            let waited = wait(&self.freed, state, deadline);
+            state = waited.ok_or(None)?;
+            state.producer_waits = false;
+        }
+    }
+
+    /// Queues a filled block, or copies it behind the last one queued and returns it empty.
+    pub(crate) fn push(&self, mut block: Block) -> Result<Option<Block>, End> {
+        let mut state = self.lock();
+        if let Some(end) = &state.end {
+            return Err(end.clone());
+        }
+        let wake = std::mem::take(&mut state.consumer_waits);
+        let len = block.content().len();
+        let joined = match state.queue.back_mut() {
+            Some(last) if last.kind == Kind::Data && block.kind == Kind::Data => {
+                let fits = last.room().len() >= len;
+                if fits {
+                    last.append(block.content());
+                }
+                fits
+            }
+            _ => false,
+        };
+        let left_over = if joined {
+            block.clear();
+            Some(block)
+        } else {
+            state.queue.push_back(block);
+            None
+        };
+        drop(state);
+        if wake {
+            self.filled.notify_one();
+        }
+        Ok(left_over)
+    }
+
+    /// Waits for a filled block, the end, or `deadline`.
+    pub(crate) fn pop(&self, deadline: Option<Instant>) -> Popped {
+        let mut state = self.lock();
+        loop {
+            if let Some(block) = state.queue.pop_front() {
+                return Popped::Block(block);
+            }
+            if let Some(end) = &state.end {
+                return Popped::End(end.clone());
+            }
+            state.consumer_waits = true;
+            match wait(&self.filled, state, deadline) {
+                Some(woken) => state = woken,
+                None => return Popped::TimedOut,
+            }
+            state.consumer_waits = false;
+        }
+    }
+
+    /// Gives a block that has been read back to the producer.
+    pub(crate) fn recycle(&self, mut block: Block) {
+        block.clear();
+        let mut state = self.lock();
+        state.free.push(block);
+        let wake = std::mem::take(&mut state.producer_waits);
+        drop(state);
+        if wake {
+            self.freed.notify_one();
+        }
+    }
+
+    /// Ends the pipe after what is queued.
+    pub(crate) fn finish(&self) {
+        self.end(End::Finished, false);
+    }
+
+    /// Ends the pipe with an error; `at_once` drops what is queued. The first end stands, except
+    /// that an error replaces [`End::Finished`].
+    pub(crate) fn break_off(&self, error: ChannelError, at_once: bool) {
+        self.end(End::Broken(error), at_once);
+    }
+
+    fn end(&self, end: End, at_once: bool) {
+        let mut state = self.lock();
+        if at_once {
+            state.queue.clear();
+        }
+        match (&state.end, &end) {
+            (None, _) | (Some(End::Finished), End::Broken(_)) => state.end = Some(end),
+            _ => {}
+        }
+        drop(state);
+        self.filled.notify_all();
+        self.freed.notify_all();
+    }
+}
+
+/// Waits for a notification; `None` when `deadline` has passed.
+fn wait<'a>(
+    condition: &Condvar,
+    state: MutexGuard<'a, State>,
+    deadline: Option<Instant>,
+) -> Option<MutexGuard<'a, State>> {
+    const HELD: &str = "no code panics while it holds this lock";
+    let Some(deadline) = deadline else { return Some(condition.wait(state).expect(HELD)) };
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left == Duration::ZERO {
+        return None;
+    }
+    Some(condition.wait_timeout(state, left).expect(HELD).0)
+}
+
+/// The end of a pipe into which a protocol writes.
+pub(crate) struct Outlet {
+    pipe: Arc<Pipe>,
+    current: Option<Block>,
+}
+
+impl Outlet {
+    pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
+        Outlet { pipe, current: None }
+    }
+
+    /// Lends `len` bytes of the current block to `fill`; hands over a full block first.
+    pub(crate) fn lend<R>(
+        &mut self,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R, End> {
+        assert!(len <= MAX_BORROW_BYTES, "at most MAX_BORROW_BYTES are lent at a time");
+        if self.current.as_ref().is_some_and(|block| block.end + len > BLOCK_BYTES) {
+            self.publish()?;
+        }
+        if self.current.is_none() {
+            self.current = Some(self.take_free()?);
+        }
+        let block = self.current.as_mut().expect("a block was just put there");
+        let result = fill(&mut block.room()[..len]);
+        block.grow(len);
+        Ok(result)
+    }
+
+    /// Hands over everything written so far.
+    pub(crate) fn publish(&mut self) -> Result<(), End> {
+        let Some(block) = self.current.take() else { return Ok(()) };
+        if block.end == 0 {
+            self.current = Some(block);
+            return Ok(());
+        }
+        self.current = self.pipe.push(block)?;
+        Ok(())
+    }
+
+    /// Hands over everything written so far and then one block of another kind.
+    pub(crate) fn publish_control(&mut self, kind: Kind, content: &[u8]) -> Result<(), End> {
+        self.publish()?;
+        let mut block = match self.current.take() {
+            Some(block) => block,
+            None => self.take_free()?,
+        };
+        block.kind = kind;
+        block.append(content);
+        self.current = self.pipe.push(block)?;
+        Ok(())
+    }
+
+    fn take_free(&self) -> Result<Block, End> {
+        self.pipe.take_free(None).map_err(|end| end.expect("without a deadline only an end fails"))
+    }
+}
+
+/// The end of a pipe from which a protocol reads.
+pub(crate) struct Inlet {
+    pipe: Arc<Pipe>,
+    current: Option<Block>,
+    /// Where bytes are joined that lie in more than one block.
+    joined: Box<[u8]>,
+}
+
+/// Why [`Inlet`] has nothing to lend.
+pub(crate) enum Dry {
+    /// The pipe has ended.
+    End(End),
+    /// The next block is not of the kind asked for.
+    Unexpected(Kind),
+    /// Nothing came before the deadline.
+    TimedOut,
+}
+
+impl Inlet {
+    pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
+        let joined = vec![0; MAX_BORROW_BYTES].into_boxed_slice();
+        Inlet { pipe, current: None, joined }
+    }
+
+    /// Whether `len` bytes can be lent without waiting.
+    pub(crate) fn holds(&self, len: usize) -> bool {
+        self.current.as_ref().is_some_and(|block| block.content().len() >= len)
+    }
+
+    /// Waits for `len` bytes and lends them to `read`, in place where they lie in one block.
+    pub(crate) fn lend<R>(
+        &mut self,
+        len: usize,
+        deadline: Option<Instant>,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Dry> {
+        assert!(len <= MAX_BORROW_BYTES, "at most MAX_BORROW_BYTES are lent at a time");
+        if len == 0 {
+            return Ok(read(&[]));
+        }
+        self.refill(Kind::Data, deadline)?;
+        if self.holds(len) {
+            let block = self.current.as_mut().expect("a block that holds bytes is there");
+            let result = read(&block.content()[..len]);
+            block.start += len;
+            return Ok(result);
+        }
+        let mut filled = 0;
+        while filled < len {
+            self.refill(Kind::Data, deadline)?;
+            let block = self.current.as_mut().expect("refill leaves a block");
+            let piece = block.content();
+            let take = piece.len().min(len - filled);
+            self.joined[filled..filled + take].copy_from_slice(&piece[..take]);
+            block.start += take;
+            filled += take;
+        }
+        Ok(read(&self.joined[..len]))
+    }
+
+    /// Waits for the next control block, which must be of this kind, and returns its content.
+    pub(crate) fn take_control(
+        &mut self,
+        kind: Kind,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<u8>, Dry> {
+        self.refill(kind, deadline)?;
+        let block = self.current.take().expect("refill leaves a block");
+        let content = block.content().to_vec();
+        self.pipe.recycle(block);
+        Ok(content)
+    }
+
+    /// Makes sure that the current block has unread bytes of the kind asked for.
+    fn refill(&mut self, kind: Kind, deadline: Option<Instant>) -> Result<(), Dry> {
+        loop {
+            if let Some(block) = self.current.take() {
+                if kind == block.kind && (kind != Kind::Data || !block.content().is_empty()) {
+                    self.current = Some(block);
+                    return Ok(());
+                }
+                if !block.content().is_empty() || block.kind != Kind::Data {
+                    return Err(Dry::Unexpected(block.kind));
+                }
+                self.pipe.recycle(block);
+            }
+            match self.pipe.pop(deadline) {
+                Popped::Block(block) => self.current = Some(block),
+                Popped::End(end) => return Err(Dry::End(end)),
+                Popped::TimedOut => return Err(Dry::TimedOut),
+            }
+        }
+    }
+}

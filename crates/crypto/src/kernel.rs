@@ -1,0 +1,143 @@
+//! [`Kernel`]: which instructions the inner loops use, chosen once at run time.
+//!
+//! Every operation of this crate exists in a portable form (the `aes` crate and plain Rust) and in
+//! up to three forms for x86-64; all give the same bytes. A [`Kernel`] can only be had for a
+//! variant that this CPU supports, which is what makes the calls into those forms sound.
+
+use std::sync::OnceLock;
+
+/// The instruction sets that a [`Kernel`] can stand for, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Variant {
+    /// Plain Rust and the `aes` crate; runs everywhere.
+    Portable,
+    /// AES-NI on 128-bit registers (with SSSE3 and SSE4.1).
+    AesNi,
+    /// VAES on 256-bit registers (with AVX2).
+    Vaes256,
+    /// VAES on 512-bit registers (with AVX-512 F, BW, VL and GFNI).
+    Vaes512,
+}
+
+impl Variant {
+    /// All variants, weakest first.
+    pub const ALL: [Variant; 4] =
+        [Variant::Portable, Variant::AesNi, Variant::Vaes256, Variant::Vaes512];
+
+    /// The name that `PHINEUS_KERNEL` and the measurements use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Portable => "portable",
+            Variant::AesNi => "aesni",
+            Variant::Vaes256 => "vaes256",
+            Variant::Vaes512 => "vaes512",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Variant> {
+        Variant::ALL.into_iter().find(|variant| variant.name() == name)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn is_supported(self) -> bool {
+        use std::arch::is_x86_feature_detected as has;
+        let aesni = || has!("aes") && has!("ssse3") && has!("sse4.1");
+        let vaes = || aesni() && has!("vaes") && has!("avx2");
+        let avx512 = || {
+            has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("gfni")
+        };
+        match self {
+            Variant::Portable => true,
+            Variant::AesNi => aesni(),
+            Variant::Vaes256 => vaes(),
+            Variant::Vaes512 => vaes() && avx512(),
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_supported(self) -> bool {
+        self == Variant::Portable
+    }
+}
+
+/// A [`Variant`] that this CPU is known to support.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel(Variant);
+
+impl Kernel {
+    /// The portable kernel, which every machine has.
+    pub const PORTABLE: Kernel = Kernel(Variant::Portable);
+
+    /// The kernel for `variant`, if this CPU has what it needs.
+    pub fn of(variant: Variant) -> Option<Kernel> {
+        variant.is_supported().then_some(Kernel(variant))
+    }
+
+    /// Every kernel that this CPU supports, weakest first; what tests and benches go through.
+    pub fn supported() -> impl Iterator<Item = Kernel> {
+        Variant::ALL.into_iter().filter_map(Kernel::of)
+    }
+
+    /// The kernel of this process: the best supported one, chosen at the first call.
+    ///
+    /// The environment variable `PHINEUS_KERNEL` (`portable`, `aesni`, `vaes256`, `vaes512`) caps
+    /// the choice: a variant that this CPU lacks falls to the best supported one below it, and an
+    /// unknown name changes nothing.
+    pub fn selected() -> Kernel {
+        static SELECTED: OnceLock<Kernel> = OnceLock::new();
+        *SELECTED.get_or_init(|| {
+            let wanted = std::env::var("PHINEUS_KERNEL").ok();
+            Kernel::best_within(wanted.as_deref().and_then(Variant::from_name))
+        })
+    }
+
+    fn best_within(cap: Option<Variant>) -> Kernel {
+        let cap = cap.unwrap_or(Variant::Vaes512);
+        Kernel::supported()
+            .filter(|kernel| kernel.0 <= cap)
+            .last()
+            .unwrap_or(Kernel::PORTABLE)
+    }
+
+    /// What this kernel stands for.
+    #[inline]
+    pub const fn variant(self) -> Variant {
+        self.0
+    }
+
+    /// The name of its variant.
+    pub const fn name(self) -> &'static str {
+        self.0.name()
+    }
+}
+
+/// The name of the kernel that this process uses, for `doctor` and `run.json`.
+pub fn kernel_name() -> &'static str {
+    Kernel::selected().name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_are_ordered() {
+        for variant in Variant::ALL {
+            assert_eq!(Variant::from_name(variant.name()), Some(variant));
+        }
+        assert_eq!(Variant::from_name("avx10"), None);
+        assert!(Variant::ALL.is_sorted());
+    }
+
+    #[test]
+    fn a_cap_never_selects_above_itself() {
+        for cap in Variant::ALL {
+            let kernel = Kernel::best_within(Some(cap));
+            assert!(kernel.variant() <= cap);
+            assert!(Kernel::supported().any(|supported| supported == kernel));
+        }
+        let best = Kernel::supported().last().expect("portable is always supported");
+        assert_eq!(Kernel::best_within(None), best);
+        assert_eq!(Kernel::best_within(Some(Variant::Portable)), Kernel::PORTABLE);
+    }
+}
