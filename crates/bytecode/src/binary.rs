@@ -11,6 +11,10 @@ pub use writer::{ProgramWriter, Written};
 
 use sha2::{Digest, Sha256};
 
+use crate::description::Description;
+use crate::error::Error;
+use crate::instruction::Instruction;
+
 /// The version of the format.
 pub const FORMAT_VERSION: u16 = 1;
 
@@ -48,6 +52,25 @@ impl Hash {
         hash.update(description);
         Hash(hash.finalize().into())
     }
+}
+
+/// A whole program file in memory.
+///
+/// # Errors
+/// If the description cannot be written.
+///
+/// # Panics
+/// As [`ProgramWriter::push`].
+pub fn to_bytes(
+    kind: Kind,
+    instructions: &[Instruction],
+    description: &Description,
+) -> Result<Vec<u8>, Error> {
+    let mut writer = ProgramWriter::new(Vec::new(), kind)?;
+    for instruction in instructions {
+        writer.push(instruction)?;
+    }
+    Ok(writer.finish(description)?.0)
 }
 
 impl std::fmt::Display for Hash {

@@ -128,6 +128,8 @@ pub struct PlanDescription {
     pub swap_out_count: u64,
     /// Pages that would be needed to swap nothing.
     pub unbounded_page_count: u64,
+    /// The most wires of living values at any time.
+    pub peak_wire_count: u64,
     /// Instructions, directives not counted.
     pub instruction_count: u64,
     /// Exact amounts that the protocol states, by name.

@@ -31,4 +31,7 @@ pub enum Error {
     /// The description is not valid.
     #[error("the program's description is not valid: {0}")]
     Description(String),
+    /// The text form has faults.
+    #[error("{0}")]
+    Text(crate::text::Faults),
 }

@@ -7,8 +7,11 @@ pub mod instruction;
 pub mod limits;
 pub mod meaning;
 pub mod ops;
+pub mod random;
 pub mod table;
+pub mod text;
 pub mod varint;
+pub mod verify;
 
 pub use binary::{Hash, Kind, ProgramReader, ProgramWriter, Written};
 pub use description::{
@@ -19,3 +22,5 @@ pub use instruction::{ElementType, Instruction, Shape};
 pub use meaning::{Lane, Lanes};
 pub use ops::{Op, OpInfo, Role};
 pub use table::Table;
+pub use text::{parse_text, write_text};
+pub use verify::{Violation, verify};

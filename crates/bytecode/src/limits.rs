@@ -33,3 +33,10 @@ pub const DESCRIPTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The most parties of one program.
 pub const PARTIES_MAX: usize = 64;
+
+/// The most faults that the verifier or the text parser reports of one program.
+pub const FAULTS_MAX: usize = 100;
+
+/// The most bytes of one line of text: a line holds at most one string of a description, in
+/// the same escaped form as there.
+pub const LINE_BYTES_MAX: usize = DESCRIPTION_BYTES_MAX + 4096;

@@ -1,6 +1,10 @@
 //! What can go wrong between two parties, each as one sentence: what, where, what to do.
 
+use std::net::SocketAddr;
+
+use crate::fingerprint::Fingerprint;
 use crate::frame::{AbortReason, Fault};
+use crate::hello::PROTOCOL_VERSION;
 
 /// Why a channel is dead or was never made.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -51,5 +55,177 @@ pub enum ChannelError {
         during: String,
         /// What the system says.
         detail: String,
+    },
+    /// The peer's TLS ended the connection.
+    #[error("{party} ended the connection with TLS alert {code}")]
+    TlsAlert {
+        /// The peer's name.
+        party: String,
+        /// The alert (RFC 8446, section 6).
+        code: u8,
+    },
+    /// The peer has another key than the trusted one.
+    #[error(
+        "{party} presented the key {presented}, but {trusted} is trusted: someone else answers, or \
+         {party} has a new key (ask there; then `phineus id untrust {party}` and trust the new one)"
+    )]
+    WrongKey {
+        /// The peer's name.
+        party: String,
+        /// The key it presented.
+        presented: Fingerprint,
+        /// The key that is trusted.
+        trusted: Fingerprint,
+    },
+    /// No key is trusted for the peer.
+    #[error(
+        "no key is trusted for {party}; ask {party} for its fingerprint, and if it is the one just \
+         presented run `phineus id trust {party} {presented}`"
+    )]
+    NotTrusted {
+        /// The peer's name.
+        party: String,
+        /// The key it presented.
+        presented: Fingerprint,
+    },
+    /// The peer does not trust our key.
+    #[error(
+        "{party} refused the key of {me}; run there: `phineus id trust {me} {fingerprint}` (after \
+         `phineus id untrust {me}` if another key of {me} is trusted there)"
+    )]
+    KeyRefused {
+        /// The peer's name.
+        party: String,
+        /// The name of this party.
+        me: String,
+        /// The key of this party.
+        fingerprint: Fingerprint,
+    },
+    /// Another party answers at the peer's address.
+    #[error("{found} answers where {party} is expected; check the addresses in cluster.toml")]
+    WrongParty {
+        /// The peer that was expected.
+        party: String,
+        /// The name it gave.
+        found: String,
+    },
+    /// The peer expects another party here.
+    #[error(
+        "{party} expects {expected} here, but this is {me}; check the addresses in cluster.toml"
+    )]
+    WrongSelf {
+        /// The peer's name.
+        party: String,
+        /// Whom it expects.
+        expected: String,
+        /// The name of this party.
+        me: String,
+    },
+    /// The peer speaks another version of the protocols.
+    #[error(
+        "{party} runs {their_program} (protocol {theirs}) and this is {our_program} (protocol \
+         {PROTOCOL_VERSION}); install the same version on both sides"
+    )]
+    Incompatible {
+        /// The peer's name.
+        party: String,
+        /// The peer's protocol version.
+        theirs: u16,
+        /// The peer's program version.
+        their_program: String,
+        /// Our program version.
+        our_program: String,
+    },
+    /// A name that is not in the cluster.
+    #[error("{name} is not in cluster.toml, which has {known}; check the name given with --as")]
+    UnknownParty {
+        /// The name in question.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// The identity belongs to another party.
+    #[error("the key of {identity} cannot speak for {me}; make one with `phineus id init {me}`")]
+    WrongIdentity {
+        /// The name of this party.
+        me: String,
+        /// The name in the identity.
+        identity: String,
+    },
+    /// Somebody else listens at our port.
+    #[error(
+        "port {port} of {address} is in use; stop the program that listens there, or give {me} \
+         another port in cluster.toml (the others need the change too)",
+        port = address.port(), address = address.ip()
+    )]
+    PortInUse {
+        /// The name of this party.
+        me: String,
+        /// Where it wanted to listen.
+        address: SocketAddr,
+    },
+    /// This machine cannot listen at our address.
+    #[error(
+        "{me} cannot listen at {address}: {detail}; set `bind` in cluster.toml to an address of this machine"
+    )]
+    CannotListen {
+        /// The name of this party.
+        me: String,
+        /// Where it wanted to listen.
+        address: String,
+        /// What the system says.
+        detail: String,
+    },
+    /// A host name that nobody knows.
+    #[error(
+        "the host of {party}, {host}, is unknown ({detail}); check its address in cluster.toml"
+    )]
+    UnknownHost {
+        /// The party whose address it is.
+        party: String,
+        /// The host name.
+        host: String,
+        /// What the system says.
+        detail: String,
+    },
+    /// The peer could not be reached in time.
+    #[error(
+        "{party} could not be reached at {address} within {seconds} s ({detail}); start it there, \
+         and check the address and that a firewall lets the port through"
+    )]
+    Unreachable {
+        /// The peer's name.
+        party: String,
+        /// Its address.
+        address: String,
+        /// How long it was tried.
+        seconds: u64,
+        /// How the last attempt ended.
+        detail: String,
+    },
+    /// The peer did not connect in time.
+    #[error(
+        "{party} did not connect to {address} within {seconds} s ({detail}); start it there, and \
+         check that it has the same cluster.toml and that a firewall lets the port through"
+    )]
+    NobodyCame {
+        /// The peer's name.
+        party: String,
+        /// Where this party listens.
+        address: String,
+        /// How long it waited.
+        seconds: u64,
+        /// How the last attempt ended.
+        detail: String,
+    },
+    /// A connection without TLS would leave this machine.
+    #[error(
+        "{party} is at {address}, which is not this machine: only parties on one machine may do without TLS"
+    )]
+    PlainNotLoopback {
+        /// The party in question.
+        party: String,
+        /// Its address.
+        address: String,
     },
 }

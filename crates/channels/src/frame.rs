@@ -93,7 +93,9 @@ impl Header {
 ///
 /// Total: any input gives a header whose length is within the bounds of its kind, or a fault.
 pub fn parse_header(bytes: &[u8]) -> Result<Header, Fault> {
-    let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else { return Err(Fault::Truncated) };
+    let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return Err(Fault::Truncated);
+    };
     if bytes[0..2] != MAGIC {
         return Err(Fault::NotPhineus);
     }
@@ -110,7 +112,9 @@ pub fn parse_header(bytes: &[u8]) -> Result<Header, Fault> {
         code => return Err(Fault::UnknownKind { code }),
     };
     let word = |at: usize| -> [u8; 8] {
-        bytes[at..at + 8].try_into().expect("the slice has eight bytes")
+        bytes[at..at + 8]
+            .try_into()
+            .expect("the slice has eight bytes")
     };
     let length = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
     let (shortest, longest) = kind.length_bounds();
@@ -118,7 +122,12 @@ pub fn parse_header(bytes: &[u8]) -> Result<Header, Fault> {
         return Err(Fault::Length { kind, length });
     }
     let (session, position) = (u64::from_le_bytes(word(8)), u64::from_le_bytes(word(16)));
-    Ok(Header { kind, length, session, position })
+    Ok(Header {
+        kind,
+        length,
+        session,
+        position,
+    })
 }
 
 /// Why a party gave up, as it tells its peer. Deliberately coarse: it never says which check of a
@@ -237,7 +246,12 @@ mod tests {
 
     #[test]
     fn the_bytes_of_a_header_are_these() {
-        let header = Header { kind: Kind::Data, length: 0x0102, session: 3, position: 1 << 40 };
+        let header = Header {
+            kind: Kind::Data,
+            length: 0x0102,
+            session: 3,
+            position: 1 << 40,
+        };
         let expected = [
             0x50, 0x48, 1, 1, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0,
         ];

@@ -1,18 +1,53 @@
 //! Framed, authenticated channels between parties: in-process, TCP and TLS 1.3.
+//!
+//! Protocol code is written against [`Channel`]: slices in, slices out. [`memory_pair`] joins two
+//! ends inside one process; [`connect`] joins two parties over a network. What goes over the wire
+//! is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by an
+//! [`Identity`] and a [`TrustStore`].
 
 mod channel;
+mod cluster;
+mod connect;
 mod error;
+mod fingerprint;
 mod frame;
+mod framed;
+mod hello;
+mod identity;
 mod limits;
+mod link;
 mod memory;
+mod names;
 mod pipe;
+mod reader;
+mod record;
+mod simulate;
+mod timeouts;
+mod tls;
+mod transport;
+mod trust;
+mod writer;
+
+#[cfg(test)]
+mod tests;
 
 pub use channel::{Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, Traffic};
-pub use error::ChannelError;
-pub use frame::{
-    AbortReason, FRAME_VERSION, Fault, HEADER_BYTES, Header, Kind, parse_header,
+pub use cluster::{
+    Address, ClusterConfig, ClusterError, ClusterFault, DEFAULT_PORT, PARTIES_MAX, PartyConfig,
 };
+pub use connect::{ConnectSettings, PlainLoopback, Security, Waiting, connect};
+pub use error::ChannelError;
+pub use fingerprint::{Fingerprint, FingerprintError};
+pub use frame::{AbortReason, FRAME_VERSION, Fault, HEADER_BYTES, Header, Kind, parse_header};
+pub use framed::FramedChannel;
+pub use hello::PROTOCOL_VERSION;
+pub use identity::{Identity, IdentityError, key_path};
 pub use limits::{
     BLOCK_BYTES, CHANNEL_MEMORY_BYTES, CONTROL_BYTES_MAX, INCOMING_BLOCKS, OUTGOING_BLOCKS,
 };
+pub use link::Monitor;
 pub use memory::{MemoryChannel, memory_pair, memory_pair_named};
+pub use names::{NAME_BYTES_MAX, check_name};
+pub use simulate::{NetworkModel, NetworkModelError};
+pub use timeouts::Timeouts;
+pub use trust::TrustStore;

@@ -27,7 +27,12 @@ pub(crate) struct Block {
 impl Block {
     fn new(block_bytes: usize) -> Self {
         let bytes = vec![0; block_bytes].into_boxed_slice();
-        Block { bytes, start: 0, end: 0, kind: Kind::Data }
+        Block {
+            bytes,
+            start: 0,
+            end: 0,
+            kind: Kind::Data,
+        }
     }
 
     /// The bytes in use.
@@ -42,7 +47,10 @@ impl Block {
 
     /// Takes the first `len` bytes of the room into use.
     pub(crate) fn grow(&mut self, len: usize) {
-        assert!(len <= self.bytes.len() - self.end, "a block cannot outgrow its memory");
+        assert!(
+            len <= self.bytes.len() - self.end,
+            "a block cannot outgrow its memory"
+        );
         self.end += len;
     }
 
@@ -97,11 +105,17 @@ impl Pipe {
             consumer_waits: false,
             producer_waits: false,
         };
-        Arc::new(Pipe { state: Mutex::new(state), filled: Condvar::new(), freed: Condvar::new() })
+        Arc::new(Pipe {
+            state: Mutex::new(state),
+            filled: Condvar::new(),
+            freed: Condvar::new(),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no code panics while it holds this lock")
+        self.state
+            .lock()
+            .expect("no code panics while it holds this lock")
     }
 
     /// Waits for an empty block to fill; `Err` once the pipe has ended or at `deadline`.
@@ -217,7 +231,9 @@ fn wait<'a>(
     deadline: Option<Instant>,
 ) -> Option<MutexGuard<'a, State>> {
     const HELD: &str = "no code panics while it holds this lock";
-    let Some(deadline) = deadline else { return Some(condition.wait(state).expect(HELD)) };
+    let Some(deadline) = deadline else {
+        return Some(condition.wait(state).expect(HELD));
+    };
     let left = deadline.saturating_duration_since(Instant::now());
     if left == Duration::ZERO {
         return None;
@@ -233,7 +249,10 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
-        Outlet { pipe, current: None }
+        Outlet {
+            pipe,
+            current: None,
+        }
     }
 
     /// Lends `len` bytes of the current block to `fill`; hands over a full block first.
@@ -242,8 +261,15 @@ impl Outlet {
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, End> {
-        assert!(len <= MAX_BORROW_BYTES, "at most MAX_BORROW_BYTES are lent at a time");
-        if self.current.as_ref().is_some_and(|block| block.end + len > BLOCK_BYTES) {
+        assert!(
+            len <= MAX_BORROW_BYTES,
+            "at most MAX_BORROW_BYTES are lent at a time"
+        );
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|block| block.end + len > BLOCK_BYTES)
+        {
             self.publish()?;
         }
         if self.current.is_none() {
@@ -257,7 +283,9 @@ impl Outlet {
 
     /// Hands over everything written so far.
     pub(crate) fn publish(&mut self) -> Result<(), End> {
-        let Some(block) = self.current.take() else { return Ok(()) };
+        let Some(block) = self.current.take() else {
+            return Ok(());
+        };
         if block.end == 0 {
             self.current = Some(block);
             return Ok(());
@@ -280,7 +308,9 @@ impl Outlet {
     }
 
     fn take_free(&self) -> Result<Block, End> {
-        self.pipe.take_free(None).map_err(|end| end.expect("without a deadline only an end fails"))
+        self.pipe
+            .take_free(None)
+            .map_err(|end| end.expect("without a deadline only an end fails"))
     }
 }
 
@@ -305,12 +335,18 @@ pub(crate) enum Dry {
 impl Inlet {
     pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
         let joined = vec![0; MAX_BORROW_BYTES].into_boxed_slice();
-        Inlet { pipe, current: None, joined }
+        Inlet {
+            pipe,
+            current: None,
+            joined,
+        }
     }
 
     /// Whether `len` bytes can be lent without waiting.
     pub(crate) fn holds(&self, len: usize) -> bool {
-        self.current.as_ref().is_some_and(|block| block.content().len() >= len)
+        self.current
+            .as_ref()
+            .is_some_and(|block| block.content().len() >= len)
     }
 
     /// Waits for `len` bytes and lends them to `read`, in place where they lie in one block.
@@ -320,13 +356,19 @@ impl Inlet {
         deadline: Option<Instant>,
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Dry> {
-        assert!(len <= MAX_BORROW_BYTES, "at most MAX_BORROW_BYTES are lent at a time");
+        assert!(
+            len <= MAX_BORROW_BYTES,
+            "at most MAX_BORROW_BYTES are lent at a time"
+        );
         if len == 0 {
             return Ok(read(&[]));
         }
         self.refill(Kind::Data, deadline)?;
         if self.holds(len) {
-            let block = self.current.as_mut().expect("a block that holds bytes is there");
+            let block = self
+                .current
+                .as_mut()
+                .expect("a block that holds bytes is there");
             let result = read(&block.content()[..len]);
             block.start += len;
             return Ok(result);

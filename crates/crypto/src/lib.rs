@@ -8,9 +8,12 @@ mod cipher;
 mod cr_hash;
 mod half_gates;
 mod kernel;
+pub mod measure;
 mod page_cipher;
 mod prg;
 mod transpose;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use block::Block;
 pub use cr_hash::CrHash;

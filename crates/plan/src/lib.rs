@@ -1,1 +1,18 @@
-//! The planner: placement, replacement, scheduling, and an independent checker
+//! The planner: placement, replacement, scheduling, and an independent checker.
+
+mod annotate;
+mod check;
+mod costs;
+mod error;
+pub mod limits;
+mod pipeline;
+mod place;
+mod replace;
+mod schedule;
+mod value_map;
+
+pub use check::check;
+pub use costs::CostModel;
+pub use error::Error;
+pub use pipeline::{PlanOptions, plan};
+pub use schedule::Lookahead;

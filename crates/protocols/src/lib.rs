@@ -1,1 +1,6 @@
 //! Two-party garbled circuits and oblivious transfer
+
+mod error;
+pub mod ot;
+
+pub use error::ProtocolError;

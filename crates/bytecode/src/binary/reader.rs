@@ -8,7 +8,7 @@ use crate::binary::{FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGI
 use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::Instruction;
-use crate::limits::{DESCRIPTION_BYTES_MAX, FRAME_BYTES_MAX, FRAME_INSTRUCTIONS};
+use crate::limits::{DESCRIPTION_BYTES_MAX, FRAME_BYTES_MAX, FRAME_INSTRUCTIONS, RESULTS_MAX};
 use crate::ops::Op;
 
 /// Bytes of one entry of the index.
@@ -146,7 +146,13 @@ impl<R: Read + Seek> ProgramReader<R> {
             templates,
             instructions,
         )
-        .map_err(|what| Error::Damaged { frame, what })
+        .map_err(|what| Error::Damaged { frame, what })?;
+        let inputs = instructions.iter().filter(|i| i.op == Op::Input).count();
+        if inputs != entry.input_count as usize {
+            let what = "its number of inputs is wrong";
+            return Err(Error::Damaged { frame, what });
+        }
+        Ok(())
     }
 
     fn read_raw(&mut self, frame: usize) -> Result<(), Error> {
@@ -270,6 +276,7 @@ fn read_header(input: &mut (impl Read + Seek)) -> Result<Kind, Error> {
 fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry>, Error> {
     let mut index = Vec::new();
     let mut expected = HEADER_BYTES as u64;
+    let mut values = 0..=0;
     let mut bytes = [0u8; ENTRY_BYTES];
     for frame in 0..count {
         input.read_exact(&mut bytes)?;
@@ -282,6 +289,7 @@ fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry
             input_count: half(&bytes, 28),
         };
         let valid = entry.offset == expected
+            && values.contains(&entry.first_value)
             && entry.raw_bytes as usize <= FRAME_BYTES_MAX
             && entry.stored_bytes as usize <= 2 * FRAME_BYTES_MAX
             && (1..=FRAME_INSTRUCTIONS).contains(&(entry.count as usize))
@@ -293,6 +301,8 @@ fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry
             });
         }
         expected += u64::from(entry.stored_bytes);
+        let values_max = u64::from(entry.count) * RESULTS_MAX as u64;
+        values = entry.first_value..=entry.first_value.saturating_add(values_max);
         index.push(entry);
     }
     if expected != end {

@@ -9,6 +9,7 @@ use crate::binary::{FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC};
 use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::Instruction;
+use crate::limits::DESCRIPTION_BYTES_MAX;
 
 /// The compression level: level 1 of zstd costs about 15 ns per instruction; 3 saves 5 % of the
 /// bytes for twice the time.
@@ -110,6 +111,13 @@ impl<W: Write> ProgramWriter<W> {
         self.write_frame()?;
         let text =
             serde_json::to_vec(description).map_err(|e| Error::Description(e.to_string()))?;
+        if text.len() > DESCRIPTION_BYTES_MAX {
+            let what = format!(
+                "it takes {} bytes, at most {DESCRIPTION_BYTES_MAX}",
+                text.len()
+            );
+            return Err(Error::Description(what));
+        }
         let frames: [u8; 32] = self.hash.finalize().into();
         let mut tail = text.clone();
         tail.extend_from_slice(&self.index);

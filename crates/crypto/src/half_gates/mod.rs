@@ -11,9 +11,19 @@
 //! under one `Delta` and one `start`. Constant time in labels and `Delta`.
 //! Not protected: an actively cheating garbler (semi-honest only).
 
+#[cfg(target_arch = "x86_64")]
+mod aesni;
+#[cfg(target_arch = "x86_64")]
+mod in_lane;
 mod portable;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vaes256;
+#[cfg(target_arch = "x86_64")]
+mod vaes512;
 
-use crate::{Block, Kernel, Prg};
+use crate::{Block, Kernel, Prg, Variant};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -122,8 +132,18 @@ impl HalfGates {
         rows: &mut [u8],
     ) {
         check_lengths(first_index, a, b, out, rows);
-        let _ = self.kernel;
-        portable::garble(self.start, delta, first_index, a, b, out, rows);
+        if a.len() == b.len() {
+            return self.garble_batch(delta, first_index, a, b, out, rows);
+        }
+        let mut repeated = [Block::ZERO; REPEATED_BLOCKS];
+        let b = repeat(b, a.len(), &mut repeated);
+        let labels = a.chunks(b.len()).zip(out.chunks_mut(b.len()));
+        let rows = rows.chunks_mut(b.len() * GarbledGate::BYTES);
+        let mut index = first_index;
+        for ((a, out), rows) in labels.zip(rows) {
+            self.garble_batch(delta, index, a, &b[..a.len()], out, rows);
+            index = index.advance(a.len());
+        }
     }
 
     /// Evaluates `out[i] = a[i] AND b[i % b.len()]` as gate `first_index + i`, on active labels.
@@ -140,8 +160,97 @@ impl HalfGates {
         rows: &[u8],
     ) {
         check_lengths(first_index, a, b, out, rows);
-        portable::evaluate(self.start, first_index, a, b, out, rows);
+        if a.len() == b.len() {
+            return self.evaluate_batch(first_index, a, b, out, rows);
+        }
+        let mut repeated = [Block::ZERO; REPEATED_BLOCKS];
+        let b = repeat(b, a.len(), &mut repeated);
+        let labels = a.chunks(b.len()).zip(out.chunks_mut(b.len()));
+        let rows = rows.chunks(b.len() * GarbledGate::BYTES);
+        let mut index = first_index;
+        for ((a, out), rows) in labels.zip(rows) {
+            self.evaluate_batch(index, a, &b[..a.len()], out, rows);
+            index = index.advance(a.len());
+        }
     }
+
+    /// Garbles with one `b` per gate, on this kernel.
+    #[inline]
+    fn garble_batch(
+        &self,
+        delta: &Delta,
+        first: AndIndex,
+        a: &[Block],
+        b: &[Block],
+        out: &mut [Block],
+        rows: &mut [u8],
+    ) {
+        let start = self.start;
+        match self.kernel.variant() {
+            // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
+            #[cfg(target_arch = "x86_64")]
+            Variant::Vaes512 => unsafe {
+                vaes512::garble(start, delta, first, a, b, out, rows);
+            },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Variant::Vaes256 => unsafe {
+                vaes256::garble(start, delta, first, a, b, out, rows);
+            },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Variant::AesNi => unsafe {
+                aesni::garble(start, delta, first, a, b, out, rows);
+            },
+            _ => portable::garble(start, delta, first, a, b, out, rows),
+        }
+    }
+
+    /// Evaluates with one `b` per gate, on this kernel.
+    #[inline]
+    fn evaluate_batch(
+        &self,
+        first: AndIndex,
+        a: &[Block],
+        b: &[Block],
+        out: &mut [Block],
+        rows: &[u8],
+    ) {
+        let start = self.start;
+        match self.kernel.variant() {
+            // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
+            #[cfg(target_arch = "x86_64")]
+            Variant::Vaes512 => unsafe { vaes512::evaluate(start, first, a, b, out, rows) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Variant::Vaes256 => unsafe { vaes256::evaluate(start, first, a, b, out, rows) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Variant::AesNi => unsafe { aesni::evaluate(start, first, a, b, out, rows) },
+            _ => portable::evaluate(start, first, a, b, out, rows),
+        }
+    }
+}
+
+/// Room for a short `b` written out several times, so that the kernels see a long one:
+/// 64 * 16 bytes = 1 KiB of stack, eight steps of the widest kernel.
+const REPEATED_BLOCKS: usize = 64;
+
+/// `b` if it is long, else `b` written out as often as fits into `room` or is needed.
+#[inline]
+fn repeat<'a>(
+    b: &'a [Block],
+    gates: usize,
+    room: &'a mut [Block; REPEATED_BLOCKS],
+) -> &'a [Block] {
+    if b.len() * 2 > REPEATED_BLOCKS {
+        return b;
+    }
+    let used = gates.min(REPEATED_BLOCKS / b.len() * b.len());
+    for copy in room[..used].chunks_mut(b.len()) {
+        copy.copy_from_slice(b);
+    }
+    &room[..used]
 }
 
 /// A wrong length or a repeated tweak is a bug of the caller that must stop the process.

@@ -17,9 +17,6 @@ use super::threads::ThreadBackend;
 use super::uring::UringBackend;
 use super::{Direction, StorageBackend, StorageError};
 
-/// Transfers in flight at most; io_uring's own limit is 32768, and no disk gains beyond this.
-pub(super) const DEPTH_MAX: u32 = 1024;
-
 /// One page to move.
 #[derive(Clone, Copy)]
 pub(super) struct Transfer {
@@ -30,7 +27,7 @@ pub(super) struct Transfer {
 
 /// The answer to one transfer.
 pub(super) struct Completion {
-    pub(super) frame: u32,
+    pub(super) transfer: Transfer,
     pub(super) result: io::Result<()>,
 }
 
@@ -70,13 +67,18 @@ impl Device {
         self.page_bytes
     }
 
-    pub(super) fn slot_count(&self) -> u32 {
-        self.slot_count
-    }
-
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for registered buffers"))]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "for registered buffers")
+    )]
     pub(super) fn mapping(&self) -> &Mapping {
         &self.mapping
+    }
+
+    /// After a transfer through the page cache: asks the kernel not to keep a copy of `slot`.
+    pub(super) fn forget_cached(&self, slot: u32) {
+        let offset_bytes = self.slot_offset_bytes(slot);
+        self.swap_file.forget_cached(offset_bytes, self.page_bytes);
     }
 
     /// Keeps the memory mapped for ever: for when the kernel may still write to it.
@@ -86,7 +88,11 @@ impl Device {
 
     /// Address of the first byte of `frame`.
     pub(super) fn frame_address(&self, frame: u32) -> *mut u8 {
-        assert!(frame < self.frame_count, "frame {frame} of {}", self.frame_count);
+        assert!(
+            frame < self.frame_count,
+            "frame {frame} of {}",
+            self.frame_count
+        );
         let offset = frame as usize * self.page_bytes as usize;
         // SAFETY: the mapping holds frame_count pages, and frame is one of them.
         unsafe { self.mapping.base().add(offset) }
@@ -94,7 +100,11 @@ impl Device {
 
     /// Place of `slot` in the swap file.
     pub(super) fn slot_offset_bytes(&self, slot: u32) -> u64 {
-        assert!(slot < self.slot_count, "spill slot {slot} of {}", self.slot_count);
+        assert!(
+            slot < self.slot_count,
+            "spill slot {slot} of {}",
+            self.slot_count
+        );
         u64::from(slot) * u64::from(self.page_bytes)
     }
 
@@ -113,7 +123,8 @@ impl Device {
             }
             Ok(moved_bytes) => {
                 // O_DIRECT takes aligned places only: what is past the last one is moved again.
-                let aligned_bytes = (before_bytes + moved_bytes) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+                let aligned_bytes =
+                    (before_bytes + moved_bytes) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
                 if aligned_bytes > before_bytes {
                     Progress::Again(aligned_bytes)
                 } else {
@@ -138,7 +149,7 @@ pub(super) enum Progress {
 /// The way pages are moved.
 pub(super) enum Backend {
     #[cfg(target_os = "linux")]
-    IoUring(UringBackend),
+    IoUring(Box<UringBackend>),
     Threads(ThreadBackend),
 }
 
@@ -153,7 +164,7 @@ impl Backend {
             StorageBackend::Threads => None,
             #[cfg(target_os = "linux")]
             _ => match UringBackend::start(Arc::clone(device), depth) {
-                Ok(backend) => return Ok(Backend::IoUring(backend)),
+                Ok(backend) => return Ok(Backend::IoUring(Box::new(backend))),
                 Err(reason) => Some(reason),
             },
             #[cfg(not(target_os = "linux"))]

@@ -92,6 +92,12 @@ pub enum StorageError {
         /// What the operating system answered.
         source: io::Error,
     },
+    /// The kernel takes no transfers at all any more.
+    #[error("the kernel does not take transfers to the swap file any more: {source}")]
+    Ring {
+        /// What the operating system answered.
+        source: io::Error,
+    },
     /// A page came back different from what was written.
     #[error("spill slot {slot} failed its check: the swap file was changed or the disk is failing")]
     Corrupted {
@@ -127,10 +133,14 @@ impl StorageError {
         source: io::Error,
     ) -> StorageError {
         match source.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT) => {
-                StorageError::DiskFull { directory: directory.to_owned() }
-            }
-            _ => StorageError::Device { direction, slot, source },
+            Some(libc::ENOSPC | libc::EDQUOT) => StorageError::DiskFull {
+                directory: directory.to_owned(),
+            },
+            _ => StorageError::Device {
+                direction,
+                slot,
+                source,
+            },
         }
     }
 }
@@ -174,7 +184,10 @@ mod tests {
             needed_bytes: 3 << 30,
             free_bytes: 1 << 29,
         };
-        assert_eq!(error.to_string(), "swapping needs 3.0 GiB in /swap, 512.0 MiB free");
+        assert_eq!(
+            error.to_string(),
+            "swapping needs 3.0 GiB in /swap, 512.0 MiB free"
+        );
     }
 
     #[test]
@@ -185,6 +198,10 @@ mod tests {
         };
         assert!(matches!(of(libc::ENOSPC), StorageError::DiskFull { .. }));
         assert!(matches!(of(libc::EDQUOT), StorageError::DiskFull { .. }));
-        assert!(of(libc::EIO).to_string().starts_with("cannot write spill slot 7"));
+        assert!(
+            of(libc::EIO)
+                .to_string()
+                .starts_with("cannot write spill slot 7")
+        );
     }
 }

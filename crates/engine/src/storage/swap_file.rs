@@ -10,9 +10,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::StorageError;
+use super::file_system::{file_size_limit_bytes, free_bytes, is_memory_backed};
 use super::frames::PAGE_BYTES_MIN;
 use super::mapping::Mapping;
+use super::{Direction, StorageError};
 
 /// An open swap file.
 pub(super) struct SwapFile {
@@ -107,9 +108,10 @@ impl SwapFile {
             Err(error) if error.raw_os_error() == Some(libc::EFBIG) => {
                 Err(self.no_space(free_bytes))
             }
-            Err(source) => {
-                Err(StorageError::Create { directory: self.directory.clone(), source })
-            }
+            Err(source) => Err(StorageError::Create {
+                directory: self.directory.clone(),
+                source,
+            }),
             Ok(()) => Ok(()),
         }
     }
@@ -157,28 +159,37 @@ impl SwapFile {
             return Ok(());
         }
         let trial_bytes = PAGE_BYTES_MIN as usize;
-        let failed = |source| StorageError::from_transfer(
-            &self.directory, super::Direction::Out, 0, source,
-        );
+        let directory = self.directory.clone();
+        let failed = |source| StorageError::from_transfer(&directory, Direction::Out, 0, source);
         let zeros = Mapping::new(trial_bytes).map_err(failed)?;
         // SAFETY: the mapping is that long, zero, ours alone, and outlives the slice.
         let page = unsafe { std::slice::from_raw_parts(zeros.base(), trial_bytes) };
         match self.file.write_all_at(page, 0) {
             Ok(()) => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                // SAFETY: F_GETFL and F_SETFL change flags of a file we own.
-                let status = unsafe {
-                    let flags = libc::fcntl(self.file.as_raw_fd(), libc::F_GETFL);
-                    libc::fcntl(self.file.as_raw_fd(), libc::F_SETFL, flags & !libc::O_DIRECT)
-                };
-                if status != 0 {
-                    return Err(failed(io::Error::last_os_error()));
-                }
-                self.direct = false;
-                Ok(())
+                self.use_page_cache().map_err(failed)
             }
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Goes through the page cache from now on.
+    #[cfg(target_os = "linux")]
+    pub(super) fn use_page_cache(&mut self) -> io::Result<()> {
+        // SAFETY: F_GETFL and F_SETFL change flags of a file we own.
+        let status = unsafe {
+            let flags = libc::fcntl(self.file.as_raw_fd(), libc::F_GETFL);
+            libc::fcntl(
+                self.file.as_raw_fd(),
+                libc::F_SETFL,
+                flags & !libc::O_DIRECT,
+            )
+        };
+        if status != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        self.direct = false;
+        Ok(())
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -216,11 +227,15 @@ fn open(directory: &Path, births: &[Birth]) -> Result<(File, bool), StorageError
         }
     }
     Err(match refusal.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
-            StorageError::DirectoryNotWritable { directory: owned(), source: refusal }
-        }
+        Some(libc::EACCES | libc::EPERM | libc::EROFS) => StorageError::DirectoryNotWritable {
+            directory: owned(),
+            source: refusal,
+        },
         Some(libc::ENOSPC | libc::EDQUOT) => StorageError::DiskFull { directory: owned() },
-        _ => StorageError::Create { directory: owned(), source: refusal },
+        _ => StorageError::Create {
+            directory: owned(),
+            source: refusal,
+        },
     })
 }
 
@@ -230,13 +245,15 @@ fn open_as(directory: &Path, birth: Birth, flags: i32) -> io::Result<File> {
     match birth {
         #[cfg(target_os = "linux")]
         // O_EXCL here means that nobody can give the file a name later.
-        Birth::Unnamed => {
-            options.custom_flags(libc::O_TMPFILE | libc::O_EXCL | flags).open(directory)
-        }
+        Birth::Unnamed => options
+            .custom_flags(libc::O_TMPFILE | libc::O_EXCL | flags)
+            .open(directory),
         #[cfg(not(target_os = "linux"))]
         Birth::Unnamed => Err(io::Error::from(io::ErrorKind::Unsupported)),
         Birth::Unlinked => {
-            options.create_new(true).custom_flags(libc::O_NOFOLLOW | flags);
+            options
+                .create_new(true)
+                .custom_flags(libc::O_NOFOLLOW | flags);
             open_unlinked(directory, &options)
         }
     }
@@ -273,50 +290,20 @@ fn open_unlinked(directory: &Path, options: &OpenOptions) -> io::Result<File> {
 }
 
 /// Refuses a length above `RLIMIT_FSIZE`: the kernel would answer with a deadly signal.
-fn check_file_size_limit(length_bytes: u64) -> Result<(), StorageError> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: getrlimit fills the structure it is given.
-    let status = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
-    if status == 0 && limit.rlim_cur != libc::RLIM_INFINITY && limit.rlim_cur < length_bytes {
-        let limit_bytes = limit.rlim_cur;
-        return Err(StorageError::FileSizeLimit { needed_bytes: length_bytes, limit_bytes });
+fn check_file_size_limit(needed_bytes: u64) -> Result<(), StorageError> {
+    match file_size_limit_bytes() {
+        Some(limit_bytes) if limit_bytes < needed_bytes => Err(StorageError::FileSizeLimit {
+            needed_bytes,
+            limit_bytes,
+        }),
+        _ => Ok(()),
     }
-    Ok(())
-}
-
-/// Bytes this user may still write on the file system of `file`.
-#[allow(clippy::unnecessary_cast)] // the fields of statvfs are 32 bits wide on some systems
-fn free_bytes(file: &File) -> Option<u64> {
-    // SAFETY: all-zero is a valid statvfs, and fstatvfs fills the structure it is given.
-    let (status, figures) = unsafe {
-        let mut figures: libc::statvfs = std::mem::zeroed();
-        (libc::fstatvfs(file.as_raw_fd(), &mut figures), figures)
-    };
-    (status == 0).then(|| (figures.f_bavail as u64).saturating_mul(figures.f_frsize as u64))
-}
-
-#[cfg(target_os = "linux")]
-#[allow(clippy::unnecessary_cast)] // f_type has another width on some systems
-fn is_memory_backed(file: &File) -> bool {
-    /// RAMFS_MAGIC of linux/magic.h, which libc does not list.
-    const RAMFS_MAGIC: u64 = 0x8584_58f6;
-    // SAFETY: all-zero is a valid statfs, and fstatfs fills the structure it is given.
-    let (status, figures) = unsafe {
-        let mut figures: libc::statfs = std::mem::zeroed();
-        (libc::fstatfs(file.as_raw_fd(), &mut figures), figures)
-    };
-    status == 0 && [libc::TMPFS_MAGIC as u64, RAMFS_MAGIC].contains(&(figures.f_type as u64))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_memory_backed(_file: &File) -> bool {
-    false
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::os::unix::fs::MetadataExt;
 
     fn directory() -> tempfile::TempDir {
         tempfile::tempdir().expect("the temporary directory is writable")
@@ -337,10 +324,17 @@ mod tests {
     fn space_is_reserved_before_the_run() {
         let directory = directory();
         let swap_file = SwapFile::create(directory.path(), 3 << 20).expect("3 MiB are free");
-        let metadata = swap_file.file().metadata().expect("an open file has metadata");
+        let metadata = swap_file
+            .file()
+            .metadata()
+            .expect("an open file has metadata");
         assert_eq!(metadata.len(), 3 << 20);
         // st_blocks counts 512 bytes each.
-        assert!(metadata.blocks() * 512 >= 3 << 20, "{} blocks", metadata.blocks());
+        assert!(
+            metadata.blocks() * 512 >= 3 << 20,
+            "{} blocks",
+            metadata.blocks()
+        );
     }
 
     #[test]
@@ -350,16 +344,16 @@ mod tests {
             return;
         };
         assert!(swap_file.is_memory_backed());
-        swap_file.file().write_all_at(&[1; 4096], 4096).err().map_or((), |error| {
-            assert!(swap_file.is_direct(), "buffered writes need no alignment: {error}");
-        });
     }
 
     #[test]
     fn wrong_directories_are_told_apart() {
         let directory = directory();
         let missing = SwapFile::create(&directory.path().join("none"), 4096);
-        assert!(matches!(missing, Err(StorageError::DirectoryMissing { .. })));
+        assert!(matches!(
+            missing,
+            Err(StorageError::DirectoryMissing { .. })
+        ));
         let file = directory.path().join("file");
         fs::write(&file, "x").expect("the temporary directory is writable");
         let none = SwapFile::create(&file, 4096);
@@ -374,7 +368,11 @@ mod tests {
         let directory = directory();
         for length_bytes in [1 << 55, u64::MAX] {
             match SwapFile::create(directory.path(), length_bytes) {
-                Err(StorageError::NoSpace { needed_bytes, free_bytes, .. }) => {
+                Err(StorageError::NoSpace {
+                    needed_bytes,
+                    free_bytes,
+                    ..
+                }) => {
                     assert_eq!(needed_bytes, length_bytes);
                     assert!(free_bytes > 0 && free_bytes < length_bytes);
                 }

@@ -1,0 +1,285 @@
+//! The lines before the instructions: the description of a program.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use crate::description::{
+    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder,
+};
+use crate::text::line::{Line, Misfit, Parsed};
+
+const ENCODINGS: [(Encoding, &str); 3] = [
+    (Encoding::Number, "number"),
+    (Encoding::Hex, "hex"),
+    (Encoding::Text, "text"),
+];
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Appends the lines of `description`.
+pub(super) fn write(text: &mut String, description: &Description) {
+    let mut line = |content: String| {
+        text.push_str(&content);
+        text.push('\n');
+    };
+    line(format!("name {}", quoted(&description.name)));
+    for party in &description.parties {
+        line(format!("party {}", quoted(party)));
+    }
+    for (name, value) in &description.parameters {
+        line(format!("parameter {} {}", quoted(name), quoted(value)));
+    }
+    for port in &description.inputs {
+        let name = quoted(&port.name);
+        let mut content = format!("input_port {name} party={} rows={}", port.party, port.rows);
+        if let RowOrder::Sorted {
+            columns,
+            descending,
+            unique,
+        } = port.order
+        {
+            let (descending, unique) = (u8::from(descending), u8::from(unique));
+            write!(
+                content,
+                " sort_columns={columns} descending={descending} unique={unique}"
+            )
+            .expect("writing to a string cannot fail");
+        }
+        line(content);
+        port.columns
+            .iter()
+            .for_each(|column| line(column_line(column)));
+    }
+    for port in &description.outputs {
+        let parties: Vec<String> = port.parties.iter().map(u16::to_string).collect();
+        let (name, parties) = (quoted(&port.name), parties.join(","));
+        line(format!(
+            "output_port {name} parties={parties} rows={}",
+            port.rows
+        ));
+        port.columns
+            .iter()
+            .for_each(|column| line(column_line(column)));
+    }
+    if let Some(plan) = &description.plan {
+        write_plan(plan, &mut line);
+    }
+}
+
+fn column_line(column: &Column) -> String {
+    let encoding = ENCODINGS
+        .iter()
+        .find(|(encoding, _)| *encoding == column.encoding);
+    let (_, encoding) = encoding.expect("every encoding has a name");
+    format!(
+        "  column {} {} {encoding}",
+        quoted(&column.name),
+        column.element
+    )
+}
+
+/// The figures by the names of the description's fields, so that a new one needs no change here.
+fn write_plan(plan: &PlanDescription, line: &mut impl FnMut(String)) {
+    let Ok(Value::Object(fields)) = serde_json::to_value(plan) else {
+        unreachable!("a plan's figures are an object of numbers, strings and one map")
+    };
+    for (name, value) in fields.iter().filter(|(name, _)| *name != "costs") {
+        line(format!("plan {name} {value}"));
+    }
+    for (name, value) in &plan.costs {
+        line(format!("cost {} {value}", quoted(name)));
+    }
+}
+
+/// Reads the lines of a description one after another.
+#[derive(Default)]
+pub(super) struct HeaderParser {
+    description: Description,
+    named: bool,
+    plan: Option<Map<String, Value>>,
+    costs: Map<String, Value>,
+    /// Which port the next column belongs to.
+    port: Port,
+}
+
+#[derive(Default, PartialEq)]
+enum Port {
+    #[default]
+    None,
+    Input,
+    Output,
+}
+
+impl HeaderParser {
+    /// Whether a line that begins with `word` belongs to the description.
+    pub(super) fn is_header(word: &str) -> bool {
+        let words = [
+            "name",
+            "party",
+            "parameter",
+            "input_port",
+            "output_port",
+            "column",
+        ];
+        words.contains(&word) || word == "plan" || word == "cost"
+    }
+
+    /// Reads a line of the description; `word` is its first word, already taken.
+    pub(super) fn read(&mut self, word: &str, line: &mut Line) -> Parsed<()> {
+        let at = line.place();
+        let description = &mut self.description;
+        match word {
+            "name" if self.named => {
+                return Err(Misfit {
+                    at,
+                    what: "a program has one name".to_owned(),
+                });
+            }
+            "name" => {
+                self.named = true;
+                description.name = line.string("the name")?;
+            }
+            "party" => description.parties.push(line.string("the party's name")?),
+            "parameter" => {
+                let name = line.string("the parameter's name")?;
+                let value = line.string("the parameter's value")?;
+                let what = format!("parameter '{name}' stands twice");
+                if description.parameters.insert(name, value).is_some() {
+                    return Err(Misfit { at, what });
+                }
+            }
+            "input_port" => {
+                self.port = Port::Input;
+                description.inputs.push(input_port(line)?);
+            }
+            "output_port" => {
+                self.port = Port::Output;
+                description.outputs.push(output_port(line)?);
+            }
+            "column" => self.column(at, line)?,
+            "plan" => self.plan_figure(at, line)?,
+            _ => {
+                let name = line.string("the cost's name")?;
+                let amount = line.number("the amount")?;
+                self.costs.insert(name, Value::from(amount));
+            }
+        }
+        line.end()
+    }
+
+    fn column(&mut self, at: usize, line: &mut Line) -> Parsed<()> {
+        let name = line.string("the column's name")?;
+        let element = line.element()?;
+        let encoding_at = line.place();
+        let word = line.word("an encoding")?;
+        let encoding = ENCODINGS.iter().find(|(_, name)| *name == word);
+        let (encoding, _) = *encoding.ok_or_else(|| Misfit {
+            at: encoding_at,
+            what: format!("'{word}' is not an encoding: write number, hex or text"),
+        })?;
+        let column = Column {
+            name,
+            element,
+            encoding,
+        };
+        let description = &mut self.description;
+        let columns = match self.port {
+            Port::Input => description.inputs.last_mut().map(|port| &mut port.columns),
+            Port::Output => description.outputs.last_mut().map(|port| &mut port.columns),
+            Port::None => None,
+        };
+        let what = "a column belongs below an input_port or an output_port".to_owned();
+        columns.ok_or(Misfit { at, what })?.push(column);
+        Ok(())
+    }
+
+    fn plan_figure(&mut self, at: usize, line: &mut Line) -> Parsed<()> {
+        let name = line.word("the figure's name")?;
+        let value = match line.peek() {
+            Some('"') => Value::from(line.string("the figure")?),
+            _ => Value::from(line.number("the figure")?),
+        };
+        let plan = self.plan.get_or_insert_default();
+        match plan.insert(name.to_owned(), value) {
+            None => Ok(()),
+            Some(_) => Err(Misfit {
+                at,
+                what: format!("plan figure {name} stands twice"),
+            }),
+        }
+    }
+
+    /// The description, and a sentence for each thing that is wrong with it as a whole.
+    pub(super) fn finish(mut self) -> (Description, Vec<String>) {
+        let mut faults = Vec::new();
+        if !self.named {
+            faults.push("the program has no name: write a line such as: name \"sum\"".to_owned());
+        }
+        if let Some(mut plan) = self.plan {
+            plan.insert("costs".to_owned(), Value::Object(self.costs));
+            match serde_json::from_value(Value::Object(plan)) {
+                Ok(plan) => self.description.plan = Some(plan),
+                Err(error) => faults.push(format!("the plan's figures: {error}")),
+            }
+        } else if !self.costs.is_empty() {
+            faults.push("costs belong to a plan, and there are no plan lines".to_owned());
+        }
+        faults.extend(self.description.faults());
+        (self.description, faults)
+    }
+}
+
+/// A number below 2^16.
+fn short(line: &mut Line, name: &str) -> Parsed<u16> {
+    let at = line.place();
+    let number = line.number(name)?;
+    u16::try_from(number).map_err(|_| Misfit {
+        at,
+        what: format!("{name} is not below 65536"),
+    })
+}
+
+fn input_port(line: &mut Line) -> Parsed<InputPort> {
+    let name = line.string("the port's name")?;
+    line.key("party")?;
+    let party = short(line, "party")?;
+    let rows = line.attribute("rows")?;
+    let order = if line.is_empty() {
+        RowOrder::Given
+    } else {
+        line.key("sort_columns")?;
+        let columns = short(line, "sort_columns")?;
+        let (descending, unique) = (line.flag("descending")?, line.flag("unique")?);
+        RowOrder::Sorted {
+            columns,
+            descending,
+            unique,
+        }
+    };
+    Ok(InputPort {
+        name,
+        party,
+        rows,
+        columns: Vec::new(),
+        order,
+    })
+}
+
+fn output_port(line: &mut Line) -> Parsed<OutputPort> {
+    let name = line.string("the port's name")?;
+    line.key("parties")?;
+    let mut parties = vec![short(line, "a party")?];
+    while line.take(',') {
+        parties.push(short(line, "a party")?);
+    }
+    let rows = line.attribute("rows")?;
+    Ok(OutputPort {
+        name,
+        parties,
+        rows,
+        columns: Vec::new(),
+    })
+}

@@ -1,0 +1,438 @@
+//! The verifier: reports everything that is wrong with a program, each fault with its place.
+//!
+//! Every program:
+//! 1. `T x n` of an instruction and all its operands and results are valid shapes: 1 to 256 bits,
+//!    at most 4096 wires. The operation's own rule holds.
+//! 2. Inputs and outputs name a port and a column that exist, have exactly the column's type, and
+//!    stay within the port's rows. An input cell may be read any number of times.
+//! 3. Every cell of every output port is written exactly once.
+//!
+//! A program (instructions name values):
+//! 4. Results are named 0, 1, 2, ... in order; an operand is defined before its use.
+//! 5. An operand has the shape that the operation's signature gives it.
+//! 6. There are no directives.
+//!
+//! A planned program (instructions name addresses):
+//! 7. The description has the plan's figures.
+//! 8. Every operand and result lies inside the frames and inside one page.
+//! 9. Results overlap neither operands nor each other.
+//! 10. Directives are of type u1x1 and name existing frames and spill slots.
+//!
+//! Whether a planned program computes what its program means is for the planner's checker.
+//!
+//! Memory: 4 bytes for each value of a program (its shape; a stream cannot know a last use), and
+//! an interval for each separately written stretch of output rows.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+
+use crate::binary::{Kind, ProgramReader};
+use crate::description::{Column, Description};
+use crate::error::Error;
+use crate::instruction::{Instruction, Shape};
+use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, VALUE_WIRES_MAX, WIDTH_MAX};
+use crate::ops::Op;
+use crate::text;
+
+/// How many missing values are taken for lines that were taken out.
+const VALUE_GAP_MAX: u64 = 64;
+
+/// Something that is wrong with a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The instruction's number, counted from 0, and its text; `None` if it is about the whole.
+    pub place: Option<(u64, String)>,
+    /// What is wrong, and what it should be.
+    pub what: String,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.place {
+            Some((number, line)) => write!(f, "instruction {number}, `{line}`: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// All that is wrong with a program, up to [`FAULTS_MAX`] violations; nothing if it is valid.
+///
+/// # Errors
+/// If the file cannot be read or is damaged.
+pub fn verify<R: Read + Seek>(reader: &mut ProgramReader<R>) -> Result<Vec<Violation>, Error> {
+    let description = reader.description().clone();
+    let mut checker = Checker::new(reader.kind(), &description);
+    let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
+    let mut faults = Vec::new();
+    let mut violations = Vec::new();
+    let mut number = 0;
+    for frame in 0..reader.frame_count() {
+        reader.read_frame(frame, &mut instructions)?;
+        for instruction in &instructions {
+            checker.check(instruction, &mut faults);
+            for what in faults.drain(..) {
+                let line = text::line_of(reader.kind(), instruction);
+                violations.push(Violation {
+                    place: Some((number, line)),
+                    what,
+                });
+            }
+            number += 1;
+        }
+        if violations.len() >= FAULTS_MAX {
+            violations.truncate(FAULTS_MAX);
+            return Ok(violations);
+        }
+    }
+    checker.finish(&mut faults);
+    violations.extend(
+        faults
+            .into_iter()
+            .map(|what| Violation { place: None, what }),
+    );
+    violations.truncate(FAULTS_MAX);
+    Ok(violations)
+}
+
+/// Checks instructions one after another.
+pub(crate) struct Checker<'a> {
+    kind: Kind,
+    description: &'a Description,
+    /// Page size and end of the last page, in wires; 0 if the description has no plan.
+    page_wires: u64,
+    end: u64,
+    shapes: Vec<PackedShape>,
+    /// For each column of each output port, the stretches of rows written so far.
+    written: Vec<Vec<Intervals>>,
+}
+
+impl<'a> Checker<'a> {
+    pub(crate) fn new(kind: Kind, description: &'a Description) -> Checker<'a> {
+        let outputs = description.outputs.iter();
+        let plan = description.plan.as_ref();
+        let page_wires = plan.map_or(0, |plan| plan.page_wires);
+        Checker {
+            kind,
+            description,
+            page_wires,
+            end: plan.map_or(0, |plan| plan.frame_count.saturating_mul(page_wires)),
+            shapes: Vec::new(),
+            written: outputs
+                .map(|p| vec![Intervals::default(); p.columns.len()])
+                .collect(),
+        }
+    }
+
+    /// Checks the next instruction and appends what is wrong with it.
+    pub(crate) fn check(&mut self, instruction: &Instruction, faults: &mut Vec<String>) {
+        let shapes_hold = check_shapes(instruction, faults);
+        match self.kind {
+            Kind::Program => self.check_values(instruction, shapes_hold, faults),
+            Kind::Planned if instruction.op.is_directive() => {
+                self.check_directive(instruction, faults);
+            }
+            Kind::Planned if shapes_hold => self.check_places(instruction, faults),
+            Kind::Planned => {}
+        }
+        match instruction.op {
+            Op::Input => self.check_input(instruction, faults),
+            Op::Output => self.check_output(instruction, faults),
+            _ => {}
+        }
+    }
+
+    /// Appends what is wrong with the program as a whole.
+    pub(crate) fn finish(self, faults: &mut Vec<String>) {
+        if self.kind == Kind::Planned && self.page_wires == 0 {
+            faults.push("a planned program needs the plan's figures: plan it again".to_owned());
+        }
+        for (port, columns) in self.description.outputs.iter().zip(&self.written) {
+            for (column, written) in port.columns.iter().zip(columns) {
+                if let Some((from, to)) = written.first_gap(port.rows) {
+                    faults.push(format!(
+                        "rows {from} to {} of column '{}' of output '{}' are never written; \
+                         every row is written once",
+                        to - 1,
+                        column.name,
+                        port.name
+                    ));
+                }
+            }
+        }
+    }
+
+    fn check_values(&mut self, i: &Instruction, shapes_hold: bool, faults: &mut Vec<String>) {
+        if i.op.is_directive() {
+            faults.push(format!(
+                "{} belongs into planned programs only",
+                i.op.info().name
+            ));
+        }
+        for (index, &operand) in i.operands().iter().enumerate() {
+            let Some(&found) = usize::try_from(operand)
+                .ok()
+                .and_then(|v| self.shapes.get(v))
+            else {
+                faults.push(format!("%{operand} is used before it is defined"));
+                continue;
+            };
+            let wanted = i.operand_shape(index);
+            if shapes_hold && found != PackedShape::UNKNOWN && found != PackedShape::of(wanted) {
+                faults.push(format!(
+                    "operand {} of {} must have {wanted}, but %{operand} has {}",
+                    index + 1,
+                    i.op.info().name,
+                    found.shape(),
+                ));
+            }
+        }
+        for (index, &result) in i.results().iter().enumerate() {
+            let shape = i.result_shape(index);
+            let known = if shape.is_valid() {
+                PackedShape::of(shape)
+            } else {
+                PackedShape::UNKNOWN
+            };
+            if let Err(what) = self.define(result, known) {
+                faults.push(what);
+            }
+        }
+    }
+
+    /// Defines a value; after a small gap or a repetition it goes on from there, so that one
+    /// line that was taken out or doubled is one fault.
+    fn define(&mut self, value: u64, shape: PackedShape) -> Result<(), String> {
+        let next = self.shapes.len() as u64;
+        if value.saturating_sub(next) <= VALUE_GAP_MAX {
+            self.shapes
+                .resize(self.shapes.len().max(value as usize), PackedShape::UNKNOWN);
+        }
+        if value >= next {
+            self.shapes.push(shape);
+        }
+        let what = || format!("values are named in order: the next is %{next}, not %{value}");
+        if value == next { Ok(()) } else { Err(what()) }
+    }
+
+    /// Takes note of results whose instruction could not be read.
+    pub(crate) fn skip(&mut self, results: &[u64]) {
+        if self.kind == Kind::Planned {
+            return;
+        }
+        for &result in results {
+            let _already_a_fault = self.define(result, PackedShape::UNKNOWN);
+        }
+    }
+
+    fn check_directive(&self, i: &Instruction, faults: &mut Vec<String>) {
+        if i.element.width() != 1 || i.element.is_signed() || i.lanes != 1 {
+            faults.push("a directive has the type u1x1".to_owned());
+        }
+        let Some(plan) = &self.description.plan else {
+            return;
+        };
+        let [frame, slot, ..] = i.immediates;
+        if frame >= plan.frame_count {
+            faults.push(format!(
+                "frame {frame} is none of the {} frames",
+                plan.frame_count
+            ));
+        }
+        if slot >= plan.spill_slot_count {
+            faults.push(format!(
+                "slot {slot} is none of the {} slots",
+                plan.spill_slot_count
+            ));
+        }
+    }
+
+    fn check_places(&self, i: &Instruction, faults: &mut Vec<String>) {
+        if self.page_wires == 0 {
+            return;
+        }
+        let operands = i.operands().iter().enumerate();
+        let results = i.results().iter().enumerate();
+        let operands = operands.map(|(k, &place)| ("operand", k, place, i.operand_shape(k)));
+        let results = results.map(|(k, &place)| ("result", k, place, i.result_shape(k)));
+        for (what, k, place, shape) in operands.clone().chain(results.clone()) {
+            let last = place.saturating_add(u64::from(shape.wires()) - 1);
+            if last >= self.end {
+                let end = self.end;
+                faults.push(format!(
+                    "{what} {} ends at @{last}, the frames at @{end}",
+                    k + 1
+                ));
+            } else if place / self.page_wires != last / self.page_wires {
+                faults.push(format!("{what} {} at @{place} lies in two pages", k + 1));
+            }
+        }
+        let overlaps = |a: u64, a_wires: u32, b: u64, b_wires: u32| {
+            a < b.saturating_add(u64::from(b_wires)) && b < a.saturating_add(u64::from(a_wires))
+        };
+        for (_, r, place, shape) in results.clone() {
+            for (what, k, other, other_shape) in operands.clone().chain(results.clone().take(r)) {
+                if overlaps(place, shape.wires(), other, other_shape.wires()) {
+                    faults.push(format!("result {} overlaps {what} {}", r + 1, k + 1));
+                }
+            }
+        }
+    }
+
+    fn check_input(&self, i: &Instruction, faults: &mut Vec<String>) {
+        match self.description.inputs.get(i.immediates[0] as usize) {
+            Some(port) => {
+                check_cells("input", i, &port.name, &port.columns, port.rows, faults);
+            }
+            None => no_port("input", i, self.description.inputs.len(), faults),
+        }
+    }
+
+    fn check_output(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        let Some(port) = self.description.outputs.get(i.immediates[0] as usize) else {
+            return no_port("output", i, self.description.outputs.len(), faults);
+        };
+        if !check_cells("output", i, &port.name, &port.columns, port.rows, faults) {
+            return;
+        }
+        let [port_index, column, row, _] = i.immediates;
+        let written = &mut self.written[port_index as usize][column as usize];
+        if let Some(twice) = written.add(row, row + u64::from(i.lanes)) {
+            faults.push(format!(
+                "row {twice} of column '{}' of output '{}' is written twice",
+                port.columns[column as usize].name, port.name
+            ));
+        }
+    }
+}
+
+/// Checks the shapes and the rule of an instruction; returns whether they hold.
+fn check_shapes(i: &Instruction, faults: &mut Vec<String>) -> bool {
+    let info = i.op.info();
+    if !i.shape().is_valid() {
+        faults.push(format!(
+            "{}x{} is no valid shape: at most {WIDTH_MAX} bits, and at most {VALUE_WIRES_MAX} \
+             bits in all lanes together; split the lanes",
+            i.element, i.lanes
+        ));
+        return false;
+    }
+    if let Err(message) = (info.rule)(i) {
+        faults.push(format!("{}: {message}", info.name));
+        return false;
+    }
+    let operands = (0..info.operands.len()).map(|k| ("operand", k, i.operand_shape(k)));
+    let results = (0..info.results.len()).map(|k| ("result", k, i.result_shape(k)));
+    let before = faults.len();
+    for (what, k, shape) in operands.chain(results) {
+        if !shape.is_valid() {
+            faults.push(format!(
+                "{}: {what} {} would have {shape}",
+                info.name,
+                k + 1
+            ));
+        }
+    }
+    faults.len() == before
+}
+
+fn no_port(kind: &str, i: &Instruction, count: usize, faults: &mut Vec<String>) {
+    faults.push(format!(
+        "there is no {kind} port {}, only {count} in all",
+        i.immediates[0]
+    ));
+}
+
+/// Checks column, type and rows of an input or output; returns whether the cells exist.
+fn check_cells(
+    kind: &str,
+    i: &Instruction,
+    port: &str,
+    columns: &[Column],
+    rows: u64,
+    faults: &mut Vec<String>,
+) -> bool {
+    let [_, column, row, _] = i.immediates;
+    let Some(column) = columns.get(column as usize) else {
+        let count = columns.len();
+        faults.push(format!(
+            "{kind} '{port}' has no column {column}, only {count} in all"
+        ));
+        return false;
+    };
+    if column.element != i.element {
+        faults.push(format!(
+            "column '{}' of {kind} '{port}' has type {}, not {}",
+            column.name, column.element, i.element
+        ));
+    }
+    let fits = row
+        .checked_add(u64::from(i.lanes))
+        .is_some_and(|end| end <= rows);
+    if !fits {
+        let lanes = i.lanes;
+        faults.push(format!(
+            "{kind} '{port}' has {rows} rows, not {lanes} from row {row} on"
+        ));
+    }
+    fits
+}
+
+/// A valid shape in 20 bits, or 0.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PackedShape(u32);
+
+const _: () = assert!(WIDTH_MAX < 1 << 9 && VALUE_WIRES_MAX < 1 << 13);
+
+impl PackedShape {
+    /// Of a value whose definition is itself at fault.
+    const UNKNOWN: PackedShape = PackedShape(0);
+
+    fn of(shape: Shape) -> PackedShape {
+        PackedShape(u32::from(shape.width) | shape.lanes << 9)
+    }
+
+    fn shape(self) -> Shape {
+        Shape {
+            width: (self.0 & 0x1ff) as u16,
+            lanes: self.0 >> 9,
+        }
+    }
+}
+
+/// Disjoint stretches of rows, from start to end (exclusive), never touching.
+#[derive(Clone, Default)]
+struct Intervals(BTreeMap<u64, u64>);
+
+impl Intervals {
+    /// Adds `from..to`; returns a row that was there before, if there is one.
+    fn add(&mut self, mut from: u64, mut to: u64) -> Option<u64> {
+        let mut twice = None;
+        while let Some((&start, &end)) = self.0.range(..=to).next_back() {
+            if end < from {
+                break;
+            }
+            if start < to && end > from {
+                twice = Some(start.max(from));
+            }
+            self.0.remove(&start);
+            (from, to) = (from.min(start), to.max(end));
+        }
+        self.0.insert(from, to);
+        twice
+    }
+
+    /// The first stretch of `0..rows` that is missing.
+    fn first_gap(&self, rows: u64) -> Option<(u64, u64)> {
+        let mut covered = 0;
+        for (&start, &end) in &self.0 {
+            if start > covered {
+                return Some((covered, start));
+            }
+            covered = end;
+        }
+        (covered < rows).then_some((covered, rows))
+    }
+}
+
+#[cfg(test)]
+mod tests;

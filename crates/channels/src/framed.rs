@@ -1,0 +1,304 @@
+//! [`FramedChannel`]: a channel over a network connection.
+//!
+//! One thread encrypts and sends, one receives and decrypts, so that computing goes on meanwhile.
+//! Between them and the owner lie two pipes of reusable blocks: nothing is allocated per message
+//! (TLS sealing excepted: rustls allocates one buffer per 16 KiB record), and the whole channel
+//! stays within [`CHANNEL_MEMORY_BYTES`](crate::CHANNEL_MEMORY_BYTES).
+//!
+//! The life of a session: hello each way, then data and agreements, then bye each way. A party
+//! that fails sends one abort instead; a channel that is dropped without [`FramedChannel::close`]
+//! does the same.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use crate::frame::{AbortReason, Fault, Kind};
+use crate::limits::CONTROL_BYTES_MAX;
+use crate::link::{Link, Monitor};
+use crate::pipe::{Dry, End, Inlet, Outlet};
+use crate::reader::{Reader, Receiving};
+use crate::simulate::{DelayLine, NetworkModel};
+use crate::timeouts::Timeouts;
+use crate::transport::{Cut, Sink};
+use crate::writer::Sending;
+use crate::{Channel, ChannelError, Traffic};
+
+/// Stack of a helper thread: they keep their buffers on the heap.
+const THREAD_STACK_BYTES: usize = 256 * 1024;
+
+/// A channel over TCP or TLS.
+pub struct FramedChannel {
+    outlet: Outlet,
+    inlet: Inlet,
+    link: Arc<Link>,
+    sent_bytes: u64,
+    received_bytes: u64,
+    started: Instant,
+    timeouts: Timeouts,
+    threads: Vec<JoinHandle<()>>,
+    parted: bool,
+}
+
+/// The pieces of a connection whose hello is done.
+pub(crate) struct Connected {
+    pub(crate) peer: String,
+    pub(crate) session: u64,
+    pub(crate) reader: Reader,
+    pub(crate) sink: Box<dyn Sink>,
+    pub(crate) cut: Box<dyn Cut>,
+}
+
+impl FramedChannel {
+    /// Starts the threads of a connection.
+    pub(crate) fn start(
+        connected: Connected,
+        timeouts: Timeouts,
+        network: Option<NetworkModel>,
+    ) -> Result<Self, ChannelError> {
+        let Connected {
+            peer,
+            session,
+            reader,
+            sink,
+            cut,
+        } = connected;
+        let link = Link::new(&peer, session, cut);
+        let line = network.map(DelayLine::new);
+        let mut channel = FramedChannel {
+            outlet: Outlet::new(link.outgoing.clone()),
+            inlet: Inlet::new(link.incoming.clone()),
+            link: link.clone(),
+            sent_bytes: 0,
+            received_bytes: 0,
+            started: Instant::now(),
+            timeouts,
+            threads: Vec::with_capacity(2),
+            parted: false,
+        };
+        let sending = Sending::new(sink, link.clone(), line, timeouts);
+        let receiving = Receiving::new(reader, link.clone(), timeouts);
+        let started = spawn(format!("send-{peer}"), move || sending.run())
+            .and_then(|thread| {
+                channel.threads.push(thread);
+                spawn(format!("receive-{peer}"), move || receiving.run())
+            })
+            .map(|thread| channel.threads.push(thread));
+        if let Err(error) = started {
+            link.cut();
+            link.reader_done();
+            link.writer_done();
+            let during = "starting the threads of a channel".to_owned();
+            return Err(ChannelError::Io {
+                during,
+                detail: error.to_string(),
+            });
+        }
+        Ok(channel)
+    }
+
+    /// The name of the party at the other end.
+    pub fn peer(&self) -> &str {
+        &self.link.peer
+    }
+
+    /// The random number that both parties use to name this session.
+    pub fn session(&self) -> u64 {
+        self.link.session
+    }
+
+    /// Bytes on the wire so far, framing and encryption included, the handshake not.
+    pub fn wire_traffic(&self) -> Traffic {
+        self.link.counters.wire()
+    }
+
+    /// A handle with which another thread can watch this channel.
+    pub fn monitor(&self) -> Monitor {
+        Monitor {
+            counters: self.link.counters.clone(),
+            started: self.started,
+        }
+    }
+
+    /// Sends a small message and returns the one that the peer sends by the same call.
+    ///
+    /// It lies outside the byte stream of [`Channel`], but both parties must call it at the same
+    /// point of that stream; anything else is an error. Everything sent before is flushed.
+    ///
+    /// # Errors
+    /// A message longer than [`CONTROL_BYTES_MAX`] is refused; the rest is as for `recv_with`.
+    pub fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, ChannelError> {
+        let (bytes, max) = (message.len(), CONTROL_BYTES_MAX);
+        if bytes > max {
+            return Err(ChannelError::ControlTooLong { bytes, max });
+        }
+        let sent = self.outlet.publish_control(Kind::Agreement, message);
+        sent.map_err(|end| self.ended(end))?;
+        self.begin_waiting();
+        let answer = self.inlet.take_control(Kind::Agreement, None);
+        self.end_waiting();
+        answer.map_err(|dry| self.dried(dry, Kind::Agreement))
+    }
+
+    /// Ends the session: sends what is left, says bye, and waits for the peer's bye.
+    ///
+    /// Waits as long as the peer is alive. What the peer sent and nobody received is dropped.
+    ///
+    /// # Errors
+    /// Why the session ended otherwise.
+    pub fn close(mut self) -> Result<(), ChannelError> {
+        let published = self.outlet.publish().map_err(|end| self.ended(end));
+        if published.is_ok() {
+            self.link.incoming.finish();
+            self.link.outgoing.finish();
+            self.begin_waiting();
+            self.parted = true;
+            self.join();
+            self.end_waiting();
+        }
+        match self.link.error() {
+            Some(error) => Err(error),
+            None => published,
+        }
+    }
+
+    /// Ends the session because this party gives up, and tells the peer why, coarsely.
+    pub fn abort(mut self, reason: AbortReason) {
+        self.give_up(reason);
+    }
+
+    fn give_up(&mut self, reason: AbortReason) {
+        if std::mem::replace(&mut self.parted, true) {
+            return;
+        }
+        self.link.abort(reason);
+        self.link.wait_for_writer(self.timeouts.farewell);
+        // Closing while bytes are unread would reset the connection and could destroy the abort
+        // message on its way, so the reader first drains it until the peer has closed.
+        self.link.wait_for_reader(self.timeouts.farewell);
+        self.link.cut();
+        self.join();
+    }
+
+    /// Ends the connection as the death of this process would.
+    #[cfg(test)]
+    pub(crate) fn cut_for_test(&self) {
+        self.link.cut();
+    }
+
+    fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                self.link.fail(self.link.closed());
+            }
+        }
+    }
+
+    fn begin_waiting(&self) {
+        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX - 1);
+        self.link
+            .counters
+            .waiting_since_ms
+            .store(now_ms + 1, Ordering::Relaxed);
+    }
+
+    fn end_waiting(&self) {
+        self.link
+            .counters
+            .waiting_since_ms
+            .store(0, Ordering::Relaxed);
+    }
+
+    fn ended(&self, end: End) -> ChannelError {
+        match end {
+            End::Broken(error) => error,
+            End::Finished => self.link.closed(),
+        }
+    }
+
+    fn dried(&self, dry: Dry, expected: Kind) -> ChannelError {
+        match dry {
+            Dry::End(end) => self.ended(end),
+            Dry::TimedOut => unreachable!("without a deadline nothing times out"),
+            Dry::Unexpected(found) => {
+                let party = self.link.peer.clone();
+                let fault = Fault::Order { expected, found };
+                let error = ChannelError::Misbehaved { party, fault };
+                self.link.fail(error.clone());
+                error
+            }
+        }
+    }
+}
+
+impl Channel for FramedChannel {
+    fn send_with<R>(
+        &mut self,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R, ChannelError> {
+        let result = self.outlet.lend(len, fill);
+        let result = result.map_err(|end| self.ended(end))?;
+        self.sent_bytes += len as u64;
+        self.link
+            .counters
+            .sent
+            .store(self.sent_bytes, Ordering::Relaxed);
+        Ok(result)
+    }
+
+    fn recv_with<R>(
+        &mut self,
+        len: usize,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, ChannelError> {
+        let result = if self.inlet.holds(len) {
+            self.inlet.lend(len, None, read)
+        } else {
+            self.begin_waiting();
+            let result = self.inlet.lend(len, None, |bytes| {
+                self.link
+                    .counters
+                    .waiting_since_ms
+                    .store(0, Ordering::Relaxed);
+                read(bytes)
+            });
+            self.end_waiting();
+            result
+        };
+        let result = result.map_err(|dry| self.dried(dry, Kind::Data))?;
+        self.received_bytes += len as u64;
+        self.link
+            .counters
+            .received
+            .store(self.received_bytes, Ordering::Relaxed);
+        Ok(result)
+    }
+
+    fn flush(&mut self) -> Result<(), ChannelError> {
+        self.outlet.publish().map_err(|end| self.ended(end))
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic {
+            sent_bytes: self.sent_bytes,
+            received_bytes: self.received_bytes,
+        }
+    }
+}
+
+impl Drop for FramedChannel {
+    /// A channel dropped before its end tells the peer that this party failed.
+    fn drop(&mut self) {
+        self.give_up(AbortReason::Failed);
+    }
+}
+
+fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new()
+        .name(name)
+        .stack_size(THREAD_STACK_BYTES)
+        .spawn(run)
+}

@@ -1,0 +1,186 @@
+//! The first message each way: who speaks, in which version, to whom.
+//!
+//! ```text
+//! offset  bytes  field (integers little-endian)
+//!      0      8  "PHINEUS\0"
+//!      8      2  protocol version
+//!     10     16  nonce: random, one per connection
+//!     26      2  length of the next field, then that many bytes of UTF-8: program version
+//!      .      2  length, then name of the sender
+//!      .      2  length, then name of the party the sender means to talk to
+//! ```
+//!
+//! The session number is the first eight bytes of SHA-256 over the nonce of the party that
+//! listened and the nonce of the party that dialled. It keeps connections apart; what protects
+//! them is TLS.
+
+use sha2::{Digest, Sha256};
+
+use crate::frame::Fault;
+use crate::names::NAME_BYTES_MAX;
+
+/// Version of the protocols spoken over a channel; parties must have the same.
+pub const PROTOCOL_VERSION: u16 = 1;
+
+const MAGIC: &[u8; 8] = b"PHINEUS\0";
+const NONCE_BYTES: usize = 16;
+const PROGRAM_VERSION_BYTES_MAX: usize = 256;
+
+/// A random number, one per party and connection.
+pub(crate) type Nonce = [u8; NONCE_BYTES];
+
+/// The content of a hello.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hello {
+    pub(crate) protocol_version: u16,
+    pub(crate) nonce: Nonce,
+    pub(crate) program_version: String,
+    pub(crate) sender: String,
+    pub(crate) receiver: String,
+}
+
+impl Hello {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.protocol_version.to_le_bytes());
+        bytes.extend(self.nonce);
+        for text in [&self.program_version, &self.sender, &self.receiver] {
+            let length = u16::try_from(text.len()).expect("names and versions are short");
+            bytes.extend(length.to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a hello. Total: any input gives a hello with bounded, printable texts or a fault.
+    ///
+    /// The texts of a hello of another protocol version are empty: they may have another form.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+        let mut rest = bytes;
+        if take(&mut rest, MAGIC.len())? != MAGIC {
+            return Err(Fault::Hello);
+        }
+        let version = take(&mut rest, 2)?
+            .try_into()
+            .expect("two bytes were taken");
+        let protocol_version = u16::from_le_bytes(version);
+        let nonce = take(&mut rest, NONCE_BYTES)?
+            .try_into()
+            .expect("that many were taken");
+        let mut hello = Hello {
+            protocol_version,
+            nonce,
+            program_version: String::new(),
+            sender: String::new(),
+            receiver: String::new(),
+        };
+        if protocol_version != PROTOCOL_VERSION {
+            hello.program_version = take_text(&mut rest, PROGRAM_VERSION_BYTES_MAX)
+                .unwrap_or_else(|_| "unknown".to_owned());
+            return Ok(hello);
+        }
+        hello.program_version = take_text(&mut rest, PROGRAM_VERSION_BYTES_MAX)?;
+        hello.sender = take_text(&mut rest, NAME_BYTES_MAX)?;
+        hello.receiver = take_text(&mut rest, NAME_BYTES_MAX)?;
+        if rest.is_empty() {
+            Ok(hello)
+        } else {
+            Err(Fault::Hello)
+        }
+    }
+}
+
+fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], Fault> {
+    let (taken, left) = rest.split_at_checked(count).ok_or(Fault::Hello)?;
+    *rest = left;
+    Ok(taken)
+}
+
+/// Takes a text that can be shown: bounded, UTF-8, nothing that steers a terminal.
+fn take_text(rest: &mut &[u8], bytes_max: usize) -> Result<String, Fault> {
+    let length = take(rest, 2)?.try_into().expect("two bytes were taken");
+    let length = usize::from(u16::from_le_bytes(length));
+    if length > bytes_max {
+        return Err(Fault::Hello);
+    }
+    let text = std::str::from_utf8(take(rest, length)?).map_err(|_| Fault::Hello)?;
+    if text.chars().any(char::is_control) {
+        return Err(Fault::Hello);
+    }
+    Ok(text.to_owned())
+}
+
+/// The session number that both parties derive.
+pub(crate) fn session(listener: &Nonce, dialler: &Nonce) -> u64 {
+    let digest = Sha256::new()
+        .chain_update(listener)
+        .chain_update(dialler)
+        .finalize();
+    u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample() -> Hello {
+        Hello {
+            protocol_version: PROTOCOL_VERSION,
+            nonce: [7; NONCE_BYTES],
+            program_version: "phineus 0.1.0".to_owned(),
+            sender: "site_a".to_owned(),
+            receiver: "site_b".to_owned(),
+        }
+    }
+
+    #[test]
+    fn another_version_is_read_as_far_as_possible() {
+        let mut hello = sample();
+        hello.protocol_version = PROTOCOL_VERSION + 1;
+        let mut bytes = hello.to_bytes();
+        bytes.truncate(8 + 2 + NONCE_BYTES + 2 + 5);
+        let read = Hello::parse(&bytes).expect("the version is readable");
+        assert_eq!(
+            (read.protocol_version, read.program_version.as_str()),
+            (2, "unknown")
+        );
+        let read = Hello::parse(&hello.to_bytes()).expect("the version is readable");
+        assert_eq!(read.program_version, "phineus 0.1.0");
+    }
+
+    #[test]
+    fn terminal_escapes_are_refused() {
+        let mut hello = sample();
+        hello.sender = "\u{1b}[2Jsite_a".to_owned();
+        assert_eq!(Hello::parse(&hello.to_bytes()), Err(Fault::Hello));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_said_is_understood(
+            nonce: Nonce,
+            program_version in "[ -~]{0,64}",
+            sender in "[a-z][a-z0-9_]{0,62}",
+            receiver in "[a-z][a-z0-9_]{0,62}",
+        ) {
+            let protocol_version = PROTOCOL_VERSION;
+            let hello = Hello { protocol_version, nonce, program_version, sender, receiver };
+            prop_assert_eq!(Hello::parse(&hello.to_bytes()), Ok(hello));
+        }
+
+        #[test]
+        fn random_bytes_are_read_or_refused(tail: Vec<u8>, at in 0usize..80, value: u8) {
+            let _ = Hello::parse(&tail);
+            let mut bytes = sample().to_bytes();
+            let at = at % bytes.len();
+            bytes[at] = value;
+            bytes.extend(&tail);
+            if let Ok(hello) = Hello::parse(&bytes) {
+                prop_assert!(hello.sender.len() <= NAME_BYTES_MAX);
+                prop_assert!(tail.is_empty() || hello.protocol_version != PROTOCOL_VERSION);
+            }
+        }
+    }
+}

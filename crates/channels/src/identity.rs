@@ -1,0 +1,304 @@
+//! Who this party is: an Ed25519 key and a self-signed certificate around it, in two files.
+//!
+//! The certificate carries the key through TLS and says nothing else: peers compare the key with
+//! the fingerprint they trust and look at no name, date or issuer.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ED25519, PublicKeyData};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use zeroize::Zeroizing;
+
+use crate::fingerprint::Fingerprint;
+use crate::names::check_name;
+
+/// The name and key of this party. Has no `Debug`: it holds a private key.
+pub struct Identity {
+    name: String,
+    key: PrivatePkcs8KeyDer<'static>,
+    certificate: CertificateDer<'static>,
+    fingerprint: Fingerprint,
+}
+
+/// What can go wrong with an identity, its files, or the list of trusted keys.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// Not a name for a party.
+    #[error("`{name}` cannot name a party: {problem}")]
+    Name {
+        /// The name in question.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// There is one already, and it is not overwritten.
+    #[error(
+        "{path} exists already; peers trust that key, so it is not overwritten (to replace it, \
+         move it away first)"
+    )]
+    Exists {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// There is none.
+    #[error("no key of {name} in {path}; make one with `phineus id init {name}`")]
+    Missing {
+        /// The party.
+        name: String,
+        /// The key file that was looked for.
+        path: PathBuf,
+    },
+    /// Others can read the private key.
+    #[error(
+        "other users can read {path} (mode {mode:03o}); run `chmod 600` on it, or make a new key if they may have"
+    )]
+    Readable {
+        /// The key file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A file has the wrong content.
+    #[error("{path} is damaged ({problem}); restore it from a copy")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The key could not be made.
+    #[error("no key could be made: {detail}")]
+    Generation {
+        /// What the library says.
+        detail: String,
+    },
+    /// Another key is trusted under this name.
+    #[error(
+        "{path} trusts {name} with {trusted}, not {offered}; if {name} really has a new key, run \
+         `phineus id untrust {name}` first"
+    )]
+    TrustedOtherwise {
+        /// The party.
+        name: String,
+        /// The file that says so.
+        path: PathBuf,
+        /// The key in the file.
+        trusted: Fingerprint,
+        /// The key that should be added.
+        offered: Fingerprint,
+    },
+    /// A file cannot be read or written.
+    #[error("{path}: {detail}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        detail: String,
+    },
+}
+
+pub(crate) fn io_error(path: &Path, error: &io::Error) -> IdentityError {
+    IdentityError::Io {
+        path: path.to_owned(),
+        detail: error.to_string(),
+    }
+}
+
+fn generation(error: rcgen::Error) -> IdentityError {
+    IdentityError::Generation {
+        detail: error.to_string(),
+    }
+}
+
+/// The file with the private key of `name`.
+pub fn key_path(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.key.pem"))
+}
+
+fn certificate_path(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.cert.pem"))
+}
+
+/// A new key, its PEM text and its certificate.
+fn generate(name: &str) -> Result<(KeyPair, rcgen::Certificate), IdentityError> {
+    check_name(name).map_err(|problem| IdentityError::Name {
+        name: name.to_owned(),
+        problem,
+    })?;
+    let key = KeyPair::generate_for(&PKCS_ED25519).map_err(generation)?;
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    let certificate = params.self_signed(&key).map_err(generation)?;
+    Ok((key, certificate))
+}
+
+impl Identity {
+    /// Makes an identity that is in no file and ends with this value.
+    ///
+    /// # Errors
+    /// The name is not one, or the system has no randomness.
+    pub fn ephemeral(name: &str) -> Result<Self, IdentityError> {
+        let (key, certificate) = generate(name)?;
+        Ok(Identity {
+            name: name.to_owned(),
+            fingerprint: Fingerprint::of_public_key(&key.subject_public_key_info()),
+            key: PrivatePkcs8KeyDer::from(key.serialize_der()),
+            certificate: certificate.der().clone(),
+        })
+    }
+
+    /// Makes an identity and writes it to `directory`, which is created if need be.
+    ///
+    /// # Errors
+    /// There is a key of that name already, or the files cannot be written.
+    pub fn create(directory: &Path, name: &str) -> Result<Self, IdentityError> {
+        let (key, certificate) = generate(name)?;
+        create_private_directory(directory).map_err(|error| io_error(directory, &error))?;
+        let path = key_path(directory, name);
+        let pem = Zeroizing::new(key.serialize_pem());
+        write_new(&path, pem.as_bytes(), 0o600).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => IdentityError::Exists { path: path.clone() },
+            _ => io_error(&path, &error),
+        })?;
+        let certificate_path = certificate_path(directory, name);
+        // A certificate without its key is a left-over: the key file was not there.
+        let _ = fs::remove_file(&certificate_path);
+        if let Err(error) = write_new(&certificate_path, certificate.pem().as_bytes(), 0o644) {
+            // Without its certificate the key is of no use and would be in the way.
+            let _ = fs::remove_file(&path);
+            return Err(io_error(&certificate_path, &error));
+        }
+        Self::load(directory, name)
+    }
+
+    /// Reads the identity of `name` from `directory`.
+    ///
+    /// # Errors
+    /// A file is missing, damaged, or readable by others.
+    pub fn load(directory: &Path, name: &str) -> Result<Self, IdentityError> {
+        check_name(name).map_err(|problem| IdentityError::Name {
+            name: name.to_owned(),
+            problem,
+        })?;
+        let path = key_path(directory, name);
+        let pem = read_private(&path).map_err(|error| match error {
+            Reading::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                IdentityError::Missing {
+                    name: name.to_owned(),
+                    path: path.clone(),
+                }
+            }
+            Reading::Io(error) => io_error(&path, &error),
+            Reading::Mode(mode) => IdentityError::Readable {
+                path: path.clone(),
+                mode,
+            },
+        })?;
+        let damaged = |path: &Path, problem: &dyn std::fmt::Display| IdentityError::Damaged {
+            path: path.to_owned(),
+            problem: problem.to_string(),
+        };
+        let pair = KeyPair::from_pkcs8_pem_and_sign_algo(&pem, &PKCS_ED25519)
+            .map_err(|error| damaged(&path, &error))?;
+        let certificate_path = certificate_path(directory, name);
+        let text =
+            fs::read(&certificate_path).map_err(|error| io_error(&certificate_path, &error))?;
+        let certificate = CertificateDer::from_pem_slice(&text)
+            .map_err(|error| damaged(&certificate_path, &error))?;
+        let fingerprint = certificate_fingerprint(&certificate)
+            .map_err(|error| damaged(&certificate_path, &error))?;
+        if fingerprint != Fingerprint::of_public_key(&pair.subject_public_key_info()) {
+            return Err(damaged(&certificate_path, &"it belongs to another key"));
+        }
+        let key = PrivatePkcs8KeyDer::from(pair.serialize_der());
+        Ok(Identity {
+            name: name.to_owned(),
+            key,
+            certificate,
+            fingerprint,
+        })
+    }
+
+    /// The name of the party.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What peers have to trust.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    pub(crate) fn certificate(&self) -> CertificateDer<'static> {
+        self.certificate.clone()
+    }
+
+    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::from(self.key.clone_key())
+    }
+}
+
+/// The fingerprint of the key in a certificate.
+pub(crate) fn certificate_fingerprint(
+    certificate: &CertificateDer<'_>,
+) -> Result<Fingerprint, rustls::Error> {
+    let parsed = rustls::server::ParsedCertificate::try_from(certificate)?;
+    Ok(Fingerprint::of_public_key(
+        &parsed.subject_public_key_info(),
+    ))
+}
+
+enum Reading {
+    Io(io::Error),
+    Mode(u32),
+}
+
+/// Reads a file that only its owner may read.
+fn read_private(path: &Path) -> Result<Zeroizing<String>, Reading> {
+    let file = File::open(path).map_err(Reading::Io)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file.metadata().map_err(Reading::Io)?.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(Reading::Mode(mode));
+        }
+    }
+    let text = io::read_to_string(file).map_err(Reading::Io)?;
+    Ok(Zeroizing::new(text))
+}
+
+fn create_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
+/// Writes a file that must not exist yet.
+pub(crate) fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(mode);
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut file = options.open(path)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // Half a file must not look like a whole one.
+        let _ = fs::remove_file(path);
+    }
+    written
+}

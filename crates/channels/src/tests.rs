@@ -1,0 +1,134 @@
+//! Whole sessions over real sockets on the loopback interface.
+
+mod connecting;
+mod failures;
+mod sessions;
+
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+
+use crate::*;
+
+/// How parties are connected in a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Tcp,
+    Tls,
+}
+
+/// Timings for tests: long enough for a loaded machine where nothing should happen, short where
+/// something should.
+fn timeouts() -> Timeouts {
+    Timeouts {
+        connect: Duration::from_secs(20),
+        handshake: Duration::from_secs(10),
+        keep_alive: Duration::from_millis(100),
+        lost: Duration::from_secs(20),
+        farewell: Duration::from_secs(1),
+    }
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+    listener
+        .local_addr()
+        .expect("a bound socket has an address")
+        .port()
+}
+
+fn local_cluster() -> ClusterConfig {
+    ClusterConfig::local([("site_a", free_port()), ("site_b", free_port())])
+}
+
+/// The two sides' security, each trusting the other.
+fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
+    match over {
+        Over::Tcp => [0, 1].map(|_| {
+            Security::Plain(PlainLoopback::new(cluster).expect("the cluster is on loopback"))
+        }),
+        Over::Tls => {
+            let [a, b] = ["site_a", "site_b"]
+                .map(|name| Identity::ephemeral(name).expect("the system has randomness"));
+            let (print_a, print_b) = (a.fingerprint(), b.fingerprint());
+            [
+                tls(a, "site_b", Some(print_b)),
+                tls(b, "site_a", Some(print_a)),
+            ]
+        }
+    }
+}
+
+fn tls(identity: Identity, peer: &str, fingerprint: Option<Fingerprint>) -> Security {
+    let mut trusted = TrustStore::in_memory();
+    if let Some(fingerprint) = fingerprint {
+        trusted
+            .trust(peer, fingerprint)
+            .expect("nothing else is trusted");
+    }
+    Security::Tls { identity, trusted }
+}
+
+fn settings<'a>(
+    cluster: &'a ClusterConfig,
+    me: &'a str,
+    peer: &'a str,
+    security: &'a Security,
+) -> ConnectSettings<'a> {
+    ConnectSettings {
+        cluster,
+        me,
+        peer,
+        security,
+        program_version: "phineus test",
+        timeouts: timeouts(),
+        network: None,
+    }
+}
+
+type Connecting = Result<FramedChannel, ChannelError>;
+
+/// Connects both parties with their own securities; `change` may alter the settings of each.
+fn connect_both_with(
+    cluster: &ClusterConfig,
+    [security_a, security_b]: &[Security; 2],
+    change: impl Fn(&mut ConnectSettings<'_>) + Sync,
+) -> (Connecting, Connecting) {
+    thread::scope(|scope| {
+        let change = &change;
+        let b = scope.spawn(move || {
+            let mut settings = settings(cluster, "site_b", "site_a", security_b);
+            change(&mut settings);
+            connect(&settings, &mut |_| ())
+        });
+        let mut settings = settings(cluster, "site_a", "site_b", security_a);
+        change(&mut settings);
+        let a = connect(&settings, &mut |_| ());
+        (a, b.join().expect("connecting does not panic"))
+    })
+}
+
+/// A connected pair.
+fn pair_with(
+    over: Over,
+    change: impl Fn(&mut ConnectSettings<'_>) + Sync,
+) -> (FramedChannel, FramedChannel) {
+    let cluster = local_cluster();
+    let (a, b) = connect_both_with(&cluster, &securities(over, &cluster), change);
+    (a.expect("site_a connects"), b.expect("site_b connects"))
+}
+
+fn pair(over: Over) -> (FramedChannel, FramedChannel) {
+    pair_with(over, |_| ())
+}
+
+/// Closes both ends, as two parties would.
+fn close_both(a: FramedChannel, b: FramedChannel) {
+    let closing = thread::spawn(move || b.close());
+    a.close().expect("site_a closes cleanly");
+    closing
+        .join()
+        .expect("closing does not panic")
+        .expect("site_b closes cleanly");
+}

@@ -1,0 +1,146 @@
+//! What a framed channel needs from a byte transport: a half that reads and a half that writes,
+//! each used by one thread. Plain TCP is here, TLS in `record.rs`.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::{Shutdown, TcpStream};
+
+use crate::frame::Fault;
+
+/// Why a transport failed.
+#[derive(Debug)]
+pub(crate) enum TransportError {
+    /// The operating system says so.
+    Io(io::Error),
+    /// The peer's TLS ended the connection with this alert (RFC 8446, section 6).
+    Alert(u8),
+    /// What came is not what the transport's protocol allows.
+    Fault(Fault),
+}
+
+impl From<io::Error> for TransportError {
+    fn from(error: io::Error) -> Self {
+        TransportError::Io(error)
+    }
+}
+
+impl TransportError {
+    /// Whether nothing came in the time allowed.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, TransportError::Io(error) if matches!(
+            error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut))
+    }
+}
+
+/// The receiving half of a transport.
+pub(crate) trait Source: Send {
+    /// Waits for bytes and fills first `wanted`, then `ahead`, with those that came; 0 at the end
+    /// of the stream. One of the two may be empty.
+    fn read(&mut self, wanted: &mut [u8], ahead: &mut [u8]) -> Result<usize, TransportError>;
+
+    /// Bytes taken from the network so far.
+    fn wire_bytes(&self) -> u64;
+}
+
+/// The sending half of a transport.
+pub(crate) trait Sink: Send {
+    /// Sends a header and its payload as one piece.
+    fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError>;
+
+    /// Says that nothing more follows.
+    fn close(&mut self) -> Result<(), TransportError>;
+
+    /// Bytes given to the network so far.
+    fn wire_bytes(&self) -> u64;
+}
+
+/// Ends both directions of a transport, whatever its halves are waiting for.
+pub(crate) trait Cut: Send + Sync {
+    fn cut(&self);
+}
+
+impl Cut for TcpStream {
+    fn cut(&self) {
+        // An error means that the connection is gone already, which is what is wanted.
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+/// The receiving half of a plain TCP connection.
+pub(crate) struct TcpSource {
+    stream: TcpStream,
+    wire_bytes: u64,
+}
+
+/// The sending half of a plain TCP connection.
+pub(crate) struct TcpSink {
+    stream: TcpStream,
+    wire_bytes: u64,
+}
+
+/// Splits a connection into its halves.
+pub(crate) fn tcp_halves(stream: &TcpStream) -> io::Result<(TcpSource, TcpSink)> {
+    Ok((
+        TcpSource {
+            stream: stream.try_clone()?,
+            wire_bytes: 0,
+        },
+        TcpSink {
+            stream: stream.try_clone()?,
+            wire_bytes: 0,
+        },
+    ))
+}
+
+impl Source for TcpSource {
+    fn read(&mut self, wanted: &mut [u8], ahead: &mut [u8]) -> Result<usize, TransportError> {
+        loop {
+            let mut parts = [IoSliceMut::new(wanted), IoSliceMut::new(ahead)];
+            match self.stream.read_vectored(&mut parts) {
+                Ok(read) => {
+                    self.wire_bytes += read as u64;
+                    return Ok(read);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+}
+
+impl Sink for TcpSink {
+    fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
+        let mut parts = [IoSlice::new(header), IoSlice::new(payload)];
+        write_all_parts(&mut self.stream, &mut parts)?;
+        self.wire_bytes += (header.len() + payload.len()) as u64;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), TransportError> {
+        Ok(self.stream.shutdown(Shutdown::Write)?)
+    }
+
+    fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+}
+
+/// Writes all of `parts` with as few system calls as the kernel allows.
+pub(crate) fn write_all_parts(
+    stream: &mut TcpStream,
+    mut parts: &mut [IoSlice<'_>],
+) -> io::Result<()> {
+    IoSlice::advance_slices(&mut parts, 0);
+    while !parts.is_empty() {
+        match stream.write_vectored(parts) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut parts, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Equality and order.
+//!
+//! Order is the borrow of a subtraction (see `adder`): `w` ANDs. Signed order swaps the
+//! top bits of the operands, which is free. Equality is an AND tree over `!(a ^ b)`: `w - 1` ANDs.
+
+use crate::BitAlgebra;
+use crate::reduction::and_reduce_in_place;
+use crate::rows::{constant_bit, row, take, width_of};
+
+/// Scratch wires that any function of this module needs at most.
+pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
+    // Propagate bits and their complement (`width` rows each), the chain's two rows and an AND.
+    (2 * width + 3) * lanes
+}
+
+/// `out = (a == b)`, one row: `w - 1` ANDs.
+pub fn eq<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    let (different, rest) = take(scratch, a.len());
+    let (same, _) = take(rest, a.len());
+    alg.xor(different, a, b);
+    alg.not(same, different);
+    and_reduce_in_place(alg, out, same, different, lanes);
+}
+
+/// `out = (a != b)`, one row: `w - 1` ANDs.
+pub fn ne<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    let (equal, rest) = take(scratch, lanes);
+    eq(alg, equal, a, b, lanes, rest);
+    alg.not(out, equal);
+}
+
+/// `out = (a == constant)`, one row: `w - 1` ANDs. The constant is little-endian words.
+pub fn eq_const<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    constant: &[u64],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    let (same, rest) = take(scratch, a.len());
+    let (spare, _) = take(rest, a.len());
+    for i in 0..width_of(a.len(), lanes) {
+        if constant_bit(constant, i) {
+            same[row(i, lanes)].copy_from_slice(&a[row(i, lanes)]);
+        } else {
+            alg.not(&mut same[row(i, lanes)], &a[row(i, lanes)]);
+        }
+    }
+    and_reduce_in_place(alg, out, same, spare, lanes);
+}
+
+/// `out = (a < b)`, unsigned, one row: `w` ANDs.
+pub fn lt_unsigned<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    let top = &b[b.len() - lanes..];
+    less(alg, out, a, b, top, lanes, scratch);
+}
+
+/// `out = (a < b)`, signed, one row: `w` ANDs.
+pub fn lt_signed<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    // Flipping both top bits swaps them: the pivot of the top majority becomes a's top bit.
+    let top = &a[a.len() - lanes..];
+    less(alg, out, a, b, top, lanes, scratch);
+}
+
+/// `out = (a <= b)`, unsigned, one row: `w` ANDs.
+pub fn le_unsigned<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    let (greater, rest) = take(scratch, lanes);
+    lt_unsigned(alg, greater, b, a, lanes, rest);
+    alg.not(out, greater);
+}
+
+/// `out = (a <= b)`, signed, one row: `w` ANDs.
+pub fn le_signed<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    let (greater, rest) = take(scratch, lanes);
+    lt_signed(alg, greater, b, a, lanes, rest);
+    alg.not(out, greater);
+}
+
+/// `out = (a < constant)`, unsigned, one row: `max(w - 1 - z, 0)` ANDs, `z` trailing zeros of the
+/// constant. A constant beyond the width is greater than every value.
+pub fn lt_const_unsigned<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    constant: &[u64],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    let width = width_of(a.len(), lanes);
+    if (width..64 * constant.len()).any(|i| constant_bit(constant, i)) {
+        return alg.constant(out, true);
+    }
+    let Some(first) = (0..width).find(|&i| constant_bit(constant, i)) else {
+        return alg.constant(out, false);
+    };
+    let (complement, rest) = take(scratch, lanes);
+    let (product, _) = take(rest, lanes);
+    alg.not(out, &a[row(first, lanes)]);
+    for i in first + 1..width {
+        // The borrow is !a & borrow below a zero of the constant, !a | borrow below a one.
+        alg.not(complement, &a[row(i, lanes)]);
+        alg.and(product, complement, out);
+        if constant_bit(constant, i) {
+            alg.xor_assign(out, complement);
+            alg.xor_assign(out, product);
+        } else {
+            out.copy_from_slice(product);
+        }
+    }
+}
+
+/// The borrow of `a - b`, with `top` in place of b's top bit as pivot of the last majority.
+fn less<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    top: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
+    assert_eq!(out.len(), lanes, "a comparison gives one bit");
+    assert_eq!(a.len(), b.len(), "compared values have equal widths");
+    let (propagate, rest) = take(scratch, a.len());
+    let (x, rest) = take(rest, a.len());
+    let (product, _) = take(rest, lanes);
+    alg.xor(x, a, b);
+    alg.not(propagate, x);
+
+    // x[i] = b[i] ^ borrow, as in `adder::chain`, but for the pivot of the top row.
+    let last = a.len() - lanes;
+    x[..lanes].copy_from_slice(if last == 0 { top } else { &b[..lanes] });
+    if last > 0 {
+        alg.xor(&mut x[lanes..last], &b[..last - lanes], &b[lanes..last]);
+        alg.xor(&mut x[last..], &b[last - lanes..last], top);
+    }
+    for start in (0..last).step_by(lanes) {
+        let (below, above) = x.split_at_mut(start + lanes);
+        alg.and(product, &propagate[start..start + lanes], &below[start..]);
+        alg.xor_assign(&mut above[..lanes], product);
+    }
+    alg.and(product, &propagate[last..], &x[last..]);
+    alg.xor(out, top, product);
+}

@@ -1,0 +1,125 @@
+//! Every kernel against the truth table and against the portable kernel.
+
+use super::*;
+
+const START: Block = Block::from_bits(0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978);
+
+fn bits(blocks: &[Block]) -> Vec<u128> {
+    blocks.iter().map(|block| block.to_bits()).collect()
+}
+
+/// Batch sizes around every width and chunk that a kernel has.
+fn sizes() -> impl Iterator<Item = usize> {
+    (0..=40).chain([63, 64, 65, 127, 128, 129, 200])
+}
+
+#[test]
+fn every_kernel_computes_and() {
+    for kernel in Kernel::supported() {
+        let mut prg = Prg::from_seed(Block::from_bits(1));
+        let delta = Delta::random(&mut prg);
+        let gates = HalfGates::with_kernel(kernel, START);
+        for n in sizes() {
+            let (mut a, mut b) = (vec![Block::ZERO; n], vec![Block::ZERO; n]);
+            prg.fill_blocks(&mut a);
+            prg.fill_blocks(&mut b);
+            let mut zero_labels = vec![Block::ZERO; n];
+            let mut rows = vec![0; n * GarbledGate::BYTES];
+            let first = AndIndex(n as u64 * 1000);
+            gates.garble(&delta, first, &a, &b, &mut zero_labels, &mut rows);
+
+            for case in 0..4 {
+                let (x, y) = (case & 1 == 1, case & 2 == 2);
+                let active_a: Vec<_> = a.iter().map(|&a| a ^ delta.block().and_bit(x)).collect();
+                let active_b: Vec<_> = b.iter().map(|&b| b ^ delta.block().and_bit(y)).collect();
+                let mut out = vec![Block::ZERO; n];
+                gates.evaluate(first, &active_a, &active_b, &mut out, &rows);
+                let want: Vec<_> =
+                    zero_labels.iter().map(|&z| z ^ delta.block().and_bit(x & y)).collect();
+                assert!(bits(&out) == bits(&want), "{} n={n} x={x} y={y}", kernel.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kernel_agrees_with_the_portable_one() {
+    // Indices whose tweaks carry out of 32 bits within a batch, and the last one that exists.
+    let firsts = |n: u64| [0, (1 << 31) - 3, (1 << 40) + 12_345, AndIndex::COUNT_MAX - n];
+    for kernel in Kernel::supported() {
+        let mut prg = Prg::from_seed(Block::from_bits(2));
+        let delta = Delta::random(&mut prg);
+        for n in sizes() {
+            for period in (1..=n).filter(|period| n.is_multiple_of(*period)) {
+                for first in firsts(n as u64).map(AndIndex) {
+                    let seed = prg.next_block();
+                    let [want, got] = [Kernel::PORTABLE, kernel].map(|kernel| {
+                        transcript(kernel, &delta, first, n, period, seed)
+                    });
+                    assert!(want == got, "{} n={n} b={period} {first:?}", kernel.name());
+                }
+            }
+        }
+    }
+}
+
+/// All that garbling and then evaluating the false labels writes, at an odd alignment of rows.
+fn transcript(
+    kernel: Kernel,
+    delta: &Delta,
+    first: AndIndex,
+    n: usize,
+    period: usize,
+    seed: Block,
+) -> (Vec<u128>, Vec<u128>, Vec<u8>) {
+    let mut prg = Prg::with_kernel(Kernel::PORTABLE, seed);
+    let (mut a, mut b) = (vec![Block::ZERO; n], vec![Block::ZERO; period]);
+    prg.fill_blocks(&mut a);
+    prg.fill_blocks(&mut b);
+    let gates = HalfGates::with_kernel(kernel, START);
+    let (mut garbled, mut evaluated) = (vec![Block::ZERO; n], vec![Block::ZERO; n]);
+    let mut bytes = vec![0xA5; n * GarbledGate::BYTES + 2];
+    let rows = 1..1 + n * GarbledGate::BYTES;
+    gates.garble(delta, first, &a, &b, &mut garbled, &mut bytes[rows.clone()]);
+    gates.evaluate(first, &a, &b, &mut evaluated, &bytes[rows]);
+    assert!(bytes[0] == 0xA5 && bytes[n * GarbledGate::BYTES + 1] == 0xA5, "wrote outside rows");
+    (bits(&garbled), bits(&evaluated), bytes)
+}
+
+#[test]
+fn delta_has_its_select_bit() {
+    assert!(Delta::from_block(Block::ZERO).block().select_bit());
+}
+
+#[test]
+fn equal_labels_under_different_indices_give_different_rows() {
+    for kernel in Kernel::supported() {
+        let mut prg = Prg::from_seed(Block::from_bits(3));
+        let delta = Delta::random(&mut prg);
+        let gates = HalfGates::with_kernel(kernel, START);
+        let (label, mut out) = ([prg.next_block(); 64], [Block::ZERO; 64]);
+        let mut rows = [0; 64 * GarbledGate::BYTES];
+        gates.garble(&delta, AndIndex(7), &label, &label, &mut out, &mut rows);
+        let mut halves: Vec<_> = rows.chunks_exact(16).collect();
+        halves.sort_unstable();
+        halves.dedup();
+        assert!(halves.len() == 128, "{}: a tweak was used twice", kernel.name());
+    }
+}
+
+#[test]
+#[should_panic(expected = "at most 2^63 AND gates")]
+fn exhausted_indices_stop_the_process() {
+    let gates = HalfGates::new(START);
+    let (label, mut out) = ([Block::ZERO; 2], [Block::ZERO; 2]);
+    let last = AndIndex(AndIndex::COUNT_MAX - 1);
+    gates.evaluate(last, &label, &label, &mut out, &[0; 64]);
+}
+
+#[test]
+#[should_panic(expected = "b repeats")]
+fn a_period_that_does_not_divide_is_refused() {
+    let gates = HalfGates::new(START);
+    let (a, b, mut out) = ([Block::ZERO; 5], [Block::ZERO; 2], [Block::ZERO; 5]);
+    gates.evaluate(AndIndex(0), &a, &b, &mut out, &[0; 160]);
+}

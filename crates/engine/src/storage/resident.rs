@@ -1,0 +1,161 @@
+//! What this process keeps in memory, what it may keep, and keeping it out of core dumps.
+
+use std::io;
+
+/// The largest resident set this process ever had; `None` if the system does not say.
+///
+/// `VmHWM` of /proc/self/status on Linux; the kernel's count may lag by a few dozen pages.
+pub fn peak_resident_bytes() -> Option<u64> {
+    status_bytes("VmHWM:").or_else(peak_from_usage)
+}
+
+/// The resident set of this process now; `None` if the system does not say.
+pub fn resident_bytes() -> Option<u64> {
+    status_bytes("VmRSS:")
+}
+
+/// Memory this process could take without swapping by the operating system: what the machine has
+/// free, or what its control group leaves if that is less. `None` if the system does not say.
+pub fn available_memory_bytes() -> Option<u64> {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok();
+    let machine = machine.and_then(|text| field_bytes(&text, "MemAvailable:"));
+    match (machine, control_group_bytes()) {
+        (Some(machine), Some(group)) => Some(machine.min(group)),
+        (machine, group) => machine.or(group),
+    }
+}
+
+/// Turns core dumps off for this process, and attaching a debugger as the same user with them.
+///
+/// Call it before the first secret is in memory.
+///
+/// # Errors
+/// What the operating system answers.
+pub fn forbid_core_dumps() -> io::Result<()> {
+    let none = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: setrlimit only reads the structure.
+    if unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // The limit does not bind a dump into a pipe (core_pattern); this flag does.
+    #[cfg(target_os = "linux")]
+    // SAFETY: changes a flag of this process and touches no memory.
+    if unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+fn status_bytes(field: &str) -> Option<u64> {
+    field_bytes(&std::fs::read_to_string("/proc/self/status").ok()?, field)
+}
+
+/// The value of `field` in a text of lines such as `VmHWM:    1234 kB`.
+fn field_bytes(text: &str, field: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+fn peak_from_usage() -> Option<u64> {
+    // SAFETY: all-zero is a valid rusage, and getrusage fills the structure it is given.
+    let (status, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        (libc::getrusage(libc::RUSAGE_SELF, &mut usage), usage)
+    };
+    // Apple counts bytes, everybody else KiB.
+    let unit_bytes = if cfg!(target_vendor = "apple") {
+        1
+    } else {
+        1024
+    };
+    let peak = u64::try_from(usage.ru_maxrss).ok()?;
+    (status == 0 && peak > 0).then(|| peak * unit_bytes)
+}
+
+/// What the tightest control group (version 2) above this process leaves.
+fn control_group_bytes() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups
+        .lines()
+        .find_map(|line| line.strip_prefix("0::/"))?
+        .trim_end();
+    let root = std::path::Path::new("/sys/fs/cgroup");
+    let own = root.join(path);
+    let read = |group: &std::path::Path, file: &str| -> Option<u64> {
+        // "max" means no limit and does not parse.
+        std::fs::read_to_string(group.join(file))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    own.ancestors()
+        .take_while(|group| group.starts_with(root))
+        .filter_map(|group| {
+            Some(read(group, "memory.max")?.saturating_sub(read(group, "memory.current")?))
+        })
+        .min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::FrameMemory;
+
+    #[test]
+    fn touching_memory_shows() {
+        const BYTES: u64 = 64 << 20;
+        let mut frames = FrameMemory::new(1024, 64 << 10).expect("64 MiB are free");
+        frames.as_mut_slice::<u8>().fill(1);
+        let peak = peak_resident_bytes().expect("every test system says it");
+        assert!(peak >= BYTES, "{peak}");
+        if let Some(resident) = resident_bytes() {
+            assert!(
+                resident >= BYTES && resident <= peak + (8 << 20),
+                "{resident} {peak}"
+            );
+            drop(frames);
+        }
+    }
+
+    #[test]
+    fn fields_are_read_by_name() {
+        let text = "VmHWM:\t    1234 kB\nVmRSS:\t     12 kB\nThreads:\t3\n";
+        assert_eq!(field_bytes(text, "VmHWM:"), Some(1234 * 1024));
+        assert_eq!(field_bytes(text, "VmRSS:"), Some(12 * 1024));
+        assert_eq!(field_bytes(text, "Threads:"), None);
+        assert_eq!(field_bytes(text, "VmSwap:"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn available_memory_is_part_of_the_machine() {
+        let text = std::fs::read_to_string("/proc/meminfo").expect("Linux has it");
+        let total = field_bytes(&text, "MemTotal:").expect("Linux says it");
+        let available = available_memory_bytes().expect("Linux says it");
+        assert!(available > 0 && available < total, "{available} of {total}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn core_dumps_are_off() {
+        forbid_core_dumps().expect("lowering a limit is always allowed");
+        let limits = std::fs::read_to_string("/proc/self/limits").expect("still readable");
+        let line = limits
+            .lines()
+            .find(|line| line.starts_with("Max core file size"));
+        let values = line
+            .expect("Linux lists it")
+            .split_whitespace()
+            .skip(4)
+            .take(2);
+        assert_eq!(values.collect::<Vec<_>>(), ["0", "0"]);
+        // SAFETY: asks for a flag of this process.
+        assert_eq!(unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) }, 0);
+        assert!(peak_resident_bytes().is_some());
+    }
+}

@@ -1,0 +1,153 @@
+//! [`Arguments`]: what a program is traced for: its parameters and the sizes of its inputs.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use crate::error::ProgramError;
+use crate::program::Program;
+
+/// A public setting of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, as in `n=1000`.
+    pub name: String,
+    /// Its value when not given; `None` if it must be given.
+    pub default: Option<String>,
+    /// What it is for.
+    pub help: String,
+}
+
+impl Parameter {
+    /// A parameter with a default.
+    pub fn new(name: &str, default: &str, help: &str) -> Parameter {
+        Parameter {
+            name: name.to_string(),
+            default: Some(default.to_string()),
+            help: help.to_string(),
+        }
+    }
+
+    /// A parameter that must be given.
+    pub fn required(name: &str, help: &str) -> Parameter {
+        Parameter {
+            name: name.to_string(),
+            default: None,
+            help: help.to_string(),
+        }
+    }
+}
+
+/// The parameters of one tracing, and how many rows each input has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    values: BTreeMap<String, String>,
+    rows: BTreeMap<String, u64>,
+}
+
+impl Arguments {
+    /// The defaults of `program`, with `given` in their place.
+    pub fn new<'a>(
+        program: &dyn Program,
+        given: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Arguments, ProgramError> {
+        let parameters = program.parameters();
+        let mut values = BTreeMap::new();
+        for (name, value) in given {
+            if !parameters.iter().any(|parameter| parameter.name == name) {
+                return Err(unknown(program, &parameters, name));
+            }
+            values.insert(name.to_string(), value.to_string());
+        }
+        for parameter in parameters {
+            if values.contains_key(&parameter.name) {
+                continue;
+            }
+            let value = parameter
+                .default
+                .ok_or_else(|| ProgramError::MissingParameter {
+                    name: parameter.name.clone(),
+                    help: parameter.help,
+                })?;
+            values.insert(parameter.name, value);
+        }
+        Ok(Arguments {
+            values,
+            rows: BTreeMap::new(),
+        })
+    }
+
+    /// States that input `port` has `rows` rows.
+    pub fn set_rows(&mut self, port: &str, rows: u64) {
+        self.rows.insert(port.to_string(), rows);
+    }
+
+    /// All parameters.
+    pub fn values(&self) -> &BTreeMap<String, String> {
+        &self.values
+    }
+
+    /// The text of a parameter, if the program has it.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// A parameter as any type that can be read from text; `expected` describes it in errors.
+    pub fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, ProgramError> {
+        let value = self
+            .text(name)
+            .ok_or_else(|| ProgramError::MissingParameter {
+                name: name.to_string(),
+                help: expected.to_string(),
+            })?;
+        value.parse().map_err(|_| ProgramError::BadParameter {
+            name: name.to_string(),
+            value: value.to_string(),
+            expected: expected.to_string(),
+        })
+    }
+
+    /// A parameter as a count of at least 1.
+    pub fn count(&self, name: &str) -> Result<u64, ProgramError> {
+        let expected = "a whole number from 1 on";
+        let count: u64 = self.parsed(name, expected)?;
+        if count == 0 {
+            return Err(ProgramError::BadParameter {
+                name: name.to_string(),
+                value: count.to_string(),
+                expected: expected.to_string(),
+            });
+        }
+        Ok(count)
+    }
+
+    /// A parameter that is `true` or `false`.
+    pub fn flag(&self, name: &str) -> Result<bool, ProgramError> {
+        self.parsed(name, "true or false")
+    }
+
+    /// How many rows input `port` has: as stated, or parameter `n`.
+    pub fn rows(&self, port: &str) -> Result<u64, ProgramError> {
+        if let Some(&rows) = self.rows.get(port) {
+            return Ok(rows);
+        }
+        if self.values.contains_key("n") {
+            return self.count("n");
+        }
+        Err(ProgramError::MissingRows {
+            input: port.to_string(),
+        })
+    }
+}
+
+fn unknown(program: &dyn Program, parameters: &[Parameter], name: &str) -> ProgramError {
+    let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+    ProgramError::UnknownParameter {
+        program: program.name().to_string(),
+        name: name.to_string(),
+        known: if names.is_empty() {
+            "none".to_string()
+        } else {
+            names.join(", ")
+        },
+    }
+}

@@ -1,0 +1,115 @@
+//! What can be wrong with a program, its arguments or a circuit file.
+
+use std::fmt;
+use std::panic::Location;
+
+/// The most faults of one program that are kept.
+pub const FAULTS_MAX: usize = 20;
+
+/// One mistake in a program, and where it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The source file, without its folders.
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Fault {
+    /// A fault at `location`.
+    pub(crate) fn at(location: &Location<'_>, what: String) -> Fault {
+        let path = location.file();
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        Fault {
+            file: file.to_string(),
+            line: location.line(),
+            what,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)
+    }
+}
+
+/// The faults of one program, in the order in which they were found, at most [`FAULTS_MAX`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults(pub Vec<Fault>);
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{fault}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a program cannot be traced.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// The program makes mistakes; one line each.
+    #[error("{0}")]
+    Faults(Faults),
+    /// A parameter that the program does not have.
+    #[error("'{program}' has no parameter '{name}'; it has {known}")]
+    UnknownParameter {
+        /// The program.
+        program: String,
+        /// What was given.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A parameter without a default that was not given.
+    #[error("give {name}=VALUE: {help}")]
+    MissingParameter {
+        /// Its name.
+        name: String,
+        /// What it is for.
+        help: String,
+    },
+    /// A parameter whose value does not fit.
+    #[error("{name}={value}: expected {expected}")]
+    BadParameter {
+        /// Its name.
+        name: String,
+        /// What was given.
+        value: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// The size of an input is not known.
+    #[error("how many rows has input '{input}'? give --in {input}=FILE, or n=ROWS")]
+    MissingRows {
+        /// The input.
+        input: String,
+    },
+    /// The program refuses its arguments or inputs.
+    #[error("{0}")]
+    Refused(String),
+    /// A circuit file is malformed.
+    #[error("{file}:{line}: {what}")]
+    Circuit {
+        /// The file's name.
+        file: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The program file cannot be written or read.
+    #[error(transparent)]
+    Bytecode(#[from] phineus_bytecode::Error),
+    /// The file system failed.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}

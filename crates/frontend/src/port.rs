@@ -1,0 +1,320 @@
+//! Input and output ports: tables that parties bring and learn.
+
+use phineus_bytecode::limits::VALUE_WIRES_MAX;
+use phineus_bytecode::{Column, ElementType, Encoding, InputPort, Op, OutputPort, RowOrder};
+
+use crate::element::Element;
+use crate::records::Records;
+use crate::tracer::Tracer;
+use crate::value::Value;
+use crate::vector::{Vector, lanes_for};
+
+/// An input being described: name its columns, then read it.
+#[must_use = "an input is read with `read` or `vector`"]
+pub struct InputBuilder {
+    tracer: Tracer,
+    port: InputPort,
+    lanes: Option<u32>,
+}
+
+/// An output being described: give its columns, then write it.
+#[must_use = "an output is written with `write`"]
+pub struct OutputBuilder {
+    tracer: Tracer,
+    port: OutputPort,
+    columns: Vec<Vec<Value>>,
+}
+
+impl Tracer {
+    /// A table of `rows` rows that a party brings: the party called `name`, unless
+    /// [`InputBuilder::by`] says otherwise.
+    pub fn input(&self, name: &str, rows: u64) -> InputBuilder {
+        let party = self.parties().iter().position(|party| party == name);
+        InputBuilder {
+            tracer: self.clone(),
+            port: InputPort {
+                name: name.to_string(),
+                party: party.map_or(u16::MAX, |index| index as u16),
+                rows,
+                columns: Vec::new(),
+                order: RowOrder::Given,
+            },
+            lanes: None,
+        }
+    }
+
+    /// A table that `parties` learn.
+    #[track_caller]
+    pub fn output(&self, name: &str, parties: &[&str]) -> OutputBuilder {
+        let mut indices: Vec<u16> = parties.iter().map(|name| self.known_party(name)).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        OutputBuilder {
+            tracer: self.clone(),
+            port: OutputPort {
+                name: name.to_string(),
+                parties: indices,
+                rows: 0,
+                columns: Vec::new(),
+            },
+            columns: Vec::new(),
+        }
+    }
+
+    /// The index of a party; reports an unknown one.
+    #[track_caller]
+    fn known_party(&self, name: &str) -> u16 {
+        let parties = self.parties();
+        match parties.iter().position(|party| party == name) {
+            Some(index) => index as u16,
+            None => {
+                let known = parties.join(", ");
+                self.fault(format!("there is no party '{name}'; there are {known}"));
+                0
+            }
+        }
+    }
+}
+
+/// A column called `name`.
+pub fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
+    Column {
+        name: name.to_string(),
+        element,
+        encoding,
+    }
+}
+
+impl InputBuilder {
+    /// Says who brings it.
+    #[track_caller]
+    pub fn by(mut self, party: &str) -> InputBuilder {
+        self.port.party = self.tracer.known_party(party);
+        self
+    }
+
+    /// Adds a column.
+    pub fn column(mut self, column: Column) -> InputBuilder {
+        self.port.columns.push(column);
+        self
+    }
+
+    /// Adds a column of decimal integers.
+    pub fn number<T: Element>(self, name: &str) -> InputBuilder {
+        self.column(column(name, T::TYPE, Encoding::Number))
+    }
+
+    /// Adds a column of hexadecimal integers.
+    pub fn hex<T: Element>(self, name: &str) -> InputBuilder {
+        self.column(column(name, T::TYPE, Encoding::Hex))
+    }
+
+    /// Adds a column of text, each field hashed to the type's width.
+    pub fn text<T: Element>(self, name: &str) -> InputBuilder {
+        self.column(column(name, T::TYPE, Encoding::Text))
+    }
+
+    /// The owner sorts the rows by the first `columns` columns.
+    pub fn sorted(mut self, columns: u16) -> InputBuilder {
+        self.port.order = RowOrder::Sorted {
+            columns,
+            descending: false,
+            unique: false,
+        };
+        self
+    }
+
+    /// The owner sorts largest first.
+    #[track_caller]
+    pub fn descending(mut self) -> InputBuilder {
+        match &mut self.port.order {
+            RowOrder::Sorted { descending, .. } => *descending = true,
+            RowOrder::Given => self.not_sorted("descending"),
+        }
+        self
+    }
+
+    /// The owner refuses two rows with the same key.
+    #[track_caller]
+    pub fn unique(mut self) -> InputBuilder {
+        match &mut self.port.order {
+            RowOrder::Sorted { unique, .. } => *unique = true,
+            RowOrder::Given => self.not_sorted("unique"),
+        }
+        self
+    }
+
+    #[track_caller]
+    fn not_sorted(&self, what: &str) {
+        let name = &self.port.name;
+        self.tracer
+            .fault(format!("input '{name}': say sorted before {what}"));
+    }
+
+    /// How many rows make a chunk; by default as many as fit the widest column.
+    pub fn lanes(mut self, lanes: u32) -> InputBuilder {
+        self.lanes = Some(lanes);
+        self
+    }
+
+    /// Brings in all rows.
+    #[track_caller]
+    pub fn read(self) -> Records {
+        self.read_split(0).1
+    }
+
+    /// Brings in the first `head` rows and the rest apart, each chunked from its own beginning.
+    ///
+    /// After `r` records that do not fill their last chunk, a head of as many rows as that chunk
+    /// lacks lets the rest be appended without moving lanes.
+    #[track_caller]
+    pub fn read_split(self, head: u64) -> (Records, Records) {
+        let (tracer, mut port) = (self.tracer, self.port);
+        if port.party == u16::MAX {
+            port.party = tracer.known_party(&port.name);
+        }
+        let widest = port.columns.iter().map(|column| column.element.width());
+        let lanes = self
+            .lanes
+            .unwrap_or_else(|| lanes_for(widest.max().unwrap_or(1)));
+        let head = head.min(port.rows);
+        let (rows, columns) = (port.rows, port.columns.clone());
+        if rows == 0 {
+            let name = &port.name;
+            tracer.fault(format!("input '{name}' has no rows"));
+        }
+        let port = tracer.add_input(port);
+        let source = Source {
+            tracer: &tracer,
+            port,
+            columns: &columns,
+            lanes,
+        };
+        (source.read(0, head), source.read(head, rows - head))
+    }
+
+    /// Brings in all rows of the only column.
+    #[track_caller]
+    pub fn vector<T: Element>(self) -> Vector<T> {
+        self.read().column(0)
+    }
+}
+
+struct Source<'a> {
+    tracer: &'a Tracer,
+    port: u64,
+    columns: &'a [Column],
+    lanes: u32,
+}
+
+impl Source<'_> {
+    #[track_caller]
+    fn read(&self, first: u64, rows: u64) -> Records {
+        let mut chunks = vec![Vec::new(); self.columns.len()];
+        let mut row = first;
+        while row < first + rows {
+            let lanes = (first + rows - row).min(u64::from(self.lanes)) as u32;
+            for (index, column) in self.columns.iter().enumerate() {
+                let immediates = [self.port, index as u64, row, 0];
+                let element = column.element;
+                let results = self
+                    .tracer
+                    .emit(Op::Input, element, lanes, &[], immediates);
+                chunks[index].push(Value::result(self.tracer, element, lanes, results, 0));
+            }
+            row += u64::from(lanes);
+        }
+        let elements: Vec<ElementType> = self.columns.iter().map(|c| c.element).collect();
+        Records::new(self.tracer, &elements, self.lanes, rows, chunks)
+    }
+}
+
+impl OutputBuilder {
+    #[track_caller]
+    fn add(mut self, column: Column, chunks: Vec<Value>) -> OutputBuilder {
+        let rows: u64 = chunks.iter().map(|chunk| u64::from(chunk.lanes())).sum();
+        if self.columns.is_empty() {
+            self.port.rows = rows;
+        } else if self.port.rows != rows {
+            let (name, first) = (&self.port.name, self.port.rows);
+            self.tracer.fault(format!(
+                "output '{name}' needs columns of equal length, got {first} and {rows} rows"
+            ));
+        }
+        self.port.columns.push(column);
+        self.columns.push(chunks);
+        self
+    }
+
+    /// Adds a column of untyped chunks.
+    #[track_caller]
+    pub fn chunks(self, column: Column, chunks: Vec<Value>) -> OutputBuilder {
+        self.add(column, chunks)
+    }
+
+    /// Adds a column with a row for each lane of `value`, written as decimal numbers.
+    #[track_caller]
+    pub fn number<T: Element>(self, name: &str, value: &T) -> OutputBuilder {
+        let chunks = vec![value.value().clone()];
+        self.add(column(name, T::TYPE, Encoding::Number), chunks)
+    }
+
+    /// Adds a column with a row for each lane of `value`, written in hexadecimal.
+    #[track_caller]
+    pub fn hex<T: Element>(self, name: &str, value: &T) -> OutputBuilder {
+        let chunks = vec![value.value().clone()];
+        self.add(column(name, T::TYPE, Encoding::Hex), chunks)
+    }
+
+    /// Adds a column of the elements of `vector`, written as decimal numbers.
+    #[track_caller]
+    pub fn vector<T: Element>(self, name: &str, vector: Vector<T>) -> OutputBuilder {
+        let chunks = vector.into_chunks();
+        self.add(column(name, T::TYPE, Encoding::Number), chunks)
+    }
+
+    /// Adds all columns of `records`, described by `columns`.
+    #[track_caller]
+    pub fn records(mut self, columns: &[Column], records: Records) -> OutputBuilder {
+        for (column, chunks) in columns.iter().zip(records.into_columns()) {
+            self = self.add(column.clone(), chunks);
+        }
+        self
+    }
+
+    /// Gives the table to its parties, a stretch of rows after the other.
+    #[track_caller]
+    pub fn write(self) {
+        let OutputBuilder {
+            tracer,
+            port,
+            columns,
+        } = self;
+        let elements: Vec<ElementType> = port.columns.iter().map(|c| c.element).collect();
+        let port = tracer.add_output(port);
+        let mut columns: Vec<_> = columns
+            .into_iter()
+            .map(|chunks| (0u64, chunks.into_iter().peekable()))
+            .collect();
+        loop {
+            // The column that is behind goes first, so that chunks of one stretch leave together.
+            let next = columns
+                .iter_mut()
+                .enumerate()
+                .filter_map(|(index, (row, chunks))| chunks.peek().map(|_| (*row, index)))
+                .min();
+            let Some((row, index)) = next else { break };
+            let chunk = columns[index].1.next().expect("peeked");
+            columns[index].0 = row + u64::from(chunk.lanes());
+            debug_assert!(chunk.shape().wires() <= VALUE_WIRES_MAX);
+            let immediates = [port, index as u64, row, 0];
+            tracer.emit(
+                Op::Output,
+                elements[index],
+                chunk.lanes(),
+                &[&chunk],
+                immediates,
+            );
+        }
+    }
+}

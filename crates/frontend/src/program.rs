@@ -1,0 +1,205 @@
+//! [`Program`]: something that can be run by name, and programs made from a closure.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+
+use phineus_bytecode::{Description, Table, Written};
+
+use crate::arguments::{Arguments, Parameter};
+use crate::error::ProgramError;
+use crate::tracer::Tracer;
+
+/// A secure computation that can be traced for any arguments.
+pub trait Program: Send + Sync {
+    /// The name by which it is run.
+    fn name(&self) -> &str;
+
+    /// What it does, in one sentence.
+    fn about(&self) -> &str;
+
+    /// Its public parameters.
+    fn parameters(&self) -> Vec<Parameter>;
+
+    /// Its parties' names; input and output ports refer to them.
+    fn parties(&self) -> Vec<String>;
+
+    /// Does the computation on names of secret values, which records it.
+    ///
+    /// # Errors
+    /// Only for bad arguments; mistakes in the use of values are collected by the tracer.
+    fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError>;
+
+    /// The same computation in plain Rust, independent of the circuits: the outputs by port.
+    ///
+    /// `inputs` are the input ports' tables as they enter: already in the port's row order.
+    fn twin(
+        &self,
+        _arguments: &Arguments,
+        _inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
+        None
+    }
+
+    /// Random inputs by port, with the rows that `arguments` state, not yet in the port's order.
+    fn generate(&self, _arguments: &Arguments, _seed: u64) -> Option<Vec<Table>> {
+        None
+    }
+}
+
+/// What tracing produced, besides the program file itself.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// Parties, ports and parameters.
+    pub description: Description,
+    /// Size and hash of the file.
+    pub written: Written,
+}
+
+/// Traces `program` into `output`.
+pub fn trace_into(
+    program: &dyn Program,
+    arguments: &Arguments,
+    output: impl Write + 'static,
+) -> Result<Traced, ProgramError> {
+    let mut tracer = Tracer::new(program.name(), output)?;
+    for party in program.parties() {
+        tracer.party(&party);
+    }
+    for (name, value) in arguments.values() {
+        tracer.parameter(name, value);
+    }
+    program.trace(arguments, &mut tracer)?;
+    tracer.finish()
+}
+
+/// Traces `program` into a temporary file without a name, which disappears when dropped.
+///
+/// The file stands at its beginning.
+pub fn trace_to_file(
+    program: &dyn Program,
+    arguments: &Arguments,
+) -> Result<(File, Traced), ProgramError> {
+    let mut file = tempfile::tempfile()?;
+    let traced = trace_into(program, arguments, file.try_clone()?)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok((file, traced))
+}
+
+type Trace = dyn Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync;
+type Twin = dyn Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync;
+type Generate = dyn Fn(&Arguments, u64) -> Vec<Table> + Send + Sync;
+
+/// A program made of closures: see [`program`].
+pub struct ClosureProgram {
+    builder: ProgramBuilder,
+    trace: Box<Trace>,
+    twin: Option<Box<Twin>>,
+    generate: Option<Box<Generate>>,
+}
+
+/// Says what a program is called and who takes part, before it says what it does.
+pub struct ProgramBuilder {
+    name: String,
+    about: String,
+    parties: Vec<String>,
+    parameters: Vec<Parameter>,
+}
+
+/// Begins a program: `program("sum").party("a").party("b").trace(|t, arguments| ...)`.
+pub fn program(name: &str) -> ProgramBuilder {
+    ProgramBuilder {
+        name: name.to_string(),
+        about: String::new(),
+        parties: Vec::new(),
+        parameters: Vec::new(),
+    }
+}
+
+impl ProgramBuilder {
+    /// One sentence for the help.
+    pub fn about(mut self, about: &str) -> ProgramBuilder {
+        self.about = about.to_string();
+        self
+    }
+
+    /// Adds a party.
+    pub fn party(mut self, name: &str) -> ProgramBuilder {
+        self.parties.push(name.to_string());
+        self
+    }
+
+    /// Adds a parameter.
+    pub fn parameter(mut self, name: &str, default: &str, help: &str) -> ProgramBuilder {
+        self.parameters.push(Parameter::new(name, default, help));
+        self
+    }
+
+    /// Says what the program does.
+    pub fn trace(
+        self,
+        trace: impl Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync + 'static,
+    ) -> ClosureProgram {
+        ClosureProgram {
+            builder: self,
+            trace: Box::new(trace),
+            twin: None,
+            generate: None,
+        }
+    }
+}
+
+impl ClosureProgram {
+    /// The same computation in plain Rust, for `--verify`.
+    pub fn twin(
+        mut self,
+        twin: impl Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync + 'static,
+    ) -> ClosureProgram {
+        self.twin = Some(Box::new(twin));
+        self
+    }
+
+    /// Random inputs, for `phineus data`.
+    pub fn generate(
+        mut self,
+        generate: impl Fn(&Arguments, u64) -> Vec<Table> + Send + Sync + 'static,
+    ) -> ClosureProgram {
+        self.generate = Some(Box::new(generate));
+        self
+    }
+}
+
+impl Program for ClosureProgram {
+    fn name(&self) -> &str {
+        &self.builder.name
+    }
+
+    fn about(&self) -> &str {
+        &self.builder.about
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.builder.parameters.clone()
+    }
+
+    fn parties(&self) -> Vec<String> {
+        self.builder.parties.clone()
+    }
+
+    fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
+        (self.trace)(tracer, arguments)
+    }
+
+    fn twin(
+        &self,
+        arguments: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
+        self.twin.as_ref().map(|twin| twin(arguments, inputs))
+    }
+
+    fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        self.generate
+            .as_ref()
+            .map(|generate| generate(arguments, seed))
+    }
+}

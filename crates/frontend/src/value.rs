@@ -1,0 +1,171 @@
+//! [`Value`]: the name of a secret value, of a type known only when tracing.
+
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{ElementType, Lane, Op, Shape};
+
+use crate::tracer::{Results, Tracer};
+
+/// Where a value is.
+#[derive(Clone)]
+pub(crate) enum Place {
+    /// It was defined under this name.
+    Named(u64),
+    /// It is public: this in every lane. It is recorded only when used.
+    Known(Box<Lane>),
+    /// It is the result of a mistake that was reported.
+    Poisoned,
+}
+
+/// A secret value: `lanes` integers of one type. All operations are recorded, none is done.
+///
+/// An operand of one lane is repeated to the lanes of the other. The typed front ends are
+/// [`crate::UInt`], [`crate::Int`] and [`crate::Bit`].
+#[derive(Clone)]
+pub struct Value {
+    tracer: Tracer,
+    place: Place,
+    element: ElementType,
+    lanes: u32,
+}
+
+impl Value {
+    pub(crate) fn known(tracer: &Tracer, element: ElementType, lanes: u32, value: Lane) -> Value {
+        let place = Place::Known(Box::new(value & mask_of(element.width())));
+        Value {
+            tracer: tracer.clone(),
+            place,
+            element,
+            lanes,
+        }
+    }
+
+    pub(crate) fn result(
+        tracer: &Tracer,
+        element: ElementType,
+        lanes: u32,
+        results: Results,
+        index: usize,
+    ) -> Value {
+        Value {
+            tracer: tracer.clone(),
+            place: results.map_or(Place::Poisoned, |names| Place::Named(names[index])),
+            element,
+            lanes,
+        }
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What records it.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+
+    /// What its lanes are.
+    pub fn element(&self) -> ElementType {
+        self.element
+    }
+
+    /// Bits per lane.
+    pub fn width(&self) -> u16 {
+        self.element.width()
+    }
+
+    /// How many lanes it has.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Its width and lanes.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            width: self.element.width(),
+            lanes: self.lanes,
+        }
+    }
+
+    /// The public value of every lane, if it is public.
+    pub fn public(&self) -> Option<Lane> {
+        match &self.place {
+            Place::Known(lane) => Some(**lane),
+            _ => None,
+        }
+    }
+
+    /// A public value like this one.
+    pub(crate) fn like(&self, value: Lane) -> Value {
+        Value::known(&self.tracer, self.element, self.lanes, value)
+    }
+
+    /// The same bits, signed or not.
+    pub fn with_sign(&self, signed: bool) -> Value {
+        let element = ElementType::Bits {
+            width: self.width(),
+            signed,
+        };
+        Value {
+            element,
+            ..self.clone()
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn emit(
+        &self,
+        op: Op,
+        element: ElementType,
+        lanes: u32,
+        operands: &[&Value],
+        immediates: [u64; 4],
+    ) -> Value {
+        let results = self.tracer.emit(op, element, lanes, operands, immediates);
+        let info = op.info();
+        let mut instruction = phineus_bytecode::Instruction::new(op, element, lanes);
+        instruction.immediates = immediates;
+        let shape = info.results[0].shape(&instruction);
+        let element = if shape.width == element.width() {
+            element
+        } else {
+            ElementType::unsigned(shape.width)
+        };
+        Value::result(&self.tracer, element, shape.lanes, results, 0)
+    }
+
+    /// Records an operation with two results of shape `element` x `lanes`.
+    #[track_caller]
+    pub(crate) fn emit_pair(
+        &self,
+        op: Op,
+        element: ElementType,
+        lanes: u32,
+        operands: &[&Value],
+        immediates: [u64; 4],
+    ) -> (Value, Value) {
+        let results = self.tracer.emit(op, element, lanes, operands, immediates);
+        let result = |index| Value::result(&self.tracer, element, lanes, results, index);
+        (result(0), result(1))
+    }
+
+    /// A value that stands for the result of a reported mistake.
+    pub(crate) fn poisoned(tracer: &Tracer, element: ElementType, lanes: u32) -> Value {
+        Value::result(tracer, element, lanes, None, 0)
+    }
+
+    /// Both with the same lanes, one lane being repeated; `None`, and a fault, if types differ.
+    #[track_caller]
+    pub(crate) fn aligned(&self, name: &str, other: &Value) -> Option<(Value, Value)> {
+        if self.element != other.element {
+            let (a, b) = (self.element, other.element);
+            self.tracer
+                .fault(format!("{name} needs equal types, got {a} and {b}"));
+            return None;
+        }
+        Some(match (self.lanes, other.lanes) {
+            (1, lanes) if lanes > 1 => (self.tile(lanes), other.clone()),
+            (lanes, 1) if lanes > 1 => (self.clone(), other.tile(lanes)),
+            _ => (self.clone(), other.clone()),
+        })
+    }
+}

@@ -1,0 +1,19 @@
+//! [`CostModel`]: what the planner needs to know about a protocol.
+
+use std::collections::BTreeMap;
+
+use phineus_bytecode::{Description, Instruction};
+
+/// What the operations of a protocol cost.
+///
+/// The planner knows no protocol; the protocol's crate implements this.
+pub trait CostModel {
+    /// Predicted nanoseconds of computation for `instruction`.
+    fn duration_ns(&mut self, instruction: &Instruction) -> u64;
+
+    /// Adds `instruction` to the exact totals.
+    fn count(&mut self, instruction: &Instruction, description: &Description);
+
+    /// The exact totals, by name: `and_gates`, `sent_bytes_0`, and so on.
+    fn totals(&self, description: &Description) -> BTreeMap<String, u64>;
+}

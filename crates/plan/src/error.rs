@@ -1,0 +1,40 @@
+//! Why a program cannot be planned.
+
+/// Why a program cannot be planned or a plan cannot be checked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program cannot be read, or the plan cannot be written.
+    #[error(transparent)]
+    Program(#[from] phineus_bytecode::Error),
+    /// A temporary file failed.
+    #[error("the planner's temporary file failed: {0}")]
+    Io(#[from] std::io::Error),
+    /// The frames are too few for any plan.
+    #[error("{frames} frames of memory are too few: a plan needs {needed}")]
+    TooFewFrames {
+        /// Frames that were given.
+        frames: u64,
+        /// Frames that are needed.
+        needed: u64,
+    },
+    /// Planning itself needs more memory than it may take.
+    #[error(
+        "planning needs more than {limit_bytes} bytes of memory ({live_values} values are alive \
+         at once): plan on a machine with more memory and run the plan here"
+    )]
+    PlannerMemory {
+        /// What it may take.
+        limit_bytes: u64,
+        /// Values alive at once.
+        live_values: u64,
+    },
+    /// The program uses a value that it does not define, or is planned already.
+    #[error("the program is not valid at instruction {instruction}: {what}")]
+    Invalid {
+        /// The instruction, counted from 0.
+        instruction: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,120 @@
+//! From a program to a planned program: the two passes, joined.
+//!
+//! Backward: [`annotate`](crate::annotate) finds next uses. Forward: placement and replacement
+//! turn each instruction into events, scheduling turns events into the planned program. The
+//! result depends on nothing but the program and the options.
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+
+use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
+use phineus_bytecode::{Kind, PlanDescription, ProgramReader, ProgramWriter, Written};
+
+use crate::annotate::annotate;
+use crate::costs::CostModel;
+use crate::error::Error;
+use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
+use crate::replace::{Event, Replacer};
+use crate::schedule::{Lookahead, Scheduler};
+
+/// What a plan is made for.
+#[derive(Clone, Debug)]
+pub struct PlanOptions {
+    /// The protocol's name.
+    pub protocol: String,
+    /// The memory limit as the user stated it; only recorded.
+    pub memory_limit_bytes: u64,
+    /// Frames that fit into it, all buffers accounted for.
+    pub frame_count: u64,
+    /// Wires in a page, a power of two.
+    pub page_wires: u64,
+    /// Bytes in a wire.
+    pub wire_bytes: u64,
+    /// How far to look ahead.
+    pub lookahead: Lookahead,
+    /// The most memory that planning itself may take.
+    pub planner_memory_bytes: u64,
+}
+
+/// Plans `program` into `output`; `scratch` is an empty file for the next uses.
+///
+/// # Errors
+/// [`Error::TooFewFrames`] and [`Error::PlannerMemory`] if it does not fit; [`Error::Invalid`] if
+/// the program is not one that the verifier accepts.
+pub fn plan<R: Read + Seek, W: Write>(
+    program: &mut ProgramReader<R>,
+    output: W,
+    scratch: File,
+    options: &PlanOptions,
+    costs: &mut impl CostModel,
+) -> Result<(W, PlanDescription, Written), Error> {
+    assert!(
+        options.page_wires >= PAGE_WIRES_MIN,
+        "any value fits into a page"
+    );
+    if options.frame_count < FRAMES_MIN {
+        return Err(Error::TooFewFrames {
+            frames: options.frame_count,
+            needed: FRAMES_MIN,
+        });
+    }
+    let mut annotations = annotate(program, scratch, options.planner_memory_bytes)?;
+    let description = program.description().clone();
+    let mut writer = ProgramWriter::new(output, Kind::Planned)?;
+    // The spare frames are at most a quarter of all.
+    let most = (options.frame_count / 4).max(PREFETCH_FRAMES_MIN);
+    let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
+    let lookahead = Lookahead {
+        frames,
+        ..options.lookahead
+    };
+    let mut replacer = Replacer::new(options.page_wires, options.frame_count - frames);
+    let emit = |instruction: &_| Ok(writer.push(instruction)?);
+    let mut scheduler = Scheduler::new(options.page_wires, options.frame_count, lookahead, emit);
+    let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
+    let mut uses = Vec::with_capacity(FRAME_INSTRUCTIONS);
+    let mut index = 0;
+    for frame in 0..program.frame_count() {
+        program.read_frame(frame, &mut instructions)?;
+        annotations.read_frame(frame, &instructions, &mut uses)?;
+        for (instruction, uses) in instructions.iter().zip(&uses) {
+            costs.count(instruction, &description);
+            let duration_ns = costs.duration_ns(instruction);
+            replacer.step(index, instruction, uses, &mut |event| {
+                let duration_ns = if matches!(event, Event::Run(_)) {
+                    duration_ns
+                } else {
+                    0
+                };
+                scheduler.push(event, duration_ns)
+            })?;
+            index += 1;
+        }
+        if replacer.memory_bytes() > options.planner_memory_bytes {
+            return Err(Error::PlannerMemory {
+                limit_bytes: options.planner_memory_bytes,
+                live_values: replacer.live_values(),
+            });
+        }
+    }
+    scheduler.finish()?;
+    let plan = PlanDescription {
+        program_hash: program.hash().to_string(),
+        protocol: options.protocol.clone(),
+        memory_limit_bytes: options.memory_limit_bytes,
+        page_wires: options.page_wires,
+        wire_bytes: options.wire_bytes,
+        frame_count: scheduler.frames_used(),
+        spill_slot_count: u64::from(replacer.slots_used),
+        swap_in_count: scheduler.swap_in_count,
+        swap_out_count: scheduler.swap_out_count,
+        unbounded_page_count: replacer.peak_pages(),
+        peak_wire_count: annotations.peak_wires,
+        instruction_count: index,
+        costs: costs.totals(&description),
+    };
+    let mut planned = description;
+    planned.plan = Some(plan.clone());
+    let (output, written) = writer.finish(&planned)?;
+    Ok((output, plan, written))
+}

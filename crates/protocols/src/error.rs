@@ -1,0 +1,18 @@
+//! What can go wrong while a protocol runs.
+
+use phineus_channels::ChannelError;
+
+/// Why a protocol session is dead. Nothing secret is in any of these.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The channel to the peer failed.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// The peer sent bytes that an honest peer never sends.
+    #[error("the peer misbehaved during {during}")]
+    Misbehaved {
+        /// The step of the protocol; never which check failed.
+        during: &'static str,
+    },
+}

@@ -1,0 +1,41 @@
+//! The limits of oblivious transfer, related to each other by compile-time assertions.
+
+use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
+
+/// Base OTs per session: one for every bit of the offset, which has as many bits as a label.
+pub const BASE_OT_COUNT: usize = 128;
+
+/// Base OTs whose points travel in one message.
+///
+/// The receiver makes a chunk in 16 * 22 µs = 0.35 ms, the sender needs 16 * 68 µs = 1.1 ms for it:
+/// after the first chunk the sender never waits.
+pub const BASE_OT_CHUNK: usize = 16;
+
+/// OTs expanded, corrected and transposed at a time.
+///
+/// The 128 columns of a tile take 128 * 2048 / 8 = 32 KiB and the leaves of one tree of 2^4 take
+/// 16 * 2048 / 8 = 4 KiB: together they stay in the first two levels of cache.
+pub const TILE_OTS: usize = 2048;
+
+/// OTs after which the receiver of an extension flushes: 16384 OTs are 64 KiB at 4 bits per field
+/// element, enough to amortise a message and little enough that the sender starts early.
+pub const BATCH_OTS: usize = 16384;
+
+/// Batches that the receiver of chosen OTs sends before it takes the messages of the first one,
+/// so that a round trip passes while others are on the way.
+pub const BATCHES_AHEAD: usize = 4;
+
+/// The largest field: 2^8 leaves a tree; beyond that, computation doubles to save 1/8 of the bytes.
+pub const FIELD_BITS_MAX: usize = 8;
+
+/// OTs one session can give: the tweaks of the hash count them in 64 bits.
+pub const OT_COUNT_MAX: u64 = 1 << 63;
+
+/// Columns are packed into whole blocks and the tile is an exact part of a batch.
+const _: () = assert!(TILE_OTS.is_multiple_of(128) && BATCH_OTS.is_multiple_of(TILE_OTS));
+/// A tile is lent by the channel in one piece, also with one row per column.
+const _: () = assert!(BASE_OT_COUNT * TILE_OTS / 8 <= MAX_BORROW_BYTES);
+const _: () = assert!(BASE_OT_COUNT.is_multiple_of(BASE_OT_CHUNK));
+/// The receiver of chosen OTs can always send its batches ahead without waiting, so it always
+/// comes to receive: the two parties cannot wait for each other.
+const _: () = assert!(BATCHES_AHEAD * BATCH_OTS * BASE_OT_COUNT / 8 <= SEND_AHEAD_BYTES);

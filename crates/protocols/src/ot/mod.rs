@@ -1,0 +1,125 @@
+//! Oblivious transfer: base OTs, their extension, and random and chosen OTs on top.
+//!
+//! Read `softspoken` first. What each module is:
+//!
+//! | module | gives | from |
+//! |---|---|---|
+//! | [`base`] | 128-bit random pads | elliptic curves |
+//! | [`softspoken`] | correlated OTs, any number | 128 base OTs and AES |
+//! | [`ideal`] | correlated OTs for tests | a trusted dealer in the process |
+//! | [`random`] | random OTs | correlated OTs and a hash |
+//! | [`chosen`] | OTs of chosen 128-bit messages | random OTs |
+//!
+//! Adversary: semi-honest from the extension upwards; the base OTs are secure against a malicious
+//! party. Everything works on slices over a [`Channel`] and is usable on its own.
+
+pub mod base;
+pub mod chosen;
+pub mod ideal;
+pub mod limits;
+mod pprf;
+pub mod random;
+pub mod softspoken;
+mod vole;
+
+#[cfg(test)]
+mod tests;
+
+use phineus_channels::Channel;
+use phineus_crypto::{Block, Delta};
+use sha2::{Digest, Sha256};
+
+use crate::ProtocolError;
+
+pub use chosen::{ChosenOtReceiver, ChosenOtSender};
+pub use random::{RandomOtReceiver, RandomOtSender};
+pub use softspoken::{
+    FieldBits, SoftSpokenReceiver, SoftSpokenSender, extension_bytes, random_extension_bytes,
+};
+
+/// The party that holds delta in correlated OTs.
+///
+/// Both parties extend by the same counts in the same order, except that a party may cut one count
+/// into pieces as long as all but the last are multiples of [`limits::TILE_OTS`].
+pub trait CorrelatedOtSender {
+    /// The offset common to all OTs.
+    fn delta(&self) -> &Delta;
+
+    /// Makes `q.len()` OTs with choices of the receiver; only receives.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block])
+    -> Result<(), ProtocolError>;
+
+    /// As [`CorrelatedOtSender::extend`], with random choices.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    fn extend_random(
+        &mut self,
+        channel: &mut impl Channel,
+        q: &mut [Block],
+    ) -> Result<(), ProtocolError>;
+}
+
+/// The party that chooses in correlated OTs.
+///
+/// Choices are packed bits: choice `j` is bit `j % 64` of word `j / 64`.
+pub trait CorrelatedOtReceiver {
+    /// Makes `t.len()` OTs: `t[j]` is the sender's `q[j]`, XOR delta if choice `j` is 1.
+    ///
+    /// Only sends, so a receiver may extend several times before its sender does. Bits of
+    /// `choices` beyond the last OT are ignored.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    ///
+    /// # Panics
+    /// If `choices` is not exactly long enough.
+    fn extend(
+        &mut self,
+        channel: &mut impl Channel,
+        choices: &[u64],
+        t: &mut [Block],
+    ) -> Result<(), ProtocolError>;
+
+    /// As [`CorrelatedOtReceiver::extend`], but with random choices, which it writes; a little
+    /// cheaper. Bits of `choices` beyond the last OT mean nothing.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    ///
+    /// # Panics
+    /// If `choices` is not exactly long enough.
+    fn extend_random(
+        &mut self,
+        channel: &mut impl Channel,
+        choices: &mut [u64],
+        t: &mut [Block],
+    ) -> Result<(), ProtocolError>;
+}
+
+/// What names a session: public, the same at both parties, never used for two sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionId([u8; 32]);
+
+impl SessionId {
+    /// The session named by `bytes`, of which both parties are sure that it is new.
+    pub fn new(bytes: [u8; 32]) -> SessionId {
+        SessionId(bytes)
+    }
+
+    /// The name as given.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The public key of a hash for `purpose` in this session.
+    fn hash_key(&self, purpose: &str) -> Block {
+        let digest =
+            Sha256::new().chain_update(purpose).chain_update([0]).chain_update(self.0).finalize();
+        let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
+        Block::from_bits(u128::from_le_bytes(*half))
+    }
+}
