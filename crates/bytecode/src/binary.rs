@@ -24,7 +24,7 @@ pub const MAGIC: [u8; 8] = *b"PHINEUS\0";
 /// Bytes before the first frame: magic, version, kind, 5 reserved bytes of zero.
 pub const HEADER_BYTES: usize = 16;
 
-/// Bytes after everything: where the description and the index stand, the hash of the frames, magic.
+/// Bytes after everything: where description and index stand, the hash of the frames, magic.
 pub const FOOTER_BYTES: usize = 4 * 8 + 32 + 8;
 
 /// Whether instructions name values or addresses.
@@ -50,6 +50,15 @@ impl Hash {
         hash.update([kind as u8]);
         hash.update(frames);
         hash.update(description);
+        Hash(hash.finalize().into())
+    }
+
+    /// What all parties must share: a program (not its plan) and the protocol that runs it.
+    pub fn of_agreement(program: Hash, protocol: &str) -> Hash {
+        let mut hash = Sha256::new();
+        hash.update(b"phineus agreement");
+        hash.update(program.0);
+        hash.update(protocol);
         Hash(hash.finalize().into())
     }
 }

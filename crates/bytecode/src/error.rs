@@ -12,7 +12,8 @@ pub enum Error {
     NotAProgram(&'static str),
     /// The file was written by another version.
     #[error(
-        "this program has format version {found}, this Phineus reads version {expected}; make it again"
+        "this program has format version {found}, this Phineus reads version {expected}; \
+         make it again"
     )]
     Version {
         /// The file's version.

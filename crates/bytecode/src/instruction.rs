@@ -79,7 +79,8 @@ impl std::str::FromStr for ElementType {
 
 /// The size of a value: `width` bits in each of `lanes` lanes.
 ///
-/// Bit-major: wire `i * lanes + j` is bit `i` of lane `j`. The sign belongs to the instruction, not to the value.
+/// Bit-major: wire `i * lanes + j` is bit `i` of lane `j`. The sign belongs to the instruction,
+/// not to the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Bits per lane.

@@ -1,6 +1,7 @@
 //! The operations, programs and planned programs of Phineus: one table, two forms, one verifier.
 
 pub mod binary;
+mod costs;
 pub mod description;
 mod error;
 pub mod instruction;
@@ -14,13 +15,14 @@ pub mod varint;
 pub mod verify;
 
 pub use binary::{Hash, Kind, ProgramReader, ProgramWriter, Written};
+pub use costs::CostModel;
 pub use description::{
     Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder,
 };
 pub use error::Error;
 pub use instruction::{ElementType, Instruction, Shape};
 pub use meaning::{Lane, Lanes};
-pub use ops::{Op, OpInfo, Role};
+pub use ops::{OPS, Op, OpInfo, Role};
 pub use table::Table;
 pub use text::{parse_text, write_text};
 pub use verify::{Violation, verify};

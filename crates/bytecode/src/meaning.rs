@@ -563,3 +563,6 @@ pub(crate) fn sha256_compress(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     };
     one(o[0].iter().zip(&o[1]).zip(&o[2]).map(compress).collect())
 }
+
+#[cfg(test)]
+mod tests;

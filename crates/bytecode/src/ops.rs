@@ -203,7 +203,8 @@ ops! {
     /// Shift left by a secret unsigned amount of `amount_width` bits.
     ShiftLeftBy = 63 "shift_left_by" (Same, Width(0)) -> (Same) [imm("amount_width")]
         any, Some(meaning::shift_left_by);
-    /// Shift right by a secret unsigned amount of `amount_width` bits, copying the sign of signed integers.
+    /// Shift right by a secret unsigned amount of `amount_width` bits, copying the sign of signed
+    /// integers.
     ShiftRightBy = 64 "shift_right_by" (Same, Width(0)) -> (Same) [imm("amount_width")]
         any, Some(meaning::shift_right_by);
     /// Rotate left by a secret unsigned amount of `amount_width` bits.
@@ -259,13 +260,17 @@ ops! {
     LaneSum = 97 "lane_sum" (WidthLanes(0, 1)) -> (Same) [imm("from_width"), imm("from_lanes")]
         one_lane, Some(meaning::lane_sum);
     /// Bitwise and of all lanes.
-    LaneAnd = 98 "lane_and" (Lanes(0)) -> (Same) [imm("from_lanes")] one_lane, Some(meaning::lane_and);
+    LaneAnd = 98 "lane_and" (Lanes(0)) -> (Same) [imm("from_lanes")]
+        one_lane, Some(meaning::lane_and);
     /// Bitwise or of all lanes.
-    LaneOr = 99 "lane_or" (Lanes(0)) -> (Same) [imm("from_lanes")] one_lane, Some(meaning::lane_or);
+    LaneOr = 99 "lane_or" (Lanes(0)) -> (Same) [imm("from_lanes")]
+        one_lane, Some(meaning::lane_or);
     /// Bitwise exclusive or of all lanes.
-    LaneXor = 100 "lane_xor" (Lanes(0)) -> (Same) [imm("from_lanes")] one_lane, Some(meaning::lane_xor);
+    LaneXor = 100 "lane_xor" (Lanes(0)) -> (Same) [imm("from_lanes")]
+        one_lane, Some(meaning::lane_xor);
 
-    /// AES-128 of each block under its own key (first operand); bit `i` is bit `i mod 8` of byte `i / 8`.
+    /// AES-128 of each block under its own key (first operand); bit `i` is bit `i mod 8` of byte
+    /// `i / 8`.
     Aes128 = 110 "aes128" (Same, Same) -> (Same) [] width_128, Some(meaning::aes128);
     /// The 11 round keys of one AES-128 key, one a lane.
     Aes128KeySchedule = 111 "aes128_key_schedule" (Lanes(0)) -> (Same) [imm("from_lanes")]
@@ -273,7 +278,8 @@ ops! {
     /// AES-128 of each block under the round keys in the first operand.
     Aes128RoundKeys = 112 "aes128_round_keys" (RoundKeys, Same) -> (Same) []
         width_128, Some(meaning::aes128_round_keys);
-    /// SHA-256 compression of a state and the low and high half of a block; word `k` is at bit `32 k`.
+    /// SHA-256 compression of a state and the low and high half of a block; word `k` is at bit
+    /// `32 k`.
     Sha256Compress = 113 "sha256_compress" (Same, Same, Same) -> (Same) []
         width_256, Some(meaning::sha256_compress);
 

@@ -20,22 +20,29 @@
 //!
 //! Whether a planned program computes what its program means is for the planner's checker.
 //!
-//! Memory: 4 bytes for each value of a program (its shape; a stream cannot know a last use), and
-//! an interval for each separately written stretch of output rows.
+//! Memory: 4 bytes for each value (its shape), at most 64 MiB; longer programs are read a second
+//! time, backwards, which takes about 30 bytes for each value that lives at the same time. And an
+//! interval for each separately written stretch of output rows.
 
-use std::collections::BTreeMap;
+mod intervals;
+mod shapes;
+#[cfg(test)]
+mod tests;
+
 use std::io::{Read, Seek};
 
 use crate::binary::{Kind, ProgramReader};
 use crate::description::{Column, Description};
 use crate::error::Error;
-use crate::instruction::{Instruction, Shape};
+use crate::instruction::Instruction;
 use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, VALUE_WIRES_MAX, WIDTH_MAX};
 use crate::ops::Op;
 use crate::text;
+use intervals::Intervals;
+use shapes::{PackedShape, Shapes};
 
-/// How many missing values are taken for lines that were taken out.
-const VALUE_GAP_MAX: u64 = 64;
+/// How many values a program may define for their shapes to be held in memory: 64 MiB of them.
+const SHAPES_MAX: u64 = 1 << 24;
 
 /// Something that is wrong with a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +67,20 @@ impl std::fmt::Display for Violation {
 /// # Errors
 /// If the file cannot be read or is damaged.
 pub fn verify<R: Read + Seek>(reader: &mut ProgramReader<R>) -> Result<Vec<Violation>, Error> {
+    verify_within(reader, SHAPES_MAX)
+}
+
+/// As [`verify`], with at most `shapes_max` shapes in memory.
+fn verify_within<R: Read + Seek>(
+    reader: &mut ProgramReader<R>,
+    shapes_max: u64,
+) -> Result<Vec<Violation>, Error> {
     let description = reader.description().clone();
     let mut checker = Checker::new(reader.kind(), &description);
+    let last = reader.frame_count().checked_sub(1);
+    if last.is_some_and(|last| reader.first_value(last) >= shapes_max) {
+        checker.shapes = Shapes::misused(reader)?;
+    }
     let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let mut faults = Vec::new();
     let mut violations = Vec::new();
@@ -101,7 +120,7 @@ pub(crate) struct Checker<'a> {
     /// Page size and end of the last page, in wires; 0 if the description has no plan.
     page_wires: u64,
     end: u64,
-    shapes: Vec<PackedShape>,
+    shapes: Shapes,
     /// For each column of each output port, the stretches of rows written so far.
     written: Vec<Vec<Intervals>>,
 }
@@ -116,7 +135,7 @@ impl<'a> Checker<'a> {
             description,
             page_wires,
             end: plan.map_or(0, |plan| plan.frame_count.saturating_mul(page_wires)),
-            shapes: Vec::new(),
+            shapes: Shapes::All(Vec::new()),
             written: outputs
                 .map(|p| vec![Intervals::default(); p.columns.len()])
                 .collect(),
@@ -169,10 +188,7 @@ impl<'a> Checker<'a> {
             ));
         }
         for (index, &operand) in i.operands().iter().enumerate() {
-            let Some(&found) = usize::try_from(operand)
-                .ok()
-                .and_then(|v| self.shapes.get(v))
-            else {
+            let Some(found) = self.shapes.get(operand) else {
                 faults.push(format!("%{operand} is used before it is defined"));
                 continue;
             };
@@ -187,31 +203,13 @@ impl<'a> Checker<'a> {
             }
         }
         for (index, &result) in i.results().iter().enumerate() {
-            let shape = i.result_shape(index);
-            let known = if shape.is_valid() {
-                PackedShape::of(shape)
-            } else {
-                PackedShape::UNKNOWN
-            };
-            if let Err(what) = self.define(result, known) {
-                faults.push(what);
+            let shape = PackedShape::of(i.result_shape(index));
+            if let Err(next) = self.shapes.define(result, shape) {
+                faults.push(format!(
+                    "values are named in order: the next is %{next}, not %{result}"
+                ));
             }
         }
-    }
-
-    /// Defines a value; after a small gap or a repetition it goes on from there, so that one
-    /// line that was taken out or doubled is one fault.
-    fn define(&mut self, value: u64, shape: PackedShape) -> Result<(), String> {
-        let next = self.shapes.len() as u64;
-        if value.saturating_sub(next) <= VALUE_GAP_MAX {
-            self.shapes
-                .resize(self.shapes.len().max(value as usize), PackedShape::UNKNOWN);
-        }
-        if value >= next {
-            self.shapes.push(shape);
-        }
-        let what = || format!("values are named in order: the next is %{next}, not %{value}");
-        if value == next { Ok(()) } else { Err(what()) }
     }
 
     /// Takes note of results whose instruction could not be read.
@@ -220,7 +218,7 @@ impl<'a> Checker<'a> {
             return;
         }
         for &result in results {
-            let _already_a_fault = self.define(result, PackedShape::UNKNOWN);
+            let _already_a_fault = self.shapes.define(result, PackedShape::UNKNOWN);
         }
     }
 
@@ -376,63 +374,3 @@ fn check_cells(
     }
     fits
 }
-
-/// A valid shape in 20 bits, or 0.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct PackedShape(u32);
-
-const _: () = assert!(WIDTH_MAX < 1 << 9 && VALUE_WIRES_MAX < 1 << 13);
-
-impl PackedShape {
-    /// Of a value whose definition is itself at fault.
-    const UNKNOWN: PackedShape = PackedShape(0);
-
-    fn of(shape: Shape) -> PackedShape {
-        PackedShape(u32::from(shape.width) | shape.lanes << 9)
-    }
-
-    fn shape(self) -> Shape {
-        Shape {
-            width: (self.0 & 0x1ff) as u16,
-            lanes: self.0 >> 9,
-        }
-    }
-}
-
-/// Disjoint stretches of rows, from start to end (exclusive), never touching.
-#[derive(Clone, Default)]
-struct Intervals(BTreeMap<u64, u64>);
-
-impl Intervals {
-    /// Adds `from..to`; returns a row that was there before, if there is one.
-    fn add(&mut self, mut from: u64, mut to: u64) -> Option<u64> {
-        let mut twice = None;
-        while let Some((&start, &end)) = self.0.range(..=to).next_back() {
-            if end < from {
-                break;
-            }
-            if start < to && end > from {
-                twice = Some(start.max(from));
-            }
-            self.0.remove(&start);
-            (from, to) = (from.min(start), to.max(end));
-        }
-        self.0.insert(from, to);
-        twice
-    }
-
-    /// The first stretch of `0..rows` that is missing.
-    fn first_gap(&self, rows: u64) -> Option<(u64, u64)> {
-        let mut covered = 0;
-        for (&start, &end) in &self.0 {
-            if start > covered {
-                return Some((covered, start));
-            }
-            covered = end;
-        }
-        (covered < rows).then_some((covered, rows))
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -32,6 +32,12 @@ pub enum ChannelError {
         /// What it said.
         reason: AbortReason,
     },
+    /// This party gave up, by its own [`abort`](crate::FramedChannel::abort).
+    #[error("this party ended the session with {party}")]
+    Stopped {
+        /// The peer's name.
+        party: String,
+    },
     /// The peer sent something that no correct party sends.
     #[error("{party} sent {fault}")]
     Misbehaved {
@@ -166,7 +172,8 @@ pub enum ChannelError {
     },
     /// This machine cannot listen at our address.
     #[error(
-        "{me} cannot listen at {address}: {detail}; set `bind` in cluster.toml to an address of this machine"
+        "{me} cannot listen at {address}: {detail}; set `bind` in cluster.toml to an address of \
+         this machine"
     )]
     CannotListen {
         /// The name of this party.
@@ -220,7 +227,8 @@ pub enum ChannelError {
     },
     /// A connection without TLS would leave this machine.
     #[error(
-        "{party} is at {address}, which is not this machine: only parties on one machine may do without TLS"
+        "{party} is at {address}, which is not this machine: only parties on one machine may do \
+         without TLS"
     )]
     PlainNotLoopback {
         /// The party in question.

@@ -219,8 +219,8 @@ mod tests {
             for changed in [wrong, swapped] {
                 if changed != original {
                     let changed = String::from_utf8(changed).expect("only ASCII was put in");
-                    let refused =
-                        matches!(changed.parse::<Fingerprint>(), Err(FingerprintError::Check { .. }));
+                    let read = changed.parse::<Fingerprint>();
+                    let refused = matches!(read, Err(FingerprintError::Check { .. }));
                     prop_assert!(refused, "{} for {}", changed, text);
                 }
             }

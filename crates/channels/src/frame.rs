@@ -14,7 +14,7 @@
 //! |---|---|---|---|
 //! | 1 | data | 1 to [`BLOCK_BYTES`] bytes of the stream | any time after the hello |
 //! | 2 | hello | see `hello.rs` | first message each way, exactly once |
-//! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at the same point of the stream |
+//! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at one point of the stream |
 //! | 4 | keep-alive | none | when nothing was sent for 15 s |
 //! | 5 | abort | one byte, [`AbortReason`] | last message of a party that failed |
 //! | 6 | bye | none | last message of a party that is done |

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use crate::frame::{AbortReason, Fault, Kind};
 use crate::limits::CONTROL_BYTES_MAX;
-use crate::link::{Link, Monitor};
+use crate::link::{Aborter, Link, Monitor};
 use crate::pipe::{Dry, End, Inlet, Outlet};
 use crate::reader::{Reader, Receiving};
 use crate::simulate::{DelayLine, NetworkModel};
@@ -119,6 +119,14 @@ impl FramedChannel {
         Monitor {
             counters: self.link.counters.clone(),
             started: self.started,
+        }
+    }
+
+    /// A handle with which another thread can end this session.
+    pub fn aborter(&self) -> Aborter {
+        Aborter {
+            link: self.link.clone(),
+            patience: self.timeouts.farewell,
         }
     }
 

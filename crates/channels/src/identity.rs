@@ -15,10 +15,10 @@ use zeroize::Zeroizing;
 use crate::fingerprint::Fingerprint;
 use crate::names::check_name;
 
-/// The name and key of this party. Has no `Debug`: it holds a private key.
+/// The name and key of this party. Has no `Debug`, and the key is zeroized on drop.
 pub struct Identity {
     name: String,
-    key: PrivatePkcs8KeyDer<'static>,
+    key: Zeroizing<PrivatePkcs8KeyDer<'static>>,
     certificate: CertificateDer<'static>,
     fingerprint: Fingerprint,
 }
@@ -54,7 +54,8 @@ pub enum IdentityError {
     },
     /// Others can read the private key.
     #[error(
-        "other users can read {path} (mode {mode:03o}); run `chmod 600` on it, or make a new key if they may have"
+        "other users can read {path} (mode {mode:03o}); run `chmod 600` on it, or make a new key \
+         if they may have read it"
     )]
     Readable {
         /// The key file.
@@ -124,15 +125,15 @@ fn certificate_path(directory: &Path, name: &str) -> PathBuf {
 }
 
 /// A new key, its PEM text and its certificate.
-fn generate(name: &str) -> Result<(KeyPair, rcgen::Certificate), IdentityError> {
+fn generate(name: &str) -> Result<(Zeroizing<KeyPair>, rcgen::Certificate), IdentityError> {
     check_name(name).map_err(|problem| IdentityError::Name {
         name: name.to_owned(),
         problem,
     })?;
-    let key = KeyPair::generate_for(&PKCS_ED25519).map_err(generation)?;
+    let key = Zeroizing::new(KeyPair::generate_for(&PKCS_ED25519).map_err(generation)?);
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
-    let certificate = params.self_signed(&key).map_err(generation)?;
+    let certificate = params.self_signed(&*key).map_err(generation)?;
     Ok((key, certificate))
 }
 
@@ -146,7 +147,7 @@ impl Identity {
         Ok(Identity {
             name: name.to_owned(),
             fingerprint: Fingerprint::of_public_key(&key.subject_public_key_info()),
-            key: PrivatePkcs8KeyDer::from(key.serialize_der()),
+            key: Zeroizing::new(PrivatePkcs8KeyDer::from(key.serialize_der())),
             certificate: certificate.der().clone(),
         })
     }
@@ -203,6 +204,7 @@ impl Identity {
             problem: problem.to_string(),
         };
         let pair = KeyPair::from_pkcs8_pem_and_sign_algo(&pem, &PKCS_ED25519)
+            .map(Zeroizing::new)
             .map_err(|error| damaged(&path, &error))?;
         let certificate_path = certificate_path(directory, name);
         let text =
@@ -214,7 +216,7 @@ impl Identity {
         if fingerprint != Fingerprint::of_public_key(&pair.subject_public_key_info()) {
             return Err(damaged(&certificate_path, &"it belongs to another key"));
         }
-        let key = PrivatePkcs8KeyDer::from(pair.serialize_der());
+        let key = Zeroizing::new(PrivatePkcs8KeyDer::from(pair.serialize_der()));
         Ok(Identity {
             name: name.to_owned(),
             key,

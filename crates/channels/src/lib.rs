@@ -1,7 +1,7 @@
 //! Framed, authenticated channels between parties: in-process, TCP and TLS 1.3.
 //!
 //! Protocol code is written against [`Channel`]: slices in, slices out. [`memory_pair`] joins two
-//! ends inside one process; [`connect`] joins two parties over a network. What goes over the wire
+//! ends inside one process; [`connect()`] joins two parties over a network. What goes over the wire
 //! is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by an
 //! [`Identity`] and a [`TrustStore`].
 
@@ -9,6 +9,7 @@ mod channel;
 mod cluster;
 mod connect;
 mod error;
+mod establish;
 mod fingerprint;
 mod frame;
 mod framed;
@@ -45,7 +46,7 @@ pub use identity::{Identity, IdentityError, key_path};
 pub use limits::{
     BLOCK_BYTES, CHANNEL_MEMORY_BYTES, CONTROL_BYTES_MAX, INCOMING_BLOCKS, OUTGOING_BLOCKS,
 };
-pub use link::Monitor;
+pub use link::{Aborter, Monitor};
 pub use memory::{MemoryChannel, memory_pair, memory_pair_named};
 pub use names::{NAME_BYTES_MAX, check_name};
 pub use simulate::{NetworkModel, NetworkModelError};

@@ -79,7 +79,13 @@ impl Link {
 
     /// The error that ended the session, if one did.
     pub(crate) fn error(&self) -> Option<ChannelError> {
-        self.fate().error.clone()
+        let fate = self.fate();
+        match fate.abort {
+            Some(_) => Some(ChannelError::Stopped {
+                party: self.peer.clone(),
+            }),
+            None => fate.error.clone(),
+        }
     }
 
     /// Ends the session with `error`, unless it ended with another one before.
@@ -94,26 +100,31 @@ impl Link {
             error,
             ChannelError::Closed { .. } | ChannelError::Lost { .. }
         );
-        self.incoming.break_off(error.clone(), at_once);
-        self.outgoing.break_off(error, true);
+        // Outgoing first: who sees the error when receiving must see it when sending, too.
+        self.outgoing.break_off(error.clone(), true);
+        self.incoming.break_off(error, at_once);
     }
 
     /// Ends the session because this party gives up; the writer tells the peer.
     pub(crate) fn abort(&self, reason: AbortReason) {
         self.change(|fate| {
-            fate.abort.get_or_insert(reason);
+            if fate.error.is_none() {
+                fate.abort.get_or_insert(reason);
+            }
         });
-        self.incoming.break_off(self.closed(), true);
-        self.outgoing.break_off(self.closed(), true);
+        let error = || ChannelError::Stopped {
+            party: self.peer.clone(),
+        };
+        self.outgoing.break_off(error(), true);
+        self.incoming.break_off(error(), true);
     }
 
     /// What the writer of a broken session has to tell the peer.
     pub(crate) fn abort_to_send(&self) -> Option<AbortReason> {
         let fate = self.fate();
         match &fate.error {
-            None => fate.abort,
             Some(ChannelError::Misbehaved { .. }) => Some(AbortReason::Misbehaved),
-            Some(_) => None,
+            _ => fate.abort,
         }
     }
 
@@ -218,5 +229,21 @@ impl Monitor {
         let since = self.counters.waiting_since_ms.load(Ordering::Relaxed);
         let since = since.checked_sub(1).map(Duration::from_millis)?;
         Some(self.started.elapsed().saturating_sub(since))
+    }
+}
+
+/// Lets another thread, such as a signal handler's, end a session that its owner is busy with.
+#[derive(Clone)]
+pub struct Aborter {
+    pub(crate) link: Arc<Link>,
+    pub(crate) patience: Duration,
+}
+
+impl Aborter {
+    /// Ends the session and tells the peer why; returns when that has left, or after the time for
+    /// farewells. The owner's calls fail with [`ChannelError::Stopped`].
+    pub fn abort(&self, reason: AbortReason) {
+        self.link.abort(reason);
+        self.link.wait_for_writer(self.patience);
     }
 }

@@ -174,6 +174,7 @@ impl Receiving {
     pub(crate) fn run(mut self) {
         if let Err(error) = self.receive_all() {
             let misbehaved = matches!(error, ChannelError::Misbehaved { .. });
+            self.push_block();
             self.link.fail(error);
             if misbehaved {
                 self.link.wait_for_writer(self.timeouts.farewell);
@@ -272,10 +273,13 @@ impl Receiving {
             };
             let room = block.room();
             let wanted = room.len().min(left);
-            let count = self.reader.payload(&mut room[..wanted])?;
+            let outcome = self.reader.payload(&mut room[..wanted]);
+            let count = *outcome.as_ref().unwrap_or(&0);
             block.grow(count);
             let full = block.room().is_empty();
+            // Back in its place even after an error: what came before it is still delivered.
             self.block = Some(block);
+            outcome?;
             left -= count;
             if full {
                 self.push_block();

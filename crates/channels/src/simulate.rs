@@ -15,7 +15,7 @@ use crate::limits::BLOCK_BYTES;
 const PIECE_BYTES: usize = 16 * 1024;
 
 /// What a piece on the line takes beside its content: its place in the queue and its allocation.
-const PIECE_OVERHEAD_BYTES: usize = 64;
+const PIECE_OVERHEAD_BYTES: usize = 128;
 
 /// The most that may be on the simulated wire: 5 Gbit/s at 50 ms one way.
 const LINE_BYTES_MAX: u64 = 32 * 1024 * 1024;
@@ -59,7 +59,8 @@ pub enum NetworkModelError {
     },
     /// Not a bandwidth with a unit.
     #[error(
-        "`{text}` is not a bandwidth, write for example `100mbit` (kbit, mbit or gbit, at least 100kbit)"
+        "`{text}` is not a bandwidth, write for example `100mbit` (kbit, mbit or gbit, at \
+         least 100kbit)"
     )]
     Bandwidth {
         /// The text in question.

@@ -5,6 +5,7 @@ mod failures;
 mod sessions;
 
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -29,13 +30,17 @@ fn timeouts() -> Timeouts {
     }
 }
 
-/// A port that was free a moment ago.
+/// A port that was free a moment ago and that the system does not give to others by itself.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
-    listener
-        .local_addr()
-        .expect("a bound socket has an address")
-        .port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Below 32768, where ports for outgoing connections begin; spread by process.
+    let first = 10_000 + std::process::id() as u16 % 200 * 100;
+    loop {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 2_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn local_cluster() -> ClusterConfig {

@@ -5,9 +5,10 @@
 //! one. That the peer holds the private key is still proved by its signature over the handshake.
 //! No tickets, no resumption, no early data, Ed25519 only; there is no way to skip the check.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, UnbufferedClientConnection};
@@ -19,7 +20,7 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::unbuffered::{ConnectionState, EncodeError, InsufficientSizeError, UnbufferedStatus};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error,
-    ExtractedSecrets, PeerIncompatible, ServerConfig, SignatureScheme, Tls13CipherSuite,
+    ExtractedSecrets, PeerIncompatible, ServerConfig, SignatureScheme,
 };
 use subtle::ConstantTimeEq;
 
@@ -73,7 +74,7 @@ impl From<Error> for TlsFailure {
     }
 }
 
-/// AES-128-GCM where the processor is good at it, ChaCha20 as the other choice; X25519.
+/// AES-128-GCM first: labels have 128 bits too, and AES instructions are there. X25519 only.
 fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![
@@ -202,11 +203,12 @@ impl ClientCertVerifier for PinVerifier {
     }
 }
 
-/// Makes a TLS connection over `stream` with a peer that holds the `trusted` key.
+/// Makes a TLS connection over `stream` with a peer that holds the `trusted` key, by `deadline`.
 ///
-/// The stream's timeouts apply to each read and write.
+/// Changes the stream's read timeout.
 pub(crate) fn handshake(
     stream: &TcpStream,
+    deadline: Instant,
     side: Side,
     identity: &Identity,
     trusted: Option<Fingerprint>,
@@ -228,7 +230,7 @@ pub(crate) fn handshake(
             config.send_tls13_tickets = 0;
             config.enable_secret_extraction = true;
             let mut connection = UnbufferedServerConnection::new(Arc::new(config))?;
-            drive(stream, &verifier, |bytes| {
+            drive(stream, deadline, &verifier, |bytes| {
                 Step::of(connection.process_tls_records(bytes))
             })?;
             let (secrets, keys) = connection.dangerous_into_kernel_connection()?;
@@ -245,7 +247,7 @@ pub(crate) fn handshake(
             config.enable_secret_extraction = true;
             let name = ServerName::try_from("phineus").expect("this is a valid name");
             let mut connection = UnbufferedClientConnection::new(Arc::new(config), name)?;
-            drive(stream, &verifier, |bytes| {
+            drive(stream, deadline, &verifier, |bytes| {
                 Step::of(connection.process_tls_records(bytes))
             })?;
             let (secrets, keys) = connection.dangerous_into_kernel_connection()?;
@@ -308,6 +310,7 @@ fn encode(encode: &mut dyn FnMut(&mut [u8]) -> Result<usize, EncodeError>) -> Ve
 /// what follows is consumed here.
 fn drive(
     stream: &TcpStream,
+    deadline: Instant,
     verifier: &PinVerifier,
     mut process: impl FnMut(&mut [u8]) -> Step,
 ) -> Result<(), TlsFailure> {
@@ -327,13 +330,16 @@ fn drive(
                     let detail = "a handshake that does not end".to_owned();
                     return Err(TransportError::Fault(Fault::Tls { detail }).into());
                 }
-                receive_record(network, &mut incoming)?;
+                receive_record(stream, deadline, &mut incoming)?;
             }
             Err(error) => {
                 // What is left to send is the alert that tells the peer.
-                while let Ok(Next::Send(alert)) = process(&mut []).next {
-                    if alert.is_empty() || network.write_all(&alert).is_err() {
-                        break;
+                loop {
+                    let step = process(&mut incoming);
+                    incoming.drain(..step.discard);
+                    match step.next {
+                        Ok(Next::Send(alert)) if network.write_all(&alert).is_ok() => {}
+                        _ => break,
                     }
                 }
                 return Err(match verifier.refused(&error) {
@@ -346,9 +352,13 @@ fn drive(
 }
 
 /// Appends one whole record from the network.
-fn receive_record(mut network: &TcpStream, incoming: &mut Vec<u8>) -> Result<(), TlsFailure> {
+fn receive_record(
+    stream: &TcpStream,
+    deadline: Instant,
+    incoming: &mut Vec<u8>,
+) -> Result<(), TlsFailure> {
     let mut header = [0; 5];
-    network.read_exact(&mut header)?;
+    read_all(stream, deadline, &mut header)?;
     let body = usize::from(u16::from_be_bytes([header[3], header[4]]));
     // Types 20 to 23 exist; anything else is not TLS, and its length means nothing.
     if !(20..=23).contains(&header[0]) || header.len() + body > TLS_RECORD_BYTES_MAX {
@@ -358,7 +368,25 @@ fn receive_record(mut network: &TcpStream, incoming: &mut Vec<u8>) -> Result<(),
     let start = incoming.len();
     incoming.extend_from_slice(&header);
     incoming.resize(start + header.len() + body, 0);
-    network.read_exact(&mut incoming[start + header.len()..])?;
+    read_all(stream, deadline, &mut incoming[start + header.len()..])?;
+    Ok(())
+}
+
+/// Fills `target` by `deadline`, however slowly the bytes drip in.
+fn read_all(mut stream: &TcpStream, deadline: Instant, mut target: &mut [u8]) -> io::Result<()> {
+    while !target.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left == Duration::ZERO {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(target) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => target = &mut target[read..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
     Ok(())
 }
 
@@ -368,9 +396,8 @@ fn halves<Data: Send + 'static>(
     secrets: ExtractedSecrets,
     keys: KernelConnection<Data>,
 ) -> Result<(TlsSource, TlsSink), TlsFailure> {
-    let suite: &'static Tls13CipherSuite = match keys.negotiated_cipher_suite() {
-        rustls::SupportedCipherSuite::Tls13(suite) => suite,
-    };
+    let suite = keys.negotiated_cipher_suite().tls13();
+    let suite = suite.expect("only TLS 1.3 is configured");
     let keys = Arc::new(Mutex::new(keys));
     let held = "no code panics while it holds this lock";
     let sending = keys.clone();

@@ -16,7 +16,8 @@ use crate::fingerprint::Fingerprint;
 use crate::identity::{IdentityError, io_error, write_new};
 use crate::names::check_name;
 
-const HEADER: &str = "# The keys of the parties that this one talks to. Written by `phineus id trust`.\n\n[trusted]\n";
+const HEADER: &str = "# The keys of the parties that this one talks to; see `phineus id trust`.\n\n\
+                      [trusted]\n";
 
 /// The keys of the parties that this one talks to.
 #[derive(Clone, Debug)]

@@ -22,7 +22,7 @@ pub trait BitAlgebra {
     /// `out[i] = a[i] & b[i % b.len()]`; `b.len()` divides `a.len()`.
     ///
     /// One call is one batch: its gates are independent, so one call with many wires is much
-    /// cheaper than many calls with few.
+    /// cheaper than many calls with few. No batch of a circuit of this crate is empty.
     fn and(&mut self, out: &mut [Self::Wire], a: &[Self::Wire], b: &[Self::Wire]);
 
     /// Every wire of `out` becomes the public constant `value`; costs nothing.

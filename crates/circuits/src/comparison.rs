@@ -5,7 +5,7 @@
 
 use crate::BitAlgebra;
 use crate::reduction::and_reduce_in_place;
-use crate::rows::{constant_bit, row, take, width_of};
+use crate::rows::{constant_bit, constant_exceeds, row, take, width_of};
 
 /// Scratch wires that any function of this module needs at most.
 pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
@@ -43,7 +43,8 @@ pub fn ne<A: BitAlgebra>(
     alg.not(out, equal);
 }
 
-/// `out = (a == constant)`, one row: `w - 1` ANDs. The constant is little-endian words.
+/// `out = (a == constant)`, one row: `w - 1` ANDs. The constant is little-endian words; a constant
+/// beyond the width equals no value.
 pub fn eq_const<A: BitAlgebra>(
     alg: &mut A,
     out: &mut [A::Wire],
@@ -52,9 +53,13 @@ pub fn eq_const<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
+    let width = width_of(a.len(), lanes);
+    if constant_exceeds(constant, width) {
+        return alg.constant(out, false);
+    }
     let (same, rest) = take(scratch, a.len());
     let (spare, _) = take(rest, a.len());
-    for i in 0..width_of(a.len(), lanes) {
+    for i in 0..width {
         if constant_bit(constant, i) {
             same[row(i, lanes)].copy_from_slice(&a[row(i, lanes)]);
         } else {
@@ -130,7 +135,7 @@ pub fn lt_const_unsigned<A: BitAlgebra>(
     scratch: &mut [A::Wire],
 ) {
     let width = width_of(a.len(), lanes);
-    if (width..64 * constant.len()).any(|i| constant_bit(constant, i)) {
+    if constant_exceeds(constant, width) {
         return alg.constant(out, true);
     }
     let Some(first) = (0..width).find(|&i| constant_bit(constant, i)) else {

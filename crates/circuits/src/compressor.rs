@@ -9,7 +9,7 @@
 //! Entries are rows of `lanes` wires, column after column. The sum is modulo `2^width_out`.
 
 use crate::BitAlgebra;
-use crate::rows::{row, take, width_of};
+use crate::rows::{copy_row, row, take, width_of};
 
 /// The most columns a sum can have: a product of two 256-bit values.
 pub(crate) const COLUMNS_MAX: usize = 2 * 256;
@@ -29,13 +29,17 @@ impl Heights {
     fn of(&self, column: usize) -> usize {
         self.0[column] as usize
     }
+
+    fn total(&self, columns: usize) -> usize {
+        (0..columns).map(|k| self.of(k)).sum()
+    }
 }
 
 /// Scratch wires that [`sum`] needs for `entries` entries in all.
 pub(crate) const fn scratch_wires(entries: usize, lanes: usize) -> usize {
-    // The next layer's columns; five operand rows for at most entries / 3 full adders; and at
+    // The next layer's columns; three rows for each of at most entries / 3 full adders; and at
     // least the four rows of the ripple.
-    (entries + 5 * (entries / 3) + 4) * lanes
+    (entries + 3 * (entries / 3) + 4) * lanes
 }
 
 /// ANDs of a sum of columns into `columns` bits: from column `k` with `h` entries and `c` carries
@@ -62,13 +66,13 @@ pub(crate) fn sum<'w, A: BitAlgebra>(
     scratch: &'w mut [A::Wire],
 ) {
     let columns = width_of(out.len(), lanes);
-    let total: usize = (0..columns).map(|k| heights.of(k)).sum();
+    let wires = heights.total(columns) * lanes;
     assert_eq!(
         entries.len(),
-        total * lanes,
+        wires,
         "the entries are those of the columns of the sum"
     );
-    let (mut next, rest) = take(scratch, entries.len());
+    let (mut next, rest) = take(scratch, wires);
     let mut current = entries;
     while (0..columns - 1).any(|k| heights.of(k) >= 3) {
         add_triples(alg, current, next, heights, columns, lanes, rest);
@@ -89,44 +93,54 @@ fn add_triples<A: BitAlgebra>(
 ) {
     let triples_of = |height: usize, k: usize| if k + 1 < columns { height / 3 } else { 0 };
     let triples: usize = (0..columns).map(|k| triples_of(heights.of(k), k)).sum();
-    let (a, rest) = take(scratch, triples * lanes);
-    let (b, rest) = take(rest, triples * lanes);
-    let (c, rest) = take(rest, triples * lanes);
-    let (d, rest) = take(rest, triples * lanes);
+    let (x, rest) = take(scratch, triples * lanes);
+    let (y, rest) = take(rest, triples * lanes);
     let (product, _) = take(rest, triples * lanes);
 
+    // With x = a ^ c and y = b ^ c: sum = x ^ b, carry = c ^ (x & y).
     let (mut from, mut at) = (0, 0);
     for k in 0..columns {
         let wires = triples_of(heights.of(k), k) * lanes;
-        a[at..at + wires].copy_from_slice(&current[from..from + wires]);
-        b[at..at + wires].copy_from_slice(&current[from + wires..from + 2 * wires]);
-        c[at..at + wires].copy_from_slice(&current[from + 2 * wires..from + 3 * wires]);
+        if wires > 0 {
+            let [a, b, c] = thirds(&current[from..from + 3 * wires]);
+            alg.xor(&mut x[at..at + wires], a, c);
+            alg.xor(&mut y[at..at + wires], b, c);
+        }
         from += heights.of(k) * lanes;
         at += wires;
     }
-    // sum = a ^ b ^ c into b; carry = c ^ ((a ^ c) & (b ^ c)) into c.
-    alg.xor_assign(a, c);
-    alg.xor(d, b, c);
-    alg.and(product, a, d);
-    alg.xor_assign(b, a);
-    alg.xor_assign(c, product);
+    alg.and(product, x, y);
 
-    // A column becomes: what was left over, its sums, the carries from below.
-    let (mut from, mut to, mut at, mut carries) = (0, 0, 0, 0);
+    // A column becomes: its sums, what was left over, the carries from below.
+    let (mut from, mut to, mut at) = (0, 0, 0);
+    let (mut carries, mut carried): (usize, &[A::Wire]) = (0, &[]);
     for k in 0..columns {
         let height = heights.of(k);
         let wires = triples_of(height, k) * lanes;
-        let left = from + 3 * wires..from + height * lanes;
-        let below = at - carries..at;
-        for part in [&current[left], &b[at..at + wires], &c[below]] {
-            next[to..to + part.len()].copy_from_slice(part);
-            to += part.len();
+        let (triple, left) = current[from..from + height * lanes].split_at(3 * wires);
+        let [_, b, c] = thirds(triple);
+        let (sums, next) = next[to..].split_at_mut(wires);
+        let (kept, next) = next.split_at_mut(left.len());
+        if wires > 0 {
+            alg.xor(sums, &x[at..at + wires], b);
         }
-        heights.set(k, height - 2 * (wires / lanes) + carries / lanes);
+        kept.copy_from_slice(left);
+        if carries > 0 {
+            alg.xor(&mut next[..carries], carried, &product[at - carries..at]);
+        }
+        let remaining = wires + left.len() + carries;
+        heights.set(k, remaining / lanes);
         from += height * lanes;
+        to += remaining;
         at += wires;
-        carries = wires;
+        (carries, carried) = (wires, c);
     }
+}
+
+fn thirds<W>(wires: &[W]) -> [&[W]; 3] {
+    let (a, rest) = wires.split_at(wires.len() / 3);
+    let (b, c) = rest.split_at(a.len());
+    [a, b, c]
 }
 
 /// Adds columns of at most two entries (any number in the top one), lowest first.
@@ -158,7 +172,7 @@ fn ripple<A: BitAlgebra>(
             (1, true) => {
                 alg.xor(out, first, carry);
                 alg.and(product, first, carry);
-                carry.copy_from_slice(product);
+                copy_row(carry, product);
             }
             (2, false) => {
                 alg.xor(out, first, second);
@@ -187,7 +201,7 @@ fn xor_all<A: BitAlgebra>(
     let mut empty = true;
     for row in column.chunks_exact(lanes).chain(carry) {
         if empty {
-            out.copy_from_slice(row);
+            copy_row(out, row);
         } else {
             alg.xor_assign(out, row);
         }

@@ -88,10 +88,16 @@ pub fn mul_full_ands(width: usize) -> u64 {
 
 /// Scratch wires that any function of this module needs at most.
 pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
+    // An array needs 5w; the signed product around it no more, but for a few rows at 2 bits.
     // Karatsuba keeps 2w + 4 rows while it recurses to half the width: 4w + 4 log2(w) + 45 in all
     // (an array of at most 9 bits ends it), and needs at most 5w + 6 rows itself. Above that the
     // low half keeps its product of fewer than 2w rows.
-    (7 * width + 64) * lanes
+    let rows = if width < 10 {
+        5 * width + 8
+    } else {
+        7 * width + 64
+    };
+    rows * lanes
 }
 
 /// `out = a * b`, wrapping, signed or unsigned: [`mul_ands`] ANDs.
@@ -256,11 +262,11 @@ fn add_two_assign<A: BitAlgebra>(
     let (y, rest) = take(rest, below_top);
     let (carries, rest) = take(rest, below_top);
     alg.xor(x, accumulator, b);
-    alg.xor(y, &a[..below_top], &b[..below_top]);
-    alg.and(carries, &x[..below_top], y);
-    alg.xor_assign(carries, &b[..below_top]);
     alg.xor(accumulator, x, a);
     if below_top > 0 {
+        alg.xor(y, &a[..below_top], &b[..below_top]);
+        alg.and(carries, &x[..below_top], y);
+        alg.xor_assign(carries, &b[..below_top]);
         add_or_sub_assign(alg, &mut accumulator[lanes..], carries, false, lanes, rest);
     }
 }
@@ -279,10 +285,12 @@ fn carry_save<A: BitAlgebra>(
     let (y, rest) = take(rest, kept);
     let (product, _) = take(rest, kept);
     alg.xor(x, sum, carries);
-    alg.xor(y, &addend[..kept], &carries[..kept]);
-    alg.and(product, &x[..kept], y);
-    alg.xor_assign(&mut carries[..kept], product);
     alg.xor(sum, x, addend);
+    if kept > 0 {
+        alg.xor(y, &addend[..kept], &carries[..kept]);
+        alg.and(product, &x[..kept], y);
+        alg.xor_assign(&mut carries[..kept], product);
+    }
 }
 
 /// Full product by carry-save array: `2w² - w` ANDs.
@@ -339,7 +347,9 @@ fn array_low<A: BitAlgebra>(
         alg.and(partial, &a[..wires], factor);
         if i == 1 {
             let kept = wires - lanes;
-            alg.and(&mut carries[..kept], &sum[..kept], &partial[..kept]);
+            if kept > 0 {
+                alg.and(&mut carries[..kept], &sum[..kept], &partial[..kept]);
+            }
             alg.xor_assign(sum, partial);
         } else {
             carry_save(

@@ -9,7 +9,7 @@ use crate::rows::{row, take, width_of};
 
 /// Scratch wires that any function of this module needs at most, for an input of `width` bits.
 pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
-    // Sums: the columns, then what summing them needs: 1 + 1 + 5/3 times the input and four rows.
+    // Sums: the columns, then what summing them needs: 1 + 1 + 1 times the input and four rows.
     // This is also enough for `lane_or`: three times the input and a row of `width` wires.
     let columns = width * lanes;
     let wide_rows = columns + compressor::scratch_wires(width, lanes);

@@ -41,3 +41,17 @@ pub(crate) fn constant_bit(words: &[u64], index: usize) -> bool {
         .get(index / 64)
         .is_some_and(|word| word >> (index % 64) & 1 == 1)
 }
+
+/// Whether a public constant does not fit `width` bits.
+pub(crate) fn constant_exceeds(words: &[u64], width: usize) -> bool {
+    (width..64 * words.len()).any(|index| constant_bit(words, index))
+}
+
+/// Copies a row; one lane, where a call of `memcpy` would cost more than the copy, by itself.
+#[inline]
+pub(crate) fn copy_row<W: Copy>(out: &mut [W], from: &[W]) {
+    match (&mut *out, from) {
+        ([out], [from]) => *out = *from,
+        (out, from) => out.copy_from_slice(from),
+    }
+}

@@ -193,8 +193,10 @@ fn barrel<A: BitAlgebra>(
         let (any, rest) = take(rest, lanes);
         or_reduce(alg, any, too_large, lanes, rest);
         let changed = stage(alg, difference, out, a.len(), direction, lanes);
-        alg.and(&mut product[..changed], &difference[..changed], any);
-        alg.xor_assign(&mut out[..changed], &product[..changed]);
+        if changed > 0 {
+            alg.and(&mut product[..changed], &difference[..changed], any);
+            alg.xor_assign(&mut out[..changed], &product[..changed]);
+        }
     }
 }
 

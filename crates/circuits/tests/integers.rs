@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Big, Random, from_wires, to_wires, unwritten};
-use phineus_circuits::{BitAlgebra, ClearAlgebra, CountingAlgebra};
+use phineus_circuits::{BitAlgebra, ClearAlgebra, CountingAlgebra, DepthAlgebra};
 use phineus_circuits::{adder, comparison, divider, multiplier, reduction, selection, shift};
 
 type Circuit<W, A> = fn(&mut A, &mut [W], &[W], &[W], usize, &mut [W]);
@@ -527,7 +527,13 @@ fn check(case: &Case, a: &[Big], b: &[Big], w: usize) {
     let lanes = a.len();
     let width_out = (case.width_out)(w);
     let mut out = unwritten(width_out * lanes);
-    let mut scratch = unwritten((case.scratch)(w, lanes));
+    let bound = (case.scratch)(w, lanes);
+    assert!(
+        bound <= phineus_circuits::scratch_wires(w, lanes),
+        "{}",
+        case.name
+    );
+    let mut scratch = unwritten(bound);
     let (a_wires, b_wires) = (to_wires(a, w), to_wires(b, w));
     (case.clear)(
         &mut ClearAlgebra,
@@ -615,7 +621,42 @@ fn the_figures_that_documents_quote() {
     let full = [8, 16, 32, 64, 128, 256].map(multiplier::mul_full_ands);
     let div = [8, 16, 32, 64, 128, 256].map(divider::div_unsigned_ands);
     let divrem = [8, 16, 32, 64, 128, 256].map(divider::divrem_unsigned_ands);
-    println!("mul {mul:?}\nfull {full:?}\ndiv {div:?}\ndivrem {divrem:?}");
-    assert_eq!(mul[0..3], [57, 241, 957]);
-    assert_eq!(full[0..3], [120, 445, 1508]);
+    assert_eq!(mul, [57, 241, 946, 3358, 11175, 35974]);
+    assert_eq!(full, [120, 445, 1508, 4873, 15320, 47365]);
+    assert_eq!(div, [61, 221, 801, 2886, 10580, 39531]);
+    assert_eq!(divrem, [76, 252, 864, 3013, 10835, 40042]);
+}
+
+/// A full adder by hand, in each algebra that this crate has.
+#[test]
+fn the_algebras_agree_on_what_a_gate_is() {
+    fn circuit<A: BitAlgebra>(alg: &mut A, a: &[A::Wire], b: &[A::Wire]) -> Vec<A::Wire> {
+        let [mut x, mut y] = [(); 2].map(|()| vec![A::Wire::default(); 4]);
+        alg.and(&mut x, a, b);
+        alg.not(&mut y, &x);
+        alg.xor(&mut x, &y, a);
+        alg.constant(&mut y[..1], true);
+        alg.xor_assign(&mut x, &y);
+        x
+    }
+    // a = 1100, b = 10 repeated: a & b = 1000, its complement 0111, ^ a = 1011, ^ 1111.
+    assert_eq!(
+        circuit(&mut ClearAlgebra, &[1, 1, 0, 0], &[1, 0]),
+        [0, 1, 0, 0]
+    );
+    let mut counter = CountingAlgebra::default();
+    circuit(&mut counter, &[(); 4], &[(); 2]);
+    assert_eq!(
+        counter,
+        CountingAlgebra {
+            ands: 4,
+            and_batches: 1,
+            xors: 8
+        }
+    );
+    // Depths: 1 + the larger of a and b; then the larger with the depths that follow.
+    assert_eq!(
+        circuit(&mut DepthAlgebra, &[5, 0, 0, 9], &[1, 2]),
+        [6, 3, 2, 10]
+    );
 }

@@ -1,1 +1,3 @@
 //! The phineus command line
+
+pub mod programs;

@@ -12,9 +12,6 @@
 use crate::cipher::Cipher;
 use crate::{Block, Kernel};
 
-/// Blocks hashed at a time: 64 * 16 bytes = 1 KiB of stack, which stays in the first-level cache.
-const BATCH_BLOCKS: usize = 64;
-
 /// A tweakable hash under a session's public key.
 pub struct CrHash {
     cipher: Cipher,
@@ -28,7 +25,9 @@ impl CrHash {
 
     /// As [`CrHash::new`], on a given kernel.
     pub fn with_kernel(kernel: Kernel, session: Block) -> CrHash {
-        CrHash { cipher: Cipher::new(kernel, session) }
+        CrHash {
+            cipher: Cipher::new(kernel, session),
+        }
     }
 
     /// Replaces block `i` by its hash under the tweak `first_tweak + i`.
@@ -36,21 +35,35 @@ impl CrHash {
     /// # Panics
     /// If a tweak exceeds 64 bits.
     pub fn hash_blocks(&self, first_tweak: u64, blocks: &mut [Block]) {
-        let tweak_end = first_tweak.checked_add(blocks.len() as u64);
-        assert!(tweak_end.is_some(), "the tweaks of a session are exhausted");
+        self.cipher.hash_tweaked(first_tweak, blocks);
+    }
+}
 
-        let mut inner = [Block::ZERO; BATCH_BLOCKS];
-        let mut tweak = first_tweak;
-        for batch in blocks.chunks_mut(BATCH_BLOCKS) {
-            let inner = &mut inner[..batch.len()];
-            self.cipher.encrypt(batch);
-            for (inner, outer) in inner.iter_mut().zip(batch.iter()) {
-                *inner = *outer ^ Block::from_bits(u128::from(tweak));
-                tweak += 1;
-            }
-            self.cipher.encrypt(inner);
-            for (outer, inner) in batch.iter_mut().zip(inner.iter()) {
-                *outer ^= *inner;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes::Aes128;
+    use aes::cipher::{BlockCipherEncrypt, KeyInit};
+
+    fn permute(session: u128, x: u128) -> u128 {
+        let mut state = x.to_le_bytes().into();
+        Aes128::new(&session.to_le_bytes().into()).encrypt_block(&mut state);
+        u128::from_le_bytes(state.into())
+    }
+
+    #[test]
+    fn every_kernel_computes_the_construction() {
+        let session = 0xfeed_beef;
+        for kernel in Kernel::supported() {
+            let hash = CrHash::with_kernel(kernel, Block::from_bits(session));
+            for count in [0, 1, 3, 4, 5, 31, 32, 33, 100] {
+                let mut blocks: Vec<_> = (0..count).map(|i| Block::from_bits(i * i + 7)).collect();
+                hash.hash_blocks(1 << 40, &mut blocks);
+                for (i, block) in (0..count).zip(&blocks) {
+                    let outer = permute(session, i * i + 7);
+                    let expected = permute(session, outer ^ ((1 << 40) + i)) ^ outer;
+                    assert!(block.to_bits() == expected, "{} block {i}", kernel.name());
+                }
             }
         }
     }

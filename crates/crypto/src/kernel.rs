@@ -15,14 +15,18 @@ pub enum Variant {
     AesNi,
     /// VAES on 256-bit registers (with AVX2).
     Vaes256,
-    /// VAES on 512-bit registers (with AVX-512 F, BW, VL and GFNI).
+    /// VAES on 512-bit registers (with AVX-512 F, BW, VL, VBMI and GFNI).
     Vaes512,
 }
 
 impl Variant {
     /// All variants, weakest first.
-    pub const ALL: [Variant; 4] =
-        [Variant::Portable, Variant::AesNi, Variant::Vaes256, Variant::Vaes512];
+    pub const ALL: [Variant; 4] = [
+        Variant::Portable,
+        Variant::AesNi,
+        Variant::Vaes256,
+        Variant::Vaes512,
+    ];
 
     /// The name that `PHINEUS_KERNEL` and the measurements use.
     pub const fn name(self) -> &'static str {
@@ -35,7 +39,9 @@ impl Variant {
     }
 
     fn from_name(name: &str) -> Option<Variant> {
-        Variant::ALL.into_iter().find(|variant| variant.name() == name)
+        Variant::ALL
+            .into_iter()
+            .find(|variant| variant.name() == name)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -44,7 +50,11 @@ impl Variant {
         let aesni = || has!("aes") && has!("ssse3") && has!("sse4.1");
         let vaes = || aesni() && has!("vaes") && has!("avx2");
         let avx512 = || {
-            has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("gfni")
+            has!("avx512f")
+                && has!("avx512bw")
+                && has!("avx512vl")
+                && has!("avx512vbmi")
+                && has!("gfni")
         };
         match self {
             Variant::Portable => true,
@@ -136,8 +146,13 @@ mod tests {
             assert!(kernel.variant() <= cap);
             assert!(Kernel::supported().any(|supported| supported == kernel));
         }
-        let best = Kernel::supported().last().expect("portable is always supported");
+        let best = Kernel::supported()
+            .last()
+            .expect("portable is always supported");
         assert_eq!(Kernel::best_within(None), best);
-        assert_eq!(Kernel::best_within(Some(Variant::Portable)), Kernel::PORTABLE);
+        assert_eq!(
+            Kernel::best_within(Some(Variant::Portable)),
+            Kernel::PORTABLE
+        );
     }
 }

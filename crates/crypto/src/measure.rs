@@ -33,7 +33,10 @@ pub fn rate(units: usize, repetitions: usize, mut work: impl FnMut()) -> Rate {
         .collect();
     seconds.sort_unstable_by(f64::total_cmp);
     let units = units as f64;
-    Rate { best: units / seconds[0], median: units / seconds[repetitions / 2] }
+    Rate {
+        best: units / seconds[0],
+        median: units / seconds[repetitions / 2],
+    }
 }
 
 /// Gates of one repetition: about a millisecond at 10^8 gates a second.
@@ -78,7 +81,15 @@ impl Bench {
 
     #[inline]
     fn run(&mut self, side: Side) {
-        let Bench { gates, delta, a, b, out, rows, index } = self;
+        let Bench {
+            gates,
+            delta,
+            a,
+            b,
+            out,
+            rows,
+            index,
+        } = self;
         match side {
             Side::Garble => gates.garble(delta, *index, a, b, out, rows),
             Side::Evaluate => gates.evaluate(*index, a, b, out, rows),
@@ -119,6 +130,21 @@ pub fn dependent_gates(kernel: Kernel, side: Side, batch: usize, repetitions: us
             std::mem::swap(&mut bench.a, &mut bench.out);
         }
         black_box(&mut bench);
+    })
+}
+
+/// Gates per second whose hashes alone (re-keyed AES in registers, no labels read, no rows
+/// written) this kernel computes: what [`independent_gates`] could reach at most.
+pub fn hash_limit(kernel: Kernel, side: Side, repetitions: usize) -> Rate {
+    let start = Block::from_bits(3);
+    rate(GATES, repetitions, || {
+        let garbling = side == Side::Garble;
+        black_box(crate::half_gates::hashes_alone(
+            kernel,
+            black_box(start),
+            garbling,
+            GATES,
+        ));
     })
 }
 

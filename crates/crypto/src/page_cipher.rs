@@ -45,7 +45,10 @@ impl PageCipher {
         let cipher = Cipher::new(kernel, seed);
         let mut hash_key = zeroize::Zeroizing::new([0; 16]);
         cipher.fill_keystream(HASH_KEY_COUNTER, hash_key.as_mut_slice());
-        PageCipher { polyval: Polyval::new(&(*hash_key).into()), cipher }
+        PageCipher {
+            polyval: Polyval::new(&(*hash_key).into()),
+            cipher,
+        }
     }
 
     /// XORs the key stream of `nonce` into `page`: encrypts or decrypts it, with no tag.
@@ -86,7 +89,8 @@ impl PageCipher {
         hash.update(&[(ciphertext.len() as u128).to_le_bytes().into()]);
         let mut tag = [0; 16];
         tag.copy_from_slice(&hash.finalize());
-        self.cipher.xor_keystream(tag_counter(nonce), tag.as_mut_bytes());
+        self.cipher
+            .xor_keystream(tag_counter(nonce), tag.as_mut_bytes());
         tag
     }
 }
@@ -103,3 +107,103 @@ const fn tag_counter(nonce: u64) -> u128 {
 
 /// The hash key is block 2^63 + 1 of nonce 0: beyond every page block and no tag mask.
 const HASH_KEY_COUNTER: u128 = tag_counter(0) + 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(length: usize) -> Vec<u8> {
+        (0..length).map(|i| (i * 7 + i / 256) as u8).collect()
+    }
+
+    #[test]
+    fn opens_what_it_sealed_on_any_pair_of_kernels() {
+        let seed = Block::from_bits(99);
+        for length in [0, 1, 15, 16, 17, 511, 4096, 65536] {
+            let mut reference = page(length);
+            let portable = PageCipher::with_kernel(Kernel::PORTABLE, seed);
+            let want = portable.seal(5, &mut reference);
+            for kernel in Kernel::supported() {
+                let cipher = PageCipher::with_kernel(kernel, seed);
+                let mut sealed = page(length);
+                let tag = cipher.seal(5, &mut sealed);
+                assert!(
+                    sealed == reference && tag.0 == want.0,
+                    "{} {length}",
+                    kernel.name()
+                );
+                assert_eq!(cipher.open(5, &mut sealed, tag), Ok(()));
+                assert!(sealed == page(length), "{} {length}", kernel.name());
+            }
+        }
+    }
+
+    /// The tag by its definition, from the cipher's key stream and the `polyval` crate, whose own
+    /// vectors are those of RFC 8452.
+    #[test]
+    fn the_tag_is_the_documented_one() {
+        let seed = Block::from_bits(7);
+        let stream = |counter: u128| {
+            let mut block = [0; 16];
+            Cipher::new(Kernel::PORTABLE, seed).fill_keystream(counter, &mut block);
+            block
+        };
+        let mut sealed = page(40);
+        let tag = PageCipher::from_seed(seed).seal(3, &mut sealed);
+
+        let mut hash = Polyval::new(&stream((1 << 63) + 1).into());
+        hash.update_padded(&sealed);
+        hash.update(&[40_u128.to_le_bytes().into()]);
+        let mask = stream((3 << 64) + (1 << 63));
+        let expected: Vec<u8> = hash
+            .finalize()
+            .iter()
+            .zip(mask)
+            .map(|(a, b)| a ^ b)
+            .collect();
+        assert!(tag.0[..] == expected[..]);
+    }
+
+    #[test]
+    fn any_change_is_found_and_nothing_is_decrypted() {
+        let cipher = PageCipher::from_seed(Block::from_bits(1));
+        let mut sealed = page(300);
+        let tag = cipher.seal(8, &mut sealed);
+        for bit in 0..sealed.len() * 8 {
+            let mut changed = sealed.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let before = changed.clone();
+            assert_eq!(cipher.open(8, &mut changed, tag), Err(TagMismatch));
+            assert!(changed == before);
+        }
+        for bit in 0..128 {
+            let mut wrong = tag;
+            wrong.0[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(cipher.open(8, &mut sealed, wrong), Err(TagMismatch));
+        }
+        assert_eq!(
+            cipher.open(9, &mut sealed, tag),
+            Err(TagMismatch),
+            "another nonce"
+        );
+        assert_eq!(
+            cipher.open(8, &mut sealed[..299], tag),
+            Err(TagMismatch),
+            "another length"
+        );
+        assert_eq!(cipher.open(8, &mut sealed, tag), Ok(()));
+    }
+
+    #[test]
+    fn nonces_give_unrelated_pages() {
+        let cipher = PageCipher::from_seed(Block::from_bits(2));
+        let mut pages = [[0; 64]; 4];
+        for (nonce, page) in [0, 1, 2, u64::MAX].into_iter().zip(&mut pages) {
+            cipher.apply(nonce, page);
+        }
+        let mut blocks: Vec<_> = pages.iter().flat_map(|page| page.chunks(16)).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), 16, "a key-stream block was used twice");
+    }
+}

@@ -24,7 +24,10 @@ impl Prg {
 
     /// As [`Prg::from_seed`], on a given kernel.
     pub fn with_kernel(kernel: Kernel, seed: Block) -> Prg {
-        Prg { cipher: Cipher::new(kernel, seed), counter: 0 }
+        Prg {
+            cipher: Cipher::new(kernel, seed),
+            counter: 0,
+        }
     }
 
     /// A generator with a fresh seed from the operating system.
@@ -52,7 +55,9 @@ impl Prg {
     pub fn fill_bytes(&mut self, bytes: &mut [u8]) {
         let counter = self.counter;
         let used = bytes.len().div_ceil(size_of::<Block>()) as u64;
-        self.counter = counter.checked_add(used).expect("a seed gives at most 2^64 blocks");
+        self.counter = counter
+            .checked_add(used)
+            .expect("a seed gives at most 2^64 blocks");
         self.cipher.fill_keystream(u128::from(counter), bytes);
     }
 
@@ -61,5 +66,55 @@ impl Prg {
         let mut block = [Block::ZERO];
         self.fill_blocks(&mut block);
         block[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(prg: &mut Prg, count: usize) -> Vec<u128> {
+        let mut blocks = vec![Block::ZERO; count];
+        prg.fill_blocks(&mut blocks);
+        blocks.into_iter().map(Block::to_bits).collect()
+    }
+
+    #[test]
+    fn pieces_continue_one_stream_on_every_kernel() {
+        let seed = Block::from_bits(42);
+        let whole = blocks(&mut Prg::with_kernel(Kernel::PORTABLE, seed), 150);
+        for kernel in Kernel::supported() {
+            let mut prg = Prg::with_kernel(kernel, seed);
+            let pieces = [1, 0, 2, 7, 33, 64, 43].map(|count| blocks(&mut prg, count));
+            assert!(pieces.concat() == whole, "{}", kernel.name());
+        }
+    }
+
+    #[test]
+    fn a_partial_block_is_not_continued() {
+        let seed = Block::from_bits(43);
+        let whole = blocks(&mut Prg::from_seed(seed), 3);
+        let mut prg = Prg::from_seed(seed);
+        let mut bytes = [0; 17];
+        prg.fill_bytes(&mut bytes);
+        assert!(bytes[16] == whole[1].to_le_bytes()[0]);
+        assert!(prg.next_block().to_bits() == whole[2]);
+    }
+
+    #[test]
+    fn the_operating_system_gives_different_seeds() {
+        let mut first = Prg::from_os().expect("this machine has randomness");
+        let mut second = Prg::from_os().expect("this machine has randomness");
+        assert!(first.next_block().to_bits() != second.next_block().to_bits());
+    }
+
+    #[test]
+    #[should_panic(expected = "at most 2^64 blocks")]
+    fn an_exhausted_seed_stops_the_process() {
+        let mut prg = Prg {
+            counter: u64::MAX,
+            ..Prg::from_seed(Block::ZERO)
+        };
+        prg.fill_blocks(&mut [Block::ZERO; 2]);
     }
 }

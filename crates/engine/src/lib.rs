@@ -1,7 +1,17 @@
-//! Interprets a planned program inside a memory limit: frames, storage, clear driver
+//! Interprets a planned program inside a memory limit: frames, storage, clear driver.
 
+pub mod bits;
+mod clear;
+mod data;
+mod driver;
+mod interpret;
+mod lanes;
 mod storage;
 
+pub use clear::ClearDriver;
+pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
+pub use driver::Driver;
+pub use interpret::{INSTRUCTIONS_PER_PROGRESS, Memory, RunError, run};
 pub use storage::{
     Direction, DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot,
     Storage, StorageBackend, StorageConfig, StorageError, StorageStatistics,

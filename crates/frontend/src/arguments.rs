@@ -125,6 +125,11 @@ impl Arguments {
         self.parsed(name, "true or false")
     }
 
+    /// How many rows input `port` was stated to have.
+    pub fn stated_rows(&self, port: &str) -> Option<u64> {
+        self.rows.get(port).copied()
+    }
+
     /// How many rows input `port` has: as stated, or parameter `n`.
     pub fn rows(&self, port: &str) -> Result<u64, ProgramError> {
         if let Some(&rows) = self.rows.get(port) {

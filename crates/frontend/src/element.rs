@@ -72,7 +72,9 @@ pub(crate) fn integer(
     };
     if !fits {
         let sign = if negative { "-" } else { "" };
-        tracer.fault(format!("the constant {sign}{magnitude} does not fit {element}"));
+        tracer.fault(format!(
+            "the constant {sign}{magnitude} does not fit {element}"
+        ));
         return Value::poisoned(tracer, element, 1);
     }
     let value = if negative {

@@ -80,9 +80,7 @@ fn with_public(op: Op, x: &Value, public: Lane) -> Option<Value> {
         Op::Div if !x.element().is_signed() => {
             log2(public).map(|amount| x.shift_right(amount as u64))
         }
-        Op::Rem if !x.element().is_signed() => {
-            log2(public).map(|_| and(x, public - Lane::ONE))
-        }
+        Op::Rem if !x.element().is_signed() => log2(public).map(|_| and(x, public - Lane::ONE)),
         Op::Lt => lt_public(x, public),
         Op::Le => le_public(x, public),
         _ => None,
@@ -117,7 +115,14 @@ fn and(x: &Value, public: Lane) -> Value {
     if public == mask_of(width) {
         return x.clone();
     }
-    let zero = |width| Value::known(x.tracer(), ElementType::unsigned(width), x.lanes(), Lane::ZERO);
+    let zero = |width| {
+        Value::known(
+            x.tracer(),
+            ElementType::unsigned(width),
+            x.lanes(),
+            Lane::ZERO,
+        )
+    };
     let pieces = runs(public, width).into_iter().map(|(start, width, bit)| {
         if bit {
             x.bit_slice(start, width)
@@ -234,7 +239,11 @@ fn le_public(x: &Value, public: Lane) -> Option<Value> {
 #[track_caller]
 pub(crate) fn select(select: &Value, a: &Value, b: &Value) -> Option<Value> {
     if let Some(public) = select.public() {
-        return Some(if public.is_zero() { b.clone() } else { a.clone() });
+        return Some(if public.is_zero() {
+            b.clone()
+        } else {
+            a.clone()
+        });
     }
     let (one, zero) = (a.public()?, b.public()?);
     if a.lanes() != b.lanes() || select.lanes() != a.lanes() {

@@ -17,7 +17,9 @@ impl Value {
         if start == 0 && lanes == self.lanes() {
             return self.clone();
         }
-        let fits = start.checked_add(lanes).is_some_and(|end| end <= self.lanes());
+        let fits = start
+            .checked_add(lanes)
+            .is_some_and(|end| end <= self.lanes());
         if fits && let Some(public) = self.public_lanes(lanes) {
             return public;
         }
@@ -44,7 +46,13 @@ impl Value {
             );
         }
         let immediates = [u64::from(self.lanes()), 0, 0, 0];
-        self.emit(Op::LaneConcat, self.element(), lanes, &[self, next], immediates)
+        self.emit(
+            Op::LaneConcat,
+            self.element(),
+            lanes,
+            &[self, next],
+            immediates,
+        )
     }
 
     /// The lanes in reverse order.
@@ -53,7 +61,13 @@ impl Value {
         if self.lanes() == 1 || self.public().is_some() {
             return self.clone();
         }
-        self.emit(Op::LaneReverse, self.element(), self.lanes(), &[self], [0; 4])
+        self.emit(
+            Op::LaneReverse,
+            self.element(),
+            self.lanes(),
+            &[self],
+            [0; 4],
+        )
     }
 
     /// Lane `j` of the result is lane `(j + amount) mod lanes` of this value.
@@ -106,7 +120,13 @@ impl Value {
         }
         let immediates = [u64::from(block), 0, 0, 0];
         let half = self.lanes() / 2;
-        self.emit_pair(Op::LaneDeinterleave, self.element(), half, &[self], immediates)
+        self.emit_pair(
+            Op::LaneDeinterleave,
+            self.element(),
+            half,
+            &[self],
+            immediates,
+        )
     }
 
     /// Blocks of `block` lanes, in turn from this value and from `odd`.

@@ -11,7 +11,11 @@ impl Value {
     fn binary(&self, op: Op, other: &Value) -> Value {
         let bit = matches!(op, Op::Eq | Op::Ne | Op::Lt | Op::Le);
         let Some((a, b)) = self.aligned(op.info().name, other) else {
-            let element = if bit { ElementType::BIT } else { self.element() };
+            let element = if bit {
+                ElementType::BIT
+            } else {
+                self.element()
+            };
             return Value::poisoned(self.tracer(), element, self.lanes());
         };
         if (a.public().is_some() || b.public().is_some())
@@ -114,10 +118,9 @@ impl Value {
             let poisoned = Value::poisoned(self.tracer(), self.element(), self.lanes());
             return (poisoned.clone(), poisoned);
         };
-        if let (Some(div), Some(rem)) = (
-            fold::binary(Op::Div, &a, &b),
-            fold::binary(Op::Rem, &a, &b),
-        ) {
+        if let (Some(div), Some(rem)) =
+            (fold::binary(Op::Div, &a, &b), fold::binary(Op::Rem, &a, &b))
+        {
             return (div, rem);
         }
         a.emit_pair(Op::DivRem, a.element(), a.lanes(), &[&a, &b], [0; 4])
@@ -377,7 +380,13 @@ impl Value {
     #[track_caller]
     pub fn aes128(&self, key: &Value) -> Value {
         let key = key.tile_if_one(self.lanes());
-        self.emit(Op::Aes128, self.element(), self.lanes(), &[&key, self], [0; 4])
+        self.emit(
+            Op::Aes128,
+            self.element(),
+            self.lanes(),
+            &[&key, self],
+            [0; 4],
+        )
     }
 
     /// The 11 round keys of this AES-128 key, one a lane.
@@ -391,7 +400,13 @@ impl Value {
     #[track_caller]
     pub fn aes128_round_keys(&self, round_keys: &Value) -> Value {
         let op = Op::Aes128RoundKeys;
-        self.emit(op, self.element(), self.lanes(), &[round_keys, self], [0; 4])
+        self.emit(
+            op,
+            self.element(),
+            self.lanes(),
+            &[round_keys, self],
+            [0; 4],
+        )
     }
 
     /// SHA-256 compression of this state with a block, given as its low and high half.

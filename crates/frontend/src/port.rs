@@ -217,9 +217,7 @@ impl Source<'_> {
             for (index, column) in self.columns.iter().enumerate() {
                 let immediates = [self.port, index as u64, row, 0];
                 let element = column.element;
-                let results = self
-                    .tracer
-                    .emit(Op::Input, element, lanes, &[], immediates);
+                let results = self.tracer.emit(Op::Input, element, lanes, &[], immediates);
                 chunks[index].push(Value::result(self.tracer, element, lanes, results, 0));
             }
             row += u64::from(lanes);

@@ -44,6 +44,24 @@ pub trait Program: Send + Sync {
     fn generate(&self, _arguments: &Arguments, _seed: u64) -> Option<Vec<Table>> {
         None
     }
+
+    /// Whether outputs are right where the twin says `expected`: by default, whether they are equal.
+    ///
+    /// A program whose result is not unique, such as an unstable sort, says more.
+    fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
+        outputs.len() == expected.len()
+            && outputs
+                .iter()
+                .zip(expected)
+                .all(|(output, expected)| same_rows(output, expected))
+    }
+}
+
+/// Whether two tables have the same columns and the same rows in the same order.
+pub fn same_rows(a: &Table, b: &Table) -> bool {
+    a.columns() == b.columns()
+        && a.row_count() == b.row_count()
+        && (0..a.row_count()).all(|row| a.row(row) == b.row(row))
 }
 
 /// What tracing produced, besides the program file itself.

@@ -138,7 +138,7 @@ impl Records {
             let wanted = T::TYPE;
             self.tracer
                 .fault(format!("column {index} is {found}, not {wanted}"));
-            return Vector::filled(&self.tracer, &poisoned::<T>(&self.tracer), self.rows);
+            return Vector::filled(&self.tracer, poisoned::<T>(&self.tracer), self.rows);
         }
         Vector::from_parts(&self.tracer, self.columns[index].clone(), self.lanes)
     }
@@ -163,7 +163,11 @@ impl Records {
     /// # Panics
     /// If there is no such chunk, or not one value for each column.
     pub fn set_chunk(&mut self, chunk: usize, values: Vec<Value>) {
-        assert_eq!(values.len(), self.columns.len(), "one value for each column");
+        assert_eq!(
+            values.len(),
+            self.columns.len(),
+            "one value for each column"
+        );
         for (column, value) in self.columns.iter_mut().zip(values) {
             column[chunk] = value;
         }
@@ -193,6 +197,9 @@ impl Records {
     /// Lanes move only if the last chunk here is not full.
     #[track_caller]
     pub fn concat(self, next: Records) -> Records {
+        if next.rows == 0 || self.rows == 0 {
+            return if next.rows == 0 { self } else { next };
+        }
         if self.elements != next.elements {
             self.tracer
                 .fault("records need equal columns to be joined".to_string());

@@ -34,27 +34,36 @@ pub struct Vector<T> {
 #[track_caller]
 pub(crate) fn rechunk(pieces: impl IntoIterator<Item = Value>, lanes: u32) -> Vec<Value> {
     let mut chunks: Vec<Value> = Vec::new();
-    let mut open: Option<Value> = None;
+    let mut parts: Vec<Value> = Vec::new();
+    let mut filled = 0;
     for piece in pieces {
         let mut start = 0;
         while start < piece.lanes() {
-            let filled = open.as_ref().map_or(0, Value::lanes);
             let take = (lanes - filled).min(piece.lanes() - start);
-            let part = piece.lane_slice(start, take);
-            let joined = match open.take() {
-                Some(chunk) => chunk.lane_concat(&part),
-                None => part,
-            };
+            parts.push(piece.lane_slice(start, take));
             start += take;
-            if joined.lanes() == lanes {
-                chunks.push(joined);
-            } else {
-                open = Some(joined);
+            filled += take;
+            if filled == lanes {
+                chunks.extend(joined(&mut parts));
+                filled = 0;
             }
         }
     }
-    chunks.extend(open);
+    chunks.extend(joined(&mut parts));
     chunks
+}
+
+/// All parts as one value, in pairs, so that each lane is copied log times; leaves no parts.
+#[track_caller]
+fn joined(parts: &mut Vec<Value>) -> Option<Value> {
+    while parts.len() > 1 {
+        let pairs = parts.chunks(2).map(|pair| match pair {
+            [a, b] => a.lane_concat(b),
+            _ => pair[0].clone(),
+        });
+        *parts = pairs.collect();
+    }
+    parts.pop()
 }
 
 impl<T: Element> Vector<T> {
@@ -160,7 +169,7 @@ impl<T: Element> Vector<T> {
                     .clone()
             })
             .collect();
-        Vector::settled(&self.tracer, chunks, self.lanes)
+        Vector::from_parts(&self.tracer, chunks, self.lanes)
     }
 
     /// With `function` applied to each pair of chunks; the lengths must be equal.
@@ -189,12 +198,7 @@ impl<T: Element> Vector<T> {
                 function(&a, &b).value().clone()
             })
             .collect();
-        Vector::settled(&self.tracer, chunks, lanes)
-    }
-
-    /// Chunks that came from chunks of `lanes`; a wider type has cut nothing, so nothing is cut.
-    fn settled<U: Element>(tracer: &Tracer, chunks: Vec<Value>, lanes: u32) -> Vector<U> {
-        Vector::from_parts(tracer, chunks, lanes)
+        Vector::from_parts(&self.tracer, chunks, lanes)
     }
 
     /// The same elements in chunks of `lanes` lanes.
@@ -218,7 +222,10 @@ impl<T: Element> Vector<T> {
     /// The `length` elements from `start` on.
     #[track_caller]
     pub fn slice(&self, start: u64, length: u64) -> Vector<T> {
-        if start.checked_add(length).is_none_or(|end| end > self.length) {
+        if start
+            .checked_add(length)
+            .is_none_or(|end| end > self.length)
+        {
             let all = self.length;
             self.tracer.fault(format!(
                 "a slice of {length} elements from {start} of a vector of {all}"
@@ -262,9 +269,8 @@ impl<T: Element> Vector<T> {
             });
         }
         let parts = [full, tail].into_iter().flatten();
-        let one_lane = parts.map(|value| fold_lanes(value, &|a, b| {
-            function(&wrap(a), &wrap(b)).value().clone()
-        }));
+        let one_lane = parts
+            .map(|value| fold_lanes(value, &|a, b| function(&wrap(a), &wrap(b)).value().clone()));
         one_lane
             .reduce(|a, b| function(&wrap(&a), &wrap(&b)).value().clone())
             .map(T::from_value_unchecked)
@@ -309,12 +315,7 @@ fn chunk_lanes(length: u64, lanes: u32) -> impl Iterator<Item = u32> {
 
 /// The parts of `chunks` that hold `length` elements from `start` on.
 #[track_caller]
-pub(crate) fn slice_pieces(
-    chunks: &[Value],
-    lanes: u32,
-    start: u64,
-    length: u64,
-) -> Vec<Value> {
+pub(crate) fn slice_pieces(chunks: &[Value], lanes: u32, start: u64, length: u64) -> Vec<Value> {
     let mut pieces = Vec::new();
     let (mut at, end) = (start, start + length);
     while at < end {

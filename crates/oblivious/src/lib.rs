@@ -1,1 +1,18 @@
-//! Oblivious algorithms on lane vectors: sort, merge, compaction, scans, joins
+//! Oblivious algorithms on lane vectors: sort, merge, compaction, scans, joins.
+//!
+//! What they touch, and in which order, depends on the sizes alone. They go depth-first and
+//! divide the work like a cache-oblivious algorithm, so that out of core a sort makes about
+//! log(n / M) passes over storage and not log n.
+
+mod adjacent;
+mod key;
+mod lanes;
+mod merge;
+mod network;
+mod sort;
+
+pub use adjacent::adjacent;
+pub use key::Key;
+pub use merge::{merge, merge_bitonic};
+pub use network::{merge_comparators, sort_comparators};
+pub use sort::sort;

@@ -2,7 +2,6 @@
 
 mod annotate;
 mod check;
-mod costs;
 mod error;
 pub mod limits;
 mod pipeline;
@@ -12,7 +11,6 @@ mod schedule;
 mod value_map;
 
 pub use check::check;
-pub use costs::CostModel;
 pub use error::Error;
 pub use pipeline::{PlanOptions, plan};
 pub use schedule::Lookahead;

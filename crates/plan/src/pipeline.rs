@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
-use phineus_bytecode::{Kind, PlanDescription, ProgramReader, ProgramWriter, Written};
+use phineus_bytecode::{CostModel, Kind, PlanDescription, ProgramReader, ProgramWriter, Written};
 
 use crate::annotate::annotate;
-use crate::costs::CostModel;
+
 use crate::error::Error;
 use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
 use crate::replace::{Event, Replacer};

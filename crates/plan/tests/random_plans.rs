@@ -5,9 +5,9 @@ use std::io::Cursor;
 
 use phineus_bytecode::random::{RandomOptions, random_program};
 use phineus_bytecode::{
-    Description, Instruction, Kind, Op, PlanDescription, ProgramReader, ProgramWriter,
+    CostModel, Description, Instruction, Kind, Op, PlanDescription, ProgramReader, ProgramWriter,
 };
-use phineus_plan::{CostModel, Error, Lookahead, PlanOptions, check, plan};
+use phineus_plan::{Error, Lookahead, PlanOptions, check, plan};
 use proptest::prelude::*;
 
 type File = Cursor<Vec<u8>>;

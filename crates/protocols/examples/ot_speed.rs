@@ -6,8 +6,8 @@
 use std::thread;
 use std::time::Instant;
 
-use phineus_channels::{Channel, ChannelError, MAX_BORROW_BYTES, MemoryChannel, Traffic};
 use phineus_channels::memory_pair;
+use phineus_channels::{Channel, ChannelError, MAX_BORROW_BYTES, MemoryChannel, Traffic};
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::ot::limits::{BASE_OT_COUNT, BATCH_OTS};
@@ -15,24 +15,41 @@ use phineus_protocols::ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, RandomOtReceiver, RandomOtSender,
     SessionId, SoftSpokenReceiver, SoftSpokenSender, base, extension_bytes,
 };
-use subtle::Choice;
 
 const REPETITIONS: usize = 7;
 
 fn main() -> Result<(), ProtocolError> {
-    let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
+    let arguments: Vec<usize> = std::env::args()
+        .skip(1)
+        .filter_map(|a| a.parse().ok())
+        .collect();
     let count = 1usize << arguments.first().copied().unwrap_or(22);
-    let fields = arguments.get(1..).filter(|fields| !fields.is_empty()).unwrap_or(&[2, 4]);
+    let fields = arguments
+        .get(1..)
+        .filter(|fields| !fields.is_empty())
+        .unwrap_or(&[2, 4]);
 
-    report("128 base OTs, both parties", &repeat(base_ots)?, |t| format!("{:.2} ms", 1e3 * t));
+    report("128 base OTs, both parties", &repeat(base_ots)?, |t| {
+        format!("{:.2} ms", 1e3 * t)
+    });
     for field in fields.iter().filter_map(|&k| FieldBits::new(k)) {
         let bits = 8.0 * extension_bytes(count as u64, field) as f64 / count as f64;
         println!("{field:?}, {count} OTs, {bits} bits per OT");
         let rate = |t: f64| format!("{:.1} M OT/s", 1e-6 * count as f64 / t);
-        report("  set-up", &repeat(|| setup(field).map(drop))?, |t| format!("{:.2} ms", 1e3 * t));
+        report("  set-up", &repeat(|| setup(field).map(drop))?, |t| {
+            format!("{:.2} ms", 1e3 * t)
+        });
         let (mut sender, mut receiver) = setup(field)?;
-        report("  correlated, sender alone", &sender_alone(&mut sender, count)?, rate);
-        report("  correlated, receiver alone", &receiver_alone(&mut receiver, count)?, rate);
+        report(
+            "  correlated, sender alone",
+            &sender_alone(&mut sender, count)?,
+            rate,
+        );
+        report(
+            "  correlated, receiver alone",
+            &receiver_alone(&mut receiver, count)?,
+            rate,
+        );
         let (mut sender, mut receiver) = setup(field)?;
         let times = repeat(|| correlated(&mut sender, &mut receiver, count))?;
         report("  correlated, both", &times, rate);
@@ -47,12 +64,14 @@ fn main() -> Result<(), ProtocolError> {
 fn report(what: &str, times: &[f64], show: impl Fn(f64) -> String) {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
-    println!("{what}: best {}, median {}", show(times[0]), show(times[times.len() / 2]));
+    println!(
+        "{what}: best {}, median {}",
+        show(times[0]),
+        show(times[times.len() / 2])
+    );
 }
 
-fn repeat(
-    mut run: impl FnMut() -> Result<(), ProtocolError>,
-) -> Result<Vec<f64>, ProtocolError> {
+fn repeat(mut run: impl FnMut() -> Result<(), ProtocolError>) -> Result<Vec<f64>, ProtocolError> {
     (0..REPETITIONS)
         .map(|_| {
             let start = Instant::now();
@@ -84,7 +103,7 @@ fn both<A: Send, B: Send>(
 }
 
 fn base_ots() -> Result<(), ProtocolError> {
-    let choices = [Choice::from(1); BASE_OT_COUNT];
+    let choices = [0x0123_4567_89ab_cdef; BASE_OT_COUNT / 64];
     both(
         |channel| {
             let mut pads = vec![[Block::ZERO; 2]; BASE_OT_COUNT];
@@ -155,8 +174,7 @@ fn random(
     both(
         |channel| {
             let mut messages = vec![[Block::ZERO; 2]; BATCH_OTS];
-            (0..count / BATCH_OTS)
-                .try_for_each(|_| sender.extend_random(channel, &mut messages))
+            (0..count / BATCH_OTS).try_for_each(|_| sender.extend_random(channel, &mut messages))
         },
         |channel| {
             let mut messages = vec![Block::ZERO; BATCH_OTS];

@@ -9,6 +9,9 @@ pub enum ProtocolError {
     /// The channel to the peer failed.
     #[error(transparent)]
     Channel(#[from] ChannelError),
+    /// The plan cannot be read ahead.
+    #[error(transparent)]
+    Program(#[from] phineus_bytecode::Error),
     /// The peer sent bytes that an honest peer never sends.
     #[error("the peer misbehaved during {during}")]
     Misbehaved {

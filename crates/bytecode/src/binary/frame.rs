@@ -5,11 +5,11 @@
 
 use crate::binary::Kind;
 use crate::instruction::{ElementType, Instruction};
-use crate::limits::{FRAME_INSTRUCTIONS, WIDTH_MAX};
-use crate::ops::Op;
+use crate::limits::{FRAME_INSTRUCTIONS, IMMEDIATES_MAX, WIDTH_MAX};
+use crate::ops::{Op, OpInfo};
 use crate::varint;
 
-/// Slots of the table that finds a template; four times the most templates, so that probes are short.
+/// Slots of the table that finds a template: four times the most templates keeps probes short.
 const TEMPLATE_SLOTS: usize = 4 * FRAME_INSTRUCTIONS;
 const _: () = assert!(TEMPLATE_SLOTS.is_power_of_two() && FRAME_INSTRUCTIONS < u16::MAX as usize);
 
@@ -23,18 +23,55 @@ struct Previous {
 
 /// Whether immediates stand with each instruction rather than in its template.
 ///
-/// They do for operations that only bring values in or out, and for directives: theirs rarely repeat.
-fn immediates_vary(op: Op) -> bool {
-    let info = op.info();
+/// They do for operations that only bring values in or out, and for directives: theirs rarely
+/// repeat.
+#[inline]
+fn immediates_vary(info: &OpInfo) -> bool {
     info.operands.is_empty() || info.results.is_empty()
 }
 
-fn immediate_words(op: Op) -> usize {
-    op.info()
-        .immediates
+fn immediate_words(info: &OpInfo) -> usize {
+    info.immediates
         .iter()
         .map(|immediate| immediate.words)
         .sum()
+}
+
+/// What instructions with one template have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    /// Operation, width, sign and lanes.
+    shape: u64,
+    immediates: [u64; IMMEDIATES_MAX],
+}
+
+impl Key {
+    #[inline]
+    fn of(instruction: &Instruction, vary: bool) -> Key {
+        let shape = u64::from(instruction.op as u8)
+            | u64::from(instruction.element.width()) << 8
+            | u64::from(instruction.element.is_signed()) << 24
+            | u64::from(instruction.lanes) << 32;
+        let immediates = if vary {
+            [0; IMMEDIATES_MAX]
+        } else {
+            instruction.immediates
+        };
+        Key { shape, immediates }
+    }
+
+    /// A slot of the table of templates: Fibonacci hashing of the fields.
+    #[inline]
+    fn slot(&self) -> usize {
+        const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut hash = self.shape.wrapping_mul(MULTIPLIER);
+        if self.immediates != [0; IMMEDIATES_MAX] {
+            for word in self.immediates {
+                hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
+            }
+        }
+        (hash >> 40) as usize % TEMPLATE_SLOTS
+    }
 }
 
 /// Encodes instructions into frames.
@@ -46,7 +83,7 @@ pub(super) struct Encoder {
     pub(super) first_value: u64,
     next_value: u64,
     previous: Previous,
-    templates: Vec<Instruction>,
+    templates: Vec<Key>,
     slots: Vec<u16>,
 }
 
@@ -65,6 +102,7 @@ impl Encoder {
         }
     }
 
+    #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.count == FRAME_INSTRUCTIONS
     }
@@ -85,93 +123,113 @@ impl Encoder {
             !self.is_full(),
             "a full frame is written before the next instruction"
         );
-        let vary = immediates_vary(instruction.op);
+        let info = instruction.op.info();
+        let vary = immediates_vary(info);
         self.push_template(instruction, vary);
         let bytes = &mut self.bytes;
         if vary {
-            let words = immediate_words(instruction.op);
-            let pairs = instruction
-                .immediates
-                .iter()
-                .zip(&mut self.previous.immediates);
-            for (&value, previous) in pairs.take(words) {
-                varint::write(bytes, varint::zigzag(value.wrapping_sub(*previous)));
-                *previous = value;
-            }
+            let words = immediate_words(info);
+            write_differences(
+                bytes,
+                &instruction.immediates[..words],
+                &mut self.previous.immediates,
+            );
         }
+        let operands = &instruction.operands[..info.operands.len()];
+        let results = &instruction.results[..info.results.len()];
         match self.kind {
             Kind::Program => {
-                for &operand in instruction.operands() {
+                for &operand in operands {
                     assert!(
                         operand < self.next_value,
                         "a value is defined before it is used"
                     );
                     varint::write(bytes, self.next_value - operand);
                 }
-                for &result in instruction.results() {
+                for &result in results {
                     assert_eq!(result, self.next_value, "values are named in order");
                     self.next_value += 1;
                 }
             }
             Kind::Planned => {
-                let mut places = |now: &[u64], before: &mut [u64]| {
-                    for (&place, previous) in now.iter().zip(before) {
-                        varint::write(bytes, varint::zigzag(place.wrapping_sub(*previous)));
-                        *previous = place;
-                    }
-                };
-                places(instruction.operands(), &mut self.previous.operands);
-                places(instruction.results(), &mut self.previous.results);
+                write_differences(bytes, operands, &mut self.previous.operands);
+                write_differences(bytes, results, &mut self.previous.results);
             }
         }
         self.input_count += u32::from(instruction.op == Op::Input);
         self.count += 1;
     }
 
+    #[inline]
     fn push_template(&mut self, instruction: &Instruction, vary: bool) {
-        let mut template = Instruction::new(instruction.op, instruction.element, instruction.lanes);
-        if !vary {
-            template.immediates = instruction.immediates;
-        }
-        let mut slot = hash(&template);
+        let key = Key::of(instruction, vary);
+        let mut slot = key.slot();
         loop {
             match self.slots[slot] {
                 0 => break,
-                id if self.templates[usize::from(id) - 1] == template => {
+                id if self.templates[usize::from(id) - 1] == key => {
                     return varint::write(&mut self.bytes, u64::from(id));
                 }
                 _ => slot = (slot + 1) % TEMPLATE_SLOTS,
             }
         }
-        self.templates.push(template);
+        self.templates.push(key);
         self.slots[slot] = self.templates.len() as u16;
+        self.define_template(instruction, vary);
+    }
+
+    #[cold]
+    fn define_template(&mut self, instruction: &Instruction, vary: bool) {
+        let width = instruction.element.width();
+        assert!(
+            (1..=WIDTH_MAX).contains(&width),
+            "a type has 1 to {WIDTH_MAX} bits"
+        );
         let bytes = &mut self.bytes;
         bytes.push(0);
-        bytes.push(template.op as u8);
-        let sign = u64::from(template.element.is_signed());
-        varint::write(bytes, u64::from(template.element.width()) << 1 | sign);
-        varint::write(bytes, u64::from(template.lanes));
+        bytes.push(instruction.op as u8);
+        let sign = u64::from(instruction.element.is_signed());
+        varint::write(bytes, u64::from(width) << 1 | sign);
+        varint::write(bytes, u64::from(instruction.lanes));
         if !vary {
-            for &word in &template.immediates[..immediate_words(template.op)] {
+            for &word in &instruction.immediates[..immediate_words(instruction.op.info())] {
                 varint::write(bytes, word);
             }
         }
     }
 }
 
-/// A slot for `template`: Fibonacci hashing of its fields.
+/// Writes each of `now` as the difference to its counterpart in `before`, and replaces that.
 #[inline]
-fn hash(template: &Instruction) -> usize {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let shape = u64::from(template.op as u8)
-        | u64::from(template.element.width()) << 8
-        | u64::from(template.element.is_signed()) << 24
-        | u64::from(template.lanes) << 32;
-    let mut hash = shape.wrapping_mul(MULTIPLIER);
-    for word in template.immediates {
-        hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
+fn write_differences(bytes: &mut Vec<u8>, now: &[u64], before: &mut [u64]) {
+    for (&value, previous) in now.iter().zip(before) {
+        varint::write(bytes, varint::zigzag(value.wrapping_sub(*previous)));
+        *previous = value;
     }
-    (hash >> 40) as usize % TEMPLATE_SLOTS
+}
+
+/// Reads differences to `before` into it and into `now`.
+#[inline]
+fn read_differences(
+    bytes: &mut &[u8],
+    now: &mut [u64],
+    before: &mut [u64],
+) -> Result<(), &'static str> {
+    for (value, previous) in now.iter_mut().zip(before) {
+        let difference = varint::read(bytes).ok_or("a place is cut off")?;
+        *previous = previous.wrapping_add(varint::unzigzag(difference));
+        *value = *previous;
+    }
+    Ok(())
+}
+
+/// An instruction without places, and how many places follow each time it is named.
+pub(super) struct Template {
+    instruction: Instruction,
+    operands: usize,
+    results: usize,
+    /// Words of immediates that stand with each instruction.
+    words: usize,
 }
 
 /// Decodes a frame of `count` instructions into `instructions`.
@@ -180,11 +238,12 @@ pub(super) fn decode(
     mut bytes: &[u8],
     count: usize,
     first_value: u64,
-    templates: &mut Vec<Instruction>,
+    templates: &mut Vec<Template>,
     instructions: &mut Vec<Instruction>,
 ) -> Result<(), &'static str> {
     templates.clear();
     instructions.clear();
+    instructions.reserve(count);
     let mut previous = Previous::default();
     let mut next_value = first_value;
     for _ in 0..count {
@@ -197,44 +256,32 @@ pub(super) fn decode(
         } else {
             id as usize - 1
         };
-        let mut instruction = *templates.get(index).ok_or("a template is not defined")?;
-        let info = instruction.op.info();
-        let mut place = || varint::read(&mut bytes).ok_or("a place is cut off");
-        if info.operands.is_empty() || info.results.is_empty() {
-            let words = immediate_words(instruction.op);
-            for (word, before) in previous.immediates.iter_mut().enumerate().take(words) {
-                *before = before.wrapping_add(varint::unzigzag(place()?));
-                instruction.immediates[word] = *before;
-            }
-        }
+        let template = templates.get(index).ok_or("a template is not defined")?;
+        instructions.push(template.instruction);
+        let instruction = instructions.last_mut().expect("just pushed");
+        let immediates = &mut instruction.immediates[..template.words];
+        read_differences(&mut bytes, immediates, &mut previous.immediates)?;
+        let operands = &mut instruction.operands[..template.operands];
+        let results = &mut instruction.results[..template.results];
         match kind {
             Kind::Program => {
-                for operand in &mut instruction.operands[..info.operands.len()] {
-                    let distance = place()?;
+                for operand in operands {
+                    let distance = varint::read(&mut bytes).ok_or("a place is cut off")?;
                     if distance == 0 || distance > next_value {
                         return Err("an operand is not defined yet");
                     }
                     *operand = next_value - distance;
                 }
-                for result in &mut instruction.results[..info.results.len()] {
+                for result in results {
                     *result = next_value;
                     next_value = next_value.checked_add(1).ok_or("too many values")?;
                 }
             }
             Kind::Planned => {
-                for k in 0..info.operands.len() {
-                    let before = &mut previous.operands[k];
-                    *before = before.wrapping_add(varint::unzigzag(place()?));
-                    instruction.operands[k] = *before;
-                }
-                for k in 0..info.results.len() {
-                    let before = &mut previous.results[k];
-                    *before = before.wrapping_add(varint::unzigzag(place()?));
-                    instruction.results[k] = *before;
-                }
+                read_differences(&mut bytes, operands, &mut previous.operands)?;
+                read_differences(&mut bytes, results, &mut previous.results)?;
             }
         }
-        instructions.push(instruction);
     }
     if bytes.is_empty() {
         Ok(())
@@ -243,7 +290,8 @@ pub(super) fn decode(
     }
 }
 
-fn decode_template(bytes: &mut &[u8]) -> Result<Instruction, &'static str> {
+#[cold]
+fn decode_template(bytes: &mut &[u8]) -> Result<Template, &'static str> {
     const CUT: &str = "a template is cut off";
     let (&code, rest) = bytes.split_first().ok_or(CUT)?;
     *bytes = rest;
@@ -259,11 +307,66 @@ fn decode_template(bytes: &mut &[u8]) -> Result<Instruction, &'static str> {
         signed,
     };
     let lanes = u32::try_from(lanes).map_err(|_| "a number of lanes is out of range")?;
-    let mut template = Instruction::new(op, element, lanes);
-    if !immediates_vary(op) {
-        for word in &mut template.immediates[..immediate_words(op)] {
+    let mut instruction = Instruction::new(op, element, lanes);
+    let info = op.info();
+    let words = immediate_words(info);
+    let vary = immediates_vary(info);
+    if !vary {
+        for word in &mut instruction.immediates[..words] {
             *word = varint::read(bytes).ok_or(CUT)?;
         }
     }
-    Ok(template)
+    Ok(Template {
+        instruction,
+        operands: info.operands.len(),
+        results: info.results.len(),
+        words: if vary { words } else { 0 },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::random::{Random, RandomOptions, random_program};
+
+    fn decode_all(
+        kind: Kind,
+        bytes: &[u8],
+        count: usize,
+    ) -> Result<Vec<Instruction>, &'static str> {
+        let (mut templates, mut instructions) = (Vec::new(), Vec::new());
+        decode(kind, bytes, count, 0, &mut templates, &mut instructions)?;
+        assert!(instructions.len() == count && templates.len() <= count);
+        Ok(instructions)
+    }
+
+    proptest! {
+        /// What a checksum would hide from a mutated file: wrong bytes inside a frame.
+        #[test]
+        fn mutated_frames_are_refused_or_decoded(seed: u64, planned: bool) {
+            let kind = if planned { Kind::Planned } else { Kind::Program };
+            let options = RandomOptions { instruction_count: 60, ..RandomOptions::default() };
+            let mut encoder = Encoder::new(kind);
+            let (program, _) = random_program(seed % 16, &options);
+            program.iter().for_each(|instruction| encoder.push(instruction));
+            let mut bytes = encoder.bytes.clone();
+            prop_assert_eq!(decode_all(kind, &bytes, program.len()), Ok(program.clone()));
+            let mut random = Random::new(seed);
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] = random.next_u64() as u8 >> random.below(8);
+            }
+            let _ = decode_all(kind, &bytes, program.len());
+            bytes.truncate(random.below(bytes.len() as u64) as usize);
+            let _ = decode_all(kind, &bytes, program.len());
+        }
+
+        #[test]
+        fn garbage_is_refused_or_decoded(bytes: Vec<u8>, planned: bool, count in 0..99usize) {
+            let kind = if planned { Kind::Planned } else { Kind::Program };
+            let _ = decode_all(kind, &bytes, count);
+        }
+    }
 }

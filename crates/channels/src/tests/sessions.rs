@@ -1,8 +1,11 @@
 //! What works: bytes, agreements, ends, keep-alives, simulated networks.
 
+use std::net::TcpStream;
 use std::time::Instant;
 
 use super::*;
+use crate::tls::Side;
+use crate::transport::{Sink, Source};
 
 /// Sends `total` bytes of a pattern in pieces of awkward lengths.
 fn send_pattern(channel: &mut FramedChannel, total: usize) -> Result<(), ChannelError> {
@@ -280,4 +283,56 @@ fn network_models_are_read_or_refused() {
         let refused = NetworkModel::parse(wrong).expect_err(wrong);
         assert!(!refused.to_string().is_empty(), "{wrong}");
     }
+}
+
+#[test]
+fn tls_keys_are_replaced_in_time() -> Result<(), Box<dyn std::error::Error>> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let dialled = TcpStream::connect(listener.local_addr()?)?;
+    let (accepted, _) = listener.accept()?;
+    let [a, b] = ["site_a", "site_b"]
+        .map(|name| Identity::ephemeral(name).expect("the system has randomness"));
+    let (trusted_a, trusted_b) = (a.fingerprint(), b.fingerprint());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let listening = thread::spawn(move || {
+        crate::tls::handshake(&accepted, deadline, Side::Listener, &a, Some(trusted_b)).ok()
+    });
+    let dialling =
+        crate::tls::handshake(&dialled, deadline, Side::Dialler, &b, Some(trusted_a)).ok();
+    let (_, mut sink) = dialling.ok_or("no connection")?;
+    let listened = listening.join().expect("the handshake does not panic");
+    let (mut source, _) = listened.ok_or("no connection")?;
+
+    // 100 messages of three records, and a new key after each seven records.
+    sink.set_records_per_key(7);
+    let message: Vec<u8> = (0..40_000).map(pattern).collect();
+    let expected = message.clone();
+    let sending = thread::spawn(move || {
+        for _ in 0..100 {
+            sink.write(b"header", &message).expect("the peer reads");
+        }
+        sink.close().expect("the peer reads");
+        sink.wire_bytes()
+    });
+    for _ in 0..100 {
+        let mut received = vec![0; 6 + expected.len()];
+        let mut filled = 0;
+        while filled < received.len() {
+            let read = source
+                .read(&mut received[filled..], &mut [])
+                .expect("records are good");
+            assert!(read > 0, "the stream ends early");
+            filled += read;
+        }
+        assert!(received.starts_with(b"header") && received.ends_with(&expected));
+    }
+    assert_eq!(source.read(&mut [0], &mut []).expect("the end is clean"), 0);
+    let wire_bytes = sending.join().expect("sending does not panic");
+    assert_eq!(wire_bytes, source.wire_bytes());
+    // Three records a message and a close, and 27 bytes for each of the 42 key updates.
+    assert_eq!(
+        wire_bytes,
+        100 * (6 + 40_000 + 3 * 22) + (2 + 22) + 42 * (5 + 22)
+    );
+    Ok(())
 }

@@ -66,12 +66,30 @@ impl Big {
     }
 
     pub fn shl(self, amount: usize) -> Big {
-        (amount..512).fold(Big::ZERO, |out, i| out.with_bit(i, self.bit(i - amount)))
+        let (words, bits) = (amount / 64, amount % 64);
+        let word = |i: usize| if i < words { 0 } else { self.0[i - words] };
+        let below = |i: usize| {
+            if bits == 0 || i == 0 {
+                0
+            } else {
+                word(i - 1) >> (64 - bits)
+            }
+        };
+        Big(std::array::from_fn(|i| word(i) << bits | below(i)))
     }
 
     /// Zeros come in.
     pub fn shr(self, amount: usize) -> Big {
-        (amount..512).fold(Big::ZERO, |out, i| out.with_bit(i - amount, self.bit(i)))
+        let (words, bits) = (amount / 64, amount % 64);
+        let word = |i: usize| self.0.get(i + words).copied().unwrap_or(0);
+        let above = |i: usize| {
+            if bits == 0 {
+                0
+            } else {
+                word(i + 1) << (64 - bits)
+            }
+        };
+        Big(std::array::from_fn(|i| word(i) >> bits | above(i)))
     }
 
     pub fn less(self, other: Big) -> bool {
@@ -85,7 +103,11 @@ impl Big {
     /// Quotient and remainder, bit by bit; the divisor is not zero.
     pub fn divrem(self, divisor: Big) -> (Big, Big) {
         let (mut quotient, mut remainder) = (Big::ZERO, Big::ZERO);
-        for i in (0..512).rev() {
+        let bits = (0..512)
+            .rev()
+            .find(|&i| self.bit(i))
+            .map_or(0, |top| top + 1);
+        for i in (0..bits).rev() {
             remainder = remainder.shl(1).with_bit(0, self.bit(i));
             if !remainder.less(divisor) {
                 remainder = remainder.sub(divisor);
@@ -97,13 +119,22 @@ impl Big {
 
     /// The low `width` bits.
     pub fn low(self, width: usize) -> Big {
-        (width..512).fold(self, |out, i| out.with_bit(i, false))
+        let mask = |i: usize| match width.saturating_sub(64 * i) {
+            0 => 0,
+            bits if bits >= 64 => u64::MAX,
+            bits => (1 << bits) - 1,
+        };
+        Big(std::array::from_fn(|i| self.0[i] & mask(i)))
     }
 
     /// The low `width` bits, read as a signed number.
     pub fn signed(self, width: usize) -> Big {
-        let sign = self.bit(width - 1);
-        (width..512).fold(self, |out, i| out.with_bit(i, sign))
+        let low = self.low(width);
+        if self.bit(width - 1) {
+            low.add(Big::ZERO.not().shl(width))
+        } else {
+            low
+        }
     }
 
     pub fn is_negative(self) -> bool {

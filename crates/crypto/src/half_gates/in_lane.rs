@@ -10,8 +10,8 @@
 /// down to the instructions.
 macro_rules! in_lane_kernels {
     ($ops:ident, $features:literal) => {
-        use super::{AndIndex, Delta, GarbledGate};
         use crate::Block;
+        use crate::half_gates::{AndIndex, Delta, GarbledGate};
         use crate::x86::{RCON, $ops as ops};
 
         /// Garbles any number of gates; lengths and indices were checked by the caller.
@@ -56,10 +56,36 @@ macro_rules! in_lane_kernels {
             }
         }
 
+        /// The hashes of garbling or evaluating that many gates and nothing else: the limit.
+        #[target_feature(enable = $features)]
+        pub(in crate::half_gates) fn hashes_alone(
+            start: Block,
+            garbling: bool,
+            gates: usize,
+        ) -> Block {
+            let (start, label) = (ops::splat(start), ops::counters(1, 2, 3));
+            let mut tweaks = ops::counters(0, 0, 2);
+            let mut sum = ops::zero();
+            for _ in 0..gates.div_ceil(ops::WIDTH) {
+                let key = ops::xor(start, tweaks);
+                if garbling {
+                    let [ha0, ha1, hb0, hb1] = hash_both(key, label, label, start);
+                    sum = ops::xor3(ops::xor3(sum, ha0, ha1), hb0, hb1);
+                } else {
+                    let [ha, hb] = hash_active(key, label, label);
+                    sum = ops::xor3(sum, ha, hb);
+                }
+                tweaks = ops::add_low(tweaks, 2 * ops::WIDTH as u64);
+            }
+            let mut out = [Block::ZERO; ops::WIDTH];
+            ops::store(&mut out, sum);
+            out[0]
+        }
+
         /// Garbles at most `WIDTH` gates; `key` is the hash key of their garbler's halves.
         #[inline]
         #[target_feature(enable = $features)]
-        pub(super) fn garble_step(
+        fn garble_step(
             key: ops::V,
             delta: ops::V,
             a: &[Block],
@@ -83,13 +109,7 @@ macro_rules! in_lane_kernels {
         /// Evaluates at most `WIDTH` gates; `key` is the hash key of their garbler's halves.
         #[inline]
         #[target_feature(enable = $features)]
-        pub(super) fn evaluate_step(
-            key: ops::V,
-            a: &[Block],
-            b: &[Block],
-            out: &mut [Block],
-            rows: &[u8],
-        ) {
+        fn evaluate_step(key: ops::V, a: &[Block], b: &[Block], out: &mut [Block], rows: &[u8]) {
             let (a, b) = (ops::load(a), ops::load(b));
             let (garbler_half, evaluator_half) = ops::load_rows(rows);
             // What the rows add is known before the hashes are.
@@ -108,8 +128,12 @@ macro_rules! in_lane_kernels {
             let (a1, b1) = (ops::xor(a0, difference), ops::xor(b0, difference));
 
             let (mut ka, mut kb) = (key, evaluator_key(key));
-            let mut state =
-                [ops::xor(a0, ka), ops::xor(a1, ka), ops::xor(b0, kb), ops::xor(b1, kb)];
+            let mut state = [
+                ops::xor(a0, ka),
+                ops::xor(a1, ka),
+                ops::xor(b0, kb),
+                ops::xor(b1, kb),
+            ];
             for &rcon in &RCON[..9] {
                 ka = ops::next_round_key(ka, rcon);
                 kb = ops::next_round_key(kb, rcon);
@@ -159,4 +183,4 @@ macro_rules! in_lane_kernels {
     };
 }
 
-pub(super) use in_lane_kernels;
+pub(in crate::half_gates) use in_lane_kernels;

@@ -64,7 +64,10 @@ impl AndIndex {
     /// If the session's indices are exhausted.
     #[inline]
     pub fn advance(self, gates: usize) -> AndIndex {
-        let end = self.0.checked_add(gates as u64).filter(|end| *end <= AndIndex::COUNT_MAX);
+        let end = self
+            .0
+            .checked_add(gates as u64)
+            .filter(|end| *end <= AndIndex::COUNT_MAX);
         AndIndex(end.expect("a session has at most 2^63 AND gates"))
     }
 
@@ -232,23 +235,36 @@ impl HalfGates {
     }
 }
 
+/// The hashes of garbling or evaluating that many gates with nothing around them, for
+/// [`crate::measure`]; the result only keeps the compiler from dropping them.
+pub(crate) fn hashes_alone(kernel: Kernel, start: Block, garbling: bool, gates: usize) -> Block {
+    match kernel.variant() {
+        // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
+        #[cfg(target_arch = "x86_64")]
+        Variant::Vaes512 => unsafe { vaes512::hashes_alone(start, garbling, gates) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Variant::Vaes256 => unsafe { vaes256::hashes_alone(start, garbling, gates) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Variant::AesNi => unsafe { aesni::hashes_alone(start, garbling, gates) },
+        _ => portable::hashes_alone(start, garbling, gates),
+    }
+}
+
 /// Room for a short `b` written out several times, so that the kernels see a long one:
 /// 64 * 16 bytes = 1 KiB of stack, eight steps of the widest kernel.
 const REPEATED_BLOCKS: usize = 64;
 
 /// `b` if it is long, else `b` written out as often as fits into `room` or is needed.
 #[inline]
-fn repeat<'a>(
-    b: &'a [Block],
-    gates: usize,
-    room: &'a mut [Block; REPEATED_BLOCKS],
-) -> &'a [Block] {
+fn repeat<'a>(b: &'a [Block], gates: usize, room: &'a mut [Block; REPEATED_BLOCKS]) -> &'a [Block] {
     if b.len() * 2 > REPEATED_BLOCKS {
         return b;
     }
     let used = gates.min(REPEATED_BLOCKS / b.len() * b.len());
-    for copy in room[..used].chunks_mut(b.len()) {
-        copy.copy_from_slice(b);
+    for (copy, block) in room[..used].iter_mut().zip(b.iter().cycle()) {
+        *copy = *block;
     }
     &room[..used]
 }
@@ -258,7 +274,13 @@ fn repeat<'a>(
 fn check_lengths(first: AndIndex, a: &[Block], b: &[Block], out: &[Block], rows: &[u8]) {
     let gates = a.len();
     assert!(gates == out.len(), "one output per gate");
-    assert!(rows.len() == gates * GarbledGate::BYTES, "32 bytes of rows per gate");
-    assert!(b.len() == gates || (!b.is_empty() && gates.is_multiple_of(b.len())), "b repeats");
+    assert!(
+        rows.len() == gates * GarbledGate::BYTES,
+        "32 bytes of rows per gate"
+    );
+    assert!(
+        b.len() == gates || (!b.is_empty() && gates.is_multiple_of(b.len())),
+        "b repeats"
+    );
     first.advance(gates);
 }

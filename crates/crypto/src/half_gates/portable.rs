@@ -16,7 +16,11 @@ pub(super) fn garble(
     out: &mut [Block],
     rows: &mut [u8],
 ) {
-    let gates = a.iter().zip(b.iter().cycle()).zip(out).zip(rows.chunks_exact_mut(32));
+    let gates = a
+        .iter()
+        .zip(b.iter().cycle())
+        .zip(out)
+        .zip(rows.chunks_exact_mut(32));
     for (gate, (((&a0, &b0), out), row)) in gates.enumerate() {
         let (garbler_tweak, evaluator_tweak) = first_index.advance(gate).tweaks();
         let [ha0, ha1] = hash(start, garbler_tweak, [a0, a0 ^ delta.block()]);
@@ -29,7 +33,13 @@ pub(super) fn garble(
         let wg0 = ha0 ^ garbler_half.and_bit(pa);
         let we0 = hb0 ^ (evaluator_half ^ a0).and_bit(pb);
         *out = wg0 ^ we0;
-        row.copy_from_slice(GarbledGate { garbler_half, evaluator_half }.as_bytes());
+        row.copy_from_slice(
+            GarbledGate {
+                garbler_half,
+                evaluator_half,
+            }
+            .as_bytes(),
+        );
     }
 }
 
@@ -42,7 +52,11 @@ pub(super) fn evaluate(
     out: &mut [Block],
     rows: &[u8],
 ) {
-    let gates = a.iter().zip(b.iter().cycle()).zip(out).zip(rows.chunks_exact(32));
+    let gates = a
+        .iter()
+        .zip(b.iter().cycle())
+        .zip(out)
+        .zip(rows.chunks_exact(32));
     for (gate, (((&a, &b), out), row)) in gates.enumerate() {
         let (garbler_tweak, evaluator_tweak) = first_index.advance(gate).tweaks();
         let row = GarbledGate::read_from_bytes(row).expect("chunks are of the row's size");
@@ -53,6 +67,20 @@ pub(super) fn evaluate(
         let we = hb ^ (row.evaluator_half ^ a).and_bit(b.select_bit());
         *out = wg ^ we;
     }
+}
+
+/// The hashes of garbling or evaluating that many gates and nothing else: the limit.
+pub(super) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {
+    let mut sum = start;
+    for tweak in 0..2 * gates as u64 {
+        if garbling {
+            let [first, second] = hash(start, tweak, [start; 2]);
+            sum = sum ^ first ^ second;
+        } else {
+            sum ^= hash(start, tweak, [start])[0];
+        }
+    }
+    sum
 }
 
 /// `H(x, tweak) = E(start ^ tweak, s(x)) ^ s(x)` of several labels under one tweak.

@@ -34,9 +34,15 @@ fn every_kernel_computes_and() {
                 let active_b: Vec<_> = b.iter().map(|&b| b ^ delta.block().and_bit(y)).collect();
                 let mut out = vec![Block::ZERO; n];
                 gates.evaluate(first, &active_a, &active_b, &mut out, &rows);
-                let want: Vec<_> =
-                    zero_labels.iter().map(|&z| z ^ delta.block().and_bit(x & y)).collect();
-                assert!(bits(&out) == bits(&want), "{} n={n} x={x} y={y}", kernel.name());
+                let want: Vec<_> = zero_labels
+                    .iter()
+                    .map(|&z| z ^ delta.block().and_bit(x & y))
+                    .collect();
+                assert!(
+                    bits(&out) == bits(&want),
+                    "{} n={n} x={x} y={y}",
+                    kernel.name()
+                );
             }
         }
     }
@@ -45,7 +51,14 @@ fn every_kernel_computes_and() {
 #[test]
 fn every_kernel_agrees_with_the_portable_one() {
     // Indices whose tweaks carry out of 32 bits within a batch, and the last one that exists.
-    let firsts = |n: u64| [0, (1 << 31) - 3, (1 << 40) + 12_345, AndIndex::COUNT_MAX - n];
+    let firsts = |n: u64| {
+        [
+            0,
+            (1 << 31) - 3,
+            (1 << 40) + 12_345,
+            AndIndex::COUNT_MAX - n,
+        ]
+    };
     for kernel in Kernel::supported() {
         let mut prg = Prg::from_seed(Block::from_bits(2));
         let delta = Delta::random(&mut prg);
@@ -53,9 +66,8 @@ fn every_kernel_agrees_with_the_portable_one() {
             for period in (1..=n).filter(|period| n.is_multiple_of(*period)) {
                 for first in firsts(n as u64).map(AndIndex) {
                     let seed = prg.next_block();
-                    let [want, got] = [Kernel::PORTABLE, kernel].map(|kernel| {
-                        transcript(kernel, &delta, first, n, period, seed)
-                    });
+                    let [want, got] = [Kernel::PORTABLE, kernel]
+                        .map(|kernel| transcript(kernel, &delta, first, n, period, seed));
                     assert!(want == got, "{} n={n} b={period} {first:?}", kernel.name());
                 }
             }
@@ -82,7 +94,10 @@ fn transcript(
     let rows = 1..1 + n * GarbledGate::BYTES;
     gates.garble(delta, first, &a, &b, &mut garbled, &mut bytes[rows.clone()]);
     gates.evaluate(first, &a, &b, &mut evaluated, &bytes[rows]);
-    assert!(bytes[0] == 0xA5 && bytes[n * GarbledGate::BYTES + 1] == 0xA5, "wrote outside rows");
+    assert!(
+        bytes[0] == 0xA5 && bytes[n * GarbledGate::BYTES + 1] == 0xA5,
+        "wrote outside rows"
+    );
     (bits(&garbled), bits(&evaluated), bytes)
 }
 
@@ -103,7 +118,11 @@ fn equal_labels_under_different_indices_give_different_rows() {
         let mut halves: Vec<_> = rows.chunks_exact(16).collect();
         halves.sort_unstable();
         halves.dedup();
-        assert!(halves.len() == 128, "{}: a tweak was used twice", kernel.name());
+        assert!(
+            halves.len() == 128,
+            "{}: a tweak was used twice",
+            kernel.name()
+        );
     }
 }
 

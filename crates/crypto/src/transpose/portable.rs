@@ -1,19 +1,18 @@
 //! Transposition in plain Rust, 8 x 8 bits at a time within 64-bit words.
 
-use super::ROWS;
+use super::{ROWS, TILE_ROW_BYTES};
 use crate::Block;
 use zerocopy::IntoBytes;
 
-/// Transposes; the lengths were checked by the caller.
-pub(super) fn transpose(rows: &[u8], row_bytes: usize, out: &mut [Block]) {
-    for (byte_index, columns) in out.chunks_exact_mut(8).enumerate() {
-        let columns = columns.as_mut_bytes();
-        for group in 0..ROWS / 8 {
-            let word = u64::from_le_bytes(std::array::from_fn(|row| {
-                rows[(8 * group + row) * row_bytes + byte_index]
-            }));
-            for (column, byte) in transpose_8x8(word).to_le_bytes().into_iter().enumerate() {
-                columns[column * size_of::<Block>() + group] = byte;
+/// Transposes a square tile; the lengths were checked by the caller.
+pub(super) fn transpose_tile(rows: &[u8], row_bytes: usize, out: &mut [Block; ROWS]) {
+    let out = out.as_mut_bytes();
+    for group in 0..ROWS / 8 {
+        let rows = &rows[8 * group * row_bytes..];
+        for byte in 0..TILE_ROW_BYTES {
+            let word = u64::from_le_bytes(std::array::from_fn(|row| rows[row * row_bytes + byte]));
+            for (column, bits) in transpose_8x8(word).to_le_bytes().into_iter().enumerate() {
+                out[(8 * byte + column) * size_of::<Block>() + group] = bits;
             }
         }
     }

@@ -10,12 +10,16 @@
 //! and works on one key, a byte shuffle puts the rotated last word into all four columns, where
 //! AESENCLAST is SubBytes and the XOR with Rcon (ShiftRows moves nothing between equal columns).
 
+pub(crate) mod key_words;
 pub(crate) mod xmm;
 pub(crate) mod ymm;
 pub(crate) mod zmm;
 
 /// Round constants of FIPS 197 section 5.2, `x^(i-1)` in GF(2^8), for rounds 1 to 10.
 pub(crate) const RCON: [i32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1B, 0x36];
+
+/// Round keys of AES-128: one before the first round and one for each of ten.
+pub(crate) const ROUND_KEYS: usize = 1 + RCON.len();
 
 /// RotWord of the last word (bytes 12..16) into every word: a shuffle control for one lane.
 const ROTATED_LAST_WORD: i32 = 0x0C_0F_0E_0D;

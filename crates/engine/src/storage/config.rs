@@ -41,7 +41,7 @@ pub enum StorageBackend {
     Threads,
 }
 
-/// What a [`Storage`] is to be.
+/// What a [`super::Storage`] is to be.
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
     /// Where the swap file is made.

@@ -64,6 +64,7 @@ impl Mapping {
     }
 
     /// Length, a multiple of the system's page.
+    #[cfg(any(target_os = "linux", test))]
     pub(super) fn length_bytes(&self) -> usize {
         self.length_bytes
     }

@@ -7,7 +7,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::file_system::{file_size_limit_bytes, free_bytes, is_memory_backed};
@@ -151,10 +151,7 @@ impl SwapFile {
     }
 
     /// Writes once: some file systems take O_DIRECT when opening and refuse it when writing.
-    #[cfg(target_os = "linux")]
     fn try_direct(&mut self) -> Result<(), StorageError> {
-        use std::os::unix::fs::FileExt;
-
         if !self.direct || self.length_bytes < u64::from(PAGE_BYTES_MIN) {
             return Ok(());
         }
@@ -174,16 +171,11 @@ impl SwapFile {
     }
 
     /// Goes through the page cache from now on.
-    #[cfg(target_os = "linux")]
     pub(super) fn use_page_cache(&mut self) -> io::Result<()> {
         // SAFETY: F_GETFL and F_SETFL change flags of a file we own.
         let status = unsafe {
             let flags = libc::fcntl(self.file.as_raw_fd(), libc::F_GETFL);
-            libc::fcntl(
-                self.file.as_raw_fd(),
-                libc::F_SETFL,
-                flags & !libc::O_DIRECT,
-            )
+            libc::fcntl(self.file.as_raw_fd(), libc::F_SETFL, flags & !O_DIRECT)
         };
         if status != 0 {
             return Err(io::Error::last_os_error());
@@ -191,13 +183,9 @@ impl SwapFile {
         self.direct = false;
         Ok(())
     }
-
-    #[cfg(not(target_os = "linux"))]
-    fn try_direct(&mut self) -> Result<(), StorageError> {
-        Ok(())
-    }
 }
 
+/// The flag, or nothing where there is none.
 #[cfg(target_os = "linux")]
 const O_DIRECT: i32 = libc::O_DIRECT;
 #[cfg(not(target_os = "linux"))]
@@ -321,6 +309,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn space_is_reserved_before_the_run() {
         let directory = directory();
         let swap_file = SwapFile::create(directory.path(), 3 << 20).expect("3 MiB are free");
@@ -338,6 +327,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn a_swap_file_in_memory_is_recognised() {
         let Ok(swap_file) = SwapFile::create(Path::new("/dev/shm"), 1 << 20) else {
             eprintln!("skipped: no /dev/shm here");

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use phineus_crypto::{Block, Prg};
 
-use super::backend::Backend;
 use super::faults::Fault;
 use super::*;
 
@@ -51,25 +50,15 @@ impl Rig {
             backend,
             ..config(directory.path(), page_bytes, depth)
         };
-        let length_bytes = u64::from(SLOTS) * u64::from(page_bytes);
-        let mut swap_file =
-            SwapFile::create(directory.path(), length_bytes).expect("a few MiB are free");
-        if page_cache && swap_file.is_direct() {
-            swap_file
-                .use_page_cache()
-                .expect("flags of an open file can be changed");
-        }
-        let mut storage = Storage::with_swap_file(&config, &frames, swap_file)
-            .expect("ways() lists what works here");
-        #[cfg(target_os = "linux")]
-        if let (
+        let mut storage = start(&config, &frames, page_cache);
+        if matches!(
+            way,
             Way::Uring {
-                registered: false, ..
-            },
-            Backend::IoUring(backend),
-        ) = (way, storage.transfers.backend_mut())
-        {
-            backend.unregister_buffers();
+                registered: false,
+                ..
+            }
+        ) {
+            storage.transfers.unregister_buffers();
         }
         Rig {
             storage,
@@ -133,6 +122,29 @@ impl Rig {
     fn plan_fault(&self, attempts: std::ops::Range<u64>, fault: Fault) {
         self.storage.transfers.device().faults.plan(attempts, fault);
     }
+}
+
+fn start(config: &StorageConfig, frames: &FrameMemory, page_cache: bool) -> Storage {
+    /// The kernel takes back the locked memory of closed rings some milliseconds late, which a
+    /// small `RLIMIT_MEMLOCK` does not forgive when a test makes dozens of them.
+    const TRIES_MAX: u32 = 200;
+    const PAUSE: Duration = Duration::from_millis(10);
+
+    let length_bytes = u64::from(config.slots) * u64::from(config.page_bytes);
+    for _ in 0..TRIES_MAX {
+        let mut swap_file =
+            SwapFile::create(&config.directory, length_bytes).expect("a few MiB are free");
+        if page_cache {
+            swap_file
+                .use_page_cache()
+                .expect("flags of an open file can be changed");
+        }
+        match Storage::with_swap_file(config, frames, swap_file) {
+            Err(StorageError::IoUringRefused { .. }) => std::thread::sleep(PAUSE),
+            started => return started.expect("ways() lists what works here"),
+        }
+    }
+    panic!("io_uring works at one time and not at another");
 }
 
 /// Every way that works on this machine.

@@ -46,10 +46,13 @@ impl Transfers {
         &self.backend
     }
 
-    /// The back end, for tests that change it.
+    /// As on a machine where little memory may be pinned.
     #[cfg(test)]
-    pub(super) fn backend_mut(&mut self) -> &mut Backend {
-        &mut self.backend
+    pub(super) fn unregister_buffers(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Backend::IoUring(backend) = &mut self.backend {
+            backend.unregister_buffers();
+        }
     }
 
     /// Whether nothing is in flight.

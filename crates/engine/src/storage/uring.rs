@@ -2,8 +2,8 @@
 //!
 //! The swap file is registered, and the frames too where `RLIMIT_MEMLOCK` lets the kernel pin them
 //! (that saves looking up 16 addresses per 64 KiB page). A transfer is submitted when it is
-//! issued: one system call of 3 to 5 µs, most of it the disk driver's work, and no thread. (Threads
-//! cost 14 to 21 µs of processor a page, io_uring 4 to 8 µs in all.)
+//! issued: one system call of 3 to 5 µs, most of it the disk driver's work, and no thread. All in
+//! all a page costs 4 to 8 µs of processor; with threads it is 14 to 21 µs.
 //! No polling kernel thread (SQPOLL): it would burn a core that computes.
 
 use std::io;

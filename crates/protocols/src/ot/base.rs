@@ -32,6 +32,11 @@ const PAIR_BYTES: usize = 2 * POINT_BYTES;
 
 type Encoded = [u8; POINT_BYTES];
 
+/// Bytes that the receiver and the sender of `count` OTs send.
+pub fn message_bytes(count: usize) -> (u64, u64) {
+    ((count * PAIR_BYTES) as u64, POINT_BYTES as u64)
+}
+
 /// Gives the sender's pads: `pads[i][c]` is what a receiver with choice `c` gets in OT `i`.
 ///
 /// # Errors
@@ -56,7 +61,12 @@ pub fn send(
         let first = chunk * BASE_OT_CHUNK;
         let keys = shared_keys(session, first, pairs, &half_secret)?;
         for (i, (pad, pair)) in pads.iter_mut().zip(pairs.iter()).enumerate() {
-            let transcript = Transcript { session, index: first + i, sender_element, pair };
+            let transcript = Transcript {
+                session,
+                index: first + i,
+                sender_element,
+                pair,
+            };
             for (c, pad) in pad.iter_mut().enumerate() {
                 *pad = transcript.pad(c as u8, &keys[2 * i + c]);
             }
@@ -65,28 +75,33 @@ pub fn send(
     Ok(())
 }
 
-/// Gives the receiver's pads: `pads[i]` is the sender's `pads[i][choices[i]]`.
+/// Gives the receiver's pads: `pads[i]` is the sender's `pads[i][c]` for the choice `c`, which is
+/// bit `i % 64` of `choices[i / 64]`.
 ///
 /// # Errors
 /// When the channel fails or the sender sends something that is not a usable group element.
 ///
 /// # Panics
-/// If `choices` and `pads` differ in length.
+/// If `choices` is not exactly long enough.
 pub fn receive(
     channel: &mut impl Channel,
     prg: &mut Prg,
     session: &SessionId,
-    choices: &[Choice],
+    choices: &[u64],
     pads: &mut [Block],
 ) -> Result<(), ProtocolError> {
-    assert_eq!(choices.len(), pads.len(), "one pad per choice");
+    assert_eq!(
+        choices.len(),
+        pads.len().div_ceil(64),
+        "one choice bit per pad"
+    );
+    let choice = |index: usize| Choice::from((choices[index / 64] >> (index % 64) & 1) as u8);
     let half_secrets: Zeroizing<Vec<Scalar>> =
-        Zeroizing::new(choices.iter().map(|_| *random_scalar(prg)).collect());
-    let mut pairs = vec![[0u8; PAIR_BYTES]; choices.len()];
-    for first in (0..choices.len()).step_by(BASE_OT_CHUNK) {
-        let range = first..choices.len().min(first + BASE_OT_CHUNK);
-        let pairs = &mut pairs[range.clone()];
-        fill_pairs(prg, session, first, &choices[range.clone()], &half_secrets[range], pairs);
+        Zeroizing::new(pads.iter().map(|_| *random_scalar(prg)).collect());
+    let mut pairs = vec![[0u8; PAIR_BYTES]; pads.len()];
+    for (chunk, pairs) in pairs.chunks_mut(BASE_OT_CHUNK).enumerate() {
+        let first = chunk * BASE_OT_CHUNK;
+        fill_pairs(prg, session, first, choice, &half_secrets[first..], pairs);
         channel.send(pairs.as_flattened())?;
         channel.flush()?;
     }
@@ -103,8 +118,13 @@ pub fn receive(
         Zeroizing::new(half_secrets.iter().map(|secret| secret * &table).collect());
     let keys = encode_doubled(&halves);
     for (i, (pad, pair)) in pads.iter_mut().zip(&pairs).enumerate() {
-        let transcript = Transcript { session, index: i, sender_element, pair };
-        *pad = transcript.pad(choices[i].unwrap_u8(), &keys[i]);
+        let transcript = Transcript {
+            session,
+            index: i,
+            sender_element,
+            pair,
+        };
+        *pad = transcript.pad(choice(i).unwrap_u8(), &keys[i]);
     }
     Ok(())
 }
@@ -114,24 +134,29 @@ fn fill_pairs(
     prg: &mut Prg,
     session: &SessionId,
     first: usize,
-    choices: &[Choice],
+    choice: impl Fn(usize) -> Choice,
     half_secrets: &[Scalar],
     pairs: &mut [[u8; PAIR_BYTES]],
 ) {
-    let halves: Vec<RistrettoPoint> = choices.iter().map(|_| random_point(prg)).collect();
+    let halves: Zeroizing<Vec<RistrettoPoint>> =
+        Zeroizing::new(pairs.iter().map(|_| random_point(prg)).collect());
     let others = encode_doubled(&halves);
-    let halves: Vec<RistrettoPoint> = (0..choices.len())
-        .map(|i| {
-            let choice = choices[i].unwrap_u8();
-            let mask = half_hash_to_group(session, first + i, choice, &others[i]);
-            &half_secrets[i] * RISTRETTO_BASEPOINT_TABLE - mask
-        })
-        .collect();
+    let halves: Zeroizing<Vec<RistrettoPoint>> = Zeroizing::new(
+        (0..pairs.len())
+            .map(|i| {
+                let index = first + i;
+                let choice = choice(index).unwrap_u8();
+                let mask = half_hash_to_group(session, index, choice, &others[i]);
+                &half_secrets[i] * RISTRETTO_BASEPOINT_TABLE - mask
+            })
+            .collect(),
+    );
     let chosen = encode_doubled(&halves);
     for (i, pair) in pairs.iter_mut().enumerate() {
         let (left, right) = pair.split_at_mut(POINT_BYTES);
-        left.copy_from_slice(&Encoded::conditional_select(&chosen[i], &others[i], choices[i]));
-        right.copy_from_slice(&Encoded::conditional_select(&others[i], &chosen[i], choices[i]));
+        let choice = choice(first + i);
+        left.copy_from_slice(&Encoded::conditional_select(&chosen[i], &others[i], choice));
+        right.copy_from_slice(&Encoded::conditional_select(&others[i], &chosen[i], choice));
     }
 }
 
@@ -144,8 +169,13 @@ fn shared_keys(
 ) -> Result<Zeroizing<Vec<Encoded>>, ProtocolError> {
     let mut halves = Zeroizing::new(Vec::with_capacity(2 * pairs.len()));
     for (i, pair) in pairs.iter().enumerate() {
-        let (encoded, rest) = pair.split_first_chunk::<POINT_BYTES>().expect("a pair is longer");
-        let encoded = [encoded, rest.first_chunk().expect("a pair holds two points")];
+        let (encoded, rest) = pair
+            .split_first_chunk::<POINT_BYTES>()
+            .expect("a pair is longer");
+        let encoded = [
+            encoded,
+            rest.first_chunk().expect("a pair holds two points"),
+        ];
         for c in 0..2 {
             let mask = half_hash_to_group(session, first + i, c as u8, encoded[1 - c]);
             let public_key = decode(encoded[c])? + mask + mask;
@@ -175,7 +205,9 @@ impl Transcript<'_> {
             .chain_update(self.pair)
             .chain_update(key)
             .finalize();
-        let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
+        let (half, _) = digest
+            .split_first_chunk::<16>()
+            .expect("a digest has 32 bytes");
         Block::from_bits(u128::from_le_bytes(*half))
     }
 }
@@ -205,7 +237,9 @@ fn encode_doubled(halves: &[RistrettoPoint]) -> Zeroizing<Vec<Encoded>> {
 }
 
 fn decode(encoded: &Encoded) -> Result<RistrettoPoint, ProtocolError> {
-    CompressedRistretto(*encoded).decompress().ok_or_else(misbehaved)
+    CompressedRistretto(*encoded)
+        .decompress()
+        .ok_or_else(misbehaved)
 }
 
 fn misbehaved() -> ProtocolError {
@@ -219,7 +253,7 @@ fn random_scalar(prg: &mut Prg) -> Zeroizing<Scalar> {
 }
 
 fn random_point(prg: &mut Prg) -> RistrettoPoint {
-    let mut bytes = [0u8; 64];
-    prg.fill_bytes(&mut bytes);
+    let mut bytes = Zeroizing::new([0u8; 64]);
+    prg.fill_bytes(&mut *bytes);
     RistrettoPoint::from_uniform_bytes(&bytes)
 }

@@ -13,9 +13,10 @@ pub const BASE_OT_CHUNK: usize = 16;
 
 /// OTs expanded, corrected and transposed at a time.
 ///
-/// The 128 columns of a tile take 128 * 2048 / 8 = 32 KiB and the leaves of one tree of 2^4 take
-/// 16 * 2048 / 8 = 4 KiB: together they stay in the first two levels of cache.
-pub const TILE_OTS: usize = 2048;
+/// The leaves of one tree of 2^4 take 16 * 4096 / 8 = 8 KiB and stay in the first level of cache,
+/// the 128 columns of a tile 128 * 4096 / 8 = 64 KiB in the second. A leaf is 4096 / 128 = 32
+/// blocks long: what the widest AES kernel makes in one step (8 vectors of 4 blocks).
+pub const TILE_OTS: usize = 4096;
 
 /// OTs after which the receiver of an extension flushes: 16384 OTs are 64 KiB at 4 bits per field
 /// element, enough to amortise a message and little enough that the sender starts early.

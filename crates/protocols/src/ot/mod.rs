@@ -35,6 +35,7 @@ pub use chosen::{ChosenOtReceiver, ChosenOtSender};
 pub use random::{RandomOtReceiver, RandomOtSender};
 pub use softspoken::{
     FieldBits, SoftSpokenReceiver, SoftSpokenSender, extension_bytes, random_extension_bytes,
+    setup_bytes, state_bytes,
 };
 
 /// The party that holds delta in correlated OTs.
@@ -49,8 +50,7 @@ pub trait CorrelatedOtSender {
     ///
     /// # Errors
     /// When the channel fails.
-    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block])
-    -> Result<(), ProtocolError>;
+    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), ProtocolError>;
 
     /// As [`CorrelatedOtSender::extend`], with random choices.
     ///
@@ -117,9 +117,14 @@ impl SessionId {
 
     /// The public key of a hash for `purpose` in this session.
     fn hash_key(&self, purpose: &str) -> Block {
-        let digest =
-            Sha256::new().chain_update(purpose).chain_update([0]).chain_update(self.0).finalize();
-        let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
+        let digest = Sha256::new()
+            .chain_update(purpose)
+            .chain_update([0])
+            .chain_update(self.0)
+            .finalize();
+        let (half, _) = digest
+            .split_first_chunk::<16>()
+            .expect("a digest has 32 bytes");
         Block::from_bits(u128::from_le_bytes(*half))
     }
 }

@@ -1,8 +1,8 @@
 //! Random OTs: correlated OTs whose correlation is broken by a hash.
 //!
-//! Source: Roy, "SoftSpokenOT" (ePrint 2022/192), Section 5 (from correlated to random OTs by a
-//! tweakable correlation-robust hash; semi-honest, so without its consistency check). The messages
-//! of OT `j` are `H(q_j, j)` and `H(q_j ^ delta, j)`; the receiver has `H(t_j, j)`.
+//! Source: Ishai, Kilian, Nissim, Petrank, "Extending Oblivious Transfers Efficiently", CRYPTO
+//! 2003, the last step of its protocol, in which Roy, "SoftSpokenOT" (ePrint 2022/192), ends too.
+//! The messages of OT `j` are `H(q_j, j)` and `H(q_j ^ delta, j)`; the receiver has `H(t_j, j)`.
 //!
 //! Cost per OT: that of the correlated OT; four AES calls at the sender, two at the receiver.
 //! Invariants: the number of an OT is its tweak and never repeats in a session.
@@ -33,7 +33,11 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
     /// Random OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: S, session: &SessionId) -> RandomOtSender<S> {
         let scratch = Zeroizing::new(vec![Block::ZERO; TILE_OTS]);
-        RandomOtSender { correlated, pads: Pads::new(session), scratch }
+        RandomOtSender {
+            correlated,
+            pads: Pads::new(session),
+            scratch,
+        }
     }
 
     /// Makes `messages.len()` OTs with choices of the receiver; only receives.
@@ -74,7 +78,10 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
 impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
     /// Random OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: R, session: &SessionId) -> RandomOtReceiver<R> {
-        RandomOtReceiver { correlated, pads: Pads::new(session) }
+        RandomOtReceiver {
+            correlated,
+            pads: Pads::new(session),
+        }
     }
 
     /// Makes `messages.len()` OTs: `messages[j]` is the sender's `messages[j][choice j]`. Only
@@ -139,13 +146,18 @@ struct Pads {
 
 impl Pads {
     fn new(session: &SessionId) -> Pads {
-        Pads { hash: CrHash::new(session.hash_key("phineus random OT 1")), next: 0 }
+        Pads {
+            hash: CrHash::new(session.hash_key("phineus random OT 1")),
+            next: 0,
+        }
     }
 
     /// The first of `count` tweaks that are used up hereby.
     fn advance(&mut self, count: usize) -> u64 {
         let first = self.next;
-        let next = first.checked_add(count as u64).filter(|next| *next <= OT_COUNT_MAX);
+        let next = first
+            .checked_add(count as u64)
+            .filter(|next| *next <= OT_COUNT_MAX);
         self.next = next.expect("a session has at most 2^63 OTs");
         first
     }

@@ -6,26 +6,30 @@
 //! the field is k bits and `d` multiplies bits only, so a column of bits is all there is.
 //! The correction to one common `u` (Section 3.2, repetition code) happens in the same pass.
 //!
-//! Cost: `2^(k+1) - k - 2` XORs for `2^k` leaves: each round folds the upper half onto the lower
-//! one and sums it, where the plain sums would take `k * 2^(k-1)`.
-//! Invariants: constant time; every shape of vector unit gives the same bits.
+//! Cost: at most two XORs per leaf. Every node of the tree over the leaves' numbers sums what is
+//! below it, and its upper half counts for one bit; the plain sums would take k/2 + 1 XORs.
+//! Invariants: constant time; every width of vector gives the same bits.
 
-use phineus_crypto::Block;
+use phineus_crypto::{Block, Kernel, Variant};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::limits::FIELD_BITS_MAX;
 
-/// 64-bit words handled at once: one 512-bit register, two of 256 bits, four of 128.
-const LANE_WORDS: usize = 8;
-
-type Lane<const W: usize> = [u64; W];
-
 /// Sets `columns` (k rows) to `v` and `u` to `u`, from the 2^k rows of `leaves`.
-pub(super) fn fold_all(field_bits: usize, leaves: &[Block], columns: &mut [Block], u: &mut [Block]) {
+pub(super) fn fold_all(
+    field_bits: usize,
+    leaves: &[Block],
+    columns: &mut [Block],
+    u: &mut [Block],
+) {
     let row = check_shape(field_bits, leaves, columns, u);
     let (leaves, columns, u) = (words(leaves), words_mut(columns), words_mut(u));
-    let (rounds, rest) = (row / LANE_WORDS, row % LANE_WORDS);
-    dispatch(field_bits, FoldAll { leaves, columns, u, row, rounds, rest });
+    dispatch(
+        Kernel::selected(),
+        field_bits,
+        row,
+        FoldAll { leaves, columns, u },
+    );
 }
 
 /// Sets `columns` (k rows) to `w + correction * delta` from the leaves but number 0, which is zero.
@@ -40,15 +44,31 @@ pub(super) fn fold_but_one(
 ) {
     let row = check_shape(field_bits, leaves, columns, correction);
     let (leaves, columns, correction) = (words(leaves), words_mut(columns), words(correction));
-    let (rounds, rest) = (row / LANE_WORDS, row % LANE_WORDS);
-    dispatch(field_bits, FoldButOne { leaves, columns, correction, delta, row, rounds, rest });
+    dispatch(
+        Kernel::selected(),
+        field_bits,
+        row,
+        FoldButOne {
+            leaves,
+            columns,
+            correction,
+            delta,
+        },
+    );
 }
 
 /// The words of a row.
 fn check_shape(field_bits: usize, leaves: &[Block], columns: &[Block], row: &[Block]) -> usize {
-    assert!((1..=FIELD_BITS_MAX).contains(&field_bits), "a field has 2 to 2^8 elements");
+    assert!(
+        (1..=FIELD_BITS_MAX).contains(&field_bits),
+        "a field has 2 to 2^8 elements"
+    );
     assert_eq!(leaves.len(), row.len() << field_bits, "one row per leaf");
-    assert_eq!(columns.len(), row.len() * field_bits, "one row per bit of a field element");
+    assert_eq!(
+        columns.len(),
+        row.len() * field_bits,
+        "one row per bit of a field element"
+    );
     row.len() * 2
 }
 
@@ -60,40 +80,37 @@ fn words_mut(blocks: &mut [Block]) -> &mut [u64] {
     <[u64]>::mut_from_bytes(blocks.as_mut_bytes()).expect("a block is two aligned words")
 }
 
-/// A pass over rows, generic over the size of the field (`N` = 2^`K` leaves).
+/// A pass over rows of words.
 trait Pass {
-    fn run<const K: usize, const N: usize>(self);
+    /// Does the words from `at` on that fit `L`, for a field of 2^`K` elements in trees `T`.
+    fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize);
+
+    #[inline(always)]
+    fn run<T: Tree, L: Lane, const K: usize>(&mut self, row: usize) {
+        let wide = row / L::WORDS * L::WORDS;
+        for at in (0..wide).step_by(L::WORDS) {
+            self.step::<T, L, K>(row, at);
+        }
+        for at in wide..row {
+            self.step::<T, u64, K>(row, at);
+        }
+    }
 }
 
 struct FoldAll<'a> {
     leaves: &'a [u64],
     columns: &'a mut [u64],
     u: &'a mut [u64],
-    row: usize,
-    rounds: usize,
-    rest: usize,
-}
-
-impl FoldAll<'_> {
-    #[inline(always)]
-    fn step<const K: usize, const N: usize, const W: usize>(&mut self, at: usize) {
-        let (v, u) = fold::<K, N, W>(self.leaves, self.row, at);
-        for (b, v) in v.iter().enumerate() {
-            self.columns[b * self.row + at..][..W].copy_from_slice(v);
-        }
-        self.u[at..][..W].copy_from_slice(&u);
-    }
 }
 
 impl Pass for FoldAll<'_> {
     #[inline(always)]
-    fn run<const K: usize, const N: usize>(mut self) {
-        for round in 0..self.rounds {
-            self.step::<K, N, LANE_WORDS>(round * LANE_WORDS);
+    fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize) {
+        let (v, u) = fold::<T, L, K>(self.leaves, row, at);
+        for (b, v) in v.into_iter().enumerate() {
+            v.store(self.columns, b * row + at);
         }
-        for at in self.row - self.rest..self.row {
-            self.step::<K, N, 1>(at);
-        }
+        u.store(self.u, at);
     }
 }
 
@@ -102,34 +119,17 @@ struct FoldButOne<'a> {
     columns: &'a mut [u64],
     correction: &'a [u64],
     delta: u8,
-    row: usize,
-    rounds: usize,
-    rest: usize,
-}
-
-impl FoldButOne<'_> {
-    #[inline(always)]
-    fn step<const K: usize, const N: usize, const W: usize>(&mut self, at: usize) {
-        let (w, _) = fold::<K, N, W>(self.leaves, self.row, at);
-        let correction: &Lane<W> = self.correction[at..].first_chunk().expect("inside the row");
-        for (b, w) in w.iter().enumerate() {
-            let mask = u64::from(self.delta >> b & 1).wrapping_neg();
-            let column = &mut self.columns[b * self.row + at..][..W];
-            for i in 0..W {
-                column[i] = w[i] ^ correction[i] & mask;
-            }
-        }
-    }
 }
 
 impl Pass for FoldButOne<'_> {
     #[inline(always)]
-    fn run<const K: usize, const N: usize>(mut self) {
-        for round in 0..self.rounds {
-            self.step::<K, N, LANE_WORDS>(round * LANE_WORDS);
-        }
-        for at in self.row - self.rest..self.row {
-            self.step::<K, N, 1>(at);
+    fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize) {
+        let (w, _) = fold::<T, L, K>(self.leaves, row, at);
+        let correction = L::load(self.correction, at);
+        for (b, w) in w.into_iter().enumerate() {
+            let mask = u64::from(self.delta >> b & 1).wrapping_neg();
+            w.xor(correction.and(L::splat(mask)))
+                .store(self.columns, b * row + at);
         }
     }
 }
@@ -137,68 +137,198 @@ impl Pass for FoldButOne<'_> {
 /// At word `at` of every row: for each bit the sum of the leaves whose number has it, and the sum
 /// of all leaves.
 #[inline(always)]
-fn fold<const K: usize, const N: usize, const W: usize>(
-    leaves: &[u64],
-    row: usize,
-    at: usize,
-) -> ([Lane<W>; K], Lane<W>) {
-    let mut sums: [Lane<W>; N] =
-        std::array::from_fn(|x| *leaves[x * row + at..].first_chunk().expect("inside the row"));
-    let mut bits = [[0; W]; K];
-    for b in (0..K).rev() {
-        for x in 0..1 << b {
-            let upper = sums[x + (1 << b)];
-            bits[b] = xor(bits[b], upper);
-            sums[x] = xor(sums[x], upper);
+fn fold<T: Tree, L: Lane, const K: usize>(leaves: &[u64], row: usize, at: usize) -> ([L; K], L) {
+    let (mut bits, mut total) = ([L::splat(0); K], L::splat(0));
+    for group in 0..1 << (K - T::LEVELS) {
+        let sum = T::sum(leaves, row, at, group << T::LEVELS, &mut bits);
+        total = total.xor(sum);
+        for b in (T::LEVELS..K).filter(|b| group >> (b - T::LEVELS) & 1 == 1) {
+            bits[b] = bits[b].xor(sum);
         }
     }
-    (bits, sums[0])
+    (bits, total)
 }
 
-#[inline(always)]
-fn xor<const W: usize>(a: Lane<W>, b: Lane<W>) -> Lane<W> {
-    std::array::from_fn(|i| a[i] ^ b[i])
+/// A tree of `2^LEVELS` leaves, unrolled at compile time so that its sums stay in registers.
+trait Tree {
+    const LEVELS: usize;
+
+    /// Gives the sum of the leaves from number `first` on, and adds to each of the lowest
+    /// `LEVELS` of `bits` the sum of those whose number has that bit.
+    fn sum<L: Lane>(leaves: &[u64], row: usize, at: usize, first: usize, bits: &mut [L]) -> L;
 }
 
-/// Runs a pass on the widest vector unit there is.
-fn dispatch(field_bits: usize, pass: impl Pass) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has the instructions that `run_avx512` is compiled for.
-            return unsafe { run_avx512(field_bits, pass) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the instructions that `run_avx2` is compiled for.
-            return unsafe { run_avx2(field_bits, pass) };
-        }
+struct Leaf;
+
+impl Tree for Leaf {
+    const LEVELS: usize = 0;
+
+    #[inline(always)]
+    fn sum<L: Lane>(leaves: &[u64], row: usize, at: usize, first: usize, _: &mut [L]) -> L {
+        L::load(leaves, first * row + at)
     }
-    run_portable(field_bits, pass);
+}
+
+/// Two subtrees; the upper one has bit `LEVELS - 1` set.
+struct Node<T>(std::marker::PhantomData<T>);
+
+impl<T: Tree> Tree for Node<T> {
+    const LEVELS: usize = T::LEVELS + 1;
+
+    #[inline(always)]
+    fn sum<L: Lane>(leaves: &[u64], row: usize, at: usize, first: usize, bits: &mut [L]) -> L {
+        let lower = T::sum(leaves, row, at, first, bits);
+        let upper = T::sum(leaves, row, at, first + (1 << T::LEVELS), bits);
+        bits[T::LEVELS] = bits[T::LEVELS].xor(upper);
+        lower.xor(upper)
+    }
+}
+
+type Tree2 = Node<Leaf>;
+type Tree4 = Node<Tree2>;
+type Tree8 = Node<Tree4>;
+/// The largest that is unrolled: its 4 + 1 sums and what is pending fit the vector registers.
+type Tree16 = Node<Tree8>;
+
+/// As many words as are handled at once.
+trait Lane: Copy {
+    const WORDS: usize;
+    fn splat(word: u64) -> Self;
+    /// The words from number `at` on.
+    fn load(words: &[u64], at: usize) -> Self;
+    fn store(self, words: &mut [u64], at: usize);
+    fn xor(self, other: Self) -> Self;
+    fn and(self, other: Self) -> Self;
+}
+
+impl Lane for u64 {
+    const WORDS: usize = 1;
+
+    #[inline(always)]
+    fn splat(word: u64) -> u64 {
+        word
+    }
+
+    #[inline(always)]
+    fn load(words: &[u64], at: usize) -> u64 {
+        words[at]
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u64], at: usize) {
+        words[at] = self;
+    }
+
+    #[inline(always)]
+    fn xor(self, other: u64) -> u64 {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn and(self, other: u64) -> u64 {
+        self & other
+    }
+}
+
+/// Makes a vector type a [`Lane`]. Its methods are inlined into a function compiled for it.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vector_lane {
+    ($vector:ty, $splat:ident, $load:ident, $store:ident, $xor:ident, $and:ident) => {
+        impl Lane for $vector {
+            const WORDS: usize = size_of::<$vector>() / size_of::<u64>();
+
+            #[inline(always)]
+            fn splat(word: u64) -> $vector {
+                // SAFETY: only a function that `dispatch` calls where there are such vectors uses this.
+                unsafe { $splat(word as i64) }
+            }
+
+            #[inline(always)]
+            fn load(words: &[u64], at: usize) -> $vector {
+                let words = &words[at..][..Self::WORDS];
+                // SAFETY: as in `splat`; the slice is as long as the vector, at any alignment.
+                unsafe { $load(words.as_ptr().cast()) }
+            }
+
+            #[inline(always)]
+            fn store(self, words: &mut [u64], at: usize) {
+                let words = &mut words[at..][..Self::WORDS];
+                // SAFETY: as in `splat`; the slice is as long as the vector, at any alignment.
+                unsafe { $store(words.as_mut_ptr().cast(), self) }
+            }
+
+            #[inline(always)]
+            fn xor(self, other: $vector) -> $vector {
+                // SAFETY: as in `splat`.
+                unsafe { $xor(self, other) }
+            }
+
+            #[inline(always)]
+            fn and(self, other: $vector) -> $vector {
+                // SAFETY: as in `splat`.
+                unsafe { $and(self, other) }
+            }
+        }
+    };
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn run_avx512(field_bits: usize, pass: impl Pass) {
-    run_portable(field_bits, pass);
+mod x86 {
+    use super::{Lane, Pass, run};
+    use std::arch::x86_64::*;
+
+    vector_lane!(
+        __m512i,
+        _mm512_set1_epi64,
+        _mm512_loadu_si512,
+        _mm512_storeu_si512,
+        _mm512_xor_si512,
+        _mm512_and_si512
+    );
+    vector_lane!(
+        __m256i,
+        _mm256_set1_epi64x,
+        _mm256_loadu_si256,
+        _mm256_storeu_si256,
+        _mm256_xor_si256,
+        _mm256_and_si256
+    );
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn run_avx512(field_bits: usize, row: usize, pass: impl Pass) {
+        run::<__m512i>(field_bits, row, pass);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn run_avx2(field_bits: usize, row: usize, pass: impl Pass) {
+        run::<__m256i>(field_bits, row, pass);
+    }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn run_avx2(field_bits: usize, pass: impl Pass) {
-    run_portable(field_bits, pass);
+/// Runs a pass on the vectors that go with `kernel`.
+fn dispatch(kernel: Kernel, field_bits: usize, row: usize, pass: impl Pass) {
+    match kernel.variant() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: there is such a kernel only on a processor with AVX-512F.
+        Variant::Vaes512 => unsafe { x86::run_avx512(field_bits, row, pass) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: there is such a kernel only on a processor with AVX2.
+        Variant::Vaes256 => unsafe { x86::run_avx2(field_bits, row, pass) },
+        _ => run::<u64>(field_bits, row, pass),
+    }
 }
 
 #[inline(always)]
-fn run_portable(field_bits: usize, pass: impl Pass) {
+fn run<L: Lane>(field_bits: usize, row: usize, mut pass: impl Pass) {
     match field_bits {
-        1 => pass.run::<1, 2>(),
-        2 => pass.run::<2, 4>(),
-        3 => pass.run::<3, 8>(),
-        4 => pass.run::<4, 16>(),
-        5 => pass.run::<5, 32>(),
-        6 => pass.run::<6, 64>(),
-        7 => pass.run::<7, 128>(),
-        8 => pass.run::<8, 256>(),
+        1 => pass.run::<Tree2, L, 1>(row),
+        2 => pass.run::<Tree4, L, 2>(row),
+        3 => pass.run::<Tree8, L, 3>(row),
+        4 => pass.run::<Tree16, L, 4>(row),
+        5 => pass.run::<Tree16, L, 5>(row),
+        6 => pass.run::<Tree16, L, 6>(row),
+        7 => pass.run::<Tree16, L, 7>(row),
+        8 => pass.run::<Tree16, L, 8>(row),
         _ => unreachable!("the shape has been checked"),
     }
 }
@@ -231,22 +361,19 @@ mod tests {
                 let mut leaves = vec![Block::ZERO; row_blocks << field_bits];
                 prg.fill_blocks(&mut leaves);
                 let row = 2 * row_blocks;
-                let (v, u) = plain(field_bits, words(&leaves), row);
+                let (v, total) = plain(field_bits, words(&leaves), row);
                 let (mut columns, mut sum) = (vec![0; field_bits * row], vec![0; row]);
-                for narrow in [false, true] {
-                    let pass = FoldAll {
-                        leaves: words(&leaves),
-                        columns: &mut columns,
-                        u: &mut sum,
-                        row,
-                        rounds: row / LANE_WORDS,
-                        rest: row % LANE_WORDS,
-                    };
-                    match narrow {
-                        true => run_portable(field_bits, pass),
-                        false => dispatch(field_bits, pass),
-                    }
-                    assert!(columns == v && sum == u, "k {field_bits}, seed {seed:#x}");
+                for kernel in Kernel::supported() {
+                    columns.fill(0);
+                    sum.fill(0);
+                    let (columns, u) = (&mut columns[..], &mut sum[..]);
+                    let leaves = words(&leaves);
+                    dispatch(kernel, field_bits, row, FoldAll { leaves, columns, u });
+                    let name = kernel.name();
+                    assert!(
+                        columns == v && u == total,
+                        "{name}, k {field_bits}, seed {seed:#x}"
+                    );
                 }
             }
         }
@@ -274,7 +401,11 @@ mod tests {
             for (i, (w, v)) in w.iter().zip(&v).enumerate() {
                 let bit = delta >> (i / row) & 1 == 1;
                 let expected = *v ^ (u[i % row] ^ correction[i % row]).and_bit(bit);
-                assert_eq!(w.to_bits(), expected.to_bits(), "k {field_bits}, seed {seed:#x}");
+                assert_eq!(
+                    w.to_bits(),
+                    expected.to_bits(),
+                    "k {field_bits}, seed {seed:#x}"
+                );
             }
         }
     }

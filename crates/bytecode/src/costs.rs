@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use phineus_bytecode::{Description, Instruction};
+use crate::description::Description;
+use crate::instruction::Instruction;
 
 /// What the operations of a protocol cost.
 ///

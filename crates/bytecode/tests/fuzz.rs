@@ -1,0 +1,137 @@
+//! Foreign bytes: whatever a file holds, reading it ends with a program or an error.
+//!
+//! `PHINEUS_FUZZ_CASES=1000000 cargo test --release -p phineus-bytecode --test fuzz` runs longer.
+
+use std::io::Cursor;
+
+use phineus_bytecode::binary::to_bytes;
+use phineus_bytecode::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS};
+use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
+use phineus_bytecode::{Error, Instruction, Kind, ProgramReader, parse_text, verify, write_text};
+use proptest::prelude::*;
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PHINEUS_FUZZ_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok());
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases.unwrap_or(1000))
+    }
+}
+
+fn sample(seed: u64) -> Vec<u8> {
+    let options = RandomOptions {
+        instruction_count: 60,
+        ..RandomOptions::default()
+    };
+    let (program, description) = random_program(seed, &options);
+    if seed.is_multiple_of(2) {
+        to_bytes(Kind::Program, &program, &description).expect("in memory")
+    } else {
+        let (planned, description) = plan_unbounded(&program, &description);
+        to_bytes(Kind::Planned, &planned, &description).expect("in memory")
+    }
+}
+
+/// Changes, cuts, doubles, moves or inserts bytes at a few places.
+fn mutate(bytes: &mut Vec<u8>, random: &mut Random, alphabet: &[u8]) {
+    for _ in 0..=random.below(4) {
+        let at = random.below(bytes.len() as u64 + 1) as usize;
+        let length = (random.below(12) as usize).min(bytes.len() - at);
+        match random.below(7) {
+            0 => bytes.truncate(at),
+            1 => drop(bytes.drain(at..at + length)),
+            2 => bytes.extend_from_within(at..at + length),
+            3 => bytes.insert(at, random.next_u64() as u8),
+            4 => bytes.insert(at, *random.pick(alphabet)),
+            5 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+            _ if at < bytes.len() => bytes[at] = *random.pick(alphabet),
+            _ => {}
+        }
+    }
+}
+
+/// Reads everything that can be read of a file.
+fn read_all(bytes: &[u8]) -> Result<(), Error> {
+    let mut reader = ProgramReader::open(Cursor::new(bytes))?;
+    let mut count = 0;
+    let mut instructions: Vec<Instruction> = Vec::new();
+    for frame in (0..reader.frame_count()).rev() {
+        reader.read_frame(frame, &mut instructions)?;
+        assert!(instructions.len() <= FRAME_INSTRUCTIONS);
+        count += instructions.len() as u64;
+    }
+    assert_eq!(count, reader.instruction_count());
+    reader.verify_hash()?;
+    let violations = verify(&mut reader)?;
+    assert!(violations.len() <= FAULTS_MAX);
+    let mut text = Vec::new();
+    write_text(&mut reader, &mut text)?;
+    let parsed = parse_text(text.as_slice(), "fuzz.phi", Vec::new());
+    assert_eq!(
+        parsed.is_ok(),
+        violations.is_empty(),
+        "text and binary are held to the same"
+    );
+    reader.into_inputs().try_for_each(|input| input.map(|_| ()))
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn unchanged_files_are_read(seed: u64) {
+        prop_assert!(read_all(&sample(seed)).is_ok());
+    }
+
+    #[test]
+    fn mutated_files_are_refused_or_read(seed: u64) {
+        let mut random = Random::new(seed);
+        let mut bytes = sample(seed % 64);
+        mutate(&mut bytes, &mut random, b"\0\x01\xff");
+        let _ = read_all(&bytes);
+    }
+
+    /// The description and the index stand at the end, where no checksum of a frame covers them.
+    #[test]
+    fn files_with_a_mutated_end_are_refused_or_read(seed: u64) {
+        let mut random = Random::new(seed);
+        let mut bytes = sample(seed % 64);
+        let footer = bytes.len() - 72;
+        let description = bytes[footer..footer + 8].try_into().expect("8 bytes");
+        let description = u64::from_le_bytes(description);
+        let mut end = bytes.split_off(description as usize);
+        let kept = end.split_off(end.len() - 72);
+        let length = end.len();
+        mutate(&mut end, &mut random, b"0123456789[]{},\":ui\0");
+        end.resize(length, b' ');
+        bytes.extend(end);
+        bytes.extend(kept);
+        let _ = read_all(&bytes);
+    }
+
+    #[test]
+    fn garbage_is_refused(bytes: Vec<u8>) {
+        prop_assert!(read_all(&bytes).is_err());
+    }
+
+    #[test]
+    fn mutated_texts_are_refused_or_valid(seed: u64) {
+        let mut random = Random::new(seed);
+        let mut reader = ProgramReader::open(Cursor::new(sample(seed % 64))).expect("unchanged");
+        let mut text = Vec::new();
+        write_text(&mut reader, &mut text).expect("unchanged");
+        mutate(&mut text, &mut random, b"0123456789%@ =x#\"\nui_-,\xff");
+        match parse_text(text.as_slice(), "fuzz.phi", Vec::new()) {
+            Ok((bytes, _)) => {
+                let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+                prop_assert_eq!(verify(&mut reader).expect("just written"), []);
+            }
+            Err(Error::Text(found)) => {
+                prop_assert!((1..=FAULTS_MAX).contains(&found.faults.len()));
+            }
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+}

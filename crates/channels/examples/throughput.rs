@@ -1,0 +1,185 @@
+//! How fast channels are: one-way throughput, CPU time, and small round trips.
+//!
+//! `cargo run --release -p phineus-channels --example throughput [GiB [TRANSPORT [REPETITIONS]]]`
+//!
+//! TRANSPORT is memory, tcp or tls; without it all three are measured. Both ends run in this
+//! process; the CPU time is that of both ends together, per GiB. The last line is the peak resident
+//! memory of the process with its two channels (take one repetition for it: the allocator keeps
+//! what earlier channels gave back).
+
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use phineus_channels::{
+    Channel, ChannelError, ClusterConfig, ConnectSettings, FramedChannel, Identity,
+    MAX_BORROW_BYTES, PlainLoopback, Security, Timeouts, TrustStore, connect, memory_pair,
+};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const ROUND_TRIPS: u32 = 2000;
+
+fn main() -> Result<(), Failure> {
+    let gib = std::env::args()
+        .nth(1)
+        .map_or(Ok(2.0), |text| text.parse::<f64>())?;
+    let pieces = (gib * (1u64 << 30) as f64) as usize / MAX_BORROW_BYTES;
+    println!(
+        "{:>8} {:>10} {:>10} {:>14} {:>12}",
+        "", "best GB/s", "median", "CPU s per GiB", "16 B RTT us"
+    );
+    let repetitions = std::env::args()
+        .nth(3)
+        .map_or(Ok(5), |text| text.parse::<usize>())?
+        .max(1);
+    let only = std::env::args().nth(2);
+    for name in ["memory", "tcp", "tls"] {
+        if only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let mut speeds = Vec::new();
+        let mut cpu_per_gib = f64::INFINITY;
+        let mut round_trip = f64::INFINITY;
+        for _ in 0..repetitions {
+            let measured = match name {
+                "memory" => {
+                    let (a, b) = memory_pair();
+                    measure(a, b, pieces)?
+                }
+                _ => {
+                    let (a, b) = network_pair(name == "tls")?;
+                    measure(a, b, pieces)?
+                }
+            };
+            speeds.push(measured.gb_per_second);
+            cpu_per_gib = cpu_per_gib.min(measured.cpu_seconds_per_gib);
+            round_trip = round_trip.min(measured.round_trip_us);
+        }
+        speeds.sort_by(f64::total_cmp);
+        let (best, median) = (speeds[repetitions - 1], speeds[repetitions / 2]);
+        println!("{name:>8} {best:>10.2} {median:>10.2} {cpu_per_gib:>14.3} {round_trip:>12.1}");
+    }
+    println!("peak resident memory: {} KiB", peak_resident_kib()?);
+    Ok(())
+}
+
+fn peak_resident_kib() -> Result<u64, Failure> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.ok_or("the status file has a peak")?.parse()?)
+}
+
+struct Measured {
+    gb_per_second: f64,
+    cpu_seconds_per_gib: f64,
+    round_trip_us: f64,
+}
+
+fn measure<C: Channel + 'static>(mut a: C, mut b: C, pieces: usize) -> Result<Measured, Failure> {
+    let receiving = thread::spawn(move || -> Result<C, ChannelError> {
+        for _ in 0..ROUND_TRIPS {
+            let word = b.recv_with(16, |bytes| <[u8; 16]>::try_from(bytes).expect("16 bytes"))?;
+            b.send(&word)?;
+            b.flush()?;
+        }
+        let mut sum = 0u64;
+        for _ in 0..pieces {
+            // One byte of each page is looked at: the cost of the channel, not of a consumer.
+            sum += b.recv_with(MAX_BORROW_BYTES, |bytes| {
+                bytes
+                    .iter()
+                    .step_by(4096)
+                    .map(|&byte| u64::from(byte))
+                    .sum::<u64>()
+            })?;
+        }
+        assert_eq!(sum, pieces as u64 * (MAX_BORROW_BYTES as u64 / 4096));
+        b.send(&[1; 16])?;
+        b.flush()?;
+        Ok(b)
+    });
+    let start = Instant::now();
+    for _ in 0..ROUND_TRIPS {
+        a.send(&[1; 16])?;
+        a.flush()?;
+        a.recv_with(16, |_| ())?;
+    }
+    let round_trip_us = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUND_TRIPS);
+
+    let (start, cpu) = (Instant::now(), cpu_time()?);
+    for _ in 0..pieces {
+        // A producer that writes into the cache: a byte per cache line.
+        a.send_with(MAX_BORROW_BYTES, |bytes| {
+            bytes.iter_mut().step_by(64).for_each(|byte| *byte = 1);
+        })?;
+    }
+    a.flush()?;
+    a.recv_with(16, |_| ())?;
+    let (seconds, cpu) = (
+        start.elapsed().as_secs_f64(),
+        (cpu_time()? - cpu).as_secs_f64(),
+    );
+    let bytes = (pieces * MAX_BORROW_BYTES) as f64;
+    drop(receiving.join().expect("the receiver does not panic")?);
+    Ok(Measured {
+        gb_per_second: bytes / seconds / 1e9,
+        cpu_seconds_per_gib: cpu / (bytes / (1u64 << 30) as f64),
+        round_trip_us,
+    })
+}
+
+/// CPU time of this process, all threads, in ticks of 10 ms: fields 14 and 15 of its stat file.
+fn cpu_time() -> Result<Duration, Failure> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let after_name = stat.rsplit_once(')').ok_or("the stat file has a name")?.1;
+    let mut fields = after_name.split_whitespace().skip(11);
+    let mut ticks = || fields.next().and_then(|field| field.parse::<u64>().ok());
+    let (user, system) = ticks().zip(ticks()).ok_or("the stat file has CPU times")?;
+    Ok(Duration::from_millis(10 * (user + system)))
+}
+
+fn free_port() -> Result<u16, Failure> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failure> {
+    let cluster = ClusterConfig::local([("site_a", free_port()?), ("site_b", free_port()?)]);
+    let (a, b) = (
+        Identity::ephemeral("site_a")?,
+        Identity::ephemeral("site_b")?,
+    );
+    let (mut trusted_by_a, mut trusted_by_b) = (TrustStore::in_memory(), TrustStore::in_memory());
+    trusted_by_a.trust("site_b", b.fingerprint())?;
+    trusted_by_b.trust("site_a", a.fingerprint())?;
+    let [security_a, security_b] = if with_tls {
+        [
+            Security::Tls {
+                identity: a,
+                trusted: trusted_by_a,
+            },
+            Security::Tls {
+                identity: b,
+                trusted: trusted_by_b,
+            },
+        ]
+    } else {
+        let plain = PlainLoopback::new(&cluster)?;
+        [Security::Plain(plain.clone()), Security::Plain(plain)]
+    };
+    let settings = |me, peer, security| ConnectSettings {
+        cluster: &cluster,
+        me,
+        peer,
+        security,
+        program_version: "throughput",
+        timeouts: Timeouts::default(),
+        network: None,
+    };
+    thread::scope(|scope| {
+        let b = scope.spawn(|| connect(&settings("site_b", "site_a", &security_b), &mut |_| ()));
+        let a = connect(&settings("site_a", "site_b", &security_a), &mut |_| ())?;
+        Ok((a, b.join().expect("connecting does not panic")?))
+    })
+}

@@ -1,0 +1,375 @@
+//! The command line as it is typed; each option is described once, here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use phineus_channels::NetworkModel;
+use phineus_engine::StorageBackend;
+
+use crate::quantity::parse_size;
+
+/// Printed below the help.
+const AFTER_HELP: &str = "\
+Exit codes: 0 ok, 1 run-time error, 2 usage, 3 program refused, 4 peer lost, 5 peer cheated,
+6 does not fit, 7 parties disagree, 8 bad input, 130 interrupted.
+Results go to stdout or --out, all else to stderr. A flag goes before a PHINEUS_* variable, that
+before cluster.toml, that before the default.
+Start with `phineus demo`.";
+
+/// Secure computation, planned ahead.
+#[derive(Parser)]
+#[command(name = "phineus", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(propagate_version = true, infer_subcommands = true)]
+pub(crate) struct Cli {
+    /// Print one JSON document to stdout instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Show it all on this machine: two parties, generated data, a memory limit it must swap under
+    Demo(Demo),
+    /// Run a program, as one party or (--local) all parties on this machine
+    Run(Run),
+    /// Say what a run would cost and reveal, exactly, without running it
+    Explain(Explain),
+    /// Plan a program into a file
+    Plan(Plan),
+    /// Print a program or a planned program as text
+    Show(Show),
+    /// Prove that a program or a planned program is right
+    Check(Check),
+    /// List the programs that can be run by name
+    Programs(Programs),
+    /// Generate input files for a program
+    Data(Data),
+    /// Say what this machine has: kernels, storage, memory, peers
+    Doctor(Doctor),
+    /// Make and trust the keys by which parties know each other
+    Id(Id),
+    /// Measure this machine
+    Bench(Bench),
+}
+
+#[derive(Args)]
+pub(crate) struct Programs {
+    /// One program in detail
+    pub(crate) name: Option<String>,
+}
+
+/// What to run, and with which public settings.
+#[derive(Args, Clone)]
+pub(crate) struct ProgramChoice {
+    /// A built-in name (see `phineus programs`), a text form (.phi), a Bristol circuit (.txt), or a
+    /// traced or planned file
+    #[arg(value_name = "PROGRAM")]
+    pub(crate) program: Option<String>,
+    /// A public parameter of the program, as in n=1000
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair)]
+    pub(crate) parameters: Vec<(String, String)>,
+}
+
+/// How much memory, and where pages go that do not fit.
+#[derive(Args, Clone)]
+pub(crate) struct Resources {
+    /// The most memory that a party's process may ever have resident, such as 256MiB
+    #[arg(long, value_name = "SIZE", env = "PHINEUS_MEMORY", value_parser = parse_size)]
+    pub(crate) memory: Option<u64>,
+    /// Where the swap file and the plan go while running
+    #[arg(long, value_name = "DIR", env = "PHINEUS_SWAP_DIR")]
+    pub(crate) swap_dir: Option<PathBuf>,
+    /// How pages move to and from storage
+    #[arg(long, value_enum, default_value_t = Backend::Auto, env = "PHINEUS_STORAGE")]
+    pub(crate) storage: Backend,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backend {
+    /// io_uring where the kernel allows it, else threads
+    Auto,
+    /// io_uring or an error
+    Uring,
+    /// A few threads
+    Threads,
+}
+
+impl Backend {
+    pub(crate) fn storage(self) -> StorageBackend {
+        match self {
+            Backend::Auto => StorageBackend::Auto,
+            Backend::Uring => StorageBackend::IoUring,
+            Backend::Threads => StorageBackend::Threads,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Backend::Auto => "auto",
+            Backend::Uring => "uring",
+            Backend::Threads => "threads",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Protocol {
+    /// Two-party garbled circuits, semi-honest
+    Garbled,
+    /// No protection at all: the reference
+    Clear,
+}
+
+impl Protocol {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Protocol::Garbled => "garbled",
+            Protocol::Clear => "clear",
+        }
+    }
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    /// Run every party on this machine, each in a process of its own
+    #[arg(long, conflicts_with_all = ["as_party", "cluster"])]
+    pub(crate) local: bool,
+    /// Which party this is, by its name in cluster.toml
+    #[arg(long = "as", value_name = "NAME", env = "PHINEUS_AS")]
+    pub(crate) as_party: Option<String>,
+    /// The file that says who the parties are and where
+    #[arg(long, value_name = "FILE", env = "PHINEUS_CLUSTER", default_value = "cluster.toml")]
+    pub(crate) cluster: PathBuf,
+    /// Where the keys are
+    #[arg(long, value_name = "DIR", env = "PHINEUS_ID_DIR", default_value = "phineus-id")]
+    pub(crate) id_dir: PathBuf,
+    /// An input file (CSV with a header; - is stdin), by the name of the input or its party
+    #[arg(long = "in", value_name = "[NAME=]FILE")]
+    pub(crate) inputs: Vec<String>,
+    /// Where results go, by the name of the output if there are several; stdout without it
+    #[arg(long = "out", value_name = "[NAME=]FILE")]
+    pub(crate) outputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+    /// The protocol
+    #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
+    pub(crate) protocol: Protocol,
+    /// A slower network than there is, such as rtt=40ms,bw=100mbit
+    #[arg(long, value_name = "MODEL", env = "PHINEUS_SIMULATE", value_parser = parse_network)]
+    pub(crate) simulate: Option<NetworkModel>,
+    /// Compare the answer with the plaintext one (with --local: it needs every input)
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Where predicted and measured figures go; `none` for nowhere
+    #[arg(long, value_name = "FILE", default_value = "run.json")]
+    pub(crate) report: PathBuf,
+    /// Seconds to wait for the peer to appear
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "PHINEUS_TIMEOUT")]
+    pub(crate) timeout: u64,
+    /// Do without TLS; refused unless all parties are on this machine
+    #[arg(long, hide = true)]
+    pub(crate) plain: bool,
+    /// Machine-readable progress on stdout, results to this directory: for `--local`
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) child: Option<PathBuf>,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    /// How many rows an input has, as in site_a=100000
+    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
+    pub(crate) rows: Vec<(String, String)>,
+    /// An input file whose rows are counted
+    #[arg(long = "in", value_name = "[NAME=]FILE")]
+    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+    /// The network to predict the time for
+    #[arg(long, value_name = "MODEL", value_parser = parse_network)]
+    pub(crate) net: Option<NetworkModel>,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    /// How many rows an input has, as in site_a=100000
+    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
+    pub(crate) rows: Vec<(String, String)>,
+    /// An input file whose rows are counted
+    #[arg(long = "in", value_name = "[NAME=]FILE")]
+    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+    /// The planned program
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Also keep the program before planning, for `check`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program_out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Show {
+    /// A traced or planned file, a .phi, a circuit or a built-in name
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    /// Only the description, without instructions
+    #[arg(long)]
+    pub(crate) description: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    /// What the plan was made from, if it is not to be found by the plan's name and parameters
+    #[arg(long = "program", value_name = "PROGRAM")]
+    pub(crate) source: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Data {
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    /// Where the files go, one for each input
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) out_dir: PathBuf,
+    /// The same seed gives the same data
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many rows an input has, as in site_a=100000
+    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
+    pub(crate) rows: Vec<(String, String)>,
+}
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Users of each site
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) rows: u64,
+    /// The memory limit of each party
+    #[arg(long, value_name = "SIZE", default_value = "48MiB", value_parser = parse_size)]
+    pub(crate) memory: u64,
+    /// Keep the generated files here
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// Also measure the way to a peer that runs `doctor --listen`
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "listen")]
+    pub(crate) peer: Option<String>,
+    /// Answer a peer that runs `doctor --peer` (at this port of every interface)
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "7710")]
+    pub(crate) listen: Option<u16>,
+    /// The directory whose disk is measured
+    #[arg(long, value_name = "DIR", env = "PHINEUS_SWAP_DIR")]
+    pub(crate) swap_dir: Option<PathBuf>,
+    /// Skip the two seconds of measuring the disk
+    #[arg(long)]
+    pub(crate) no_disk: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Id {
+    /// Where the keys are
+    #[arg(long, value_name = "DIR", env = "PHINEUS_ID_DIR", default_value = "phineus-id", global = true)]
+    pub(crate) dir: PathBuf,
+    #[command(subcommand)]
+    pub(crate) action: IdAction,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum IdAction {
+    /// Make a key for this party; it never leaves this machine
+    Init {
+        /// The party's name in cluster.toml
+        name: String,
+    },
+    /// Print a fingerprint, to be told to the peers
+    Show {
+        /// The party's name; not needed if there is one key only
+        name: Option<String>,
+    },
+    /// Trust a peer's key
+    Trust {
+        /// The peer's name in cluster.toml
+        name: String,
+        /// What `id show` prints there
+        fingerprint: String,
+    },
+    /// Trust a peer's key no more
+    Untrust {
+        /// The peer's name
+        name: String,
+    },
+    /// List own and trusted keys
+    List,
+}
+
+#[derive(Args)]
+pub(crate) struct Bench {
+    /// What to measure
+    #[arg(value_enum)]
+    pub(crate) what: BenchSubject,
+    /// How many times
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) repeat: u16,
+    /// Programs for plan, kernels and paging; all of the suite without it
+    #[arg(long = "program", value_name = "NAME")]
+    pub(crate) programs: Vec<String>,
+    /// The size of the programs: their parameter n
+    #[arg(long)]
+    pub(crate) n: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchSubject {
+    /// AND gates per second of the garbler, one core
+    Garble,
+    /// AND gates per second of the evaluator, one core
+    Evaluate,
+    /// Correlated oblivious transfers per second
+    Ot,
+    /// Instructions and gates planned per second
+    Plan,
+    /// Whole runs over loopback, with TLS and without
+    Kernels,
+    /// Whole runs with less and less memory
+    Paging,
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("'{text}' is not NAME=VALUE")),
+    }
+}
+
+fn parse_network(text: &str) -> Result<NetworkModel, String> {
+    NetworkModel::parse(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_options_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,41 @@
+//! The programs that can be run by name.
+
+mod encryption;
+mod join;
+mod layers;
+mod millionaires;
+mod password_reuse;
+mod random;
+mod sorting;
+
+use phineus_frontend::Program;
+
+/// All programs, in the order in which help shows them.
+pub fn all() -> Vec<Box<dyn Program>> {
+    vec![
+        Box::new(password_reuse::PasswordReuse),
+        Box::new(millionaires::Millionaires),
+        Box::new(sorting::Merge),
+        Box::new(sorting::Sort),
+        Box::new(join::LoopJoin),
+        Box::new(layers::MatrixVector),
+        Box::new(layers::BinaryLayer),
+        Box::new(encryption::Aes128),
+        Box::new(encryption::Sha256),
+    ]
+}
+
+/// The program with this name.
+pub fn find(name: &str) -> Option<Box<dyn Program>> {
+    all().into_iter().find(|program| program.name() == name)
+}
+
+/// The two parties of the built-in programs.
+const SITES: [&str; 2] = ["site_a", "site_b"];
+
+fn sites() -> Vec<String> {
+    SITES.map(String::from).to_vec()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Seeded random inputs, the same on every machine. Not for secrets.
+
+use phineus_bytecode::Lane;
+
+/// A generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+/// OOPSLA 2014, figure 16).
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(super) fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number of `width` bits.
+    pub(super) fn bits(&mut self, width: u16) -> Lane {
+        let all = Lane::from_limbs([self.word(), self.word(), self.word(), self.word()]);
+        all >> (256 - usize::from(width))
+    }
+}

@@ -1,0 +1,90 @@
+//! Half gates with VAES on 512-bit registers.
+//!
+//! Long batches go sixteen gates at a time ([`many`]), with the key schedules done by words; what
+//! is left over goes in one smaller step, up to four gates with a key in each lane ([`quad`]). A
+//! single gate, which is what a chain comes as, has its hashes as lanes ([`one`]).
+
+mod many;
+mod one;
+
+/// At most four gates, one in each lane.
+mod quad {
+    crate::half_gates::in_lane::in_lane_kernels!(zmm, "vaes,avx512f,avx512bw,avx512vl,gfni,aes");
+}
+
+use super::{AndIndex, Delta, GarbledGate};
+use crate::Block;
+pub(super) use many::hashes_alone;
+
+/// Gates in a step of [`many`].
+const STEP: usize = 16;
+
+/// Garbles any number of gates; lengths and indices were checked by the caller.
+#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
+pub(super) fn garble(
+    start: Block,
+    delta: &Delta,
+    first_index: AndIndex,
+    a: &[Block],
+    b: &[Block],
+    out: &mut [Block],
+    rows: &mut [u8],
+) {
+    if let ([a], [b], [out], Some(rows)) = (a, b, &mut *out, rows.first_chunk_mut()) {
+        return one::garble(start, delta, first_index, *a, *b, out, rows);
+    }
+    let long = long_part(a.len());
+    let (a, a_rest) = a.split_at(long);
+    let (b, b_rest) = b.split_at(long);
+    let (out, out_rest) = out.split_at_mut(long);
+    let (rows, rows_rest) = rows.split_at_mut(long * GarbledGate::BYTES);
+    let index = AndIndex(first_index.0 + long as u64);
+    if !a.is_empty() {
+        many::garble::<4, 2>(start, delta, first_index, a, b, out, rows);
+    }
+    match a_rest.len() {
+        0 => {}
+        1..=4 => quad::garble(start, delta, index, a_rest, b_rest, out_rest, rows_rest),
+        _ => many::garble::<2, 1>(start, delta, index, a_rest, b_rest, out_rest, rows_rest),
+    }
+}
+
+/// Evaluates any number of gates; lengths and indices were checked by the caller.
+#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
+pub(super) fn evaluate(
+    start: Block,
+    first_index: AndIndex,
+    a: &[Block],
+    b: &[Block],
+    out: &mut [Block],
+    rows: &[u8],
+) {
+    if let ([a], [b], [out], Some(rows)) = (a, b, &mut *out, rows.first_chunk()) {
+        return one::evaluate(start, first_index, *a, *b, out, rows);
+    }
+    let long = long_part(a.len());
+    let (a, a_rest) = a.split_at(long);
+    let (b, b_rest) = b.split_at(long);
+    let (out, out_rest) = out.split_at_mut(long);
+    let (rows, rows_rest) = rows.split_at(long * GarbledGate::BYTES);
+    let index = AndIndex(first_index.0 + long as u64);
+    if !a.is_empty() {
+        many::evaluate::<4, 2>(start, first_index, a, b, out, rows);
+    }
+    match a_rest.len() {
+        0 => {}
+        1..=4 => quad::evaluate(start, index, a_rest, b_rest, out_rest, rows_rest),
+        _ => many::evaluate::<2, 1>(start, index, a_rest, b_rest, out_rest, rows_rest),
+    }
+}
+
+/// How many of `gates` gates go in steps of sixteen: all, unless a smaller step serves the rest.
+#[inline]
+fn long_part(gates: usize) -> usize {
+    let rest = gates % STEP;
+    if rest <= STEP / 2 {
+        gates - rest
+    } else {
+        gates
+    }
+}

@@ -1,0 +1,80 @@
+//! The clear driver: runs a program on values that are not hidden. It defines what is right.
+//!
+//! It computes each operation by its meaning in the op table, in integers, and shares no code
+//! with the circuits of the protocols that are tested against it. A wire is a byte of 0 or 1.
+
+use std::convert::Infallible;
+
+use phineus_bytecode::{Instruction, Lanes};
+
+use crate::data::{Inputs, Outputs, from_bits, to_bits};
+use crate::driver::Driver;
+
+/// Computes in the clear, for all parties at once.
+pub struct ClearDriver {
+    inputs: Inputs,
+    outputs: Vec<Outputs>,
+}
+
+impl ClearDriver {
+    /// A driver that reads all parties' `inputs` and writes each party's outputs.
+    pub fn new(inputs: Inputs, outputs: Vec<Outputs>) -> ClearDriver {
+        ClearDriver { inputs, outputs }
+    }
+
+    /// Each party's outputs.
+    pub fn into_outputs(self) -> Vec<Outputs> {
+        self.outputs
+    }
+}
+
+fn lanes_of(wires: &[u8], count: usize) -> Lanes {
+    (0..count).map(|j| from_bits(wires, count, j)).collect()
+}
+
+impl Driver for ClearDriver {
+    type Wire = u8;
+    type Error = Infallible;
+
+    fn input(&mut self, instruction: &Instruction, wires: &mut [u8]) -> Result<(), Infallible> {
+        to_bits(
+            self.inputs.lanes(instruction),
+            instruction.lanes as usize,
+            wires,
+        );
+        Ok(())
+    }
+
+    fn output(&mut self, instruction: &Instruction, wires: &[u8]) -> Result<(), Infallible> {
+        let values = lanes_of(wires, instruction.lanes as usize);
+        for outputs in &mut self.outputs {
+            outputs.write(instruction, values.iter().copied());
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [u8]],
+        operands: &[&[u8]],
+    ) -> Result<(), Infallible> {
+        let meaning = instruction
+            .op
+            .info()
+            .meaning
+            .expect("a computation has a meaning");
+        let values: Vec<Lanes> = (0..operands.len())
+            .map(|k| lanes_of(operands[k], instruction.operand_shape(k).lanes as usize))
+            .collect();
+        for (result, lanes) in results.iter_mut().zip(meaning(instruction, &values)) {
+            let count = lanes.len();
+            to_bits(lanes.into_iter(), count, result);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

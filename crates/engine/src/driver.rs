@@ -1,0 +1,53 @@
+//! [`Driver`]: what a protocol gives to the engine.
+
+use phineus_bytecode::Instruction;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// A protocol, seen from the engine: it computes on wires that the engine stores.
+///
+/// The engine calls one method per instruction, in the planned order. A driver keeps nothing
+/// that grows with the program.
+pub trait Driver {
+    /// One wire as it lies in memory and in the swap file; plain bytes.
+    type Wire: Copy + Default + FromBytes + IntoBytes + Immutable;
+
+    /// Why the protocol fails.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Brings values in; `wires` receives them.
+    ///
+    /// # Errors
+    /// If the values are not to be had, or the peer fails.
+    fn input(
+        &mut self,
+        instruction: &Instruction,
+        wires: &mut [Self::Wire],
+    ) -> Result<(), Self::Error>;
+
+    /// Gives values out; may do so later, at the latest in [`Driver::finish`].
+    ///
+    /// # Errors
+    /// If the values cannot be written, or the peer fails.
+    fn output(
+        &mut self,
+        instruction: &Instruction,
+        wires: &[Self::Wire],
+    ) -> Result<(), Self::Error>;
+
+    /// Computes one instruction.
+    ///
+    /// # Errors
+    /// If the peer fails.
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Self::Wire]],
+        operands: &[&[Self::Wire]],
+    ) -> Result<(), Self::Error>;
+
+    /// Completes the protocol after the last instruction.
+    ///
+    /// # Errors
+    /// If the peer fails.
+    fn finish(&mut self) -> Result<(), Self::Error>;
+}

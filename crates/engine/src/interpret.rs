@@ -1,0 +1,170 @@
+//! The interpreter: runs a planned program, instruction by instruction.
+
+use std::io::{Read, Seek};
+use std::ops::Range;
+
+use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
+use phineus_bytecode::{Instruction, Op, ProgramReader};
+
+use crate::driver::Driver;
+use crate::storage::{FrameIndex, FrameMemory, SpillSlot, Storage, StorageError};
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError<E: std::error::Error + 'static> {
+    /// The plan cannot be read.
+    #[error(transparent)]
+    Program(#[from] phineus_bytecode::Error),
+    /// The swap file failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The protocol failed.
+    #[error("{0}")]
+    Driver(#[source] E),
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Instructions between two looks at the clock and at the caller's wish to stop.
+pub const INSTRUCTIONS_PER_PROGRESS: u64 = 1024;
+
+/// The memory of a run.
+pub struct Memory {
+    /// The frames that instructions compute on.
+    pub frames: FrameMemory,
+    /// The swap file, if the plan uses one.
+    pub storage: Option<Storage>,
+}
+
+/// Runs `planned` from first to last instruction with `driver`.
+///
+/// `progress` is called now and then with the number of instructions done; it returns whether to
+/// go on.
+///
+/// # Errors
+/// [`RunError`]; the driver and the memory must not be used after one.
+///
+/// # Panics
+/// If the plan is wrong: the checker accepts none that is.
+pub fn run<R: Read + Seek, D: Driver>(
+    planned: &mut ProgramReader<R>,
+    driver: &mut D,
+    memory: &mut Memory,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), RunError<D::Error>> {
+    let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
+    let mut done = 0u64;
+    for frame in 0..planned.frame_count() {
+        planned.read_frame(frame, &mut instructions)?;
+        for instruction in &instructions {
+            if instruction.op.is_directive() {
+                direct(instruction, memory)?;
+            } else {
+                step(instruction, driver, &mut memory.frames).map_err(RunError::Driver)?;
+            }
+            done += 1;
+            if done.is_multiple_of(INSTRUCTIONS_PER_PROGRESS) && !progress(done) {
+                return Err(RunError::Interrupted);
+            }
+        }
+    }
+    driver.finish().map_err(RunError::Driver)?;
+    progress(done);
+    if let Some(storage) = &mut memory.storage {
+        storage.drain(&mut memory.frames)?;
+    }
+    Ok(())
+}
+
+fn direct(directive: &Instruction, memory: &mut Memory) -> Result<(), StorageError> {
+    let [frame, slot, ..] = directive.immediates;
+    let frame = FrameIndex(u32::try_from(frame).expect("a plan has fewer than 2^32 frames"));
+    let slot = SpillSlot(u32::try_from(slot).expect("a plan has fewer than 2^32 slots"));
+    let frames = &mut memory.frames;
+    let storage = memory
+        .storage
+        .as_mut()
+        .expect("a plan with transfers has a swap file");
+    match directive.op {
+        Op::IssueSwapIn => storage.issue_in(frames, frame, slot),
+        Op::FinishSwapIn => storage.finish_in(frames, frame),
+        Op::IssueSwapOut => storage.issue_out(frames, frame, slot),
+        _ => storage.finish_out(frames, frame),
+    }
+}
+
+fn step<D: Driver>(
+    instruction: &Instruction,
+    driver: &mut D,
+    frames: &mut FrameMemory,
+) -> Result<(), D::Error> {
+    let result = |k: usize| {
+        let start = instruction.results[k] as usize;
+        start..start + instruction.result_shape(k).wires() as usize
+    };
+    let operand = |k: usize| {
+        let start = instruction.operands[k] as usize;
+        start..start + instruction.operand_shape(k).wires() as usize
+    };
+    let info = instruction.op.info();
+    match (info.results.len(), info.operands.len()) {
+        (1, 0) if instruction.op == Op::Input => {
+            driver.input(instruction, frames.slice_mut(result(0)))
+        }
+        (0, _) => driver.output(instruction, frames.slice(operand(0))),
+        (1, 0) => call(instruction, driver, frames, [result(0)], []),
+        (1, 1) => call(instruction, driver, frames, [result(0)], [operand(0)]),
+        (1, 2) => call(
+            instruction,
+            driver,
+            frames,
+            [result(0)],
+            [operand(0), operand(1)],
+        ),
+        (1, _) => {
+            let operands = [operand(0), operand(1), operand(2)];
+            call(instruction, driver, frames, [result(0)], operands)
+        }
+        (_, 1) => call(
+            instruction,
+            driver,
+            frames,
+            [result(0), result(1)],
+            [operand(0)],
+        ),
+        (_, 2) => {
+            let operands = [operand(0), operand(1)];
+            call(
+                instruction,
+                driver,
+                frames,
+                [result(0), result(1)],
+                operands,
+            )
+        }
+        _ => {
+            let operands = [operand(0), operand(1), operand(2)];
+            call(
+                instruction,
+                driver,
+                frames,
+                [result(0), result(1)],
+                operands,
+            )
+        }
+    }
+}
+
+#[inline]
+fn call<D: Driver, const RESULTS: usize, const OPERANDS: usize>(
+    instruction: &Instruction,
+    driver: &mut D,
+    frames: &mut FrameMemory,
+    results: [Range<usize>; RESULTS],
+    operands: [Range<usize>; OPERANDS],
+) -> Result<(), D::Error> {
+    let (mut results, operands) = frames.operands::<D::Wire, RESULTS, OPERANDS>(results, operands);
+    driver.compute(instruction, &mut results, &operands)
+}

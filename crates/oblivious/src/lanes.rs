@@ -1,0 +1,154 @@
+//! The parts of the networks that stay within one chunk.
+
+use phineus_bytecode::ElementType;
+use phineus_frontend::{Bit, Element, Value, Vector};
+
+use crate::key::Key;
+use crate::network::{Direction, Rows, exchange, swap};
+
+fn lane_count(rows: &Rows) -> u32 {
+    rows.first().map_or(0, Value::lanes)
+}
+
+#[track_caller]
+fn each(rows: &Rows, function: impl Fn(&Value) -> Value) -> Rows {
+    rows.iter().map(function).collect()
+}
+
+#[track_caller]
+fn joined(first: Rows, second: &Rows) -> Rows {
+    if lane_count(second) == 0 {
+        return first;
+    }
+    first
+        .iter()
+        .zip(second)
+        .map(|(a, b)| a.lane_concat(b))
+        .collect()
+}
+
+/// The strides below the number of lanes, of the merge of one chunk: it becomes sorted.
+#[track_caller]
+pub(crate) fn merge(key: &Key, direction: Direction, mut rows: Rows) -> Rows {
+    let mut stride = lane_count(&rows).next_power_of_two() / 2;
+    while stride >= 1 {
+        rows = stage(key, direction, rows, stride);
+        stride /= 2;
+    }
+    rows
+}
+
+/// One stride: whole blocks of `2 stride` lanes together, then what is left of the last block.
+#[track_caller]
+fn stage(key: &Key, direction: Direction, rows: Rows, stride: u32) -> Rows {
+    let lanes = lane_count(&rows);
+    let whole = lanes / (2 * stride) * (2 * stride);
+    if whole == lanes {
+        return blocks(rows, stride, |a, b| exchange(key, direction, a, b));
+    }
+    let rest = each(&rows, |value| value.lane_slice(whole, lanes - whole));
+    let rest = partial(key, direction, rest, stride);
+    if whole == 0 {
+        return rest;
+    }
+    let front = each(&rows, |value| value.lane_slice(0, whole));
+    let front = blocks(front, stride, |a, b| exchange(key, direction, a, b));
+    joined(front, &rest)
+}
+
+/// Applies `exchange` to the even and odd blocks of `stride` lanes.
+#[track_caller]
+fn blocks(rows: Rows, stride: u32, exchange: impl Fn(&Rows, &Rows) -> (Rows, Rows)) -> Rows {
+    let (even, odd): (Rows, Rows) = rows.iter().map(|value| value.deinterleave(stride)).unzip();
+    let (even, odd) = exchange(&even, &odd);
+    even.iter()
+        .zip(&odd)
+        .map(|(even, odd)| even.interleave(odd, stride))
+        .collect()
+}
+
+/// The pairs `i`, `i + stride` of fewer than `2 stride` lanes.
+#[track_caller]
+fn partial(key: &Key, direction: Direction, rows: Rows, stride: u32) -> Rows {
+    let lanes = lane_count(&rows);
+    if lanes <= stride {
+        return rows;
+    }
+    let pairs = lanes - stride;
+    let (low, high) = exchange(
+        key,
+        direction,
+        &each(&rows, |value| value.lane_slice(0, pairs)),
+        &each(&rows, |value| value.lane_slice(stride, pairs)),
+    );
+    if pairs == stride {
+        return joined(low, &high);
+    }
+    let middle = each(&rows, |value| value.lane_slice(pairs, stride - pairs));
+    joined(joined(low, &middle), &high)
+}
+
+/// Sorts one chunk.
+#[track_caller]
+pub(crate) fn sort(key: &Key, direction: Direction, rows: Rows) -> Rows {
+    let lanes = lane_count(&rows);
+    if lanes.is_power_of_two() {
+        sort_power(key, direction, rows)
+    } else {
+        sort_any(key, direction, rows)
+    }
+}
+
+/// A power of two: all blocks of one size together, every other block the other way round.
+#[track_caller]
+fn sort_power(key: &Key, direction: Direction, mut rows: Rows) -> Rows {
+    let lanes = lane_count(&rows);
+    let mut block = 2;
+    while block < lanes {
+        let mut stride = block / 2;
+        while stride >= 1 {
+            // Comparator j of a stage belongs to block j / (block / 2). The last block of each
+            // merge ascends where the whole does, so those with an even number are turned round.
+            let per_block = block / 2;
+            let turned = |j: u32| {
+                let odd = j / per_block % 2 == 1;
+                odd == (direction == Direction::Descending)
+            };
+            rows = blocks(rows, stride, |a, b| {
+                let wrong = key.lt(b, a);
+                let pattern = pattern(&wrong, turned);
+                swap(&wrong.xor(&pattern), a, b)
+            });
+            stride /= 2;
+        }
+        block *= 2;
+    }
+    merge(key, direction, rows)
+}
+
+/// Public bits, lane `j` being `bit(j)`, beside `value`.
+#[track_caller]
+fn pattern(value: &Value, bit: impl Fn(u32) -> bool) -> Value {
+    debug_assert_eq!(value.element(), ElementType::BIT);
+    let bits = Vector::<Bit>::constants(value.tracer(), (0..value.lanes()).map(bit));
+    bits.chunks()
+        .iter()
+        .cloned()
+        .reduce(|a, b| a.lane_concat(&b))
+        .unwrap_or_else(|| Bit::constant(value.tracer(), false).value().clone())
+}
+
+/// Any number of lanes: halves, then a merge.
+#[track_caller]
+fn sort_any(key: &Key, direction: Direction, rows: Rows) -> Rows {
+    let lanes = lane_count(&rows);
+    if lanes < 2 {
+        return rows;
+    }
+    let half = lanes.div_ceil(2);
+    let first = each(&rows, |value| value.lane_slice(0, half));
+    let second = each(&rows, |value| value.lane_slice(half, lanes - half));
+    let first = sort_any(key, direction.reversed(), first);
+    let second = sort_any(key, direction, second);
+    merge(key, direction, joined(first, &second))
+}

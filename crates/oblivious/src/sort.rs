@@ -1,0 +1,36 @@
+//! Sorting: about `n log2(n)^2 / 4` comparators, depth-first.
+//!
+//! Halves are sorted one after the other, each down to single chunks, and then merged; so whatever
+//! fits memory is read once, sorted completely and written once, and only the log(n / M) merges
+//! above it touch storage again.
+
+use phineus_frontend::Records;
+
+use crate::key::Key;
+use crate::merge::Network;
+use crate::network::Direction;
+
+/// Sorts rows so that they ascend by `key`; rows with equal keys come in any order.
+///
+/// [`crate::sort_comparators`] of them, of `key + record` ANDs each.
+#[track_caller]
+pub fn sort(records: Records, key: &Key) -> Records {
+    let mut network = Network::new(records, key);
+    let count = network.chunks.len();
+    sort_chunks(&mut network, 0, count, Direction::Ascending);
+    network.into_records()
+}
+
+#[track_caller]
+fn sort_chunks(network: &mut Network<'_>, first: usize, count: usize, direction: Direction) {
+    match count {
+        0 => {}
+        1 => network.sort_chunk(first, direction),
+        _ => {
+            let half = count.div_ceil(2);
+            sort_chunks(network, first, half, direction.reversed());
+            sort_chunks(network, first + half, count - half, direction);
+            network.merge(first, count, direction);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The evaluator: holds one label per wire, consumes rows.
+
+use std::collections::VecDeque;
+
+use phineus_bytecode::{Description, Instruction};
+use phineus_channels::Channel;
+use phineus_circuits::BitAlgebra;
+use phineus_crypto::{AndIndex, Block, GarbledGate, HalfGates, Prg};
+use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
+use zerocopy::IntoBytes;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::ProtocolError;
+use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
+use crate::garbled::pieces::pieces;
+use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
+use crate::ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
+
+/// Bytes of outputs for the garbler that may wait in the buffer for more.
+const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;
+
+/// Evaluates gates: the label of a wire here is that of its value.
+struct EvaluatorAlgebra<C> {
+    channel: C,
+    gates: HalfGates,
+    next: AndIndex,
+    failure: Option<ProtocolError>,
+}
+
+impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
+    type Wire = Block;
+
+    #[inline]
+    fn xor(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
+        out.iter_mut()
+            .zip(a.iter().zip(b))
+            .for_each(|(out, (&a, &b))| *out = a ^ b);
+    }
+
+    #[inline]
+    fn xor_assign(&mut self, out: &mut [Block], a: &[Block]) {
+        out.iter_mut().zip(a).for_each(|(out, &a)| *out ^= a);
+    }
+
+    #[inline]
+    fn not(&mut self, out: &mut [Block], a: &[Block]) {
+        out.copy_from_slice(a);
+    }
+
+    #[inline]
+    fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
+        for piece in pieces(a.len(), b.len()) {
+            if self.failure.is_some() {
+                return;
+            }
+            let count = piece.gates.len();
+            let (gates, index) = (&self.gates, self.next);
+            let (a, b) = (&a[piece.gates.clone()], &b[piece.second]);
+            let out = &mut out[piece.gates];
+            let received = self.channel.recv_with(count * GarbledGate::BYTES, |rows| {
+                gates.evaluate(index, a, b, out, rows);
+            });
+            self.next = index.advance(count);
+            self.failure = received.err().map(ProtocolError::from);
+        }
+    }
+
+    fn constant(&mut self, out: &mut [Block], _value: bool) {
+        out.fill(Block::ZERO);
+    }
+}
+
+/// The input instructions of a program, in order, ahead of their execution.
+pub type Upcoming = Box<dyn Iterator<Item = Result<Instruction, phineus_bytecode::Error>> + Send>;
+
+/// The evaluator's input bits in program order, read ahead of the computation.
+struct Choices {
+    upcoming: Upcoming,
+    /// Bits of the instruction that was read last, from `position` on not used yet.
+    bits: Zeroizing<Vec<u8>>,
+    position: usize,
+}
+
+/// The evaluating party.
+pub struct Evaluator<C> {
+    algebra: EvaluatorAlgebra<C>,
+    description: Description,
+    labels: Prg,
+    ot: Option<SoftSpokenReceiver>,
+    choices: Choices,
+    /// Labels of our input bits, by batch, not yet used.
+    batches: VecDeque<Zeroizing<Vec<Block>>>,
+    spare_batches: Vec<Zeroizing<Vec<Block>>>,
+    batch_position: usize,
+    unsent: u64,
+    unflushed_bytes: usize,
+    inputs: Inputs,
+    outputs: Outputs,
+    scratch: Zeroizing<Vec<Block>>,
+    bits: Zeroizing<Vec<u8>>,
+    words: Zeroizing<Vec<u64>>,
+}
+
+impl<C: Channel> Evaluator<C> {
+    /// Runs the set-up over `channel` and sends the first batches of OTs.
+    ///
+    /// `upcoming` are the program's input instructions in order; `description` is that of the
+    /// planned program; `session` is new and common to both.
+    ///
+    /// # Errors
+    /// When the channel fails or the peer misbehaves.
+    ///
+    /// # Panics
+    /// If the description has no totals: it is not planned.
+    pub fn new(
+        mut channel: C,
+        prg: &mut Prg,
+        session: &SessionId,
+        description: &Description,
+        inputs: Inputs,
+        upcoming: Upcoming,
+    ) -> Result<Evaluator<C>, ProtocolError> {
+        let mut public = [Block::ZERO; 2];
+        channel.recv(public.as_mut_bytes())?;
+        let [start, seed] = public;
+        let ots = totals::value(description, totals::EVALUATOR_INPUT_BITS);
+        let ot = match ots {
+            0 => None,
+            _ => {
+                let field = FieldBits::DEFAULT;
+                Some(SoftSpokenReceiver::setup(
+                    &mut channel,
+                    prg,
+                    session,
+                    field,
+                )?)
+            }
+        };
+        let gates = HalfGates::new(start);
+        let next = AndIndex::default();
+        let scratch_wires = totals::value(description, totals::SCRATCH_WIRES) as usize;
+        let mut evaluator = Evaluator {
+            algebra: EvaluatorAlgebra {
+                channel,
+                gates,
+                next,
+                failure: None,
+            },
+            description: description.clone(),
+            labels: Prg::from_seed(seed),
+            ot,
+            choices: Choices {
+                upcoming,
+                bits: Zeroizing::default(),
+                position: 0,
+            },
+            batches: VecDeque::with_capacity(BATCHES_AHEAD),
+            spare_batches: Vec::new(),
+            batch_position: 0,
+            unsent: ots,
+            unflushed_bytes: 0,
+            inputs,
+            outputs: Outputs::new(description, EVALUATOR),
+            scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
+            bits: Zeroizing::default(),
+            words: Zeroizing::default(),
+        };
+        (0..BATCHES_AHEAD).try_for_each(|_| evaluator.send_batch())?;
+        Ok(evaluator)
+    }
+
+    /// AND gates evaluated so far.
+    pub fn and_gates(&self) -> u64 {
+        self.algebra.next.0
+    }
+
+    /// The channel and the outputs, after [`Driver::finish`].
+    pub fn into_parts(self) -> (C, Outputs) {
+        (self.algebra.channel, self.outputs)
+    }
+
+    /// The channel.
+    pub fn channel(&self) -> &C {
+        &self.algebra.channel
+    }
+
+    /// Sends the OTs of the next batch of input bits, if any are left.
+    fn send_batch(&mut self) -> Result<(), ProtocolError> {
+        let count = self.unsent.min(OTS_PER_BATCH as u64) as usize;
+        if count == 0 {
+            return Ok(());
+        }
+        self.unsent -= count as u64;
+        self.words.clear();
+        self.words.resize(count.div_ceil(64), 0);
+        for i in 0..count {
+            self.words[i / 64] |= self.next_choice()? << (i % 64);
+        }
+        let mut batch = self.spare_batches.pop().unwrap_or_default();
+        batch.resize(count, Block::ZERO);
+        let ot = self.ot.as_mut().expect("a program with OTs sets them up");
+        ot.extend(&mut self.algebra.channel, &self.words, &mut batch)?;
+        self.words.zeroize();
+        self.batches.push_back(batch);
+        Ok(())
+    }
+
+    /// Our next input bit in program order.
+    fn next_choice(&mut self) -> Result<u64, ProtocolError> {
+        let choices = &mut self.choices;
+        while choices.position == choices.bits.len() {
+            let next = choices.upcoming.next();
+            let instruction = next.expect("the plan states how many input bits there are")?;
+            if owner(&self.description, &instruction) == EVALUATOR {
+                choices.bits.resize(instruction.shape().wires() as usize, 0);
+                let lanes = self.inputs.lanes(&instruction);
+                to_bits(lanes, instruction.lanes as usize, &mut choices.bits);
+                choices.position = 0;
+            }
+        }
+        choices.position += 1;
+        Ok(u64::from(std::mem::take(
+            &mut choices.bits[choices.position - 1],
+        )))
+    }
+
+    /// Labels of our input bits.
+    fn own_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
+        while !wires.is_empty() {
+            let batch = self
+                .batches
+                .front()
+                .expect("a batch is sent for each that is used");
+            let count = wires.len().min(batch.len() - self.batch_position);
+            let (now, later) = wires.split_at_mut(count);
+            now.copy_from_slice(&batch[self.batch_position..][..count]);
+            wires = later;
+            self.batch_position += count;
+            if self.batch_position == batch.len() {
+                self.batch_position = 0;
+                self.spare_batches.extend(self.batches.pop_front());
+                self.send_batch()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<C: Channel> Driver for Evaluator<C> {
+    type Wire = Block;
+    type Error = ProtocolError;
+
+    fn input(
+        &mut self,
+        instruction: &Instruction,
+        wires: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        if owner(&self.description, instruction) == EVALUATOR {
+            return self.own_labels(wires);
+        }
+        self.labels.fill_blocks(wires);
+        Ok(())
+    }
+
+    fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
+        let (channel, length) = (&mut self.algebra.channel, packed_bytes(instruction));
+        if learns(&self.description, instruction, EVALUATOR) {
+            let bits = &mut self.bits;
+            bits.resize(wires.len(), 0);
+            channel.recv_with(length, |theirs| {
+                for (i, (bit, wire)) in bits.iter_mut().zip(wires).enumerate() {
+                    *bit = packed_bit(theirs, i) ^ u8::from(wire.select_bit());
+                }
+            })?;
+            let lanes = instruction.lanes as usize;
+            let values = (0..lanes).map(|lane| from_bits(bits, lanes, lane));
+            self.outputs.write(instruction, values);
+            bits.zeroize();
+        }
+        if learns(&self.description, instruction, GARBLER) {
+            let select_bits = wires.iter().map(|wire| wire.select_bit());
+            channel.send_with(length, |bytes| pack(select_bits, bytes))?;
+            self.unflushed_bytes += length;
+            if self.unflushed_bytes > FLUSH_OUTPUT_BYTES {
+                channel.flush()?;
+                self.unflushed_bytes = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        bits::execute(
+            &mut self.algebra,
+            instruction,
+            results,
+            operands,
+            &mut self.scratch,
+        );
+        self.algebra.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn finish(&mut self) -> Result<(), ProtocolError> {
+        Ok(self.algebra.channel.flush()?)
+    }
+}

@@ -1,0 +1,333 @@
+//! The garbler: chooses labels, garbles gates, sends rows.
+
+use std::collections::VecDeque;
+
+use phineus_bytecode::{Description, Instruction};
+use phineus_channels::Channel;
+use phineus_circuits::BitAlgebra;
+use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates, Prg};
+use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
+use zerocopy::IntoBytes;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::ProtocolError;
+use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
+use crate::garbled::pieces::pieces;
+use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
+use crate::ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
+
+/// Garbles gates: the label of a wire here is that of *false*.
+struct GarblerAlgebra<C> {
+    channel: C,
+    delta: Delta,
+    gates: HalfGates,
+    next: AndIndex,
+    failure: Option<ProtocolError>,
+}
+
+impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
+    type Wire = Block;
+
+    #[inline]
+    fn xor(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
+        out.iter_mut()
+            .zip(a.iter().zip(b))
+            .for_each(|(out, (&a, &b))| *out = a ^ b);
+    }
+
+    #[inline]
+    fn xor_assign(&mut self, out: &mut [Block], a: &[Block]) {
+        out.iter_mut().zip(a).for_each(|(out, &a)| *out ^= a);
+    }
+
+    #[inline]
+    fn not(&mut self, out: &mut [Block], a: &[Block]) {
+        let delta = self.delta.block();
+        out.iter_mut().zip(a).for_each(|(out, &a)| *out = a ^ delta);
+    }
+
+    #[inline]
+    fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
+        for piece in pieces(a.len(), b.len()) {
+            if self.failure.is_some() {
+                return;
+            }
+            let count = piece.gates.len();
+            let (gates, delta, index) = (&self.gates, &self.delta, self.next);
+            let (a, b) = (&a[piece.gates.clone()], &b[piece.second]);
+            let out = &mut out[piece.gates];
+            let sent = self.channel.send_with(count * GarbledGate::BYTES, |rows| {
+                gates.garble(delta, index, a, b, out, rows);
+            });
+            self.next = index.advance(count);
+            self.failure = sent.err().map(ProtocolError::from);
+        }
+    }
+
+    fn constant(&mut self, out: &mut [Block], value: bool) {
+        // The evaluator holds the zero block; it must be the label of `value`.
+        out.fill(self.delta.block().and_bit(value));
+    }
+}
+
+/// A message that the evaluator has sent or will send next.
+enum Expected {
+    /// A batch of this many OTs.
+    Batch(usize),
+    /// The evaluator's select bits of an output, to combine with ours.
+    Output {
+        instruction: Instruction,
+        select_bits: Vec<u8>,
+    },
+}
+
+/// The garbling party.
+///
+/// Has no `Debug`: it holds the offset.
+pub struct Garbler<C> {
+    algebra: GarblerAlgebra<C>,
+    description: Description,
+    labels: Prg,
+    ot: Option<SoftSpokenSender>,
+    /// Labels of *false* for inputs of the evaluator, by batch, not yet used.
+    batches: VecDeque<Zeroizing<Vec<Block>>>,
+    spare_batches: Vec<Zeroizing<Vec<Block>>>,
+    batch_position: usize,
+    /// OTs of batches that the evaluator has not been allowed to send yet.
+    unsent: u64,
+    expected: VecDeque<Expected>,
+    pending_bits: usize,
+    inputs: Inputs,
+    outputs: Outputs,
+    scratch: Zeroizing<Vec<Block>>,
+    bits: Zeroizing<Vec<u8>>,
+}
+
+impl<C: Channel> Garbler<C> {
+    /// Runs the set-up over `channel`: start value, seed of labels, base OTs.
+    ///
+    /// `description` is that of the planned program; `session` is new and common to both.
+    ///
+    /// # Errors
+    /// When the channel fails or the peer misbehaves.
+    ///
+    /// # Panics
+    /// If the description has no totals: it is not planned.
+    pub fn new(
+        mut channel: C,
+        prg: &mut Prg,
+        session: &SessionId,
+        description: &Description,
+        inputs: Inputs,
+    ) -> Result<Garbler<C>, ProtocolError> {
+        let (start, seed) = (prg.next_block(), prg.next_block());
+        channel.send([start, seed].as_bytes())?;
+        channel.flush()?;
+        let delta = Delta::random(prg);
+        let ots = totals::value(description, totals::EVALUATOR_INPUT_BITS);
+        let ot = match ots {
+            0 => None,
+            _ => {
+                let field = FieldBits::DEFAULT;
+                Some(SoftSpokenSender::setup(
+                    &mut channel,
+                    prg,
+                    session,
+                    field,
+                    delta.clone(),
+                )?)
+            }
+        };
+        let gates = HalfGates::new(start);
+        let next = AndIndex::default();
+        let scratch_wires = totals::value(description, totals::SCRATCH_WIRES) as usize;
+        let mut garbler = Garbler {
+            algebra: GarblerAlgebra {
+                channel,
+                delta,
+                gates,
+                next,
+                failure: None,
+            },
+            description: description.clone(),
+            labels: Prg::from_seed(seed),
+            ot,
+            batches: VecDeque::with_capacity(BATCHES_AHEAD),
+            spare_batches: Vec::new(),
+            batch_position: 0,
+            unsent: ots,
+            expected: VecDeque::new(),
+            pending_bits: 0,
+            inputs,
+            outputs: Outputs::new(description, GARBLER),
+            scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
+            bits: Zeroizing::default(),
+        };
+        (0..BATCHES_AHEAD).for_each(|_| garbler.expect_batch());
+        Ok(garbler)
+    }
+
+    /// AND gates garbled so far.
+    pub fn and_gates(&self) -> u64 {
+        self.algebra.next.0
+    }
+
+    /// The channel and the outputs, after [`Driver::finish`].
+    pub fn into_parts(self) -> (C, Outputs) {
+        (self.algebra.channel, self.outputs)
+    }
+
+    /// The channel.
+    pub fn channel(&self) -> &C {
+        &self.algebra.channel
+    }
+
+    fn expect_batch(&mut self) {
+        let count = self.unsent.min(OTS_PER_BATCH as u64);
+        if count > 0 {
+            self.unsent -= count;
+            self.expected.push_back(Expected::Batch(count as usize));
+        }
+    }
+
+    /// Receives the next message that the evaluator owes.
+    fn receive(&mut self) -> Result<(), ProtocolError> {
+        let channel = &mut self.algebra.channel;
+        match self
+            .expected
+            .pop_front()
+            .expect("the evaluator owes a message")
+        {
+            Expected::Batch(count) => {
+                let mut batch = self.spare_batches.pop().unwrap_or_default();
+                batch.resize(count, Block::ZERO);
+                let ot = self.ot.as_mut().expect("a program with OTs sets them up");
+                ot.extend(channel, &mut batch)?;
+                self.batches.push_back(batch);
+            }
+            Expected::Output {
+                instruction,
+                select_bits,
+            } => {
+                let count = instruction.shape().wires() as usize;
+                let (lanes, bits) = (instruction.lanes as usize, &mut self.bits);
+                bits.resize(count, 0);
+                channel.recv_with(select_bits.len(), |theirs| {
+                    for (i, bit) in bits.iter_mut().enumerate() {
+                        *bit = packed_bit(theirs, i) ^ packed_bit(&select_bits, i);
+                    }
+                })?;
+                self.pending_bits -= count;
+                self.outputs.write(
+                    &instruction,
+                    (0..lanes).map(|lane| from_bits(bits, lanes, lane)),
+                );
+                bits.zeroize();
+            }
+        }
+        Ok(())
+    }
+
+    /// Labels of *false* for inputs of the evaluator.
+    fn evaluator_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
+        while !wires.is_empty() {
+            if self.batches.is_empty() {
+                self.algebra.channel.flush()?;
+            }
+            while self.batches.is_empty() {
+                self.receive()?;
+            }
+            let batch = &self.batches[0];
+            let count = wires.len().min(batch.len() - self.batch_position);
+            let (now, later) = wires.split_at_mut(count);
+            now.copy_from_slice(&batch[self.batch_position..][..count]);
+            wires = later;
+            self.batch_position += count;
+            if self.batch_position == batch.len() {
+                self.batch_position = 0;
+                self.spare_batches.extend(self.batches.pop_front());
+                self.expect_batch();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<C: Channel> Driver for Garbler<C> {
+    type Wire = Block;
+    type Error = ProtocolError;
+
+    fn input(
+        &mut self,
+        instruction: &Instruction,
+        wires: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        if owner(&self.description, instruction) == EVALUATOR {
+            return self.evaluator_labels(wires);
+        }
+        self.labels.fill_blocks(wires);
+        let delta = self.algebra.delta.block();
+        self.bits.resize(wires.len(), 0);
+        to_bits(
+            self.inputs.lanes(instruction),
+            instruction.lanes as usize,
+            &mut self.bits,
+        );
+        for (wire, bit) in wires.iter_mut().zip(self.bits.iter()) {
+            *wire ^= delta.and_bit(*bit == 1);
+        }
+        self.bits.zeroize();
+        Ok(())
+    }
+
+    fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
+        let select_bits = || wires.iter().map(|wire| wire.select_bit());
+        if learns(&self.description, instruction, EVALUATOR) {
+            let length = packed_bytes(instruction);
+            self.algebra
+                .channel
+                .send_with(length, |bytes| pack(select_bits(), bytes))?;
+        }
+        if learns(&self.description, instruction, GARBLER) {
+            let mut bytes = vec![0; packed_bytes(instruction)];
+            pack(select_bits(), &mut bytes);
+            self.pending_bits += wires.len();
+            let instruction = *instruction;
+            self.expected.push_back(Expected::Output {
+                instruction,
+                select_bits: bytes,
+            });
+        }
+        if self.pending_bits > PENDING_OUTPUT_BITS {
+            self.algebra.channel.flush()?;
+            while self.pending_bits > PENDING_OUTPUT_BITS / 2 {
+                self.receive()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        bits::execute(
+            &mut self.algebra,
+            instruction,
+            results,
+            operands,
+            &mut self.scratch,
+        );
+        self.algebra.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn finish(&mut self) -> Result<(), ProtocolError> {
+        self.algebra.channel.flush()?;
+        while !self.expected.is_empty() {
+            self.receive()?;
+        }
+        Ok(())
+    }
+}

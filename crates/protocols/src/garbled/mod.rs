@@ -1,0 +1,71 @@
+//! Two-party garbled circuits, streamed.
+//!
+//! Source: half gates (Zahur, Rosulek, Evans, EUROCRYPT 2015, ePrint 2014/756), free XOR
+//! (Kolesnikov, Schneider, ICALP 2008), the re-keyed hash of Guo et al. (CRYPTO 2020, ePrint
+//! 2019/1168), pipelining (Huang et al., USENIX Security 2011). The garbler sends the rows of each
+//! AND gate as it comes to it, the evaluator consumes them in the same order; neither holds more
+//! than a buffer of them.
+//!
+//! Cost: 32 bytes from garbler to evaluator per AND; XOR, NOT and public constants are free. An
+//! input bit of the garbler is free: its label comes from a seed that both know, and the garbler
+//! shifts it by the offset if the bit is 1. An input bit of the evaluator costs one correlated OT,
+//! 32 bits to the garbler. An output bit costs one bit to each party that learns it.
+//!
+//! Adversary: semi-honest. Invariants: one offset and one start value per session; the index of an
+//! AND gate never repeats; both parties meet gates in the same order, which the agreement on the
+//! program's hash ensures before the first message of this protocol.
+//!
+//! Not protected: against a party that deviates. A garbler who garbles another function learns
+//! what that function reveals; an evaluator who sends wrong output bits falsifies the garbler's
+//! result.
+
+mod costs;
+mod evaluator;
+mod garbler;
+pub mod limits;
+mod pieces;
+
+#[cfg(test)]
+mod tests;
+
+pub use costs::{GarbledCosts, totals};
+pub use evaluator::Evaluator;
+pub use garbler::Garbler;
+
+use phineus_bytecode::{Description, Instruction};
+
+/// The party that garbles, by its index in the program.
+pub const GARBLER: u16 = 0;
+
+/// The party that evaluates.
+pub const EVALUATOR: u16 = 1;
+
+/// Who brings the values of an input instruction.
+fn owner(description: &Description, instruction: &Instruction) -> u16 {
+    description.inputs[instruction.immediates[0] as usize].party
+}
+
+/// Whether `party` learns the values of an output instruction.
+fn learns(description: &Description, instruction: &Instruction, party: u16) -> bool {
+    description.outputs[instruction.immediates[0] as usize]
+        .parties
+        .contains(&party)
+}
+
+/// Bytes of an output instruction's bits on the wire.
+fn packed_bytes(instruction: &Instruction) -> usize {
+    (instruction.shape().wires() as usize).div_ceil(8)
+}
+
+/// Packs `bits`, bit `i` into bit `i % 8` of byte `i / 8`.
+fn pack(bits: impl Iterator<Item = bool>, bytes: &mut [u8]) {
+    bytes.fill(0);
+    for (i, bit) in bits.enumerate() {
+        bytes[i / 8] |= u8::from(bit) << (i % 8);
+    }
+}
+
+/// Bit `i` of packed `bytes`.
+fn packed_bit(bytes: &[u8], i: usize) -> u8 {
+    bytes[i / 8] >> (i % 8) & 1
+}
