@@ -6,7 +6,7 @@
 //! costs `k`, but needs one fixed width: in a block of steps the divisor is cut to the width at the
 //! block's end and replaced by zero if that loses a bit, so that the block changes nothing; then
 //! its quotient bits are cleared. The remainder is restored once per block. Which steps form
-//! blocks is decided by tables computed from the counts: about `0.6 w²` to `0.75 w²` ANDs for
+//! blocks is decided by tables computed from the counts: about `0.6 w²` to `0.8 w²` ANDs for
 //! 256 to 32 bits where plain restoring needs `2w²`.
 //!
 //! Division by zero is as in RISC-V: quotient all ones (signed: -1), remainder the dividend.

@@ -13,11 +13,7 @@ pub(super) struct Piece {
 /// Pieces of a batch of `gates` gates with `period` second inputs, in order.
 pub(super) fn pieces(gates: usize, period: usize) -> impl Iterator<Item = Piece> {
     // Whole periods if they fit, else parts of one period at a time.
-    let whole = if period <= GATES_PER_PIECE {
-        GATES_PER_PIECE / period * period
-    } else {
-        0
-    };
+    let whole = GATES_PER_PIECE.checked_div(period).unwrap_or(0) * period;
     let mut start = 0;
     std::iter::from_fn(move || {
         if start == gates {

@@ -1,0 +1,476 @@
+//! Input files: CSV with a header, read into typed tables; every fault named by its place.
+//!
+//! A file is read twice: once to count its rows, which the program's shape depends on, and once
+//! for its values, when the program has said which columns of which type it wants. Memory is the
+//! packed table alone.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::PathBuf;
+
+use csv::{ReaderBuilder, StringRecord};
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
+use sha2::{Digest, Sha256};
+
+use crate::failure::{Exit, Failure};
+
+/// Faults of one file that are reported.
+const FAULTS_MAX: usize = 20;
+
+/// Characters of a wrong value that are shown.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// Where the rows of an input come from.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// A file.
+    Path(PathBuf),
+    /// What stdin said.
+    Bytes(Vec<u8>),
+}
+
+impl Source {
+    /// The source that an argument names; `-` is stdin, which is read at once.
+    pub(crate) fn open(argument: &str) -> Result<Source, Failure> {
+        if argument == "-" {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut bytes)?;
+            return Ok(Source::Bytes(bytes));
+        }
+        Ok(Source::Path(PathBuf::from(argument)))
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Source::Path(path) => path.display().to_string(),
+            Source::Bytes(_) => "stdin".to_owned(),
+        }
+    }
+
+    fn reader(&self) -> Result<Box<dyn Read + '_>, Failure> {
+        match self {
+            Source::Path(path) => {
+                let open = File::open(path).and_then(|file| {
+                    // Opening a directory succeeds, reading it does not.
+                    if file.metadata()?.is_dir() {
+                        return Err(std::io::Error::other("is a directory, not a CSV file"));
+                    }
+                    Ok(file)
+                });
+                let file = open.map_err(|error| {
+                    Failure::new(Exit::BadInput, 101, format!("{}: {error}", path.display()))
+                })?;
+                Ok(Box::new(BufReader::new(file)))
+            }
+            Source::Bytes(bytes) => Ok(Box::new(bytes.as_slice())),
+        }
+    }
+}
+
+/// Faults found so far.
+struct Faults {
+    file: String,
+    lines: Vec<String>,
+    more: u64,
+}
+
+impl Faults {
+    fn new(source: &Source) -> Faults {
+        Faults { file: source.name(), lines: Vec::new(), more: 0 }
+    }
+
+    fn add(&mut self, line: Option<u64>, what: &str) {
+        if self.lines.len() >= FAULTS_MAX {
+            self.more += 1;
+            return;
+        }
+        let file = &self.file;
+        self.lines.push(match line {
+            Some(line) => format!("{file}:{line}: {what}"),
+            None => format!("{file}: {what}"),
+        });
+    }
+
+    fn into_result(mut self) -> Result<(), Failure> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        if self.more > 0 {
+            self.lines.push(format!("and {} more", self.more));
+        }
+        let failure = Failure::new(Exit::BadInput, 110, self.lines.join("\n"));
+        Err(failure.remedy("correct the file and run again; nothing was sent"))
+    }
+}
+
+/// A file whose form is right, and how many rows it has.
+#[derive(Clone)]
+pub(crate) struct Counted {
+    pub(crate) source: Source,
+    pub(crate) rows: u64,
+}
+
+/// Counts the rows, and checks all that can be checked without knowing the types.
+pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
+    let mut faults = Faults::new(&source);
+    let mut rows = 0;
+    {
+        let mut reader = ReaderBuilder::new().flexible(true).from_reader(source.reader()?);
+        let width = match reader.headers() {
+            Ok(header) => check_header(header, &mut faults),
+            Err(error) => {
+                faults.add(line_of(&error), &sentence(&error));
+                0
+            }
+        };
+        let mut record = StringRecord::new();
+        while faults.lines.is_empty() || faults.lines.len() < FAULTS_MAX {
+            match reader.read_record(&mut record) {
+                Ok(false) => break,
+                Ok(true) => {
+                    rows += 1;
+                    if record.len() != width && width > 0 {
+                        let line = record.position().map(csv::Position::line);
+                        let (found, fields) = (record.len(), plural(width, "field"));
+                        faults.add(line, &format!("has {found}, the header has {fields}"));
+                    }
+                }
+                Err(error) => {
+                    faults.add(line_of(&error), &sentence(&error));
+                    // The reader can go on after bad UTF-8, but not after a failure to read.
+                    if matches!(error.kind(), csv::ErrorKind::Io(_)) {
+                        break;
+                    }
+                }
+            }
+        }
+        if rows == 0 && faults.lines.is_empty() {
+            faults.add(None, "has a header and no rows");
+        }
+    }
+    faults.into_result()?;
+    Ok(Counted { source, rows })
+}
+
+fn check_header(header: &StringRecord, faults: &mut Faults) -> usize {
+    let names: Vec<String> = header.iter().map(clean).collect();
+    if names.is_empty() || names.iter().all(String::is_empty) {
+        faults.add(None, "is empty; the first line must name the columns");
+        return 0;
+    }
+    for (i, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            faults.add(Some(1), &format!("column {} has no name", i + 1));
+        } else if names[..i].contains(name) {
+            faults.add(Some(1), &format!("two columns are called '{name}'"));
+        }
+    }
+    names.len()
+}
+
+/// A column's name without the mark that some programs put before a UTF-8 file, and spaces.
+fn clean(name: &str) -> String {
+    name.trim_start_matches('\u{feff}').trim().to_owned()
+}
+
+fn line_of(error: &csv::Error) -> Option<u64> {
+    error.position().map(csv::Position::line)
+}
+
+fn sentence(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { err, .. } => {
+            format!("field {} is not UTF-8 text", err.field() + 1)
+        }
+        csv::ErrorKind::Io(error) => error.to_string(),
+        _ => error.to_string(),
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Reads the columns that an input wants; others in the file are ignored. With each row, its line.
+pub(crate) fn read_table(
+    counted: &Counted,
+    columns: &[Column],
+) -> Result<(Table, Vec<u32>), Failure> {
+    let source = &counted.source;
+    let mut faults = Faults::new(source);
+    let mut table = Table::new(columns.to_vec());
+    let mut lines = Vec::new();
+    {
+        let mut reader = ReaderBuilder::new().flexible(true).from_reader(source.reader()?);
+        let places = match reader.headers() {
+            Ok(header) => place_columns(header, columns, &mut faults),
+            Err(error) => return Err(Failure::new(Exit::BadInput, 111, sentence(&error))),
+        };
+        let mut record = StringRecord::new();
+        let mut row = vec![Lane::ZERO; columns.len()];
+        while !places.is_empty() {
+            match reader.read_record(&mut record) {
+                Ok(false) => break,
+                Ok(true) => {
+                    let line = record.position().map_or(0, csv::Position::line);
+                    for ((column, &place), cell) in columns.iter().zip(&places).zip(&mut row) {
+                        let field = record.get(place).unwrap_or("");
+                        match parse_field(field, column.element, column.encoding) {
+                            Ok(value) => *cell = value,
+                            Err(what) => {
+                                let name = &column.name;
+                                faults.add(Some(line), &format!("column '{name}': {what}"));
+                            }
+                        }
+                    }
+                    table.push(&row);
+                    lines.push(line.min(u64::from(u32::MAX)) as u32);
+                }
+                Err(error) => {
+                    faults.add(line_of(&error), &sentence(&error));
+                    if matches!(error.kind(), csv::ErrorKind::Io(_)) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    if faults.lines.is_empty() && table.row_count() != counted.rows {
+        faults.add(None, "changed while it was being read");
+    }
+    faults.into_result()?;
+    Ok((table, lines))
+}
+
+fn place_columns(header: &StringRecord, columns: &[Column], faults: &mut Faults) -> Vec<usize> {
+    let names: Vec<String> = header.iter().map(clean).collect();
+    let mut places = Vec::with_capacity(columns.len());
+    for column in columns {
+        match names.iter().position(|name| *name == column.name) {
+            Some(place) => places.push(place),
+            None => {
+                let (wanted, found) = (&column.name, names.join(", "));
+                let what = format!("there is no column '{wanted}'; the header has {found}");
+                faults.add(Some(1), &what);
+            }
+        }
+    }
+    if places.len() < columns.len() {
+        places.clear();
+    }
+    places
+}
+
+/// The value of one field, or what is wrong with it.
+pub(crate) fn parse_field(
+    field: &str,
+    element: ElementType,
+    encoding: Encoding,
+) -> Result<Lane, String> {
+    match encoding {
+        Encoding::Number => parse_number(field.trim(), element),
+        Encoding::Hex => {
+            let digits = field.trim();
+            let digits = digits.strip_prefix("0x").unwrap_or(digits);
+            parse_digits(digits, 16, field, element)
+        }
+        Encoding::Text => Ok(hash_text(field, element.width())),
+    }
+}
+
+/// Any text, hashed to `width` bits with SHA-256: the first of its bits, lowest byte first.
+pub(crate) fn hash_text(text: &str, width: u16) -> Lane {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    Lane::from_le_bytes(digest) & mask_of(width)
+}
+
+fn parse_number(text: &str, element: ElementType) -> Result<Lane, String> {
+    if element == ElementType::BIT {
+        match text {
+            "true" | "True" | "TRUE" => return Ok(Lane::ONE),
+            "false" | "False" | "FALSE" => return Ok(Lane::ZERO),
+            _ => {}
+        }
+    }
+    let (negative, magnitude) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (radix, digits) = match magnitude.get(..2) {
+        Some("0x") => (16, &magnitude[2..]),
+        Some("0b") => (2, &magnitude[2..]),
+        _ => (10, magnitude),
+    };
+    if !negative && !(element.is_signed() && radix == 10) {
+        return parse_digits(digits, radix, text, element);
+    }
+    let value = digits_value(digits, radix, text)?;
+    let width = usize::from(element.width());
+    // The most negative value has a magnitude of 2^(width - 1), the largest is one less.
+    let bound = Lane::ONE << (width - 1);
+    let fits = match (element.is_signed(), negative) {
+        (true, true) => value.is_some_and(|value| value <= bound),
+        (true, false) => value.is_some_and(|value| value < bound),
+        (false, _) => value.is_some_and(|value| value.is_zero()),
+    };
+    match value {
+        Some(value) if fits && negative => Ok(value.wrapping_neg() & mask_of(element.width())),
+        Some(value) if fits => Ok(value),
+        _ => Err(misfit(text, element)),
+    }
+}
+
+/// Reads digits of a value without a sign.
+fn parse_digits(
+    digits: &str,
+    radix: u64,
+    field: &str,
+    element: ElementType,
+) -> Result<Lane, String> {
+    match digits_value(digits, radix, field)? {
+        Some(value) if value.bit_len() <= usize::from(element.width()) => Ok(value),
+        _ if radix == 10 => Err(misfit(field, element)),
+        _ => Err(format!("'{}' has more than {} bits", shown(field), element.width())),
+    }
+}
+
+/// The value of digits; `None` if it has more than 256 bits.
+fn digits_value(digits: &str, radix: u64, field: &str) -> Result<Option<Lane>, String> {
+    let known = |c: char| c.is_digit(radix as u32);
+    if digits.is_empty() || !digits.chars().all(known) {
+        let what = match radix {
+            2 => "a binary number",
+            16 => "a hexadecimal number",
+            _ => "a whole number",
+        };
+        return Err(match field.trim() {
+            "" => format!("it is empty and should be {what}"),
+            field => format!("'{}' is not {what}", shown(field)),
+        });
+    }
+    Ok(Lane::from_str_radix(digits, radix).ok())
+}
+
+fn misfit(text: &str, element: ElementType) -> String {
+    let width = usize::from(element.width());
+    let range = match (element.is_signed(), width) {
+        (_, 129..) => String::new(),
+        (false, _) => format!(" (0 to {})", mask_of(element.width())),
+        (true, _) => {
+            let bound = Lane::ONE << (width - 1);
+            format!(" (-{bound} to {})", bound - Lane::ONE)
+        }
+    };
+    format!("'{}' does not fit {element}{range}", shown(text))
+}
+
+fn shown(text: &str) -> String {
+    if text.chars().count() <= SHOWN_CHARACTERS {
+        return text.to_owned();
+    }
+    text.chars().take(SHOWN_CHARACTERS).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
+        Column { name: name.to_owned(), element, encoding }
+    }
+
+    fn read(text: &[u8], columns: &[Column]) -> Result<Table, String> {
+        let counted = count_rows(Source::Bytes(text.to_vec())).map_err(|f| f.message)?;
+        read_table(&counted, columns).map(|(table, _)| table).map_err(|f| f.message)
+    }
+
+    fn age() -> Vec<Column> {
+        vec![column("age", ElementType::unsigned(8), Encoding::Number)]
+    }
+
+    #[test]
+    fn values_are_read_by_type() {
+        use Encoding::{Hex, Number, Text};
+        let unsigned = ElementType::unsigned;
+        for (field, element, encoding, expected) in [
+            ("255", unsigned(8), Number, Some(255u64)),
+            ("256", unsigned(8), Number, None),
+            ("-0", unsigned(8), Number, Some(0)),
+            ("-1", unsigned(8), Number, None),
+            ("-128", ElementType::signed(8), Number, Some(128)),
+            ("-129", ElementType::signed(8), Number, None),
+            ("127", ElementType::signed(8), Number, Some(127)),
+            ("128", ElementType::signed(8), Number, None),
+            ("-1", ElementType::signed(1), Number, Some(1)),
+            ("true", ElementType::BIT, Number, Some(1)),
+            ("false", ElementType::BIT, Number, Some(0)),
+            ("2", ElementType::BIT, Number, None),
+            ("0xff", unsigned(8), Number, Some(255)),
+            ("0b101", unsigned(3), Number, Some(5)),
+            ("0xfff", unsigned(8), Number, None),
+            ("00ff", unsigned(8), Hex, Some(255)),
+            ("0xFF", unsigned(8), Hex, Some(255)),
+            ("1ff", unsigned(8), Hex, None),
+            ("", unsigned(8), Number, None),
+            ("", unsigned(8), Hex, None),
+            ("1.5", unsigned(8), Number, None),
+            ("1e3", unsigned(32), Number, None),
+            ("+1", unsigned(32), Number, None),
+            (&"9".repeat(400), unsigned(256), Number, None),
+            ("", unsigned(8), Text, Some(0xe3)),
+        ] {
+            let found = parse_field(field, element, encoding).ok();
+            assert_eq!(found, expected.map(Lane::from), "{field:?} as {element}");
+        }
+    }
+
+    #[test]
+    fn text_is_the_first_bits_of_sha_256() {
+        // FIPS 180-2, appendix B.1: the digest of "abc" begins with ba 78 16 bf.
+        assert_eq!(hash_text("abc", 32), Lane::from(0xbf16_78ba_u64));
+        assert_eq!(hash_text("abc", 12), Lane::from(0x8ba_u64));
+    }
+
+    #[test]
+    fn faults_name_row_column_and_value() {
+        let text = b"name,age\nx,1\ny,300\nz,\n";
+        assert_eq!(
+            read(text, &age()).err().as_deref(),
+            Some(
+                "stdin:3: column 'age': '300' does not fit u8 (0 to 255)\n\
+                 stdin:4: column 'age': it is empty and should be a whole number"
+            )
+        );
+    }
+
+    #[test]
+    fn the_form_of_a_file_is_checked() {
+        for (text, expected) in [
+            (&b""[..], "stdin: is empty; the first line must name the columns"),
+            (b"age\n", "stdin: has a header and no rows"),
+            (b"age,age\n1,2\n", "stdin:1: two columns are called 'age'"),
+            (b"age,b\n1,2\n3\n", "stdin:3: has 1, the header has 2 fields"),
+            (b"b\n1\n", "stdin:1: there is no column 'age'; the header has b"),
+            (b"age\n\xff\n", "stdin:2: field 1 is not UTF-8 text"),
+        ] {
+            assert_eq!(read(text, &age()).err().as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_other_columns_are_tolerated() {
+        let table = read("\u{feff}age , other\r\n 7 ,x\r\n".as_bytes(), &age()).expect("it is right");
+        assert_eq!(table.row_count(), 1);
+        assert_eq!(table.cell(0, 0), Lane::from(7));
+    }
+
+    #[test]
+    fn many_faults_are_cut() {
+        let text = format!("age\n{}", "x\n".repeat(50));
+        let message = read(text.as_bytes(), &age()).err().expect("it is wrong");
+        assert_eq!(message.lines().count(), FAULTS_MAX + 1);
+        assert!(message.ends_with("and 30 more"), "{message}");
+    }
+}

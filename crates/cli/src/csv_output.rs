@@ -1,0 +1,167 @@
+//! Results as CSV, and files that appear whole or not at all.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
+
+use crate::failure::Failure;
+
+/// Writes `table` with a header: numbers in decimal, the rest in hexadecimal.
+pub(crate) fn write_table(table: &Table, output: impl Write) -> Result<(), Failure> {
+    let mut writer = csv::WriterBuilder::new().from_writer(output);
+    let failed = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => Failure::from(error),
+        other => unreachable!("rows have the header's length and are text: {other:?}"),
+    };
+    let names = table.columns().iter().map(|column| column.name.as_str());
+    writer.write_record(names).map_err(failed)?;
+    for row in 0..table.row_count() {
+        let fields = table.columns().iter().enumerate();
+        let fields = fields.map(|(place, column)| format_value(table.cell(row, place), column));
+        writer.write_record(fields).map_err(failed)?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// A value as text.
+pub(crate) fn format_value(value: Lane, column: &Column) -> String {
+    let ElementType::Bits { width, signed } = column.element else {
+        unreachable!("tables hold bits only");
+    };
+    match column.encoding {
+        Encoding::Number if signed && value.bit(usize::from(width) - 1) => {
+            format!("-{}", value.wrapping_neg() & mask_of(width))
+        }
+        Encoding::Number => value.to_string(),
+        Encoding::Hex | Encoding::Text => {
+            format!("{value:0digits$x}", digits = usize::from(width).div_ceil(4))
+        }
+    }
+}
+
+/// Writes a file beside its place and moves it there when it is whole.
+///
+/// # Errors
+/// Names the file.
+pub(crate) fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::file(path, &error);
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    // A pipe or a device (such as /dev/null) cannot be replaced: write into it.
+    let is_special = path.metadata().is_ok_and(|data| !data.is_file());
+    if is_special {
+        let mut file = File::options().write(true).open(path).map_err(failed)?;
+        let mut buffer = BufWriter::new(&mut file);
+        write(&mut buffer)?;
+        return buffer.flush().map_err(failed);
+    }
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".phineus-")
+        .suffix(".partial")
+        .tempfile_in(directory)
+        .map_err(failed)?;
+    let mut buffer = BufWriter::new(temporary.as_file_mut());
+    write(&mut buffer).map_err(|failure| Failure {
+        message: format!("{}: {}", path.display(), failure.message),
+        ..failure
+    })?;
+    buffer.flush().map_err(failed)?;
+    drop(buffer);
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Checks early that a file can be written later.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        let message = format!("{}: is a directory, not a file", path.display());
+        return Err(Failure::usage(message));
+    }
+    if path.exists() && !path.is_file() {
+        return Ok(());
+    }
+    match tempfile::Builder::new().prefix(".phineus-").tempfile_in(directory) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::usage(format!(
+            "{} cannot be written: {error}",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv_input::{Source, count_rows, parse_field, read_table};
+    use crate::failure::Exit;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let cases = [
+            (ElementType::unsigned(8), Encoding::Number, 0..256u64),
+            (ElementType::signed(8), Encoding::Number, 0..256),
+            (ElementType::signed(1), Encoding::Number, 0..2),
+            (ElementType::unsigned(9), Encoding::Hex, 0..512),
+        ];
+        for (element, encoding, values) in cases {
+            let column = Column { name: "x".to_owned(), element, encoding };
+            for value in values.map(Lane::from) {
+                let text = format_value(value, &column);
+                assert_eq!(parse_field(&text, element, encoding), Ok(value), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_survives() {
+        let columns = vec![
+            Column {
+                name: "a, b".to_owned(),
+                element: ElementType::signed(256),
+                encoding: Encoding::Number,
+            },
+            Column {
+                name: "c".to_owned(),
+                element: ElementType::unsigned(12),
+                encoding: Encoding::Hex,
+            },
+        ];
+        let mut table = Table::new(columns.clone());
+        table.push(&[Lane::MAX, Lane::from(10)]);
+        table.push(&[Lane::from(5), Lane::from(0xfff)]);
+        let mut bytes = Vec::new();
+        write_table(&table, &mut bytes).expect("memory");
+        assert_eq!(bytes, b"\"a, b\",c\n-1,00a\n5,fff\n");
+        let counted = count_rows(Source::Bytes(bytes)).expect("it is right");
+        let (copy, _) = read_table(&counted, &columns).expect("it is right");
+        assert!(phineus_frontend::same_rows(&copy, &table));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let directory = tempfile::tempdir().expect("writable");
+        let path = directory.path().join("x.csv");
+        write_atomically(&path, |file| Ok(file.write_all(b"old")?)).expect("writable");
+        let failed = write_atomically(&path, |file| {
+            file.write_all(b"new")?;
+            Err(Failure::new(Exit::RunTime, 1, "no"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"old");
+        let files = std::fs::read_dir(directory.path()).expect("readable").count();
+        assert_eq!(files, 1);
+    }
+}
