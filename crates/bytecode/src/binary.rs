@@ -4,6 +4,8 @@
 
 mod frame;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use reader::{InputScan, ProgramReader};

@@ -183,6 +183,7 @@ impl<T: Element> Vector<T> {
             let (a, b) = (self.length, other.length);
             self.tracer
                 .fault(format!("vectors need equal lengths, got {a} and {b}"));
+            return Vector::from_parts(&self.tracer, Vec::new(), self.lanes);
         }
         let lanes = self.lanes.min(other.lanes);
         let (left, right) = (self.rechunked(lanes), other.rechunked(lanes));

@@ -36,3 +36,36 @@ impl Intervals {
         (covered < rows).then_some((covered, rows))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn intervals_are_a_set_of_rows() {
+        let mut random = Random::new(1);
+        for _ in 0..2000 {
+            let (mut intervals, mut rows) = (Intervals::default(), BTreeSet::new());
+            for _ in 0..random.below(8) {
+                let from = random.below(20);
+                let to = from + 1 + random.below(4);
+                let before: Vec<u64> = (from..to).filter(|row| rows.contains(row)).collect();
+                rows.extend(from..to);
+                match intervals.add(from, to) {
+                    Some(twice) => assert!(before.contains(&twice)),
+                    None => assert!(before.is_empty()),
+                }
+            }
+            let gap = intervals.first_gap(24);
+            let missing: Vec<u64> = (0..24).filter(|row| !rows.contains(row)).collect();
+            assert_eq!(gap.map(|gap| gap.0), missing.first().copied());
+            let ends = |&(from, to): &(u64, u64)| {
+                (from..to).all(|row| !rows.contains(&row)) && (to == 24 || rows.contains(&to))
+            };
+            assert!(gap.as_ref().is_none_or(ends));
+        }
+    }
+}

@@ -1,10 +1,11 @@
 //! Half-gates garbling of AND gates, in batches of independent gates.
 //!
 //! Source: Zahur, Rosulek, Evans, "Two Halves Make a Whole", EUROCRYPT 2015 (ePrint 2014/756),
-//! Figure 2, procedures `GbAnd` and `EvAnd`. The hash is the one of Guo, Katz, Wang, Weng, Yu,
+//! Figure 2, procedures `GbAnd` and `Ev`. The hash is the one of Guo, Katz, Wang, Weng, Yu,
 //! "Better Concrete Security for Half-Gates Garbling (in the Multi-Instance Setting)", CRYPTO
 //! 2020 (ePrint 2019/1168): `H(x, i) = E(k_i, s(x)) ^ s(x)` with `E` = AES-128,
-//! `k_i = start ^ i` and `s(l || r) = (l ^ r) || l`, where `l` is the high half of the label.
+//! `k_i = start ^ i` and `s(l || r) = (l ^ r) || l`, where `l` is the high half of the label. A
+//! random public `start` per session keeps keys distinct within it and unrelated between sessions.
 //!
 //! Cost per gate: 32 bytes sent; garbling 2 key schedules and 4 AES calls, evaluating 2 and 2.
 //! Invariants: gate `i` uses the tweaks `2 * i` and `2 * i + 1`; an index is never used twice
@@ -23,7 +24,9 @@ mod vaes256;
 #[cfg(target_arch = "x86_64")]
 mod vaes512;
 
-use crate::{Block, Kernel, Prg, Variant};
+#[cfg(target_arch = "x86_64")]
+use crate::Variant;
+use crate::{Block, Kernel, Prg};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 

@@ -69,7 +69,7 @@ pub(super) fn evaluate(
     }
 }
 
-/// The hashes of garbling or evaluating that many gates and nothing else: the limit.
+/// The hashes of that many gates and nothing else; see [`super::hashes_alone`].
 pub(super) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {
     let mut sum = start;
     for tweak in 0..2 * gates as u64 {

@@ -11,7 +11,9 @@ mod portable;
 #[cfg(test)]
 mod tests;
 
-use crate::{Block, Kernel, Variant};
+#[cfg(target_arch = "x86_64")]
+use crate::Variant;
+use crate::{Block, Kernel};
 
 /// Rows of the matrix: the bits of a [`Block`]. Also the columns that are done at a time.
 pub(crate) const ROWS: usize = 128;

@@ -78,18 +78,23 @@ impl TweakedKeys {
 }
 
 impl KeyWords {
-    /// The round keys that these words stand for, one key in each lane of four vectors.
+    /// The round keys that these words stand for, one in each lane: first those for `a`, in two
+    /// vectors of four gates, then those for `b`.
     #[inline]
     #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-    pub(crate) fn round_keys(self) -> [V; 4] {
+    pub(crate) fn round_keys(self) -> [[V; 2]; 2] {
         let [w0, w1, w2, w3] = self.words;
         let (low01, high01) = (_mm512_unpacklo_epi32(w0, w1), _mm512_unpackhi_epi32(w0, w1));
         let (low23, high23) = (_mm512_unpacklo_epi32(w2, w3), _mm512_unpackhi_epi32(w2, w3));
         [
-            _mm512_unpacklo_epi64(low01, low23),
-            _mm512_unpackhi_epi64(low01, low23),
-            _mm512_unpacklo_epi64(high01, high23),
-            _mm512_unpackhi_epi64(high01, high23),
+            [
+                _mm512_unpacklo_epi64(low01, low23),
+                _mm512_unpackhi_epi64(low01, low23),
+            ],
+            [
+                _mm512_unpacklo_epi64(high01, high23),
+                _mm512_unpackhi_epi64(high01, high23),
+            ],
         ]
     }
 

@@ -109,9 +109,13 @@ impl Gates {
     }
 
     fn error(&self, what: impl Into<String>) -> ProgramError {
+        self.error_at(self.line_number, what)
+    }
+
+    fn error_at(&self, line: u64, what: impl Into<String>) -> ProgramError {
         ProgramError::Circuit {
             file: self.file.clone(),
-            line: self.line_number,
+            line,
             what: what.into(),
         }
     }
@@ -164,6 +168,7 @@ impl Gates {
         };
         (self.header.gates, self.header.wires) = (gates, wires);
         let first = self.numbers("the widths of the inputs")?;
+        let line = self.line_number;
         // A second line of numbers tells Fashion from the old format; gates end with a name.
         let more = self.next_line()?;
         self.pending = more;
@@ -171,35 +176,39 @@ impl Gates {
         let is_numbers = more && last_token.is_some_and(|last| last.parse::<u64>().is_ok());
         if is_numbers {
             self.header.fashion = true;
-            self.header.inputs = self.widths(&first, "inputs")?;
+            self.header.inputs = self.widths(line, &first, "inputs")?;
             let second = self.numbers("the widths of the outputs")?;
-            self.header.outputs = self.widths(&second, "outputs")?;
+            self.header.outputs = self.widths(self.line_number, &second, "outputs")?;
         } else {
             let [first_party, second_party, output] = first[..] else {
                 let found = first.len();
-                return Err(self.error(format!(
-                    "expected the bits of both inputs and of the output, found {found} numbers"
-                )));
+                return Err(self.error_at(
+                    line,
+                    format!(
+                        "expected the bits of both inputs and of the output, found {found} numbers"
+                    ),
+                ));
             };
             self.header.inputs = vec![first_party, second_party];
             self.header.outputs = vec![output];
         }
-        self.check_header(file_bytes)
+        self.check_header(line, file_bytes)
     }
 
     /// The widths after their count.
-    fn widths(&self, numbers: &[u64], what: &str) -> Result<Vec<u64>, ProgramError> {
+    fn widths(&self, line: u64, numbers: &[u64], what: &str) -> Result<Vec<u64>, ProgramError> {
         let (&count, widths) = numbers.split_first().expect("a line is not empty");
         if count != widths.len() as u64 {
             let found = widths.len();
-            return Err(self.error(format!(
-                "the line states {count} {what} and has the widths of {found}"
-            )));
+            return Err(self.error_at(
+                line,
+                format!("the line states {count} {what} and has the widths of {found}"),
+            ));
         }
         Ok(widths.to_vec())
     }
 
-    fn check_header(&self, file_bytes: u64) -> Result<(), ProgramError> {
+    fn check_header(&self, line: u64, file_bytes: u64) -> Result<(), ProgramError> {
         let header = &self.header;
         let mut bits = [0u64; 2];
         for (sum, widths) in bits.iter_mut().zip([&header.inputs, &header.outputs]) {
@@ -207,27 +216,32 @@ impl Gates {
                 *sum = sum.saturating_add(width);
             }
             if *sum > PORT_BITS_MAX {
-                return Err(self.error(format!(
-                    "the inputs or outputs have {sum} bits; the most is {PORT_BITS_MAX}"
-                )));
+                return Err(self.error_at(
+                    line,
+                    format!("the inputs or outputs have {sum} bits; the most is {PORT_BITS_MAX}"),
+                ));
             }
         }
         let [inputs, outputs] = bits;
         if outputs == 0 {
-            return Err(self.error("the circuit has no outputs"));
+            return Err(self.error_at(line, "the circuit has no outputs"));
         }
         if header.wires < inputs || header.wires < outputs {
             let wires = header.wires;
-            return Err(self.error(format!(
-                "{wires} wires are too few for {inputs} bits of input and {outputs} of output"
-            )));
+            return Err(self.error_at(
+                line,
+                format!(
+                    "{wires} wires are too few for {inputs} bits of input and {outputs} of output"
+                ),
+            ));
         }
         // Every wire that is not an input stands in the file, in at least 2 bytes.
         if header.wires - inputs > file_bytes / 2 {
             let wires = header.wires;
-            return Err(self.error(format!(
-                "the header states {wires} wires, more than the file can define"
-            )));
+            return Err(self.error_at(
+                line,
+                format!("the header states {wires} wires, more than the file can define"),
+            ));
         }
         Ok(())
     }

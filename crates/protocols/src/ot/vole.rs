@@ -10,7 +10,9 @@
 //! below it, and its upper half counts for one bit; the plain sums would take k/2 + 1 XORs.
 //! Invariants: constant time; every width of vector gives the same bits.
 
-use phineus_crypto::{Block, Kernel, Variant};
+#[cfg(target_arch = "x86_64")]
+use phineus_crypto::Variant;
+use phineus_crypto::{Block, Kernel};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::limits::FIELD_BITS_MAX;
@@ -239,7 +241,7 @@ macro_rules! vector_lane {
 
             #[inline(always)]
             fn splat(word: u64) -> $vector {
-                // SAFETY: only a function that `dispatch` calls where there are such vectors uses this.
+                // SAFETY: used only where `dispatch` has made sure that there are such vectors.
                 unsafe { $splat(word as i64) }
             }
 
@@ -307,15 +309,17 @@ mod x86 {
 
 /// Runs a pass on the vectors that go with `kernel`.
 fn dispatch(kernel: Kernel, field_bits: usize, row: usize, pass: impl Pass) {
+    #[cfg(target_arch = "x86_64")]
     match kernel.variant() {
-        #[cfg(target_arch = "x86_64")]
         // SAFETY: there is such a kernel only on a processor with AVX-512F.
-        Variant::Vaes512 => unsafe { x86::run_avx512(field_bits, row, pass) },
-        #[cfg(target_arch = "x86_64")]
+        Variant::Vaes512 => return unsafe { x86::run_avx512(field_bits, row, pass) },
         // SAFETY: there is such a kernel only on a processor with AVX2.
-        Variant::Vaes256 => unsafe { x86::run_avx2(field_bits, row, pass) },
-        _ => run::<u64>(field_bits, row, pass),
+        Variant::Vaes256 => return unsafe { x86::run_avx2(field_bits, row, pass) },
+        Variant::AesNi | Variant::Portable => {}
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = kernel;
+    run::<u64>(field_bits, row, pass);
 }
 
 #[inline(always)]

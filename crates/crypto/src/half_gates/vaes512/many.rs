@@ -1,9 +1,8 @@
-//! Several gates at once: lanes are gates, in 2 or 4 vectors; key schedules go by words.
+//! Several gates at once: lanes are gates, eight of them in a set; key schedules go by words.
 //!
-//! A step of `VECTORS` vectors is at most `4 * VECTORS` gates; its key schedules fill `SETS` sets
-//! of words, each of which serves two vectors. Per round and set: 15 instructions for the keys;
-//! per round and vector: 4 AES instructions to garble, 2 to evaluate. Two sets in one step keep
-//! the execution units busy while each waits for its own S-box.
+//! A set is two vectors of `a` and two of `b`, whose sixteen hash keys are one [`KeyWords`]. Per
+//! round a set costs 15 instructions for the keys and 8 AES instructions to garble, 4 to
+//! evaluate. Two sets in one step keep the execution units busy while each waits for its S-box.
 
 use crate::x86::RCON;
 use crate::x86::key_words::{KeyWords, TweakedKeys};
@@ -13,13 +12,18 @@ use crate::x86::zmm::{
 };
 use crate::{AndIndex, Block, Delta, GarbledGate};
 
+/// Gates of one set.
+const SET: usize = 2 * WIDTH;
 /// Bytes of the rows of the gates in one vector.
 const ROWS: usize = WIDTH * GarbledGate::BYTES;
 
-/// Garbles any number of gates, in steps of `4 * VECTORS`; the last one may be shorter.
+/// For `a` and for `b`, two vectors of something.
+type Pairs<T> = [[T; 2]; 2];
+
+/// Garbles any number of gates, `SETS * 8` in a step; the last step may be shorter.
 #[inline(never)]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-pub(super) fn garble<const VECTORS: usize, const SETS: usize>(
+pub(super) fn garble<const SETS: usize>(
     start: Block,
     delta: &Delta,
     first_index: AndIndex,
@@ -30,17 +34,20 @@ pub(super) fn garble<const VECTORS: usize, const SETS: usize>(
 ) {
     let delta = splat(delta.block());
     let mut keys = TweakedKeys::new(start, first_index.tweaks().0);
-    let step = WIDTH * VECTORS;
-    let labels = a.chunks(step).zip(b.chunks(step)).zip(out.chunks_mut(step));
-    for (((a, b), out), rows) in labels.zip(rows.chunks_mut(ROWS * VECTORS)) {
-        let labels = [load_all::<VECTORS>(a), load_all::<VECTORS>(b)];
-        let keys = std::array::from_fn::<_, SETS, _>(|_| keys.next_keys());
-        let hashes = hash_both(keys, labels, delta);
+    let labels = a
+        .chunks(SETS * SET)
+        .zip(b.chunks(SETS * SET))
+        .zip(out.chunks_mut(SETS * SET));
+    for (((a, b), out), rows) in labels.zip(rows.chunks_mut(SETS * 2 * ROWS)) {
+        let labels = load_labels::<SETS>(a, b);
+        let hashes =
+            hash_both::<SETS, false>(std::array::from_fn(|_| keys.next_keys()), &labels, delta);
 
         let outputs = out.chunks_mut(WIDTH).zip(rows.chunks_mut(ROWS));
-        for (v, (out, rows)) in (0..VECTORS).zip(outputs) {
-            let (a0, b0) = (labels[0][v], labels[1][v]);
-            let ([ha0, ha1], [hb0, hb1]) = (hashes[0][v], hashes[1][v]);
+        for (vector, (out, rows)) in outputs.enumerate() {
+            let (set, v) = (vector / 2, vector % 2);
+            let [a0, b0] = [labels[set][0][v], labels[set][1][v]];
+            let [[ha0, ha1], [hb0, hb1]] = [hashes[set][0][v], hashes[set][1][v]];
             let (pa, pb) = (select_mask(a0), select_mask(b0));
             let (ha, hb) = (xor(ha0, ha1), xor(hb0, hb1));
             let garbler_half = xor_if(ha, pb, delta);
@@ -55,7 +62,7 @@ pub(super) fn garble<const VECTORS: usize, const SETS: usize>(
 /// Evaluates any number of gates, in steps as [`garble`].
 #[inline(never)]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-pub(super) fn evaluate<const VECTORS: usize, const SETS: usize>(
+pub(super) fn evaluate<const SETS: usize>(
     start: Block,
     first_index: AndIndex,
     a: &[Block],
@@ -64,40 +71,43 @@ pub(super) fn evaluate<const VECTORS: usize, const SETS: usize>(
     rows: &[u8],
 ) {
     let mut keys = TweakedKeys::new(start, first_index.tweaks().0);
-    let step = WIDTH * VECTORS;
-    let labels = a.chunks(step).zip(b.chunks(step)).zip(out.chunks_mut(step));
-    for (((a, b), out), rows) in labels.zip(rows.chunks(ROWS * VECTORS)) {
-        let labels = [load_all::<VECTORS>(a), load_all::<VECTORS>(b)];
-        let keys = std::array::from_fn::<_, SETS, _>(|_| keys.next_keys());
-        let [ha, hb] = hash_active(keys, labels);
+    let labels = a
+        .chunks(SETS * SET)
+        .zip(b.chunks(SETS * SET))
+        .zip(out.chunks_mut(SETS * SET));
+    for (((a, b), out), rows) in labels.zip(rows.chunks(SETS * 2 * ROWS)) {
+        let labels = load_labels::<SETS>(a, b);
+        let hashes = hash_active::<SETS, false>(std::array::from_fn(|_| keys.next_keys()), &labels);
 
         let outputs = out.chunks_mut(WIDTH).zip(rows.chunks(ROWS));
-        for (v, (out, rows)) in (0..VECTORS).zip(outputs) {
-            let (a, b) = (labels[0][v], labels[1][v]);
+        for (vector, (out, rows)) in outputs.enumerate() {
+            let (set, v) = (vector / 2, vector % 2);
+            let [a, b] = [labels[set][0][v], labels[set][1][v]];
             let (garbler_half, evaluator_half) = load_rows(rows);
             let known = xor_if(zero(), select_mask(a), garbler_half);
             let known = xor_if(known, select_mask(b), xor(evaluator_half, a));
-            store(out, xor3(ha[v], hb[v], known));
+            store(out, xor3(hashes[set][0][v], hashes[set][1][v], known));
         }
     }
 }
 
-/// The hashes of garbling or evaluating that many gates and nothing else: the limit.
+/// The hashes of that many gates and nothing else; see `half_gates::hashes_alone`.
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 pub(in crate::half_gates) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {
-    let delta = splat(start);
+    let label = splat(start);
+    let labels = [[[label; 2]; 2]; 2];
     let mut keys = TweakedKeys::new(start, 0);
     let mut sum = zero();
-    for _ in 0..gates.div_ceil(4 * WIDTH) {
-        let keys = [keys.next_keys(), keys.next_keys()];
-        let labels = [[delta; 4]; 2];
+    for _ in 0..gates.div_ceil(labels.len() * SET) {
+        let keys = std::array::from_fn(|_| keys.next_keys());
         if garbling {
-            for [first, second] in hash_both(keys, labels, delta).into_iter().flatten() {
-                sum = xor3(sum, first, second);
+            let hashes = hash_both::<2, true>(keys, &labels, label);
+            for [first, second] in hashes.as_flattened().as_flattened() {
+                sum = xor3(sum, *first, *second);
             }
         } else {
-            for hash in hash_active(keys, labels).into_iter().flatten() {
-                sum = xor(sum, hash);
+            for [first, second] in hash_active::<2, true>(keys, &labels).as_flattened() {
+                sum = xor3(sum, *first, *second);
             }
         }
     }
@@ -106,43 +116,49 @@ pub(in crate::half_gates) fn hashes_alone(start: Block, garbling: bool, gates: u
     out[0]
 }
 
-/// The labels in `blocks`, zeros where there are none.
+/// The labels in `a` and `b`, zeros where there are none.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-fn load_all<const VECTORS: usize>(blocks: &[Block]) -> [V; VECTORS] {
-    let mut vectors = [zero(); VECTORS];
-    for (vector, blocks) in vectors.iter_mut().zip(blocks.chunks(WIDTH)) {
-        *vector = load(blocks);
+fn load_labels<const SETS: usize>(a: &[Block], b: &[Block]) -> [Pairs<V>; SETS] {
+    let mut labels = [[[zero(); 2]; 2]; SETS];
+    for (vector, (a, b)) in a.chunks(WIDTH).zip(b.chunks(WIDTH)).enumerate() {
+        labels[vector / 2][0][vector % 2] = load(a);
+        labels[vector / 2][1][vector % 2] = load(b);
     }
-    vectors
+    labels
 }
 
-/// `[H(x), H(x ^ delta)]` for every vector of both inputs: the first under the garbler's keys,
-/// the second under the evaluator's.
+/// `[H(x), H(x ^ delta)]` of every label: those of `a` under the garbler's keys, those of `b`
+/// under the evaluator's.
+///
+/// `ALONE` gives [`hashes_alone`] a copy of its own: the compiler inlines a long function that has
+/// one caller but not one that has two, and then its vectors go through memory.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-fn hash_both<const VECTORS: usize, const SETS: usize>(
+fn hash_both<const SETS: usize, const ALONE: bool>(
     mut keys: [KeyWords; SETS],
-    labels: [[V; VECTORS]; 2],
+    labels: &[Pairs<V>; SETS],
     delta: V,
-) -> [[[V; 2]; VECTORS]; 2] {
+) -> [Pairs<[V; 2]>; SETS] {
     let difference = sigma(delta);
-    let mut state = [[[delta; 2]; VECTORS]; 2];
-    let round_keys = keys.map(|keys| keys.round_keys());
-    for v in 0..VECTORS {
-        for n in 0..2 {
-            let first = xor(sigma(labels[n][v]), key_of(&round_keys, n, v));
+    let mut state = [[[[delta; 2]; 2]; 2]; SETS];
+    for (set, state) in state.iter_mut().enumerate() {
+        let first_keys = keys[set].round_keys();
+        for (n, v) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let first = xor(sigma(labels[set][n][v]), first_keys[n][v]);
             state[n][v] = [first, xor(first, difference)];
         }
     }
     let mut rcon = first_rcon();
     loop {
-        keys = keys.map(|keys| keys.next_round(rcon));
-        let round_keys = keys.map(|keys| keys.round_keys());
-        for v in 0..VECTORS {
-            for n in 0..2 {
-                let key = key_of(&round_keys, n, v);
-                state[n][v] = [aesenc(state[n][v][0], key), aesenc(state[n][v][1], key)];
+        for (keys, state) in keys.iter_mut().zip(&mut state) {
+            *keys = keys.next_round(rcon);
+            for (state, key) in state
+                .iter_mut()
+                .flatten()
+                .zip(keys.round_keys().as_flattened())
+            {
+                *state = [aesenc(state[0], *key), aesenc(state[1], *key)];
             }
         }
         rcon = next_rcon(rcon);
@@ -150,42 +166,48 @@ fn hash_both<const VECTORS: usize, const SETS: usize>(
             break;
         }
     }
-    let round_keys = keys.map(|keys| keys.next_round(RCON[9]).round_keys());
-    for v in 0..VECTORS {
-        for n in 0..2 {
+    for (set, state) in state.iter_mut().enumerate() {
+        let last_keys = keys[set].next_round(RCON[9]).round_keys();
+        for (n, v) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             // The feed-forward of the hash, folded into the last round key.
-            let first = xor(sigma(labels[n][v]), key_of(&round_keys, n, v));
-            let [state0, state1] = state[n][v];
+            let last = xor(sigma(labels[set][n][v]), last_keys[n][v]);
+            let [first, second] = state[n][v];
             state[n][v] = [
-                aesenclast(state0, first),
-                aesenclast(state1, xor(first, difference)),
+                aesenclast(first, last),
+                aesenclast(second, xor(last, difference)),
             ];
         }
     }
     state
 }
 
-/// `H(x)` for every vector of both inputs, under keys as in [`hash_both`].
+/// `H(x)` of every label, under keys as in [`hash_both`].
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-fn hash_active<const VECTORS: usize, const SETS: usize>(
+fn hash_active<const SETS: usize, const ALONE: bool>(
     mut keys: [KeyWords; SETS],
-    labels: [[V; VECTORS]; 2],
-) -> [[V; VECTORS]; 2] {
-    let mut state = labels;
-    let round_keys = keys.map(|keys| keys.round_keys());
-    for v in 0..VECTORS {
-        for n in 0..2 {
-            state[n][v] = xor(sigma(labels[n][v]), key_of(&round_keys, n, v));
+    labels: &[Pairs<V>; SETS],
+) -> [Pairs<V>; SETS] {
+    let mut state = *labels;
+    for (set, state) in state.iter_mut().enumerate() {
+        for (state, key) in state
+            .iter_mut()
+            .flatten()
+            .zip(keys[set].round_keys().as_flattened())
+        {
+            *state = xor(sigma(*state), *key);
         }
     }
     let mut rcon = first_rcon();
     loop {
-        keys = keys.map(|keys| keys.next_round(rcon));
-        let round_keys = keys.map(|keys| keys.round_keys());
-        for v in 0..VECTORS {
-            for n in 0..2 {
-                state[n][v] = aesenc(state[n][v], key_of(&round_keys, n, v));
+        for (keys, state) in keys.iter_mut().zip(&mut state) {
+            *keys = keys.next_round(rcon);
+            for (state, key) in state
+                .iter_mut()
+                .flatten()
+                .zip(keys.round_keys().as_flattened())
+            {
+                *state = aesenc(*state, *key);
             }
         }
         rcon = next_rcon(rcon);
@@ -193,20 +215,14 @@ fn hash_active<const VECTORS: usize, const SETS: usize>(
             break;
         }
     }
-    let round_keys = keys.map(|keys| keys.next_round(RCON[9]).round_keys());
-    for v in 0..VECTORS {
-        for n in 0..2 {
-            let last = xor(sigma(labels[n][v]), key_of(&round_keys, n, v));
+    for (set, state) in state.iter_mut().enumerate() {
+        let last_keys = keys[set].next_round(RCON[9]).round_keys();
+        for (n, v) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let last = xor(sigma(labels[set][n][v]), last_keys[n][v]);
             state[n][v] = aesenclast(state[n][v], last);
         }
     }
     state
-}
-
-/// The round key of vector `v` for input `n`: a set has two vectors for each input.
-#[inline]
-fn key_of<const SETS: usize>(round_keys: &[[V; 4]; SETS], n: usize, v: usize) -> V {
-    round_keys[v / 2][2 * n + v % 2]
 }
 
 /// The first round constant, which the compiler must not know, so that the loop stays one.

@@ -40,12 +40,12 @@ pub(super) fn garble(
     let (rows, rows_rest) = rows.split_at_mut(long * GarbledGate::BYTES);
     let index = AndIndex(first_index.0 + long as u64);
     if !a.is_empty() {
-        many::garble::<4, 2>(start, delta, first_index, a, b, out, rows);
+        many::garble::<2>(start, delta, first_index, a, b, out, rows);
     }
     match a_rest.len() {
         0 => {}
         1..=4 => quad::garble(start, delta, index, a_rest, b_rest, out_rest, rows_rest),
-        _ => many::garble::<2, 1>(start, delta, index, a_rest, b_rest, out_rest, rows_rest),
+        _ => many::garble::<1>(start, delta, index, a_rest, b_rest, out_rest, rows_rest),
     }
 }
 
@@ -69,12 +69,12 @@ pub(super) fn evaluate(
     let (rows, rows_rest) = rows.split_at(long * GarbledGate::BYTES);
     let index = AndIndex(first_index.0 + long as u64);
     if !a.is_empty() {
-        many::evaluate::<4, 2>(start, first_index, a, b, out, rows);
+        many::evaluate::<2>(start, first_index, a, b, out, rows);
     }
     match a_rest.len() {
         0 => {}
         1..=4 => quad::evaluate(start, index, a_rest, b_rest, out_rest, rows_rest),
-        _ => many::evaluate::<2, 1>(start, index, a_rest, b_rest, out_rest, rows_rest),
+        _ => many::evaluate::<1>(start, index, a_rest, b_rest, out_rest, rows_rest),
     }
 }
 

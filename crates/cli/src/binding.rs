@@ -1,0 +1,218 @@
+//! Which input file belongs to which input of the program.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use phineus_bytecode::{Description, InputPort, Table};
+use phineus_frontend::Arguments;
+
+use crate::csv_input::{Counted, Source, count_rows, read_table};
+use crate::failure::{Exit, Failure};
+use crate::row_order::arrange;
+
+/// Input files by the name of their port.
+pub(crate) type Files = BTreeMap<String, Counted>;
+
+/// Splits `NAME=FILE`; a file whose name has an equals sign is still a file.
+pub(crate) fn split_name(argument: &str) -> (Option<&str>, &str) {
+    match argument.split_once('=') {
+        Some((name, file)) if !name.contains('/') && !Path::new(argument).exists() => {
+            (Some(name), file)
+        }
+        _ => (None, argument),
+    }
+}
+
+/// The port of each argument: by the port's name, by its party's name if that has one port only,
+/// or, without a name, the first port that has no file yet.
+///
+/// `aliases` are other names of the parties; with `party`, only its ports count.
+pub(crate) fn assign<'a>(
+    description: &Description,
+    arguments: &'a [String],
+    aliases: &[String],
+    party: Option<u16>,
+) -> Result<BTreeMap<String, &'a str>, Failure> {
+    let candidates: Vec<&InputPort> = description
+        .inputs
+        .iter()
+        .filter(|port| party.is_none_or(|party| port.party == party))
+        .collect();
+    let mut files: BTreeMap<String, &str> = BTreeMap::new();
+    for argument in arguments {
+        let (name, file) = split_name(argument);
+        let port = match name {
+            Some(name) => named(description, &candidates, aliases, name)?,
+            None => candidates
+                .iter()
+                .find(|port| !files.contains_key(&port.name))
+                .ok_or_else(|| too_many(&candidates, argument))?,
+        };
+        if let Some(first) = files.insert(port.name.clone(), file) {
+            let message = format!("input '{}' has two files, {first} and {file}", port.name);
+            return Err(Failure::usage(message));
+        }
+    }
+    Ok(files)
+}
+
+fn named<'a>(
+    description: &Description,
+    candidates: &[&'a InputPort],
+    aliases: &[String],
+    name: &str,
+) -> Result<&'a InputPort, Failure> {
+    if let Some(port) = candidates.iter().find(|port| port.name == name) {
+        return Ok(port);
+    }
+    let names = description.parties.iter().position(|party| party == name);
+    let party = names.or_else(|| aliases.iter().position(|alias| alias == name));
+    let owned: Vec<_> = candidates
+        .iter()
+        .filter(|port| party.is_some_and(|party| usize::from(port.party) == party))
+        .collect();
+    let list = |ports: &mut dyn Iterator<Item = &str>| ports.collect::<Vec<_>>().join(", ");
+    match owned.as_slice() {
+        [port] => Ok(port),
+        [] => {
+            let known = list(&mut candidates.iter().map(|port| port.name.as_str()));
+            let message = format!("there is no input '{name}' here; there are: {known}");
+            Err(Failure::new(Exit::Usage, 121, message))
+        }
+        several => {
+            let known = list(&mut several.iter().map(|port| port.name.as_str()));
+            let message = format!("{name} brings several inputs, say which: {known}");
+            Err(Failure::new(Exit::Usage, 122, message))
+        }
+    }
+}
+
+fn too_many(candidates: &[&InputPort], argument: &str) -> Failure {
+    let message = match candidates {
+        [] => format!("no input is needed here, so what is {argument} for?"),
+        _ => format!("every input has a file already, so what is {argument} for?"),
+    };
+    Failure::new(Exit::Usage, 123, message)
+}
+
+/// Checks that every input of `party` (of all parties, if none) has a file.
+pub(crate) fn require_all(
+    description: &Description,
+    files: &BTreeMap<String, &str>,
+    party: Option<u16>,
+) -> Result<(), Failure> {
+    let missing: Vec<String> = description
+        .inputs
+        .iter()
+        .filter(|port| party.is_none_or(|party| port.party == party))
+        .filter(|port| !files.contains_key(&port.name))
+        .map(|port| {
+            let columns: Vec<&str> = port.columns.iter().map(|c| c.name.as_str()).take(8).collect();
+            let more = if port.columns.len() > 8 { ", ..." } else { "" };
+            let (name, owner) = (&port.name, &description.parties[usize::from(port.party)]);
+            let columns = columns.join(",");
+            format!("input '{name}' of {owner} has no file (columns {columns}{more})")
+        })
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Usage, 124, missing.join("\n"))
+        .remedy("give --in NAME=FILE for each; `phineus data` generates examples"))
+}
+
+/// Opens and counts the files.
+pub(crate) fn count_all(files: &BTreeMap<String, &str>) -> Result<Files, Failure> {
+    if files.values().filter(|file| **file == "-").count() > 1 {
+        return Err(Failure::usage("only one input can come from stdin"));
+    }
+    let count = |(port, file): (&String, &&str)| {
+        Ok((port.clone(), count_rows(Source::open(file)?)?))
+    };
+    files.iter().map(count).collect()
+}
+
+/// Tells `arguments` how many rows the files have.
+pub(crate) fn set_rows(arguments: &mut Arguments, files: &Files) {
+    for (port, counted) in files {
+        arguments.set_rows(port, counted.rows);
+    }
+}
+
+/// Checks that the files have the rows that a program of fixed size wants.
+pub(crate) fn check_rows(description: &Description, files: &Files) -> Result<(), Failure> {
+    for port in &description.inputs {
+        if let Some(counted) = files.get(&port.name)
+            && counted.rows != port.rows
+        {
+            let (file, found, wanted) = (counted.source.name(), counted.rows, port.rows);
+            let message = format!("{file}: has {found} rows, the program was made for {wanted}");
+            return Err(Failure::new(Exit::BadInput, 102, message)
+                .remedy("plan the program again for these sizes, or run it by its name"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads the files of all ports that have one, each in the order that its port wants.
+pub(crate) fn read_inputs(
+    description: &Description,
+    files: &Files,
+) -> Result<Vec<Option<Table>>, Failure> {
+    let read = |port: &InputPort| -> Result<Option<Table>, Failure> {
+        let Some(counted) = files.get(&port.name) else { return Ok(None) };
+        let (table, lines) = read_table(counted, &port.columns)?;
+        arrange(table, &port.order, &counted.source.name(), &lines).map(Some)
+    };
+    description.inputs.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn description() -> Description {
+        let port = |name: &str, party| InputPort {
+            name: name.to_owned(),
+            party,
+            rows: 1,
+            columns: Vec::new(),
+            order: Default::default(),
+        };
+        Description {
+            parties: vec!["a".to_owned(), "b".to_owned()],
+            inputs: vec![port("key", 0), port("salt", 0), port("b", 1)],
+            ..Description::default()
+        }
+    }
+
+    fn assigned(arguments: &[&str], party: Option<u16>) -> Result<Vec<(String, String)>, String> {
+        let arguments: Vec<String> = arguments.iter().map(|&a| a.to_owned()).collect();
+        let aliases = ["left".to_owned(), "right".to_owned()];
+        let files = assign(&description(), &arguments, &aliases, party).map_err(|f| f.message)?;
+        Ok(files.into_iter().map(|(port, file)| (port, file.to_owned())).collect())
+    }
+
+    #[test]
+    fn files_find_their_inputs() {
+        let pair = |port: &str, file: &str| (port.to_owned(), file.to_owned());
+        let all = vec![pair("b", "3"), pair("key", "1"), pair("salt", "2")];
+        assert_eq!(assigned(&["1", "2", "3"], None), Ok(all.clone()));
+        assert_eq!(assigned(&["salt=2", "right=3", "1"], None), Ok(all));
+        assert_eq!(assigned(&["x"], Some(1)), Ok(vec![pair("b", "x")]));
+    }
+
+    #[test]
+    fn mistakes_are_explained() {
+        for (arguments, party, part) in [
+            (&["c=1"][..], None, "no input 'c' here; there are: key, salt, b"),
+            (&["a=1"], None, "a brings several inputs, say which: key, salt"),
+            (&["key=1", "key=2"], None, "two files, 1 and 2"),
+            (&["key=1"], Some(1), "no input 'key' here; there are: b"),
+            (&["1", "2"], Some(1), "what is 2 for"),
+        ] {
+            let message = assigned(arguments, party).expect_err("a mistake");
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

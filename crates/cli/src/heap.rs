@@ -1,0 +1,30 @@
+//! The heap's settings, so that memory which is freed is given back and the limit means something.
+
+/// Sets the heap up; called once, before any thread exists.
+pub(crate) fn configure() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // One arena for all threads: each further one keeps its own free memory.
+        set(libc::M_ARENA_MAX, 1);
+        // Large buffers come from the system and go back to it; setting this also stops the
+        // threshold from growing by itself.
+        set(libc::M_MMAP_THRESHOLD, 64 * 1024);
+        set(libc::M_TRIM_THRESHOLD, 128 * 1024);
+        set(libc::M_TOP_PAD, 64 * 1024);
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn set(parameter: libc::c_int, value: libc::c_int) {
+    // SAFETY: changes a setting of the allocator and touches no memory of ours.
+    unsafe { libc::mallopt(parameter, value) };
+}
+
+/// Gives all free memory back to the system.
+pub(crate) fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: releases pages that hold no allocation.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}

@@ -1,0 +1,204 @@
+//! How the memory limit is shared out: what a party's process needs besides frames, and so how
+//! many frames there can be.
+//!
+//! Everything that the process may ever have resident is counted, at its most; what is left are
+//! frames. The same arithmetic is used to explain, to plan and to run, so that they agree.
+
+use phineus_bytecode::{Column, Description, PlanDescription};
+use phineus_channels::{CHANNEL_MEMORY_BYTES, NetworkModel};
+use phineus_engine::Storage;
+use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
+
+use crate::failure::{Exit, Failure};
+use crate::quantity;
+
+/// Wires of a page: the largest value, and 64 KiB of labels, at which disks reach their bandwidth.
+pub(crate) const PAGE_WIRES: u64 = 4096;
+
+/// Code, read-only data, stacks and the heap of a process that is connected and has planned.
+///
+/// Measured as the resident set before frames are made, of the release build on Linux x86-64:
+/// 7 MiB of code and data that were touched and 2 MiB of heap (docs/planning.md); plus 1 MiB.
+pub(crate) const PROCESS_BYTES: u64 = 10 << 20;
+
+/// What the process may still come to touch after it was measured: code of the protocol and of
+/// storage, thread stacks, and pages that the heap does not give back.
+pub(crate) const GROWTH_BYTES: u64 = 1 << 20;
+
+/// A reader of planned programs: 4096 decoded instructions of about 100 bytes, a frame raw and
+/// compressed (at most 512 KiB each, 200 KiB in practice), and the decompressor (160 KiB).
+const READER_BYTES: u64 = 1 << 20;
+
+/// What the planner holds besides what it counts itself: buffers of instructions, next uses and
+/// compressors (3 MiB) and the scheduler's window of 16,384 events (1.6 MiB).
+pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
+
+/// Transfers in flight at the device.
+pub(crate) const STORAGE_DEPTH: u32 = 32;
+
+/// A share of memory for each purpose, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Budget {
+    pub(crate) process: u64,
+    pub(crate) tables: u64,
+    pub(crate) channel: u64,
+    pub(crate) driver: u64,
+    pub(crate) scratch: u64,
+    pub(crate) readers: u64,
+    pub(crate) storage: u64,
+    pub(crate) frames: u64,
+}
+
+/// What the shares depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation {
+    /// The limit of the process.
+    pub(crate) limit_bytes: u64,
+    /// What the process takes without any of the other shares.
+    pub(crate) process_bytes: u64,
+    /// Input and output tables.
+    pub(crate) tables_bytes: u64,
+    /// Bytes of a wire: 16 for labels, 1 in the clear.
+    pub(crate) wire_bytes: u64,
+    /// Whether there is a peer.
+    pub(crate) is_networked: bool,
+    /// A simulated network holds bytes back.
+    pub(crate) network: Option<NetworkModel>,
+}
+
+impl Situation {
+    pub(crate) fn page_bytes(&self) -> u64 {
+        PAGE_WIRES * self.wire_bytes
+    }
+
+    /// The shares for a plan with these figures; `frames` as well.
+    pub(crate) fn budget(&self, figures: Figures) -> Budget {
+        let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
+        let channel = CHANNEL_MEMORY_BYTES as u64 + network;
+        let (frames, slots) = (figures.frames, figures.slots);
+        Budget {
+            process: self.process_bytes,
+            tables: self.tables_bytes,
+            channel: if self.is_networked { channel } else { 0 },
+            driver: if self.is_networked { DRIVER_MEMORY_BYTES } else { 0 },
+            scratch: figures.scratch_wires * self.wire_bytes,
+            readers: 2 * (READER_BYTES + figures.index_bytes),
+            storage: match slots {
+                0 => 0,
+                _ => Storage::memory_bytes(frames as u32, slots as u32, STORAGE_DEPTH),
+            },
+            frames: frames * self.page_bytes(),
+        }
+    }
+
+    /// Frames that fit when the other figures are these.
+    pub(crate) fn frames(&self, figures: Figures) -> u64 {
+        let others = self.budget(Figures { frames: 0, ..figures }).total();
+        // Storage takes 3 bytes for each frame besides the frame itself.
+        self.limit_bytes.saturating_sub(others) / (self.page_bytes() + 4)
+    }
+}
+
+/// The figures of a plan that memory depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) frames: u64,
+    pub(crate) slots: u64,
+    pub(crate) scratch_wires: u64,
+    pub(crate) index_bytes: u64,
+}
+
+impl Figures {
+    /// Of a finished plan of `frame_count` program frames.
+    pub(crate) fn of_plan(plan: &PlanDescription, program_frames: u64) -> Figures {
+        Figures {
+            frames: plan.frame_count,
+            slots: plan.spill_slot_count,
+            scratch_wires: plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0),
+            index_bytes: program_frames * INDEX_ENTRY_BYTES,
+        }
+    }
+}
+
+/// A reader's note of where a frame of the program is.
+pub(crate) const INDEX_ENTRY_BYTES: u64 = 40;
+
+impl Budget {
+    /// All shares together: the most that the process will have resident.
+    pub(crate) fn total(&self) -> u64 {
+        self.process
+            + self.tables
+            + self.channel
+            + self.driver
+            + self.scratch
+            + self.readers
+            + self.storage
+            + self.frames
+    }
+}
+
+/// Bytes of the tables that `party` brings and learns.
+pub(crate) fn table_bytes(description: &Description, party: u16) -> u64 {
+    let row = |columns: &[Column]| -> u64 {
+        columns.iter().map(|column| u64::from(column.element.width()).div_ceil(8)).sum()
+    };
+    let inputs = description.inputs.iter().filter(|port| port.party == party);
+    let outputs = description.outputs.iter().filter(|port| port.parties.contains(&party));
+    inputs.map(|port| port.rows * row(&port.columns)).sum::<u64>()
+        + outputs.map(|port| port.rows * row(&port.columns)).sum::<u64>()
+}
+
+/// The refusal when `needed` bytes are more than the limit.
+pub(crate) fn does_not_fit(limit: u64, needed: u64) -> Failure {
+    // Rounded up to a whole MiB, so that what is printed is enough when it is typed.
+    let needed = needed.div_ceil(1 << 20) << 20;
+    let message = format!(
+        "this does not fit into {}: it needs at least {}",
+        quantity::bytes(limit),
+        quantity::bytes(needed)
+    );
+    Failure::new(Exit::DoesNotFit, 100, message)
+        .remedy(format!("give --memory {}MiB or more", needed >> 20))
+        .revealed("nothing was sent")
+}
+
+/// The limit when the user states none: 1 GiB, or half of what the machine has free if that is
+/// less.
+pub(crate) fn default_limit() -> u64 {
+    let half = phineus_engine::available_memory_bytes().map_or(u64::MAX, |bytes| bytes / 2);
+    half.min(1 << 30)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn situation(limit_bytes: u64) -> Situation {
+        Situation {
+            limit_bytes,
+            process_bytes: PROCESS_BYTES,
+            tables_bytes: 1 << 20,
+            wire_bytes: 16,
+            is_networked: true,
+            network: None,
+        }
+    }
+
+    #[test]
+    fn frames_fill_the_limit_and_never_exceed_it() {
+        for limit in [32u64 << 20, 48 << 20, 1 << 30, 8 << 30] {
+            let figures =
+                Figures { slots: 10_000, scratch_wires: 5000, index_bytes: 4000, frames: 0 };
+            let situation = situation(limit);
+            let frames = situation.frames(figures);
+            let total = situation.budget(Figures { frames, ..figures }).total();
+            assert!(total <= limit, "{total} of {limit}");
+            assert!(total + 2 * situation.page_bytes() > limit, "{total} of {limit}");
+        }
+    }
+
+    #[test]
+    fn too_little_memory_leaves_no_frames() {
+        assert_eq!(situation(8 << 20).frames(Figures::default()), 0);
+    }
+}

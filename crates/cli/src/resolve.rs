@@ -1,0 +1,183 @@
+//! PROGRAM on the command line: a name, a circuit, a text form, or a file that is ready.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use phineus_bytecode::binary::MAGIC;
+use phineus_bytecode::{Description, Hash, Kind, parse_text};
+use phineus_frontend::bristol::Circuit;
+use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
+
+use crate::failure::{Exit, Failure};
+use crate::program_file::ProgramFile;
+use crate::registry::Registry;
+
+/// Ports that a program may ask the size of while its shape is being found out.
+const PORTS_PROBED: usize = 1000;
+
+/// What PROGRAM turned out to be.
+pub(crate) enum Resolved<'a> {
+    /// A program known by name, traced for the sizes at hand.
+    Known(&'a dyn Program),
+    /// A circuit file, traced likewise.
+    Loaded(Box<dyn Program>),
+    /// A file of fixed size, traced or planned.
+    File(ProgramFile),
+}
+
+impl Resolved<'_> {
+    /// The program, if its sizes are open.
+    pub(crate) fn program(&self) -> Option<&dyn Program> {
+        match self {
+            Resolved::Known(program) => Some(*program),
+            Resolved::Loaded(program) => Some(program.as_ref()),
+            Resolved::File(_) => None,
+        }
+    }
+}
+
+/// Finds what `name` stands for.
+///
+/// # Errors
+/// Says what names there are, or what is wrong with the file.
+pub(crate) fn resolve<'a>(
+    registry: &'a Registry,
+    name: Option<&str>,
+    scratch: &Path,
+) -> Result<Resolved<'a>, Failure> {
+    let Some(name) = name else {
+        return match registry.own() {
+            Some(program) => Ok(Resolved::Known(program)),
+            None => Err(Failure::usage("which program? Give a name or a file")
+                .remedy("`phineus programs` lists the names")),
+        };
+    };
+    if let Some(program) = registry.find(name) {
+        return Ok(Resolved::Known(program));
+    }
+    let path = Path::new(name);
+    if path.is_file() {
+        return resolve_file(path, scratch);
+    }
+    let mut failure = Failure::new(Exit::Usage, 120, format!("there is no program or file '{name}'"));
+    failure.remedy = Some(match registry.closest(name) {
+        Some(close) => format!("did you mean '{close}'? `phineus programs` lists all names"),
+        None => "`phineus programs` lists the names".to_owned(),
+    });
+    Err(failure)
+}
+
+fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure> {
+    let mut beginning = [0u8; 8];
+    let mut file = File::open(path).map_err(|error| Failure::file(path, &error))?;
+    let count = read_up_to(&mut file, &mut beginning).map_err(|e| Failure::file(path, &e))?;
+    let beginning = &beginning[..count];
+    let named = |failure: Failure| Failure {
+        message: format!("{}: {}", path.display(), failure.message),
+        ..failure
+    };
+    if beginning.starts_with(&MAGIC[..7]) {
+        let file = ProgramFile::open(path)?;
+        file.reader().map_err(named)?;
+        return Ok(Resolved::File(file));
+    }
+    let is_text = path.extension().is_some_and(|extension| extension == "phi");
+    if is_text || beginning == b"phineus " {
+        let input = File::open(path).map_err(|error| Failure::file(path, &error))?;
+        let output = temporary(scratch)?;
+        let shown = path.display().to_string();
+        let (file, _) = parse_text(BufReader::new(input), &shown, output)?;
+        return Ok(Resolved::File(ProgramFile::new(file)));
+    }
+    // A circuit file begins with the numbers of its gates and wires.
+    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(u8::is_ascii_digit) {
+        return Ok(Resolved::Loaded(Box::new(Circuit::open(path)?)));
+    }
+    let message = "is no program: it is not a planned file, a .phi text or a Bristol circuit";
+    Err(named(Failure::new(Exit::ProgramRefused, 103, message)))
+}
+
+fn read_up_to(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match file.read(&mut buffer[count..])? {
+            0 => break,
+            more => count += more,
+        }
+    }
+    Ok(count)
+}
+
+/// A file without a name in `scratch`.
+pub(crate) fn temporary(scratch: &Path) -> Result<File, Failure> {
+    tempfile::tempfile_in(scratch).map_err(|error| {
+        let message = format!("cannot make a temporary file in {}: {error}", scratch.display());
+        Failure::new(Exit::Usage, 130, message).remedy("name another directory with --swap-dir")
+    })
+}
+
+/// The parameters as the program takes them.
+pub(crate) fn arguments_of(
+    program: &dyn Program,
+    given: &[(String, String)],
+) -> Result<Arguments, Failure> {
+    let given = given.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(Arguments::new(program, given)?)
+}
+
+/// The parties and ports of `program`, found by tracing it, for sizes that need not be right:
+/// sizes that are not known are 1.
+pub(crate) fn probe(
+    program: &dyn Program,
+    arguments: &Arguments,
+) -> Result<Description, Failure> {
+    let mut arguments = arguments.clone();
+    for _ in 0..PORTS_PROBED {
+        match trace_into(program, &arguments, std::io::sink()) {
+            Ok(traced) => return Ok(traced.description),
+            Err(ProgramError::MissingRows { input }) if arguments.stated_rows(&input).is_none() => {
+                arguments.set_rows(&input, 1);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::new(Exit::ProgramRefused, 104, "the program asks for the sizes of too many inputs"))
+}
+
+/// A traced program with what identifies it.
+pub(crate) struct TracedFile {
+    pub(crate) file: ProgramFile,
+    pub(crate) description: Description,
+    pub(crate) hash: Hash,
+    /// `Planned` if PROGRAM was a plan.
+    pub(crate) kind: Kind,
+}
+
+/// Opens a file that is traced or planned already.
+pub(crate) fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
+    let reader = file.reader()?;
+    Ok(TracedFile {
+        file: file.clone(),
+        description: reader.description().clone(),
+        hash: reader.hash(),
+        kind: reader.kind(),
+    })
+}
+
+/// Traces `program` into a file without a name.
+pub(crate) fn trace(
+    program: &dyn Program,
+    arguments: &Arguments,
+    scratch: &Path,
+) -> Result<TracedFile, Failure> {
+    let file = temporary(scratch)?;
+    let traced = trace_into(program, arguments, file.try_clone()?)?;
+    Ok(TracedFile {
+        file: ProgramFile::new(file),
+        description: traced.description,
+        hash: traced.written.hash,
+        kind: Kind::Program,
+    })
+}
