@@ -39,23 +39,12 @@ fn planned(random: &mut Random, _: u64) -> Instruction {
 }
 
 fn main() -> Result<(), Error> {
-    let count = std::env::args()
-        .nth(1)
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(5_000_000);
+    let count = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5_000_000);
     println!("{count} one-lane additions; ns and bytes per instruction");
-    println!(
-        "{:8} {:>6} {:>9} {:>9} {:>6}",
-        "", "write", "forwards", "backwards", "bytes"
-    );
-    let description = Description {
-        parties: vec!["p".to_owned()],
-        ..Description::default()
-    };
-    let sources: [(Kind, &str, Source); 2] = [
-        (Kind::Program, "program", program),
-        (Kind::Planned, "planned", planned),
-    ];
+    println!("{:8} {:>6} {:>9} {:>9} {:>6}", "", "write", "forwards", "backwards", "bytes");
+    let description = Description { parties: vec!["p".to_owned()], ..Description::default() };
+    let sources: [(Kind, &str, Source); 2] =
+        [(Kind::Program, "program", program), (Kind::Planned, "planned", planned)];
     for (kind, name, source) in sources {
         measure(kind, name, source, count, &description)?;
     }

@@ -142,9 +142,8 @@ impl Description {
         let mut faults = Vec::new();
         let parties = self.parties.len();
         if parties == 0 || parties > PARTIES_MAX {
-            faults.push(format!(
-                "a program has 1 to {PARTIES_MAX} parties, this one has {parties}"
-            ));
+            faults
+                .push(format!("a program has 1 to {PARTIES_MAX} parties, this one has {parties}"));
         }
         let mut table = |kind: &str, name: &str, columns: &[Column]| {
             if columns.is_empty() {
@@ -176,18 +175,12 @@ impl Description {
             if let RowOrder::Sorted { columns, .. } = port.order
                 && (columns == 0 || usize::from(columns) > port.columns.len())
             {
-                faults.push(format!(
-                    "input '{}' is sorted by {columns} columns",
-                    port.name
-                ));
+                faults.push(format!("input '{}' is sorted by {columns} columns", port.name));
             }
         }
         for port in &self.outputs {
             let ascending = port.parties.windows(2).all(|pair| pair[0] < pair[1]);
-            let known = port
-                .parties
-                .iter()
-                .all(|&party| usize::from(party) < parties);
+            let known = port.parties.iter().all(|&party| usize::from(party) < parties);
             if port.parties.is_empty() || !ascending || !known {
                 faults.push(format!(
                     "output '{}' names the parties {:?}, of {parties}",

@@ -19,18 +19,12 @@ pub enum ElementType {
 impl ElementType {
     /// An unsigned integer of `width` bits.
     pub const fn unsigned(width: u16) -> ElementType {
-        ElementType::Bits {
-            width,
-            signed: false,
-        }
+        ElementType::Bits { width, signed: false }
     }
 
     /// A signed integer of `width` bits.
     pub const fn signed(width: u16) -> ElementType {
-        ElementType::Bits {
-            width,
-            signed: true,
-        }
+        ElementType::Bits { width, signed: true }
     }
 
     /// A single bit.
@@ -165,10 +159,7 @@ impl Instruction {
 
     /// The shape that the signature calls `T x n`.
     pub const fn shape(&self) -> Shape {
-        Shape {
-            width: self.element.width(),
-            lanes: self.lanes,
-        }
+        Shape { width: self.element.width(), lanes: self.lanes }
     }
 
     /// The shape of result `index`.

@@ -18,11 +18,7 @@ pub type Meaning = fn(&Instruction, &[Lanes]) -> Vec<Lanes>;
 
 /// 2^width - 1.
 pub fn mask_of(width: u16) -> Lane {
-    if width >= 256 {
-        Lane::MAX
-    } else {
-        (Lane::ONE << usize::from(width)) - Lane::ONE
-    }
+    if width >= 256 { Lane::MAX } else { (Lane::ONE << usize::from(width)) - Lane::ONE }
 }
 
 /// Whether the highest of `width` bits is 1.
@@ -32,11 +28,7 @@ fn is_negative(value: Lane, width: u16) -> bool {
 
 /// `value` of `width` bits with its sign copied to 256 bits.
 fn sign_extend(value: Lane, width: u16) -> Lane {
-    if is_negative(value, width) {
-        value | !mask_of(width)
-    } else {
-        value
-    }
+    if is_negative(value, width) { value | !mask_of(width) } else { value }
 }
 
 /// `value` as a signed or unsigned integer in an order that unsigned comparison respects.
@@ -59,11 +51,7 @@ fn map1(i: &Instruction, operands: &[Lanes], f: impl Fn(Lane) -> Lane) -> Vec<La
 
 fn map2(i: &Instruction, operands: &[Lanes], f: impl Fn(Lane, Lane) -> Lane) -> Vec<Lanes> {
     let mask = mask_of(i.element.width());
-    one(operands[0]
-        .iter()
-        .zip(&operands[1])
-        .map(|(&a, &b)| f(a, b) & mask)
-        .collect())
+    one(operands[0].iter().zip(&operands[1]).map(|(&a, &b)| f(a, b) & mask).collect())
 }
 
 fn bit(value: bool) -> Lane {
@@ -75,11 +63,7 @@ fn test1(operands: &[Lanes], f: impl Fn(Lane) -> bool) -> Vec<Lanes> {
 }
 
 fn test2(operands: &[Lanes], f: impl Fn(Lane, Lane) -> bool) -> Vec<Lanes> {
-    one(operands[0]
-        .iter()
-        .zip(&operands[1])
-        .map(|(&a, &b)| bit(f(a, b)))
-        .collect())
+    one(operands[0].iter().zip(&operands[1]).map(|(&a, &b)| bit(f(a, b))).collect())
 }
 
 pub(crate) fn constant(i: &Instruction, _: &[Lanes]) -> Vec<Lanes> {
@@ -135,11 +119,7 @@ fn divide(i: &Instruction, a: Lane, b: Lane) -> (Lane, Lane) {
         return (a / b, a % b);
     }
     let magnitude = |x: Lane| {
-        if is_negative(x, width) {
-            x.wrapping_neg() & mask
-        } else {
-            x
-        }
+        if is_negative(x, width) { x.wrapping_neg() & mask } else { x }
     };
     let (q, r) = (magnitude(a) / magnitude(b), magnitude(a) % magnitude(b));
     let negate = |x: Lane, when: bool| if when { x.wrapping_neg() & mask } else { x };
@@ -156,40 +136,22 @@ pub(crate) fn rem(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 }
 
 pub(crate) fn div_rem(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    let (q, r) = o[0]
-        .iter()
-        .zip(&o[1])
-        .map(|(&a, &b)| divide(i, a, b))
-        .unzip();
+    let (q, r) = o[0].iter().zip(&o[1]).map(|(&a, &b)| divide(i, a, b)).unzip();
     vec![q, r]
 }
 
 pub(crate) fn abs(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     let width = i.element.width();
     let signed = i.element.is_signed();
-    map1(i, o, |a| {
-        if signed && is_negative(a, width) {
-            a.wrapping_neg()
-        } else {
-            a
-        }
-    })
+    map1(i, o, |a| if signed && is_negative(a, width) { a.wrapping_neg() } else { a })
 }
 
 pub(crate) fn min(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    map2(
-        i,
-        o,
-        |a, b| if ordered(i, b) < ordered(i, a) { b } else { a },
-    )
+    map2(i, o, |a, b| if ordered(i, b) < ordered(i, a) { b } else { a })
 }
 
 pub(crate) fn max(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    map2(
-        i,
-        o,
-        |a, b| if ordered(i, a) < ordered(i, b) { b } else { a },
-    )
+    map2(i, o, |a, b| if ordered(i, a) < ordered(i, b) { b } else { a })
 }
 
 pub(crate) fn eq(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
@@ -211,9 +173,7 @@ pub(crate) fn le(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 /// Lane by lane, the pair of the second and third operand, or the reverse where the first is 1.
 fn swap_where(o: &[Lanes]) -> (Lanes, Lanes) {
     let pairs = o[0].iter().zip(o[1].iter().zip(&o[2]));
-    pairs
-        .map(|(select, (&a, &b))| if select.is_zero() { (a, b) } else { (b, a) })
-        .unzip()
+    pairs.map(|(select, (&a, &b))| if select.is_zero() { (a, b) } else { (b, a) }).unzip()
 }
 
 pub(crate) fn mux(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
@@ -226,11 +186,7 @@ pub(crate) fn cond_swap(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 }
 
 pub(crate) fn mask(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    map2(
-        i,
-        o,
-        |select, a| if select.is_zero() { Lane::ZERO } else { a },
-    )
+    map2(i, o, |select, a| if select.is_zero() { Lane::ZERO } else { a })
 }
 
 /// The amount as a `usize`, or the width where it is no smaller.
@@ -240,30 +196,14 @@ fn clamp(i: &Instruction, amount: Lane) -> usize {
 }
 
 fn shifted_left(a: Lane, amount: usize) -> Lane {
-    if amount >= 256 {
-        Lane::ZERO
-    } else {
-        a << amount
-    }
+    if amount >= 256 { Lane::ZERO } else { a << amount }
 }
 
 fn shifted_right(i: &Instruction, a: Lane, amount: usize) -> Lane {
     let width = i.element.width();
-    let amount = if i.element.is_signed() {
-        amount.min(usize::from(width) - 1)
-    } else {
-        amount
-    };
-    let a = if i.element.is_signed() {
-        sign_extend(a, width)
-    } else {
-        a
-    };
-    let sign = if i.element.is_signed() && is_negative(a, width) {
-        Lane::MAX
-    } else {
-        Lane::ZERO
-    };
+    let amount = if i.element.is_signed() { amount.min(usize::from(width) - 1) } else { amount };
+    let a = if i.element.is_signed() { sign_extend(a, width) } else { a };
+    let sign = if i.element.is_signed() && is_negative(a, width) { Lane::MAX } else { Lane::ZERO };
     if amount == 0 {
         a
     } else if amount >= 256 {
@@ -276,11 +216,7 @@ fn shifted_right(i: &Instruction, a: Lane, amount: usize) -> Lane {
 fn rotated_left(i: &Instruction, a: Lane, amount: Lane) -> Lane {
     let width = i.element.width();
     let amount = usize::try_from(amount % Lane::from(width)).expect("below 256");
-    let low = if amount == 0 {
-        Lane::ZERO
-    } else {
-        a >> (usize::from(width) - amount)
-    };
+    let low = if amount == 0 { Lane::ZERO } else { a >> (usize::from(width) - amount) };
     shifted_left(a, amount) | low
 }
 
@@ -315,9 +251,7 @@ pub(crate) fn popcount(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 }
 
 pub(crate) fn leading_zeros(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    map1(i, o, |a| {
-        Lane::from(i.immediates[0]) - Lane::from(a.bit_len())
-    })
+    map1(i, o, |a| Lane::from(i.immediates[0]) - Lane::from(a.bit_len()))
 }
 
 pub(crate) fn all_bits(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
@@ -335,13 +269,7 @@ pub(crate) fn parity(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 
 pub(crate) fn cast(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     let from_width = i.immediates[0] as u16;
-    map1(i, o, |a| {
-        if i.immediates[1] == 1 {
-            sign_extend(a, from_width)
-        } else {
-            a
-        }
-    })
+    map1(i, o, |a| if i.immediates[1] == 1 { sign_extend(a, from_width) } else { a })
 }
 
 pub(crate) fn bit_slice(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
@@ -349,9 +277,7 @@ pub(crate) fn bit_slice(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 }
 
 pub(crate) fn bit_concat(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    map2(i, o, |low, high| {
-        low | shifted_left(high, i.immediates[0] as usize)
-    })
+    map2(i, o, |low, high| low | shifted_left(high, i.immediates[0] as usize))
 }
 
 pub(crate) fn reshape(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
@@ -381,9 +307,7 @@ pub(crate) fn lane_reverse(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 }
 
 pub(crate) fn lane_tile(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    one((0..i.lanes as usize)
-        .map(|j| o[0][j % o[0].len()])
-        .collect())
+    one((0..i.lanes as usize).map(|j| o[0][j % o[0].len()]).collect())
 }
 
 pub(crate) fn lane_repeat(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
@@ -393,34 +317,20 @@ pub(crate) fn lane_repeat(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 
 pub(crate) fn lane_deinterleave(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     let block = i.immediates[0] as usize;
-    let part = |odd: usize| {
-        o[0].chunks(block)
-            .skip(odd)
-            .step_by(2)
-            .flatten()
-            .copied()
-            .collect()
-    };
+    let part = |odd: usize| o[0].chunks(block).skip(odd).step_by(2).flatten().copied().collect();
     vec![part(0), part(1)]
 }
 
 pub(crate) fn lane_interleave(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     let block = i.immediates[0] as usize;
     let pairs = o[0].chunks(block).zip(o[1].chunks(block));
-    one(pairs
-        .flat_map(|(a, b)| a.iter().chain(b))
-        .copied()
-        .collect())
+    one(pairs.flat_map(|(a, b)| a.iter().chain(b)).copied().collect())
 }
 
 pub(crate) fn lane_sum(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     let from_width = i.immediates[0] as u16;
     let wide = |&a: &Lane| {
-        if i.element.is_signed() {
-            sign_extend(a, from_width)
-        } else {
-            a
-        }
+        if i.element.is_signed() { sign_extend(a, from_width) } else { a }
     };
     let sum = o[0].iter().map(wide).fold(Lane::ZERO, Lane::wrapping_add);
     one(vec![sum & mask_of(i.element.width())])
@@ -461,10 +371,7 @@ pub(crate) fn aes128(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 }
 
 pub(crate) fn aes128_key_schedule(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    one(expand_key(bytes16(o[0][0]))
-        .iter()
-        .map(|key| lane16(key))
-        .collect())
+    one(expand_key(bytes16(o[0][0])).iter().map(|key| lane16(key)).collect())
 }
 
 /// FIPS-197, section 5.2.
@@ -543,12 +450,7 @@ fn mix_column(column: &mut [u8; 4]) {
 pub(crate) fn sha256_compress(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     let words = |value: Lane| -> Vec<u32> {
         let bytes: [u8; 32] = value.to_le_bytes();
-        bytes
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|&word| u32::from_le_bytes(word))
-            .collect()
+        bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
     };
     let compress = |((&state, &low), &high): ((&Lane, &Lane), &Lane)| {
         let mut chain: [u32; 8] = words(state).try_into().expect("a state has 8 words");

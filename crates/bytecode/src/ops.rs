@@ -312,9 +312,7 @@ impl Op {
 
     /// The operation with this name in the text form.
     pub fn from_name(name: &str) -> Option<Op> {
-        OPS.iter()
-            .find(|info| info.name == name)
-            .map(|info| info.op)
+        OPS.iter().find(|info| info.name == name).map(|info| info.op)
     }
 
     /// Whether only the planner emits it.
@@ -336,17 +334,11 @@ fn any(_: &Instruction) -> Rule {
 
 fn constant_fits(i: &Instruction) -> Rule {
     let value = meaning::Lane::from_limbs(i.immediates);
-    ensure(
-        value.bit_len() <= usize::from(i.element.width()),
-        "the constant is wider than its type",
-    )
+    ensure(value.bit_len() <= usize::from(i.element.width()), "the constant is wider than its type")
 }
 
 fn even_width(i: &Instruction) -> Rule {
-    ensure(
-        i.element.width().is_multiple_of(2),
-        "a full product has an even width",
-    )
+    ensure(i.element.width().is_multiple_of(2), "a full product has an even width")
 }
 
 fn signed_flag(i: &Instruction) -> Rule {
@@ -410,23 +402,14 @@ fn width_128(i: &Instruction) -> Rule {
 
 fn round_keys(i: &Instruction) -> Rule {
     width_128(i)?;
-    ensure(
-        i.lanes == 11 && i.immediates[0] == 1,
-        "a key schedule takes 1 lane and gives 11",
-    )
+    ensure(i.lanes == 11 && i.immediates[0] == 1, "a key schedule takes 1 lane and gives 11")
 }
 
 fn width_256(i: &Instruction) -> Rule {
-    ensure(
-        i.element == ElementType::unsigned(256),
-        "SHA-256 works on u256",
-    )
+    ensure(i.element == ElementType::unsigned(256), "SHA-256 works on u256")
 }
 
-const _: () = assert!(
-    VALUE_WIRES_MAX >= 11 * 128,
-    "round keys must fit into one value"
-);
+const _: () = assert!(VALUE_WIRES_MAX >= 11 * 128, "round keys must fit into one value");
 
 #[cfg(test)]
 mod tests {

@@ -57,18 +57,9 @@ impl Default for RandomOptions {
 /// # Panics
 /// If an option is 0 or above its limit.
 pub fn random_program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, Description) {
-    assert!(
-        (1..=WIDTH_MAX).contains(&options.width_max),
-        "width_max is 1 to 256"
-    );
-    assert!(
-        (1..=VALUE_WIRES_MAX).contains(&options.wires_max),
-        "wires_max is 1 to 4096"
-    );
-    assert!(
-        options.live_max > 0 && options.party_count > 0,
-        "some value, some party"
-    );
+    assert!((1..=WIDTH_MAX).contains(&options.width_max), "width_max is 1 to 256");
+    assert!((1..=VALUE_WIRES_MAX).contains(&options.wires_max), "wires_max is 1 to 4096");
+    assert!(options.live_max > 0 && options.party_count > 0, "some value, some party");
     let ops: Vec<Op> = OPS
         .iter()
         .map(|info| info.op)
@@ -93,11 +84,8 @@ pub fn random_inputs(seed: u64, description: &Description) -> Vec<Table> {
     let fill = |port: &InputPort| {
         let mut table = Table::new(port.columns.clone());
         for _ in 0..port.rows {
-            let row: Vec<Lane> = port
-                .columns
-                .iter()
-                .map(|column| random.lane(column.element.width()))
-                .collect();
+            let row: Vec<Lane> =
+                port.columns.iter().map(|column| random.lane(column.element.width())).collect();
             table.push(&row);
         }
         table
@@ -112,10 +100,7 @@ mod tests {
 
     #[test]
     fn every_op_occurs_and_the_seed_decides() {
-        let options = RandomOptions {
-            instruction_count: 3000,
-            ..RandomOptions::default()
-        };
+        let options = RandomOptions { instruction_count: 3000, ..RandomOptions::default() };
         let (program, description) = random_program(1, &options);
         assert_eq!(description.faults(), Vec::<String>::new());
         assert_eq!(random_program(1, &options), (program.clone(), description));
@@ -125,11 +110,7 @@ mod tests {
             assert!(seen.contains(&info.op), "{} never occurs", info.name);
         }
         let inputs = program.iter().filter(|i| i.op == Op::Input).count();
-        assert!(
-            inputs * 2 < program.len(),
-            "{inputs} of {} are inputs",
-            program.len()
-        );
+        assert!(inputs * 2 < program.len(), "{inputs} of {} are inputs", program.len());
     }
 
     #[test]

@@ -16,11 +16,7 @@ pub struct Table {
 impl Table {
     /// A table without rows.
     pub fn new(columns: Vec<Column>) -> Table {
-        Table {
-            cells: vec![Vec::new(); columns.len()],
-            columns,
-            row_count: 0,
-        }
+        Table { cells: vec![Vec::new(); columns.len()], columns, row_count: 0 }
     }
 
     /// A table of `rows` rows of zeros.
@@ -53,11 +49,7 @@ impl Table {
     /// # Panics
     /// If `row` has not one value for each column.
     pub fn push(&mut self, row: &[Lane]) {
-        assert_eq!(
-            row.len(),
-            self.columns.len(),
-            "a row has a value for each column"
-        );
+        assert_eq!(row.len(), self.columns.len(), "a row has a value for each column");
         for ((value, column), cells) in row.iter().zip(&self.columns).zip(&mut self.cells) {
             let bytes: [u8; 32] = value.to_le_bytes();
             cells.extend_from_slice(&bytes[..cell_bytes(column)]);
@@ -90,9 +82,7 @@ impl Table {
 
     /// The values of one row.
     pub fn row(&self, row: u64) -> Vec<Lane> {
-        (0..self.columns.len())
-            .map(|column| self.cell(row, column))
-            .collect()
+        (0..self.columns.len()).map(|column| self.cell(row, column)).collect()
     }
 }
 

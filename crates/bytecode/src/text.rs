@@ -59,11 +59,7 @@ impl std::fmt::Display for Faults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, fault) in self.faults.iter().enumerate() {
             let end = if index > 0 { "\n" } else { "" };
-            write!(
-                f,
-                "{end}{}:{}:{}: {}",
-                self.file, fault.line, fault.column, fault.what
-            )?;
+            write!(f, "{end}{}:{}:{}: {}", self.file, fault.line, fault.column, fault.what)?;
         }
         Ok(())
     }

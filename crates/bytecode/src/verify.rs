@@ -91,10 +91,7 @@ fn verify_within<R: Read + Seek>(
             checker.check(instruction, &mut faults);
             for what in faults.drain(..) {
                 let line = text::line_of(reader.kind(), instruction);
-                violations.push(Violation {
-                    place: Some((number, line)),
-                    what,
-                });
+                violations.push(Violation { place: Some((number, line)), what });
             }
             number += 1;
         }
@@ -104,11 +101,7 @@ fn verify_within<R: Read + Seek>(
         }
     }
     checker.finish(&mut faults);
-    violations.extend(
-        faults
-            .into_iter()
-            .map(|what| Violation { place: None, what }),
-    );
+    violations.extend(faults.into_iter().map(|what| Violation { place: None, what }));
     violations.truncate(FAULTS_MAX);
     Ok(violations)
 }
@@ -136,9 +129,7 @@ impl<'a> Checker<'a> {
             page_wires,
             end: plan.map_or(0, |plan| plan.frame_count.saturating_mul(page_wires)),
             shapes: Shapes::All(Vec::new()),
-            written: outputs
-                .map(|p| vec![Intervals::default(); p.columns.len()])
-                .collect(),
+            written: outputs.map(|p| vec![Intervals::default(); p.columns.len()]).collect(),
         }
     }
 
@@ -182,10 +173,7 @@ impl<'a> Checker<'a> {
 
     fn check_values(&mut self, i: &Instruction, shapes_hold: bool, faults: &mut Vec<String>) {
         if i.op.is_directive() {
-            faults.push(format!(
-                "{} belongs into planned programs only",
-                i.op.info().name
-            ));
+            faults.push(format!("{} belongs into planned programs only", i.op.info().name));
         }
         for (index, &operand) in i.operands().iter().enumerate() {
             let Some(found) = self.shapes.get(operand) else {
@@ -205,9 +193,8 @@ impl<'a> Checker<'a> {
         for (index, &result) in i.results().iter().enumerate() {
             let shape = PackedShape::of(i.result_shape(index));
             if let Err(next) = self.shapes.define(result, shape) {
-                faults.push(format!(
-                    "values are named in order: the next is %{next}, not %{result}"
-                ));
+                faults
+                    .push(format!("values are named in order: the next is %{next}, not %{result}"));
             }
         }
     }
@@ -231,16 +218,10 @@ impl<'a> Checker<'a> {
         };
         let [frame, slot, ..] = i.immediates;
         if frame >= plan.frame_count {
-            faults.push(format!(
-                "frame {frame} is none of the {} frames",
-                plan.frame_count
-            ));
+            faults.push(format!("frame {frame} is none of the {} frames", plan.frame_count));
         }
         if slot >= plan.spill_slot_count {
-            faults.push(format!(
-                "slot {slot} is none of the {} slots",
-                plan.spill_slot_count
-            ));
+            faults.push(format!("slot {slot} is none of the {} slots", plan.spill_slot_count));
         }
     }
 
@@ -256,10 +237,7 @@ impl<'a> Checker<'a> {
             let last = place.saturating_add(u64::from(shape.wires()) - 1);
             if last >= self.end {
                 let end = self.end;
-                faults.push(format!(
-                    "{what} {} ends at @{last}, the frames at @{end}",
-                    k + 1
-                ));
+                faults.push(format!("{what} {} ends at @{last}, the frames at @{end}", k + 1));
             } else if place / self.page_wires != last / self.page_wires {
                 faults.push(format!("{what} {} at @{place} lies in two pages", k + 1));
             }
@@ -323,21 +301,14 @@ fn check_shapes(i: &Instruction, faults: &mut Vec<String>) -> bool {
     let before = faults.len();
     for (what, k, shape) in operands.chain(results) {
         if !shape.is_valid() {
-            faults.push(format!(
-                "{}: {what} {} would have {shape}",
-                info.name,
-                k + 1
-            ));
+            faults.push(format!("{}: {what} {} would have {shape}", info.name, k + 1));
         }
     }
     faults.len() == before
 }
 
 fn no_port(kind: &str, i: &Instruction, count: usize, faults: &mut Vec<String>) {
-    faults.push(format!(
-        "there is no {kind} port {}, only {count} in all",
-        i.immediates[0]
-    ));
+    faults.push(format!("there is no {kind} port {}, only {count} in all", i.immediates[0]));
 }
 
 /// Checks column, type and rows of an input or output; returns whether the cells exist.
@@ -352,9 +323,7 @@ fn check_cells(
     let [_, column, row, _] = i.immediates;
     let Some(column) = columns.get(column as usize) else {
         let count = columns.len();
-        faults.push(format!(
-            "{kind} '{port}' has no column {column}, only {count} in all"
-        ));
+        faults.push(format!("{kind} '{port}' has no column {column}, only {count} in all"));
         return false;
     };
     if column.element != i.element {
@@ -363,14 +332,10 @@ fn check_cells(
             column.name, column.element, i.element
         ));
     }
-    let fits = row
-        .checked_add(u64::from(i.lanes))
-        .is_some_and(|end| end <= rows);
+    let fits = row.checked_add(u64::from(i.lanes)).is_some_and(|end| end <= rows);
     if !fits {
         let lanes = i.lanes;
-        faults.push(format!(
-            "{kind} '{port}' has {rows} rows, not {lanes} from row {row} on"
-        ));
+        faults.push(format!("{kind} '{port}' has {rows} rows, not {lanes} from row {row} on"));
     }
     fits
 }

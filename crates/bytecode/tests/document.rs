@@ -37,21 +37,14 @@ fn with_section(text: &str, name: &str, content: &str) -> String {
 #[test]
 fn the_document_is_not_stale() {
     let (path, text) = document();
-    let sections = [
-        ("operations", op_table()),
-        ("figures", figures()),
-        ("example", example()),
-    ];
-    let fresh = sections.iter().fold(text.clone(), |text, (name, content)| {
-        with_section(&text, name, content)
-    });
+    let sections = [("operations", op_table()), ("figures", figures()), ("example", example())];
+    let fresh = sections
+        .iter()
+        .fold(text.clone(), |text, (name, content)| with_section(&text, name, content));
     if std::env::var_os("PHINEUS_BLESS").is_some() {
         std::fs::write(&path, &fresh).expect("the document can be written");
     } else {
-        assert!(
-            fresh == text,
-            "docs/bytecode.md is stale: run this test with PHINEUS_BLESS=1"
-        );
+        assert!(fresh == text, "docs/bytecode.md is stale: run this test with PHINEUS_BLESS=1");
     }
 }
 
@@ -78,31 +71,17 @@ fn op_table() -> String {
     table += "|---|---|---|---|---|---|\n";
     for info in OPS {
         let shapes = |roles: &[Role]| {
-            roles
-                .iter()
-                .map(|role| shape_of(role, info))
-                .collect::<Vec<_>>()
-                .join(", ")
+            roles.iter().map(|role| shape_of(role, info)).collect::<Vec<_>>().join(", ")
         };
         let words = |words| {
-            if words == 1 {
-                String::new()
-            } else {
-                format!(" ({words} words)")
-            }
+            if words == 1 { String::new() } else { format!(" ({words} words)") }
         };
-        let names = info
-            .immediates
-            .iter()
-            .map(|i| format!("{}{}", i.name, words(i.words)));
+        let names = info.immediates.iter().map(|i| format!("{}{}", i.name, words(i.words)));
         let immediates = names.collect::<Vec<_>>().join(", ");
         let (operands, results) = (shapes(info.operands), shapes(info.results));
         let (code, name, doc) = (info.op as u8, info.name, info.doc.trim());
-        writeln!(
-            table,
-            "| {code} | `{name}` | {operands} | {results} | {immediates} | {doc} |"
-        )
-        .expect(WRITE);
+        writeln!(table, "| {code} | `{name}` | {operands} | {results} | {immediates} | {doc} |")
+            .expect(WRITE);
     }
     table
 }
@@ -129,19 +108,14 @@ party \"p\"
 
 /// The bytes of the example's only frame, one instruction a line.
 fn example() -> String {
-    let bytes = parse_text(EXAMPLE.as_bytes(), "example.phi", Vec::new())
-        .expect("valid")
-        .0;
+    let bytes = parse_text(EXAMPLE.as_bytes(), "example.phi", Vec::new()).expect("valid").0;
     let file = by_the_book(&bytes);
     let mut out =
         format!("The program\n\n```\n{EXAMPLE}```\n\nhas one frame, before compression\n\n");
     out += "```\n";
     let lines = EXAMPLE.lines().skip(3);
     for (line, range) in lines.zip(file.ranges) {
-        let hex: Vec<String> = file.raw[range]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hex: Vec<String> = file.raw[range].iter().map(|byte| format!("{byte:02x}")).collect();
         writeln!(out, "{:30} {line}", hex.join(" ")).expect(WRITE);
     }
     out + "```\n"
@@ -159,10 +133,7 @@ struct File {
 }
 
 fn number(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |number, &byte| number << 8 | usize::from(byte))
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
 }
 
 /// Section 5, step by step, with asserts where a real reader would give an error.
@@ -195,13 +166,8 @@ fn by_the_book(file: &[u8]) -> File {
         book.raw.extend(frame);
     }
     assert_eq!(&footer[32..64], &Sha256::digest(&book.raw)[..]);
-    let parts: [&[u8]; 5] = [
-        b"phineus program",
-        &[1, 0],
-        &[book.kind],
-        &footer[32..64],
-        description,
-    ];
+    let parts: [&[u8]; 5] =
+        [b"phineus program", &[1, 0], &[book.kind], &footer[32..64], description];
     book.hash = Sha256::digest(parts.concat()).into();
     book
 }
@@ -283,25 +249,15 @@ fn varint(bytes: &[u8], at: &mut usize) -> u64 {
 
 fn difference(bytes: &[u8], at: &mut usize) -> u64 {
     let varint = varint(bytes, at);
-    if varint.is_multiple_of(2) {
-        varint / 2
-    } else {
-        !(varint / 2)
-    }
+    if varint.is_multiple_of(2) { varint / 2 } else { !(varint / 2) }
 }
 
 fn assert_same(kind: Kind, program: &[Instruction], description: &Description) {
     let bytes = to_bytes(kind, program, description).expect("in memory");
     let book = by_the_book(&bytes);
     assert_eq!(book.kind, kind as u8);
-    assert!(
-        book.instructions == program,
-        "the second reader reads something else"
-    );
-    assert_eq!(
-        book.description,
-        serde_json::to_value(description).expect("plain data")
-    );
+    assert!(book.instructions == program, "the second reader reads something else");
+    assert_eq!(book.description, serde_json::to_value(description).expect("plain data"));
     let mut reader = ProgramReader::open(Cursor::new(&bytes)).expect("just written");
     assert_eq!(reader.verify_hash().expect("just written"), Hash(book.hash));
 }
@@ -310,10 +266,7 @@ fn assert_same(kind: Kind, program: &[Instruction], description: &Description) {
 fn a_second_reader_reads_what_is_written() {
     for seed in 0..20 {
         let instruction_count = if seed == 0 { 10_000 } else { 200 };
-        let options = RandomOptions {
-            instruction_count,
-            ..RandomOptions::default()
-        };
+        let options = RandomOptions { instruction_count, ..RandomOptions::default() };
         let (program, description) = random_program(seed, &options);
         assert_same(Kind::Program, &program, &description);
         let (mut planned, description) = plan_unbounded(&program, &description);
@@ -326,9 +279,7 @@ fn a_second_reader_reads_what_is_written() {
 #[test]
 fn every_constraint_is_documented() {
     let (_, text) = document();
-    let (_, rest) = text
-        .split_once("What must hold besides valid shapes:")
-        .expect("a section");
+    let (_, rest) = text.split_once("What must hold besides valid shapes:").expect("a section");
     let (section, _) = rest.split_once("\n## ").expect("another section follows");
     let mut random = Random::new(4);
     let mut rejects = |info: &OpInfo| {

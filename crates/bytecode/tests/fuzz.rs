@@ -11,9 +11,7 @@ use phineus_bytecode::{Error, Instruction, Kind, ProgramReader, parse_text, veri
 use proptest::prelude::*;
 
 fn config() -> ProptestConfig {
-    let cases = std::env::var("PHINEUS_FUZZ_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
+    let cases = std::env::var("PHINEUS_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(cases.unwrap_or(1000))
@@ -21,10 +19,7 @@ fn config() -> ProptestConfig {
 }
 
 fn sample(seed: u64) -> Vec<u8> {
-    let options = RandomOptions {
-        instruction_count: 60,
-        ..RandomOptions::default()
-    };
+    let options = RandomOptions { instruction_count: 60, ..RandomOptions::default() };
     let (program, description) = random_program(seed, &options);
     if seed.is_multiple_of(2) {
         to_bytes(Kind::Program, &program, &description).expect("in memory")
@@ -69,11 +64,7 @@ fn read_all(bytes: &[u8]) -> Result<(), Error> {
     let mut text = Vec::new();
     write_text(&mut reader, &mut text)?;
     let parsed = parse_text(text.as_slice(), "fuzz.phi", Vec::new());
-    assert_eq!(
-        parsed.is_ok(),
-        violations.is_empty(),
-        "text and binary are held to the same"
-    );
+    assert_eq!(parsed.is_ok(), violations.is_empty(), "text and binary are held to the same");
     reader.into_inputs().try_for_each(|input| input.map(|_| ()))
 }
 

@@ -21,18 +21,13 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const ROUND_TRIPS: u32 = 2000;
 
 fn main() -> Result<(), Failure> {
-    let gib = std::env::args()
-        .nth(1)
-        .map_or(Ok(2.0), |text| text.parse::<f64>())?;
+    let gib = std::env::args().nth(1).map_or(Ok(2.0), |text| text.parse::<f64>())?;
     let pieces = (gib * (1u64 << 30) as f64) as usize / MAX_BORROW_BYTES;
     println!(
         "{:>8} {:>10} {:>10} {:>14} {:>12}",
         "", "best GB/s", "median", "CPU s per GiB", "16 B RTT us"
     );
-    let repetitions = std::env::args()
-        .nth(3)
-        .map_or(Ok(5), |text| text.parse::<usize>())?
-        .max(1);
+    let repetitions = std::env::args().nth(3).map_or(Ok(5), |text| text.parse::<usize>())?.max(1);
     let only = std::env::args().nth(2);
     for name in ["memory", "tcp", "tls"] {
         if only.as_ref().is_some_and(|only| only != name) {
@@ -88,11 +83,7 @@ fn measure<C: Channel + 'static>(mut a: C, mut b: C, pieces: usize) -> Result<Me
         for _ in 0..pieces {
             // One byte of each page is looked at: the cost of the channel, not of a consumer.
             sum += b.recv_with(MAX_BORROW_BYTES, |bytes| {
-                bytes
-                    .iter()
-                    .step_by(4096)
-                    .map(|&byte| u64::from(byte))
-                    .sum::<u64>()
+                bytes.iter().step_by(4096).map(|&byte| u64::from(byte)).sum::<u64>()
             })?;
         }
         assert_eq!(sum, pieces as u64 * (MAX_BORROW_BYTES as u64 / 4096));
@@ -117,10 +108,7 @@ fn measure<C: Channel + 'static>(mut a: C, mut b: C, pieces: usize) -> Result<Me
     }
     a.flush()?;
     a.recv_with(16, |_| ())?;
-    let (seconds, cpu) = (
-        start.elapsed().as_secs_f64(),
-        (cpu_time()? - cpu).as_secs_f64(),
-    );
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), (cpu_time()? - cpu).as_secs_f64());
     let bytes = (pieces * MAX_BORROW_BYTES) as f64;
     drop(receiving.join().expect("the receiver does not panic")?);
     Ok(Measured {
@@ -146,23 +134,14 @@ fn free_port() -> Result<u16, Failure> {
 
 fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failure> {
     let cluster = ClusterConfig::local([("site_a", free_port()?), ("site_b", free_port()?)]);
-    let (a, b) = (
-        Identity::ephemeral("site_a")?,
-        Identity::ephemeral("site_b")?,
-    );
+    let (a, b) = (Identity::ephemeral("site_a")?, Identity::ephemeral("site_b")?);
     let (mut trusted_by_a, mut trusted_by_b) = (TrustStore::in_memory(), TrustStore::in_memory());
     trusted_by_a.trust("site_b", b.fingerprint())?;
     trusted_by_b.trust("site_a", a.fingerprint())?;
     let [security_a, security_b] = if with_tls {
         [
-            Security::Tls {
-                identity: a,
-                trusted: trusted_by_a,
-            },
-            Security::Tls {
-                identity: b,
-                trusted: trusted_by_b,
-            },
+            Security::Tls { identity: a, trusted: trusted_by_a },
+            Security::Tls { identity: b, trusted: trusted_by_b },
         ]
     } else {
         let plain = PlainLoopback::new(&cluster)?;

@@ -73,9 +73,8 @@ impl Address {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
-                let (host, after) = rest
-                    .split_once(']')
-                    .ok_or("the bracket of an IPv6 address is not closed")?;
+                let (host, after) =
+                    rest.split_once(']').ok_or("the bracket of an IPv6 address is not closed")?;
                 if host.parse::<std::net::Ipv6Addr>().is_err() {
                     return Err(format!("`{host}` is not an IPv6 address"));
                 }
@@ -115,10 +114,7 @@ impl Address {
                 }
             },
         };
-        Ok(Address {
-            host: host.to_owned(),
-            port,
-        })
+        Ok(Address { host: host.to_owned(), port })
     }
 }
 
@@ -173,10 +169,7 @@ impl ClusterConfig {
     pub fn load(path: &Path) -> Result<Self, ClusterError> {
         let text = std::fs::read_to_string(path).map_err(|error| ClusterError {
             path: path.to_owned(),
-            faults: vec![ClusterFault {
-                line: None,
-                problem: format!("cannot be read: {error}"),
-            }],
+            faults: vec![ClusterFault { line: None, problem: format!("cannot be read: {error}") }],
         })?;
         Self::parse(path, &text)
     }
@@ -191,18 +184,12 @@ impl ClusterConfig {
         let parties = match toml::from_str::<ClusterFile>(text) {
             Err(error) => {
                 let line = error.span().map(|span| line_of(span.start));
-                faults.push(ClusterFault {
-                    line,
-                    problem: error.message().to_owned(),
-                });
+                faults.push(ClusterFault { line, problem: error.message().to_owned() });
                 Vec::new()
             }
             Ok(file) => {
                 let mut fault = |at: usize, problem: String| {
-                    faults.push(ClusterFault {
-                        line: Some(line_of(at)),
-                        problem,
-                    });
+                    faults.push(ClusterFault { line: Some(line_of(at)), problem });
                 };
                 let entries = file.party.into_iter().map(Spanned::into_inner);
                 let parties: Vec<_> = entries.map(|entry| party(entry, &mut fault)).collect();
@@ -212,29 +199,19 @@ impl ClusterConfig {
                         "has {count} parties, needs 2 to {PARTIES_MAX}; each is a [[party]] with a \
                          name and an address"
                     );
-                    faults.push(ClusterFault {
-                        line: None,
-                        problem,
-                    });
+                    faults.push(ClusterFault { line: None, problem });
                 }
                 parties
             }
         };
         if !faults.is_empty() {
-            return Err(ClusterError {
-                path: path.to_owned(),
-                faults,
-            });
+            return Err(ClusterError { path: path.to_owned(), faults });
         }
-        let config = ClusterConfig {
-            parties: parties.iter().map(|(_, party)| party.clone()).collect(),
-        };
+        let config =
+            ClusterConfig { parties: parties.iter().map(|(_, party)| party.clone()).collect() };
         config
             .check_distinct(&parties, line_of)
-            .map_err(|faults| ClusterError {
-                path: path.to_owned(),
-                faults,
-            })?;
+            .map_err(|faults| ClusterError { path: path.to_owned(), faults })?;
         Ok(config)
     }
 
@@ -246,18 +223,12 @@ impl ClusterConfig {
         let mut faults = Vec::new();
         for (i, (at, party)) in placed.iter().enumerate() {
             let mut fault = |problem| {
-                faults.push(ClusterFault {
-                    line: Some(line_of(*at)),
-                    problem,
-                });
+                faults.push(ClusterFault { line: Some(line_of(*at)), problem });
             };
             for (first_at, other) in &placed[..i] {
                 let line = line_of(*first_at);
                 if other.name == party.name {
-                    fault(format!(
-                        "`{}` is also the name in line {line}; rename one",
-                        party.name
-                    ));
+                    fault(format!("`{}` is also the name in line {line}; rename one", party.name));
                 }
                 if other.address == party.address {
                     fault(format!(
@@ -267,11 +238,7 @@ impl ClusterConfig {
                 }
             }
         }
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(faults)
-        }
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
     /// Two parties on this machine at these ports, the first one listening.
@@ -281,19 +248,10 @@ impl ClusterConfig {
     pub fn local(parties: [(&str, u16); 2]) -> Self {
         let parties = parties.map(|(name, port)| {
             assert_eq!(check_name(name), Ok(()), "the caller has checked the names");
-            let address = Address {
-                host: "127.0.0.1".to_owned(),
-                port,
-            };
-            PartyConfig {
-                name: name.to_owned(),
-                address,
-                bind: None,
-            }
+            let address = Address { host: "127.0.0.1".to_owned(), port };
+            PartyConfig { name: name.to_owned(), address, bind: None }
         });
-        ClusterConfig {
-            parties: parties.to_vec(),
-        }
+        ClusterConfig { parties: parties.to_vec() }
     }
 
     /// The parties, in the order of the file.
@@ -316,33 +274,21 @@ fn party(entry: PartyEntry, fault: &mut impl FnMut(usize, String)) -> (usize, Pa
     }
     let address = Address::parse(entry.address.get_ref()).unwrap_or_else(|problem| {
         fault(address_at, format!("the address of {name}: {problem}"));
-        Address {
-            host: String::new(),
-            port: DEFAULT_PORT,
+        Address { host: String::new(), port: DEFAULT_PORT }
+    });
+    let bind = entry.bind.and_then(|bind| match bind.get_ref().parse::<SocketAddr>() {
+        Ok(address) => Some(address),
+        Err(_) => {
+            let text = bind.get_ref();
+            let problem = format!(
+                "`{text}` cannot be bound, `bind` is an IP address and a port, as in \
+                 `0.0.0.0:{DEFAULT_PORT}`"
+            );
+            fault(bind.span().start, problem);
+            None
         }
     });
-    let bind = entry
-        .bind
-        .and_then(|bind| match bind.get_ref().parse::<SocketAddr>() {
-            Ok(address) => Some(address),
-            Err(_) => {
-                let text = bind.get_ref();
-                let problem = format!(
-                    "`{text}` cannot be bound, `bind` is an IP address and a port, as in \
-                 `0.0.0.0:{DEFAULT_PORT}`"
-                );
-                fault(bind.span().start, problem);
-                None
-            }
-        });
-    (
-        name_at,
-        PartyConfig {
-            name,
-            address,
-            bind,
-        },
-    )
+    (name_at, PartyConfig { name, address, bind })
 }
 
 #[cfg(test)]
@@ -362,21 +308,10 @@ mod tests {
              [[party]]\nname = 'site_b'\naddress = '[::1]:99'\n",
         )
         .expect("this is a cluster");
-        let [a, b] = config.parties() else {
-            panic!("two parties")
-        };
-        assert_eq!(
-            (a.address.to_string(), a.bind.is_some()),
-            ("a.example:7710".to_owned(), true)
-        );
-        assert_eq!(
-            (b.address.to_string(), b.bind.is_some()),
-            ("[::1]:99".to_owned(), false)
-        );
-        assert_eq!(
-            (config.index_of("site_b"), config.index_of("site_c")),
-            (Some(1), None)
-        );
+        let [a, b] = config.parties() else { panic!("two parties") };
+        assert_eq!((a.address.to_string(), a.bind.is_some()), ("a.example:7710".to_owned(), true));
+        assert_eq!((b.address.to_string(), b.bind.is_some()), ("[::1]:99".to_owned(), false));
+        assert_eq!((config.index_of("site_b"), config.index_of("site_c")), (Some(1), None));
     }
 
     #[test]
@@ -388,10 +323,7 @@ mod tests {
         .expect_err("much is wrong with this");
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines.len(), 4, "{told}");
-        assert!(
-            lines[0].starts_with("cluster.toml:2: `1a` cannot name a party"),
-            "{told}"
-        );
+        assert!(lines[0].starts_with("cluster.toml:2: `1a` cannot name a party"), "{told}");
         assert!(
             lines[1].starts_with("cluster.toml:3: the address of 1a: `0` is not a port"),
             "{told}"
@@ -400,35 +332,20 @@ mod tests {
             lines[2].starts_with("cluster.toml:7: the address of site_b: write an IPv6"),
             "{told}"
         );
-        assert!(
-            lines[3].starts_with("cluster.toml:8: `here` cannot be bound"),
-            "{told}"
-        );
+        assert!(lines[3].starts_with("cluster.toml:8: `here` cannot be bound"), "{told}");
     }
 
     #[test]
     fn twins_and_strays_are_told() {
         let twins = "[[party]]\nname='a'\naddress='h'\n[[party]]\nname='a'\naddress='h:7710'\n";
         let told = parse(twins).expect_err("the same party twice");
-        assert!(
-            told.contains("cluster.toml:5: `a` is also the name in line 2"),
-            "{told}"
-        );
+        assert!(told.contains("cluster.toml:5: `a` is also the name in line 2"), "{told}");
         assert!(told.contains("give each its own port"), "{told}");
         for (text, expected) in [
             ("", "cluster.toml: has 0 parties"),
-            (
-                "[[party]]\nname = 'a'\naddress = 'h'\n",
-                "cluster.toml: has 1 parties",
-            ),
-            (
-                "[[party]]\nname = 'a'\n",
-                "cluster.toml:1: missing field `address`",
-            ),
-            (
-                "[[party]]\nname = 'a'\nadress = 'h'\n",
-                "cluster.toml:3: unknown field `adress`",
-            ),
+            ("[[party]]\nname = 'a'\naddress = 'h'\n", "cluster.toml: has 1 parties"),
+            ("[[party]]\nname = 'a'\n", "cluster.toml:1: missing field `address`"),
+            ("[[party]]\nname = 'a'\nadress = 'h'\n", "cluster.toml:3: unknown field `adress`"),
             ("[[party]]\nname = \n", "cluster.toml:2: "),
             ("[party]\nname = 'a'\n", "cluster.toml:1: "),
         ] {

@@ -61,22 +61,13 @@ impl PlainLoopback {
     pub fn new(cluster: &ClusterConfig) -> Result<Self, ChannelError> {
         for party in cluster.parties() {
             let address = (party.address.host.as_str(), party.address.port);
-            let resolved = address
-                .to_socket_addrs()
-                .map(Iterator::collect)
-                .unwrap_or_default();
+            let resolved = address.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
             let resolved: Vec<SocketAddr> = resolved;
             let bound = party.bind.iter();
-            let local = resolved
-                .iter()
-                .chain(bound)
-                .all(|address| address.ip().is_loopback());
+            let local = resolved.iter().chain(bound).all(|address| address.ip().is_loopback());
             if resolved.is_empty() || !local {
                 let address = party.address.to_string();
-                return Err(ChannelError::PlainNotLoopback {
-                    party: party.name.clone(),
-                    address,
-                });
+                return Err(ChannelError::PlainNotLoopback { party: party.name.clone(), address });
             }
         }
         Ok(PlainLoopback(()))
@@ -126,10 +117,7 @@ pub fn connect(
     let index = |name: &str| {
         settings.cluster.index_of(name).ok_or_else(|| {
             let known: Vec<&str> = parties.iter().map(|party| party.name.as_str()).collect();
-            ChannelError::UnknownParty {
-                name: name.to_owned(),
-                known: known.join(", "),
-            }
+            ChannelError::UnknownParty { name: name.to_owned(), known: known.join(", ") }
         })
     };
     let (me, peer) = (index(settings.me)?, index(settings.peer)?);
@@ -140,11 +128,7 @@ pub fn connect(
         let (me, identity) = (settings.me.to_owned(), identity.name().to_owned());
         return Err(ChannelError::WrongIdentity { me, identity });
     }
-    let mut wait = Wait {
-        started: Instant::now(),
-        reported: None,
-        on_wait,
-    };
+    let mut wait = Wait { started: Instant::now(), reported: None, on_wait };
     if me < peer {
         listen(settings, &parties[me], &mut wait)
     } else {
@@ -162,17 +146,10 @@ struct Wait<'a> {
 impl Wait<'_> {
     fn report(&mut self, party: &str, address: &str) {
         let now = Instant::now();
-        if self
-            .reported
-            .is_none_or(|last| now - last >= Duration::from_secs(1))
-        {
+        if self.reported.is_none_or(|last| now - last >= Duration::from_secs(1)) {
             self.reported = Some(now);
             let elapsed = now - self.started;
-            (self.on_wait)(&Waiting {
-                party,
-                address,
-                elapsed,
-            });
+            (self.on_wait)(&Waiting { party, address, elapsed });
         }
     }
 }
@@ -188,10 +165,7 @@ fn listen_addresses(me: &PartyConfig, security: &Security) -> Vec<SocketAddr> {
     }
     let port = me.address.port;
     let resolved = (me.address.host.as_str(), port).to_socket_addrs();
-    let loopback = resolved
-        .into_iter()
-        .flatten()
-        .find(|address| address.ip().is_loopback());
+    let loopback = resolved.into_iter().flatten().find(|address| address.ip().is_loopback());
     match (loopback, security) {
         (Some(address), _) => vec![address],
         (None, Security::Plain(_)) => vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))],
@@ -211,21 +185,14 @@ fn bind(me: &PartyConfig, addresses: &[SocketAddr]) -> Result<TcpListener, Chann
         match bound {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                return Err(ChannelError::PortInUse {
-                    me: me.name.clone(),
-                    address,
-                });
+                return Err(ChannelError::PortInUse { me: me.name.clone(), address });
             }
             Err(error) => last = Some((address, error)),
         }
     }
     let (address, error) = last.expect("there is at least one address");
     let (address, detail) = (address.to_string(), error.to_string());
-    Err(ChannelError::CannotListen {
-        me: me.name.clone(),
-        address,
-        detail,
-    })
+    Err(ChannelError::CannotListen { me: me.name.clone(), address, detail })
 }
 
 fn listen(
@@ -234,9 +201,8 @@ fn listen(
     wait: &mut Wait<'_>,
 ) -> Result<FramedChannel, ChannelError> {
     let listener = bind(me, &listen_addresses(me, settings.security))?;
-    let address = listener
-        .local_addr()
-        .map_or_else(|_| me.address.to_string(), |at| at.to_string());
+    let address =
+        listener.local_addr().map_or_else(|_| me.address.to_string(), |at| at.to_string());
     let mut detail = "no connection came".to_owned();
     loop {
         wait.report(settings.peer, &address);
@@ -256,12 +222,7 @@ fn listen(
         if wait.started.elapsed() >= settings.timeouts.connect {
             let party = settings.peer.to_owned();
             let seconds = settings.timeouts.connect.as_secs();
-            return Err(ChannelError::NobodyCame {
-                party,
-                address,
-                seconds,
-                detail,
-            });
+            return Err(ChannelError::NobodyCame { party, address, seconds, detail });
         }
     }
 }
@@ -286,12 +247,7 @@ fn dial(
         let elapsed = wait.started.elapsed();
         if elapsed >= settings.timeouts.connect {
             let (party, seconds) = (peer.name.clone(), settings.timeouts.connect.as_secs());
-            return Err(ChannelError::Unreachable {
-                party,
-                address,
-                seconds,
-                detail,
-            });
+            return Err(ChannelError::Unreachable { party, address, seconds, detail });
         }
         thread::sleep(pause.min(settings.timeouts.connect - elapsed));
         pause = (pause * 3 / 2).min(longest);
@@ -312,11 +268,7 @@ fn reach(
         }
         Err(error) => {
             let (party, host, detail) = (peer.name.clone(), host.to_owned(), error.to_string());
-            return Err(ChannelError::UnknownHost {
-                party,
-                host,
-                detail,
-            });
+            return Err(ChannelError::UnknownHost { party, host, detail });
         }
     };
     let mut last = "the host has no address".to_owned();

@@ -41,9 +41,7 @@ pub(crate) fn attempt(
     }
     let mut connected = made?;
     connected.reader.set_lost(settings.timeouts.lost);
-    stream
-        .set_read_timeout(Some(settings.timeouts.lost))
-        .map_err(io_failed)?;
+    stream.set_read_timeout(Some(settings.timeouts.lost)).map_err(io_failed)?;
     stream.set_write_timeout(None).map_err(io_failed)?;
     FramedChannel::start(connected, settings.timeouts, settings.network).map_err(Attempt::Settled)
 }
@@ -68,9 +66,7 @@ fn establish(
             (Box::new(source), Box::new(sink))
         }
     };
-    stream
-        .set_read_timeout(Some(settings.timeouts.handshake))
-        .map_err(io_failed)?;
+    stream.set_read_timeout(Some(settings.timeouts.handshake)).map_err(io_failed)?;
     let mut reader = Reader::new(source, settings.peer, settings.timeouts.handshake);
     let nonce = nonce().map_err(Attempt::Settled)?;
     let written = say_hello(settings, sink.as_mut(), nonce);
@@ -85,13 +81,7 @@ fn establish(
         Side::Dialler => hello::session(&theirs.nonce, &nonce),
     };
     let cut = Box::new(stream.try_clone().map_err(io_failed)?);
-    Ok(Connected {
-        peer: settings.peer.to_owned(),
-        session,
-        reader,
-        sink,
-        cut,
-    })
+    Ok(Connected { peer: settings.peer.to_owned(), session, reader, sink, cut })
 }
 
 /// A random number from the system, through the cryptographic library that is here anyway.
@@ -119,26 +109,16 @@ fn say_hello(
     };
     let content = content.to_bytes();
     let length = u32::try_from(content.len()).expect("a hello is short");
-    let header = Header {
-        kind: Kind::Hello,
-        length,
-        session: 0,
-        position: 0,
-    };
+    let header = Header { kind: Kind::Hello, length, session: 0, position: 0 };
     sink.write(&header.to_bytes(), &content)
 }
 
 fn hear_hello(settings: &ConnectSettings<'_>, reader: &mut Reader) -> Result<Hello, Attempt> {
     let read = |reader: &mut Reader| {
-        let ended = ChannelError::Closed {
-            party: settings.peer.to_owned(),
-        };
+        let ended = ChannelError::Closed { party: settings.peer.to_owned() };
         let header = reader.header()?.ok_or(ended)?;
         if header.kind != Kind::Hello || header.session != 0 || header.position != 0 {
-            let fault = Fault::Order {
-                expected: Kind::Hello,
-                found: header.kind,
-            };
+            let fault = Fault::Order { expected: Kind::Hello, found: header.kind };
             return Err(reader.misbehaved(fault));
         }
         let mut content = vec![0; header.length as usize];
@@ -159,11 +139,7 @@ fn hear_hello(settings: &ConnectSettings<'_>, reader: &mut Reader) -> Result<Hel
 
 fn key_refused(party: String, identity: &Identity) -> ChannelError {
     let (me, fingerprint) = (identity.name().to_owned(), identity.fingerprint());
-    ChannelError::KeyRefused {
-        party,
-        me,
-        fingerprint,
-    }
+    ChannelError::KeyRefused { party, me, fingerprint }
 }
 
 fn tls_failed(
@@ -174,11 +150,9 @@ fn tls_failed(
 ) -> Attempt {
     let party = settings.peer.to_owned();
     match (failure, trusted) {
-        (TlsFailure::Key(presented), Some(trusted)) => Attempt::Settled(ChannelError::WrongKey {
-            party,
-            presented,
-            trusted,
-        }),
+        (TlsFailure::Key(presented), Some(trusted)) => {
+            Attempt::Settled(ChannelError::WrongKey { party, presented, trusted })
+        }
         (TlsFailure::Key(presented), None) => {
             Attempt::Settled(ChannelError::NotTrusted { party, presented })
         }
@@ -214,18 +188,11 @@ fn check_hello(settings: &ConnectSettings<'_>, theirs: &Hello) -> Result<(), Cha
         });
     }
     if theirs.sender != settings.peer {
-        return Err(ChannelError::WrongParty {
-            party,
-            found: theirs.sender.clone(),
-        });
+        return Err(ChannelError::WrongParty { party, found: theirs.sender.clone() });
     }
     if theirs.receiver != settings.me {
         let (expected, me) = (theirs.receiver.clone(), settings.me.to_owned());
-        return Err(ChannelError::WrongSelf {
-            party,
-            expected,
-            me,
-        });
+        return Err(ChannelError::WrongSelf { party, expected, me });
     }
     Ok(())
 }

@@ -69,15 +69,9 @@ impl Fingerprint {
 
 /// Multiplies in GF(2)\[x\] modulo the primitive polynomial x^5 + x^2 + 1.
 fn gf32_multiply(a: u8, b: u8) -> u8 {
-    let product = (0..5)
-        .filter(|i| b >> i & 1 == 1)
-        .fold(0u16, |sum, i| sum ^ u16::from(a) << i);
+    let product = (0..5).filter(|i| b >> i & 1 == 1).fold(0u16, |sum, i| sum ^ u16::from(a) << i);
     let reduced = (5..9).rev().fold(product, |rest, i| {
-        if rest >> i & 1 == 1 {
-            rest ^ 0b10_0101 << (i - 5)
-        } else {
-            rest
-        }
+        if rest >> i & 1 == 1 { rest ^ 0b10_0101 << (i - 5) } else { rest }
     });
     reduced as u8
 }
@@ -113,9 +107,7 @@ impl FromStr for Fingerprint {
     /// Reads a fingerprint; case, spaces and the place of hyphens do not matter, and the letters
     /// O, I and L are read as the digits they look like.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
-        let form = || FingerprintError::Form {
-            text: text.chars().take(80).collect(),
-        };
+        let form = || FingerprintError::Form { text: text.chars().take(80).collect() };
         let compact: String = text.chars().filter(|c| !matches!(c, '-' | ' ')).collect();
         let compact = compact.to_ascii_uppercase();
         let body = compact.strip_prefix(PREFIX).ok_or_else(form)?.as_bytes();
@@ -129,18 +121,13 @@ impl FromStr for Fingerprint {
                 b'I' | b'L' => b'1',
                 other => *other,
             };
-            let place = ALPHABET
-                .iter()
-                .position(|&c| c == character)
-                .ok_or_else(form)?;
+            let place = ALPHABET.iter().position(|&c| c == character).ok_or_else(form)?;
             *symbol = place as u8;
         }
         let (&check, body) = symbols.split_last().expect("the array is not empty");
         let fingerprint = Fingerprint(body.try_into().expect("one symbol was split off"));
         if fingerprint.check_symbol() != check {
-            return Err(FingerprintError::Check {
-                text: text.to_owned(),
-            });
+            return Err(FingerprintError::Check { text: text.to_owned() });
         }
         Ok(fingerprint)
     }
@@ -173,30 +160,13 @@ mod tests {
     fn what_people_mistype_is_read_or_refused() -> Result<(), FingerprintError> {
         let fingerprint = Fingerprint::of_public_key(b"");
         let text = fingerprint.to_string();
+        assert_eq!(text.to_lowercase().replace('-', " ").parse::<Fingerprint>()?, fingerprint);
         assert_eq!(
-            text.to_lowercase()
-                .replace('-', " ")
-                .parse::<Fingerprint>()?,
+            text.replace('1', "l").replace("PHl", "PH1").parse::<Fingerprint>()?,
             fingerprint
         );
-        assert_eq!(
-            text.replace('1', "l")
-                .replace("PHl", "PH1")
-                .parse::<Fingerprint>()?,
-            fingerprint
-        );
-        for wrong in [
-            "",
-            "PH1",
-            "PH2-WERC",
-            &text[..text.len() - 1],
-            "PH1-ÄÖÜ",
-            "x",
-        ] {
-            assert!(matches!(
-                wrong.parse::<Fingerprint>(),
-                Err(FingerprintError::Form { .. })
-            ));
+        for wrong in ["", "PH1", "PH2-WERC", &text[..text.len() - 1], "PH1-ÄÖÜ", "x"] {
+            assert!(matches!(wrong.parse::<Fingerprint>(), Err(FingerprintError::Form { .. })));
         }
         Ok(())
     }

@@ -111,23 +111,15 @@ pub fn parse_header(bytes: &[u8]) -> Result<Header, Fault> {
         6 => Kind::Bye,
         code => return Err(Fault::UnknownKind { code }),
     };
-    let word = |at: usize| -> [u8; 8] {
-        bytes[at..at + 8]
-            .try_into()
-            .expect("the slice has eight bytes")
-    };
+    let word =
+        |at: usize| -> [u8; 8] { bytes[at..at + 8].try_into().expect("the slice has eight bytes") };
     let length = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
     let (shortest, longest) = kind.length_bounds();
     if !(shortest..=longest).contains(&(length as usize)) {
         return Err(Fault::Length { kind, length });
     }
     let (session, position) = (u64::from_le_bytes(word(8)), u64::from_le_bytes(word(16)));
-    Ok(Header {
-        kind,
-        length,
-        session,
-        position,
-    })
+    Ok(Header { kind, length, session, position })
 }
 
 /// Why a party gave up, as it tells its peer. Deliberately coarse: it never says which check of a
@@ -235,26 +227,14 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 6] = [
-        Kind::Data,
-        Kind::Hello,
-        Kind::Agreement,
-        Kind::KeepAlive,
-        Kind::Abort,
-        Kind::Bye,
-    ];
+    const KINDS: [Kind; 6] =
+        [Kind::Data, Kind::Hello, Kind::Agreement, Kind::KeepAlive, Kind::Abort, Kind::Bye];
 
     #[test]
     fn the_bytes_of_a_header_are_these() {
-        let header = Header {
-            kind: Kind::Data,
-            length: 0x0102,
-            session: 3,
-            position: 1 << 40,
-        };
-        let expected = [
-            0x50, 0x48, 1, 1, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0,
-        ];
+        let header = Header { kind: Kind::Data, length: 0x0102, session: 3, position: 1 << 40 };
+        let expected =
+            [0x50, 0x48, 1, 1, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0];
         assert_eq!(header.to_bytes(), expected);
     }
 

@@ -58,13 +58,7 @@ impl FramedChannel {
         timeouts: Timeouts,
         network: Option<NetworkModel>,
     ) -> Result<Self, ChannelError> {
-        let Connected {
-            peer,
-            session,
-            reader,
-            sink,
-            cut,
-        } = connected;
+        let Connected { peer, session, reader, sink, cut } = connected;
         let link = Link::new(&peer, session, cut);
         let line = network.map(DelayLine::new);
         let mut channel = FramedChannel {
@@ -91,10 +85,7 @@ impl FramedChannel {
             link.reader_done();
             link.writer_done();
             let during = "starting the threads of a channel".to_owned();
-            return Err(ChannelError::Io {
-                during,
-                detail: error.to_string(),
-            });
+            return Err(ChannelError::Io { during, detail: error.to_string() });
         }
         Ok(channel)
     }
@@ -116,18 +107,12 @@ impl FramedChannel {
 
     /// A handle with which another thread can watch this channel.
     pub fn monitor(&self) -> Monitor {
-        Monitor {
-            counters: self.link.counters.clone(),
-            started: self.started,
-        }
+        Monitor { counters: self.link.counters.clone(), started: self.started }
     }
 
     /// A handle with which another thread can end this session.
     pub fn aborter(&self) -> Aborter {
-        Aborter {
-            link: self.link.clone(),
-            patience: self.timeouts.farewell,
-        }
+        Aborter { link: self.link.clone(), patience: self.timeouts.farewell }
     }
 
     /// Sends a small message and returns the one that the peer sends by the same call.
@@ -206,17 +191,11 @@ impl FramedChannel {
 
     fn begin_waiting(&self) {
         let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX - 1);
-        self.link
-            .counters
-            .waiting_since_ms
-            .store(now_ms + 1, Ordering::Relaxed);
+        self.link.counters.waiting_since_ms.store(now_ms + 1, Ordering::Relaxed);
     }
 
     fn end_waiting(&self) {
-        self.link
-            .counters
-            .waiting_since_ms
-            .store(0, Ordering::Relaxed);
+        self.link.counters.waiting_since_ms.store(0, Ordering::Relaxed);
     }
 
     fn ended(&self, end: End) -> ChannelError {
@@ -250,10 +229,7 @@ impl Channel for FramedChannel {
         let result = self.outlet.lend(len, fill);
         let result = result.map_err(|end| self.ended(end))?;
         self.sent_bytes += len as u64;
-        self.link
-            .counters
-            .sent
-            .store(self.sent_bytes, Ordering::Relaxed);
+        self.link.counters.sent.store(self.sent_bytes, Ordering::Relaxed);
         Ok(result)
     }
 
@@ -267,10 +243,7 @@ impl Channel for FramedChannel {
         } else {
             self.begin_waiting();
             let result = self.inlet.lend(len, None, |bytes| {
-                self.link
-                    .counters
-                    .waiting_since_ms
-                    .store(0, Ordering::Relaxed);
+                self.link.counters.waiting_since_ms.store(0, Ordering::Relaxed);
                 read(bytes)
             });
             self.end_waiting();
@@ -278,10 +251,7 @@ impl Channel for FramedChannel {
         };
         let result = result.map_err(|dry| self.dried(dry, Kind::Data))?;
         self.received_bytes += len as u64;
-        self.link
-            .counters
-            .received
-            .store(self.received_bytes, Ordering::Relaxed);
+        self.link.counters.received.store(self.received_bytes, Ordering::Relaxed);
         Ok(result)
     }
 
@@ -290,10 +260,7 @@ impl Channel for FramedChannel {
     }
 
     fn traffic(&self) -> Traffic {
-        Traffic {
-            sent_bytes: self.sent_bytes,
-            received_bytes: self.received_bytes,
-        }
+        Traffic { sent_bytes: self.sent_bytes, received_bytes: self.received_bytes }
     }
 }
 
@@ -305,8 +272,5 @@ impl Drop for FramedChannel {
 }
 
 fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    thread::Builder::new()
-        .name(name)
-        .stack_size(THREAD_STACK_BYTES)
-        .spawn(run)
+    thread::Builder::new().name(name).stack_size(THREAD_STACK_BYTES).spawn(run)
 }

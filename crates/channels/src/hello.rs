@@ -60,13 +60,9 @@ impl Hello {
         if take(&mut rest, MAGIC.len())? != MAGIC {
             return Err(Fault::Hello);
         }
-        let version = take(&mut rest, 2)?
-            .try_into()
-            .expect("two bytes were taken");
+        let version = take(&mut rest, 2)?.try_into().expect("two bytes were taken");
         let protocol_version = u16::from_le_bytes(version);
-        let nonce = take(&mut rest, NONCE_BYTES)?
-            .try_into()
-            .expect("that many were taken");
+        let nonce = take(&mut rest, NONCE_BYTES)?.try_into().expect("that many were taken");
         let mut hello = Hello {
             protocol_version,
             nonce,
@@ -82,11 +78,7 @@ impl Hello {
         hello.program_version = take_text(&mut rest, PROGRAM_VERSION_BYTES_MAX)?;
         hello.sender = take_text(&mut rest, NAME_BYTES_MAX)?;
         hello.receiver = take_text(&mut rest, NAME_BYTES_MAX)?;
-        if rest.is_empty() {
-            Ok(hello)
-        } else {
-            Err(Fault::Hello)
-        }
+        if rest.is_empty() { Ok(hello) } else { Err(Fault::Hello) }
     }
 }
 
@@ -112,10 +104,7 @@ fn take_text(rest: &mut &[u8], bytes_max: usize) -> Result<String, Fault> {
 
 /// The session number that both parties derive.
 pub(crate) fn session(listener: &Nonce, dialler: &Nonce) -> u64 {
-    let digest = Sha256::new()
-        .chain_update(listener)
-        .chain_update(dialler)
-        .finalize();
+    let digest = Sha256::new().chain_update(listener).chain_update(dialler).finalize();
     u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
@@ -142,10 +131,7 @@ mod tests {
         let mut bytes = hello.to_bytes();
         bytes.truncate(8 + 2 + NONCE_BYTES + 2 + 5);
         let read = Hello::parse(&bytes).expect("the version is readable");
-        assert_eq!(
-            (read.protocol_version, read.program_version.as_str()),
-            (2, "unknown")
-        );
+        assert_eq!((read.protocol_version, read.program_version.as_str()), (2, "unknown"));
         let read = Hello::parse(&hello.to_bytes()).expect("the version is readable");
         assert_eq!(read.program_version, "phineus 0.1.0");
     }

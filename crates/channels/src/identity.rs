@@ -103,16 +103,11 @@ pub enum IdentityError {
 }
 
 pub(crate) fn io_error(path: &Path, error: &io::Error) -> IdentityError {
-    IdentityError::Io {
-        path: path.to_owned(),
-        detail: error.to_string(),
-    }
+    IdentityError::Io { path: path.to_owned(), detail: error.to_string() }
 }
 
 fn generation(error: rcgen::Error) -> IdentityError {
-    IdentityError::Generation {
-        detail: error.to_string(),
-    }
+    IdentityError::Generation { detail: error.to_string() }
 }
 
 /// The file with the private key of `name`.
@@ -126,10 +121,7 @@ fn certificate_path(directory: &Path, name: &str) -> PathBuf {
 
 /// A new key, its PEM text and its certificate.
 fn generate(name: &str) -> Result<(Zeroizing<KeyPair>, rcgen::Certificate), IdentityError> {
-    check_name(name).map_err(|problem| IdentityError::Name {
-        name: name.to_owned(),
-        problem,
-    })?;
+    check_name(name).map_err(|problem| IdentityError::Name { name: name.to_owned(), problem })?;
     let key = Zeroizing::new(KeyPair::generate_for(&PKCS_ED25519).map_err(generation)?);
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -181,23 +173,15 @@ impl Identity {
     /// # Errors
     /// A file is missing, damaged, or readable by others.
     pub fn load(directory: &Path, name: &str) -> Result<Self, IdentityError> {
-        check_name(name).map_err(|problem| IdentityError::Name {
-            name: name.to_owned(),
-            problem,
-        })?;
+        check_name(name)
+            .map_err(|problem| IdentityError::Name { name: name.to_owned(), problem })?;
         let path = key_path(directory, name);
         let pem = read_private(&path).map_err(|error| match error {
             Reading::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-                IdentityError::Missing {
-                    name: name.to_owned(),
-                    path: path.clone(),
-                }
+                IdentityError::Missing { name: name.to_owned(), path: path.clone() }
             }
             Reading::Io(error) => io_error(&path, &error),
-            Reading::Mode(mode) => IdentityError::Readable {
-                path: path.clone(),
-                mode,
-            },
+            Reading::Mode(mode) => IdentityError::Readable { path: path.clone(), mode },
         })?;
         let damaged = |path: &Path, problem: &dyn std::fmt::Display| IdentityError::Damaged {
             path: path.to_owned(),
@@ -217,12 +201,7 @@ impl Identity {
             return Err(damaged(&certificate_path, &"it belongs to another key"));
         }
         let key = Zeroizing::new(PrivatePkcs8KeyDer::from(pair.serialize_der()));
-        Ok(Identity {
-            name: name.to_owned(),
-            key,
-            certificate,
-            fingerprint,
-        })
+        Ok(Identity { name: name.to_owned(), key, certificate, fingerprint })
     }
 
     /// The name of the party.
@@ -249,9 +228,7 @@ pub(crate) fn certificate_fingerprint(
     certificate: &CertificateDer<'_>,
 ) -> Result<Fingerprint, rustls::Error> {
     let parsed = rustls::server::ParsedCertificate::try_from(certificate)?;
-    Ok(Fingerprint::of_public_key(
-        &parsed.subject_public_key_info(),
-    ))
+    Ok(Fingerprint::of_public_key(&parsed.subject_public_key_info()))
 }
 
 enum Reading {

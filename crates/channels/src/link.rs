@@ -48,9 +48,7 @@ impl Link {
     }
 
     fn fate(&self) -> MutexGuard<'_, Fate> {
-        self.fate
-            .lock()
-            .expect("no code panics while it holds this lock")
+        self.fate.lock().expect("no code panics while it holds this lock")
     }
 
     fn change(&self, change: impl FnOnce(&mut Fate)) {
@@ -72,18 +70,14 @@ impl Link {
     }
 
     pub(crate) fn closed(&self) -> ChannelError {
-        ChannelError::Closed {
-            party: self.peer.clone(),
-        }
+        ChannelError::Closed { party: self.peer.clone() }
     }
 
     /// The error that ended the session, if one did.
     pub(crate) fn error(&self) -> Option<ChannelError> {
         let fate = self.fate();
         match fate.abort {
-            Some(_) => Some(ChannelError::Stopped {
-                party: self.peer.clone(),
-            }),
+            Some(_) => Some(ChannelError::Stopped { party: self.peer.clone() }),
             None => fate.error.clone(),
         }
     }
@@ -96,10 +90,7 @@ impl Link {
         self.changed.notify_all();
         // Bytes that came before a connection was lost are still good; after an abort or a
         // fault nothing the peer said is worth computing on.
-        let at_once = !matches!(
-            error,
-            ChannelError::Closed { .. } | ChannelError::Lost { .. }
-        );
+        let at_once = !matches!(error, ChannelError::Closed { .. } | ChannelError::Lost { .. });
         // Outgoing first: who sees the error when receiving must see it when sending, too.
         self.outgoing.break_off(error.clone(), true);
         self.incoming.break_off(error, at_once);
@@ -112,9 +103,7 @@ impl Link {
                 fate.abort.get_or_insert(reason);
             }
         });
-        let error = || ChannelError::Stopped {
-            party: self.peer.clone(),
-        };
+        let error = || ChannelError::Stopped { party: self.peer.clone() };
         self.outgoing.break_off(error(), true);
         self.incoming.break_off(error(), true);
     }
@@ -149,9 +138,7 @@ impl Link {
 
     /// Gives the reader, which may have the peer's own explanation, time to say why a write failed.
     pub(crate) fn wait_for_error(&self, patience: Duration) {
-        self.wait_until(Instant::now() + patience, |fate| {
-            fate.error.is_some() || fate.reader_done
-        });
+        self.wait_until(Instant::now() + patience, |fate| fate.error.is_some() || fate.reader_done);
     }
 
     pub(crate) fn wait_for_writer(&self, patience: Duration) {
@@ -170,12 +157,7 @@ impl Link {
     /// The header of a message in this session.
     pub(crate) fn header(&self, kind: Kind, length: usize, position: u64) -> Header {
         let length = u32::try_from(length).expect("a message is at most one block");
-        Header {
-            kind,
-            length,
-            session: self.session,
-            position,
-        }
+        Header { kind, length, session: self.session, position }
     }
 }
 

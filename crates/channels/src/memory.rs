@@ -51,9 +51,7 @@ impl MemoryChannel {
     }
 
     fn closed(&self) -> ChannelError {
-        ChannelError::Closed {
-            party: self.peer.clone(),
-        }
+        ChannelError::Closed { party: self.peer.clone() }
     }
 
     fn ended(&self, end: End) -> ChannelError {
@@ -82,17 +80,13 @@ impl Channel for MemoryChannel {
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, ChannelError> {
         let deadline = (!self.inlet.holds(len)).then(|| Instant::now() + PATIENCE);
-        let result = self
-            .inlet
-            .lend(len, deadline, read)
-            .map_err(|dry| match dry {
-                Dry::End(end) => self.ended(end),
-                Dry::TimedOut => ChannelError::Lost {
-                    party: self.peer.clone(),
-                    seconds: PATIENCE.as_secs(),
-                },
-                Dry::Unexpected(_) => unreachable!("a memory channel carries only data"),
-            })?;
+        let result = self.inlet.lend(len, deadline, read).map_err(|dry| match dry {
+            Dry::End(end) => self.ended(end),
+            Dry::TimedOut => {
+                ChannelError::Lost { party: self.peer.clone(), seconds: PATIENCE.as_secs() }
+            }
+            Dry::Unexpected(_) => unreachable!("a memory channel carries only data"),
+        })?;
         self.traffic.received_bytes += len as u64;
         Ok(result)
     }
@@ -164,16 +158,7 @@ mod tests {
     fn awkward_lengths_arrive_in_order_between_threads() -> Result<(), ChannelError> {
         let (mut a, mut b) = memory_pair_named("alpha", "beta");
         assert_eq!((a.peer(), b.peer()), ("beta", "alpha"));
-        let lengths = [
-            1,
-            127,
-            0,
-            MAX_BORROW_BYTES,
-            8191,
-            MAX_BORROW_BYTES - 1,
-            3,
-            70_000,
-        ];
+        let lengths = [1, 127, 0, MAX_BORROW_BYTES, 8191, MAX_BORROW_BYTES - 1, 3, 70_000];
         let total: usize = 40 * lengths.iter().sum::<usize>();
         let sender = thread::spawn(move || -> Result<(), ChannelError> {
             let mut next = 0u8;

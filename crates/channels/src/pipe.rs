@@ -27,12 +27,7 @@ pub(crate) struct Block {
 impl Block {
     fn new(block_bytes: usize) -> Self {
         let bytes = vec![0; block_bytes].into_boxed_slice();
-        Block {
-            bytes,
-            start: 0,
-            end: 0,
-            kind: Kind::Data,
-        }
+        Block { bytes, start: 0, end: 0, kind: Kind::Data }
     }
 
     /// The bytes in use.
@@ -47,10 +42,7 @@ impl Block {
 
     /// Takes the first `len` bytes of the room into use.
     pub(crate) fn grow(&mut self, len: usize) {
-        assert!(
-            len <= self.bytes.len() - self.end,
-            "a block cannot outgrow its memory"
-        );
+        assert!(len <= self.bytes.len() - self.end, "a block cannot outgrow its memory");
         self.end += len;
     }
 
@@ -105,17 +97,11 @@ impl Pipe {
             consumer_waits: false,
             producer_waits: false,
         };
-        Arc::new(Pipe {
-            state: Mutex::new(state),
-            filled: Condvar::new(),
-            freed: Condvar::new(),
-        })
+        Arc::new(Pipe { state: Mutex::new(state), filled: Condvar::new(), freed: Condvar::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .expect("no code panics while it holds this lock")
+        self.state.lock().expect("no code panics while it holds this lock")
     }
 
     /// Waits for an empty block to fill; `Err` once the pipe has ended or at `deadline`.
@@ -249,10 +235,7 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
-        Outlet {
-            pipe,
-            current: None,
-        }
+        Outlet { pipe, current: None }
     }
 
     /// Lends `len` bytes of the current block to `fill`; hands over a full block first.
@@ -261,15 +244,8 @@ impl Outlet {
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, End> {
-        assert!(
-            len <= MAX_BORROW_BYTES,
-            "at most MAX_BORROW_BYTES are lent at a time"
-        );
-        if self
-            .current
-            .as_ref()
-            .is_some_and(|block| block.end + len > BLOCK_BYTES)
-        {
+        assert!(len <= MAX_BORROW_BYTES, "at most MAX_BORROW_BYTES are lent at a time");
+        if self.current.as_ref().is_some_and(|block| block.end + len > BLOCK_BYTES) {
             self.publish()?;
         }
         if self.current.is_none() {
@@ -308,9 +284,7 @@ impl Outlet {
     }
 
     fn take_free(&self) -> Result<Block, End> {
-        self.pipe
-            .take_free(None)
-            .map_err(|end| end.expect("without a deadline only an end fails"))
+        self.pipe.take_free(None).map_err(|end| end.expect("without a deadline only an end fails"))
     }
 }
 
@@ -335,18 +309,12 @@ pub(crate) enum Dry {
 impl Inlet {
     pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
         let joined = vec![0; MAX_BORROW_BYTES].into_boxed_slice();
-        Inlet {
-            pipe,
-            current: None,
-            joined,
-        }
+        Inlet { pipe, current: None, joined }
     }
 
     /// Whether `len` bytes can be lent without waiting.
     pub(crate) fn holds(&self, len: usize) -> bool {
-        self.current
-            .as_ref()
-            .is_some_and(|block| block.content().len() >= len)
+        self.current.as_ref().is_some_and(|block| block.content().len() >= len)
     }
 
     /// Waits for `len` bytes and lends them to `read`, in place where they lie in one block.
@@ -356,19 +324,13 @@ impl Inlet {
         deadline: Option<Instant>,
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Dry> {
-        assert!(
-            len <= MAX_BORROW_BYTES,
-            "at most MAX_BORROW_BYTES are lent at a time"
-        );
+        assert!(len <= MAX_BORROW_BYTES, "at most MAX_BORROW_BYTES are lent at a time");
         if len == 0 {
             return Ok(read(&[]));
         }
         self.refill(Kind::Data, deadline)?;
         if self.holds(len) {
-            let block = self
-                .current
-                .as_mut()
-                .expect("a block that holds bytes is there");
+            let block = self.current.as_mut().expect("a block that holds bytes is there");
             let result = read(&block.content()[..len]);
             block.start += len;
             return Ok(result);

@@ -47,17 +47,8 @@ pub(crate) struct Reader {
 impl Reader {
     pub(crate) fn new(source: Box<dyn Source>, peer: &str, lost: Duration) -> Self {
         let bytes = vec![0; READ_AHEAD_BYTES].into_boxed_slice();
-        let ahead = Ahead {
-            bytes,
-            start: 0,
-            end: 0,
-        };
-        Reader {
-            source,
-            ahead,
-            peer: peer.to_owned(),
-            lost,
-        }
+        let ahead = Ahead { bytes, start: 0, end: 0 };
+        Reader { source, ahead, peer: peer.to_owned(), lost }
     }
 
     pub(crate) fn set_lost(&mut self, lost: Duration) {
@@ -65,19 +56,13 @@ impl Reader {
     }
 
     pub(crate) fn misbehaved(&self, fault: Fault) -> ChannelError {
-        ChannelError::Misbehaved {
-            party: self.peer.clone(),
-            fault,
-        }
+        ChannelError::Misbehaved { party: self.peer.clone(), fault }
     }
 
     fn failed(&self, error: TransportError) -> ChannelError {
         let party = self.peer.clone();
         if error.is_timeout() {
-            return ChannelError::Lost {
-                party,
-                seconds: self.lost.as_secs(),
-            };
+            return ChannelError::Lost { party, seconds: self.lost.as_secs() };
         }
         match error {
             TransportError::Io(_) => ChannelError::Closed { party },
@@ -98,10 +83,7 @@ impl Reader {
             self.ahead.bytes.copy_within(kept.clone(), 0);
             (self.ahead.start, self.ahead.end) = (0, kept.len());
             let room = &mut self.ahead.bytes[kept.len()..];
-            let read = self
-                .source
-                .read(room, &mut [])
-                .map_err(|error| self.failed(error))?;
+            let read = self.source.read(room, &mut []).map_err(|error| self.failed(error))?;
             if read == 0 {
                 return Ok(None);
             }
@@ -109,9 +91,7 @@ impl Reader {
         }
         let mut bytes = [0; HEADER_BYTES];
         self.ahead.take(&mut bytes);
-        parse_header(&bytes)
-            .map(Some)
-            .map_err(|fault| self.misbehaved(fault))
+        parse_header(&bytes).map(Some).map_err(|fault| self.misbehaved(fault))
     }
 
     /// Waits for payload and returns how much of `target`, which is not empty, it filled.
@@ -121,14 +101,9 @@ impl Reader {
             return Ok(count);
         }
         let ahead = &mut self.ahead.bytes;
-        let read = self
-            .source
-            .read(target, ahead)
-            .map_err(|error| self.failed(error))?;
+        let read = self.source.read(target, ahead).map_err(|error| self.failed(error))?;
         if read == 0 {
-            return Err(ChannelError::Closed {
-                party: self.peer.clone(),
-            });
+            return Err(ChannelError::Closed { party: self.peer.clone() });
         }
         let count = read.min(target.len());
         (self.ahead.start, self.ahead.end) = (0, read - count);
@@ -160,14 +135,7 @@ pub(crate) struct Receiving {
 
 impl Receiving {
     pub(crate) fn new(reader: Reader, link: Arc<Link>, timeouts: Timeouts) -> Self {
-        Receiving {
-            reader,
-            link,
-            position: 0,
-            block: None,
-            discarding: false,
-            timeouts,
-        }
+        Receiving { reader, link, position: 0, block: None, discarding: false, timeouts }
     }
 
     /// Runs until the peer is done, the connection ends or something fails.
@@ -213,10 +181,7 @@ impl Receiving {
 
     fn count(&self) {
         let wire_bytes = self.reader.source.wire_bytes();
-        self.link
-            .counters
-            .wire_received
-            .store(wire_bytes, Ordering::Relaxed);
+        self.link.counters.wire_received.store(wire_bytes, Ordering::Relaxed);
     }
 
     fn out_of_order(&self, expected: Kind, found: Kind) -> ChannelError {
@@ -228,10 +193,7 @@ impl Receiving {
             return Err(self.reader.misbehaved(Fault::Session));
         }
         if header.position != self.position {
-            let fault = Fault::Position {
-                expected: self.position,
-                found: header.position,
-            };
+            let fault = Fault::Position { expected: self.position, found: header.position };
             return Err(self.reader.misbehaved(fault));
         }
         Ok(())

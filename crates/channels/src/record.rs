@@ -42,9 +42,7 @@ pub(crate) type NextKey =
     Box<dyn FnMut() -> Result<ConnectionTrafficSecrets, rustls::Error> + Send>;
 
 fn tls_fault(detail: impl ToString) -> TransportError {
-    TransportError::Fault(Fault::Tls {
-        detail: detail.to_string(),
-    })
+    TransportError::Fault(Fault::Tls { detail: detail.to_string() })
 }
 
 fn encrypter(
@@ -116,15 +114,8 @@ impl TlsSink {
         typ: ContentType,
         payload: OutboundChunks<'_>,
     ) -> Result<(), TransportError> {
-        let plain = OutboundPlainMessage {
-            typ,
-            version: ProtocolVersion::TLSv1_2,
-            payload,
-        };
-        let sealed = self
-            .encrypter
-            .encrypt(plain, self.sequence)
-            .map_err(tls_fault)?;
+        let plain = OutboundPlainMessage { typ, version: ProtocolVersion::TLSv1_2, payload };
+        let sealed = self.encrypter.encrypt(plain, self.sequence).map_err(tls_fault)?;
         self.sequence += 1;
         self.sealed.push(sealed.encode());
         Ok(())
@@ -173,10 +164,7 @@ impl Sink for TlsSink {
 
     fn close(&mut self) -> Result<(), TransportError> {
         const WARNING: u8 = 1;
-        self.seal(
-            ContentType::Alert,
-            OutboundChunks::Single(&[WARNING, CLOSE_NOTIFY]),
-        )?;
+        self.seal(ContentType::Alert, OutboundChunks::Single(&[WARNING, CLOSE_NOTIFY]))?;
         self.write_sealed()?;
         Ok(self.stream.shutdown(Shutdown::Write)?)
     }
@@ -248,10 +236,7 @@ impl TlsSource {
             ProtocolVersion::TLSv1_2,
             &mut self.buffer[body.clone()],
         );
-        let message = self
-            .decrypter
-            .decrypt(sealed, self.sequence)
-            .map_err(tls_fault)?;
+        let message = self.decrypter.decrypt(sealed, self.sequence).map_err(tls_fault)?;
         self.sequence += 1;
         match (message.typ, message.payload) {
             (ContentType::ApplicationData, payload) => {

@@ -86,17 +86,12 @@ impl NetworkModel {
                 Some(("rtt", value)) => set_once(&mut rtt, "rtt", parse_time(value)?)?,
                 Some(("bw", value)) => set_once(&mut bandwidth, "bw", parse_bandwidth(value)?)?,
                 _ => {
-                    return Err(NetworkModelError::Unknown {
-                        part: part.to_owned(),
-                    });
+                    return Err(NetworkModelError::Unknown { part: part.to_owned() });
                 }
             }
         }
         let rtt = rtt.unwrap_or(Duration::ZERO);
-        let model = NetworkModel {
-            rtt,
-            bandwidth_bits_per_second: bandwidth,
-        };
+        let model = NetworkModel { rtt, bandwidth_bits_per_second: bandwidth };
         match model.bytes_on_the_wire() {
             Some(bytes) if bytes > LINE_BYTES_MAX => Err(NetworkModelError::TooLong { bytes }),
             _ => Ok(model),
@@ -111,10 +106,7 @@ impl NetworkModel {
 
     /// Memory that a channel over this network needs in addition.
     pub fn memory_bytes(&self) -> usize {
-        let wire = self
-            .bytes_on_the_wire()
-            .unwrap_or(LINE_BYTES_MAX)
-            .min(LINE_BYTES_MAX);
+        let wire = self.bytes_on_the_wire().unwrap_or(LINE_BYTES_MAX).min(LINE_BYTES_MAX);
         usize::try_from(wire).expect("bounded by LINE_BYTES_MAX") + 2 * BLOCK_BYTES
     }
 }
@@ -138,9 +130,7 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 }
 
 fn parse_time(text: &str) -> Result<Duration, NetworkModelError> {
-    let wrong = || NetworkModelError::Time {
-        text: text.to_owned(),
-    };
+    let wrong = || NetworkModelError::Time { text: text.to_owned() };
     let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
     let seconds = match unit {
         "us" => number * 1e-6,
@@ -155,9 +145,7 @@ fn parse_time(text: &str) -> Result<Duration, NetworkModelError> {
 }
 
 fn parse_bandwidth(text: &str) -> Result<u64, NetworkModelError> {
-    let wrong = || NetworkModelError::Bandwidth {
-        text: text.to_owned(),
-    };
+    let wrong = || NetworkModelError::Bandwidth { text: text.to_owned() };
     let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
     let bits = match unit {
         "kbit" => number * 1e3,
@@ -217,8 +205,7 @@ impl DelayLine {
         };
         self.line_free = self.line_free.max(now) + on_the_line;
         self.waiting_bytes += content.len() + PIECE_OVERHEAD_BYTES;
-        self.waiting
-            .push_back((self.line_free + self.model.rtt / 2, kind, content.to_vec()));
+        self.waiting.push_back((self.line_free + self.model.rtt / 2, kind, content.to_vec()));
     }
 
     /// When the next message arrives.

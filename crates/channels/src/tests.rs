@@ -57,10 +57,7 @@ fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
             let [a, b] = ["site_a", "site_b"]
                 .map(|name| Identity::ephemeral(name).expect("the system has randomness"));
             let (print_a, print_b) = (a.fingerprint(), b.fingerprint());
-            [
-                tls(a, "site_b", Some(print_b)),
-                tls(b, "site_a", Some(print_a)),
-            ]
+            [tls(a, "site_b", Some(print_b)), tls(b, "site_a", Some(print_a))]
         }
     }
 }
@@ -68,9 +65,7 @@ fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
 fn tls(identity: Identity, peer: &str, fingerprint: Option<Fingerprint>) -> Security {
     let mut trusted = TrustStore::in_memory();
     if let Some(fingerprint) = fingerprint {
-        trusted
-            .trust(peer, fingerprint)
-            .expect("nothing else is trusted");
+        trusted.trust(peer, fingerprint).expect("nothing else is trusted");
     }
     Security::Tls { identity, trusted }
 }
@@ -132,8 +127,5 @@ fn pair(over: Over) -> (FramedChannel, FramedChannel) {
 fn close_both(a: FramedChannel, b: FramedChannel) {
     let closing = thread::spawn(move || b.close());
     a.close().expect("site_a closes cleanly");
-    closing
-        .join()
-        .expect("closing does not panic")
-        .expect("site_b closes cleanly");
+    closing.join().expect("closing does not panic").expect("site_b closes cleanly");
 }

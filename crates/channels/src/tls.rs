@@ -67,9 +67,7 @@ impl From<Error> for TlsFailure {
     fn from(error: Error) -> Self {
         TlsFailure::Transport(match error {
             Error::AlertReceived(alert) => TransportError::Alert(alert.into()),
-            other => TransportError::Fault(Fault::Tls {
-                detail: other.to_string(),
-            }),
+            other => TransportError::Fault(Fault::Tls { detail: other.to_string() }),
         })
     }
 }
@@ -109,11 +107,7 @@ impl PinVerifier {
     fn refused(&self, error: &Error) -> Option<Fingerprint> {
         let refusal = Error::from(CertificateError::ApplicationVerificationFailure);
         let held = "no code panics while it holds this lock";
-        if *error == refusal {
-            *self.presented.lock().expect(held)
-        } else {
-            None
-        }
+        if *error == refusal { *self.presented.lock().expect(held) } else { None }
     }
 
     fn verify_signature(
@@ -138,8 +132,7 @@ impl ServerCertVerifier for PinVerifier {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.verify_key(certificate)
-            .map(|()| ServerCertVerified::assertion())
+        self.verify_key(certificate).map(|()| ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -176,8 +169,7 @@ impl ClientCertVerifier for PinVerifier {
         _intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        self.verify_key(certificate)
-            .map(|()| ClientCertVerified::assertion())
+        self.verify_key(certificate).map(|()| ClientCertVerified::assertion())
     }
 
     fn verify_tls12_signature(

@@ -80,14 +80,8 @@ pub(crate) struct TcpSink {
 /// Splits a connection into its halves.
 pub(crate) fn tcp_halves(stream: &TcpStream) -> io::Result<(TcpSource, TcpSink)> {
     Ok((
-        TcpSource {
-            stream: stream.try_clone()?,
-            wire_bytes: 0,
-        },
-        TcpSink {
-            stream: stream.try_clone()?,
-            wire_bytes: 0,
-        },
+        TcpSource { stream: stream.try_clone()?, wire_bytes: 0 },
+        TcpSink { stream: stream.try_clone()?, wire_bytes: 0 },
     ))
 }
 

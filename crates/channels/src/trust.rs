@@ -36,10 +36,7 @@ struct TrustFile {
 impl TrustStore {
     /// A list that is in no file.
     pub fn in_memory() -> Self {
-        TrustStore {
-            path: None,
-            trusted: BTreeMap::new(),
-        }
+        TrustStore { path: None, trusted: BTreeMap::new() }
     }
 
     /// The list in `directory/trusted.toml`; empty if there is no such file.
@@ -53,23 +50,15 @@ impl TrustStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(io_error(&path, &error)),
         };
-        let damaged = |problem: String| IdentityError::Damaged {
-            path: path.clone(),
-            problem,
-        };
+        let damaged = |problem: String| IdentityError::Damaged { path: path.clone(), problem };
         let file: TrustFile = toml::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         let mut trusted = BTreeMap::new();
         for (name, text) in file.trusted {
             check_name(&name).map_err(|problem| damaged(format!("`{name}`: {problem}")))?;
-            let fingerprint = text
-                .parse()
-                .map_err(|error| damaged(format!("{name}: {error}")))?;
+            let fingerprint = text.parse().map_err(|error| damaged(format!("{name}: {error}")))?;
             trusted.insert(name, fingerprint);
         }
-        Ok(TrustStore {
-            path: Some(path),
-            trusted,
-        })
+        Ok(TrustStore { path: Some(path), trusted })
     }
 
     /// The key trusted under this name.
@@ -79,9 +68,7 @@ impl TrustStore {
 
     /// All trusted keys, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Fingerprint)> {
-        self.trusted
-            .iter()
-            .map(|(name, fingerprint)| (name.as_str(), *fingerprint))
+        self.trusted.iter().map(|(name, fingerprint)| (name.as_str(), *fingerprint))
     }
 
     /// Trusts a key under a name and writes the list; returns whether that is new.
@@ -89,19 +76,14 @@ impl TrustStore {
     /// # Errors
     /// Another key is trusted under that name, or the file cannot be written.
     pub fn trust(&mut self, name: &str, fingerprint: Fingerprint) -> Result<bool, IdentityError> {
-        check_name(name).map_err(|problem| IdentityError::Name {
-            name: name.to_owned(),
-            problem,
-        })?;
+        check_name(name)
+            .map_err(|problem| IdentityError::Name { name: name.to_owned(), problem })?;
         match self.fingerprint(name) {
             Some(trusted) if trusted == fingerprint => return Ok(false),
             Some(trusted) => {
                 return Err(IdentityError::TrustedOtherwise {
                     name: name.to_owned(),
-                    path: self
-                        .path
-                        .clone()
-                        .unwrap_or_else(|| PathBuf::from("the list")),
+                    path: self.path.clone().unwrap_or_else(|| PathBuf::from("the list")),
                     trusted,
                     offered: fingerprint,
                 });
@@ -128,18 +110,16 @@ impl TrustStore {
         let Some(path) = &self.path else {
             return Ok(());
         };
-        let lines = self
-            .iter()
-            .map(|(name, fingerprint)| format!("{name} = \"{fingerprint}\"\n"));
+        let lines = self.iter().map(|(name, fingerprint)| format!("{name} = \"{fingerprint}\"\n"));
         let text = format!("{HEADER}{}", lines.collect::<String>());
         let new = path.with_extension(format!("toml.{}", std::process::id()));
-        write_new(&new, text.as_bytes(), 0o644)
-            .and_then(|()| fs::rename(&new, path))
-            .map_err(|error| {
+        write_new(&new, text.as_bytes(), 0o644).and_then(|()| fs::rename(&new, path)).map_err(
+            |error| {
                 // The new file may or may not be there; the old one stands.
                 let _ = fs::remove_file(&new);
                 io_error(path, &error)
-            })
+            },
+        )
     }
 }
 
@@ -162,22 +142,10 @@ mod tests {
         assert_eq!(read.name(), "site_a");
         let again = Identity::create(&directory, "site_a");
         assert!(matches!(again.err(), Some(IdentityError::Exists { .. })));
-        assert_eq!(
-            Identity::load(&directory, "site_a")?.fingerprint(),
-            made.fingerprint()
-        );
-        let other = Identity::load(&directory, "site_b")
-            .err()
-            .ok_or("no such identity")?;
-        assert!(
-            other
-                .to_string()
-                .ends_with("make one with `phineus id init site_b`"),
-            "{other}"
-        );
-        let bad = Identity::create(&directory, "../site_a")
-            .err()
-            .ok_or("no such name")?;
+        assert_eq!(Identity::load(&directory, "site_a")?.fingerprint(), made.fingerprint());
+        let other = Identity::load(&directory, "site_b").err().ok_or("no such identity")?;
+        assert!(other.to_string().ends_with("make one with `phineus id init site_b`"), "{other}");
+        let bad = Identity::create(&directory, "../site_a").err().ok_or("no such name")?;
         assert!(matches!(bad, IdentityError::Name { .. }), "{bad}");
         Ok(())
     }
@@ -191,13 +159,8 @@ mod tests {
         let path = key_path(home.path(), "site_a");
         assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640))?;
-        let refused = Identity::load(home.path(), "site_a")
-            .err()
-            .ok_or("readable by others")?;
-        assert!(
-            matches!(refused, IdentityError::Readable { mode: 0o640, .. }),
-            "{refused}"
-        );
+        let refused = Identity::load(home.path(), "site_a").err().ok_or("readable by others")?;
+        assert!(matches!(refused, IdentityError::Readable { mode: 0o640, .. }), "{refused}");
         Ok(())
     }
 
@@ -208,26 +171,14 @@ mod tests {
         Identity::create(home.path(), "site_b")?;
         let certificate = |name: &str| home.path().join(format!("{name}.cert.pem"));
         fs::copy(certificate("site_b"), certificate("site_a"))?;
-        let error = Identity::load(home.path(), "site_a")
-            .err()
-            .ok_or("swapped")?;
+        let error = Identity::load(home.path(), "site_a").err().ok_or("swapped")?;
         assert!(error.to_string().contains("another key"), "{error}");
         fs::write(certificate("site_a"), "nonsense")?;
-        let error = Identity::load(home.path(), "site_a")
-            .err()
-            .ok_or("nonsense")?;
-        assert!(
-            error.to_string().contains("site_a.cert.pem is damaged"),
-            "{error}"
-        );
+        let error = Identity::load(home.path(), "site_a").err().ok_or("nonsense")?;
+        assert!(error.to_string().contains("site_a.cert.pem is damaged"), "{error}");
         fs::write(key_path(home.path(), "site_b"), "nonsense")?;
-        let error = Identity::load(home.path(), "site_b")
-            .err()
-            .ok_or("nonsense")?;
-        assert!(
-            error.to_string().contains("site_b.key.pem is damaged"),
-            "{error}"
-        );
+        let error = Identity::load(home.path(), "site_b").err().ok_or("nonsense")?;
+        assert!(error.to_string().contains("site_b.key.pem is damaged"), "{error}");
         Ok(())
     }
 
@@ -238,43 +189,27 @@ mod tests {
         let mut store = TrustStore::load(home.path())?;
         assert!(store.trust("site_b", first.fingerprint())?);
         assert!(!store.trust("site_b", first.fingerprint())?);
-        let refused = store
-            .trust("site_b", second.fingerprint())
-            .err()
-            .ok_or("pinned")?;
-        assert!(
-            refused.to_string().contains("phineus id untrust site_b"),
-            "{refused}"
-        );
+        let refused = store.trust("site_b", second.fingerprint()).err().ok_or("pinned")?;
+        assert!(refused.to_string().contains("phineus id untrust site_b"), "{refused}");
         let mut store = TrustStore::load(home.path())?;
         assert_eq!(store.fingerprint("site_b"), Some(first.fingerprint()));
         assert!(store.untrust("site_b")?);
         assert!(!store.untrust("site_b")?);
         assert!(store.trust("site_b", second.fingerprint())?);
         assert_eq!(TrustStore::load(home.path())?.iter().count(), 1);
-        assert_eq!(
-            fs::read_dir(home.path())?.count(),
-            1,
-            "no temporary file stays behind"
-        );
+        assert_eq!(fs::read_dir(home.path())?.count(), 1, "no temporary file stays behind");
         Ok(())
     }
 
     #[test]
     fn a_damaged_list_is_refused() -> Checked {
         let home = tempfile::tempdir()?;
-        for text in [
-            "trusted = 3",
-            "[trusted]\nsite_b = \"PH1-0\"",
-            "[trust]\n",
-            "[trusted]\n\"\" = \"\"",
-        ] {
+        for text in
+            ["trusted = 3", "[trusted]\nsite_b = \"PH1-0\"", "[trust]\n", "[trusted]\n\"\" = \"\""]
+        {
             fs::write(home.path().join("trusted.toml"), text)?;
             let error = TrustStore::load(home.path()).err().ok_or(text)?;
-            assert!(
-                error.to_string().contains("trusted.toml is damaged"),
-                "{error}"
-            );
+            assert!(error.to_string().contains("trusted.toml is damaged"), "{error}");
         }
         Ok(())
     }

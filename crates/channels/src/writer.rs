@@ -32,14 +32,7 @@ impl Sending {
         line: Option<DelayLine>,
         timeouts: Timeouts,
     ) -> Self {
-        Sending {
-            sink,
-            link,
-            position: 0,
-            last_write: Instant::now(),
-            line,
-            timeouts,
-        }
+        Sending { sink, link, position: 0, last_write: Instant::now(), line, timeouts }
     }
 
     /// Runs until the channel is closed or broken.
@@ -118,20 +111,14 @@ impl Sending {
     /// Says bye and stays, audibly, until the peer has said it too.
     fn part(&mut self) -> Result<(), TransportError> {
         self.write(Kind::Bye, &[])?;
-        while !self
-            .link
-            .wait_for_bye(self.last_write + self.timeouts.keep_alive)
-        {
+        while !self.link.wait_for_bye(self.last_write + self.timeouts.keep_alive) {
             self.write(Kind::KeepAlive, &[])?;
         }
         Ok(())
     }
 
     fn write(&mut self, kind: Kind, payload: &[u8]) -> Result<(), TransportError> {
-        let header = self
-            .link
-            .header(kind, payload.len(), self.position)
-            .to_bytes();
+        let header = self.link.header(kind, payload.len(), self.position).to_bytes();
         self.sink.write(&header, payload)?;
         if kind == Kind::Data {
             self.position += payload.len() as u64;
@@ -142,9 +129,6 @@ impl Sending {
     }
 
     fn count(&self) {
-        self.link
-            .counters
-            .wire_sent
-            .store(self.sink.wire_bytes(), Ordering::Relaxed);
+        self.link.counters.wire_sent.store(self.sink.wire_bytes(), Ordering::Relaxed);
     }
 }

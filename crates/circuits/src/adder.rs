@@ -41,11 +41,7 @@ pub fn add_with_carry_out<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    assert_eq!(
-        out.len(),
-        a.len() + lanes,
-        "the sum is one row wider than the operands"
-    );
+    assert_eq!(out.len(), a.len() + lanes, "the sum is one row wider than the operands");
     add_or_sub(alg, out, a, b, false, lanes, scratch);
 }
 
@@ -58,11 +54,7 @@ pub fn sub<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    assert_eq!(
-        out.len(),
-        a.len(),
-        "the difference has the width of the operands"
-    );
+    assert_eq!(out.len(), a.len(), "the difference has the width of the operands");
     add_or_sub(alg, out, a, b, true, lanes, scratch);
 }
 
@@ -75,11 +67,7 @@ pub fn sub_with_borrow_out<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    assert_eq!(
-        out.len(),
-        a.len() + lanes,
-        "the difference is one row wider than the operands"
-    );
+    assert_eq!(out.len(), a.len() + lanes, "the difference is one row wider than the operands");
     add_or_sub(alg, out, a, b, true, lanes, scratch);
 }
 
@@ -180,14 +168,8 @@ fn add_or_sub_const<A: BitAlgebra>(
     scratch: &mut [A::Wire],
 ) {
     let width = width_of(a.len(), lanes);
-    assert_eq!(
-        out.len(),
-        a.len(),
-        "the result has the width of the operand"
-    );
-    let first = (0..width)
-        .find(|&i| constant_bit(constant, i))
-        .unwrap_or(width);
+    assert_eq!(out.len(), a.len(), "the result has the width of the operand");
+    let first = (0..width).find(|&i| constant_bit(constant, i)).unwrap_or(width);
     let free = first * lanes;
     out[..free].copy_from_slice(&a[..free]);
     if first == width {
@@ -198,11 +180,7 @@ fn add_or_sub_const<A: BitAlgebra>(
     let (carry, rest) = take(scratch, lanes);
     let (operand, rest) = take(rest, lanes);
     let (product, _) = take(rest, lanes);
-    let start = if subtract {
-        &out[row(first, lanes)]
-    } else {
-        &a[row(first, lanes)]
-    };
+    let start = if subtract { &out[row(first, lanes)] } else { &a[row(first, lanes)] };
     carry.copy_from_slice(start);
     for i in first + 1..width {
         let (a, out) = (&a[row(i, lanes)], &mut out[row(i, lanes)]);
@@ -298,11 +276,7 @@ pub(crate) fn set_propagate<A: BitAlgebra>(
 ) {
     let wires = propagate.len();
     let common = b.len().min(wires);
-    let target = if subtract {
-        &mut spare[..wires]
-    } else {
-        &mut *propagate
-    };
+    let target = if subtract { &mut spare[..wires] } else { &mut *propagate };
     alg.xor(&mut target[..common], &a[..common], &b[..common]);
     target[common..].copy_from_slice(&a[common..wires]);
     if subtract {
@@ -323,11 +297,7 @@ pub(crate) fn chain<A: BitAlgebra>(
     let (product, _) = take(scratch, lanes);
     let common = b.len().min(x.len());
     x[..lanes].copy_from_slice(&b[..lanes]);
-    alg.xor(
-        &mut x[lanes..common],
-        &b[..common - lanes],
-        &b[lanes..common],
-    );
+    alg.xor(&mut x[lanes..common], &b[..common - lanes], &b[lanes..common]);
     if common < x.len() {
         x[common..common + lanes].copy_from_slice(&b[common - lanes..common]);
     }
@@ -339,10 +309,6 @@ pub(crate) fn chain<A: BitAlgebra>(
     }
     for start in (with_b..x.len() - lanes).step_by(lanes) {
         let (below, above) = x.split_at_mut(start + lanes);
-        alg.and(
-            &mut above[..lanes],
-            &propagate[start..start + lanes],
-            &below[start..],
-        );
+        alg.and(&mut above[..lanes], &propagate[start..start + lanes], &below[start..]);
     }
 }

@@ -39,11 +39,7 @@ const ROTATED_WORD: [u8; 4] = [13, 14, 15, 12];
 /// Scratch wires that any function of this module needs at most.
 pub const fn scratch_wires(lanes: usize) -> usize {
     // State and round key; then the planes, or the four bytes of SubWord besides, and a row.
-    let plane = if PLANE_WIRES_MAX < BYTES * lanes {
-        PLANE_WIRES_MAX
-    } else {
-        BYTES * lanes
-    };
+    let plane = if PLANE_WIRES_MAX < BYTES * lanes { PLANE_WIRES_MAX } else { BYTES * lanes };
     (2 * BLOCK_BITS + 4 * 8 + 1) * lanes + sbox::PLANES * plane
 }
 
@@ -75,11 +71,7 @@ pub fn aes128_encrypt_with_round_keys<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    assert_eq!(
-        round_keys.len(),
-        ROUND_KEYS * BLOCK_BITS * lanes,
-        "eleven round keys"
-    );
+    assert_eq!(round_keys.len(), ROUND_KEYS * BLOCK_BITS * lanes, "eleven round keys");
     let mut round_keys = round_keys.chunks_exact(BLOCK_BITS * lanes);
     let first = round_keys.next().expect("there are eleven");
     alg.xor(out, block, first);
@@ -163,20 +155,9 @@ fn mix_columns<A: BitAlgebra>(
     let byte = 8 * lanes;
     let (differences, rest) = take(scratch, 4 * byte);
     let (sum, _) = take(rest, byte);
-    for (out, column) in out
-        .chunks_exact_mut(4 * byte)
-        .zip(state.chunks_exact(4 * byte))
-    {
-        alg.xor(
-            &mut differences[..3 * byte],
-            &column[..3 * byte],
-            &column[byte..],
-        );
-        alg.xor(
-            &mut differences[3 * byte..],
-            &column[3 * byte..],
-            &column[..byte],
-        );
+    for (out, column) in out.chunks_exact_mut(4 * byte).zip(state.chunks_exact(4 * byte)) {
+        alg.xor(&mut differences[..3 * byte], &column[..3 * byte], &column[byte..]);
+        alg.xor(&mut differences[3 * byte..], &column[3 * byte..], &column[..byte]);
         alg.xor(sum, &differences[..byte], &differences[2 * byte..3 * byte]);
         let bytes = out.chunks_exact_mut(byte).zip(column.chunks_exact(byte));
         for ((out, a), d) in bytes.zip(differences.chunks_exact(byte)) {

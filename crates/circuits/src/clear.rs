@@ -10,10 +10,7 @@ impl ClearAlgebra {
     /// Wires that hold neither 0 nor 1 are caught in debug builds: tests fill unwritten memory
     /// with [`UNWRITTEN`](Self::UNWRITTEN), so that reading it is found.
     fn check(wires: &[u8]) {
-        debug_assert!(
-            wires.iter().all(|&wire| wire <= 1),
-            "a wire was read before it was written"
-        );
+        debug_assert!(wires.iter().all(|&wire| wire <= 1), "a wire was read before it was written");
     }
 
     /// No bit: what tests put into memory that no circuit may read.
@@ -24,10 +21,7 @@ impl BitAlgebra for ClearAlgebra {
     type Wire = u8;
 
     fn xor(&mut self, out: &mut [u8], a: &[u8], b: &[u8]) {
-        assert!(
-            out.len() == a.len() && out.len() == b.len(),
-            "lengths agree"
-        );
+        assert!(out.len() == a.len() && out.len() == b.len(), "lengths agree");
         Self::check(a);
         Self::check(b);
         for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
@@ -54,10 +48,7 @@ impl BitAlgebra for ClearAlgebra {
 
     fn and(&mut self, out: &mut [u8], a: &[u8], b: &[u8]) {
         assert_eq!(out.len(), a.len(), "lengths agree");
-        assert!(
-            a.is_empty() || a.len().is_multiple_of(b.len()),
-            "b divides a"
-        );
+        assert!(a.is_empty() || a.len().is_multiple_of(b.len()), "b divides a");
         Self::check(a);
         Self::check(b);
         for ((out, a), b) in out.iter_mut().zip(a).zip(b.iter().cycle()) {

@@ -67,11 +67,7 @@ pub(crate) fn sum<'w, A: BitAlgebra>(
 ) {
     let columns = width_of(out.len(), lanes);
     let wires = heights.total(columns) * lanes;
-    assert_eq!(
-        entries.len(),
-        wires,
-        "the entries are those of the columns of the sum"
-    );
+    assert_eq!(entries.len(), wires, "the entries are those of the columns of the sum");
     let (mut next, rest) = take(scratch, wires);
     let mut current = entries;
     while (0..columns - 1).any(|k| heights.of(k) >= 3) {

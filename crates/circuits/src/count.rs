@@ -17,10 +17,7 @@ impl BitAlgebra for CountingAlgebra {
     type Wire = ();
 
     fn xor(&mut self, out: &mut [()], a: &[()], b: &[()]) {
-        assert!(
-            out.len() == a.len() && out.len() == b.len(),
-            "lengths agree"
-        );
+        assert!(out.len() == a.len() && out.len() == b.len(), "lengths agree");
         self.xors += out.len() as u64;
     }
 
@@ -35,10 +32,7 @@ impl BitAlgebra for CountingAlgebra {
 
     fn and(&mut self, out: &mut [()], a: &[()], b: &[()]) {
         assert_eq!(out.len(), a.len(), "lengths agree");
-        assert!(
-            a.is_empty() || a.len().is_multiple_of(b.len()),
-            "b divides a"
-        );
+        assert!(a.is_empty() || a.len().is_multiple_of(b.len()), "b divides a");
         self.ands += out.len() as u64;
         self.and_batches += 1;
     }
@@ -54,10 +48,7 @@ impl BitAlgebra for DepthAlgebra {
     type Wire = u32;
 
     fn xor(&mut self, out: &mut [u32], a: &[u32], b: &[u32]) {
-        assert!(
-            out.len() == a.len() && out.len() == b.len(),
-            "lengths agree"
-        );
+        assert!(out.len() == a.len() && out.len() == b.len(), "lengths agree");
         for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
             *out = *a.max(b);
         }
@@ -76,10 +67,7 @@ impl BitAlgebra for DepthAlgebra {
 
     fn and(&mut self, out: &mut [u32], a: &[u32], b: &[u32]) {
         assert_eq!(out.len(), a.len(), "lengths agree");
-        assert!(
-            a.is_empty() || a.len().is_multiple_of(b.len()),
-            "b divides a"
-        );
+        assert!(a.is_empty() || a.len().is_multiple_of(b.len()), "b divides a");
         for ((out, a), b) in out.iter_mut().zip(a).zip(b.iter().cycle()) {
             *out = a.max(b) + 1;
         }

@@ -87,11 +87,7 @@ const fn costs() -> Costs {
 
 /// ANDs for the ORs of the divisor's bits from each of 1, 2, ... up, if any block needs them.
 const fn or_chain(width: usize, last_start: usize) -> u32 {
-    if last_start == 0 || width < 2 {
-        0
-    } else {
-        width as u32 - 2
-    }
+    if last_start == 0 || width < 2 { 0 } else { width as u32 - 2 }
 }
 
 /// ANDs of [`div_unsigned`] per lane.
@@ -167,15 +163,7 @@ pub fn divrem_unsigned<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    divide(
-        alg,
-        quotient,
-        Some(remainder),
-        [a, b],
-        false,
-        lanes,
-        scratch,
-    );
+    divide(alg, quotient, Some(remainder), [a, b], false, lanes, scratch);
 }
 
 /// `out = a / b`, signed, truncating toward zero; -1 where `b` is zero: [`div_signed_ands`] ANDs.
@@ -233,15 +221,7 @@ fn divide_signed<A: BitAlgebra>(
     abs(alg, b_abs, b, lanes, rest);
     let wanted = remainder.is_some().then_some(&mut *remainder_abs);
     let with_zero = quotient.is_some();
-    let nonzero = divide(
-        alg,
-        quotient_abs,
-        wanted,
-        [a_abs, b_abs],
-        with_zero,
-        lanes,
-        rest,
-    );
+    let nonzero = divide(alg, quotient_abs, wanted, [a_abs, b_abs], with_zero, lanes, rest);
     if let Some(quotient) = quotient {
         // Over zero the quotient is all ones whatever the signs: never negated.
         let signs = &mut quotient[..lanes];
@@ -267,15 +247,8 @@ fn divide<'s, A: BitAlgebra>(
 ) -> &'s [A::Wire] {
     let width = width_of(a.len(), lanes);
     let [a_len, b_len, q_len] = [a.len(), b.len(), quotient.len()];
-    assert!(
-        a_len == b_len && a_len == q_len,
-        "quotient and operands have equal widths"
-    );
-    let starts = if remainder.is_some() {
-        &COSTS.remainder_start
-    } else {
-        &COSTS.quotient_start
-    };
+    assert!(a_len == b_len && a_len == q_len, "quotient and operands have equal widths");
+    let starts = if remainder.is_some() { &COSTS.remainder_start } else { &COSTS.quotient_start };
     let last = usize::from(starts[width]);
     let (any_from, rest) = take(scratch, a.len());
     let lowest = if with_zero { 0 } else { 1 };
@@ -284,14 +257,7 @@ fn divide<'s, A: BitAlgebra>(
     }
     let (value, rest) = take(rest, 2 * a.len());
     value[..a.len()].copy_from_slice(a);
-    let mut division = Division {
-        value,
-        quotient,
-        divisor: b,
-        any_from,
-        width,
-        lanes,
-    };
+    let mut division = Division { value, quotient, divisor: b, any_from, width, lanes };
 
     // The blocks before the last one, found from their ends.
     let mut ends = [0; WIDTH_MAX + 1];
@@ -406,10 +372,7 @@ impl<W: Copy + Default> Division<'_, W> {
         } else {
             self.divisor
         };
-        alg.constant(
-            &mut self.value[span(width..width + steps.len(), lanes)],
-            false,
-        );
+        alg.constant(&mut self.value[span(width..width + steps.len(), lanes)], false);
         for k in steps.start + 1..=end {
             // The value before has its sign in the row just above this window.
             let low = width - k;

@@ -26,10 +26,7 @@ static FULL: Costs = full_costs();
 static LOW: Costs = low_costs();
 
 const fn full_costs() -> Costs {
-    let mut costs = Costs {
-        ands: [0; WIDTH_MAX + 1],
-        split: [0; WIDTH_MAX + 1],
-    };
+    let mut costs = Costs { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
     let mut w = 1;
     while w <= WIDTH_MAX {
         let array = (2 * w * w - w) as u32;
@@ -53,10 +50,7 @@ const fn full_costs() -> Costs {
 
 const fn low_costs() -> Costs {
     let full = full_costs();
-    let mut costs = Costs {
-        ands: [0; WIDTH_MAX + 1],
-        split: [0; WIDTH_MAX + 1],
-    };
+    let mut costs = Costs { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
     let mut w = 1;
     while w <= WIDTH_MAX {
         costs.ands[w] = (w * w - w + 1) as u32;
@@ -92,11 +86,7 @@ pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
     // Karatsuba keeps 2w + 4 rows while it recurses to half the width: 4w + 4 log2(w) + 45 in all
     // (an array of at most 9 bits ends it), and needs at most 5w + 6 rows itself. Above that the
     // low half keeps its product of fewer than 2w rows.
-    let rows = if width < 10 {
-        5 * width + 8
-    } else {
-        7 * width + 64
-    };
+    let rows = if width < 10 { 5 * width + 8 } else { 7 * width + 64 };
     rows * lanes
 }
 
@@ -117,34 +107,13 @@ pub fn mul<A: BitAlgebra>(
     }
     let g = width - h;
     let (product, rest) = take(scratch, 2 * h * lanes);
-    mul_full_unsigned(
-        alg,
-        product,
-        &a[span(0..h, lanes)],
-        &b[span(0..h, lanes)],
-        lanes,
-        rest,
-    );
+    mul_full_unsigned(alg, product, &a[span(0..h, lanes)], &b[span(0..h, lanes)], lanes, rest);
     out.copy_from_slice(&product[..out.len()]);
 
     let (cross, rest) = take(scratch, 2 * g * lanes);
     let (cross_a, cross_b) = cross.split_at_mut(g * lanes);
-    mul(
-        alg,
-        cross_a,
-        &a[span(h..width, lanes)],
-        &b[span(0..g, lanes)],
-        lanes,
-        rest,
-    );
-    mul(
-        alg,
-        cross_b,
-        &a[span(0..g, lanes)],
-        &b[span(h..width, lanes)],
-        lanes,
-        rest,
-    );
+    mul(alg, cross_a, &a[span(h..width, lanes)], &b[span(0..g, lanes)], lanes, rest);
+    mul(alg, cross_b, &a[span(0..g, lanes)], &b[span(h..width, lanes)], lanes, rest);
     add_two_assign(alg, &mut out[h * lanes..], cross_a, cross_b, lanes, rest);
 }
 
@@ -157,10 +126,7 @@ pub fn mul_full_unsigned<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    assert!(
-        a.len() == b.len() && 2 * a.len() == out.len(),
-        "the product has twice the width"
-    );
+    assert!(a.len() == b.len() && 2 * a.len() == out.len(), "the product has twice the width");
     if FULL.split[width_of(a.len(), lanes)] == 0 {
         array_full(alg, out, a, b, lanes, scratch);
     } else {
@@ -182,10 +148,7 @@ pub fn mul_full_signed<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    assert!(
-        a.len() == b.len() && 2 * a.len() == out.len(),
-        "the product has twice the width"
-    );
+    assert!(a.len() == b.len() && 2 * a.len() == out.len(), "the product has twice the width");
     let low = a.len() - lanes;
     let (a_sign, b_sign) = (&a[low..], &b[low..]);
     let (a, b) = (&a[..low], &b[..low]);
@@ -352,14 +315,7 @@ fn array_low<A: BitAlgebra>(
             }
             alg.xor_assign(sum, partial);
         } else {
-            carry_save(
-                alg,
-                sum,
-                &mut carries[..wires],
-                partial,
-                wires - lanes,
-                rest,
-            );
+            carry_save(alg, sum, &mut carries[..wires], partial, wires - lanes, rest);
         }
     }
 }
@@ -385,14 +341,7 @@ fn karatsuba<A: BitAlgebra>(
     let middle_wires = (width + 1) * lanes;
     let (product, rest) = take(scratch, middle_wires);
     let (opposite, rest) = take(rest, lanes);
-    difference_product(
-        alg,
-        &mut product[..2 * h * lanes],
-        opposite,
-        [a, b],
-        lanes,
-        rest,
-    );
+    difference_product(alg, &mut product[..2 * h * lanes], opposite, [a, b], lanes, rest);
     alg.constant(&mut product[2 * h * lanes..], false);
     let (middle, rest) = take(rest, middle_wires);
     add_or_sub(alg, middle, low, high, false, lanes, rest);

@@ -14,12 +14,7 @@ pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
     let columns = width * lanes;
     let wide_rows = columns + compressor::scratch_wires(width, lanes);
     let single_wires = columns + compressor::scratch_wires(columns, 1);
-    (if wide_rows > single_wires {
-        wide_rows
-    } else {
-        single_wires
-    }) + width
-        + lanes
+    (if wide_rows > single_wires { wide_rows } else { single_wires }) + width + lanes
 }
 
 /// `out = a[0] & a[1] & ...` over the bits of each lane, one row: `w - 1` ANDs.

@@ -18,28 +18,19 @@ pub(crate) fn row(index: usize, lanes: usize) -> Range<usize> {
 /// When `lanes` is zero or does not divide `wires`.
 pub(crate) fn width_of(wires: usize, lanes: usize) -> usize {
     assert!(lanes > 0, "a value has at least one lane");
-    assert!(
-        wires.is_multiple_of(lanes),
-        "{wires} wires are not whole rows of {lanes} lanes"
-    );
+    assert!(wires.is_multiple_of(lanes), "{wires} wires are not whole rows of {lanes} lanes");
     wires / lanes
 }
 
 /// Splits the first `count` wires off the scratch area; the rest is passed down.
 pub(crate) fn take<W>(scratch: &mut [W], count: usize) -> (&mut [W], &mut [W]) {
-    assert!(
-        scratch.len() >= count,
-        "scratch has {} wires, needs {count}",
-        scratch.len()
-    );
+    assert!(scratch.len() >= count, "scratch has {} wires, needs {count}", scratch.len());
     scratch.split_at_mut(count)
 }
 
 /// Bit `index` of a public constant given as little-endian words; absent words are zero.
 pub(crate) fn constant_bit(words: &[u64], index: usize) -> bool {
-    words
-        .get(index / 64)
-        .is_some_and(|word| word >> (index % 64) & 1 == 1)
+    words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
 }
 
 /// Whether a public constant does not fit `width` bits.

@@ -199,13 +199,8 @@ const MIDDLE: [Xor; 16] = [
 ];
 
 /// The linear part that ends the inversion in GF(16): the shared factors.
-const SHARED: [Xor; 5] = [
-    (T41, T40, T37),
-    (T42, T29, T33),
-    (T43, T29, T40),
-    (T44, T33, T37),
-    (T45, T42, T41),
-];
+const SHARED: [Xor; 5] =
+    [(T41, T40, T37), (T42, T29, T33), (T43, T29, T40), (T44, T33, T37), (T45, T42, T41)];
 
 /// The bottom linear part.
 const BOTTOM: [Xor; 30] = [
@@ -274,15 +269,7 @@ impl<'s, W: Copy + Default> Planes<'s, W> {
         self.and(alg, (T26, 1), T21, (T23, 1));
         self.xors(alg, &[(T27, T24, T26), (T31, T22, T26)]);
         self.and(alg, (T28, 2), T25, (T27, 2));
-        self.xors(
-            alg,
-            &[
-                (T29, T28, T22),
-                (T33, T32, T24),
-                (T34, T23, T33),
-                (T35, T27, T33),
-            ],
-        );
+        self.xors(alg, &[(T29, T28, T22), (T33, T32, T24), (T34, T23, T33), (T35, T27, T33)]);
         self.and(alg, (T36, 1), T24, (T35, 1));
         self.xors(alg, &[(T37, T36, T34), (T38, T27, T36)]);
         self.and(alg, (T39, 1), T29, (T38, 1));
@@ -328,8 +315,6 @@ impl<'s, W: Copy + Default> Planes<'s, W> {
     }
 
     fn disjoint<const N: usize>(&mut self, rows: [std::ops::Range<usize>; N]) -> [&mut [W]; N] {
-        self.wires
-            .get_disjoint_mut(rows)
-            .expect("the straight-line program reuses no live plane")
+        self.wires.get_disjoint_mut(rows).expect("the straight-line program reuses no live plane")
     }
 }

@@ -85,11 +85,7 @@ pub fn sha256_compress<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    assert_eq!(
-        state.len(),
-        STATE_BITS * lanes,
-        "the chaining value has 256 bits"
-    );
+    assert_eq!(state.len(), STATE_BITS * lanes, "the chaining value has 256 bits");
     assert_eq!(block.len(), BLOCK_BITS * lanes, "the block has 512 bits");
     let (rows, rest) = take(scratch, FILE_ROWS * lanes);
     rows[span(STATE..SCHEDULE, lanes)].copy_from_slice(state);
@@ -134,10 +130,7 @@ struct Steps {
 
 impl Steps {
     fn new() -> Self {
-        Steps {
-            steps: [Step::default(); ADDERS],
-            count: 0,
-        }
+        Steps { steps: [Step::default(); ADDERS], count: 0 }
     }
 
     fn clear(&mut self) {
@@ -146,12 +139,7 @@ impl Steps {
 
     /// The first `count` of `inputs` are added.
     fn push(&mut self, inputs: [usize; 3], count: usize, out: usize, carry: usize) {
-        self.steps[self.count] = Step {
-            inputs,
-            count,
-            out,
-            carry,
-        };
+        self.steps[self.count] = Step { inputs, count, out, carry };
         self.count += 1;
     }
 
@@ -245,11 +233,7 @@ impl<W: Copy + Default> File<'_, W> {
         for step in 0..WORD + 2 {
             steps.clear();
             if step < WORD {
-                let steps = if step == TOP {
-                    &mut top_steps
-                } else {
-                    &mut steps
-                };
+                let steps = if step == TOP { &mut top_steps } else { &mut steps };
                 t1.push(steps, step);
                 if let Some(ahead) = &mut ahead {
                     ahead.push(steps, step);
@@ -349,14 +333,8 @@ impl<W: Copy + Default> File<'_, W> {
         amounts: [usize; 3],
         last_shifts: bool,
     ) {
-        let spans = [
-            span(out..out + WORD, self.lanes),
-            span(x..x + WORD, self.lanes),
-        ];
-        let [out, x] = self
-            .rows
-            .get_disjoint_mut(spans)
-            .expect("the words are different");
+        let spans = [span(out..out + WORD, self.lanes), span(x..x + WORD, self.lanes)];
+        let [out, x] = self.rows.get_disjoint_mut(spans).expect("the words are different");
         let first = amounts[0] * self.lanes;
         let wires = x.len();
         out[..wires - first].copy_from_slice(&x[first..]);
@@ -384,11 +362,9 @@ impl<W: Copy + Default> File<'_, W> {
         let [left_ch, left_maj] = factors;
         let [right_ch, right_maj] = others;
         self.rows.copy_within(e, left_ch.start);
-        for (out, x, y) in [
-            (right_ch, f, g.clone()),
-            (left_maj, a, b.clone()),
-            (right_maj, b.clone(), c),
-        ] {
+        for (out, x, y) in
+            [(right_ch, f, g.clone()), (left_maj, a, b.clone()), (right_maj, b.clone(), c)]
+        {
             let [out, x, y] = self.disjoint([out, x, y]);
             alg.xor(out, x, y);
         }
@@ -426,14 +402,8 @@ impl<W: Copy + Default> File<'_, W> {
         let (product, _) = take(rest, wires);
         for (i, step) in adding().enumerate() {
             let place = row(i, lanes);
-            copy_row(
-                &mut a[place.clone()],
-                &self.rows[row(step.inputs[0], lanes)],
-            );
-            copy_row(
-                &mut b[place.clone()],
-                &self.rows[row(step.inputs[1], lanes)],
-            );
+            copy_row(&mut a[place.clone()], &self.rows[row(step.inputs[0], lanes)]);
+            copy_row(&mut b[place.clone()], &self.rows[row(step.inputs[1], lanes)]);
             copy_row(&mut c[place], &self.rows[row(step.inputs[2], lanes)]);
         }
         // sum = a ^ b ^ c into b; carry = c ^ ((a ^ c) & (b ^ c)) into c.
@@ -445,8 +415,7 @@ impl<W: Copy + Default> File<'_, W> {
         }
         alg.xor_assign(b, a);
         for step in steps.as_slice().iter().filter(|step| step.count == 1) {
-            self.rows
-                .copy_within(row(step.inputs[0], lanes), step.out * lanes);
+            self.rows.copy_within(row(step.inputs[0], lanes), step.out * lanes);
         }
         for (i, step) in adding().enumerate() {
             copy_row(&mut self.rows[row(step.out, lanes)], &b[row(i, lanes)]);
@@ -457,8 +426,6 @@ impl<W: Copy + Default> File<'_, W> {
     }
 
     fn disjoint<const N: usize>(&mut self, rows: [std::ops::Range<usize>; N]) -> [&mut [W]; N] {
-        self.rows
-            .get_disjoint_mut(rows)
-            .expect("results and operands are different words")
+        self.rows.get_disjoint_mut(rows).expect("results and operands are different words")
     }
 }

@@ -110,15 +110,7 @@ pub fn shr<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    barrel(
-        alg,
-        out,
-        a,
-        amount,
-        Direction::Right { signed: false },
-        lanes,
-        scratch,
-    );
+    barrel(alg, out, a, amount, Direction::Right { signed: false }, lanes, scratch);
 }
 
 /// `out = a >> amount` by a secret unsigned amount, copies of the sign coming in.
@@ -132,15 +124,7 @@ pub fn sar<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    barrel(
-        alg,
-        out,
-        a,
-        amount,
-        Direction::Right { signed: true },
-        lanes,
-        scratch,
-    );
+    barrel(alg, out, a, amount, Direction::Right { signed: true }, lanes, scratch);
 }
 
 /// `out = a` rotated left by a secret unsigned amount (modulo `w`): the sum over the bits `k` of
@@ -212,11 +196,7 @@ fn stage<A: BitAlgebra>(
     let wires = value.len();
     match direction {
         Direction::Left => {
-            alg.xor(
-                &mut difference[moved..],
-                &value[moved..],
-                &value[..wires - moved],
-            );
+            alg.xor(&mut difference[moved..], &value[moved..], &value[..wires - moved]);
             difference[..moved].copy_from_slice(&value[..moved]);
             wires
         }
@@ -271,9 +251,5 @@ fn rotate<A: BitAlgebra>(
 }
 
 fn greatest_common_divisor(a: usize, b: usize) -> usize {
-    if b == 0 {
-        a
-    } else {
-        greatest_common_divisor(b, a % b)
-    }
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

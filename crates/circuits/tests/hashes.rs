@@ -13,24 +13,15 @@ fn bytes_to_wires<const N: usize>(values: &[[u8; N]]) -> Vec<u8> {
 }
 
 fn wires_to_bytes<const N: usize>(wires: &[u8], lanes: usize) -> Vec<[u8; N]> {
-    assert!(
-        wires.iter().all(|&wire| wire <= 1),
-        "every output wire was written"
-    );
+    assert!(wires.iter().all(|&wire| wire <= 1), "every output wire was written");
     let byte = |j: usize, k: usize| {
-        (0..8).fold(0, |byte, bit| {
-            byte | wires[(8 * k + bit) * lanes + j] << bit
-        })
+        (0..8).fold(0, |byte, bit| byte | wires[(8 * k + bit) * lanes + j] << bit)
     };
-    (0..lanes)
-        .map(|j| std::array::from_fn(|k| byte(j, k)))
-        .collect()
+    (0..lanes).map(|j| std::array::from_fn(|k| byte(j, k))).collect()
 }
 
 fn random_bytes<const N: usize>(random: &mut Random, lanes: usize) -> Vec<[u8; N]> {
-    (0..lanes)
-        .map(|_| std::array::from_fn(|_| random.word() as u8))
-        .collect()
+    (0..lanes).map(|_| std::array::from_fn(|_| random.word() as u8)).collect()
 }
 
 mod aes_128 {
@@ -42,14 +33,7 @@ mod aes_128 {
         let (key, block) = (bytes_to_wires(keys), bytes_to_wires(blocks));
         let alg = &mut ClearAlgebra;
         let mut out = unwritten(128 * lanes);
-        aes128(
-            alg,
-            &mut out,
-            &key,
-            &block,
-            lanes,
-            &mut unwritten(scratch_wires(lanes)),
-        );
+        aes128(alg, &mut out, &key, &block, lanes, &mut unwritten(scratch_wires(lanes)));
         let together = wires_to_bytes(&out, lanes);
 
         let mut round_keys = unwritten(ROUND_KEYS * 128 * lanes);
@@ -70,18 +54,12 @@ mod aes_128 {
     #[test]
     fn fips_197_vectors() {
         // FIPS 197, appendix B and appendix C.1.
-        let keys = [
-            hex("2b7e151628aed2a6abf7158809cf4f3c"),
-            hex("000102030405060708090a0b0c0d0e0f"),
-        ];
-        let blocks = [
-            hex("3243f6a8885a308d313198a2e0370734"),
-            hex("00112233445566778899aabbccddeeff"),
-        ];
-        let wanted = [
-            hex("3925841d02dc09fbdc118597196a0b32"),
-            hex("69c4e0d86a7b0430d8cdb78070b4c55a"),
-        ];
+        let keys =
+            [hex("2b7e151628aed2a6abf7158809cf4f3c"), hex("000102030405060708090a0b0c0d0e0f")];
+        let blocks =
+            [hex("3243f6a8885a308d313198a2e0370734"), hex("00112233445566778899aabbccddeeff")];
+        let wanted =
+            [hex("3925841d02dc09fbdc118597196a0b32"), hex("69c4e0d86a7b0430d8cdb78070b4c55a")];
         for got in encrypt(&keys, &blocks) {
             assert_eq!(got, wanted);
         }
@@ -142,24 +120,10 @@ mod aes_128 {
         // One lane: six batches in each of ten rounds for the state, and six for the round key.
         let scratch = &mut [(); scratch_wires(1)];
         let mut counter = CountingAlgebra::default();
-        aes128(
-            &mut counter,
-            &mut [(); 128],
-            &[(); 128],
-            &[(); 128],
-            1,
-            scratch,
-        );
+        aes128(&mut counter, &mut [(); 128], &[(); 128], &[(); 128], 1, scratch);
         assert_eq!(counter.and_batches, 2 * 10 * 6);
         let (mut out, scratch) = ([0; 128], &mut [0; scratch_wires(1)]);
-        aes128(
-            &mut DepthAlgebra,
-            &mut out,
-            &[0; 128],
-            &[0; 128],
-            1,
-            scratch,
-        );
+        aes128(&mut DepthAlgebra, &mut out, &[0; 128], &[0; 128], 1, scratch);
         assert_eq!(out.iter().max(), Some(&60));
     }
 }
@@ -171,11 +135,7 @@ mod sha_256 {
 
     /// Words to bit-major wires, least significant bit first.
     fn words_to_wires<const N: usize>(values: &[[u32; N]]) -> Vec<u8> {
-        let bit = |i: usize| {
-            values
-                .iter()
-                .map(move |v| (v[i / 32] >> (i % 32) & 1) as u8)
-        };
+        let bit = |i: usize| values.iter().map(move |v| (v[i / 32] >> (i % 32) & 1) as u8);
         (0..32 * N).flat_map(bit).collect()
     }
 
@@ -220,12 +180,10 @@ mod sha_256 {
         let mut random = Random(seed);
         for lanes in [1, 2, 3, 7, 16, 33] {
             let mut words = |_| random.word() as u32;
-            let states: Vec<[u32; 8]> = (0..lanes)
-                .map(|_| std::array::from_fn(&mut words))
-                .collect();
-            let blocks: Vec<[u32; 16]> = (0..lanes)
-                .map(|_| std::array::from_fn(&mut words))
-                .collect();
+            let states: Vec<[u32; 8]> =
+                (0..lanes).map(|_| std::array::from_fn(&mut words)).collect();
+            let blocks: Vec<[u32; 16]> =
+                (0..lanes).map(|_| std::array::from_fn(&mut words)).collect();
             let wanted: Vec<[u32; 8]> = states
                 .iter()
                 .zip(&blocks)
@@ -251,23 +209,10 @@ mod sha_256 {
             let (mut out, mut scratch) = (state.clone(), vec![(); scratch_wires(lanes)]);
             sha256_compress(&mut counter, &mut out, &state, &block, lanes, &mut scratch);
             assert_eq!(counter.ands, SHA256_ANDS * lanes as u64);
-            assert!(
-                counter.and_batches < 2500,
-                "batches do not depend on the lanes"
-            );
+            assert!(counter.and_batches < 2500, "batches do not depend on the lanes");
         }
         let (mut out, mut scratch) = ([0; 256], vec![0; scratch_wires(1)]);
-        sha256_compress(
-            &mut DepthAlgebra,
-            &mut out,
-            &[0; 256],
-            &[0; 512],
-            1,
-            &mut scratch,
-        );
-        assert!(
-            out.iter().max() < Some(&2500),
-            "ripples of a round run in step"
-        );
+        sha256_compress(&mut DepthAlgebra, &mut out, &[0; 256], &[0; 512], 1, &mut scratch);
+        assert!(out.iter().max() < Some(&2500), "ripples of a round run in step");
     }
 }

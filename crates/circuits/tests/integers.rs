@@ -95,12 +95,8 @@ mod circuits {
             }
         };
     }
-    adapter!(neg, |alg, out, a, _b, lanes, scratch| adder::neg(
-        alg, out, a, lanes, scratch
-    ));
-    adapter!(abs, |alg, out, a, _b, lanes, scratch| adder::abs(
-        alg, out, a, lanes, scratch
-    ));
+    adapter!(neg, |alg, out, a, _b, lanes, scratch| adder::neg(alg, out, a, lanes, scratch));
+    adapter!(abs, |alg, out, a, _b, lanes, scratch| adder::abs(alg, out, a, lanes, scratch));
     adapter!(negate_if, |alg, out, a, b, lanes, scratch| {
         adder::negate_if(alg, out, &a[..lanes], b, scratch);
     });
@@ -130,19 +126,10 @@ mod circuits {
         let (quotient, remainder) = out.split_at_mut(a.len());
         divider::divrem_signed(alg, quotient, remainder, a, b, lanes, scratch);
     });
-    adapter!(bit_and, |alg, out, a, b, _lanes, _scratch| {
-        selection::bit_and(alg, out, a, b)
-    });
-    adapter!(
-        bit_or,
-        |alg, out, a, b, _lanes, _scratch| selection::bit_or(alg, out, a, b)
-    );
-    adapter!(bit_xor, |alg, out, a, b, _lanes, _scratch| {
-        selection::bit_xor(alg, out, a, b)
-    });
-    adapter!(bit_not, |alg, out, a, _b, _lanes, _scratch| {
-        selection::bit_not(alg, out, a)
-    });
+    adapter!(bit_and, |alg, out, a, b, _lanes, _scratch| { selection::bit_and(alg, out, a, b) });
+    adapter!(bit_or, |alg, out, a, b, _lanes, _scratch| selection::bit_or(alg, out, a, b));
+    adapter!(bit_xor, |alg, out, a, b, _lanes, _scratch| { selection::bit_xor(alg, out, a, b) });
+    adapter!(bit_not, |alg, out, a, _b, _lanes, _scratch| { selection::bit_not(alg, out, a) });
     adapter!(and_reduce, |alg, out, a, _b, lanes, scratch| {
         reduction::and_reduce(alg, out, a, lanes, scratch);
     });
@@ -201,11 +188,7 @@ fn magnitude(a: Big, w: usize) -> Big {
 }
 
 fn div_unsigned(a: Big, b: Big, w: usize) -> (Big, Big) {
-    if b.is_zero() {
-        (Big::ZERO.not().low(w), a)
-    } else {
-        a.divrem(b)
-    }
+    if b.is_zero() { (Big::ZERO.not().low(w), a) } else { a.divrem(b) }
 }
 
 fn div_signed(a: Big, b: Big, w: usize) -> (Big, Big) {
@@ -216,21 +199,13 @@ fn div_signed(a: Big, b: Big, w: usize) -> (Big, Big) {
     let negative = a.bit(w - 1) != b.bit(w - 1);
     (
         if negative { quotient.neg() } else { quotient },
-        if a.bit(w - 1) {
-            remainder.neg()
-        } else {
-            remainder
-        },
+        if a.bit(w - 1) { remainder.neg() } else { remainder },
     )
 }
 
 /// A shift amount, cut where every shift already gives the same.
 fn amount(b: Big, w: usize) -> usize {
-    if b.less(Big::from_u64(w as u64)) {
-        b.0[0] as usize
-    } else {
-        w
-    }
+    if b.less(Big::from_u64(w as u64)) { b.0[0] as usize } else { w }
 }
 
 fn modulo(b: Big, w: usize) -> usize {
@@ -242,18 +217,12 @@ fn rotate_left(a: Big, by: usize, w: usize) -> Big {
 }
 
 fn log2_ceil(w: usize) -> usize {
-    (0..)
-        .find(|&k| 1usize << k >= w)
-        .expect("some power of two is large enough")
+    (0..).find(|&k| 1usize << k >= w).expect("some power of two is large enough")
 }
 
 fn shift_ands(w: usize, moving: usize, v: usize) -> u64 {
     let stages = log2_ceil(w);
-    let beyond = if v > stages {
-        moving + v - stages - 1
-    } else {
-        0
-    };
+    let beyond = if v > stages { moving + v - stages - 1 } else { 0 };
     (moving * v.min(stages) + beyond) as u64
 }
 
@@ -278,85 +247,35 @@ fn arithmetic_cases() -> Vec<Case> {
     let d = divider::scratch_wires;
     vec![
         case!(add, s, same, |w| w as u64 - 1, |a, b, _| a.add(b)),
-        case!(add_with_carry_out, s, |w| w + 1, |w| w as u64, |a, b, _| a
-            .add(b)),
+        case!(add_with_carry_out, s, |w| w + 1, |w| w as u64, |a, b, _| a.add(b)),
         case!(sub, s, same, |w| w as u64 - 1, |a, b, _| a.sub(b)),
-        case!(
-            sub_with_borrow_out,
-            s,
-            |w| w + 1,
-            |w| w as u64,
-            |a, b, _| a.sub(b)
-        ),
-        case!(neg, s, same, |w| (w as u64).saturating_sub(2), |a, _, _| a
-            .neg()),
+        case!(sub_with_borrow_out, s, |w| w + 1, |w| w as u64, |a, b, _| a.sub(b)),
+        case!(neg, s, same, |w| (w as u64).saturating_sub(2), |a, _, _| a.neg()),
         case!(abs, s, same, |w| w as u64 - 1, |a, _, w| magnitude(a, w)),
-        case!(
-            negate_if,
-            s,
-            same,
-            |w| w as u64 - 1,
-            |a, b, _| if a.bit(0) { b.neg() } else { b }
-        ),
+        case!(negate_if, s, same, |w| w as u64 - 1, |a, b, _| if a.bit(0) { b.neg() } else { b }),
         case!(mul, m, same, multiplier::mul_ands, |a, b, _| a.mul(b)),
-        case!(
-            mul_full_unsigned,
-            m,
-            double,
-            multiplier::mul_full_ands,
-            |a, b, _| a.mul(b)
-        ),
+        case!(mul_full_unsigned, m, double, multiplier::mul_full_ands, |a, b, _| a.mul(b)),
         case!(
             mul_full_signed,
             m,
             double,
-            |w| if w == 1 {
-                1
-            } else {
-                multiplier::mul_full_ands(w - 1) + 4 * w as u64 - 3
-            },
+            |w| if w == 1 { 1 } else { multiplier::mul_full_ands(w - 1) + 4 * w as u64 - 3 },
             |a, b, w| a.signed(w).mul(b.signed(w))
         ),
-        case!(
-            div_unsigned,
-            d,
-            same,
-            divider::div_unsigned_ands,
-            |a, b, w| div_unsigned(a, b, w).0
-        ),
-        case!(
-            rem_unsigned,
-            d,
-            same,
-            divider::divrem_unsigned_ands,
-            |a, b, w| { div_unsigned(a, b, w).1 }
-        ),
-        case!(
-            divrem_unsigned,
-            d,
-            double,
-            divider::divrem_unsigned_ands,
-            |a, b, w| {
-                let (quotient, remainder) = div_unsigned(a, b, w);
-                pair(quotient, remainder, w)
-            }
-        ),
-        case!(div_signed, d, same, divider::div_signed_ands, |a, b, w| {
-            div_signed(a, b, w).0
+        case!(div_unsigned, d, same, divider::div_unsigned_ands, |a, b, w| div_unsigned(a, b, w).0),
+        case!(rem_unsigned, d, same, divider::divrem_unsigned_ands, |a, b, w| {
+            div_unsigned(a, b, w).1
         }),
-        case!(rem_signed, d, same, divider::rem_signed_ands, |a, b, w| {
-            div_signed(a, b, w).1
+        case!(divrem_unsigned, d, double, divider::divrem_unsigned_ands, |a, b, w| {
+            let (quotient, remainder) = div_unsigned(a, b, w);
+            pair(quotient, remainder, w)
         }),
-        case!(
-            divrem_signed,
-            d,
-            double,
-            divider::divrem_signed_ands,
-            |a, b, w| {
-                let (quotient, remainder) = div_signed(a, b, w);
-                pair(quotient, remainder, w)
-            }
-        ),
+        case!(div_signed, d, same, divider::div_signed_ands, |a, b, w| { div_signed(a, b, w).0 }),
+        case!(rem_signed, d, same, divider::rem_signed_ands, |a, b, w| { div_signed(a, b, w).1 }),
+        case!(divrem_signed, d, double, divider::divrem_signed_ands, |a, b, w| {
+            let (quotient, remainder) = div_signed(a, b, w);
+            pair(quotient, remainder, w)
+        }),
     ]
 }
 
@@ -370,73 +289,27 @@ fn order_cases() -> Vec<Case> {
         case!(eq, c, one, one_less, |a, b, _| flag(a == b)),
         case!(ne, c, one, one_less, |a, b, _| flag(a != b)),
         case!(lt_unsigned, c, one, w_ands, |a, b, _| flag(a.less(b))),
-        case!(lt_signed, c, one, w_ands, |a, b, w| flag(less_signed(
-            a, b, w
-        ))),
+        case!(lt_signed, c, one, w_ands, |a, b, w| flag(less_signed(a, b, w))),
         case!(le_unsigned, c, one, w_ands, |a, b, _| flag(!b.less(a))),
-        case!(le_signed, c, one, w_ands, |a, b, w| flag(!less_signed(
-            b, a, w
-        ))),
-        case!(min_unsigned, s, same, twice, |a, b, _| if a.less(b) {
-            a
-        } else {
-            b
-        }),
-        case!(max_unsigned, s, same, twice, |a, b, _| if a.less(b) {
-            b
-        } else {
-            a
-        }),
-        case!(
-            min_signed,
-            s,
-            same,
-            twice,
-            |a, b, w| if less_signed(a, b, w) { a } else { b }
-        ),
-        case!(
-            max_signed,
-            s,
-            same,
-            twice,
-            |a, b, w| if less_signed(a, b, w) { b } else { a }
-        ),
+        case!(le_signed, c, one, w_ands, |a, b, w| flag(!less_signed(b, a, w))),
+        case!(min_unsigned, s, same, twice, |a, b, _| if a.less(b) { a } else { b }),
+        case!(max_unsigned, s, same, twice, |a, b, _| if a.less(b) { b } else { a }),
+        case!(min_signed, s, same, twice, |a, b, w| if less_signed(a, b, w) { a } else { b }),
+        case!(max_signed, s, same, twice, |a, b, w| if less_signed(a, b, w) { b } else { a }),
         case!(min_max_unsigned, s, double, twice, |a, b, w| {
-            if a.less(b) {
-                pair(a, b, w)
-            } else {
-                pair(b, a, w)
-            }
+            if a.less(b) { pair(a, b, w) } else { pair(b, a, w) }
         }),
         case!(min_max_signed, s, double, twice, |a, b, w| {
-            if less_signed(a, b, w) {
-                pair(a, b, w)
-            } else {
-                pair(b, a, w)
-            }
+            if less_signed(a, b, w) { pair(a, b, w) } else { pair(b, a, w) }
         }),
         case!(mux, s, same, w_ands, |a, b, _| if a.bit(0) { a } else { b }),
         case!(cond_swap, s, double, w_ands, |a, b, w| {
-            if a.bit(0) {
-                pair(b, a, w)
-            } else {
-                pair(a, b, w)
-            }
+            if a.bit(0) { pair(b, a, w) } else { pair(a, b, w) }
         }),
-        case!(and_mask, s, same, w_ands, |a, b, _| if a.bit(0) {
-            b
-        } else {
-            Big::ZERO
-        }),
-        case!(bit_and, s, same, w_ands, |a, b, _| Big(
-            std::array::from_fn(|i| a.0[i] & b.0[i])
-        )),
-        case!(bit_or, s, same, w_ands, |a, b, _| Big(std::array::from_fn(
-            |i| a.0[i] | b.0[i]
-        ))),
-        case!(bit_xor, s, same, |_| 0, |a, b, _| Big(std::array::from_fn(
-            |i| a.0[i] ^ b.0[i]
-        ))),
+        case!(and_mask, s, same, w_ands, |a, b, _| if a.bit(0) { b } else { Big::ZERO }),
+        case!(bit_and, s, same, w_ands, |a, b, _| Big(std::array::from_fn(|i| a.0[i] & b.0[i]))),
+        case!(bit_or, s, same, w_ands, |a, b, _| Big(std::array::from_fn(|i| a.0[i] | b.0[i]))),
+        case!(bit_xor, s, same, |_| 0, |a, b, _| Big(std::array::from_fn(|i| a.0[i] ^ b.0[i]))),
         case!(bit_not, s, same, |_| 0, |a, _, _| a.not()),
     ]
 }
@@ -447,9 +320,7 @@ fn bit_cases() -> Vec<Case> {
     let narrow = |w, n| shift::scratch_wires(w, 3, n);
     let one_less = |w| w as u64 - 1;
     vec![
-        case!(and_reduce, r, one, one_less, |a, _, w| flag(
-            a.ones() == w as u64
-        )),
+        case!(and_reduce, r, one, one_less, |a, _, w| flag(a.ones() == w as u64)),
         case!(or_reduce, r, one, one_less, |a, _, _| flag(!a.is_zero())),
         case!(xor_reduce, r, one, |_| 0, |a, _, _| flag(a.ones() % 2 == 1)),
         case!(
@@ -459,59 +330,31 @@ fn bit_cases() -> Vec<Case> {
             |w| w as u64 - u64::from(w.count_ones()),
             |a, _, _| Big::from_u64(a.ones())
         ),
-        case!(
-            popcount_low,
-            r,
-            |_| 12,
-            |w| w as u64 - u64::from(w.count_ones()),
-            |a, _, _| { Big::from_u64(a.ones()) }
-        ),
-        case!(
-            leading_zeros,
-            r,
-            reduction::popcount_width,
-            one_less,
-            |a, _, w| {
-                let zeros = (0..w).rev().take_while(|&i| !a.bit(i)).count();
-                Big::from_u64(zeros as u64)
-            }
-        ),
-        case!(shl, s, same, |w| shift_ands(w, w, w), |a, b, w| a
-            .shl(amount(b, w))),
-        case!(shr, s, same, |w| shift_ands(w, w, w), |a, b, w| a
-            .shr(amount(b, w))),
+        case!(popcount_low, r, |_| 12, |w| w as u64 - u64::from(w.count_ones()), |a, _, _| {
+            Big::from_u64(a.ones())
+        }),
+        case!(leading_zeros, r, reduction::popcount_width, one_less, |a, _, w| {
+            let zeros = (0..w).rev().take_while(|&i| !a.bit(i)).count();
+            Big::from_u64(zeros as u64)
+        }),
+        case!(shl, s, same, |w| shift_ands(w, w, w), |a, b, w| a.shl(amount(b, w))),
+        case!(shr, s, same, |w| shift_ands(w, w, w), |a, b, w| a.shr(amount(b, w))),
         case!(sar, s, same, |w| shift_ands(w, w - 1, w), |a, b, w| {
             a.signed(w).shr(amount(b, w).min(w - 1)).signed(512 - w)
         }),
-        case!(rotl, s, same, |w| rotate_ands(w, w), |a, b, w| rotate_left(
-            a,
-            modulo(b, w),
-            w
-        )),
+        case!(rotl, s, same, |w| rotate_ands(w, w), |a, b, w| rotate_left(a, modulo(b, w), w)),
         case!(rotr, s, same, |w| rotate_ands(w, w), |a, b, w| {
             rotate_left(a, w - modulo(b, w), w)
         }),
-        case!(
-            shl_narrow,
-            narrow,
-            same,
-            |w| shift_ands(w, w, w.min(3)),
-            |a, b, w| { a.shl(amount(b.low(3), w)) }
-        ),
-        case!(
-            shr_narrow,
-            narrow,
-            same,
-            |w| shift_ands(w, w, w.min(3)),
-            |a, b, w| { a.shr(amount(b.low(3), w)) }
-        ),
-        case!(
-            rotr_narrow,
-            narrow,
-            same,
-            |w| rotate_ands(w, w.min(3)),
-            |a, b, w| { rotate_left(a, w - modulo(b.low(3), w), w) }
-        ),
+        case!(shl_narrow, narrow, same, |w| shift_ands(w, w, w.min(3)), |a, b, w| {
+            a.shl(amount(b.low(3), w))
+        }),
+        case!(shr_narrow, narrow, same, |w| shift_ands(w, w, w.min(3)), |a, b, w| {
+            a.shr(amount(b.low(3), w))
+        }),
+        case!(rotr_narrow, narrow, same, |w| rotate_ands(w, w.min(3)), |a, b, w| {
+            rotate_left(a, w - modulo(b.low(3), w), w)
+        }),
     ]
 }
 
@@ -528,28 +371,13 @@ fn check(case: &Case, a: &[Big], b: &[Big], w: usize) {
     let width_out = (case.width_out)(w);
     let mut out = unwritten(width_out * lanes);
     let bound = (case.scratch)(w, lanes);
-    assert!(
-        bound <= phineus_circuits::scratch_wires(w, lanes),
-        "{}",
-        case.name
-    );
+    assert!(bound <= phineus_circuits::scratch_wires(w, lanes), "{}", case.name);
     let mut scratch = unwritten(bound);
     let (a_wires, b_wires) = (to_wires(a, w), to_wires(b, w));
-    (case.clear)(
-        &mut ClearAlgebra,
-        &mut out,
-        &a_wires,
-        &b_wires,
-        lanes,
-        &mut scratch,
-    );
+    (case.clear)(&mut ClearAlgebra, &mut out, &a_wires, &b_wires, lanes, &mut scratch);
     for (j, got) in from_wires(&out, lanes).into_iter().enumerate() {
         let wanted = (case.oracle)(a[j], b[j], w).low(width_out);
-        assert_eq!(
-            got, wanted,
-            "{} of {} bits: {:?}, {:?}",
-            case.name, w, a[j], b[j]
-        );
+        assert_eq!(got, wanted, "{} of {} bits: {:?}, {:?}", case.name, w, a[j], b[j]);
     }
 }
 
@@ -558,9 +386,7 @@ fn all_operands_up_to_four_bits() {
     for case in cases() {
         for w in 1..=4 {
             let values = || (0..1u64 << w).map(Big::from_u64);
-            let pairs: Vec<_> = values()
-                .flat_map(|a| values().map(move |b| (a, b)))
-                .collect();
+            let pairs: Vec<_> = values().flat_map(|a| values().map(move |b| (a, b))).collect();
             let (a, b): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
             check(&case, &a, &b, w);
             for (a, b) in pairs {
@@ -596,20 +422,9 @@ fn and_counts_are_exact_at_every_width() {
                 let operand = vec![(); w * lanes];
                 let mut out = vec![(); (case.width_out)(w) * lanes];
                 let mut scratch = vec![(); (case.scratch)(w, lanes)];
-                (case.count)(
-                    &mut counter,
-                    &mut out,
-                    &operand,
-                    &operand,
-                    lanes,
-                    &mut scratch,
-                );
+                (case.count)(&mut counter, &mut out, &operand, &operand, lanes, &mut scratch);
                 let wanted = (case.ands)(w) * lanes as u64;
-                assert_eq!(
-                    counter.ands, wanted,
-                    "{} of {w} bits, {lanes} lanes",
-                    case.name
-                );
+                assert_eq!(counter.ands, wanted, "{} of {w} bits, {lanes} lanes", case.name);
             }
         }
     }
@@ -640,23 +455,10 @@ fn the_algebras_agree_on_what_a_gate_is() {
         x
     }
     // a = 1100, b = 10 repeated: a & b = 1000, its complement 0111, ^ a = 1011, ^ 1111.
-    assert_eq!(
-        circuit(&mut ClearAlgebra, &[1, 1, 0, 0], &[1, 0]),
-        [0, 1, 0, 0]
-    );
+    assert_eq!(circuit(&mut ClearAlgebra, &[1, 1, 0, 0], &[1, 0]), [0, 1, 0, 0]);
     let mut counter = CountingAlgebra::default();
     circuit(&mut counter, &[(); 4], &[(); 2]);
-    assert_eq!(
-        counter,
-        CountingAlgebra {
-            ands: 4,
-            and_batches: 1,
-            xors: 8
-        }
-    );
+    assert_eq!(counter, CountingAlgebra { ands: 4, and_batches: 1, xors: 8 });
     // Depths: 1 + the larger of a and b; then the larger with the depths that follow.
-    assert_eq!(
-        circuit(&mut DepthAlgebra, &[5, 0, 0, 9], &[1, 2]),
-        [6, 3, 2, 10]
-    );
+    assert_eq!(circuit(&mut DepthAlgebra, &[5, 0, 0, 9], &[1, 2]), [6, 3, 2, 10]);
 }

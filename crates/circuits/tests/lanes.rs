@@ -36,28 +36,12 @@ fn reductions_over_lanes() {
                 f(&mut ClearAlgebra, &mut out, &a, lanes, &mut scratch);
                 from_wires(&out, 1)[0]
             };
-            assert_eq!(
-                run(reduction::lane_xor, w),
-                fold(|x, y| x ^ y),
-                "{w} bits, {lanes} lanes"
-            );
-            assert_eq!(
-                run(reduction::lane_and, w),
-                fold(|x, y| x & y),
-                "{w} bits, {lanes} lanes"
-            );
-            assert_eq!(
-                run(reduction::lane_or, w),
-                fold(|x, y| x | y),
-                "{w} bits, {lanes} lanes"
-            );
+            assert_eq!(run(reduction::lane_xor, w), fold(|x, y| x ^ y), "{w} bits, {lanes} lanes");
+            assert_eq!(run(reduction::lane_and, w), fold(|x, y| x & y), "{w} bits, {lanes} lanes");
+            assert_eq!(run(reduction::lane_or, w), fold(|x, y| x | y), "{w} bits, {lanes} lanes");
             let sum = values.iter().copied().fold(Big::ZERO, Big::add);
             for out in [1, w.div_ceil(2), w, w + 1, w + 7, w + 10] {
-                assert_eq!(
-                    run(reduction::lane_sum, out),
-                    sum.low(out),
-                    "{w} bits, {lanes} lanes"
-                );
+                assert_eq!(run(reduction::lane_sum, out), sum.low(out), "{w} bits, {lanes} lanes");
             }
         }
     }
@@ -88,10 +72,7 @@ fn and_counts_of_reductions_over_lanes() {
                     carries = (if k < w { lanes } else { 0 } + carries) / 2;
                     wanted += carries as u64;
                 }
-                assert_eq!(
-                    ands, wanted,
-                    "lane_sum, {w} to {width_out} bits, {lanes} lanes"
-                );
+                assert_eq!(ands, wanted, "lane_sum, {w} to {width_out} bits, {lanes} lanes");
                 assert_eq!(ands, reduction::lane_sum_ands(w, width_out, lanes));
             }
         }
@@ -120,9 +101,7 @@ fn public_operands() {
 
 fn check_constant(random: &mut Random, constant: Big, w: usize, lanes: usize) {
     let values: Vec<_> = if w <= 4 {
-        (0..lanes as u64)
-            .map(|value| Big::from_u64(value).low(w))
-            .collect()
+        (0..lanes as u64).map(|value| Big::from_u64(value).low(w)).collect()
     } else {
         (0..lanes).map(|_| random.value(w)).collect()
     };
@@ -133,15 +112,8 @@ fn check_constant(random: &mut Random, constant: Big, w: usize, lanes: usize) {
     let adding = || unwritten(adder::scratch_wires(w, lanes));
     let comparing = || unwritten(comparison::scratch_wires(w, lanes));
     let expect = |wires: &[u8], width, oracle: &dyn Fn(Big) -> Big| {
-        let wanted: Vec<_> = values
-            .iter()
-            .map(|&value| oracle(value).low(width))
-            .collect();
-        assert_eq!(
-            from_wires(wires, lanes),
-            wanted,
-            "{w} bits, constant {constant:?}"
-        );
+        let wanted: Vec<_> = values.iter().map(|&value| oracle(value).low(width)).collect();
+        assert_eq!(from_wires(wires, lanes), wanted, "{w} bits, constant {constant:?}");
     };
     let alg = &mut ClearAlgebra;
     adder::add_const(alg, &mut out, &a, words, lanes, &mut adding());
@@ -149,13 +121,9 @@ fn check_constant(random: &mut Random, constant: Big, w: usize, lanes: usize) {
     adder::sub_const(alg, &mut out, &a, words, lanes, &mut adding());
     expect(&out, w, &|value| value.sub(constant));
     comparison::eq_const(alg, &mut flag, &a, words, lanes, &mut comparing());
-    expect(&flag, 1, &|value| {
-        Big::from_u64(u64::from(value == constant))
-    });
+    expect(&flag, 1, &|value| Big::from_u64(u64::from(value == constant)));
     comparison::lt_const_unsigned(alg, &mut flag, &a, words, lanes, &mut comparing());
-    expect(&flag, 1, &|value| {
-        Big::from_u64(u64::from(value.less(constant)))
-    });
+    expect(&flag, 1, &|value| Big::from_u64(u64::from(value.less(constant))));
 
     let zeros = (0..w).find(|&i| constant.bit(i)).unwrap_or(w) as u64;
     let (a, mut out, mut flag) = (vec![(); w * lanes], vec![(); w * lanes], vec![(); lanes]);
@@ -165,14 +133,8 @@ fn check_constant(random: &mut Random, constant: Big, w: usize, lanes: usize) {
     let ands =
         |f: &mut dyn FnMut(&mut CountingAlgebra, &mut [()])| counted(|alg| f(alg, &mut scratch));
     let mut ands = ands;
-    assert_eq!(
-        ands(&mut |alg, s| adder::add_const(alg, &mut out, &a, words, lanes, s)),
-        sum
-    );
-    assert_eq!(
-        ands(&mut |alg, s| adder::sub_const(alg, &mut out, &a, words, lanes, s)),
-        sum
-    );
+    assert_eq!(ands(&mut |alg, s| adder::add_const(alg, &mut out, &a, words, lanes, s)), sum);
+    assert_eq!(ands(&mut |alg, s| adder::sub_const(alg, &mut out, &a, words, lanes, s)), sum);
     assert_eq!(
         ands(&mut |alg, s| comparison::eq_const(alg, &mut flag, &a, words, lanes, s)),
         n * (w - 1)
@@ -206,10 +168,7 @@ fn public_shifts_and_changes_of_width() {
         let a = to_wires(&values, w);
         let expect = |wires: &[u8], oracle: &dyn Fn(Big) -> Big| {
             let width = wires.len() / lanes;
-            let wanted: Vec<_> = values
-                .iter()
-                .map(|&value| oracle(value).low(width))
-                .collect();
+            let wanted: Vec<_> = values.iter().map(|&value| oracle(value).low(width)).collect();
             assert_eq!(from_wires(wires, lanes), wanted, "{w} to {width} bits");
         };
         let alg = &mut ClearAlgebra;

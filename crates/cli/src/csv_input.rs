@@ -200,8 +200,9 @@ pub(crate) fn read_table(
 ) -> Result<(Table, Vec<u32>), Failure> {
     let source = &counted.source;
     let mut faults = Faults::new(source);
-    let mut table = Table::new(columns.to_vec());
-    let mut lines = Vec::new();
+    // Made at its size, so that it takes no more than that.
+    let mut table = Table::zeros(columns.to_vec(), counted.rows);
+    let mut lines = Vec::with_capacity(counted.rows.min(1 << 32) as usize);
     {
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(source.reader()?);
         let places = match reader.headers() {
@@ -209,23 +210,26 @@ pub(crate) fn read_table(
             Err(error) => return Err(Failure::new(Exit::BadInput, 111, sentence(&error))),
         };
         let mut record = StringRecord::new();
-        let mut row = vec![Lane::ZERO; columns.len()];
         while !places.is_empty() {
             match reader.read_record(&mut record) {
                 Ok(false) => break,
                 Ok(true) => {
                     let line = record.position().map_or(0, csv::Position::line);
-                    for ((column, &place), cell) in columns.iter().zip(&places).zip(&mut row) {
+                    let row = lines.len() as u64;
+                    if row == counted.rows {
+                        faults.add(Some(line), "is a row more than there were a moment ago");
+                        break;
+                    }
+                    for (index, (column, &place)) in columns.iter().zip(&places).enumerate() {
                         let field = record.get(place).unwrap_or("");
                         match parse_field(field, column.element, column.encoding) {
-                            Ok(value) => *cell = value,
+                            Ok(value) => table.set_cell(row, index, value),
                             Err(what) => {
                                 let name = &column.name;
                                 faults.add(Some(line), &format!("column '{name}': {what}"));
                             }
                         }
                     }
-                    table.push(&row);
                     lines.push(line.min(u64::from(u32::MAX)) as u32);
                 }
                 Err(error) => {
@@ -237,7 +241,7 @@ pub(crate) fn read_table(
             }
         }
     }
-    if faults.lines.is_empty() && table.row_count() != counted.rows {
+    if faults.lines.is_empty() && lines.len() as u64 != counted.rows {
         faults.add(None, "changed while it was being read");
     }
     faults.into_result()?;

@@ -25,9 +25,7 @@ impl CrHash {
 
     /// As [`CrHash::new`], on a given kernel.
     pub fn with_kernel(kernel: Kernel, session: Block) -> CrHash {
-        CrHash {
-            cipher: Cipher::new(kernel, session),
-        }
+        CrHash { cipher: Cipher::new(kernel, session) }
     }
 
     /// Replaces block `i` by its hash under the tweak `first_tweak + i`.

@@ -21,12 +21,8 @@ pub enum Variant {
 
 impl Variant {
     /// All variants, weakest first.
-    pub const ALL: [Variant; 4] = [
-        Variant::Portable,
-        Variant::AesNi,
-        Variant::Vaes256,
-        Variant::Vaes512,
-    ];
+    pub const ALL: [Variant; 4] =
+        [Variant::Portable, Variant::AesNi, Variant::Vaes256, Variant::Vaes512];
 
     /// The name that `PHINEUS_KERNEL` and the measurements use.
     pub const fn name(self) -> &'static str {
@@ -39,9 +35,7 @@ impl Variant {
     }
 
     fn from_name(name: &str) -> Option<Variant> {
-        Variant::ALL
-            .into_iter()
-            .find(|variant| variant.name() == name)
+        Variant::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -103,10 +97,7 @@ impl Kernel {
 
     fn best_within(cap: Option<Variant>) -> Kernel {
         let cap = cap.unwrap_or(Variant::Vaes512);
-        Kernel::supported()
-            .filter(|kernel| kernel.0 <= cap)
-            .last()
-            .unwrap_or(Kernel::PORTABLE)
+        Kernel::supported().filter(|kernel| kernel.0 <= cap).last().unwrap_or(Kernel::PORTABLE)
     }
 
     /// What this kernel stands for.
@@ -146,13 +137,8 @@ mod tests {
             assert!(kernel.variant() <= cap);
             assert!(Kernel::supported().any(|supported| supported == kernel));
         }
-        let best = Kernel::supported()
-            .last()
-            .expect("portable is always supported");
+        let best = Kernel::supported().last().expect("portable is always supported");
         assert_eq!(Kernel::best_within(None), best);
-        assert_eq!(
-            Kernel::best_within(Some(Variant::Portable)),
-            Kernel::PORTABLE
-        );
+        assert_eq!(Kernel::best_within(Some(Variant::Portable)), Kernel::PORTABLE);
     }
 }

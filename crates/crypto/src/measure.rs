@@ -33,10 +33,7 @@ pub fn rate(units: usize, repetitions: usize, mut work: impl FnMut()) -> Rate {
         .collect();
     seconds.sort_unstable_by(f64::total_cmp);
     let units = units as f64;
-    Rate {
-        best: units / seconds[0],
-        median: units / seconds[repetitions / 2],
-    }
+    Rate { best: units / seconds[0], median: units / seconds[repetitions / 2] }
 }
 
 /// Gates of one repetition: about a millisecond at 10^8 gates a second.
@@ -81,15 +78,7 @@ impl Bench {
 
     #[inline]
     fn run(&mut self, side: Side) {
-        let Bench {
-            gates,
-            delta,
-            a,
-            b,
-            out,
-            rows,
-            index,
-        } = self;
+        let Bench { gates, delta, a, b, out, rows, index } = self;
         match side {
             Side::Garble => gates.garble(delta, *index, a, b, out, rows),
             Side::Evaluate => gates.evaluate(*index, a, b, out, rows),
@@ -139,12 +128,7 @@ pub fn hash_limit(kernel: Kernel, side: Side, repetitions: usize) -> Rate {
     let start = Block::from_bits(3);
     rate(GATES, repetitions, || {
         let garbling = side == Side::Garble;
-        black_box(crate::half_gates::hashes_alone(
-            kernel,
-            black_box(start),
-            garbling,
-            GATES,
-        ));
+        black_box(crate::half_gates::hashes_alone(kernel, black_box(start), garbling, GATES));
     })
 }
 

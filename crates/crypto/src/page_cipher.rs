@@ -45,10 +45,7 @@ impl PageCipher {
         let cipher = Cipher::new(kernel, seed);
         let mut hash_key = zeroize::Zeroizing::new([0; 16]);
         cipher.fill_keystream(HASH_KEY_COUNTER, hash_key.as_mut_slice());
-        PageCipher {
-            polyval: Polyval::new(&(*hash_key).into()),
-            cipher,
-        }
+        PageCipher { polyval: Polyval::new(&(*hash_key).into()), cipher }
     }
 
     /// XORs the key stream of `nonce` into `page`: encrypts or decrypts it, with no tag.
@@ -89,8 +86,7 @@ impl PageCipher {
         hash.update(&[(ciphertext.len() as u128).to_le_bytes().into()]);
         let mut tag = [0; 16];
         tag.copy_from_slice(&hash.finalize());
-        self.cipher
-            .xor_keystream(tag_counter(nonce), tag.as_mut_bytes());
+        self.cipher.xor_keystream(tag_counter(nonce), tag.as_mut_bytes());
         tag
     }
 }
@@ -127,11 +123,7 @@ mod tests {
                 let cipher = PageCipher::with_kernel(kernel, seed);
                 let mut sealed = page(length);
                 let tag = cipher.seal(5, &mut sealed);
-                assert!(
-                    sealed == reference && tag.0 == want.0,
-                    "{} {length}",
-                    kernel.name()
-                );
+                assert!(sealed == reference && tag.0 == want.0, "{} {length}", kernel.name());
                 assert_eq!(cipher.open(5, &mut sealed, tag), Ok(()));
                 assert!(sealed == page(length), "{} {length}", kernel.name());
             }
@@ -155,12 +147,7 @@ mod tests {
         hash.update_padded(&sealed);
         hash.update(&[40_u128.to_le_bytes().into()]);
         let mask = stream((3 << 64) + (1 << 63));
-        let expected: Vec<u8> = hash
-            .finalize()
-            .iter()
-            .zip(mask)
-            .map(|(a, b)| a ^ b)
-            .collect();
+        let expected: Vec<u8> = hash.finalize().iter().zip(mask).map(|(a, b)| a ^ b).collect();
         assert!(tag.0[..] == expected[..]);
     }
 
@@ -181,16 +168,8 @@ mod tests {
             wrong.0[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(cipher.open(8, &mut sealed, wrong), Err(TagMismatch));
         }
-        assert_eq!(
-            cipher.open(9, &mut sealed, tag),
-            Err(TagMismatch),
-            "another nonce"
-        );
-        assert_eq!(
-            cipher.open(8, &mut sealed[..299], tag),
-            Err(TagMismatch),
-            "another length"
-        );
+        assert_eq!(cipher.open(9, &mut sealed, tag), Err(TagMismatch), "another nonce");
+        assert_eq!(cipher.open(8, &mut sealed[..299], tag), Err(TagMismatch), "another length");
         assert_eq!(cipher.open(8, &mut sealed, tag), Ok(()));
     }
 

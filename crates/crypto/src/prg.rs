@@ -24,10 +24,7 @@ impl Prg {
 
     /// As [`Prg::from_seed`], on a given kernel.
     pub fn with_kernel(kernel: Kernel, seed: Block) -> Prg {
-        Prg {
-            cipher: Cipher::new(kernel, seed),
-            counter: 0,
-        }
+        Prg { cipher: Cipher::new(kernel, seed), counter: 0 }
     }
 
     /// A generator with a fresh seed from the operating system.
@@ -55,9 +52,7 @@ impl Prg {
     pub fn fill_bytes(&mut self, bytes: &mut [u8]) {
         let counter = self.counter;
         let used = bytes.len().div_ceil(size_of::<Block>()) as u64;
-        self.counter = counter
-            .checked_add(used)
-            .expect("a seed gives at most 2^64 blocks");
+        self.counter = counter.checked_add(used).expect("a seed gives at most 2^64 blocks");
         self.cipher.fill_keystream(u128::from(counter), bytes);
     }
 
@@ -111,10 +106,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "at most 2^64 blocks")]
     fn an_exhausted_seed_stops_the_process() {
-        let mut prg = Prg {
-            counter: u64::MAX,
-            ..Prg::from_seed(Block::ZERO)
-        };
+        let mut prg = Prg { counter: u64::MAX, ..Prg::from_seed(Block::ZERO) };
         prg.fill_blocks(&mut [Block::ZERO; 2]);
     }
 }

@@ -17,9 +17,7 @@ const DEPTHS: [u32; 3] = [1, 8, 32];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let directory = arguments
-        .next()
-        .map_or_else(std::env::temp_dir, PathBuf::from);
+    let directory = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
     let mebibytes: u32 = arguments.next().map_or(Ok(1024), |text| text.parse())?;
     let page_kibibytes: u32 = arguments.next().map_or(Ok(64), |text| text.parse())?;
     let page_bytes = page_kibibytes << 10;
@@ -30,13 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for depth in DEPTHS {
             let frames = FrameMemory::new(depth, page_bytes)?;
             let directory = directory.clone();
-            let config = StorageConfig {
-                directory,
-                page_bytes,
-                slots,
-                backend,
-                depth,
-            };
+            let config = StorageConfig { directory, page_bytes, slots, backend, depth };
             match Storage::new(&config, &frames) {
                 Ok(storage) => measure(storage, frames, slots)?,
                 Err(error) => println!("skipped: {error}"),
@@ -55,13 +47,7 @@ fn measure(mut storage: Storage, mut frames: FrameMemory, slots: u32) -> Result<
         let start = Instant::now();
         for repetition in 0..REPETITIONS {
             let start = Instant::now();
-            one_pass(
-                &mut storage,
-                &mut frames,
-                direction,
-                slots,
-                repetition as u64,
-            )?;
+            one_pass(&mut storage, &mut frames, direction, slots, repetition as u64)?;
             speeds.push(bytes / start.elapsed().as_secs_f64() / 1e9);
         }
         let cipher = (storage.statistics().cipher - cipher_before).as_secs_f64();
@@ -110,10 +96,7 @@ fn one_pass(
 /// The numbers below `count` in an order that `seed` chooses (Fisher-Yates over xorshift64).
 fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count).collect();
-    let mut state = seed
-        .wrapping_mul(2)
-        .wrapping_add(1)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut state = seed.wrapping_mul(2).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for last in (1..numbers.len()).rev() {
         state ^= state << 13;
         state ^= state >> 7;

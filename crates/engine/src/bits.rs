@@ -21,7 +21,9 @@ pub fn scratch_wires(instruction: &Instruction) -> usize {
         Op::Div | Op::Rem | Op::DivRem => divider::scratch_wires(width, lanes),
         Op::Eq | Op::Ne | Op::Lt | Op::Le => comparison::scratch_wires(width, lanes),
         Op::Mux | Op::CondSwap | Op::Min | Op::Max => selection::scratch_wires(width, lanes),
-        Op::ShiftLeftBy | Op::ShiftRightBy | Op::RotateLeftBy => shift::scratch_wires(width, from_width, lanes),
+        Op::ShiftLeftBy | Op::ShiftRightBy | Op::RotateLeftBy => {
+            shift::scratch_wires(width, from_width, lanes)
+        }
         Op::Popcount | Op::LeadingZeros => reduction::scratch_wires(from_width, lanes),
         Op::AllBits | Op::AnyBit => reduction::scratch_wires(width, lanes),
         Op::LaneSum => {
@@ -64,10 +66,7 @@ pub fn execute<A: BitAlgebra>(
 }
 
 fn wrong_op(instruction: &Instruction) -> ! {
-    panic!(
-        "{} is not a computation on bits",
-        instruction.op.info().name
-    )
+    panic!("{} is not a computation on bits", instruction.op.info().name)
 }
 
 fn arithmetic<A: BitAlgebra>(
@@ -79,9 +78,7 @@ fn arithmetic<A: BitAlgebra>(
 ) {
     let n = instruction.lanes as usize;
     let signed = instruction.element.is_signed();
-    let (out, more) = results
-        .split_first_mut()
-        .expect("a computation has a result");
+    let (out, more) = results.split_first_mut().expect("a computation has a result");
     let a = operands.first().copied().unwrap_or_default();
     let b = operands.get(1).copied().unwrap_or_default();
     match instruction.op {
@@ -127,9 +124,7 @@ fn choice<A: BitAlgebra>(
 ) {
     let n = instruction.lanes as usize;
     let signed = instruction.element.is_signed();
-    let (out, more) = results
-        .split_first_mut()
-        .expect("a computation has a result");
+    let (out, more) = results.split_first_mut().expect("a computation has a result");
     let (a, b) = (operands[0], operands[1]);
     match instruction.op {
         Op::Eq => comparison::eq(alg, out, a, b, n, scratch),
@@ -188,9 +183,7 @@ fn movement<A: BitAlgebra>(
 ) {
     let n = instruction.lanes as usize;
     let [first, second, ..] = instruction.immediates.map(|word| word as usize);
-    let (out, more) = results
-        .split_first_mut()
-        .expect("a computation has a result");
+    let (out, more) = results.split_first_mut().expect("a computation has a result");
     let a = operands[0];
     match instruction.op {
         Op::Cast if second == 1 => shift::cast_signed(out, a, n),

@@ -37,11 +37,7 @@ impl Driver for ClearDriver {
     type Error = Infallible;
 
     fn input(&mut self, instruction: &Instruction, wires: &mut [u8]) -> Result<(), Infallible> {
-        to_bits(
-            self.inputs.lanes(instruction),
-            instruction.lanes as usize,
-            wires,
-        );
+        to_bits(self.inputs.lanes(instruction), instruction.lanes as usize, wires);
         Ok(())
     }
 
@@ -59,11 +55,7 @@ impl Driver for ClearDriver {
         results: &mut [&mut [u8]],
         operands: &[&[u8]],
     ) -> Result<(), Infallible> {
-        let meaning = instruction
-            .op
-            .info()
-            .meaning
-            .expect("a computation has a meaning");
+        let meaning = instruction.op.info().meaning.expect("a computation has a meaning");
         let values: Vec<Lanes> = (0..operands.len())
             .map(|k| lanes_of(operands[k], instruction.operand_shape(k).lanes as usize))
             .collect();

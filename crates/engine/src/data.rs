@@ -64,13 +64,9 @@ impl Outputs {
     /// Empty tables for the output ports of `description` that `party` learns.
     pub fn new(description: &Description, party: u16) -> Outputs {
         let table = |port: &phineus_bytecode::OutputPort| {
-            port.parties
-                .contains(&party)
-                .then(|| Table::zeros(port.columns.clone(), port.rows))
+            port.parties.contains(&party).then(|| Table::zeros(port.columns.clone(), port.rows))
         };
-        Outputs {
-            tables: description.outputs.iter().map(table).collect(),
-        }
+        Outputs { tables: description.outputs.iter().map(table).collect() }
     }
 
     /// Whether this party learns the values of an output instruction.
@@ -82,9 +78,7 @@ impl Outputs {
     pub fn write(&mut self, instruction: &Instruction, lanes: impl Iterator<Item = Lane>) {
         let [port, column, row, _] = instruction.immediates;
         if let Some(table) = &mut self.tables[port as usize] {
-            lanes
-                .zip(row..)
-                .for_each(|(value, row)| table.set_cell(row, column as usize, value));
+            lanes.zip(row..).for_each(|(value, row)| table.set_cell(row, column as usize, value));
         }
     }
 

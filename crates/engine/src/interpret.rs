@@ -83,10 +83,7 @@ fn direct(directive: &Instruction, memory: &mut Memory) -> Result<(), StorageErr
     let frame = FrameIndex(u32::try_from(frame).expect("a plan has fewer than 2^32 frames"));
     let slot = SpillSlot(u32::try_from(slot).expect("a plan has fewer than 2^32 slots"));
     let frames = &mut memory.frames;
-    let storage = memory
-        .storage
-        .as_mut()
-        .expect("a plan with transfers has a swap file");
+    let storage = memory.storage.as_mut().expect("a plan with transfers has a swap file");
     match directive.op {
         Op::IssueSwapIn => storage.issue_in(frames, frame, slot),
         Op::FinishSwapIn => storage.finish_in(frames, frame),
@@ -116,43 +113,19 @@ fn step<D: Driver>(
         (0, _) => driver.output(instruction, frames.slice(operand(0))),
         (1, 0) => call(instruction, driver, frames, [result(0)], []),
         (1, 1) => call(instruction, driver, frames, [result(0)], [operand(0)]),
-        (1, 2) => call(
-            instruction,
-            driver,
-            frames,
-            [result(0)],
-            [operand(0), operand(1)],
-        ),
+        (1, 2) => call(instruction, driver, frames, [result(0)], [operand(0), operand(1)]),
         (1, _) => {
             let operands = [operand(0), operand(1), operand(2)];
             call(instruction, driver, frames, [result(0)], operands)
         }
-        (_, 1) => call(
-            instruction,
-            driver,
-            frames,
-            [result(0), result(1)],
-            [operand(0)],
-        ),
+        (_, 1) => call(instruction, driver, frames, [result(0), result(1)], [operand(0)]),
         (_, 2) => {
             let operands = [operand(0), operand(1)];
-            call(
-                instruction,
-                driver,
-                frames,
-                [result(0), result(1)],
-                operands,
-            )
+            call(instruction, driver, frames, [result(0), result(1)], operands)
         }
         _ => {
             let operands = [operand(0), operand(1), operand(2)];
-            call(
-                instruction,
-                driver,
-                frames,
-                [result(0), result(1)],
-                operands,
-            )
+            call(instruction, driver, frames, [result(0), result(1)], operands)
         }
     }
 }

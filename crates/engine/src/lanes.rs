@@ -27,17 +27,14 @@ pub(crate) fn reverse<W: Copy>(out: &mut [W], a: &[W], lanes: usize) {
 /// The `from` lanes of `a`, over and over.
 pub(crate) fn tile<W: Copy>(out: &mut [W], a: &[W], lanes: usize, from: usize) {
     for (out, row) in out.chunks_exact_mut(lanes).zip(a.chunks_exact(from)) {
-        out.chunks_exact_mut(from)
-            .for_each(|piece| piece.copy_from_slice(row));
+        out.chunks_exact_mut(from).for_each(|piece| piece.copy_from_slice(row));
     }
 }
 
 /// Each of the `from` lanes of `a` several times in a row.
 pub(crate) fn repeat<W: Copy>(out: &mut [W], a: &[W], lanes: usize, from: usize) {
     for (out, row) in out.chunks_exact_mut(lanes).zip(a.chunks_exact(from)) {
-        out.chunks_exact_mut(lanes / from)
-            .zip(row)
-            .for_each(|(piece, &wire)| piece.fill(wire));
+        out.chunks_exact_mut(lanes / from).zip(row).for_each(|(piece, &wire)| piece.fill(wire));
     }
 }
 
@@ -50,9 +47,7 @@ pub(crate) fn deinterleave<W: Copy>(
     block: usize,
 ) {
     debug_assert_eq!(a.len() / (2 * lanes) * lanes, even.len());
-    let targets = even
-        .chunks_exact_mut(block)
-        .zip(odd.chunks_exact_mut(block));
+    let targets = even.chunks_exact_mut(block).zip(odd.chunks_exact_mut(block));
     for ((even, odd), pair) in targets.zip(a.chunks_exact(2 * block)) {
         even.copy_from_slice(&pair[..block]);
         odd.copy_from_slice(&pair[block..]);

@@ -40,10 +40,7 @@ const DEPTH: u32 = 32;
 fn nothing_is_allocated_and_the_budget_holds() {
     for backend in [StorageBackend::Threads, StorageBackend::IoUring] {
         if backend == StorageBackend::IoUring && io_uring_refusal().is_some() {
-            eprintln!(
-                "skipped: io_uring, {}",
-                io_uring_refusal().expect("just seen")
-            );
+            eprintln!("skipped: io_uring, {}", io_uring_refusal().expect("just seen"));
             continue;
         }
         let resident_before = resident_bytes();
@@ -68,10 +65,7 @@ fn nothing_is_allocated_and_the_budget_holds() {
             // The kernel's count of resident pages lags by up to 64 pages a thread.
             const LAG_BYTES: u64 = 6 * 64 * 4096;
             let grown = now.saturating_sub(before);
-            assert!(
-                grown <= budget + LAG_BYTES,
-                "{backend:?}: {grown} for {budget}"
-            );
+            assert!(grown <= budget + LAG_BYTES, "{backend:?}: {grown} for {budget}");
         }
     }
 }
@@ -92,12 +86,7 @@ fn pass(storage: &mut Storage, frames: &mut FrameMemory) -> Result<(), StorageEr
         }
         for (frame, slot) in pairs {
             storage.finish_in(frames, frame)?;
-            assert!(
-                frames
-                    .frame_mut(frame)
-                    .iter()
-                    .all(|&byte| byte == slot.0 as u8)
-            );
+            assert!(frames.frame_mut(frame).iter().all(|&byte| byte == slot.0 as u8));
         }
     }
     Ok(())

@@ -29,11 +29,7 @@ impl Parameter {
 
     /// A parameter that must be given.
     pub fn required(name: &str, help: &str) -> Parameter {
-        Parameter {
-            name: name.to_string(),
-            default: None,
-            help: help.to_string(),
-        }
+        Parameter { name: name.to_string(), default: None, help: help.to_string() }
     }
 }
 
@@ -62,18 +58,13 @@ impl Arguments {
             if values.contains_key(&parameter.name) {
                 continue;
             }
-            let value = parameter
-                .default
-                .ok_or_else(|| ProgramError::MissingParameter {
-                    name: parameter.name.clone(),
-                    help: parameter.help,
-                })?;
+            let value = parameter.default.ok_or_else(|| ProgramError::MissingParameter {
+                name: parameter.name.clone(),
+                help: parameter.help,
+            })?;
             values.insert(parameter.name, value);
         }
-        Ok(Arguments {
-            values,
-            rows: BTreeMap::new(),
-        })
+        Ok(Arguments { values, rows: BTreeMap::new() })
     }
 
     /// States that input `port` has `rows` rows.
@@ -93,12 +84,10 @@ impl Arguments {
 
     /// A parameter as any type that can be read from text; `expected` describes it in errors.
     pub fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, ProgramError> {
-        let value = self
-            .text(name)
-            .ok_or_else(|| ProgramError::MissingParameter {
-                name: name.to_string(),
-                help: expected.to_string(),
-            })?;
+        let value = self.text(name).ok_or_else(|| ProgramError::MissingParameter {
+            name: name.to_string(),
+            help: expected.to_string(),
+        })?;
         value.parse().map_err(|_| ProgramError::BadParameter {
             name: name.to_string(),
             value: value.to_string(),
@@ -138,9 +127,7 @@ impl Arguments {
         if self.values.contains_key("n") {
             return self.count("n");
         }
-        Err(ProgramError::MissingRows {
-            input: port.to_string(),
-        })
+        Err(ProgramError::MissingRows { input: port.to_string() })
     }
 }
 
@@ -149,10 +136,6 @@ fn unknown(program: &dyn Program, parameters: &[Parameter], name: &str) -> Progr
     ProgramError::UnknownParameter {
         program: program.name().to_string(),
         name: name.to_string(),
-        known: if names.is_empty() {
-            "none".to_string()
-        } else {
-            names.join(", ")
-        },
+        known: if names.is_empty() { "none".to_string() } else { names.join(", ") },
     }
 }

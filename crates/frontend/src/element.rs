@@ -24,9 +24,7 @@ pub trait Element: Clone {
             return Self::from_value_unchecked(value);
         }
         let (found, wanted) = (value.element(), Self::TYPE);
-        value
-            .tracer()
-            .fault(format!("expected a value of type {wanted}, got {found}"));
+        value.tracer().fault(format!("expected a value of type {wanted}, got {found}"));
         Self::from_value_unchecked(Value::poisoned(value.tracer(), wanted, value.lanes()))
     }
 
@@ -72,15 +70,10 @@ pub(crate) fn integer(
     };
     if !fits {
         let sign = if negative { "-" } else { "" };
-        tracer.fault(format!(
-            "the constant {sign}{magnitude} does not fit {element}"
-        ));
+        tracer.fault(format!("the constant {sign}{magnitude} does not fit {element}"));
         return Value::poisoned(tracer, element, 1);
     }
-    let value = if negative {
-        magnitude.wrapping_neg() & mask_of(element.width())
-    } else {
-        magnitude
-    };
+    let value =
+        if negative { magnitude.wrapping_neg() & mask_of(element.width()) } else { magnitude };
     Value::known(tracer, element, 1, value)
 }

@@ -22,11 +22,7 @@ impl Fault {
     pub(crate) fn at(location: &Location<'_>, what: String) -> Fault {
         let path = location.file();
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        Fault {
-            file: file.to_string(),
-            line: location.line(),
-            what,
-        }
+        Fault { file: file.to_string(), line: location.line(), what }
     }
 }
 

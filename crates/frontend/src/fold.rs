@@ -32,11 +32,7 @@ pub(crate) fn constant(
     let meaning = op.info().meaning?;
     let result = meaning(&instruction, &lanes)[0][0];
     let width = op.info().results[0].shape(&instruction).width;
-    let element = if width == element.width() {
-        element
-    } else {
-        ElementType::unsigned(width)
-    };
+    let element = if width == element.width() { element } else { ElementType::unsigned(width) };
     let first = operands.first()?;
     Some(Value::known(first.tracer(), element, first.lanes(), result))
 }
@@ -115,21 +111,11 @@ fn and(x: &Value, public: Lane) -> Value {
     if public == mask_of(width) {
         return x.clone();
     }
-    let zero = |width| {
-        Value::known(
-            x.tracer(),
-            ElementType::unsigned(width),
-            x.lanes(),
-            Lane::ZERO,
-        )
-    };
-    let pieces = runs(public, width).into_iter().map(|(start, width, bit)| {
-        if bit {
-            x.bit_slice(start, width)
-        } else {
-            zero(width)
-        }
-    });
+    let zero =
+        |width| Value::known(x.tracer(), ElementType::unsigned(width), x.lanes(), Lane::ZERO);
+    let pieces = runs(public, width)
+        .into_iter()
+        .map(|(start, width, bit)| if bit { x.bit_slice(start, width) } else { zero(width) });
     pieces
         .reduce(|low, high| low.bit_concat(&high))
         .map_or_else(|| x.clone(), |all| all.with_sign(x.element().is_signed()))
@@ -168,11 +154,7 @@ fn mul(x: &Value, public: Lane) -> Option<Value> {
         }
         // The digit is -1 where the next bit is 1 too, so that a run of ones has two digits.
         let negative = rest.bit(1) && index + 1 < width;
-        rest = if negative {
-            Lane::wrapping_add(rest >> 1, Lane::ONE)
-        } else {
-            rest >> 1
-        };
+        rest = if negative { Lane::wrapping_add(rest >> 1, Lane::ONE) } else { rest >> 1 };
         let term = x.shift_left(index as u64);
         result = Some(match (result, negative) {
             (None, false) => term,
@@ -188,17 +170,12 @@ fn mul(x: &Value, public: Lane) -> Option<Value> {
 #[track_caller]
 fn add_shifted(sum: &Value, term: &Value, zeros: u16, op: Op) -> Value {
     let high_width = sum.width() - zeros;
-    let (a, b) = (
-        sum.bit_slice(zeros, high_width),
-        term.bit_slice(zeros, high_width),
-    );
+    let (a, b) = (sum.bit_slice(zeros, high_width), term.bit_slice(zeros, high_width));
     let high = if op == Op::Add { a.add(&b) } else { a.sub(&b) };
     if zeros == 0 {
         return high.with_sign(sum.element().is_signed());
     }
-    sum.bit_slice(0, zeros)
-        .bit_concat(&high)
-        .with_sign(sum.element().is_signed())
+    sum.bit_slice(0, zeros).bit_concat(&high).with_sign(sum.element().is_signed())
 }
 
 /// The sign bit.
@@ -239,11 +216,7 @@ fn le_public(x: &Value, public: Lane) -> Option<Value> {
 #[track_caller]
 pub(crate) fn select(select: &Value, a: &Value, b: &Value) -> Option<Value> {
     if let Some(public) = select.public() {
-        return Some(if public.is_zero() {
-            b.clone()
-        } else {
-            a.clone()
-        });
+        return Some(if public.is_zero() { b.clone() } else { a.clone() });
     }
     let (one, zero) = (a.public()?, b.public()?);
     if a.lanes() != b.lanes() || select.lanes() != a.lanes() {

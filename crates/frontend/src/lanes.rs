@@ -17,9 +17,7 @@ impl Value {
         if start == 0 && lanes == self.lanes() {
             return self.clone();
         }
-        let fits = start
-            .checked_add(lanes)
-            .is_some_and(|end| end <= self.lanes());
+        let fits = start.checked_add(lanes).is_some_and(|end| end <= self.lanes());
         if fits && let Some(public) = self.public_lanes(lanes) {
             return public;
         }
@@ -33,8 +31,7 @@ impl Value {
         let lanes = self.lanes().saturating_add(next.lanes());
         if self.element() != next.element() {
             let (a, b) = (self.element(), next.element());
-            self.tracer()
-                .fault(format!("lane_concat needs equal types, got {a} and {b}"));
+            self.tracer().fault(format!("lane_concat needs equal types, got {a} and {b}"));
             return Value::poisoned(self.tracer(), a, lanes);
         }
         if self.public().is_some() && self.public() == next.public() {
@@ -46,13 +43,7 @@ impl Value {
             );
         }
         let immediates = [u64::from(self.lanes()), 0, 0, 0];
-        self.emit(
-            Op::LaneConcat,
-            self.element(),
-            lanes,
-            &[self, next],
-            immediates,
-        )
+        self.emit(Op::LaneConcat, self.element(), lanes, &[self, next], immediates)
     }
 
     /// The lanes in reverse order.
@@ -61,13 +52,7 @@ impl Value {
         if self.lanes() == 1 || self.public().is_some() {
             return self.clone();
         }
-        self.emit(
-            Op::LaneReverse,
-            self.element(),
-            self.lanes(),
-            &[self],
-            [0; 4],
-        )
+        self.emit(Op::LaneReverse, self.element(), self.lanes(), &[self], [0; 4])
     }
 
     /// Lane `j` of the result is lane `(j + amount) mod lanes` of this value.
@@ -77,8 +62,7 @@ impl Value {
             0 => self.clone(),
             amount => {
                 let head = self.lane_slice(0, amount);
-                self.lane_slice(amount, self.lanes() - amount)
-                    .lane_concat(&head)
+                self.lane_slice(amount, self.lanes() - amount).lane_concat(&head)
             }
         }
     }
@@ -114,19 +98,12 @@ impl Value {
     pub fn deinterleave(&self, block: u32) -> (Value, Value) {
         if !self.lanes().is_multiple_of(2) {
             let lanes = self.lanes();
-            self.tracer().fault(format!(
-                "lane_deinterleave needs an even number of lanes, got {lanes}"
-            ));
+            self.tracer()
+                .fault(format!("lane_deinterleave needs an even number of lanes, got {lanes}"));
         }
         let immediates = [u64::from(block), 0, 0, 0];
         let half = self.lanes() / 2;
-        self.emit_pair(
-            Op::LaneDeinterleave,
-            self.element(),
-            half,
-            &[self],
-            immediates,
-        )
+        self.emit_pair(Op::LaneDeinterleave, self.element(), half, &[self], immediates)
     }
 
     /// Blocks of `block` lanes, in turn from this value and from `odd`.
@@ -137,13 +114,7 @@ impl Value {
         };
         let lanes = even.lanes().saturating_mul(2);
         let immediates = [u64::from(block), 0, 0, 0];
-        even.emit(
-            Op::LaneInterleave,
-            even.element(),
-            lanes,
-            &[&even, &odd],
-            immediates,
-        )
+        even.emit(Op::LaneInterleave, even.element(), lanes, &[&even, &odd], immediates)
     }
 
     /// The sum of all lanes, extended to `element` first, by the sign of `element`.
@@ -188,9 +159,8 @@ impl Value {
     pub fn reshape(&self, width: u16) -> Value {
         let wires = self.shape().wires();
         if width == 0 || !wires.is_multiple_of(u32::from(width)) {
-            self.tracer().fault(format!(
-                "reshape cannot divide {wires} wires into lanes of {width} bits"
-            ));
+            self.tracer()
+                .fault(format!("reshape cannot divide {wires} wires into lanes of {width} bits"));
             return Value::poisoned(self.tracer(), ElementType::unsigned(width.max(1)), 1);
         }
         let lanes = wires / u32::from(width);

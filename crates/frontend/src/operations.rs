@@ -11,11 +11,7 @@ impl Value {
     fn binary(&self, op: Op, other: &Value) -> Value {
         let bit = matches!(op, Op::Eq | Op::Ne | Op::Lt | Op::Le);
         let Some((a, b)) = self.aligned(op.info().name, other) else {
-            let element = if bit {
-                ElementType::BIT
-            } else {
-                self.element()
-            };
+            let element = if bit { ElementType::BIT } else { self.element() };
             return Value::poisoned(self.tracer(), element, self.lanes());
         };
         if (a.public().is_some() || b.public().is_some())
@@ -203,13 +199,7 @@ impl Value {
         if let Some(select) = select.public() {
             return if select.is_zero() { (a, b) } else { (b, a) };
         }
-        a.emit_pair(
-            Op::CondSwap,
-            a.element(),
-            a.lanes(),
-            &[&select, &a, &b],
-            [0; 4],
-        )
+        a.emit_pair(Op::CondSwap, a.element(), a.lanes(), &[&select, &a, &b], [0; 4])
     }
 
     /// The value where this bit is 1, else 0.
@@ -222,13 +212,7 @@ impl Value {
         if let Some(simple) = fold::select(&select, &value, &value.like(Lane::ZERO)) {
             return simple;
         }
-        value.emit(
-            Op::Mask,
-            value.element(),
-            value.lanes(),
-            &[&select, &value],
-            [0; 4],
-        )
+        value.emit(Op::Mask, value.element(), value.lanes(), &[&select, &value], [0; 4])
     }
 
     /// This bit with at least `lanes` lanes; a fault if it is not one bit.
@@ -236,8 +220,7 @@ impl Value {
     fn aligned_bit(&self, name: &str, lanes: u32) -> Option<(Value, u32)> {
         if self.width() != 1 {
             let width = self.width();
-            self.tracer()
-                .fault(format!("{name} needs 1 bit to choose by, got {width}"));
+            self.tracer().fault(format!("{name} needs 1 bit to choose by, got {width}"));
             return None;
         }
         Some((self.tile_if_one(lanes), lanes))
@@ -246,11 +229,7 @@ impl Value {
     /// Repeated to `lanes` if it has one lane, else as it is.
     #[track_caller]
     fn tile_if_one(&self, lanes: u32) -> Value {
-        if self.lanes() == 1 && lanes > 1 {
-            self.tile(lanes)
-        } else {
-            self.clone()
-        }
+        if self.lanes() == 1 && lanes > 1 { self.tile(lanes) } else { self.clone() }
     }
 
     /// Shifted left by a public amount.
@@ -380,13 +359,7 @@ impl Value {
     #[track_caller]
     pub fn aes128(&self, key: &Value) -> Value {
         let key = key.tile_if_one(self.lanes());
-        self.emit(
-            Op::Aes128,
-            self.element(),
-            self.lanes(),
-            &[&key, self],
-            [0; 4],
-        )
+        self.emit(Op::Aes128, self.element(), self.lanes(), &[&key, self], [0; 4])
     }
 
     /// The 11 round keys of this AES-128 key, one a lane.
@@ -400,13 +373,7 @@ impl Value {
     #[track_caller]
     pub fn aes128_round_keys(&self, round_keys: &Value) -> Value {
         let op = Op::Aes128RoundKeys;
-        self.emit(
-            op,
-            self.element(),
-            self.lanes(),
-            &[round_keys, self],
-            [0; 4],
-        )
+        self.emit(op, self.element(), self.lanes(), &[round_keys, self], [0; 4])
     }
 
     /// SHA-256 compression of this state with a block, given as its low and high half.
@@ -414,12 +381,6 @@ impl Value {
     pub fn sha256_compress(&self, low: &Value, high: &Value) -> Value {
         let state = self.tile_if_one(low.lanes());
         let (element, lanes) = (state.element(), state.lanes());
-        state.emit(
-            Op::Sha256Compress,
-            element,
-            lanes,
-            &[&state, low, high],
-            [0; 4],
-        )
+        state.emit(Op::Sha256Compress, element, lanes, &[&state, low, high], [0; 4])
     }
 }

@@ -9,28 +9,15 @@ use crate::error::ProgramError;
 /// # Errors
 /// If keys must be unique and two rows have the same; says which rows, counted from 1, not the key.
 pub fn arranged(table: &Table, order: &RowOrder) -> Result<Table, ProgramError> {
-    let RowOrder::Sorted {
-        columns,
-        descending,
-        unique,
-    } = *order
-    else {
+    let RowOrder::Sorted { columns, descending, unique } = *order else {
         return Ok(table.clone());
     };
     let key = |row: u64| -> Vec<Lane> {
-        (0..usize::from(columns))
-            .map(|column| table.cell(row, column))
-            .collect()
+        (0..usize::from(columns)).map(|column| table.cell(row, column)).collect()
     };
     let mut rows: Vec<(Vec<Lane>, u64)> =
         (0..table.row_count()).map(|row| (key(row), row)).collect();
-    rows.sort_by(|a, b| {
-        if descending {
-            b.0.cmp(&a.0)
-        } else {
-            a.0.cmp(&b.0)
-        }
-    });
+    rows.sort_by(|a, b| if descending { b.0.cmp(&a.0) } else { a.0.cmp(&b.0) });
     if unique && let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let (first, second) = (pair[0].1 + 1, pair[1].1 + 1);
         return Err(ProgramError::Refused(format!(

@@ -78,11 +78,7 @@ impl Tracer {
 
 /// A column called `name`.
 pub fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
-    Column {
-        name: name.to_string(),
-        element,
-        encoding,
-    }
+    Column { name: name.to_string(), element, encoding }
 }
 
 impl InputBuilder {
@@ -116,11 +112,7 @@ impl InputBuilder {
 
     /// The owner sorts the rows by the first `columns` columns.
     pub fn sorted(mut self, columns: u16) -> InputBuilder {
-        self.port.order = RowOrder::Sorted {
-            columns,
-            descending: false,
-            unique: false,
-        };
+        self.port.order = RowOrder::Sorted { columns, descending: false, unique: false };
         self
     }
 
@@ -147,8 +139,7 @@ impl InputBuilder {
     #[track_caller]
     fn not_sorted(&self, what: &str) {
         let name = &self.port.name;
-        self.tracer
-            .fault(format!("input '{name}': say sorted before {what}"));
+        self.tracer.fault(format!("input '{name}': say sorted before {what}"));
     }
 
     /// How many rows make a chunk; by default as many as fit the widest column.
@@ -174,9 +165,7 @@ impl InputBuilder {
             port.party = tracer.known_party(&port.name);
         }
         let widest = port.columns.iter().map(|column| column.element.width());
-        let lanes = self
-            .lanes
-            .unwrap_or_else(|| lanes_for(widest.max().unwrap_or(1)));
+        let lanes = self.lanes.unwrap_or_else(|| lanes_for(widest.max().unwrap_or(1)));
         let head = head.min(port.rows);
         let (rows, columns) = (port.rows, port.columns.clone());
         if rows == 0 {
@@ -184,12 +173,7 @@ impl InputBuilder {
             tracer.fault(format!("input '{name}' has no rows"));
         }
         let port = tracer.add_input(port);
-        let source = Source {
-            tracer: &tracer,
-            port,
-            columns: &columns,
-            lanes,
-        };
+        let source = Source { tracer: &tracer, port, columns: &columns, lanes };
         (source.read(0, head), source.read(head, rows - head))
     }
 
@@ -283,17 +267,11 @@ impl OutputBuilder {
     /// Gives the table to its parties, a stretch of rows after the other.
     #[track_caller]
     pub fn write(self) {
-        let OutputBuilder {
-            tracer,
-            port,
-            columns,
-        } = self;
+        let OutputBuilder { tracer, port, columns } = self;
         let elements: Vec<ElementType> = port.columns.iter().map(|c| c.element).collect();
         let port = tracer.add_output(port);
-        let mut columns: Vec<_> = columns
-            .into_iter()
-            .map(|chunks| (0u64, chunks.into_iter().peekable()))
-            .collect();
+        let mut columns: Vec<_> =
+            columns.into_iter().map(|chunks| (0u64, chunks.into_iter().peekable())).collect();
         loop {
             // The column that is behind goes first, so that chunks of one stretch leave together.
             let next = columns
@@ -306,13 +284,7 @@ impl OutputBuilder {
             columns[index].0 = row + u64::from(chunk.lanes());
             debug_assert!(chunk.shape().wires() <= VALUE_WIRES_MAX);
             let immediates = [port, index as u64, row, 0];
-            tracer.emit(
-                Op::Output,
-                elements[index],
-                chunk.lanes(),
-                &[&chunk],
-                immediates,
-            );
+            tracer.emit(Op::Output, elements[index], chunk.lanes(), &[&chunk], immediates);
         }
     }
 }

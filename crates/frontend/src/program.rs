@@ -50,10 +50,7 @@ pub trait Program: Send + Sync {
     /// A program whose result is not unique, such as an unstable sort, says more.
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
         outputs.len() == expected.len()
-            && outputs
-                .iter()
-                .zip(expected)
-                .all(|(output, expected)| same_rows(output, expected))
+            && outputs.iter().zip(expected).all(|(output, expected)| same_rows(output, expected))
     }
 }
 
@@ -157,12 +154,7 @@ impl ProgramBuilder {
         self,
         trace: impl Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync + 'static,
     ) -> ClosureProgram {
-        ClosureProgram {
-            builder: self,
-            trace: Box::new(trace),
-            twin: None,
-            generate: None,
-        }
+        ClosureProgram { builder: self, trace: Box::new(trace), twin: None, generate: None }
     }
 }
 
@@ -216,8 +208,6 @@ impl Program for ClosureProgram {
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        self.generate
-            .as_ref()
-            .map(|generate| generate(arguments, seed))
+        self.generate.as_ref().map(|generate| generate(arguments, seed))
     }
 }

@@ -28,13 +28,7 @@ impl Records {
         rows: u64,
         columns: Vec<Vec<Value>>,
     ) -> Records {
-        Records {
-            tracer: tracer.clone(),
-            elements: elements.to_vec(),
-            lanes,
-            rows,
-            columns,
-        }
+        Records { tracer: tracer.clone(), elements: elements.to_vec(), lanes, rows, columns }
     }
 
     /// From columns of chunks that are all cut alike: into `lanes` rows, the last chunk shorter.
@@ -58,13 +52,24 @@ impl Records {
         if !alike {
             tracer.fault("the columns of records need equal chunks".to_string());
         }
-        Records {
-            tracer: tracer.clone(),
-            elements,
-            lanes,
-            rows,
-            columns,
+        Records { tracer: tracer.clone(), elements, lanes, rows, columns }
+    }
+
+    /// From columns of pieces of any numbers of rows, cut into chunks of `lanes`.
+    #[track_caller]
+    pub fn from_pieces(
+        tracer: &Tracer,
+        lanes: u32,
+        elements: &[ElementType],
+        columns: Vec<Vec<Value>>,
+    ) -> Records {
+        let columns: Vec<Vec<Value>> = columns.into_iter().map(|c| rechunk(c, lanes)).collect();
+        let rows_of = |column: &Vec<Value>| column.iter().map(|c| u64::from(c.lanes())).sum();
+        let rows = columns.first().map_or(0, rows_of);
+        if columns.iter().any(|column| rows_of(column) != rows) {
+            tracer.fault("the columns of records need equal lengths".to_string());
         }
+        Records::new(tracer, elements, lanes, rows, columns)
     }
 
     /// One column with the vector's elements.
@@ -78,8 +83,7 @@ impl Records {
     pub fn with_column<T: Element>(mut self, column: &Vector<T>) -> Records {
         if column.len() != self.rows {
             let (a, b) = (self.rows, column.len());
-            self.tracer
-                .fault(format!("a column needs {a} rows, got {b}"));
+            self.tracer.fault(format!("a column needs {a} rows, got {b}"));
         }
         let lanes = self.lanes.min(lanes_for(T::TYPE.width()));
         if lanes < self.lanes {
@@ -97,11 +101,7 @@ impl Records {
             return self;
         }
         let columns = self.columns.into_iter().map(|c| rechunk(c, lanes));
-        Records {
-            columns: columns.collect(),
-            lanes,
-            ..self
-        }
+        Records { columns: columns.collect(), lanes, ..self }
     }
 
     /// How many rows there are.
@@ -136,8 +136,7 @@ impl Records {
         if found != Some(T::TYPE) {
             let found = found.map_or("no column".to_string(), |element| element.to_string());
             let wanted = T::TYPE;
-            self.tracer
-                .fault(format!("column {index} is {found}, not {wanted}"));
+            self.tracer.fault(format!("column {index} is {found}, not {wanted}"));
             return Vector::filled(&self.tracer, poisoned::<T>(&self.tracer), self.rows);
         }
         Vector::from_parts(&self.tracer, self.columns[index].clone(), self.lanes)
@@ -163,11 +162,7 @@ impl Records {
     /// # Panics
     /// If there is no such chunk, or not one value for each column.
     pub fn set_chunk(&mut self, chunk: usize, values: Vec<Value>) {
-        assert_eq!(
-            values.len(),
-            self.columns.len(),
-            "one value for each column"
-        );
+        assert_eq!(values.len(), self.columns.len(), "one value for each column");
         for (column, value) in self.columns.iter_mut().zip(values) {
             column[chunk] = value;
         }
@@ -178,18 +173,13 @@ impl Records {
     pub fn slice(&self, start: u64, rows: u64) -> Records {
         if start.checked_add(rows).is_none_or(|end| end > self.rows) {
             let all = self.rows;
-            self.tracer
-                .fault(format!("a slice of {rows} rows from {start} of {all}"));
+            self.tracer.fault(format!("a slice of {rows} rows from {start} of {all}"));
         }
         let rows = rows.min(self.rows.saturating_sub(start));
         let cut = |column: &Vec<Value>| {
             rechunk(slice_pieces(column, self.lanes, start, rows), self.lanes)
         };
-        Records {
-            columns: self.columns.iter().map(cut).collect(),
-            rows,
-            ..self.clone()
-        }
+        Records { columns: self.columns.iter().map(cut).collect(), rows, ..self.clone() }
     }
 
     /// These rows, then those of `next`.
@@ -201,8 +191,7 @@ impl Records {
             return if next.rows == 0 { self } else { next };
         }
         if self.elements != next.elements {
-            self.tracer
-                .fault("records need equal columns to be joined".to_string());
+            self.tracer.fault("records need equal columns to be joined".to_string());
             return self;
         }
         let lanes = self.lanes.min(next.lanes);
@@ -222,13 +211,7 @@ impl Records {
                 a
             })
             .collect();
-        Records {
-            columns,
-            rows,
-            tracer: first.tracer,
-            elements: first.elements,
-            lanes,
-        }
+        Records { columns, rows, tracer: first.tracer, elements: first.elements, lanes }
     }
 
     /// The rows in reverse order.
@@ -239,10 +222,7 @@ impl Records {
             let pieces = column.iter().rev().map(Value::lane_reverse);
             rechunk(pieces.collect::<Vec<_>>(), lanes)
         };
-        Records {
-            columns: self.columns.into_iter().map(turned).collect(),
-            ..self
-        }
+        Records { columns: self.columns.into_iter().map(turned).collect(), ..self }
     }
 }
 

@@ -27,9 +27,8 @@ pub fn run_file(file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Table>, 
     let description = reader.description().clone();
     check_inputs(&description, inputs)?;
     let outputs = description.outputs.iter();
-    let mut outputs: Vec<Table> = outputs
-        .map(|port| Table::zeros(port.columns.clone(), port.rows))
-        .collect();
+    let mut outputs: Vec<Table> =
+        outputs.map(|port| Table::zeros(port.columns.clone(), port.rows)).collect();
     let mut values: Vec<Lanes> = Vec::new();
     reader.for_each::<ProgramError>(|instruction| {
         step(instruction, inputs, &mut values, &mut outputs);
@@ -44,9 +43,7 @@ fn check_inputs(
 ) -> Result<(), ProgramError> {
     let (wanted, found) = (description.inputs.len(), inputs.len());
     if wanted != found {
-        return Err(ProgramError::Refused(format!(
-            "the program has {wanted} inputs, got {found}"
-        )));
+        return Err(ProgramError::Refused(format!("the program has {wanted} inputs, got {found}")));
     }
     for (port, table) in description.inputs.iter().zip(inputs) {
         if port.columns != table.columns() || port.rows != table.row_count() {
@@ -73,11 +70,8 @@ fn step(i: &Instruction, inputs: &[Table], values: &mut Vec<Lanes>, outputs: &mu
             }
         }
         _ => {
-            let operands: Vec<Lanes> = i
-                .operands()
-                .iter()
-                .map(|&name| values[name as usize].clone())
-                .collect();
+            let operands: Vec<Lanes> =
+                i.operands().iter().map(|&name| values[name as usize].clone()).collect();
             let meaning = i.op.info().meaning.expect("only ports have no meaning");
             for (index, result) in meaning(i, &operands).into_iter().enumerate() {
                 let mask = mask_of(i.result_shape(index).width);

@@ -44,14 +44,9 @@ impl Tracer {
             next_value: 0,
             faults: Vec::new(),
             failure: None,
-            description: Description {
-                name: name.to_string(),
-                ..Description::default()
-            },
+            description: Description { name: name.to_string(), ..Description::default() },
         };
-        Ok(Tracer {
-            recording: Rc::new(RefCell::new(recording)),
-        })
+        Ok(Tracer { recording: Rc::new(RefCell::new(recording)) })
     }
 
     /// Adds a party, unless there is one of that name, and returns its index.
@@ -105,10 +100,7 @@ impl Tracer {
             .take()
             .ok_or_else(|| ProgramError::Refused("the program was finished before".to_string()))?;
         let (_, written) = writer.finish(&recording.description)?;
-        Ok(Traced {
-            description: recording.description.clone(),
-            written,
-        })
+        Ok(Traced { description: recording.description.clone(), written })
     }
 
     /// Reports a mistake of the program at the caller's line.
@@ -124,10 +116,7 @@ impl Tracer {
     /// How many instructions were recorded.
     pub fn instruction_count(&self) -> u64 {
         let recording = self.recording.borrow();
-        recording
-            .writer
-            .as_ref()
-            .map_or(0, ProgramWriter::instruction_count)
+        recording.writer.as_ref().map_or(0, ProgramWriter::instruction_count)
     }
 
     pub(crate) fn is_same(&self, other: &Tracer) -> bool {
@@ -209,10 +198,7 @@ fn violation(instruction: &Instruction, operands: &[&Value]) -> Option<String> {
         .iter()
         .zip(operands)
         .all(|(role, operand)| role.shape(instruction) == operand.shape());
-    let results_fit = info
-        .results
-        .iter()
-        .all(|role| role.shape(instruction).is_valid());
+    let results_fit = info.results.iter().all(|role| role.shape(instruction).is_valid());
     let rule = (info.rule)(instruction);
     if operands_fit && results_fit && rule.is_ok() {
         return None;

@@ -31,12 +31,7 @@ pub struct Value {
 impl Value {
     pub(crate) fn known(tracer: &Tracer, element: ElementType, lanes: u32, value: Lane) -> Value {
         let place = Place::Known(Box::new(value & mask_of(element.width())));
-        Value {
-            tracer: tracer.clone(),
-            place,
-            element,
-            lanes,
-        }
+        Value { tracer: tracer.clone(), place, element, lanes }
     }
 
     pub(crate) fn result(
@@ -80,10 +75,7 @@ impl Value {
 
     /// Its width and lanes.
     pub fn shape(&self) -> Shape {
-        Shape {
-            width: self.element.width(),
-            lanes: self.lanes,
-        }
+        Shape { width: self.element.width(), lanes: self.lanes }
     }
 
     /// The public value of every lane, if it is public.
@@ -101,14 +93,8 @@ impl Value {
 
     /// The same bits, signed or not.
     pub fn with_sign(&self, signed: bool) -> Value {
-        let element = ElementType::Bits {
-            width: self.width(),
-            signed,
-        };
-        Value {
-            element,
-            ..self.clone()
-        }
+        let element = ElementType::Bits { width: self.width(), signed };
+        Value { element, ..self.clone() }
     }
 
     #[track_caller]
@@ -158,8 +144,7 @@ impl Value {
     pub(crate) fn aligned(&self, name: &str, other: &Value) -> Option<(Value, Value)> {
         if self.element != other.element {
             let (a, b) = (self.element, other.element);
-            self.tracer
-                .fault(format!("{name} needs equal types, got {a} and {b}"));
+            self.tracer.fault(format!("{name} needs equal types, got {a} and {b}"));
             return None;
         }
         Some(match (self.lanes, other.lanes) {

@@ -70,13 +70,7 @@ impl<T: Element> Vector<T> {
     /// From chunks that are already cut as `lanes` says.
     pub(crate) fn from_parts(tracer: &Tracer, chunks: Vec<Value>, lanes: u32) -> Vector<T> {
         let length = chunks.iter().map(|chunk| u64::from(chunk.lanes())).sum();
-        Vector {
-            tracer: tracer.clone(),
-            chunks,
-            lanes,
-            length,
-            element: PhantomData,
-        }
+        Vector { tracer: tracer.clone(), chunks, lanes, length, element: PhantomData }
     }
 
     /// From values of any numbers of lanes, one after the other.
@@ -107,9 +101,7 @@ impl<T: Element> Vector<T> {
     pub fn filled(tracer: &Tracer, element: impl Operand<T>, length: u64) -> Vector<T> {
         let lanes = lanes_for(T::TYPE.width());
         let element = element.to_operand(tracer);
-        let chunks = chunk_lanes(length, lanes)
-            .map(|lanes| element.tile(lanes))
-            .collect();
+        let chunks = chunk_lanes(length, lanes).map(|lanes| element.tile(lanes)).collect();
         Vector::from_parts(tracer, chunks, lanes)
     }
 
@@ -148,8 +140,7 @@ impl<T: Element> Vector<T> {
     pub fn get(&self, index: u64) -> T {
         if index >= self.length {
             let length = self.length;
-            self.tracer
-                .fault(format!("element {index} of a vector of {length}"));
+            self.tracer.fault(format!("element {index} of a vector of {length}"));
             return T::from_value_unchecked(Value::poisoned(&self.tracer, T::TYPE, 1));
         }
         let lanes = u64::from(self.lanes);
@@ -163,11 +154,7 @@ impl<T: Element> Vector<T> {
         let chunks = self
             .chunks
             .iter()
-            .map(|chunk| {
-                function(&T::from_value_unchecked(chunk.clone()))
-                    .value()
-                    .clone()
-            })
+            .map(|chunk| function(&T::from_value_unchecked(chunk.clone())).value().clone())
             .collect();
         Vector::from_parts(&self.tracer, chunks, self.lanes)
     }
@@ -181,8 +168,7 @@ impl<T: Element> Vector<T> {
     ) -> Vector<V> {
         if self.length != other.length {
             let (a, b) = (self.length, other.length);
-            self.tracer
-                .fault(format!("vectors need equal lengths, got {a} and {b}"));
+            self.tracer.fault(format!("vectors need equal lengths, got {a} and {b}"));
             return Vector::from_parts(&self.tracer, Vec::new(), self.lanes);
         }
         let lanes = self.lanes.min(other.lanes);
@@ -192,10 +178,8 @@ impl<T: Element> Vector<T> {
             .iter()
             .zip(&right.chunks)
             .map(|(a, b)| {
-                let (a, b) = (
-                    T::from_value_unchecked(a.clone()),
-                    U::from_value_unchecked(b.clone()),
-                );
+                let (a, b) =
+                    (T::from_value_unchecked(a.clone()), U::from_value_unchecked(b.clone()));
                 function(&a, &b).value().clone()
             })
             .collect();
@@ -216,21 +200,16 @@ impl<T: Element> Vector<T> {
     #[track_caller]
     pub fn to<U: Element>(&self) -> Vector<U> {
         let lanes = self.lanes.min(lanes_for(U::TYPE.width()));
-        self.rechunked(lanes)
-            .map(|chunk| U::from_value_unchecked(chunk.value().cast(U::TYPE)))
+        self.rechunked(lanes).map(|chunk| U::from_value_unchecked(chunk.value().cast(U::TYPE)))
     }
 
     /// The `length` elements from `start` on.
     #[track_caller]
     pub fn slice(&self, start: u64, length: u64) -> Vector<T> {
-        if start
-            .checked_add(length)
-            .is_none_or(|end| end > self.length)
-        {
+        if start.checked_add(length).is_none_or(|end| end > self.length) {
             let all = self.length;
-            self.tracer.fault(format!(
-                "a slice of {length} elements from {start} of a vector of {all}"
-            ));
+            self.tracer
+                .fault(format!("a slice of {length} elements from {start} of a vector of {all}"));
             return Vector::from_parts(&self.tracer, Vec::new(), self.lanes);
         }
         let pieces = slice_pieces(&self.chunks, self.lanes, start, length);
@@ -309,9 +288,7 @@ fn public_lanes(tracer: &Tracer, elements: &[Value]) -> Value {
 fn chunk_lanes(length: u64, lanes: u32) -> impl Iterator<Item = u32> {
     let full = length / u64::from(lanes);
     let rest = (length % u64::from(lanes)) as u32;
-    (0..full)
-        .map(move |_| lanes)
-        .chain((rest > 0).then_some(rest))
+    (0..full).map(move |_| lanes).chain((rest > 0).then_some(rest))
 }
 
 /// The parts of `chunks` that hold `length` elements from `start` on.

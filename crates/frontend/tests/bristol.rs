@@ -29,10 +29,7 @@ const ALL_GATES: &str = "9 15
 ";
 
 fn file(text: &str) -> tempfile::NamedTempFile {
-    let mut file = tempfile::Builder::new()
-        .suffix(".txt")
-        .tempfile()
-        .expect("a temporary file");
+    let mut file = tempfile::Builder::new().suffix(".txt").tempfile().expect("a temporary file");
     file.write_all(text.as_bytes()).expect("it is written");
     file
 }
@@ -46,10 +43,8 @@ fn agree(path: &Path, given: &[(&str, &str)], seed: u64) -> (Vec<Table>, Vec<Tab
     let mut reader = ProgramReader::open(file).expect("it was written");
     assert!(verify(&mut reader).expect("it reads").is_empty());
     let outputs = reference::run(&circuit, &arguments, &inputs).expect("it runs");
-    let expected = circuit
-        .twin(&arguments, &inputs)
-        .expect("it has a twin")
-        .expect("the twin runs");
+    let expected =
+        circuit.twin(&arguments, &inputs).expect("it has a twin").expect("the twin runs");
     assert!(circuit.agrees(&outputs, &expected), "seed {seed}");
     (inputs, outputs)
 }
@@ -68,22 +63,13 @@ fn the_old_format_is_read() {
 #[test]
 fn fashion_is_read_with_all_its_gates() {
     let file = file(ALL_GATES);
-    for (batch, owners) in [
-        ("1", "auto"),
-        ("2", "1,0,0"),
-        ("17", "0,0,0"),
-        ("600", "1,1,1"),
-    ] {
+    for (batch, owners) in [("1", "auto"), ("2", "1,0,0"), ("17", "0,0,0"), ("600", "1,1,1")] {
         agree(file.path(), &[("batch", batch), ("owners", owners)], 2);
     }
     let (inputs, outputs) = agree(file.path(), &[("batch", "50")], 3);
     let bit = |lane: Lane, index: usize| u64::from(lane.bit(index));
     for row in 0..50 {
-        let (x, y, z) = (
-            inputs[0].cell(row, 0),
-            inputs[1].cell(row, 0),
-            inputs[1].cell(row, 1),
-        );
+        let (x, y, z) = (inputs[0].cell(row, 0), inputs[1].cell(row, 0), inputs[1].cell(row, 1));
         let (w8, w9) = (bit(x, 0) & bit(z, 0), bit(x, 1) & bit(z, 1));
         let w5 = bit(x, 0) ^ bit(x, 1);
         let low = w9 | (w8 & w9) << 1;
@@ -131,18 +117,9 @@ fn every_mistake_is_reported_with_its_line() {
         replaced("XOR", "NAND"),
         "4: gate 'NAND' is unknown; known are AND, XOR, INV, NOT, EQ, EQW and MAND"
     );
-    assert_eq!(
-        replaced("0 1 2 XOR", "0 4 2 XOR"),
-        "4: there is no wire 4; the header states 4"
-    );
-    assert_eq!(
-        replaced("0 1 2 XOR", "0 3 2 XOR"),
-        "4: wire 3 is used before it is defined"
-    );
-    assert_eq!(
-        replaced("0 1 3 AND", "0 1 2 AND"),
-        "5: wire 2 is defined twice"
-    );
+    assert_eq!(replaced("0 1 2 XOR", "0 4 2 XOR"), "4: there is no wire 4; the header states 4");
+    assert_eq!(replaced("0 1 2 XOR", "0 3 2 XOR"), "4: wire 3 is used before it is defined");
+    assert_eq!(replaced("0 1 3 AND", "0 1 2 AND"), "5: wire 2 is defined twice");
     assert_eq!(
         replaced("2 1 0 1 3 AND", "3 1 0 1 3 AND"),
         "5: the gate states 4 operands and results and has 3"
@@ -152,22 +129,10 @@ fn every_mistake_is_reported_with_its_line() {
         "5: AND has 2 operands and 1 result, got 1 and 1"
     );
     assert_eq!(replaced("AND", ""), "5: the gate has no name");
-    assert_eq!(
-        replaced("AND", "AND 7"),
-        "5: '7' stands after the gate's name AND"
-    );
-    assert_eq!(
-        replaced("2 4", "3 4"),
-        "6: the header states 3 gates, the file has 2"
-    );
-    assert_eq!(
-        replaced("2 4", "1 4"),
-        "5: the header states 1 gates, here is one more"
-    );
-    assert_eq!(
-        replaced("2 4", "2 5"),
-        "6: the output wire 4 is never defined"
-    );
+    assert_eq!(replaced("AND", "AND 7"), "5: '7' stands after the gate's name AND");
+    assert_eq!(replaced("2 4", "3 4"), "6: the header states 3 gates, the file has 2");
+    assert_eq!(replaced("2 4", "1 4"), "5: the header states 1 gates, here is one more");
+    assert_eq!(replaced("2 4", "2 5"), "6: the output wire 4 is never defined");
     assert_eq!(
         replaced("2 4", "2 4000"),
         "2: the header states 4000 wires, more than the file can define"
@@ -189,23 +154,14 @@ fn every_mistake_is_reported_with_its_line() {
         error_of("1 2 3\n"),
         "1: expected the number of gates and of wires, found 3 numbers"
     );
-    assert_eq!(
-        error_of(""),
-        "1: the file ends before the number of gates and of wires"
-    );
-    assert_eq!(
-        error_of("1 3\n2 1 1\n"),
-        "4: the header states 1 gates, the file has 0"
-    );
+    assert_eq!(error_of(""), "1: the file ends before the number of gates and of wires");
+    assert_eq!(error_of("1 3\n2 1 1\n"), "4: the header states 1 gates, the file has 0");
     let fashion = |from: &str, to: &str| error_of(&ALL_GATES.replacen(from, to, 1));
     assert_eq!(
         fashion("3 2 1 2", "2 2 1 2"),
         "2: the line states 2 inputs and has the widths of 3"
     );
-    assert_eq!(
-        fashion("1 1 1 6 EQ", "1 1 2 6 EQ"),
-        "6: EQ takes the constant 0 or 1, got 2"
-    );
+    assert_eq!(fashion("1 1 1 6 EQ", "1 1 2 6 EQ"), "6: EQ takes the constant 0 or 1, got 2");
     assert_eq!(
         fashion("4 2 0 1 3 4 8 9 MAND", "3 2 0 1 3 8 9 MAND"),
         "8: MAND has twice as many operands as results, got 3 and 2"
@@ -221,9 +177,7 @@ fn owners_and_batches_are_checked() {
         for (port, rows) in rows {
             arguments.set_rows(port, *rows);
         }
-        trace_to_file(&circuit, &arguments)
-            .err()
-            .map(|e| e.to_string())
+        trace_to_file(&circuit, &arguments).err().map(|e| e.to_string())
     };
     let owners = "expected auto, or 3 of 0 and 1 with commas between";
     for bad in ["0,1", "0,1,2", "x"] {
@@ -245,9 +199,7 @@ fn damaged_files_only_give_errors() {
     for case in 0..cases {
         let mut bytes = [HALF_ADDER, ALL_GATES][case % 2].as_bytes().to_vec();
         for _ in 0..1 + case % 4 {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let at = (state >> 33) as usize % bytes.len();
             match state >> 30 & 3 {
                 0 => bytes[at] = (state >> 40) as u8,
@@ -306,16 +258,12 @@ fn gate_count(path: &Path, name: &str) -> usize {
 
 #[test]
 fn an_exported_adder_is_read_back_and_adds() {
-    let adder = program("adder")
-        .party("site_a")
-        .party("site_b")
-        .trace(|t, _| {
-            let [a, b] =
-                ["site_a", "site_b"].map(|p| t.input(p, 1).number::<U64>("x").vector::<U64>());
-            let sum = a.get(0) + b.get(0);
-            t.output("sum", &["site_a"]).number("sum", &sum).write();
-            Ok(())
-        });
+    let adder = program("adder").party("site_a").party("site_b").trace(|t, _| {
+        let [a, b] = ["site_a", "site_b"].map(|p| t.input(p, 1).number::<U64>("x").vector::<U64>());
+        let sum = a.get(0) + b.get(0);
+        t.output("sum", &["site_a"]).number("sum", &sum).write();
+        Ok(())
+    });
     let file = exported(&adder);
     assert_eq!(gate_count(file.path(), " AND"), 63);
     let (inputs, outputs) = agree(file.path(), &[("batch", "100")], 5);
@@ -328,30 +276,27 @@ fn an_exported_adder_is_read_back_and_adds() {
 /// A program with many operations and lanes gives the same through its circuit.
 #[test]
 fn an_exported_program_computes_the_same() {
-    let mixed = program("mixed")
-        .party("site_a")
-        .party("site_b")
-        .trace(|t, _| {
-            let a = t.input("site_a", 5).number::<U16>("x").vector::<U16>();
-            let a = U16::from_value(a.chunks()[0].clone());
-            let b: U128 = t.input("site_b", 1).hex::<U128>("y").vector().get(0);
-            let byte: U8 = b.bits(16);
-            let (div, rem) = a.div_rem(byte.to::<U16>() | 1);
-            let signed: I32 = a.to::<I32>() - b.bits::<16>(40).to::<I32>();
-            let chosen = signed.is_negative().select(&div, a.reverse() * 10);
-            t.output("lanes", &["site_b"])
-                .number("div", &div)
-                .number("rem", &rem)
-                .number("abs", &signed.abs())
-                .number("chosen", &chosen)
-                .write();
-            t.output("one", &["site_a"])
-                .number("sum", &a.sum::<32>())
-                .number("public", &U8::constant(t, 0b1010_0110))
-                .number("bits", &b.popcount::<8>())
-                .write();
-            Ok(())
-        });
+    let mixed = program("mixed").party("site_a").party("site_b").trace(|t, _| {
+        let a = t.input("site_a", 5).number::<U16>("x").vector::<U16>();
+        let a = U16::from_value(a.chunks()[0].clone());
+        let b: U128 = t.input("site_b", 1).hex::<U128>("y").vector().get(0);
+        let byte: U8 = b.bits(16);
+        let (div, rem) = a.div_rem(byte.to::<U16>() | 1);
+        let signed: I32 = a.to::<I32>() - b.bits::<16>(40).to::<I32>();
+        let chosen = signed.is_negative().select(&div, a.reverse() * 10);
+        t.output("lanes", &["site_b"])
+            .number("div", &div)
+            .number("rem", &rem)
+            .number("abs", &signed.abs())
+            .number("chosen", &chosen)
+            .write();
+        t.output("one", &["site_a"])
+            .number("sum", &a.sum::<32>())
+            .number("public", &U8::constant(t, 0b1010_0110))
+            .number("bits", &b.popcount::<8>())
+            .write();
+        Ok(())
+    });
     let file = exported(&mixed);
     let circuit = Circuit::open(file.path()).expect("it is right");
     assert_eq!(circuit.header().inputs, [80, 128]);
@@ -360,10 +305,7 @@ fn an_exported_program_computes_the_same() {
     // The same inputs as rows of the program itself.
     let (traced, description) = trace_to_file(&mixed, &Arguments::default()).expect("it traces");
     let ports = &description.description.inputs;
-    let mut tables: Vec<Table> = ports
-        .iter()
-        .map(|p| Table::new(p.columns.clone()))
-        .collect();
+    let mut tables: Vec<Table> = ports.iter().map(|p| Table::new(p.columns.clone())).collect();
     let packed = inputs[0].cell(0, 0);
     for row in 0..5 {
         tables[0].push(&[packed >> (16 * row) & Lane::from(0xffff)]);

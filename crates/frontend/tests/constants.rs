@@ -49,10 +49,9 @@ fn apply(op: Op, a: &Value, b: &Value) -> Value {
 
 fn meaning(op: Op, element: ElementType, a: u64, b: u64) -> u64 {
     let element = match op {
-        Op::MulFull => ElementType::Bits {
-            width: 2 * element.width(),
-            signed: element.is_signed(),
-        },
+        Op::MulFull => {
+            ElementType::Bits { width: 2 * element.width(), signed: element.is_signed() }
+        }
         _ => element,
     };
     let instruction = Instruction::new(op, element, 1);
@@ -71,9 +70,8 @@ fn exhaustive<T: Element + 'static>(op: Op) {
         let x = &x.chunks()[0];
         for &constant in &constants {
             let public = t.constant(T::TYPE, Lane::from(constant));
-            for (side, result) in [apply(op, x, &public), apply(op, &public, x)]
-                .into_iter()
-                .enumerate()
+            for (side, result) in
+                [apply(op, x, &public), apply(op, &public, x)].into_iter().enumerate()
             {
                 let name = format!("{constant}_{side}");
                 let column = phineus_frontend::column(&name, result.element(), Encoding::Number);
@@ -84,11 +82,7 @@ fn exhaustive<T: Element + 'static>(op: Op) {
     for (index, table) in outputs.iter().enumerate() {
         let (constant, side) = ((index / 2) as u64, index % 2);
         for (&x, found) in values.iter().zip(column(table, 0)) {
-            let (a, b) = if side == 0 {
-                (x, constant)
-            } else {
-                (constant, x)
-            };
+            let (a, b) = if side == 0 { (x, constant) } else { (constant, x) };
             let expected = meaning(op, T::TYPE, a, b);
             let name = op.info().name;
             assert_eq!(found, expected, "{name} {} {a} {b}", T::TYPE);
@@ -114,9 +108,7 @@ fn a_choice_between_constants_is_right() {
         for (one, zero) in [(3, 12), (0, 15), (7, 7), (15, 0)] {
             let pick = |public| UInt::<4>::constant(t, public);
             let chosen: UInt<4> = bit.select(pick(one), pick(zero));
-            t.output(&format!("{one}"), &["a"])
-                .number("x", &chosen)
-                .write();
+            t.output(&format!("{one}"), &["a"]).number("x", &chosen).write();
         }
     });
     let found: Vec<Vec<u64>> = outputs.iter().map(|table| column(table, 0)).collect();
@@ -151,10 +143,7 @@ fn constants_avoid_gates() {
     assert_eq!(recorded(|x| x & u32::MAX), io);
     let free = |ops: Vec<Op>| {
         ops.iter().all(|op| {
-            !matches!(
-                op,
-                Op::And | Op::Or | Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem
-            )
+            !matches!(op, Op::And | Op::Or | Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem)
         })
     };
     assert!(free(recorded(|x| x * 1024)));
@@ -174,9 +163,7 @@ fn public_vectors_hold_their_elements() {
     let outputs = run_on(8, &[1], move |t| {
         let vector = Vector::<UInt<8>>::constants(t, given.iter().copied());
         let x = t.input("a", 1).number::<UInt<8>>("x").vector::<UInt<8>>();
-        t.output("y", &["a"])
-            .vector("y", &vector + &x.get(0))
-            .write();
+        t.output("y", &["a"]).vector("y", &vector + &x.get(0)).write();
     });
     let expected: Vec<u64> = elements.iter().map(|x| (x + 1) % 256).collect();
     assert_eq!(column(&outputs[0], 0), expected);

@@ -29,10 +29,7 @@ fn unequal_lanes_and_types_are_reported() {
             let _ = x.value().add(&x.value().cast(ElementType::unsigned(16)));
             let _ = x.value().lt(&x.value().with_sign(true));
         }),
-        [
-            "add needs equal types, got u8 and u16",
-            "lt needs equal types, got u8 and i8"
-        ]
+        ["add needs equal types, got u8 and u16", "lt needs equal types, got u8 and i8"]
     );
 }
 
@@ -98,10 +95,8 @@ fn values_that_are_too_large_are_reported() {
     });
     assert_eq!(
         found,
-        [
-            "cast would give a value of 16 bits x 512 lanes; the most is 256 bits, and 4096 bits \
-          times lanes"
-        ]
+        ["cast would give a value of 16 bits x 512 lanes; the most is 256 bits, and 4096 bits \
+          times lanes"]
     );
     let found = faults(|t| {
         let x: U256 = t.input("a", 1).hex::<U256>("x").vector().get(0);
@@ -116,10 +111,7 @@ fn ports_are_checked() {
         faults(|t| {
             let x = numbers(t, 2);
             let y = numbers(t, 3);
-            t.output("y", &["a", "c"])
-                .number("x", &x)
-                .number("y", &y)
-                .write();
+            t.output("y", &["a", "c"]).number("x", &x).number("y", &y).write();
             let _ = t.input("c", 1).number::<U8>("x").read();
             let _ = t.input("a", 0).number::<U8>("x").read();
             let _ = t.input("a", 1).number::<U8>("x").vector::<U16>();
@@ -158,28 +150,18 @@ fn values_of_two_programs_do_not_mix() {
     tracer.party("a");
     let _ = numbers(&tracer, 1) + numbers(&other, 1);
     let error = tracer.finish().expect_err("it has a fault");
-    assert!(
-        error
-            .to_string()
-            .ends_with("add mixes values of two programs")
-    );
+    assert!(error.to_string().ends_with("add mixes values of two programs"));
 }
 
 #[test]
 fn a_program_without_parties_is_refused() {
     let tracer = Tracer::new("test", Vec::new()).expect("it begins");
     let error = tracer.finish().expect_err("nobody takes part");
-    assert_eq!(
-        error.to_string(),
-        "a program has 1 to 64 parties, this one has 0"
-    );
+    assert_eq!(error.to_string(), "a program has 1 to 64 parties, this one has 0");
 }
 
 fn with_parameters() -> impl Program {
-    program("p")
-        .party("a")
-        .parameter("n", "10", "rows")
-        .trace(|_, _| Ok(()))
+    program("p").party("a").parameter("n", "10", "rows").trace(|_, _| Ok(()))
 }
 
 #[test]
@@ -192,20 +174,14 @@ fn arguments_are_checked() {
     assert_eq!(count("7").expect("a number"), 7);
     for bad in ["0", "x", "-1", "1.5", ""] {
         let error = count(bad).expect_err("not a count");
-        assert_eq!(
-            error.to_string(),
-            format!("n={bad}: expected a whole number from 1 on")
-        );
+        assert_eq!(error.to_string(), format!("n={bad}: expected a whole number from 1 on"));
     }
     let mut arguments = Arguments::new(&program, []).expect("it has defaults");
     assert_eq!(arguments.rows("a").expect("from n"), 10);
     arguments.set_rows("a", 3);
     assert_eq!(arguments.rows("a").expect("as stated"), 3);
     let error = Arguments::default().rows("a").expect_err("nothing says");
-    assert_eq!(
-        error.to_string(),
-        "how many rows has input 'a'? give --in a=FILE, or n=ROWS"
-    );
+    assert_eq!(error.to_string(), "how many rows has input 'a'? give --in a=FILE, or n=ROWS");
 }
 
 #[test]

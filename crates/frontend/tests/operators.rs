@@ -37,26 +37,11 @@ fn expected(function: impl Fn(u8, u8) -> u64) -> Vec<u64> {
 #[test]
 fn unsigned_operators() {
     let byte = u64::from;
-    assert_eq!(
-        on_pairs(|a, b| a + b),
-        expected(|a, b| byte(a.wrapping_add(b)))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a - b),
-        expected(|a, b| byte(a.wrapping_sub(b)))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a * b),
-        expected(|a, b| byte(a.wrapping_mul(b)))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a / b),
-        expected(|a, b| byte(a.checked_div(b).unwrap_or(255)))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a % b),
-        expected(|a, b| byte(a.checked_rem(b).unwrap_or(a)))
-    );
+    assert_eq!(on_pairs(|a, b| a + b), expected(|a, b| byte(a.wrapping_add(b))));
+    assert_eq!(on_pairs(|a, b| a - b), expected(|a, b| byte(a.wrapping_sub(b))));
+    assert_eq!(on_pairs(|a, b| a * b), expected(|a, b| byte(a.wrapping_mul(b))));
+    assert_eq!(on_pairs(|a, b| a / b), expected(|a, b| byte(a.checked_div(b).unwrap_or(255))));
+    assert_eq!(on_pairs(|a, b| a % b), expected(|a, b| byte(a.checked_rem(b).unwrap_or(a))));
     assert_eq!(on_pairs(|a, b| a & b), expected(|a, b| byte(a & b)));
     assert_eq!(on_pairs(|a, b| a | b), expected(|a, b| byte(a | b)));
     assert_eq!(on_pairs(|a, b| a ^ b), expected(|a, b| byte(a ^ b)));
@@ -66,43 +51,19 @@ fn unsigned_operators() {
         on_pairs(|a, b| a.zip(b, |a, b| a.full_mul::<16>(b))),
         expected(|a, b| byte(a) * byte(b))
     );
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.min(b))),
-        expected(|a, b| byte(a.min(b)))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.max(b))),
-        expected(|a, b| byte(a.max(b)))
-    );
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.min(b))), expected(|a, b| byte(a.min(b))));
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.max(b))), expected(|a, b| byte(a.max(b))));
 }
 
 #[test]
 fn comparisons_and_choices() {
     let bit = u64::from;
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.lt(b))),
-        expected(|a, b| bit(a < b))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.le(b))),
-        expected(|a, b| bit(a <= b))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.gt(b))),
-        expected(|a, b| bit(a > b))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.ge(b))),
-        expected(|a, b| bit(a >= b))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.eq(b))),
-        expected(|a, b| bit(a == b))
-    );
-    assert_eq!(
-        on_pairs(|a, b| a.zip(b, |a, b| a.ne(b))),
-        expected(|a, b| bit(a != b))
-    );
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.lt(b))), expected(|a, b| bit(a < b)));
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.le(b))), expected(|a, b| bit(a <= b)));
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.gt(b))), expected(|a, b| bit(a > b)));
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.ge(b))), expected(|a, b| bit(a >= b)));
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.eq(b))), expected(|a, b| bit(a == b)));
+    assert_eq!(on_pairs(|a, b| a.zip(b, |a, b| a.ne(b))), expected(|a, b| bit(a != b)));
     assert_eq!(
         on_pairs(|a, b| a.zip(b, |a, b| select(&a.bit(0), a + 1, b))),
         expected(|a, b| u64::from(if a & 1 == 1 { a.wrapping_add(1) } else { b }))
@@ -125,22 +86,13 @@ fn signed_operators() {
     };
     let expected =
         |function: fn(i8, i8) -> i8| expected(move |a, b| byte(function(a as i8, b as i8)));
-    assert_eq!(
-        signed(|a, b| a / b),
-        expected(|a, b| if b == 0 { -1 } else { a.wrapping_div(b) })
-    );
-    assert_eq!(
-        signed(|a, b| a % b),
-        expected(|a, b| if b == 0 { a } else { a.wrapping_rem(b) })
-    );
+    assert_eq!(signed(|a, b| a / b), expected(|a, b| if b == 0 { -1 } else { a.wrapping_div(b) }));
+    assert_eq!(signed(|a, b| a % b), expected(|a, b| if b == 0 { a } else { a.wrapping_rem(b) }));
     assert_eq!(signed(|a, b| a.min(b)), expected(|a, b| a.min(b)));
     assert_eq!(signed(|a, _| a.abs()), expected(|a, _| a.wrapping_abs()));
     assert_eq!(signed(|a, _| a >> 3), expected(|a, _| a >> 3));
     assert_eq!(signed(|a, _| a << 3), expected(|a, _| a << 3));
-    assert_eq!(
-        signed(|a, b| a.lt(b).select(a, b)),
-        expected(|a, b| if a < b { a } else { b })
-    );
+    assert_eq!(signed(|a, b| a.lt(b).select(a, b)), expected(|a, b| if a < b { a } else { b }));
     assert_eq!(
         signed(|a, _| a.is_negative().select(a, -a)),
         expected(|a, _| if a < 0 { a } else { a.wrapping_neg() })

@@ -33,10 +33,7 @@ fn vectors_keep_their_elements() {
         turned.reverse();
         assert_eq!(on_numbers(length, Vector::reverse), turned);
         assert_eq!(on_numbers(length, |v| v.rechunked(16)), all);
-        assert_eq!(
-            on_numbers(length, |v| v.concat(v)),
-            [&all[..], &all].concat()
-        );
+        assert_eq!(on_numbers(length, |v| v.concat(v)), [&all[..], &all].concat());
         let (start, count) = (length / 3, length - length / 3 - length / 5);
         let part = &all[start as usize..(start + count) as usize];
         assert_eq!(on_numbers(length, move |v| v.slice(start, count)), part);
@@ -62,17 +59,12 @@ fn vectors_reduce() {
                 .number("even", &even)
                 .number("last", &last)
                 .write();
-            t.output("dot", &["a"])
-                .number("dot", &v.dot::<48>(&v))
-                .write();
+            t.output("dot", &["a"]).number("dot", &v.dot::<48>(&v)).write();
         });
         let row: Vec<u64> = (0..4).map(|c| column(&outputs[0], c)[0]).collect();
         let even = all.iter().filter(|x| *x % 2 == 0).count() as u64;
         let largest = *all.iter().max().expect("it has elements");
-        assert_eq!(
-            row,
-            [all.iter().sum(), largest, even, all[length as usize - 1]]
-        );
+        assert_eq!(row, [all.iter().sum(), largest, even, all[length as usize - 1]]);
         let dot: u64 = all.iter().map(|x| x * x).sum();
         assert_eq!(column(&outputs[1], 0), [dot % (1 << 48)]);
     }

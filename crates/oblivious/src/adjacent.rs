@@ -28,12 +28,7 @@ pub fn adjacent(records: &Records, function: impl Fn(&[Value], &[Value]) -> Valu
             None if lanes == 1 => break,
             None => rows
                 .iter()
-                .map(|value| {
-                    (
-                        value.lane_slice(0, lanes - 1),
-                        value.lane_slice(1, lanes - 1),
-                    )
-                })
+                .map(|value| (value.lane_slice(0, lanes - 1), value.lane_slice(1, lanes - 1)))
                 .unzip(),
         };
         results.push(function(&from, &successors));

@@ -17,19 +17,12 @@ struct Part {
 impl Key {
     /// Compares by a whole column, signed if its type is.
     pub fn column(column: usize) -> Key {
-        Key {
-            parts: vec![Part { column, bits: None }],
-        }
+        Key { parts: vec![Part { column, bits: None }] }
     }
 
     /// Compares by the `width` bits from bit `start` of a column, unsigned.
     pub fn bits(column: usize, start: u16, width: u16) -> Key {
-        Key {
-            parts: vec![Part {
-                column,
-                bits: Some((start, width)),
-            }],
-        }
+        Key { parts: vec![Part { column, bits: Some((start, width)) }] }
     }
 
     /// Where this key is equal, compares by `next`.
@@ -57,9 +50,7 @@ impl Key {
         if rest.is_empty() {
             return high_a.lt(&high_b);
         }
-        let rest = Key {
-            parts: rest.to_vec(),
-        };
+        let rest = Key { parts: rest.to_vec() };
         if let (Some(all_a), Some(all_b)) = (self.joined(a), self.joined(b)) {
             return all_a.lt(&all_b);
         }
@@ -83,12 +74,7 @@ impl Key {
     /// Whether the keys are equal, lane by lane.
     #[track_caller]
     pub fn eq(&self, a: &[Value], b: &[Value]) -> Value {
-        let equal = self
-            .parts
-            .iter()
-            .map(|part| Key::part(part, a).eq(&Key::part(part, b)));
-        equal
-            .reduce(|all, one| all.and(&one))
-            .expect("a key has a part")
+        let equal = self.parts.iter().map(|part| Key::part(part, a).eq(&Key::part(part, b)));
+        equal.reduce(|all, one| all.and(&one)).expect("a key has a part")
     }
 }

@@ -6,7 +6,7 @@ use phineus_frontend::{Bit, Element, Value, Vector};
 use crate::key::Key;
 use crate::network::{Direction, Rows, exchange, swap};
 
-fn lane_count(rows: &Rows) -> u32 {
+pub(crate) fn lane_count(rows: &Rows) -> u32 {
     rows.first().map_or(0, Value::lanes)
 }
 
@@ -20,11 +20,7 @@ fn joined(first: Rows, second: &Rows) -> Rows {
     if lane_count(second) == 0 {
         return first;
     }
-    first
-        .iter()
-        .zip(second)
-        .map(|(a, b)| a.lane_concat(b))
-        .collect()
+    first.iter().zip(second).map(|(a, b)| a.lane_concat(b)).collect()
 }
 
 /// The strides below the number of lanes, of the merge of one chunk: it becomes sorted.
@@ -58,13 +54,14 @@ fn stage(key: &Key, direction: Direction, rows: Rows, stride: u32) -> Rows {
 
 /// Applies `exchange` to the even and odd blocks of `stride` lanes.
 #[track_caller]
-fn blocks(rows: Rows, stride: u32, exchange: impl Fn(&Rows, &Rows) -> (Rows, Rows)) -> Rows {
+pub(crate) fn blocks(
+    rows: Rows,
+    stride: u32,
+    exchange: impl Fn(&Rows, &Rows) -> (Rows, Rows),
+) -> Rows {
     let (even, odd): (Rows, Rows) = rows.iter().map(|value| value.deinterleave(stride)).unzip();
     let (even, odd) = exchange(&even, &odd);
-    even.iter()
-        .zip(&odd)
-        .map(|(even, odd)| even.interleave(odd, stride))
-        .collect()
+    even.iter().zip(&odd).map(|(even, odd)| even.interleave(odd, stride)).collect()
 }
 
 /// The pairs `i`, `i + stride` of fewer than `2 stride` lanes.

@@ -5,14 +5,20 @@
 //! log(n / M) passes over storage and not log n.
 
 mod adjacent;
+mod compaction;
+mod join;
 mod key;
 mod lanes;
 mod merge;
 mod network;
+mod scan;
 mod sort;
 
 pub use adjacent::adjacent;
+pub use compaction::compact;
+pub use join::{group_begins, join_unique, loop_join};
 pub use key::Key;
 pub use merge::{merge, merge_bitonic};
 pub use network::{merge_comparators, sort_comparators};
+pub use scan::{group_sums, last_valid, prefix_sum, scan};
 pub use sort::sort;

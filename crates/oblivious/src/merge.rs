@@ -50,12 +50,7 @@ impl Network<'_> {
                 rows.push(value);
             }
         }
-        Network {
-            key,
-            tracer,
-            lanes,
-            chunks,
-        }
+        Network { key, tracer, lanes, chunks }
     }
 
     #[track_caller]
@@ -81,12 +76,7 @@ impl Network<'_> {
     #[track_caller]
     pub(crate) fn merge(&mut self, first: usize, count: usize, direction: Direction) {
         let bits = count.next_power_of_two().trailing_zeros();
-        let mut merge = Merge {
-            network: self,
-            first,
-            count,
-            direction,
-        };
+        let mut merge = Merge { network: self, first, count, direction };
         merge.levels(0, 0, bits, true);
     }
 }

@@ -69,10 +69,6 @@ pub fn sort_comparators(n: u64, lanes: u64) -> u64 {
     if n < 2 {
         return 0;
     }
-    let first = if n > lanes {
-        n.div_ceil(lanes).div_ceil(2) * lanes
-    } else {
-        n.div_ceil(2)
-    };
+    let first = if n > lanes { n.div_ceil(lanes).div_ceil(2) * lanes } else { n.div_ceil(2) };
     sort_comparators(first, lanes) + sort_comparators(n - first, lanes) + merge_comparators(n)
 }

@@ -1,1 +1,3 @@
-fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }
+fn main() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}

@@ -83,8 +83,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let planned = start.elapsed();
     let per = |bytes: u64| bytes as f64 / count as f64;
     println!("instructions          {count}, {live} values alive");
-    println!("trace                 {:.2} M instructions/s", count as f64 / traced.as_secs_f64() / 1e6);
-    println!("plan                  {:.2} M instructions/s", count as f64 / planned.as_secs_f64() / 1e6);
+    println!(
+        "trace                 {:.2} M instructions/s",
+        count as f64 / traced.as_secs_f64() / 1e6
+    );
+    println!(
+        "plan                  {:.2} M instructions/s",
+        count as f64 / planned.as_secs_f64() / 1e6
+    );
     println!("program               {:.1} bytes per instruction", per(file.metadata()?.len()));
     println!("plan                  {:.1} bytes per instruction", per(written.file_bytes));
     println!("swap-ins, swap-outs   {}, {}", figures.swap_in_count, figures.swap_out_count);

@@ -47,11 +47,7 @@ pub(crate) fn annotate<R: Read + Seek>(
     if program.kind() != Kind::Program {
         return Err(invalid(0, "it is planned already"));
     }
-    let mut pass = Backward {
-        last_seen: ValueMap::new(),
-        live_wires: 0,
-        peak_wires: 0,
-    };
+    let mut pass = Backward { last_seen: ValueMap::new(), live_wires: 0, peak_wires: 0 };
     let mut frames = vec![(0, 0, 0); program.frame_count()];
     let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let mut uses = Vec::with_capacity(FRAME_INSTRUCTIONS);
@@ -64,8 +60,7 @@ pub(crate) fn annotate<R: Read + Seek>(
         uses.resize(instructions.len(), NextUses::default());
         for (instruction, uses) in instructions.iter().zip(&mut uses).rev() {
             index -= 1;
-            pass.visit(instruction, index, uses)
-                .map_err(|what| invalid(index, what))?;
+            pass.visit(instruction, index, uses).map_err(|what| invalid(index, what))?;
         }
         encode(&instructions, &uses, &mut raw);
         stored.resize(zstd::zstd_safe::compress_bound(raw.len()), 0);
@@ -75,24 +70,14 @@ pub(crate) fn annotate<R: Read + Seek>(
         offset += length as u64;
         if pass.last_seen.memory_bytes() > memory_limit_bytes {
             let live_values = pass.last_seen.len() as u64;
-            return Err(Error::PlannerMemory {
-                limit_bytes: memory_limit_bytes,
-                live_values,
-            });
+            return Err(Error::PlannerMemory { limit_bytes: memory_limit_bytes, live_values });
         }
     }
     if pass.last_seen.len() > 0 {
         return Err(invalid(0, "a value is used but not defined"));
     }
     let decompressor = zstd::bulk::Decompressor::new()?;
-    Ok(Annotations {
-        file,
-        frames,
-        peak_wires: pass.peak_wires,
-        stored,
-        raw,
-        decompressor,
-    })
+    Ok(Annotations { file, frames, peak_wires: pass.peak_wires, stored, raw, decompressor })
 }
 
 struct Backward {
@@ -145,10 +130,7 @@ fn encode(instructions: &[Instruction], uses: &[NextUses], raw: &mut Vec<u8>) {
     for (instruction, uses) in instructions.iter().zip(uses) {
         let operands = &uses.operands[..instruction.operands().len()];
         let results = &uses.results[..instruction.results().len()];
-        operands
-            .iter()
-            .chain(results)
-            .for_each(|&distance| varint::write(raw, distance));
+        operands.iter().chain(results).for_each(|&distance| varint::write(raw, distance));
     }
 }
 
@@ -166,8 +148,7 @@ impl Annotations {
         self.file.read_exact(&mut self.stored)?;
         self.raw.clear();
         self.raw.reserve(raw as usize);
-        self.decompressor
-            .decompress_to_buffer(&self.stored, &mut self.raw)?;
+        self.decompressor.decompress_to_buffer(&self.stored, &mut self.raw)?;
         let mut bytes = self.raw.as_slice();
         uses.clear();
         let mut next = || {
@@ -177,13 +158,9 @@ impl Annotations {
         for instruction in instructions {
             let mut entry = NextUses::default();
             let operands = instruction.operands().len();
-            entry.operands[..operands]
-                .iter_mut()
-                .for_each(|distance| *distance = next());
+            entry.operands[..operands].iter_mut().for_each(|distance| *distance = next());
             let results = instruction.results().len();
-            entry.results[..results]
-                .iter_mut()
-                .for_each(|distance| *distance = next());
+            entry.results[..results].iter_mut().for_each(|distance| *distance = next());
             uses.push(entry);
         }
         Ok(())

@@ -57,9 +57,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         return Ok(vec!["the file is not a planned program".to_string()]);
     };
     if planned.kind() != Kind::Planned || program.kind() != Kind::Program {
-        return Ok(vec![
-            "one file must be a program and the other its plan".to_string(),
-        ]);
+        return Ok(vec!["one file must be a program and the other its plan".to_string()]);
     }
     let mut checker = Checker {
         page_wires: plan.page_wires,
@@ -74,12 +72,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
     if plan.program_hash != program.hash().to_string() {
         checker.fault(0, "the plan was made from another program".to_string());
     }
-    let mut source = Source {
-        program,
-        frame: 0,
-        at: 0,
-        instructions: Vec::new(),
-    };
+    let mut source = Source { program, frame: 0, at: 0, instructions: Vec::new() };
     let mut position = 0u64;
     let mut instruction_count = 0u64;
     planned.for_each::<Error>(|instruction| {
@@ -103,10 +96,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
     }
     for frame in 0..checker.frames.len() {
         if checker.frames[frame].0 != State::Idle {
-            checker.fault(
-                position,
-                format!("the transfer of frame {frame} is not finished"),
-            );
+            checker.fault(position, format!("the transfer of frame {frame} is not finished"));
         }
     }
     for (what, stated, actual) in [
@@ -116,10 +106,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         ("frames", plan.frame_count, checker.frames_touched),
     ] {
         if stated != actual {
-            checker.fault(
-                position,
-                format!("the plan states {stated} {what} and has {actual}"),
-            );
+            checker.fault(position, format!("the plan states {stated} {what} and has {actual}"));
         }
     }
     Ok(checker.faults)
@@ -139,8 +126,7 @@ impl<R: Read + Seek> Source<'_, R> {
             if self.frame == self.program.frame_count() {
                 return Ok(None);
             }
-            self.program
-                .read_frame(self.frame, &mut self.instructions)?;
+            self.program.read_frame(self.frame, &mut self.instructions)?;
             self.frame += 1;
             self.at = 0;
         }
@@ -185,18 +171,11 @@ impl Checker {
         same.operands = original.operands;
         same.results = original.results;
         if same != *original {
-            self.fault(
-                position,
-                format!("is {planned:?}, the program has {original:?}"),
-            );
+            self.fault(position, format!("is {planned:?}, the program has {original:?}"));
             return;
         }
         let mut taken: Vec<(u64, u64)> = Vec::new();
-        for (k, (&place, &value)) in planned
-            .operands()
-            .iter()
-            .zip(original.operands())
-            .enumerate()
+        for (k, (&place, &value)) in planned.operands().iter().zip(original.operands()).enumerate()
         {
             let wires = u64::from(original.operand_shape(k).wires());
             let Some((frame, offset)) = self.locate(position, place, wires) else {
@@ -207,10 +186,7 @@ impl Checker {
             if found != Some((wires, value)) {
                 let what =
                     format!("operand {k} should be value {value} of {wires} wires at {place}");
-                self.fault(
-                    position,
-                    format!("{what}, there is {found:?} (wires, value)"),
-                );
+                self.fault(position, format!("{what}, there is {found:?} (wires, value)"));
             }
         }
         for (k, (&place, &value)) in planned.results().iter().zip(original.results()).enumerate() {
@@ -218,24 +194,15 @@ impl Checker {
             let Some((frame, offset)) = self.locate(position, place, wires) else {
                 continue;
             };
-            if taken
-                .iter()
-                .any(|&(start, len)| place < start + len && start < place + wires)
-            {
-                self.fault(
-                    position,
-                    format!("result {k} at {place} overlaps another place"),
-                );
+            if taken.iter().any(|&(start, len)| place < start + len && start < place + wires) {
+                self.fault(position, format!("result {k} at {place} overlaps another place"));
             }
             taken.push((place, wires));
             let cells = &mut self.frames[frame].1;
             let overwritten =
                 |(&start, &(len, _)): (&u64, &(u64, u64))| (start + len > offset).then_some(start);
-            let gone: Vec<u64> = cells
-                .range(..offset + wires)
-                .rev()
-                .map_while(overwritten)
-                .collect();
+            let gone: Vec<u64> =
+                cells.range(..offset + wires).rev().map_while(overwritten).collect();
             for start in gone {
                 cells.remove(&start);
             }

@@ -29,6 +29,9 @@ pub enum Error {
         /// Values alive at once.
         live_values: u64,
     },
+    /// The plan cannot be written, and the reason is lost.
+    #[error("the plan cannot be written")]
+    WriterStopped,
     /// The program uses a value that it does not define, or is planned already.
     #[error("the program is not valid at instruction {instruction}: {what}")]
     Invalid {

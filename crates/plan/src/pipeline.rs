@@ -6,12 +6,15 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
-use phineus_bytecode::{CostModel, Kind, PlanDescription, ProgramReader, ProgramWriter, Written};
+use phineus_bytecode::{
+    CostModel, Instruction, Kind, PlanDescription, ProgramReader, ProgramWriter, Written,
+};
 
-use crate::annotate::annotate;
-
+use crate::annotate::{Annotations, annotate};
 use crate::error::Error;
 use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
 use crate::replace::{Event, Replacer};
@@ -38,38 +41,83 @@ pub struct PlanOptions {
 
 /// Plans `program` into `output`; `scratch` is an empty file for the next uses.
 ///
+/// Encoding and compression of the plan run in a thread of their own.
+///
 /// # Errors
 /// [`Error::TooFewFrames`] and [`Error::PlannerMemory`] if it does not fit; [`Error::Invalid`] if
 /// the program is not one that the verifier accepts.
-pub fn plan<R: Read + Seek, W: Write>(
+pub fn plan<R: Read + Seek, W: Write + Send>(
     program: &mut ProgramReader<R>,
     output: W,
     scratch: File,
     options: &PlanOptions,
     costs: &mut impl CostModel,
 ) -> Result<(W, PlanDescription, Written), Error> {
-    assert!(
-        options.page_wires >= PAGE_WIRES_MIN,
-        "any value fits into a page"
-    );
+    assert!(options.page_wires >= PAGE_WIRES_MIN, "any value fits into a page");
     if options.frame_count < FRAMES_MIN {
-        return Err(Error::TooFewFrames {
-            frames: options.frame_count,
-            needed: FRAMES_MIN,
-        });
+        return Err(Error::TooFewFrames { frames: options.frame_count, needed: FRAMES_MIN });
     }
-    let mut annotations = annotate(program, scratch, options.planner_memory_bytes)?;
-    let description = program.description().clone();
+    let annotations = annotate(program, scratch, options.planner_memory_bytes)?;
+    thread::scope(|scope| {
+        let (batches, received) = sync_channel::<Vec<Instruction>>(BATCHES_AHEAD);
+        let writer = scope.spawn(move || write(output, &received));
+        let mut batch = Vec::with_capacity(FRAME_INSTRUCTIONS);
+        let mut emit = |instruction: &Instruction| {
+            batch.push(*instruction);
+            if batch.len() == FRAME_INSTRUCTIONS {
+                let full = std::mem::replace(&mut batch, Vec::with_capacity(FRAME_INSTRUCTIONS));
+                // If the writer has failed it says why when it is joined.
+                batches.send(full).map_err(|_| Error::WriterStopped)?;
+            }
+            Ok(())
+        };
+        let planned = forward(program, annotations, options, costs, &mut emit);
+        let planned = planned.and_then(|plan| match batches.send(batch) {
+            Ok(()) => Ok(plan),
+            Err(_) => Err(Error::WriterStopped),
+        });
+        drop(batches);
+        let written = writer.join().expect("the writer does not panic");
+        if let Err(Error::WriterStopped) = planned {
+            written?;
+            return Err(Error::WriterStopped);
+        }
+        let (plan, writer) = (planned?, written?);
+        let mut description = program.description().clone();
+        description.plan = Some(plan.clone());
+        let (output, written) = writer.finish(&description)?;
+        Ok((output, plan, written))
+    })
+}
+
+/// Batches of instructions that wait for the writer.
+const BATCHES_AHEAD: usize = 2;
+
+fn write<W: Write>(
+    output: W,
+    batches: &Receiver<Vec<Instruction>>,
+) -> Result<ProgramWriter<W>, Error> {
     let mut writer = ProgramWriter::new(output, Kind::Planned)?;
+    for batch in batches {
+        batch.iter().try_for_each(|instruction| writer.push(instruction))?;
+    }
+    Ok(writer)
+}
+
+/// The forward pass: emits the planned instructions and returns the plan's figures.
+fn forward<R: Read + Seek>(
+    program: &mut ProgramReader<R>,
+    mut annotations: Annotations,
+    options: &PlanOptions,
+    costs: &mut impl CostModel,
+    emit: &mut impl FnMut(&Instruction) -> Result<(), Error>,
+) -> Result<PlanDescription, Error> {
+    let description = program.description().clone();
     // The spare frames are at most a quarter of all.
     let most = (options.frame_count / 4).max(PREFETCH_FRAMES_MIN);
     let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
-    let lookahead = Lookahead {
-        frames,
-        ..options.lookahead
-    };
+    let lookahead = Lookahead { frames, ..options.lookahead };
     let mut replacer = Replacer::new(options.page_wires, options.frame_count - frames);
-    let emit = |instruction: &_| Ok(writer.push(instruction)?);
     let mut scheduler = Scheduler::new(options.page_wires, options.frame_count, lookahead, emit);
     let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let mut uses = Vec::with_capacity(FRAME_INSTRUCTIONS);
@@ -81,11 +129,7 @@ pub fn plan<R: Read + Seek, W: Write>(
             costs.count(instruction, &description);
             let duration_ns = costs.duration_ns(instruction);
             replacer.step(index, instruction, uses, &mut |event| {
-                let duration_ns = if matches!(event, Event::Run(_)) {
-                    duration_ns
-                } else {
-                    0
-                };
+                let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
                 scheduler.push(event, duration_ns)
             })?;
             index += 1;
@@ -98,7 +142,7 @@ pub fn plan<R: Read + Seek, W: Write>(
         }
     }
     scheduler.finish()?;
-    let plan = PlanDescription {
+    Ok(PlanDescription {
         program_hash: program.hash().to_string(),
         protocol: options.protocol.clone(),
         memory_limit_bytes: options.memory_limit_bytes,
@@ -112,9 +156,5 @@ pub fn plan<R: Read + Seek, W: Write>(
         peak_wire_count: annotations.peak_wires,
         instruction_count: index,
         costs: costs.totals(&description),
-    };
-    let mut planned = description;
-    planned.plan = Some(plan.clone());
-    let (output, written) = writer.finish(&planned)?;
-    Ok((output, plan, written))
+    })
 }

@@ -128,11 +128,7 @@ impl Placer {
         self.classes[index].get_or_insert_with(|| {
             let heads = vec![NONE; slots_per_page as usize + 1];
             let occupied = vec![0; heads.len().div_ceil(64)];
-            Box::new(Class {
-                slots_per_page,
-                heads,
-                occupied,
-            })
+            Box::new(Class { slots_per_page, heads, occupied })
         })
     }
 
@@ -155,9 +151,7 @@ impl Placer {
         if entry.is_candidate || entry.free == 0 {
             return;
         }
-        let class = self.classes[entry.size as usize]
-            .as_mut()
-            .expect("a page has a class");
+        let class = self.classes[entry.size as usize].as_mut().expect("a page has a class");
         debug_assert!(entry.free <= class.slots_per_page);
         let free = entry.free as usize;
         entry.is_candidate = true;
@@ -178,9 +172,7 @@ impl Placer {
         }
         entry.is_candidate = false;
         let (previous, next, free) = (entry.previous, entry.next, entry.free as usize);
-        let class = self.classes[entry.size as usize]
-            .as_mut()
-            .expect("a page has a class");
+        let class = self.classes[entry.size as usize].as_mut().expect("a page has a class");
         if previous == NONE {
             class.heads[free] = next;
             if next == NONE {

@@ -10,6 +10,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use phineus_bytecode::Instruction;
 
@@ -68,10 +69,7 @@ pub(crate) struct Replacer {
 
 impl Replacer {
     pub(crate) fn new(page_wires: u64, frame_count: u64) -> Replacer {
-        assert!(
-            frame_count > PAGES_PER_INSTRUCTION_MAX,
-            "one instruction's pages fit"
-        );
+        assert!(frame_count > PAGES_PER_INSTRUCTION_MAX, "one instruction's pages fit");
         Replacer {
             page_wires,
             placer: Placer::new(page_wires),
@@ -119,14 +117,9 @@ impl Replacer {
         let mut sources = [(0u32, 0u32); 3];
         for (k, &operand) in operands.iter().enumerate() {
             let place = self.places.value(operand);
-            let place = place.ok_or(Error::Invalid {
-                instruction: index,
-                what: "an operand is not defined",
-            })?;
-            sources[k] = (
-                (place / self.page_wires) as u32,
-                (place % self.page_wires) as u32,
-            );
+            let place = place
+                .ok_or(Error::Invalid { instruction: index, what: "an operand is not defined" })?;
+            sources[k] = ((place / self.page_wires) as u32, (place % self.page_wires) as u32);
             self.bring_in(sources[k].0, index, emit)?;
         }
         let mut targets = [(0u32, 0u32); 2];
@@ -238,11 +231,7 @@ impl Replacer {
                 *slots_used - 1
             });
         }
-        emit(Event::Evict {
-            frame,
-            slot: entry.slot,
-            write,
-        })?;
+        emit(Event::Evict { frame, slot: entry.slot, write })?;
         Ok(frame)
     }
 
@@ -259,13 +248,15 @@ impl Replacer {
         E: FnMut(Event) -> Result<(), Error>,
     {
         let uses = &mut self.pages[page as usize].uses;
-        let due = uses.pop();
-        debug_assert!(due == Some(Reverse(index)), "the nearest use is now");
+        let mut due = uses.peek_mut().expect("a value that is used now was due");
+        debug_assert!(*due == Reverse(index), "the nearest use is now");
         if distance == 0 {
+            PeekMut::pop(due);
             self.places.remove(value);
             return self.release((page, offset), emit);
         }
-        uses.push(Reverse(index + distance));
+        *due = Reverse(index + distance);
+        drop(due);
         self.update_key(page);
         Ok(())
     }
@@ -286,11 +277,8 @@ impl Replacer {
         if distance == 0 {
             return self.release((page, offset), emit);
         }
-        self.places
-            .insert(value, u64::from(page) * self.page_wires + u64::from(offset));
-        self.pages[page as usize]
-            .uses
-            .push(Reverse(index + distance));
+        self.places.insert(value, u64::from(page) * self.page_wires + u64::from(offset));
+        self.pages[page as usize].uses.push(Reverse(index + distance));
         self.update_key(page);
         Ok(())
     }
@@ -308,10 +296,7 @@ impl Replacer {
         let entry = &mut self.pages[page as usize];
         let frame = std::mem::replace(&mut entry.frame, NONE);
         let slot = std::mem::replace(&mut entry.slot, NONE);
-        debug_assert!(
-            entry.uses.is_empty(),
-            "no value on a dead page is used again"
-        );
+        debug_assert!(entry.uses.is_empty(), "no value on a dead page is used again");
         if slot != NONE {
             self.free_slots.push(slot);
         }

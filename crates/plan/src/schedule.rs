@@ -78,10 +78,7 @@ pub(crate) struct Scheduler<E> {
 impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
     /// A scheduler over `frame_count` physical frames, the spare ones included.
     pub(crate) fn new(page_wires: u64, frame_count: u64, lookahead: Lookahead, emit: E) -> Self {
-        assert!(
-            page_wires.is_power_of_two(),
-            "pages are a power of two of wires"
-        );
+        assert!(page_wires.is_power_of_two(), "pages are a power of two of wires");
         Scheduler {
             emit,
             page_shift: page_wires.trailing_zeros(),
@@ -116,15 +113,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
         match event {
             Event::Load { slot, .. } => {
                 let after_write = self.slot_writes.get(&slot).copied().unwrap_or(0);
-                self.reads.push_back(Read {
-                    slot,
-                    frame: NONE,
-                    after_write,
-                });
+                self.reads.push_back(Read { slot, frame: NONE, after_write });
             }
-            Event::Evict {
-                slot, write: true, ..
-            } => {
+            Event::Evict { slot, write: true, .. } => {
                 self.writes_entered += 1;
                 self.slot_writes.insert(slot, self.writes_entered);
             }
@@ -214,11 +205,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
             self.slot_writes.remove(&slot);
         }
         self.swap_out_count += 1;
-        self.writes.push_back(Write {
-            frame: physical,
-            slot,
-            issued_ns: self.clock_ns,
-        });
+        self.writes.push_back(Write { frame: physical, slot, issued_ns: self.clock_ns });
         self.directive(Op::IssueSwapOut, physical, slot)
     }
 
@@ -230,10 +217,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
         } else {
             self.arrived_early -= 1;
         }
-        let read = self
-            .reads
-            .pop_front()
-            .expect("each load is a read of the window");
+        let read = self.reads.pop_front().expect("each load is a read of the window");
         debug_assert_eq!(read.slot, slot);
         self.reads_taken += 1;
         self.map(frame, read.frame);
@@ -292,10 +276,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
                 self.frames_used += 1;
                 return Ok(self.frames_used - 1);
             }
-            assert!(
-                self.finish_oldest_write()?,
-                "the invariant of this stage leaves a frame"
-            );
+            assert!(self.finish_oldest_write()?, "the invariant of this stage leaves a frame");
         }
     }
 

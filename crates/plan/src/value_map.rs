@@ -15,10 +15,7 @@ pub(crate) struct ValueMap {
 
 impl ValueMap {
     pub(crate) fn new() -> ValueMap {
-        ValueMap {
-            entries: vec![(EMPTY, 0); 1024],
-            len: 0,
-        }
+        ValueMap { entries: vec![(EMPTY, 0); 1024], len: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {

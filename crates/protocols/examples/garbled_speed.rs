@@ -51,10 +51,7 @@ fn main() -> Result<(), Failure> {
         if only.as_ref().is_some_and(|only| only != transport) {
             continue;
         }
-        println!(
-            "{transport:24} {:>8} {:>8} {:>12}",
-            "best M/s", "median", "CPU ns/AND"
-        );
+        println!("{transport:24} {:>8} {:>8} {:>12}", "best M/s", "median", "CPU ns/AND");
         for (name, op, width, lanes) in CASES {
             let program = program(op, width, lanes, millions * 1_000_000)?;
             let mut speeds = Vec::new();
@@ -67,12 +64,7 @@ fn main() -> Result<(), Failure> {
                     }
                     _ => {
                         let (a, b) = network_pair(transport == "tls")?;
-                        measure(
-                            &program,
-                            a,
-                            b,
-                            |channel: FramedChannel| Ok(channel.close()?),
-                        )?
+                        measure(&program, a, b, |channel: FramedChannel| Ok(channel.close()?))?
                     }
                 };
                 speeds.push(gates as f64 / seconds / 1e6);
@@ -89,11 +81,8 @@ fn main() -> Result<(), Failure> {
 /// A planned program of about `gates` ANDs: one operation over and over, on its own results.
 fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failure> {
     let element = ElementType::unsigned(width);
-    let column = |name: &str, element| Column {
-        name: name.to_string(),
-        element,
-        encoding: Encoding::Hex,
-    };
+    let column =
+        |name: &str, element| Column { name: name.to_string(), element, encoding: Encoding::Hex };
     let port = |party| InputPort {
         name: format!("input {party}"),
         party,
@@ -132,11 +121,7 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
             next += 1;
         }
         let same = instruction.result_shape(0) == instruction.shape();
-        (a, b) = if same {
-            (instruction.results[0], a)
-        } else {
-            (b, a)
-        };
+        (a, b) = if same { (instruction.results[0], a) } else { (b, a) };
         writer.push(&instruction)?;
     }
     let bytes = writer.finish(&description)?.0;
@@ -146,21 +131,12 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
         frame_count: 1000,
         page_wires: 4096,
         wire_bytes: 16,
-        lookahead: Lookahead {
-            time_ns: 0,
-            frames: 2,
-        },
+        lookahead: Lookahead { time_ns: 0, frames: 2 },
         planner_memory_bytes: 64 << 20,
     };
     let mut reader = ProgramReader::open(Cursor::new(bytes))?;
     let mut costs = GarbledCosts::default();
-    let planned = plan(
-        &mut reader,
-        Vec::new(),
-        tempfile::tempfile()?,
-        &options,
-        &mut costs,
-    )?;
+    let planned = plan(&mut reader, Vec::new(), tempfile::tempfile()?, &options, &mut costs)?;
     Ok(planned.0)
 }
 
@@ -200,47 +176,23 @@ fn measure<C: Channel>(
         close(driver.into_parts().0)?;
         garbler.join().expect("the garbler does not panic")
     })?;
-    Ok((
-        clock.elapsed().as_secs_f64(),
-        processor_seconds() - processor,
-        gates,
-    ))
+    Ok((clock.elapsed().as_secs_f64(), processor_seconds() - processor, gates))
 }
 
 fn execute<D: Driver>(
     mut reader: ProgramReader<Cursor<&[u8]>>,
     driver: &mut D,
 ) -> Result<(), Failure> {
-    let plan = reader
-        .description()
-        .plan
-        .as_ref()
-        .ok_or("the program is planned")?;
+    let plan = reader.description().plan.as_ref().ok_or("the program is planned")?;
     let frames = FrameMemory::new(plan.frame_count as u32, 65536)?;
-    Ok(run(
-        &mut reader,
-        driver,
-        &mut Memory {
-            frames,
-            storage: None,
-        },
-        &mut |_| true,
-    )?)
+    Ok(run(&mut reader, driver, &mut Memory { frames, storage: None }, &mut |_| true)?)
 }
 
 /// User and system time of this process.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .collect();
-    let ticks: f64 = fields[11..13]
-        .iter()
-        .filter_map(|text| text.parse::<f64>().ok())
-        .sum();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks: f64 = fields[11..13].iter().filter_map(|text| text.parse::<f64>().ok()).sum();
     ticks / 100.0
 }
 
@@ -249,21 +201,14 @@ fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failur
     let port = listener.local_addr()?.port();
     drop(listener);
     let cluster = ClusterConfig::local([("site_a", port), ("site_b", port + 1)]);
-    let identities = [
-        Identity::ephemeral("site_a")?,
-        Identity::ephemeral("site_b")?,
-    ];
+    let identities = [Identity::ephemeral("site_a")?, Identity::ephemeral("site_b")?];
     let [a, b] = identities;
     let (mut trusted_by_a, mut trusted_by_b) = (TrustStore::in_memory(), TrustStore::in_memory());
     trusted_by_a.trust("site_b", b.fingerprint())?;
     trusted_by_b.trust("site_a", a.fingerprint())?;
     let plain = PlainLoopback::new(&cluster)?;
     let security = |identity, trusted| {
-        if with_tls {
-            Security::Tls { identity, trusted }
-        } else {
-            Security::Plain(plain.clone())
-        }
+        if with_tls { Security::Tls { identity, trusted } } else { Security::Plain(plain.clone()) }
     };
     let (security_a, security_b) = (security(a, trusted_by_a), security(b, trusted_by_b));
     let settings = |me, peer, security| ConnectSettings {

@@ -19,37 +19,19 @@ use phineus_protocols::ot::{
 const REPETITIONS: usize = 7;
 
 fn main() -> Result<(), ProtocolError> {
-    let arguments: Vec<usize> = std::env::args()
-        .skip(1)
-        .filter_map(|a| a.parse().ok())
-        .collect();
+    let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let count = 1usize << arguments.first().copied().unwrap_or(22);
-    let fields = arguments
-        .get(1..)
-        .filter(|fields| !fields.is_empty())
-        .unwrap_or(&[2, 4]);
+    let fields = arguments.get(1..).filter(|fields| !fields.is_empty()).unwrap_or(&[2, 4]);
 
-    report("128 base OTs, both parties", &repeat(base_ots)?, |t| {
-        format!("{:.2} ms", 1e3 * t)
-    });
+    report("128 base OTs, both parties", &repeat(base_ots)?, |t| format!("{:.2} ms", 1e3 * t));
     for field in fields.iter().filter_map(|&k| FieldBits::new(k)) {
         let bits = 8.0 * extension_bytes(count as u64, field) as f64 / count as f64;
         println!("{field:?}, {count} OTs, {bits} bits per OT");
         let rate = |t: f64| format!("{:.1} M OT/s", 1e-6 * count as f64 / t);
-        report("  set-up", &repeat(|| setup(field).map(drop))?, |t| {
-            format!("{:.2} ms", 1e3 * t)
-        });
+        report("  set-up", &repeat(|| setup(field).map(drop))?, |t| format!("{:.2} ms", 1e3 * t));
         let (mut sender, mut receiver) = setup(field)?;
-        report(
-            "  correlated, sender alone",
-            &sender_alone(&mut sender, count)?,
-            rate,
-        );
-        report(
-            "  correlated, receiver alone",
-            &receiver_alone(&mut receiver, count)?,
-            rate,
-        );
+        report("  correlated, sender alone", &sender_alone(&mut sender, count)?, rate);
+        report("  correlated, receiver alone", &receiver_alone(&mut receiver, count)?, rate);
         let (mut sender, mut receiver) = setup(field)?;
         let times = repeat(|| correlated(&mut sender, &mut receiver, count))?;
         report("  correlated, both", &times, rate);
@@ -64,11 +46,7 @@ fn main() -> Result<(), ProtocolError> {
 fn report(what: &str, times: &[f64], show: impl Fn(f64) -> String) {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
-    println!(
-        "{what}: best {}, median {}",
-        show(times[0]),
-        show(times[times.len() / 2])
-    );
+    println!("{what}: best {}, median {}", show(times[0]), show(times[times.len() / 2]));
 }
 
 fn repeat(mut run: impl FnMut() -> Result<(), ProtocolError>) -> Result<Vec<f64>, ProtocolError> {

@@ -31,10 +31,7 @@ fn immediates_vary(info: &OpInfo) -> bool {
 }
 
 fn immediate_words(info: &OpInfo) -> usize {
-    info.immediates
-        .iter()
-        .map(|immediate| immediate.words)
-        .sum()
+    info.immediates.iter().map(|immediate| immediate.words).sum()
 }
 
 /// What instructions with one template have in common.
@@ -52,11 +49,7 @@ impl Key {
             | u64::from(instruction.element.width()) << 8
             | u64::from(instruction.element.is_signed()) << 24
             | u64::from(instruction.lanes) << 32;
-        let immediates = if vary {
-            [0; IMMEDIATES_MAX]
-        } else {
-            instruction.immediates
-        };
+        let immediates = if vary { [0; IMMEDIATES_MAX] } else { instruction.immediates };
         Key { shape, immediates }
     }
 
@@ -119,10 +112,7 @@ impl Encoder {
     }
 
     pub(super) fn push(&mut self, instruction: &Instruction) {
-        assert!(
-            !self.is_full(),
-            "a full frame is written before the next instruction"
-        );
+        assert!(!self.is_full(), "a full frame is written before the next instruction");
         let info = instruction.op.info();
         let vary = immediates_vary(info);
         self.push_template(instruction, vary);
@@ -140,10 +130,7 @@ impl Encoder {
         match self.kind {
             Kind::Program => {
                 for &operand in operands {
-                    assert!(
-                        operand < self.next_value,
-                        "a value is defined before it is used"
-                    );
+                    assert!(operand < self.next_value, "a value is defined before it is used");
                     varint::write(bytes, self.next_value - operand);
                 }
                 for &result in results {
@@ -181,10 +168,7 @@ impl Encoder {
     #[cold]
     fn define_template(&mut self, instruction: &Instruction, vary: bool) {
         let width = instruction.element.width();
-        assert!(
-            (1..=WIDTH_MAX).contains(&width),
-            "a type has 1 to {WIDTH_MAX} bits"
-        );
+        assert!((1..=WIDTH_MAX).contains(&width), "a type has 1 to {WIDTH_MAX} bits");
         let bytes = &mut self.bytes;
         bytes.push(0);
         bytes.push(instruction.op as u8);
@@ -251,11 +235,7 @@ pub(super) fn decode(
         if id == 0 {
             templates.push(decode_template(&mut bytes)?);
         }
-        let index = if id == 0 {
-            templates.len() - 1
-        } else {
-            id as usize - 1
-        };
+        let index = if id == 0 { templates.len() - 1 } else { id as usize - 1 };
         let template = templates.get(index).ok_or("a template is not defined")?;
         instructions.push(template.instruction);
         let instruction = instructions.last_mut().expect("just pushed");
@@ -283,11 +263,7 @@ pub(super) fn decode(
             }
         }
     }
-    if bytes.is_empty() {
-        Ok(())
-    } else {
-        Err("bytes are left over")
-    }
+    if bytes.is_empty() { Ok(()) } else { Err("bytes are left over") }
 }
 
 #[cold]
@@ -302,10 +278,7 @@ fn decode_template(bytes: &mut &[u8]) -> Result<Template, &'static str> {
     if width == 0 || width > u64::from(WIDTH_MAX) {
         return Err("a width is out of range");
     }
-    let element = ElementType::Bits {
-        width: width as u16,
-        signed,
-    };
+    let element = ElementType::Bits { width: width as u16, signed };
     let lanes = u32::try_from(lanes).map_err(|_| "a number of lanes is out of range")?;
     let mut instruction = Instruction::new(op, element, lanes);
     let info = op.info();

@@ -66,9 +66,7 @@ impl<R: Read + Seek> ProgramReader<R> {
             && index_len.is_multiple_of(ENTRY_BYTES as u64)
             && description_len <= DESCRIPTION_BYTES_MAX as u64;
         if !consistent {
-            return Err(Error::NotAProgram(
-                "its end is missing; it was cut off or not finished",
-            ));
+            return Err(Error::NotAProgram("its end is missing; it was cut off or not finished"));
         }
         input.seek(SeekFrom::Start(description_offset))?;
         let mut description_bytes = vec![0; description_len as usize];
@@ -78,11 +76,7 @@ impl<R: Read + Seek> ProgramReader<R> {
         if let Some(fault) = description.faults().into_iter().next() {
             return Err(Error::Description(fault));
         }
-        let index = read_index(
-            &mut input,
-            index_len as usize / ENTRY_BYTES,
-            description_offset,
-        )?;
+        let index = read_index(&mut input, index_len as usize / ENTRY_BYTES, description_offset)?;
         Ok(ProgramReader {
             input,
             kind,
@@ -138,15 +132,8 @@ impl<R: Read + Seek> ProgramReader<R> {
         let entry = self.index[frame];
         let count = entry.count as usize;
         let templates = &mut self.templates;
-        frame::decode(
-            self.kind,
-            &self.raw,
-            count,
-            entry.first_value,
-            templates,
-            instructions,
-        )
-        .map_err(|what| Error::Damaged { frame, what })?;
+        frame::decode(self.kind, &self.raw, count, entry.first_value, templates, instructions)
+            .map_err(|what| Error::Damaged { frame, what })?;
         let inputs = instructions.iter().filter(|i| i.op == Op::Input).count();
         if inputs != entry.input_count as usize {
             let what = "its number of inputs is wrong";
@@ -164,15 +151,9 @@ impl<R: Read + Seek> ProgramReader<R> {
         self.raw.reserve(entry.raw_bytes as usize);
         self.decompressor
             .decompress_to_buffer(&self.stored, &mut self.raw)
-            .map_err(|_| Error::Damaged {
-                frame,
-                what: "its checksum is wrong",
-            })?;
+            .map_err(|_| Error::Damaged { frame, what: "its checksum is wrong" })?;
         if self.raw.len() != entry.raw_bytes as usize {
-            return Err(Error::Damaged {
-                frame,
-                what: "its length is wrong",
-            });
+            return Err(Error::Damaged { frame, what: "its length is wrong" });
         }
         Ok(())
     }
@@ -187,10 +168,7 @@ impl<R: Read + Seek> ProgramReader<R> {
         let found: [u8; 32] = hash.finalize().into();
         if found != self.frames_hash {
             let frame = self.index.len();
-            return Err(Error::Damaged {
-                frame,
-                what: "the hash of all frames is wrong",
-            });
+            return Err(Error::Damaged { frame, what: "the hash of all frames is wrong" });
         }
         Ok(self.hash())
     }
@@ -210,12 +188,7 @@ impl<R: Read + Seek> ProgramReader<R> {
 
     /// Turns into an iterator over the input instructions alone; frames without any are skipped.
     pub fn into_inputs(self) -> InputScan<R> {
-        InputScan {
-            reader: self,
-            frame: 0,
-            at: 0,
-            instructions: Vec::new(),
-        }
+        InputScan { reader: self, frame: 0, at: 0, instructions: Vec::new() }
     }
 }
 
@@ -240,10 +213,7 @@ impl<R: Read + Seek> Iterator for InputScan<R> {
             let frames = &self.reader.index[self.frame..];
             self.frame += frames.iter().position(|entry| entry.input_count > 0)? + 1;
             self.at = 0;
-            if let Err(error) = self
-                .reader
-                .read_frame(self.frame - 1, &mut self.instructions)
-            {
+            if let Err(error) = self.reader.read_frame(self.frame - 1, &mut self.instructions) {
                 self.instructions.clear();
                 self.frame = self.reader.index.len();
                 return Some(Err(error));
@@ -261,10 +231,7 @@ fn read_header(input: &mut (impl Read + Seek)) -> Result<Kind, Error> {
     }
     let found = u16::from_le_bytes([header[8], header[9]]);
     if found != FORMAT_VERSION {
-        return Err(Error::Version {
-            found,
-            expected: FORMAT_VERSION,
-        });
+        return Err(Error::Version { found, expected: FORMAT_VERSION });
     }
     match header[10] {
         0 => Ok(Kind::Program),
@@ -295,10 +262,7 @@ fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry
             && (1..=FRAME_INSTRUCTIONS).contains(&(entry.count as usize))
             && entry.input_count <= entry.count;
         if !valid {
-            return Err(Error::Damaged {
-                frame,
-                what: "its index entry is wrong",
-            });
+            return Err(Error::Damaged { frame, what: "its index entry is wrong" });
         }
         expected += u64::from(entry.stored_bytes);
         let values_max = u64::from(entry.count) * RESULTS_MAX as u64;
@@ -306,10 +270,7 @@ fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry
         index.push(entry);
     }
     if expected != end {
-        return Err(Error::Damaged {
-            frame: count,
-            what: "the frames end at the wrong place",
-        });
+        return Err(Error::Damaged { frame: count, what: "the frames end at the wrong place" });
     }
     Ok(index)
 }

@@ -7,10 +7,7 @@ use crate::random::{RandomOptions, random_program};
 
 /// A file of three frames.
 fn file() -> Vec<u8> {
-    let options = RandomOptions {
-        instruction_count: 9000,
-        ..RandomOptions::default()
-    };
+    let options = RandomOptions { instruction_count: 9000, ..RandomOptions::default() };
     let (program, description) = random_program(1, &options);
     to_bytes(Kind::Program, &program, &description).expect("in memory")
 }
@@ -27,10 +24,7 @@ fn read(bytes: &[u8]) -> Result<(), Error> {
 #[track_caller]
 fn assert_refused(bytes: &[u8], message: &str) {
     let error = read(bytes).expect_err("the file is damaged").to_string();
-    assert!(
-        error.contains(message),
-        "wanted '{message}', found '{error}'"
-    );
+    assert!(error.contains(message), "wanted '{message}', found '{error}'");
 }
 
 fn word(bytes: &[u8], at: usize) -> usize {
@@ -59,10 +53,7 @@ fn damaged_ends_are_named() {
     };
     assert_refused(&[], "it is too short");
     assert_refused(&with(0, 1), "it does not begin like one");
-    assert_refused(
-        &with(8, 3),
-        "has format version 2, this Phineus reads version 1",
-    );
+    assert_refused(&with(8, 3), "has format version 2, this Phineus reads version 1");
     assert_refused(&with(10, 2), "its kind is unknown");
     for cut in [1, 100, good.len() / 2] {
         assert_refused(&good[..good.len() - cut], "its end is missing");
@@ -72,14 +63,8 @@ fn damaged_ends_are_named() {
     }
     assert_refused(&with(footer + 32, 1), "the hash of all frames is wrong");
     assert_refused(&with(good.len() - 1, 1), "its end is missing");
-    assert_refused(
-        &with(description, 1),
-        "the program's description is not valid",
-    );
-    assert_refused(
-        &with(HEADER_BYTES + 20, 1),
-        "damaged at frame 0: its checksum is wrong",
-    );
+    assert_refused(&with(description, 1), "the program's description is not valid");
+    assert_refused(&with(HEADER_BYTES + 20, 1), "damaged at frame 0: its checksum is wrong");
 }
 
 #[test]
@@ -93,45 +78,18 @@ fn damaged_index_entries_are_named() {
     };
     let first_value = word(&good, index + 32 + 8);
     assert!(first_value > 0, "the second frame begins after some values");
-    assert_refused(
-        &entry(1, 0, 1),
-        "damaged at frame 1: its index entry is wrong",
-    );
-    assert_refused(
-        &entry(0, 8, 1),
-        "damaged at frame 0: its index entry is wrong",
-    );
-    assert_refused(
-        &entry(1, 10, 1),
-        "damaged at frame 1: its index entry is wrong",
-    );
-    assert_refused(
-        &entry(2, 15, 0x80),
-        "damaged at frame 2: its index entry is wrong",
-    );
-    assert_refused(
-        &entry(0, 16, 1),
-        "damaged at frame 1: its index entry is wrong",
-    );
+    assert_refused(&entry(1, 0, 1), "damaged at frame 1: its index entry is wrong");
+    assert_refused(&entry(0, 8, 1), "damaged at frame 0: its index entry is wrong");
+    assert_refused(&entry(1, 10, 1), "damaged at frame 1: its index entry is wrong");
+    assert_refused(&entry(2, 15, 0x80), "damaged at frame 2: its index entry is wrong");
+    assert_refused(&entry(0, 16, 1), "damaged at frame 1: its index entry is wrong");
     assert_refused(&entry(2, 16, 1), "the frames end at the wrong place");
-    assert_refused(
-        &entry(1, 19, 0x40),
-        "damaged at frame 1: its index entry is wrong",
-    );
-    assert_refused(
-        &entry(1, 23, 0x40),
-        "damaged at frame 1: its index entry is wrong",
-    );
+    assert_refused(&entry(1, 19, 0x40), "damaged at frame 1: its index entry is wrong");
+    assert_refused(&entry(1, 23, 0x40), "damaged at frame 1: its index entry is wrong");
     assert_refused(&entry(1, 20, 1), "damaged at frame 1: its");
-    assert_refused(
-        &entry(1, 26, 1),
-        "damaged at frame 1: its index entry is wrong",
-    );
+    assert_refused(&entry(1, 26, 1), "damaged at frame 1: its index entry is wrong");
     assert_refused(&entry(1, 24, 1), "damaged at frame 1:");
-    assert_refused(
-        &entry(1, 28, 1),
-        "damaged at frame 1: its number of inputs is wrong",
-    );
+    assert_refused(&entry(1, 28, 1), "damaged at frame 1: its number of inputs is wrong");
 }
 
 #[test]
@@ -147,20 +105,9 @@ fn kind_and_description_enter_the_hash() {
     let (program, description) = random_program(1, &RandomOptions::default());
     let hash = |kind, description: &Description| {
         let bytes = to_bytes(kind, &program, description).expect("in memory");
-        ProgramReader::open(Cursor::new(bytes))
-            .expect("just written")
-            .hash()
+        ProgramReader::open(Cursor::new(bytes)).expect("just written").hash()
     };
-    let other = Description {
-        name: "other".to_owned(),
-        ..description.clone()
-    };
-    assert_ne!(
-        hash(Kind::Program, &description),
-        hash(Kind::Program, &other)
-    );
-    assert_ne!(
-        hash(Kind::Program, &description),
-        hash(Kind::Planned, &description)
-    );
+    let other = Description { name: "other".to_owned(), ..description.clone() };
+    assert_ne!(hash(Kind::Program, &description), hash(Kind::Program, &other));
+    assert_ne!(hash(Kind::Program, &description), hash(Kind::Planned, &description));
 }

@@ -90,9 +90,7 @@ impl<W: Write> ProgramWriter<W> {
         self.hash.update(&encoder.bytes);
         let bound = zstd::zstd_safe::compress_bound(encoder.bytes.len());
         self.stored.resize(self.stored.len().max(bound), 0);
-        let stored = self
-            .compressor
-            .compress_to_buffer(&encoder.bytes, &mut self.stored[..])?;
+        let stored = self.compressor.compress_to_buffer(&encoder.bytes, &mut self.stored[..])?;
         self.output.write_all(&self.stored[..stored])?;
         let entry = &mut self.index;
         entry.extend(self.offset.to_le_bytes());
@@ -112,22 +110,14 @@ impl<W: Write> ProgramWriter<W> {
         let text =
             serde_json::to_vec(description).map_err(|e| Error::Description(e.to_string()))?;
         if text.len() > DESCRIPTION_BYTES_MAX {
-            let what = format!(
-                "it takes {} bytes, at most {DESCRIPTION_BYTES_MAX}",
-                text.len()
-            );
+            let what = format!("it takes {} bytes, at most {DESCRIPTION_BYTES_MAX}", text.len());
             return Err(Error::Description(what));
         }
         let frames: [u8; 32] = self.hash.finalize().into();
         let mut tail = text.clone();
         tail.extend_from_slice(&self.index);
         let index_offset = self.offset + text.len() as u64;
-        for word in [
-            self.offset,
-            text.len() as u64,
-            index_offset,
-            self.index.len() as u64,
-        ] {
+        for word in [self.offset, text.len() as u64, index_offset, self.index.len() as u64] {
             tail.extend(word.to_le_bytes());
         }
         tail.extend_from_slice(&frames);

@@ -10,12 +10,8 @@ use crate::ops::{OPS, Op};
 use crate::random::{Random, RandomOptions, random_program};
 
 /// The operations that the plain model below does not have.
-const CIPHERS: [Op; 4] = [
-    Op::Aes128,
-    Op::Aes128KeySchedule,
-    Op::Aes128RoundKeys,
-    Op::Sha256Compress,
-];
+const CIPHERS: [Op; 4] =
+    [Op::Aes128, Op::Aes128KeySchedule, Op::Aes128RoundKeys, Op::Sha256Compress];
 
 fn has_model(op: Op) -> bool {
     op.info().meaning.is_some() && !CIPHERS.contains(&op)
@@ -27,11 +23,7 @@ fn cut(value: i128, width: u16) -> u128 {
 
 fn integer(value: u128, width: u16, signed: bool) -> i128 {
     let shift = 128 - u32::from(width);
-    if signed {
-        (value << shift) as i128 >> shift
-    } else {
-        value as i128
-    }
+    if signed { (value << shift) as i128 >> shift } else { value as i128 }
 }
 
 /// What an operation gives in one lane, from Rust's integers; `None` if it moves lanes.
@@ -41,15 +33,9 @@ fn lane_model(i: &Instruction, o: &[u128]) -> Option<Vec<u128>> {
     let int = |k: usize| integer(o[k], w, signed);
     let shift = |left: bool, amount: u128| {
         let amount = amount.min(127) as u32;
-        let shifted = if left {
-            int(0).checked_shl(amount)
-        } else {
-            int(0).checked_shr(amount)
-        };
+        let shifted = if left { int(0).checked_shl(amount) } else { int(0).checked_shr(amount) };
         // A left shift by the width or more loses everything, also where i128 would not.
-        shifted
-            .filter(|_| !left || amount < u32::from(w))
-            .unwrap_or(0)
+        shifted.filter(|_| !left || amount < u32::from(w)).unwrap_or(0)
     };
     let rotate = |amount: u128| {
         let bits: Vec<u128> = (0..w).map(|k| o[0] >> k & 1).collect();
@@ -58,18 +44,10 @@ fn lane_model(i: &Instruction, o: &[u128]) -> Option<Vec<u128>> {
         (0..bits.len()).map(|k| from(k) << k).sum::<u128>() as i128
     };
     let quotient = || {
-        if o[1] == 0 {
-            -1
-        } else {
-            int(0).wrapping_div(int(1))
-        }
+        if o[1] == 0 { -1 } else { int(0).wrapping_div(int(1)) }
     };
     let remainder = || {
-        if o[1] == 0 {
-            int(0)
-        } else {
-            int(0).wrapping_rem(int(1))
-        }
+        if o[1] == 0 { int(0) } else { int(0).wrapping_rem(int(1)) }
     };
     let flag = |value: bool| Some(vec![u128::from(value)]);
     let result = match i.op {
@@ -154,11 +132,7 @@ fn lanes_model(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
 }
 
 fn model(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
-    let lane = |j: usize| {
-        o.iter()
-            .map(|lanes| lanes[j % lanes.len()])
-            .collect::<Vec<_>>()
-    };
+    let lane = |j: usize| o.iter().map(|lanes| lanes[j % lanes.len()]).collect::<Vec<_>>();
     if lane_model(i, &[1, 1, 1]).is_none() {
         return lanes_model(i, o);
     }
@@ -166,10 +140,7 @@ fn model(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
     let mut results = vec![Vec::new(); i.op.info().results.len()];
     for j in 0..count {
         let one = lane_model(i, &lane(j)).expect("it has a model, as was asked above");
-        results
-            .iter_mut()
-            .zip(one)
-            .for_each(|(lanes, value)| lanes.push(value));
+        results.iter_mut().zip(one).for_each(|(lanes, value)| lanes.push(value));
     }
     results
 }
@@ -177,10 +148,7 @@ fn model(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
 fn meaning(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
     let wide = |lanes: &Vec<u128>| lanes.iter().map(|&lane| Lane::from(lane)).collect();
     let narrow = |lanes: Lanes| lanes.iter().map(|&lane| lane.to::<u128>()).collect();
-    let compute =
-        i.op.info()
-            .meaning
-            .expect("only operations with a meaning are tested");
+    let compute = i.op.info().meaning.expect("only operations with a meaning are tested");
     let operands: Vec<Lanes> = o.iter().map(wide).collect();
     compute(i, &operands).into_iter().map(narrow).collect()
 }
@@ -191,11 +159,7 @@ fn combinations(widths: &[u16]) -> Vec<Vec<u128>> {
     let mut low = 0;
     let mut operands = Vec::new();
     for &width in widths {
-        operands.push(
-            (0..1u128 << total)
-                .map(|lane| cut((lane >> low) as i128, width))
-                .collect(),
-        );
+        operands.push((0..1u128 << total).map(|lane| cut((lane >> low) as i128, width)).collect());
         low += width;
     }
     operands
@@ -210,9 +174,7 @@ fn narrow_operations_are_right_everywhere() {
             for (signed, imm0, imm1) in (0..2 * 100).map(|k| (k % 2 == 1, k / 2 % 10, k / 20)) {
                 let mut i = Instruction::new(info.op, ElementType::Bits { width, signed }, 1);
                 i.immediates = [imm0, if info.op == Op::Constant { 0 } else { imm1 }, 0, 0];
-                let shapes: Vec<_> = (0..info.operands.len())
-                    .map(|k| i.operand_shape(k))
-                    .collect();
+                let shapes: Vec<_> = (0..info.operands.len()).map(|k| i.operand_shape(k)).collect();
                 let valid = shapes.iter().all(|shape| shape.is_valid()) && (info.rule)(&i).is_ok();
                 let widths: Vec<u16> = shapes.iter().map(|shape| shape.width).collect();
                 let lanes_move = valid && lane_model(&i, &[1, 1, 1]).is_none();
@@ -232,56 +194,37 @@ fn narrow_operations_are_right_everywhere() {
 #[test]
 fn operations_are_right_on_random_values() {
     let widths = [8, 32, 64, 127];
-    let cases = widths
-        .iter()
-        .flat_map(|&width| (0..4).map(move |seed| (width, seed)));
+    let cases = widths.iter().flat_map(|&width| (0..4).map(move |seed| (width, seed)));
     for (info, (width_max, seed)) in OPS
         .iter()
         .filter(|info| has_model(info.op))
         .flat_map(|info| cases.clone().map(move |case| (info, case)))
     {
         let ops = Some(vec![info.op]);
-        let options = RandomOptions {
-            ops,
-            instruction_count: 40,
-            width_max,
-            ..RandomOptions::default()
-        };
+        let options =
+            RandomOptions { ops, instruction_count: 40, width_max, ..RandomOptions::default() };
         let mut random = Random::new(seed);
         let (program, _) = random_program(seed, &options);
         let mut drawn = program.iter().filter(|i| i.op == info.op).peekable();
-        assert!(
-            drawn.peek().is_some(),
-            "{} was not drawn, seed {seed}",
-            info.name
-        );
+        assert!(drawn.peek().is_some(), "{} was not drawn, seed {seed}", info.name);
         for i in drawn {
             let operands = random_operands(i, &mut random);
             let narrow = |lanes: Lanes| lanes.iter().map(|lane| lane.to::<u128>()).collect();
             let operands: Vec<Vec<u128>> = operands.into_iter().map(narrow).collect();
-            assert_eq!(
-                meaning(i, &operands),
-                model(i, &operands),
-                "{i:?}, seed {seed}"
-            );
+            assert_eq!(meaning(i, &operands), model(i, &operands), "{i:?}, seed {seed}");
         }
     }
 }
 
 fn random_operands(i: &Instruction, random: &mut Random) -> Vec<Lanes> {
     let shapes = (0..i.operands().len()).map(|k| i.operand_shape(k));
-    shapes
-        .map(|shape| (0..shape.lanes).map(|_| random.lane(shape.width)).collect())
-        .collect()
+    shapes.map(|shape| (0..shape.lanes).map(|_| random.lane(shape.width)).collect()).collect()
 }
 
 /// Also the widths that no integer of Rust has: results have the shape that the table states.
 #[test]
 fn results_have_the_shape_of_their_role() {
-    let options = RandomOptions {
-        instruction_count: 2000,
-        ..RandomOptions::default()
-    };
+    let options = RandomOptions { instruction_count: 2000, ..RandomOptions::default() };
     let mut random = Random::new(5);
     for i in &random_program(5, &options).0 {
         let Some(compute) = i.op.info().meaning else {
@@ -293,10 +236,7 @@ fn results_have_the_shape_of_their_role() {
         for (k, lanes) in results.iter().enumerate() {
             let shape = i.result_shape(k);
             assert_eq!(lanes.len(), shape.lanes as usize, "{i:?}");
-            assert!(
-                lanes.iter().all(|&lane| lane <= mask_of(shape.width)),
-                "{i:?}"
-            );
+            assert!(lanes.iter().all(|&lane| lane <= mask_of(shape.width)), "{i:?}");
         }
     }
 }
@@ -352,12 +292,8 @@ fn aes_in_two_steps_is_aes() {
 #[test]
 fn sha256_of_compressions_is_sha256() {
     let lane_of = |bytes: &[u8]| {
-        let words = bytes
-            .chunks(4)
-            .map(|w| u32::from_be_bytes(w.try_into().expect("4 bytes")));
-        words.enumerate().fold(Lane::ZERO, |lane, (k, word)| {
-            lane | Lane::from(word) << (32 * k)
-        })
+        let words = bytes.chunks(4).map(|w| u32::from_be_bytes(w.try_into().expect("4 bytes")));
+        words.enumerate().fold(Lane::ZERO, |lane, (k, word)| lane | Lane::from(word) << (32 * k))
     };
     let initial: [u32; 8] = [
         0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
@@ -373,11 +309,7 @@ fn sha256_of_compressions_is_sha256() {
         padded.extend((8 * length as u64).to_be_bytes());
         let mut state = lane_of(&initial);
         for block in padded.chunks(64) {
-            let operands = [
-                vec![state],
-                vec![lane_of(&block[..32])],
-                vec![lane_of(&block[32..])],
-            ];
+            let operands = [vec![state], vec![lane_of(&block[..32])], vec![lane_of(&block[32..])]];
             state = sha256_compress(&instruction, &operands)[0][0];
         }
         assert_eq!(state, lane_of(&Sha256::digest(&message)), "{length} bytes");

@@ -61,9 +61,6 @@ impl Random {
     /// A divisor of `n`, which is not 0.
     pub(super) fn divisor(&mut self, n: u64) -> u64 {
         let first = self.below(n) + 1;
-        (1..=first)
-            .rev()
-            .find(|d| n.is_multiple_of(*d))
-            .unwrap_or(1)
+        (1..=first).rev().find(|d| n.is_multiple_of(*d)).unwrap_or(1)
     }
 }

@@ -47,10 +47,7 @@ impl<'a> Maker<'a> {
     }
 
     fn element(&mut self, width: u16) -> ElementType {
-        ElementType::Bits {
-            width,
-            signed: self.random.one_in(2),
-        }
+        ElementType::Bits { width, signed: self.random.one_in(2) }
     }
 
     /// A shape within the options: that of a live value, or a new one.
@@ -74,15 +71,8 @@ impl<'a> Maker<'a> {
             _ => self.random.magnitude(lanes_max),
         };
         // The largest values are rare, so that a program of many instructions stays cheap to run.
-        let lanes = if lanes > 64 && !self.random.one_in(8) {
-            lanes % 64 + 1
-        } else {
-            lanes
-        };
-        Shape {
-            width: width as u16,
-            lanes: lanes as u32,
-        }
+        let lanes = if lanes > 64 && !self.random.one_in(8) { lanes % 64 + 1 } else { lanes };
+        Shape { width: width as u16, lanes: lanes as u32 }
     }
 
     fn is_allowed(&self, shape: Shape) -> bool {
@@ -194,11 +184,7 @@ impl<'a> Maker<'a> {
         if let Some(&(value, _)) = found {
             return value;
         }
-        let constants = self
-            .options
-            .ops
-            .as_ref()
-            .is_none_or(|ops| ops.contains(&Op::Constant));
+        let constants = self.options.ops.as_ref().is_none_or(|ops| ops.contains(&Op::Constant));
         if constants && self.random.one_in(6) {
             let mut constant =
                 Instruction::new(Op::Constant, self.element(shape.width), shape.lanes);
@@ -214,9 +200,7 @@ impl<'a> Maker<'a> {
         let element = self.element(shape.width);
         let parties = usize::from(self.options.party_count);
         let find = |inputs: &Vec<Vec<(ElementType, u64)>>, port: usize| {
-            inputs[port]
-                .iter()
-                .position(|&(column, _)| column == element)
+            inputs[port].iter().position(|&(column, _)| column == element)
         };
         // Two ports for each party, so that some parties bring two tables.
         if self.inputs.len() < 2 * parties && self.random.one_in(2) {
@@ -252,22 +236,16 @@ impl<'a> Maker<'a> {
         let first = *self.random.pick(&self.live);
         let mut values = vec![first];
         if self.random.one_in(3) {
-            let same: Vec<(u64, Shape)> = self
-                .live
-                .iter()
-                .filter(|live| live.1.lanes == first.1.lanes)
-                .copied()
-                .collect();
+            let same: Vec<(u64, Shape)> =
+                self.live.iter().filter(|live| live.1.lanes == first.1.lanes).copied().collect();
             values.push(*self.random.pick(&same));
         }
         self.output(&values);
     }
 
     fn output(&mut self, values: &[(u64, Shape)]) {
-        let types: Vec<(u16, bool)> = values
-            .iter()
-            .map(|(_, shape)| (shape.width, self.random.one_in(2)))
-            .collect();
+        let types: Vec<(u16, bool)> =
+            values.iter().map(|(_, shape)| (shape.width, self.random.one_in(2))).collect();
         let port_count = self.outputs.len();
         let entry = self.outputs.entry(types.clone()).or_insert((port_count, 0));
         let (port, row) = *entry;
@@ -284,19 +262,14 @@ impl<'a> Maker<'a> {
     fn push(&mut self, mut instruction: Instruction) {
         for index in 0..instruction.op.info().results.len() {
             instruction.results[index] = self.value_count;
-            self.live
-                .push((self.value_count, instruction.result_shape(index)));
+            self.live.push((self.value_count, instruction.result_shape(index)));
             self.value_count += 1;
         }
         while self.live.len() > self.options.live_max + 1 {
             // Half of the deaths in order of birth, half at random: some values live very long.
             let oldest = self.random.one_in(2);
             let bound = (self.live.len() - 1) as u64;
-            let victim = if oldest {
-                0
-            } else {
-                self.random.below(bound) as usize
-            };
+            let victim = if oldest { 0 } else { self.random.below(bound) as usize };
             self.live.remove(victim);
         }
         self.instructions.push(instruction);
@@ -311,9 +284,8 @@ impl<'a> Maker<'a> {
         if self.outputs.is_empty() {
             self.output_something();
         }
-        let parties: Vec<String> = (0..self.options.party_count)
-            .map(|party| format!("party_{party}"))
-            .collect();
+        let parties: Vec<String> =
+            (0..self.options.party_count).map(|party| format!("party_{party}")).collect();
         let description = Description {
             name: format!("random_{seed}"),
             inputs: self.input_ports(),
@@ -344,24 +316,12 @@ impl<'a> Maker<'a> {
                 // In turn each party alone, then all of them.
                 let turn = index % (usize::from(party_count) + 1);
                 let everyone = turn == usize::from(party_count);
-                let learners = if everyone {
-                    (0..party_count).collect()
-                } else {
-                    vec![turn as u16]
-                };
-                let elements = types
-                    .iter()
-                    .map(|&(width, signed)| ElementType::Bits { width, signed });
+                let learners =
+                    if everyone { (0..party_count).collect() } else { vec![turn as u16] };
+                let elements =
+                    types.iter().map(|&(width, signed)| ElementType::Bits { width, signed });
                 let name = format!("out_{index}");
-                (
-                    index,
-                    OutputPort {
-                        name,
-                        parties: learners,
-                        rows,
-                        columns: named(elements),
-                    },
-                )
+                (index, OutputPort { name, parties: learners, rows, columns: named(elements) })
             })
             .collect();
         ports.sort_by_key(|&(index, _)| index);

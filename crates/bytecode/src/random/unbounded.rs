@@ -50,11 +50,5 @@ pub fn plan_unbounded(
         instruction_count: instructions.len() as u64,
         ..PlanDescription::default()
     };
-    (
-        planned,
-        Description {
-            plan: Some(plan),
-            ..description.clone()
-        },
-    )
+    (planned, Description { plan: Some(plan), ..description.clone() })
 }

@@ -9,11 +9,8 @@ use crate::description::{
 };
 use crate::text::line::{Line, Misfit, Parsed};
 
-const ENCODINGS: [(Encoding, &str); 3] = [
-    (Encoding::Number, "number"),
-    (Encoding::Hex, "hex"),
-    (Encoding::Text, "text"),
-];
+const ENCODINGS: [(Encoding, &str); 3] =
+    [(Encoding::Number, "number"), (Encoding::Hex, "hex"), (Encoding::Text, "text")];
 
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
@@ -35,34 +32,19 @@ pub(super) fn write(text: &mut String, description: &Description) {
     for port in &description.inputs {
         let name = quoted(&port.name);
         let mut content = format!("input_port {name} party={} rows={}", port.party, port.rows);
-        if let RowOrder::Sorted {
-            columns,
-            descending,
-            unique,
-        } = port.order
-        {
+        if let RowOrder::Sorted { columns, descending, unique } = port.order {
             let (descending, unique) = (u8::from(descending), u8::from(unique));
-            write!(
-                content,
-                " sort_columns={columns} descending={descending} unique={unique}"
-            )
-            .expect("writing to a string cannot fail");
+            write!(content, " sort_columns={columns} descending={descending} unique={unique}")
+                .expect("writing to a string cannot fail");
         }
         line(content);
-        port.columns
-            .iter()
-            .for_each(|column| line(column_line(column)));
+        port.columns.iter().for_each(|column| line(column_line(column)));
     }
     for port in &description.outputs {
         let parties: Vec<String> = port.parties.iter().map(u16::to_string).collect();
         let (name, parties) = (quoted(&port.name), parties.join(","));
-        line(format!(
-            "output_port {name} parties={parties} rows={}",
-            port.rows
-        ));
-        port.columns
-            .iter()
-            .for_each(|column| line(column_line(column)));
+        line(format!("output_port {name} parties={parties} rows={}", port.rows));
+        port.columns.iter().for_each(|column| line(column_line(column)));
     }
     if let Some(plan) = &description.plan {
         write_plan(plan, &mut line);
@@ -70,15 +52,9 @@ pub(super) fn write(text: &mut String, description: &Description) {
 }
 
 fn column_line(column: &Column) -> String {
-    let encoding = ENCODINGS
-        .iter()
-        .find(|(encoding, _)| *encoding == column.encoding);
+    let encoding = ENCODINGS.iter().find(|(encoding, _)| *encoding == column.encoding);
     let (_, encoding) = encoding.expect("every encoding has a name");
-    format!(
-        "  column {} {} {encoding}",
-        quoted(&column.name),
-        column.element
-    )
+    format!("  column {} {} {encoding}", quoted(&column.name), column.element)
 }
 
 /// The figures by the names of the description's fields, so that a new one needs no change here.
@@ -116,14 +92,7 @@ enum Port {
 impl HeaderParser {
     /// Whether a line that begins with `word` belongs to the description.
     pub(super) fn is_header(word: &str) -> bool {
-        let words = [
-            "name",
-            "party",
-            "parameter",
-            "input_port",
-            "output_port",
-            "column",
-        ];
+        let words = ["name", "party", "parameter", "input_port", "output_port", "column"];
         words.contains(&word) || word == "plan" || word == "cost"
     }
 
@@ -133,10 +102,7 @@ impl HeaderParser {
         let description = &mut self.description;
         match word {
             "name" if self.named => {
-                return Err(Misfit {
-                    at,
-                    what: "a program has one name".to_owned(),
-                });
+                return Err(Misfit { at, what: "a program has one name".to_owned() });
             }
             "name" => {
                 self.named = true;
@@ -180,11 +146,7 @@ impl HeaderParser {
             at: encoding_at,
             what: format!("'{word}' is not an encoding: write number, hex or text"),
         })?;
-        let column = Column {
-            name,
-            element,
-            encoding,
-        };
+        let column = Column { name, element, encoding };
         let description = &mut self.description;
         let columns = match self.port {
             Port::Input => description.inputs.last_mut().map(|port| &mut port.columns),
@@ -205,10 +167,7 @@ impl HeaderParser {
         let plan = self.plan.get_or_insert_default();
         match plan.insert(name.to_owned(), value) {
             None => Ok(()),
-            Some(_) => Err(Misfit {
-                at,
-                what: format!("plan figure {name} stands twice"),
-            }),
+            Some(_) => Err(Misfit { at, what: format!("plan figure {name} stands twice") }),
         }
     }
 
@@ -236,10 +195,7 @@ impl HeaderParser {
 fn short(line: &mut Line, name: &str) -> Parsed<u16> {
     let at = line.place();
     let number = line.number(name)?;
-    u16::try_from(number).map_err(|_| Misfit {
-        at,
-        what: format!("{name} is not below 65536"),
-    })
+    u16::try_from(number).map_err(|_| Misfit { at, what: format!("{name} is not below 65536") })
 }
 
 fn input_port(line: &mut Line) -> Parsed<InputPort> {
@@ -253,19 +209,9 @@ fn input_port(line: &mut Line) -> Parsed<InputPort> {
         line.key("sort_columns")?;
         let columns = short(line, "sort_columns")?;
         let (descending, unique) = (line.flag("descending")?, line.flag("unique")?);
-        RowOrder::Sorted {
-            columns,
-            descending,
-            unique,
-        }
+        RowOrder::Sorted { columns, descending, unique }
     };
-    Ok(InputPort {
-        name,
-        party,
-        rows,
-        columns: Vec::new(),
-        order,
-    })
+    Ok(InputPort { name, party, rows, columns: Vec::new(), order })
 }
 
 fn output_port(line: &mut Line) -> Parsed<OutputPort> {
@@ -276,10 +222,5 @@ fn output_port(line: &mut Line) -> Parsed<OutputPort> {
         parties.push(short(line, "a party")?);
     }
     let rows = line.attribute("rows")?;
-    Ok(OutputPort {
-        name,
-        parties,
-        rows,
-        columns: Vec::new(),
-    })
+    Ok(OutputPort { name, parties, rows, columns: Vec::new() })
 }

@@ -49,11 +49,7 @@ impl<'a> Line<'a> {
 
     /// The first character of the next token.
     pub(super) fn peek(&mut self) -> Option<char> {
-        if self.is_empty() {
-            None
-        } else {
-            self.rest().chars().next()
-        }
+        if self.is_empty() { None } else { self.rest().chars().next() }
     }
 
     /// Takes `mark` if it is next.
@@ -95,9 +91,7 @@ impl<'a> Line<'a> {
         };
         // The crate's parser also takes separators and its own prefixes; the format does not.
         let plain = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
-        let value = Lane::from_str_radix(digits, u64::from(radix))
-            .ok()
-            .filter(|_| plain);
+        let value = Lane::from_str_radix(digits, u64::from(radix)).ok().filter(|_| plain);
         value.ok_or_else(|| Misfit {
             at,
             what: format!("'{word}' is not {name}: write digits, or 0x and hexadecimal digits"),
@@ -108,10 +102,7 @@ impl<'a> Line<'a> {
     pub(super) fn number(&mut self, name: &str) -> Parsed<u64> {
         let at = self.place();
         let value = self.integer(name)?;
-        u64::try_from(value).map_err(|_| Misfit {
-            at,
-            what: format!("{name} is not below 2^64"),
-        })
+        u64::try_from(value).map_err(|_| Misfit { at, what: format!("{name} is not below 2^64") })
     }
 
     /// Takes a string as JSON writes it.
@@ -129,10 +120,7 @@ impl<'a> Line<'a> {
                 self.at += values.byte_offset();
                 Ok(string)
             }
-            _ => Err(Misfit {
-                at,
-                what: format!("{name} is not a string as JSON writes it"),
-            }),
+            _ => Err(Misfit { at, what: format!("{name} is not a string as JSON writes it") }),
         }
     }
 
@@ -158,10 +146,7 @@ impl<'a> Line<'a> {
         match self.attribute(name)? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(Misfit {
-                at,
-                what: format!("{name} is 0 or 1"),
-            }),
+            _ => Err(Misfit { at, what: format!("{name} is 0 or 1") }),
         }
     }
 
@@ -188,10 +173,5 @@ impl<'a> Line<'a> {
 
 /// The first word of `text`, at most 40 characters: enough to find it, short enough to print.
 pub(super) fn shortened(text: &str) -> String {
-    text.split_whitespace()
-        .next()
-        .unwrap_or("")
-        .chars()
-        .take(40)
-        .collect()
+    text.split_whitespace().next().unwrap_or("").chars().take(40).collect()
 }

@@ -24,11 +24,7 @@ pub fn parse_text<W: Write>(
     file: &str,
     output: W,
 ) -> Result<(W, Written), Error> {
-    let mut lines = Lines {
-        input: &mut input,
-        bytes: Vec::new(),
-        number: 0,
-    };
+    let mut lines = Lines { input: &mut input, bytes: Vec::new(), number: 0 };
     let mut faults = Vec::new();
     let parsed = parse(&mut lines, output, &mut faults);
     if faults.is_empty()
@@ -37,10 +33,7 @@ pub fn parse_text<W: Write>(
         return Ok(written);
     }
     faults.truncate(FAULTS_MAX);
-    Err(Error::Text(Faults {
-        file: file.to_owned(),
-        faults,
-    }))
+    Err(Error::Text(Faults { file: file.to_owned(), faults }))
 }
 
 /// Parses all lines; `None` if a fault was found.
@@ -86,11 +79,7 @@ fn parse<W: Write>(
         checker.finish(&mut whats);
         faults.extend(whats.drain(..).map(|what| lines.fault(0, what)));
     }
-    if faults.is_empty() {
-        writer.finish(&description).map(Some)
-    } else {
-        Ok(None)
-    }
+    if faults.is_empty() { writer.finish(&description).map(Some) } else { Ok(None) }
 }
 
 fn read_first_line(
@@ -120,26 +109,18 @@ fn read_first_line(
 fn first_line(line: &mut Line) -> Parsed<Kind> {
     let at = line.place();
     let wrong = |what| Misfit { at, what };
-    let usage = || {
-        wrong(format!(
-            "a text begins with the line: phineus {FORMAT_VERSION} program"
-        ))
-    };
+    let usage = || wrong(format!("a text begins with the line: phineus {FORMAT_VERSION} program"));
     if line.word("phineus").ok() != Some("phineus") {
         return Err(usage());
     }
     let version = line.number("the version")?;
     if version != u64::from(FORMAT_VERSION) {
         let ours = FORMAT_VERSION;
-        return Err(wrong(format!(
-            "the text has format version {version}, this reads {ours}"
-        )));
+        return Err(wrong(format!("the text has format version {version}, this reads {ours}")));
     }
     let word = line.word("program or planned")?;
     let mut kinds = [Kind::Program, Kind::Planned].into_iter();
-    let kind = kinds
-        .find(|&kind| kind_name(kind) == word)
-        .ok_or_else(usage)?;
+    let kind = kinds.find(|&kind| kind_name(kind) == word).ok_or_else(usage)?;
     line.end()?;
     Ok(kind)
 }
@@ -155,10 +136,7 @@ fn read_header(
         if let Some(text) = lines.text(faults) {
             let mut line = Line::new(text);
             if !line.is_empty() {
-                let word = line
-                    .word("")
-                    .ok()
-                    .filter(|word| HeaderParser::is_header(word));
+                let word = line.word("").ok().filter(|word| HeaderParser::is_header(word));
                 let Some(word) = word else { break };
                 if let Err(misfit) = parser.read(word, &mut line) {
                     faults.push(lines.fault(misfit.at, misfit.what));
@@ -216,9 +194,7 @@ fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction,
 
 fn unknown_op(at: usize, name: &str) -> Misfit {
     let name = shortened(name);
-    let known = OPS
-        .iter()
-        .find(|info| info.name.starts_with(&name) || name.starts_with(info.name));
+    let known = OPS.iter().find(|info| info.name.starts_with(&name) || name.starts_with(info.name));
     let remedy = match known {
         Some(info) => format!("did you mean '{}'?", info.name),
         None if HeaderParser::is_header(&name) => {
@@ -226,10 +202,7 @@ fn unknown_op(at: usize, name: &str) -> Misfit {
         }
         None => "docs/bytecode.md lists the operations".to_owned(),
     };
-    Misfit {
-        at,
-        what: format!("'{name}' is not an operation: {remedy}"),
-    }
+    Misfit { at, what: format!("'{name}' is not an operation: {remedy}") }
 }
 
 /// `u32x128`; directives may leave it out.
@@ -244,16 +217,12 @@ fn instruction_type(op: Op, line: &mut Line) -> Parsed<(ElementType, u32)> {
     *line = ahead;
     let wrong = |what| Misfit { at, what };
     let (element, lanes) = word.split_once('x').ok_or_else(|| {
-        wrong(format!(
-            "'{word}' is not a type and lanes: write for example u32x1"
-        ))
+        wrong(format!("'{word}' is not a type and lanes: write for example u32x1"))
     })?;
     let element = element.parse().map_err(wrong)?;
     let plain = lanes.bytes().all(|byte| byte.is_ascii_digit());
     let lanes = lanes.parse().ok().filter(|_| plain).ok_or_else(|| {
-        wrong(format!(
-            "'{lanes}' is not a number of lanes: write for example {element}x1"
-        ))
+        wrong(format!("'{lanes}' is not a number of lanes: write for example {element}x1"))
     })?;
     Ok((element, lanes))
 }
@@ -271,10 +240,7 @@ fn places<const N: usize>(kind: Kind, line: &mut Line, name: &str) -> Parsed<([u
             return Err(Misfit { at, what });
         }
         if count == N {
-            return Err(Misfit {
-                at,
-                what: format!("no operation has more than {N} {name}"),
-            });
+            return Err(Misfit { at, what: format!("no operation has more than {N} {name}") });
         }
         line.take(mark);
         places[count] = line.number("a place")?;
@@ -294,25 +260,16 @@ fn read_immediates(
     while !line.is_empty() {
         let at = line.place();
         let name = line.word("an immediate")?;
-        let found = info
-            .immediates
-            .iter()
-            .position(|immediate| immediate.name == name);
+        let found = info.immediates.iter().position(|immediate| immediate.name == name);
         let Some(index) = found.filter(|&index| !seen[index]) else {
             let twice = if found.is_some() { " a second" } else { " an" };
             let (name, usage) = (shortened(name), usage(kind, info));
-            let what = format!(
-                "{} has not{twice} immediate '{name}'; write: {usage}",
-                info.name
-            );
+            let what = format!("{} has not{twice} immediate '{name}'; write: {usage}", info.name);
             return Err(Misfit { at, what });
         };
         seen[index] = true;
         if !line.take('=') {
-            return Err(Misfit {
-                at,
-                what: format!("expected '=' after {name}"),
-            });
+            return Err(Misfit { at, what: format!("expected '=' after {name}") });
         }
         let start: usize = info.immediates[..index].iter().map(|i| i.words).sum();
         let words = info.immediates[index].words;
@@ -332,10 +289,7 @@ fn read_immediates(
         Some((immediate, _)) => {
             let (name, usage) = (immediate.name, usage(kind, info));
             let what = format!("{} needs {name}=; write: {usage}", info.name);
-            Err(Misfit {
-                at: line.place(),
-                what,
-            })
+            Err(Misfit { at: line.place(), what })
         }
     }
 }
@@ -347,15 +301,9 @@ fn usage(kind: Kind, info: &OpInfo) -> String {
     (0..info.results.len()).for_each(|k| usage += &format!("{mark}r{k} "));
     usage += if info.results.is_empty() { "" } else { "= " };
     usage += info.name;
-    usage += if info.op.is_directive() {
-        ""
-    } else {
-        " TYPExLANES"
-    };
+    usage += if info.op.is_directive() { "" } else { " TYPExLANES" };
     (0..info.operands.len()).for_each(|k| usage += &format!(" {mark}{}", ["a", "b", "c"][k]));
-    info.immediates
-        .iter()
-        .for_each(|immediate| usage += &format!(" {}=N", immediate.name));
+    info.immediates.iter().for_each(|immediate| usage += &format!(" {}=N", immediate.name));
     usage
 }
 
@@ -371,11 +319,7 @@ impl<I: BufRead> Lines<'_, I> {
     fn next(&mut self) -> Result<bool, Error> {
         self.bytes.clear();
         let limit = LINE_BYTES_MAX as u64 + 1;
-        let read = self
-            .input
-            .by_ref()
-            .take(limit)
-            .read_until(b'\n', &mut self.bytes)?;
+        let read = self.input.by_ref().take(limit).read_until(b'\n', &mut self.bytes)?;
         self.number += u64::from(read > 0);
         Ok(read > 0)
     }
@@ -397,10 +341,6 @@ impl<I: BufRead> Lines<'_, I> {
     /// A fault at byte `at` of this line.
     fn fault(&self, at: usize, what: String) -> Fault {
         let before = String::from_utf8_lossy(&self.bytes[..at.min(self.bytes.len())]);
-        Fault {
-            line: self.number.max(1),
-            column: before.chars().count() as u64 + 1,
-            what,
-        }
+        Fault { line: self.number.max(1), column: before.chars().count() as u64 + 1, what }
     }
 }

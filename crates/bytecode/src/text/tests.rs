@@ -47,17 +47,9 @@ fn with_directives(planned: &mut Vec<Instruction>) {
 fn every_op_round_trips() {
     for info in OPS.iter().filter(|info| !info.op.is_directive()) {
         let ops = Some(vec![info.op]);
-        let options = RandomOptions {
-            ops,
-            instruction_count: 20,
-            ..RandomOptions::default()
-        };
+        let options = RandomOptions { ops, instruction_count: 20, ..RandomOptions::default() };
         let (program, description) = random_program(1, &options);
-        assert!(
-            program.iter().any(|i| i.op == info.op),
-            "{} is missing",
-            info.name
-        );
+        assert!(program.iter().any(|i| i.op == info.op), "{} is missing", info.name);
         assert_round_trip(Kind::Program, &program, &description);
         let (mut planned, description) = plan_unbounded(&program, &description);
         with_directives(&mut planned);
@@ -120,16 +112,10 @@ fn a_rich_description_round_trips() {
 
 /// The lines of a plan's figures.
 pub(crate) fn plan_lines(plan: PlanDescription) -> String {
-    let description = Description {
-        plan: Some(plan),
-        ..Description::default()
-    };
+    let description = Description { plan: Some(plan), ..Description::default() };
     let mut text = String::new();
     header::write(&mut text, &description);
-    text.split_once('\n')
-        .expect("a name comes first")
-        .1
-        .to_owned()
+    text.split_once('\n').expect("a name comes first").1.to_owned()
 }
 
 #[test]
@@ -138,11 +124,7 @@ fn texts_may_be_laid_out_freely() {
                  %1 = bit_slice u2x2 %0 start=3 from_width=8\n";
     let loose = "# a\n\n \t phineus 1   program # b\nname\"n\"#c\r\n  party   \"p\"\n#\n\
                  %0=constant u8x2 value = 16\r\n%1 = bit_slice u2x2 %0 from_width =0x8 start= 3#d";
-    let parse = |text: &str| {
-        parse_text(text.as_bytes(), "a.phi", Vec::new())
-            .expect("valid")
-            .0
-    };
+    let parse = |text: &str| parse_text(text.as_bytes(), "a.phi", Vec::new()).expect("valid").0;
     assert_eq!(parse(tight), parse(loose));
 }
 
@@ -150,9 +132,7 @@ fn texts_may_be_laid_out_freely() {
 #[track_caller]
 pub(crate) fn assert_faults(text: &str) {
     let error = parse_text(text.as_bytes(), "p.phi", Vec::new()).err();
-    let Some(Error::Text(found)) = error else {
-        panic!("no fault in:\n{text}")
-    };
+    let Some(Error::Text(found)) = error else { panic!("no fault in:\n{text}") };
     let marked = text.lines().zip(1..).filter_map(|(line, number)| {
         let (_, messages) = line.split_once("#! ")?;
         Some(messages.split(" & ").map(move |message| (number, message)))
@@ -236,40 +216,26 @@ fn faulty_headers_are_all_reported() {
 #[test]
 fn faults_name_file_line_and_column() {
     let text = "phineus 1 program\nname \"n\"\nparty \"p\"\n\n%0 = constant u8x1 valeur=ä";
-    let error = parse_text(text.as_bytes(), "sum.phi", Vec::new())
-        .map(|_| ())
-        .expect_err("faulty");
+    let error = parse_text(text.as_bytes(), "sum.phi", Vec::new()).map(|_| ()).expect_err("faulty");
     let message = error.to_string();
     assert!(
         message.starts_with("sum.phi:5:20: constant has not an immediate 'valeur'"),
         "{message}"
     );
-    let many = format!(
-        "phineus 1 program\nname \"n\"\nparty \"p\"\n{}",
-        "bad\n".repeat(1000)
-    );
+    let many = format!("phineus 1 program\nname \"n\"\nparty \"p\"\n{}", "bad\n".repeat(1000));
     let Err(Error::Text(found)) = parse_text(many.as_bytes(), "p.phi", Vec::new()) else {
         panic!("faulty")
     };
     assert_eq!(found.faults.len(), crate::limits::FAULTS_MAX);
     for garbage in [&b""[..], b"\xff\xfe", b"PHINEUS\0\0\0\0"] {
-        assert!(matches!(
-            parse_text(garbage, "p.phi", Vec::new()),
-            Err(Error::Text(_))
-        ));
+        assert!(matches!(parse_text(garbage, "p.phi", Vec::new()), Err(Error::Text(_))));
     }
 }
 
 #[test]
 fn directives_may_have_a_type_only_to_show_a_wrong_one() {
     let mut directive = Instruction::directive(Op::IssueSwapIn, 3, 17);
-    assert_eq!(
-        line_of(Kind::Planned, &directive),
-        "issue_swap_in frame=3 slot=17"
-    );
+    assert_eq!(line_of(Kind::Planned, &directive), "issue_swap_in frame=3 slot=17");
     directive.lanes = 2;
-    assert_eq!(
-        line_of(Kind::Planned, &directive),
-        "issue_swap_in u1x2 frame=3 slot=17"
-    );
+    assert_eq!(line_of(Kind::Planned, &directive), "issue_swap_in u1x2 frame=3 slot=17");
 }

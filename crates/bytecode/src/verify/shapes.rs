@@ -32,10 +32,7 @@ impl PackedShape {
     }
 
     pub(super) fn shape(self) -> Shape {
-        Shape {
-            width: (self.0 & 0x1ff) as u16,
-            lanes: self.0 >> 9,
-        }
+        Shape { width: (self.0 & 0x1ff) as u16, lanes: self.0 >> 9 }
     }
 }
 
@@ -70,9 +67,7 @@ impl Shapes {
             Shapes::All(shapes) => shapes.len() as u64,
             Shapes::Misused(count, _) => *count,
         };
-        let gap = Some(value.saturating_sub(next))
-            .filter(|&gap| gap <= VALUE_GAP_MAX)
-            .unwrap_or(0);
+        let gap = Some(value.saturating_sub(next)).filter(|&gap| gap <= VALUE_GAP_MAX).unwrap_or(0);
         if value >= next {
             match self {
                 Shapes::All(shapes) => {
@@ -120,15 +115,11 @@ pub(super) struct ValueHasher(u64);
 
 impl Hasher for ValueHasher {
     fn write(&mut self, bytes: &[u8]) {
-        bytes
-            .iter()
-            .for_each(|&byte| self.write_u64(u64::from(byte)));
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
     }
 
     fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0 ^ value)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(26);
+        self.0 = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
     }
 
     fn finish(&self) -> u64 {

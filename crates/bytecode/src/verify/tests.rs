@@ -30,37 +30,23 @@ fn random_programs_and_plans_are_valid() {
 }
 
 fn constant(shape: Shape, value: u64) -> Instruction {
-    let mut constant = Instruction::new(
-        Op::Constant,
-        ElementType::unsigned(shape.width),
-        shape.lanes,
-    );
+    let mut constant =
+        Instruction::new(Op::Constant, ElementType::unsigned(shape.width), shape.lanes);
     constant.results[0] = value;
     constant
 }
 
 fn another(shape: Shape) -> Shape {
     let lanes = if shape.lanes == 1 { 2 } else { shape.lanes - 1 };
-    if shape.width == 1 {
-        Shape { lanes, ..shape }
-    } else {
-        Shape { width: 1, ..shape }
-    }
+    if shape.width == 1 { Shape { lanes, ..shape } } else { Shape { width: 1, ..shape } }
 }
 
 /// For every operation: valid with operands of its roles' shapes, and not with any other operand.
 #[test]
 fn every_op_is_held_to_its_roles() {
-    for info in OPS
-        .iter()
-        .filter(|info| !info.op.is_directive() && info.op != Op::Output)
-    {
+    for info in OPS.iter().filter(|info| !info.op.is_directive() && info.op != Op::Output) {
         let ops = Some(vec![info.op]);
-        let options = RandomOptions {
-            ops,
-            instruction_count: 40,
-            ..RandomOptions::default()
-        };
+        let options = RandomOptions { ops, instruction_count: 40, ..RandomOptions::default() };
         let (program, description) = random_program(3, &options);
         for drawn in program.iter().filter(|i| i.op == info.op) {
             let count = info.operands.len();
@@ -80,9 +66,7 @@ fn every_op_is_held_to_its_roles() {
                 if wrong == count {
                     assert_eq!(found, []);
                 } else {
-                    let [violation] = &found[..] else {
-                        panic!("{found:?}")
-                    };
+                    let [violation] = &found[..] else { panic!("{found:?}") };
                     let what = format!("operand {} of {} must have", wrong + 1, info.name);
                     assert!(violation.what.starts_with(&what), "{violation}");
                     assert_eq!(violation.place.as_ref().map(|p| p.0), Some(count as u64));
@@ -166,10 +150,7 @@ fn every_output_cell_is_written_once() {
          output u8x1 %0 port=0 column=0 row=0\n\
          output u8x1 %0 port=0 column=0 row=3  #! rows 1 to 2 of column 'c' of output 'o'\n",
     );
-    faulty(
-        OUTPUT,
-        "%0 = input u8x1 port=0 column=0 row=0  #! rows 0 to 3\n",
-    );
+    faulty(OUTPUT, "%0 = input u8x1 port=0 column=0 row=0  #! rows 0 to 3\n");
 }
 
 #[test]
@@ -202,10 +183,7 @@ fn operands_have_the_shape_of_their_role() {
 
 #[test]
 fn programs_have_no_directives() {
-    faulty(
-        "",
-        "issue_swap_in frame=0 slot=0 #! belongs into planned programs only\n",
-    );
+    faulty("", "issue_swap_in frame=0 slot=0 #! belongs into planned programs only\n");
 }
 
 /// The lines before the instructions of a plan with 3 frames and 2 spill slots.
@@ -216,10 +194,7 @@ fn planned() -> String {
         spill_slot_count: 2,
         ..PlanDescription::default()
     };
-    format!(
-        "phineus 1 planned\nname \"n\"\nparty \"p\"\n{}",
-        plan_lines(plan)
-    )
+    format!("phineus 1 planned\nname \"n\"\nparty \"p\"\n{}", plan_lines(plan))
 }
 
 #[test]
@@ -270,10 +245,7 @@ fn plans_have_figures() {
 /// A value that is used in several wrong ways is reported for each, whatever its definition.
 #[test]
 fn every_misuse_is_reported() {
-    let description = Description {
-        parties: vec!["p".to_owned()],
-        ..Description::default()
-    };
+    let description = Description { parties: vec!["p".to_owned()], ..Description::default() };
     let not = |width, operand, result| {
         let mut not = Instruction::new(Op::Not, ElementType::unsigned(width), 1);
         (not.operands[0], not.results[0]) = (operand, result);
@@ -291,43 +263,25 @@ fn every_misuse_is_reported() {
         not(9, 2, 8),
     ];
     let found = violations(Kind::Program, &program, &description);
-    let numbers: Vec<u64> = found
-        .iter()
-        .flat_map(|v| v.place.as_ref())
-        .map(|p| p.0)
-        .collect();
+    let numbers: Vec<u64> = found.iter().flat_map(|v| v.place.as_ref()).map(|p| p.0).collect();
     assert_eq!(numbers, [2, 3, 4, 6]);
 }
 
 #[test]
 fn violations_name_the_instruction() {
-    let description = Description {
-        parties: vec!["p".to_owned()],
-        ..Description::default()
-    };
+    let description = Description { parties: vec!["p".to_owned()], ..Description::default() };
     let wide = Shape { width: 8, lanes: 2 };
     let mut add = Instruction::new(Op::Add, ElementType::unsigned(9), 2);
     add.operands = [0, 1, 0];
     add.results[0] = 2;
-    let program = [
-        constant(wide, 0),
-        constant(Shape { width: 9, lanes: 2 }, 1),
-        add,
-    ];
+    let program = [constant(wide, 0), constant(Shape { width: 9, lanes: 2 }, 1), add];
     let found = violations(Kind::Program, &program, &description);
-    let [violation] = &found[..] else {
-        panic!("{found:?}")
-    };
+    let [violation] = &found[..] else { panic!("{found:?}") };
     assert_eq!(
         violation.to_string(),
         "instruction 2, `%2 = add u9x2 %0 %1`: operand 1 of add must have 9 bits x 2 lanes, \
          but %0 has 8 bits x 2 lanes"
     );
-    let many: Vec<_> = (0..2000)
-        .map(|_| Instruction::directive(Op::IssueSwapIn, 0, 0))
-        .collect();
-    assert_eq!(
-        violations(Kind::Program, &many, &description).len(),
-        FAULTS_MAX
-    );
+    let many: Vec<_> = (0..2000).map(|_| Instruction::directive(Op::IssueSwapIn, 0, 0)).collect();
+    assert_eq!(violations(Kind::Program, &many, &description).len(), FAULTS_MAX);
 }

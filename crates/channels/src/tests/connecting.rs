@@ -43,10 +43,9 @@ fn either_party_may_start_first() -> Result<(), ChannelError> {
 fn waiting_is_reported_and_ends() {
     let cluster = local_cluster();
     let [security_a, security_b] = securities(Over::Tls, &cluster);
-    for (me, peer, security) in [
-        ("site_a", "site_b", &security_a),
-        ("site_b", "site_a", &security_b),
-    ] {
+    for (me, peer, security) in
+        [("site_a", "site_b", &security_a), ("site_b", "site_a", &security_b)]
+    {
         let mut settings = settings(&cluster, me, peer, security);
         settings.timeouts.connect = Duration::from_millis(2300);
         let (mut reports, start) = (0, Instant::now());
@@ -73,53 +72,23 @@ fn a_wrong_key_is_reported_on_both_sides() {
         let [a, b, other] = ["site_a", "site_b", "other"]
             .map(|name| Identity::ephemeral(name).expect("the system has randomness"));
         let (print_a, print_b, stranger) = (a.fingerprint(), b.fingerprint(), other.fingerprint());
-        let (trusted_a, trusted_b) = if wrong_side == "site_a" {
-            (stranger, print_b)
-        } else {
-            (print_a, stranger)
-        };
-        let both = [
-            tls(a, "site_b", Some(trusted_b)),
-            tls(b, "site_a", Some(trusted_a)),
-        ];
+        let (trusted_a, trusted_b) =
+            if wrong_side == "site_a" { (stranger, print_b) } else { (print_a, stranger) };
+        let both = [tls(a, "site_b", Some(trusted_b)), tls(b, "site_a", Some(trusted_a))];
         let (at_a, at_b) = connect_both_with(&cluster, &both, |_| ());
-        let (refusing, refused) = if wrong_side == "site_a" {
-            (at_b, at_a)
-        } else {
-            (at_a, at_b)
-        };
+        let (refusing, refused) = if wrong_side == "site_a" { (at_b, at_a) } else { (at_a, at_b) };
         match failed(refusing) {
-            ChannelError::WrongKey {
-                party,
-                presented,
-                trusted,
-            } => {
+            ChannelError::WrongKey { party, presented, trusted } => {
                 assert_eq!(party, wrong_side);
-                assert_eq!(
-                    presented,
-                    if wrong_side == "site_a" {
-                        print_a
-                    } else {
-                        print_b
-                    }
-                );
+                assert_eq!(presented, if wrong_side == "site_a" { print_a } else { print_b });
                 assert_eq!(trusted, stranger);
             }
             other => panic!("{other}"),
         }
         match failed(refused) {
-            ChannelError::KeyRefused {
-                me, fingerprint, ..
-            } => {
+            ChannelError::KeyRefused { me, fingerprint, .. } => {
                 assert_eq!(me, wrong_side);
-                assert_eq!(
-                    fingerprint,
-                    if wrong_side == "site_a" {
-                        print_a
-                    } else {
-                        print_b
-                    }
-                );
+                assert_eq!(fingerprint, if wrong_side == "site_a" { print_a } else { print_b });
             }
             other => panic!("{other}"),
         }
@@ -135,37 +104,22 @@ fn an_unknown_key_comes_with_the_command_to_trust_it() {
     let both = [tls(a, "site_b", None), tls(b, "site_a", Some(print_a))];
     let (at_a, at_b) = connect_both_with(&cluster, &both, |_| ());
     let text = failed(at_a).to_string();
-    assert!(
-        text.contains(&format!("`phineus id trust site_b {print_b}`")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("`phineus id trust site_b {print_b}`")), "{text}");
     let text = failed(at_b).to_string();
-    assert!(
-        text.contains(&format!("`phineus id trust site_b {print_b}`")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("`phineus id trust site_b {print_b}`")), "{text}");
 }
 
 #[test]
 fn a_name_that_is_somebody_else_is_reported() {
     // Both sides start, but site_b's configuration calls this party site_c.
     let cluster = local_cluster();
-    let [a, b] = cluster.parties() else {
-        panic!("two parties")
-    };
+    let [a, b] = cluster.parties() else { panic!("two parties") };
     let other = ClusterConfig::local([("site_a", a.address.port), ("site_c", b.address.port)]);
     let [security_a, security_c] = securities(Over::Tcp, &cluster);
     let (at_a, at_c) = thread::scope(|scope| {
-        let c = scope.spawn(|| {
-            connect(
-                &settings(&other, "site_c", "site_a", &security_c),
-                &mut |_| (),
-            )
-        });
-        let a = connect(
-            &settings(&cluster, "site_a", "site_b", &security_a),
-            &mut |_| (),
-        );
+        let c = scope
+            .spawn(|| connect(&settings(&other, "site_c", "site_a", &security_c), &mut |_| ()));
+        let a = connect(&settings(&cluster, "site_a", "site_b", &security_a), &mut |_| ());
         (a, c.join().expect("connecting does not panic"))
     });
     match failed(at_a) {
@@ -175,11 +129,7 @@ fn a_name_that_is_somebody_else_is_reported() {
         other => panic!("{other}"),
     }
     match failed(at_c) {
-        ChannelError::WrongSelf {
-            party,
-            expected,
-            me,
-        } => {
+        ChannelError::WrongSelf { party, expected, me } => {
             assert_eq!((party.as_str(), expected.as_str()), ("site_a", "site_b"));
             assert_eq!(me, "site_c");
         }
@@ -202,19 +152,10 @@ fn another_version_is_reported_with_both() {
         };
         super::failures::fake_hello(port, &content)
     });
-    let error = failed(connect(
-        &settings(&cluster, "site_a", "site_b", &security_a),
-        &mut |_| (),
-    ));
+    let error = failed(connect(&settings(&cluster, "site_a", "site_b", &security_a), &mut |_| ()));
     let text = error.to_string();
-    assert!(
-        matches!(error, ChannelError::Incompatible { theirs: 7, .. }),
-        "{text}"
-    );
-    assert!(
-        text.contains("phineus 9.9 (protocol 7)") && text.contains("phineus test"),
-        "{text}"
-    );
+    assert!(matches!(error, ChannelError::Incompatible { theirs: 7, .. }), "{text}");
+    assert!(text.contains("phineus 9.9 (protocol 7)") && text.contains("phineus test"), "{text}");
     drop(future.join().expect("the fake peer does not panic"));
 }
 
@@ -232,12 +173,7 @@ fn strangers_at_the_port_do_not_matter() -> Result<(), ChannelError> {
         let both = securities(over, &cluster);
         let port = cluster.parties()[0].address.port;
         let stranger = move || {
-            for greeting in [
-                &b"GET / HTTP/1.1\r\n\r\n"[..],
-                &[0xff; 300],
-                &FALSE_HANDSHAKE,
-                &[],
-            ] {
+            for greeting in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 300], &FALSE_HANDSHAKE, &[]] {
                 let mut stream = loop {
                     match TcpStream::connect(("127.0.0.1", port)) {
                         Ok(stream) => break stream,
@@ -264,16 +200,10 @@ fn a_port_in_use_is_reported() {
     let [security, _] = securities(Over::Tls, &cluster);
     let port = cluster.parties()[0].address.port;
     let _squatter = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
-    let error = failed(connect(
-        &settings(&cluster, "site_a", "site_b", &security),
-        &mut |_| (),
-    ));
+    let error = failed(connect(&settings(&cluster, "site_a", "site_b", &security), &mut |_| ()));
     let text = error.to_string();
     assert!(matches!(error, ChannelError::PortInUse { .. }), "{text}");
-    assert!(
-        text.contains(&format!("port {port} of 127.0.0.1 is in use")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("port {port} of 127.0.0.1 is in use")), "{text}");
 }
 
 #[test]
@@ -285,58 +215,35 @@ fn wrong_settings_are_reported() {
         "[[party]]\nname = 'site_a'\naddress = 'host.invalid:7'\n\
          [[party]]\nname = 'site_b'\naddress = '192.0.2.1:8'\nbind = '192.0.2.1:8'\n",
     );
-    let text = PlainLoopback::new(&remote)
-        .expect_err("not on this machine")
-        .to_string();
-    assert!(
-        text.starts_with("site_a is at host.invalid:7, which is not this machine"),
-        "{text}"
-    );
+    let text = PlainLoopback::new(&remote).expect_err("not on this machine").to_string();
+    assert!(text.starts_with("site_a is at host.invalid:7, which is not this machine"), "{text}");
     let open = parse(
         "[[party]]\nname = 'a'\naddress = '127.0.0.1:7'\n\
          [[party]]\nname = 'b'\naddress = '127.0.0.1:8'\nbind = '0.0.0.0:8'\n",
     );
-    assert!(
-        PlainLoopback::new(&open).is_err(),
-        "the port would be open to others"
-    );
+    assert!(PlainLoopback::new(&open).is_err(), "the port would be open to others");
 
     let identity = Identity::ephemeral("site_b").expect("the system has randomness");
     let security = tls(identity, "site_a", None);
     let mut unknown_host = settings(&remote, "site_b", "site_a", &security);
     short(&mut unknown_host);
     let text = failed(connect(&unknown_host, &mut |_| ())).to_string();
-    assert!(
-        text.starts_with("the host of site_a, host.invalid, is unknown"),
-        "{text}"
-    );
+    assert!(text.starts_with("the host of site_a, host.invalid, is unknown"), "{text}");
 
-    let text = failed(connect(
-        &settings(&remote, "site_x", "site_a", &security),
-        &mut |_| (),
-    ))
-    .to_string();
+    let text =
+        failed(connect(&settings(&remote, "site_x", "site_a", &security), &mut |_| ())).to_string();
     assert_eq!(
         text,
         "site_x is not in cluster.toml, which has site_a, site_b; check the name given with --as"
     );
-    let text = failed(connect(
-        &settings(&remote, "site_a", "site_b", &security),
-        &mut |_| (),
-    ))
-    .to_string();
+    let text =
+        failed(connect(&settings(&remote, "site_a", "site_b", &security), &mut |_| ())).to_string();
     assert!(text.contains("phineus id init site_a"), "{text}");
 
     let reversed = parse(
         "[[party]]\nname = 'site_b'\naddress = '192.0.2.1:8'\nbind = '192.0.2.1:8'\n\
          [[party]]\nname = 'site_a'\naddress = '127.0.0.1:7'\n",
     );
-    let error = failed(connect(
-        &settings(&reversed, "site_b", "site_a", &security),
-        &mut |_| (),
-    ));
-    assert!(
-        matches!(error, ChannelError::CannotListen { .. }),
-        "{error}"
-    );
+    let error = failed(connect(&settings(&reversed, "site_b", "site_a", &security), &mut |_| ()));
+    assert!(matches!(error, ChannelError::CannotListen { .. }), "{error}");
 }

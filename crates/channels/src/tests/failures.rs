@@ -20,25 +20,15 @@ pub(super) fn fake_hello(port: u16, content: &Hello) -> (TcpStream, hello::Nonce
     };
     let content = content.to_bytes();
     let length = content.len() as u32;
-    let header = Header {
-        kind: Kind::Hello,
-        length,
-        session: 0,
-        position: 0,
-    };
-    stream
-        .write_all(&header.to_bytes())
-        .expect("the party reads");
+    let header = Header { kind: Kind::Hello, length, session: 0, position: 0 };
+    stream.write_all(&header.to_bytes()).expect("the party reads");
     stream.write_all(&content).expect("the party reads");
     let mut bytes = [0; HEADER_BYTES];
     stream.read_exact(&mut bytes).expect("the party answers");
     let header = parse_header(&bytes).expect("the party sends messages");
     let mut answer = vec![0; header.length as usize];
     stream.read_exact(&mut answer).expect("the party answers");
-    (
-        stream,
-        Hello::parse(&answer).expect("the party says hello").nonce,
-    )
+    (stream, Hello::parse(&answer).expect("the party says hello").nonce)
 }
 
 /// A session between a real `site_a` and a `site_b` that is only a socket.
@@ -49,16 +39,9 @@ struct Fake {
 
 impl Fake {
     fn send(&mut self, kind: Kind, length: usize, position: u64, payload: &[u8]) {
-        let header = Header {
-            kind,
-            length: length as u32,
-            session: self.session,
-            position,
-        };
+        let header = Header { kind, length: length as u32, session: self.session, position };
         // The party may have hung up already, which some tests want.
-        let _ = self
-            .stream
-            .write_all(&[&header.to_bytes()[..], payload].concat());
+        let _ = self.stream.write_all(&[&header.to_bytes()[..], payload].concat());
     }
 
     /// Reads messages until one that is no keep-alive.
@@ -89,10 +72,7 @@ fn with_fake(change: impl Fn(&mut ConnectSettings<'_>) + Sync) -> (FramedChannel
             receiver: "site_a".to_owned(),
         };
         let (stream, nonce) = fake_hello(port, &content);
-        Fake {
-            stream,
-            session: hello::session(&nonce, &[5; 16]),
-        }
+        Fake { stream, session: hello::session(&nonce, &[5; 16]) }
     });
     let mut settings = settings(&cluster, "site_a", "site_b", &security);
     change(&mut settings);
@@ -104,12 +84,7 @@ fn with_fake(change: impl Fn(&mut ConnectSettings<'_>) + Sync) -> (FramedChannel
 fn assert_dead(channel: &mut FramedChannel) {
     let start = Instant::now();
     assert!(channel.recv_with(1, |_| ()).is_err());
-    assert!(
-        channel
-            .send(&[0; 1])
-            .and_then(|()| channel.flush())
-            .is_err()
-    );
+    assert!(channel.send(&[0; 1]).and_then(|()| channel.flush()).is_err());
     assert!(channel.exchange(b"").is_err());
     assert!(start.elapsed() < Duration::from_secs(5));
 }
@@ -119,9 +94,7 @@ fn a_peer_that_closes_mid_message_is_reported() {
     let (mut channel, mut fake) = with_fake(|_| ());
     fake.send(Kind::Data, 1000, 0, &[7; 600]);
     drop(fake);
-    channel
-        .recv_with(600, |bytes| assert_eq!(bytes, [7; 600]))
-        .expect("these came");
+    channel.recv_with(600, |bytes| assert_eq!(bytes, [7; 600])).expect("these came");
     let error = channel.recv_with(400, |_| ()).expect_err("these did not");
     assert_eq!(error.to_string(), "site_b closed the connection");
     assert_dead(&mut channel);
@@ -149,14 +122,8 @@ fn a_silent_peer_is_lost() {
     let start = Instant::now();
     let error = channel.recv_with(1, |_| ()).expect_err("nothing comes");
     let text = error.to_string();
-    assert!(
-        matches!(error, ChannelError::Lost { seconds: 1, .. }),
-        "{text}"
-    );
-    assert!(
-        text.starts_with("nothing was heard from site_b for 1 s"),
-        "{text}"
-    );
+    assert!(matches!(error, ChannelError::Lost { seconds: 1, .. }), "{text}");
+    assert!(text.starts_with("nothing was heard from site_b for 1 s"), "{text}");
     assert!(start.elapsed() < Duration::from_secs(10));
     assert_dead(&mut channel);
 }
@@ -168,9 +135,7 @@ fn a_sender_learns_that_its_peer_is_lost() {
         settings.timeouts.keep_alive = Duration::from_millis(200);
     });
     // More than the blocks and the kernel's buffers hold: the peer does not read.
-    let error = channel
-        .send(&vec![0; 64 << 20])
-        .expect_err("nobody takes this");
+    let error = channel.send(&vec![0; 64 << 20]).expect_err("nobody takes this");
     assert!(matches!(error, ChannelError::Lost { .. }), "{error}");
 }
 
@@ -181,13 +146,8 @@ fn a_party_sends_keep_alives() {
     });
     for _ in 0..5 {
         let mut bytes = [0; HEADER_BYTES];
-        fake.stream
-            .read_exact(&mut bytes)
-            .expect("the party is alive");
-        assert_eq!(
-            parse_header(&bytes).map(|header| header.kind),
-            Ok(Kind::KeepAlive)
-        );
+        fake.stream.read_exact(&mut bytes).expect("the party is alive");
+        assert_eq!(parse_header(&bytes).map(|header| header.kind), Ok(Kind::KeepAlive));
     }
 }
 
@@ -203,67 +163,33 @@ fn expect_fault(expected: Fault, misbehave: impl FnOnce(&mut Fake)) {
     }
     assert_dead(&mut channel);
     let (header, payload) = fake.next_message().expect("the party says that it aborts");
-    assert_eq!(
-        (header.kind, payload),
-        (Kind::Abort, vec![AbortReason::Misbehaved as u8])
-    );
+    assert_eq!((header.kind, payload), (Kind::Abort, vec![AbortReason::Misbehaved as u8]));
     assert!(fake.next_message().is_none(), "nothing follows an abort");
 }
 
 #[test]
 fn every_kind_of_garbage_is_told_apart() {
     expect_fault(Fault::NotPhineus, |fake| {
-        fake.stream
-            .write_all(&[0xaa; 100])
-            .expect("the party reads");
+        fake.stream.write_all(&[0xaa; 100]).expect("the party reads");
     });
-    expect_fault(
-        Fault::Length {
-            kind: Kind::Data,
-            length: u32::MAX,
-        },
-        |fake| {
-            fake.send(Kind::Data, u32::MAX as usize, 0, b"");
-        },
-    );
-    expect_fault(
-        Fault::Position {
-            expected: 0,
-            found: 8,
-        },
-        |fake| {
-            fake.send(Kind::Data, 1, 8, b"x");
-        },
-    );
+    expect_fault(Fault::Length { kind: Kind::Data, length: u32::MAX }, |fake| {
+        fake.send(Kind::Data, u32::MAX as usize, 0, b"");
+    });
+    expect_fault(Fault::Position { expected: 0, found: 8 }, |fake| {
+        fake.send(Kind::Data, 1, 8, b"x");
+    });
     expect_fault(Fault::Session, |fake| {
         fake.session ^= 1;
         fake.send(Kind::Data, 1, 0, b"x");
     });
-    expect_fault(
-        Fault::Order {
-            expected: Kind::Data,
-            found: Kind::Agreement,
-        },
-        |fake| {
-            fake.send(Kind::Agreement, 1, 0, b"x");
-        },
-    );
-    expect_fault(
-        Fault::Order {
-            expected: Kind::Data,
-            found: Kind::Hello,
-        },
-        |fake| {
-            fake.send(Kind::Hello, 1, 0, b"x");
-        },
-    );
+    expect_fault(Fault::Order { expected: Kind::Data, found: Kind::Agreement }, |fake| {
+        fake.send(Kind::Agreement, 1, 0, b"x");
+    });
+    expect_fault(Fault::Order { expected: Kind::Data, found: Kind::Hello }, |fake| {
+        fake.send(Kind::Hello, 1, 0, b"x");
+    });
     expect_fault(Fault::UnknownKind { code: 77 }, |fake| {
-        let header = Header {
-            kind: Kind::Data,
-            length: 1,
-            session: fake.session,
-            position: 0,
-        };
+        let header = Header { kind: Kind::Data, length: 1, session: fake.session, position: 0 };
         let mut bytes = header.to_bytes();
         bytes[3] = 77;
         fake.stream.write_all(&bytes).expect("the party reads");
@@ -274,13 +200,8 @@ fn every_kind_of_garbage_is_told_apart() {
 fn data_where_an_agreement_belongs_is_refused() {
     let (mut channel, mut fake) = with_fake(|_| ());
     fake.send(Kind::Data, 1, 0, b"x");
-    let error = channel
-        .exchange(b"agreed?")
-        .expect_err("the peer sends data");
-    let expected = Fault::Order {
-        expected: Kind::Agreement,
-        found: Kind::Data,
-    };
+    let error = channel.exchange(b"agreed?").expect_err("the peer sends data");
+    let expected = Fault::Order { expected: Kind::Agreement, found: Kind::Data };
     match error {
         ChannelError::Misbehaved { fault, .. } => assert_eq!(fault, expected),
         other => panic!("{other}"),
@@ -334,10 +255,7 @@ fn a_party_that_gives_up_while_its_peer_sends_is_heard() {
         let sending = thread::spawn(move || b.send(&vec![0; 256 << 20]));
         thread::sleep(Duration::from_millis(100));
         a.abort(AbortReason::Failed);
-        let error = sending
-            .join()
-            .expect("sending does not panic")
-            .expect_err("the peer is gone");
+        let error = sending.join().expect("sending does not panic").expect_err("the peer is gone");
         assert!(matches!(error, ChannelError::PeerAborted { .. }), "{error}");
     }
 }
@@ -360,20 +278,14 @@ fn a_close_that_the_peer_does_not_answer_is_an_error() {
 fn a_changed_record_is_refused() {
     // A man in the middle who changes one byte of a session: TLS notices, nothing is delivered.
     let cluster = local_cluster();
-    let [a, b] = cluster.parties() else {
-        panic!("two parties")
-    };
+    let [a, b] = cluster.parties() else { panic!("two parties") };
     let (real, front) = (a.address.port, free_port());
     let dialled = ClusterConfig::local([("site_a", front), ("site_b", b.address.port)]);
     let [security_a, security_b] = securities(Over::Tls, &cluster);
     let listener = TcpListener::bind(("127.0.0.1", front)).expect("the port is free");
     thread::scope(|scope| {
-        let party_a = scope.spawn(|| {
-            connect(
-                &settings(&cluster, "site_a", "site_b", &security_a),
-                &mut |_| (),
-            )
-        });
+        let party_a = scope
+            .spawn(|| connect(&settings(&cluster, "site_a", "site_b", &security_a), &mut |_| ()));
         scope.spawn(move || {
             let (from_b, _) = listener.accept().expect("site_b dials");
             let to_a = loop {
@@ -382,33 +294,20 @@ fn a_changed_record_is_refused() {
                     Err(_) => thread::sleep(Duration::from_millis(10)),
                 }
             };
-            let (mut back_from, mut back_to) = (
-                to_a.try_clone().expect("a socket"),
-                from_b.try_clone().expect("a socket"),
-            );
+            let (mut back_from, mut back_to) =
+                (to_a.try_clone().expect("a socket"), from_b.try_clone().expect("a socket"));
             thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
             relay_and_change(from_b, to_a);
         });
-        let mut b = connect(
-            &settings(&dialled, "site_b", "site_a", &security_b),
-            &mut |_| (),
-        )
-        .expect("the man in the middle lets the handshake pass");
+        let mut b = connect(&settings(&dialled, "site_b", "site_a", &security_b), &mut |_| ())
+            .expect("the man in the middle lets the handshake pass");
         let mut a = party_a
             .join()
             .expect("connecting does not panic")
             .expect("the man in the middle lets the handshake pass");
-        b.send(&vec![1; 100_000])
-            .and_then(|()| b.flush())
-            .expect("it leaves");
-        match a
-            .recv(&mut vec![0; 100_000])
-            .expect_err("a byte was changed")
-        {
-            ChannelError::Misbehaved {
-                fault: Fault::Tls { .. },
-                ..
-            } => {}
+        b.send(&vec![1; 100_000]).and_then(|()| b.flush()).expect("it leaves");
+        match a.recv(&mut vec![0; 100_000]).expect_err("a byte was changed") {
+            ChannelError::Misbehaved { fault: Fault::Tls { .. }, .. } => {}
             other => panic!("{other}"),
         }
     });
@@ -435,10 +334,7 @@ fn another_thread_can_end_a_session() {
     let waiting = thread::spawn(move || a.recv_with(1, |_| ()));
     thread::sleep(Duration::from_millis(50));
     aborter.abort(AbortReason::Interrupted);
-    let error = waiting
-        .join()
-        .expect("receiving does not panic")
-        .expect_err("it was ended");
+    let error = waiting.join().expect("receiving does not panic").expect_err("it was ended");
     assert!(matches!(error, ChannelError::Stopped { .. }), "{error}");
     let error = b.recv_with(1, |_| ()).expect_err("the peer is gone");
     assert_eq!(error.to_string(), "site_a stopped: interrupted by its user");

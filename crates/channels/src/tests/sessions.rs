@@ -29,12 +29,7 @@ fn receive_pattern(channel: &mut FramedChannel, total: usize) -> Result<(), Chan
     while received < total {
         let len = lengths[i % lengths.len()].min(total - received);
         channel.recv_with(len, |buffer| {
-            assert!(
-                buffer
-                    .iter()
-                    .enumerate()
-                    .all(|(at, &byte)| byte == pattern(received + at))
-            );
+            assert!(buffer.iter().enumerate().all(|(at, &byte)| byte == pattern(received + at)));
         })?;
         (received, i) = (received + len, i + 1);
     }
@@ -68,27 +63,16 @@ fn many_bytes_both_ways_arrive_and_are_counted() -> Result<(), ChannelError> {
         let b = there.join().expect("the other party does not panic")?;
         let payload = (TOTAL + TOTAL / 500_000 * 500_000) as u64;
         for channel in [&a, &b] {
-            let expected = Traffic {
-                sent_bytes: payload,
-                received_bytes: payload,
-            };
+            let expected = Traffic { sent_bytes: payload, received_bytes: payload };
             assert_eq!(channel.traffic(), expected);
             assert_eq!(channel.monitor().traffic(), expected);
         }
         let monitor = a.monitor();
         close_both(a, b);
         let wire = monitor.wire_traffic();
-        let least = payload
-            + if over == Over::Tls {
-                payload / 16_384 * 22
-            } else {
-                0
-            };
+        let least = payload + if over == Over::Tls { payload / 16_384 * 22 } else { 0 };
         for bytes in [wire.sent_bytes, wire.received_bytes] {
-            assert!(
-                bytes > least && bytes < least + least / 100,
-                "{bytes} for {payload}"
-            );
+            assert!(bytes > least && bytes < least + least / 100, "{bytes} for {payload}");
         }
     }
     Ok(())
@@ -96,11 +80,7 @@ fn many_bytes_both_ways_arrive_and_are_counted() -> Result<(), ChannelError> {
 
 #[test]
 fn both_parties_may_send_ahead_even_in_tiny_messages() -> Result<(), ChannelError> {
-    for (over, piece) in [
-        (Over::Tcp, 64),
-        (Over::Tls, 64),
-        (Over::Tcp, SEND_AHEAD_BYTES),
-    ] {
+    for (over, piece) in [(Over::Tcp, 64), (Over::Tls, 64), (Over::Tcp, SEND_AHEAD_BYTES)] {
         let (mut a, mut b) = pair(over);
         for channel in [&mut a, &mut b] {
             for _ in 0..SEND_AHEAD_BYTES / piece {
@@ -149,10 +129,7 @@ fn what_is_sent_before_the_end_arrives() -> Result<(), ChannelError> {
         thread::sleep(Duration::from_millis(50));
         b.recv(&mut vec![0; 3 * SEND_AHEAD_BYTES])?;
         let after = b.recv_with(1, |_| ());
-        assert!(
-            matches!(after, Err(ChannelError::Closed { .. })),
-            "{after:?}"
-        );
+        assert!(matches!(after, Err(ChannelError::Closed { .. })), "{after:?}");
         b.close()?;
         closing.join().expect("closing does not panic")?;
     }
@@ -257,13 +234,7 @@ fn network_models_are_read_or_refused() {
     let model = NetworkModel::parse("bw=2.5gbit").expect("this is a network");
     assert_eq!(model.rtt, Duration::ZERO);
     assert_eq!(model.bandwidth_bits_per_second, Some(2_500_000_000));
-    assert_eq!(
-        NetworkModel::parse("rtt=500us")
-            .expect("a network")
-            .rtt
-            .as_micros(),
-        500
-    );
+    assert_eq!(NetworkModel::parse("rtt=500us").expect("a network").rtt.as_micros(), 500);
     for wrong in [
         "",
         "rtt",
@@ -318,9 +289,7 @@ fn tls_keys_are_replaced_in_time() -> Result<(), Box<dyn std::error::Error>> {
         let mut received = vec![0; 6 + expected.len()];
         let mut filled = 0;
         while filled < received.len() {
-            let read = source
-                .read(&mut received[filled..], &mut [])
-                .expect("records are good");
+            let read = source.read(&mut received[filled..], &mut []).expect("records are good");
             assert!(read > 0, "the stream ends early");
             filled += read;
         }
@@ -330,9 +299,6 @@ fn tls_keys_are_replaced_in_time() -> Result<(), Box<dyn std::error::Error>> {
     let wire_bytes = sending.join().expect("sending does not panic");
     assert_eq!(wire_bytes, source.wire_bytes());
     // Three records a message and a close, and 27 bytes for each of the 42 key updates.
-    assert_eq!(
-        wire_bytes,
-        100 * (6 + 40_000 + 3 * 22) + (2 + 22) + 42 * (5 + 22)
-    );
+    assert_eq!(wire_bytes, 100 * (6 + 40_000 + 3 * 22) + (2 + 22) + 42 * (5 + 22));
     Ok(())
 }

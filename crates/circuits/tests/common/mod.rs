@@ -69,11 +69,7 @@ impl Big {
         let (words, bits) = (amount / 64, amount % 64);
         let word = |i: usize| if i < words { 0 } else { self.0[i - words] };
         let below = |i: usize| {
-            if bits == 0 || i == 0 {
-                0
-            } else {
-                word(i - 1) >> (64 - bits)
-            }
+            if bits == 0 || i == 0 { 0 } else { word(i - 1) >> (64 - bits) }
         };
         Big(std::array::from_fn(|i| word(i) << bits | below(i)))
     }
@@ -83,11 +79,7 @@ impl Big {
         let (words, bits) = (amount / 64, amount % 64);
         let word = |i: usize| self.0.get(i + words).copied().unwrap_or(0);
         let above = |i: usize| {
-            if bits == 0 {
-                0
-            } else {
-                word(i + 1) << (64 - bits)
-            }
+            if bits == 0 { 0 } else { word(i + 1) << (64 - bits) }
         };
         Big(std::array::from_fn(|i| word(i) >> bits | above(i)))
     }
@@ -103,10 +95,7 @@ impl Big {
     /// Quotient and remainder, bit by bit; the divisor is not zero.
     pub fn divrem(self, divisor: Big) -> (Big, Big) {
         let (mut quotient, mut remainder) = (Big::ZERO, Big::ZERO);
-        let bits = (0..512)
-            .rev()
-            .find(|&i| self.bit(i))
-            .map_or(0, |top| top + 1);
+        let bits = (0..512).rev().find(|&i| self.bit(i)).map_or(0, |top| top + 1);
         for i in (0..bits).rev() {
             remainder = remainder.shl(1).with_bit(0, self.bit(i));
             if !remainder.less(divisor) {
@@ -130,11 +119,7 @@ impl Big {
     /// The low `width` bits, read as a signed number.
     pub fn signed(self, width: usize) -> Big {
         let low = self.low(width);
-        if self.bit(width - 1) {
-            low.add(Big::ZERO.not().shl(width))
-        } else {
-            low
-        }
+        if self.bit(width - 1) { low.add(Big::ZERO.not().shl(width)) } else { low }
     }
 
     pub fn is_negative(self) -> bool {
@@ -175,17 +160,12 @@ impl Random {
 
 /// Lays values out bit-major.
 pub fn to_wires(values: &[Big], width: usize) -> Vec<u8> {
-    (0..width)
-        .flat_map(|i| values.iter().map(move |value| u8::from(value.bit(i))))
-        .collect()
+    (0..width).flat_map(|i| values.iter().map(move |value| u8::from(value.bit(i)))).collect()
 }
 
 /// Reads bit-major values.
 pub fn from_wires(wires: &[u8], lanes: usize) -> Vec<Big> {
-    assert!(
-        wires.iter().all(|&wire| wire <= 1),
-        "every output wire was written"
-    );
+    assert!(wires.iter().all(|&wire| wire <= 1), "every output wire was written");
     (0..lanes)
         .map(|j| {
             let rows = wires.chunks_exact(lanes).enumerate();

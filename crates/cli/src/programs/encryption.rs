@@ -21,17 +21,14 @@ pub(super) struct Sha256;
 #[track_caller]
 fn reversed_pieces(value: &Value, width: u16) -> Value {
     let pieces = (0..value.width() / width).map(|index| value.bit_slice(index * width, width));
-    pieces
-        .reduce(|high, low| low.bit_concat(&high))
-        .expect("a value has a piece")
+    pieces.reduce(|high, low| low.bit_concat(&high)).expect("a value has a piece")
 }
 
 /// As [`reversed_pieces`], in plain integers.
 fn reversed_lane(lane: Lane, lane_width: usize, width: usize) -> Lane {
     let mask = (Lane::ONE << width) - Lane::ONE;
-    (0..lane_width / width).fold(Lane::ZERO, |result, index| {
-        (result << width) | ((lane >> (index * width)) & mask)
-    })
+    (0..lane_width / width)
+        .fold(Lane::ZERO, |result, index| (result << width) | ((lane >> (index * width)) & mask))
 }
 
 /// What the operation means on single lanes.
@@ -56,10 +53,7 @@ impl Program for Aes128 {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("n", "1000", "blocks, where no file says"),
-            to_parameter("both"),
-        ]
+        vec![Parameter::new("n", "1000", "blocks, where no file says"), to_parameter("both")]
     }
 
     fn parties(&self) -> Vec<String> {
@@ -67,11 +61,7 @@ impl Program for Aes128 {
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
-        let key = tracer
-            .input("key", 1)
-            .by(SITES[0])
-            .hex::<U128>("key")
-            .vector::<U128>();
+        let key = tracer.input("key", 1).by(SITES[0]).hex::<U128>("key").vector::<U128>();
         let blocks = tracer
             .input("blocks", arguments.rows("blocks")?)
             .by(SITES[1])
@@ -124,10 +114,7 @@ const SHA256_STATE: [u32; 8] = [
 ];
 
 fn initial_state() -> Lane {
-    SHA256_STATE
-        .iter()
-        .rev()
-        .fold(Lane::ZERO, |state, &word| (state << 32) | Lane::from(word))
+    SHA256_STATE.iter().rev().fold(Lane::ZERO, |state, &word| (state << 32) | Lane::from(word))
 }
 
 fn half_column(name: &str) -> Column {
@@ -144,10 +131,7 @@ impl Program for Sha256 {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("n", "1000", "messages, where no file says"),
-            to_parameter("site_b"),
-        ]
+        vec![Parameter::new("n", "1000", "messages, where no file says"), to_parameter("site_b")]
     }
 
     fn parties(&self) -> Vec<String> {

@@ -26,12 +26,8 @@ fn joined_columns() -> Vec<Column> {
 
 #[track_caller]
 fn read(tracer: &Tracer, name: &str, rows: u64) -> Records {
-    let records = tracer
-        .input(name, rows)
-        .number::<U32>("key")
-        .hex::<UInt<96>>("payload")
-        .lanes(32)
-        .read();
+    let records =
+        tracer.input(name, rows).number::<U32>("key").hex::<UInt<96>>("payload").lanes(32).read();
     packed(&records)
 }
 
@@ -55,10 +51,7 @@ impl Program for LoopJoin {
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
         let receivers = receivers(arguments)?;
         let [rows_a, rows_b] = [arguments.rows(SITES[0])?, arguments.rows(SITES[1])?];
-        let (a, b) = (
-            read(tracer, SITES[0], rows_a),
-            read(tracer, SITES[1], rows_b),
-        );
+        let (a, b) = (read(tracer, SITES[0], rows_a), read(tracer, SITES[1], rows_b));
         let key = Key::bits(0, 0, 32);
         let mut columns = [Vec::new(), Vec::new(), Vec::new()];
         for row in 0..rows_a {

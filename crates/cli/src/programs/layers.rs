@@ -43,24 +43,16 @@ fn limited(columns: u64) -> Result<u64, ProgramError> {
 
 /// Columns `name` followed by their number.
 fn numbered(name: &str, count: u64, element: impl Fn(u64) -> ElementType) -> Vec<Column> {
-    let encoding = if element(0).width() > 64 {
-        Encoding::Hex
-    } else {
-        Encoding::Number
-    };
-    (0..count)
-        .map(|index| column(&format!("{name}{index}"), element(index), encoding))
-        .collect()
+    let encoding = if element(0).width() > 64 { Encoding::Hex } else { Encoding::Number };
+    (0..count).map(|index| column(&format!("{name}{index}"), element(index), encoding)).collect()
 }
 
 /// A table of random cells.
 fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
     let mut table = Table::new(columns.clone());
     for _ in 0..rows {
-        let row: Vec<Lane> = columns
-            .iter()
-            .map(|column| random.bits(column.element.width()))
-            .collect();
+        let row: Vec<Lane> =
+            columns.iter().map(|column| random.bits(column.element.width())).collect();
         table.push(&row);
     }
     table
@@ -77,10 +69,7 @@ fn matrix_columns(count: u64) -> Vec<Column> {
 impl MatrixVector {
     /// Rows and columns of the matrix.
     fn sizes(arguments: &Arguments) -> Result<(u64, u64), ProgramError> {
-        Ok((
-            arguments.rows("matrix")?,
-            limited(arguments.rows("vector")?)?,
-        ))
+        Ok((arguments.rows("matrix")?, limited(arguments.rows("vector")?)?))
     }
 }
 
@@ -108,11 +97,8 @@ impl Program for MatrixVector {
             matrix = matrix.column(column);
         }
         let matrix = matrix.lanes(PRODUCT_LANES).read();
-        let vector = tracer
-            .input("vector", columns)
-            .by(SITES[1])
-            .number::<U8>("value")
-            .vector::<U8>();
+        let vector =
+            tracer.input("vector", columns).by(SITES[1]).number::<U8>("value").vector::<U8>();
         let mut products = Vec::new();
         for chunk in 0..matrix.chunk_count() {
             let terms = (0..columns).map(|column| {
@@ -121,10 +107,7 @@ impl Program for MatrixVector {
             });
             products.extend(terms.reduce(|sum, term| sum.add(&term)));
         }
-        tracer
-            .output("result", &receivers(arguments)?)
-            .chunks(product_column(), products)
-            .write();
+        tracer.output("result", &receivers(arguments)?).chunks(product_column(), products).write();
         Ok(())
     }
 
@@ -226,10 +209,7 @@ impl Program for BinaryLayer {
         }
         let signs = signs.into_iter().map(Bit::from_value).collect::<Vec<_>>();
         let pieces = signs.iter().map(|bit| bit.value().clone()).collect();
-        tracer
-            .output("result", &receivers(arguments)?)
-            .chunks(sign_column(), pieces)
-            .write();
+        tracer.output("result", &receivers(arguments)?).chunks(sign_column(), pieces).write();
         Ok(())
     }
 

@@ -33,17 +33,10 @@ impl Program for Millionaires {
                 return Err(ProgramError::Refused(format!("{party} brings one row")));
             }
         }
-        let [alice, bob] = PARTIES.map(|party| {
-            tracer
-                .input(party, 1)
-                .number::<U64>("wealth")
-                .vector::<U64>()
-        });
+        let [alice, bob] =
+            PARTIES.map(|party| tracer.input(party, 1).number::<U64>("wealth").vector::<U64>());
         let richer = alice.get(0).gt(&bob.get(0));
-        tracer
-            .output("result", &PARTIES)
-            .number("alice_is_richer", &richer)
-            .write();
+        tracer.output("result", &PARTIES).number("alice_is_richer", &richer).write();
         Ok(())
     }
 

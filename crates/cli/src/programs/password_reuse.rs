@@ -26,11 +26,7 @@ fn columns() -> Vec<Column> {
 }
 
 fn count_column() -> Column {
-    column(
-        "reused_passwords",
-        ElementType::unsigned(32),
-        Encoding::Number,
-    )
+    column("reused_passwords", ElementType::unsigned(32), Encoding::Number)
 }
 
 impl Program for PasswordReuse {
@@ -45,11 +41,7 @@ impl Program for PasswordReuse {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             Parameter::new("n", "1000", "users per site, where no file says"),
-            Parameter::new(
-                "overlap",
-                "10",
-                "generated data: percent of users on both sites",
-            ),
+            Parameter::new("overlap", "10", "generated data: percent of users on both sites"),
         ]
     }
 
@@ -78,10 +70,7 @@ impl Program for PasswordReuse {
         let (head, rest) = site(SITES[1], rows_b).read_split(lacking);
         let merged = merge_bitonic(site_a.concat(head).concat(rest), &Key::column(0));
         let reused = reused(&merged);
-        tracer
-            .output("result", &SITES)
-            .number("reused_passwords", &reused.count::<32>())
-            .write();
+        tracer.output("result", &SITES).number("reused_passwords", &reused.count::<32>()).write();
         Ok(())
     }
 
@@ -89,24 +78,17 @@ impl Program for PasswordReuse {
         let rows = |table: &Table| -> Vec<Vec<Lane>> {
             (0..table.row_count()).map(|row| table.row(row)).collect()
         };
-        let users: HashMap<Lane, Lane> = rows(&inputs[0])
-            .iter()
-            .map(|row| (row[0], row[1]))
-            .collect();
-        let reused = rows(&inputs[1])
-            .iter()
-            .filter(|row| users.get(&row[0]) == Some(&row[1]))
-            .count();
+        let users: HashMap<Lane, Lane> =
+            rows(&inputs[0]).iter().map(|row| (row[0], row[1])).collect();
+        let reused =
+            rows(&inputs[1]).iter().filter(|row| users.get(&row[0]) == Some(&row[1])).count();
         let mut table = Table::new(vec![count_column()]);
         table.push(&[Lane::from(reused)]);
         Some(Ok(vec![table]))
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        let rows = [
-            arguments.rows(SITES[0]).ok()?,
-            arguments.rows(SITES[1]).ok()?,
-        ];
+        let rows = [arguments.rows(SITES[0]).ok()?, arguments.rows(SITES[1]).ok()?];
         let percent: u64 = arguments.parsed("overlap", "0 to 100").ok()?;
         let mut random = Random::new(seed);
         let shared = rows[0].min(rows[1]) * percent.min(100) / 100;
@@ -114,11 +96,7 @@ impl Program for PasswordReuse {
         // Half of the shared users have the same password on both sites.
         for index in 0..shared {
             let (user, first) = (random.bits(64), random.bits(64));
-            let second = if index % 2 == 0 {
-                first
-            } else {
-                random.bits(64)
-            };
+            let second = if index % 2 == 0 { first } else { random.bits(64) };
             tables[0].push(&[user, first]);
             tables[1].push(&[user, second]);
         }

@@ -27,27 +27,16 @@ pub(super) struct Sort;
 pub(super) fn record_columns() -> Vec<Column> {
     vec![
         column("key", ElementType::unsigned(KEY_BITS), Encoding::Number),
-        column(
-            "payload",
-            ElementType::unsigned(PAYLOAD_BITS),
-            Encoding::Hex,
-        ),
+        column("payload", ElementType::unsigned(PAYLOAD_BITS), Encoding::Hex),
     ]
 }
 
 pub(super) fn record_parameters() -> Vec<Parameter> {
-    vec![
-        Parameter::new("n", "1000", "records per site, where no file says"),
-        to_parameter("both"),
-    ]
+    vec![Parameter::new("n", "1000", "records per site, where no file says"), to_parameter("both")]
 }
 
 pub(super) fn to_parameter(default: &str) -> Parameter {
-    Parameter::new(
-        "to",
-        default,
-        "who learns the result: site_a, site_b or both",
-    )
+    Parameter::new("to", default, "who learns the result: site_a, site_b or both")
 }
 
 /// The parties that parameter `to` names.
@@ -68,9 +57,7 @@ pub(super) fn receivers(arguments: &Arguments) -> Result<Vec<&'static str>, Prog
 #[track_caller]
 pub(super) fn packed(records: &Records) -> Records {
     let pairs = records.chunks(0).iter().zip(records.chunks(1));
-    let chunks = pairs
-        .map(|(key, payload)| key.bit_concat(payload))
-        .collect();
+    let chunks = pairs.map(|(key, payload)| key.bit_concat(payload)).collect();
     Records::from_columns(records.tracer(), records.chunk_lanes(), vec![chunks])
 }
 
@@ -130,10 +117,8 @@ fn give_out(arguments: &Arguments, tracer: &Tracer, records: &Records) -> Result
 }
 
 fn sorted_twin(inputs: &[Table]) -> Vec<Table> {
-    let mut rows: Vec<Vec<Lane>> = inputs
-        .iter()
-        .flat_map(|table| (0..table.row_count()).map(|row| table.row(row)))
-        .collect();
+    let mut rows: Vec<Vec<Lane>> =
+        inputs.iter().flat_map(|table| (0..table.row_count()).map(|row| table.row(row))).collect();
     rows.sort_by_key(|row| row[0]);
     let mut table = Table::new(record_columns());
     rows.iter().for_each(|row| table.push(row));
@@ -144,9 +129,7 @@ fn sorted_twin(inputs: &[Table]) -> Vec<Table> {
 fn agrees(outputs: &[Table], expected: &[Table]) -> bool {
     let [output, expected] = [outputs, expected].map(|tables| {
         tables.first().map_or(Vec::new(), |table| {
-            (0..table.row_count())
-                .map(|row| table.row(row))
-                .collect::<Vec<_>>()
+            (0..table.row_count()).map(|row| table.row(row)).collect::<Vec<_>>()
         })
     });
     let ascending = output.windows(2).all(|pair| pair[0][0] <= pair[1][0]);
@@ -229,10 +212,4 @@ sorting_program!(
     true,
     merge_bitonic
 );
-sorting_program!(
-    Sort,
-    "sort",
-    "two sites' records sorted by their 32-bit key",
-    false,
-    sort
-);
+sorting_program!(Sort, "sort", "two sites' records sorted by their 32-bit key", false, sort);

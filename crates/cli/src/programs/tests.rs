@@ -21,10 +21,8 @@ fn check(program: &dyn Program, given: &[(&str, &str)], rows: &[(&str, u64)], se
         .map(|(port, table)| arranged(table, &port.order).expect("keys are unique"))
         .collect();
     let outputs = reference::run_file(file, &inputs).expect("it runs");
-    let expected = program
-        .twin(&arguments, &inputs)
-        .expect("it has a twin")
-        .expect("the twin runs");
+    let expected =
+        program.twin(&arguments, &inputs).expect("it has a twin").expect("the twin runs");
     assert!(
         program.agrees(&outputs, &expected),
         "{name} {given:?} {rows:?} with seed {seed} differs from its twin"
@@ -51,20 +49,8 @@ fn every_program_agrees_with_its_twin() {
 fn sites_may_differ_in_size() {
     for name in ["password-reuse", "merge", "sort"] {
         let program = find(name).expect("it exists");
-        for (a, b) in [
-            (1, 300),
-            (300, 1),
-            (64, 65),
-            (127, 130),
-            (32, 32),
-            (257, 31),
-        ] {
-            check(
-                program.as_ref(),
-                &[],
-                &[("site_a", a), ("site_b", b)],
-                a * b,
-            );
+        for (a, b) in [(1, 300), (300, 1), (64, 65), (127, 130), (32, 32), (257, 31)] {
+            check(program.as_ref(), &[], &[("site_a", a), ("site_b", b)], a * b);
         }
     }
     let matrix = find("mvmul").expect("it exists");
@@ -79,8 +65,5 @@ fn an_unknown_receiver_is_refused() {
     let program = find("merge").expect("it exists");
     let arguments = Arguments::new(program.as_ref(), [("to", "nobody")]).expect("it is text");
     let error = trace_to_file(program.as_ref(), &arguments).expect_err("there is no such party");
-    assert_eq!(
-        error.to_string(),
-        "to=nobody: expected site_a, site_b or both"
-    );
+    assert_eq!(error.to_string(), "to=nobody: expected site_a, site_b or both");
 }

@@ -99,8 +99,5 @@ impl Cipher {
 /// The low half of a counter that wraps would use a key-stream block twice.
 fn check_counter(counter: u128, bytes: &[u8]) {
     let blocks = bytes.len().div_ceil(size_of::<Block>()) as u64;
-    assert!(
-        (counter as u64).checked_add(blocks).is_some(),
-        "a key-stream counter is exhausted"
-    );
+    assert!((counter as u64).checked_add(blocks).is_some(), "a key-stream counter is exhausted");
 }

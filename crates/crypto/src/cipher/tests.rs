@@ -70,11 +70,7 @@ fn every_kernel_gives_the_portable_bytes() {
             let mut got = want.clone();
             portable.hash_tweaked(5_000_000_000, &mut want);
             cipher.hash_tweaked(5_000_000_000, &mut got);
-            assert!(
-                want.as_bytes() == got.as_bytes(),
-                "{} hash of {count}",
-                kernel.name()
-            );
+            assert!(want.as_bytes() == got.as_bytes(), "{} hash of {count}", kernel.name());
         }
     }
 }

@@ -102,12 +102,8 @@ macro_rules! in_lane_kernels {
             let (a1, b1) = (ops::xor(a0, difference), ops::xor(b0, difference));
 
             let (mut ka, mut kb) = (key, evaluator_key(key));
-            let mut state = [
-                ops::xor(a0, ka),
-                ops::xor(a1, ka),
-                ops::xor(b0, kb),
-                ops::xor(b1, kb),
-            ];
+            let mut state =
+                [ops::xor(a0, ka), ops::xor(a1, ka), ops::xor(b0, kb), ops::xor(b1, kb)];
             for &rcon in &RCON[..9] {
                 ka = ops::next_round_key(ka, rcon);
                 kb = ops::next_round_key(kb, rcon);
@@ -142,10 +138,7 @@ macro_rules! in_lane_kernels {
             }
             ka = ops::next_round_key(ka, RCON[9]);
             kb = ops::next_round_key(kb, RCON[9]);
-            [
-                ops::aesenclast(state[0], ops::xor(ka, a)),
-                ops::aesenclast(state[1], ops::xor(kb, b)),
-            ]
+            [ops::aesenclast(state[0], ops::xor(ka, a)), ops::aesenclast(state[1], ops::xor(kb, b))]
         }
 
         /// The evaluator's tweak is the garbler's plus one, and the garbler's is even.

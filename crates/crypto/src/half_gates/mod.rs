@@ -67,10 +67,7 @@ impl AndIndex {
     /// If the session's indices are exhausted.
     #[inline]
     pub fn advance(self, gates: usize) -> AndIndex {
-        let end = self
-            .0
-            .checked_add(gates as u64)
-            .filter(|end| *end <= AndIndex::COUNT_MAX);
+        let end = self.0.checked_add(gates as u64).filter(|end| *end <= AndIndex::COUNT_MAX);
         AndIndex(end.expect("a session has at most 2^63 AND gates"))
     }
 
@@ -180,6 +177,36 @@ impl HalfGates {
         }
     }
 
+    /// Prototype.
+    #[allow(missing_docs)]
+    pub fn garble_carries(
+        &self,
+        delta: &Delta,
+        first: AndIndex,
+        a: &[Block],
+        b: &[Block],
+        carry: Block,
+        carries: &mut [Block],
+        rows: &mut [u8],
+    ) {
+        // SAFETY: prototype
+        unsafe { vaes512::garble_carries(self.start, delta, first, a, b, carry, carries, rows) }
+    }
+    /// Prototype.
+    #[allow(missing_docs)]
+    pub fn evaluate_carries(
+        &self,
+        first: AndIndex,
+        a: &[Block],
+        b: &[Block],
+        carry: Block,
+        carries: &mut [Block],
+        rows: &[u8],
+    ) {
+        // SAFETY: prototype
+        unsafe { vaes512::evaluate_carries(self.start, first, a, b, carry, carries, rows) }
+    }
+
     /// Garbles with one `b` per gate, on this kernel.
     #[inline]
     fn garble_batch(
@@ -277,13 +304,7 @@ fn repeat<'a>(b: &'a [Block], gates: usize, room: &'a mut [Block; REPEATED_BLOCK
 fn check_lengths(first: AndIndex, a: &[Block], b: &[Block], out: &[Block], rows: &[u8]) {
     let gates = a.len();
     assert!(gates == out.len(), "one output per gate");
-    assert!(
-        rows.len() == gates * GarbledGate::BYTES,
-        "32 bytes of rows per gate"
-    );
-    assert!(
-        b.len() == gates || (!b.is_empty() && gates.is_multiple_of(b.len())),
-        "b repeats"
-    );
+    assert!(rows.len() == gates * GarbledGate::BYTES, "32 bytes of rows per gate");
+    assert!(b.len() == gates || (!b.is_empty() && gates.is_multiple_of(b.len())), "b repeats");
     first.advance(gates);
 }

@@ -16,11 +16,7 @@ pub(super) fn garble(
     out: &mut [Block],
     rows: &mut [u8],
 ) {
-    let gates = a
-        .iter()
-        .zip(b.iter().cycle())
-        .zip(out)
-        .zip(rows.chunks_exact_mut(32));
+    let gates = a.iter().zip(b.iter().cycle()).zip(out).zip(rows.chunks_exact_mut(32));
     for (gate, (((&a0, &b0), out), row)) in gates.enumerate() {
         let (garbler_tweak, evaluator_tweak) = first_index.advance(gate).tweaks();
         let [ha0, ha1] = hash(start, garbler_tweak, [a0, a0 ^ delta.block()]);
@@ -33,13 +29,7 @@ pub(super) fn garble(
         let wg0 = ha0 ^ garbler_half.and_bit(pa);
         let we0 = hb0 ^ (evaluator_half ^ a0).and_bit(pb);
         *out = wg0 ^ we0;
-        row.copy_from_slice(
-            GarbledGate {
-                garbler_half,
-                evaluator_half,
-            }
-            .as_bytes(),
-        );
+        row.copy_from_slice(GarbledGate { garbler_half, evaluator_half }.as_bytes());
     }
 }
 
@@ -52,11 +42,7 @@ pub(super) fn evaluate(
     out: &mut [Block],
     rows: &[u8],
 ) {
-    let gates = a
-        .iter()
-        .zip(b.iter().cycle())
-        .zip(out)
-        .zip(rows.chunks_exact(32));
+    let gates = a.iter().zip(b.iter().cycle()).zip(out).zip(rows.chunks_exact(32));
     for (gate, (((&a, &b), out), row)) in gates.enumerate() {
         let (garbler_tweak, evaluator_tweak) = first_index.advance(gate).tweaks();
         let row = GarbledGate::read_from_bytes(row).expect("chunks are of the row's size");

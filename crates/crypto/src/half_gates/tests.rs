@@ -34,15 +34,9 @@ fn every_kernel_computes_and() {
                 let active_b: Vec<_> = b.iter().map(|&b| b ^ delta.block().and_bit(y)).collect();
                 let mut out = vec![Block::ZERO; n];
                 gates.evaluate(first, &active_a, &active_b, &mut out, &rows);
-                let want: Vec<_> = zero_labels
-                    .iter()
-                    .map(|&z| z ^ delta.block().and_bit(x & y))
-                    .collect();
-                assert!(
-                    bits(&out) == bits(&want),
-                    "{} n={n} x={x} y={y}",
-                    kernel.name()
-                );
+                let want: Vec<_> =
+                    zero_labels.iter().map(|&z| z ^ delta.block().and_bit(x & y)).collect();
+                assert!(bits(&out) == bits(&want), "{} n={n} x={x} y={y}", kernel.name());
             }
         }
     }
@@ -51,14 +45,7 @@ fn every_kernel_computes_and() {
 #[test]
 fn every_kernel_agrees_with_the_portable_one() {
     // Indices whose tweaks carry out of 32 bits within a batch, and the last one that exists.
-    let firsts = |n: u64| {
-        [
-            0,
-            (1 << 31) - 3,
-            (1 << 40) + 12_345,
-            AndIndex::COUNT_MAX - n,
-        ]
-    };
+    let firsts = |n: u64| [0, (1 << 31) - 3, (1 << 40) + 12_345, AndIndex::COUNT_MAX - n];
     for kernel in Kernel::supported() {
         let mut prg = Prg::from_seed(Block::from_bits(2));
         let delta = Delta::random(&mut prg);
@@ -94,10 +81,7 @@ fn transcript(
     let rows = 1..1 + n * GarbledGate::BYTES;
     gates.garble(delta, first, &a, &b, &mut garbled, &mut bytes[rows.clone()]);
     gates.evaluate(first, &a, &b, &mut evaluated, &bytes[rows]);
-    assert!(
-        bytes[0] == 0xA5 && bytes[n * GarbledGate::BYTES + 1] == 0xA5,
-        "wrote outside rows"
-    );
+    assert!(bytes[0] == 0xA5 && bytes[n * GarbledGate::BYTES + 1] == 0xA5, "wrote outside rows");
     (bits(&garbled), bits(&evaluated), bytes)
 }
 
@@ -118,11 +102,7 @@ fn equal_labels_under_different_indices_give_different_rows() {
         let mut halves: Vec<_> = rows.chunks_exact(16).collect();
         halves.sort_unstable();
         halves.dedup();
-        assert!(
-            halves.len() == 128,
-            "{}: a tweak was used twice",
-            kernel.name()
-        );
+        assert!(halves.len() == 128, "{}: a tweak was used twice", kernel.name());
     }
 }
 

@@ -63,10 +63,7 @@ pub(super) fn transpose_tile(rows: &[u8], row_bytes: usize, out: &mut [Block; RO
         }
     }
     for (half, out) in halves.into_iter().zip(out.as_chunks_mut::<64>().0) {
-        for (blocks, out) in transpose_bytes(half)
-            .into_iter()
-            .zip(out.as_chunks_mut::<4>().0)
-        {
+        for (blocks, out) in transpose_bytes(half).into_iter().zip(out.as_chunks_mut::<4>().0) {
             // SAFETY: the array reference is valid for writing 64 bytes; no alignment is needed.
             unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), blocks) };
         }

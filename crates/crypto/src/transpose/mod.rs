@@ -37,22 +37,13 @@ pub fn transpose(rows: &[u8], row_bytes: usize, out: &mut [Block]) {
 /// # Panics
 /// As [`transpose`].
 pub fn transpose_with(kernel: Kernel, rows: &[u8], row_bytes: usize, out: &mut [Block]) {
-    assert!(
-        out.len().is_multiple_of(ROWS),
-        "the columns come in groups of 128"
-    );
+    assert!(out.len().is_multiple_of(ROWS), "the columns come in groups of 128");
     let used_bytes = out.len() / 8;
-    assert!(
-        used_bytes <= row_bytes,
-        "a row is shorter than the output asks for"
-    );
+    assert!(used_bytes <= row_bytes, "a row is shorter than the output asks for");
     if out.is_empty() {
         return;
     }
-    assert!(
-        rows.len() >= (ROWS - 1) * row_bytes + used_bytes,
-        "the matrix is too short"
-    );
+    assert!(rows.len() >= (ROWS - 1) * row_bytes + used_bytes, "the matrix is too short");
     let (tiles, _) = out.as_chunks_mut::<ROWS>();
     for (tile, out) in tiles.iter_mut().enumerate() {
         let rows = &rows[tile * TILE_ROW_BYTES..];

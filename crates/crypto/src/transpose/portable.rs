@@ -21,11 +21,9 @@ pub(super) fn transpose_tile(rows: &[u8], row_bytes: usize, out: &mut [Block; RO
 /// Swaps bit `8 * i + j` with bit `8 * j + i`, by swapping blocks of 1, 2 and 4 bits
 /// (Warren, "Hacker's Delight", section 7-3).
 fn transpose_8x8(mut word: u64) -> u64 {
-    for (shift, mask) in [
-        (7, 0x00AA_00AA_00AA_00AA),
-        (14, 0x0000_CCCC_0000_CCCC),
-        (28, 0x0000_0000_F0F0_F0F0),
-    ] {
+    for (shift, mask) in
+        [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)]
+    {
         let swapped = (word ^ (word >> shift)) & mask;
         word ^= swapped ^ (swapped << shift);
     }

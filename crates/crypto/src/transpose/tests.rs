@@ -14,11 +14,7 @@ fn matrix(columns: usize, row_bytes: usize) -> Vec<u8> {
 fn every_kernel_moves_every_bit() {
     for (columns, spare_bytes) in [(0, 0), (128, 0), (128, 5), (256, 0), (512, 3), (1664, 16)] {
         let row_bytes = columns / 8 + spare_bytes;
-        let rows = if columns == 0 {
-            Vec::new()
-        } else {
-            matrix(columns, row_bytes)
-        };
+        let rows = if columns == 0 { Vec::new() } else { matrix(columns, row_bytes) };
         for kernel in Kernel::supported() {
             let mut out = vec![Block::ZERO; columns];
             transpose_with(kernel, &rows, row_bytes, &mut out);

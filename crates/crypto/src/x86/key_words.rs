@@ -61,15 +61,10 @@ impl TweakedKeys {
     #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
     pub(crate) fn next_keys(&mut self) -> KeyWords {
         let [w0, w1, w2, w3] = self.start;
-        let (w0, w1) = (
-            _mm512_xor_si512(w0, self.tweak_low),
-            _mm512_xor_si512(w1, self.tweak_high),
-        );
+        let (w0, w1) =
+            (_mm512_xor_si512(w0, self.tweak_low), _mm512_xor_si512(w1, self.tweak_high));
         let sum = _mm512_ternarylogic_epi32::<XOR3>(w0, w1, _mm512_xor_si512(w2, w3));
-        let keys = KeyWords {
-            words: [w0, w1, w2, w3],
-            sum,
-        };
+        let keys = KeyWords { words: [w0, w1, w2, w3], sum };
         let step = _mm512_set1_epi32(KEYS as i32);
         self.tweak_low = _mm512_add_epi32(self.tweak_low, step);
         self.tweak_high = carry_into(self.tweak_high, self.tweak_low, step);
@@ -87,14 +82,8 @@ impl KeyWords {
         let (low01, high01) = (_mm512_unpacklo_epi32(w0, w1), _mm512_unpackhi_epi32(w0, w1));
         let (low23, high23) = (_mm512_unpacklo_epi32(w2, w3), _mm512_unpackhi_epi32(w2, w3));
         [
-            [
-                _mm512_unpacklo_epi64(low01, low23),
-                _mm512_unpackhi_epi64(low01, low23),
-            ],
-            [
-                _mm512_unpacklo_epi64(high01, high23),
-                _mm512_unpackhi_epi64(high01, high23),
-            ],
+            [_mm512_unpacklo_epi64(low01, low23), _mm512_unpackhi_epi64(low01, low23)],
+            [_mm512_unpacklo_epi64(high01, high23), _mm512_unpackhi_epi64(high01, high23)],
         ]
     }
 
@@ -116,10 +105,7 @@ impl KeyWords {
         let w0 = _mm512_ternarylogic_epi32::<XOR3>(w0, word, rcon);
         let w1 = _mm512_xor_si512(w1, w0);
         let w2 = _mm512_xor_si512(w2, w1);
-        KeyWords {
-            words: [w0, w1, w2, w3],
-            sum: next_sum,
-        }
+        KeyWords { words: [w0, w1, w2, w3], sum: next_sum }
     }
 }
 
@@ -128,10 +114,7 @@ impl KeyWords {
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 fn gate_offsets_to_tweaks(offsets: V) -> V {
     let gate = _mm512_and_si512(offsets, _mm512_set1_epi32(7));
-    _mm512_add_epi32(
-        _mm512_slli_epi32::<1>(gate),
-        _mm512_srli_epi32::<3>(offsets),
-    )
+    _mm512_add_epi32(_mm512_slli_epi32::<1>(gate), _mm512_srli_epi32::<3>(offsets))
 }
 
 /// `high + 1` where adding `added` made `low` wrap.

@@ -32,9 +32,7 @@ pub(crate) fn store(blocks: &mut [Block], value: V) {
 #[inline]
 #[target_feature(enable = "aes,ssse3,sse4.1")]
 pub(crate) fn load_bytes(bytes: &[u8]) -> V {
-    let bytes: &[u8; 16] = bytes
-        .first_chunk()
-        .expect("the caller passes a whole vector");
+    let bytes: &[u8; 16] = bytes.first_chunk().expect("the caller passes a whole vector");
     // SAFETY: the array reference is valid for reading 16 bytes; the load needs no alignment.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
@@ -43,9 +41,7 @@ pub(crate) fn load_bytes(bytes: &[u8]) -> V {
 #[inline]
 #[target_feature(enable = "aes,ssse3,sse4.1")]
 pub(crate) fn store_bytes(bytes: &mut [u8], value: V) {
-    let bytes: &mut [u8; 16] = bytes
-        .first_chunk_mut()
-        .expect("the caller passes a whole vector");
+    let bytes: &mut [u8; 16] = bytes.first_chunk_mut().expect("the caller passes a whole vector");
     // SAFETY: the array reference is valid for writing 16 bytes; the store needs no alignment.
     unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), value) }
 }

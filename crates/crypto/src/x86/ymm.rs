@@ -38,9 +38,7 @@ pub(crate) fn store(blocks: &mut [Block], value: V) {
 #[inline]
 #[target_feature(enable = "vaes,avx2,aes")]
 pub(crate) fn load_bytes(bytes: &[u8]) -> V {
-    let bytes: &[u8; 32] = bytes
-        .first_chunk()
-        .expect("the caller passes a whole vector");
+    let bytes: &[u8; 32] = bytes.first_chunk().expect("the caller passes a whole vector");
     // SAFETY: the array reference is valid for reading 32 bytes; no alignment is needed.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
@@ -49,9 +47,7 @@ pub(crate) fn load_bytes(bytes: &[u8]) -> V {
 #[inline]
 #[target_feature(enable = "vaes,avx2,aes")]
 pub(crate) fn store_bytes(bytes: &mut [u8], value: V) {
-    let bytes: &mut [u8; 32] = bytes
-        .first_chunk_mut()
-        .expect("the caller passes a whole vector");
+    let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("the caller passes a whole vector");
     // SAFETY: the array reference is valid for writing 32 bytes; no alignment is needed.
     unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), value) }
 }
@@ -147,11 +143,7 @@ pub(crate) fn next_round_key(key: V, rcon: i32) -> V {
 #[target_feature(enable = "vaes,avx2,aes")]
 pub(crate) fn load_rows(rows: &[u8]) -> (V, V) {
     let first = load_bytes(rows);
-    let second = if rows.len() >= 64 {
-        load_bytes(&rows[32..])
-    } else {
-        zero()
-    };
+    let second = if rows.len() >= 64 { load_bytes(&rows[32..]) } else { zero() };
     (
         _mm256_permute2x128_si256::<0x20>(first, second),
         _mm256_permute2x128_si256::<0x31>(first, second),
@@ -162,10 +154,7 @@ pub(crate) fn load_rows(rows: &[u8]) -> (V, V) {
 #[inline]
 #[target_feature(enable = "vaes,avx2,aes")]
 pub(crate) fn store_rows(rows: &mut [u8], garbler_half: V, evaluator_half: V) {
-    store_bytes(
-        rows,
-        _mm256_permute2x128_si256::<0x20>(garbler_half, evaluator_half),
-    );
+    store_bytes(rows, _mm256_permute2x128_si256::<0x20>(garbler_half, evaluator_half));
     if rows.len() >= 64 {
         let second = _mm256_permute2x128_si256::<0x31>(garbler_half, evaluator_half);
         store_bytes(&mut rows[32..], second);

@@ -145,10 +145,7 @@ pub(crate) fn sigma(label: V) -> V {
 pub(crate) fn xor_sigma(base: V, label: V) -> V {
     let swapped = _mm512_shuffle_epi32::<0b01_00_11_10>(label);
     let high_halves = _mm512_set_epi64(-1, 0, -1, 0, -1, 0, -1, 0);
-    _mm512_xor_si512(
-        swapped,
-        _mm512_ternarylogic_epi64::<XOR_AND>(base, label, high_halves),
-    )
+    _mm512_xor_si512(swapped, _mm512_ternarylogic_epi64::<XOR_AND>(base, label, high_halves))
 }
 
 #[inline]
@@ -193,14 +190,8 @@ pub(crate) fn load_rows(rows: &[u8]) -> (V, V) {
 pub(crate) fn store_rows(rows: &mut [u8], garbler_half: V, evaluator_half: V) {
     let first = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
     let second = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
-    store_bytes(
-        rows,
-        _mm512_permutex2var_epi64(garbler_half, first, evaluator_half),
-    );
+    store_bytes(rows, _mm512_permutex2var_epi64(garbler_half, first, evaluator_half));
     if let Some(rows) = rows.get_mut(64..) {
-        store_bytes(
-            rows,
-            _mm512_permutex2var_epi64(garbler_half, second, evaluator_half),
-        );
+        store_bytes(rows, _mm512_permutex2var_epi64(garbler_half, second, evaluator_half));
     }
 }

@@ -67,10 +67,7 @@ impl Device {
         self.page_bytes
     }
 
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "for registered buffers")
-    )]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for registered buffers"))]
     pub(super) fn mapping(&self) -> &Mapping {
         &self.mapping
     }
@@ -88,11 +85,7 @@ impl Device {
 
     /// Address of the first byte of `frame`.
     pub(super) fn frame_address(&self, frame: u32) -> *mut u8 {
-        assert!(
-            frame < self.frame_count,
-            "frame {frame} of {}",
-            self.frame_count
-        );
+        assert!(frame < self.frame_count, "frame {frame} of {}", self.frame_count);
         let offset = frame as usize * self.page_bytes as usize;
         // SAFETY: the mapping holds frame_count pages, and frame is one of them.
         unsafe { self.mapping.base().add(offset) }
@@ -100,11 +93,7 @@ impl Device {
 
     /// Place of `slot` in the swap file.
     pub(super) fn slot_offset_bytes(&self, slot: u32) -> u64 {
-        assert!(
-            slot < self.slot_count,
-            "spill slot {slot} of {}",
-            self.slot_count
-        );
+        assert!(slot < self.slot_count, "spill slot {slot} of {}", self.slot_count);
         u64::from(slot) * u64::from(self.page_bytes)
     }
 

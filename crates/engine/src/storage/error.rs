@@ -133,14 +133,10 @@ impl StorageError {
         source: io::Error,
     ) -> StorageError {
         match source.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT) => StorageError::DiskFull {
-                directory: directory.to_owned(),
-            },
-            _ => StorageError::Device {
-                direction,
-                slot,
-                source,
-            },
+            Some(libc::ENOSPC | libc::EDQUOT) => {
+                StorageError::DiskFull { directory: directory.to_owned() }
+            }
+            _ => StorageError::Device { direction, slot, source },
         }
     }
 }
@@ -184,10 +180,7 @@ mod tests {
             needed_bytes: 3 << 30,
             free_bytes: 1 << 29,
         };
-        assert_eq!(
-            error.to_string(),
-            "swapping needs 3.0 GiB in /swap, 512.0 MiB free"
-        );
+        assert_eq!(error.to_string(), "swapping needs 3.0 GiB in /swap, 512.0 MiB free");
     }
 
     #[test]
@@ -198,10 +191,6 @@ mod tests {
         };
         assert!(matches!(of(libc::ENOSPC), StorageError::DiskFull { .. }));
         assert!(matches!(of(libc::EDQUOT), StorageError::DiskFull { .. }));
-        assert!(
-            of(libc::EIO)
-                .to_string()
-                .starts_with("cannot write spill slot 7")
-        );
+        assert!(of(libc::EIO).to_string().starts_with("cannot write spill slot 7"));
     }
 }

@@ -31,22 +31,14 @@ impl Faults {
 
     #[cfg(test)]
     pub(super) fn next(&self) -> Option<Fault> {
-        let attempt = self
-            .attempts
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let attempt = self.attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let planned = self.planned.lock().expect("no test panics while it plans");
-        planned
-            .iter()
-            .find(|(attempts, _)| attempts.contains(&attempt))
-            .map(|&(_, fault)| fault)
+        planned.iter().find(|(attempts, _)| attempts.contains(&attempt)).map(|&(_, fault)| fault)
     }
 
     /// From attempt `attempts.start` (counted from 0) to before `attempts.end`, `fault` happens.
     #[cfg(test)]
     pub(super) fn plan(&self, attempts: std::ops::Range<u64>, fault: Fault) {
-        self.planned
-            .lock()
-            .expect("no test panics while it plans")
-            .push((attempts, fault));
+        self.planned.lock().expect("no test panics while it plans").push((attempts, fault));
     }
 }

@@ -19,10 +19,7 @@ type Resource = libc::__rlimit_resource_t;
 type Resource = libc::c_int;
 
 fn limit_bytes(resource: Resource) -> Option<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: libc::RLIM_INFINITY,
-        rlim_max: libc::RLIM_INFINITY,
-    };
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: getrlimit fills the structure it is given.
     let status = unsafe { libc::getrlimit(resource, &mut limit) };
     (status == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)

@@ -47,14 +47,8 @@ impl FrameMemory {
     /// and [`PAGE_BYTES_MAX`].
     pub fn new(frame_count: u32, page_bytes: u32) -> Result<FrameMemory, StorageError> {
         assert!(frame_count > 0, "a run needs at least one frame");
-        assert!(
-            page_bytes.is_power_of_two(),
-            "a page is a power of two, not {page_bytes} bytes"
-        );
-        assert!(
-            (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(&page_bytes),
-            "{page_bytes}-byte page"
-        );
+        assert!(page_bytes.is_power_of_two(), "a page is a power of two, not {page_bytes} bytes");
+        assert!((PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(&page_bytes), "{page_bytes}-byte page");
         let bytes = u64::from(frame_count) * u64::from(page_bytes);
         let refused = |source| StorageError::Memory { bytes, source };
         let length_bytes = usize::try_from(bytes)
@@ -142,10 +136,7 @@ impl FrameMemory {
         for (index, target) in targets.iter().enumerate() {
             let others = targets[index + 1..].iter().chain(&sources);
             for other in others {
-                assert!(
-                    !overlap(target, other),
-                    "operands {target:?} and {other:?} overlap"
-                );
+                assert!(!overlap(target, other), "operands {target:?} and {other:?} overlap");
             }
         }
         // SAFETY: each range is in bounds, aligned, initialised and not in flight as `check`
@@ -156,10 +147,7 @@ impl FrameMemory {
         });
         // SAFETY: as above.
         let sources = sources.map(|range| unsafe {
-            slice::from_raw_parts(
-                self.check::<W>(&range).cast_const(),
-                range.end - range.start,
-            )
+            slice::from_raw_parts(self.check::<W>(&range).cast_const(), range.end - range.start)
         });
         (targets, sources)
     }
@@ -181,11 +169,7 @@ impl FrameMemory {
     /// Marks `frame` as the device's.
     pub(super) fn lend(&mut self, frame: FrameIndex) {
         let flag = &mut self.in_flight[frame.0 as usize];
-        assert!(
-            !*flag,
-            "plan error: a transfer of frame {} is already in flight",
-            frame.0
-        );
+        assert!(!*flag, "plan error: a transfer of frame {} is already in flight", frame.0);
         *flag = true;
         self.in_flight_count += 1;
     }
@@ -207,12 +191,7 @@ impl FrameMemory {
     #[inline]
     fn check<W>(&self, range: &Range<usize>) -> *mut W {
         const { assert!(size_of::<W>() > 0, "wires have a size") };
-        const {
-            assert!(
-                align_of::<W>() <= PAGE_BYTES_MIN as usize,
-                "wires align to a page"
-            )
-        };
+        const { assert!(align_of::<W>() <= PAGE_BYTES_MIN as usize, "wires align to a page") };
         let wires_max = self.length_bytes() / size_of::<W>();
         assert!(
             range.start <= range.end && range.end <= wires_max,
@@ -254,9 +233,7 @@ mod tests {
         let mut frames = frames(3);
         assert_eq!(frames.length_bytes(), 3 * 4096);
         assert!(frames.as_slice::<u8>().iter().all(|&byte| byte == 0));
-        frames
-            .slice_mut::<Block>(256..258)
-            .fill(Block::from_bits(7));
+        frames.slice_mut::<Block>(256..258).fill(Block::from_bits(7));
         assert_eq!(frames.slice::<Block>(255..256)[0].to_bits(), 0);
         assert_eq!(frames.slice::<Block>(257..258)[0].to_bits(), 7);
         assert_eq!(frames.as_mut_slice::<Block>().len(), 3 * 256);
@@ -313,12 +290,7 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_an_error() {
-        let error = FrameMemory::new(u32::MAX, PAGE_BYTES_MAX)
-            .err()
-            .expect("256 PiB are not free");
-        assert!(
-            error.to_string().starts_with("cannot reserve 256.0 PiB"),
-            "{error}"
-        );
+        let error = FrameMemory::new(u32::MAX, PAGE_BYTES_MAX).err().expect("256 PiB are not free");
+        assert!(error.to_string().starts_with("cannot reserve 256.0 PiB"), "{error}");
     }
 }

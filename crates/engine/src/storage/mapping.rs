@@ -30,19 +30,14 @@ impl Mapping {
         assert!(length_bytes > 0, "a mapping has at least one byte");
         let system_page_bytes = system_page_bytes();
         let too_long = || io::Error::from_raw_os_error(libc::ENOMEM);
-        let length_bytes = length_bytes
-            .checked_next_multiple_of(system_page_bytes)
-            .ok_or_else(too_long)?;
+        let length_bytes =
+            length_bytes.checked_next_multiple_of(system_page_bytes).ok_or_else(too_long)?;
         let huge = length_bytes >= HUGE_PAGE_BYTES && system_page_bytes < HUGE_PAGE_BYTES;
         // A huge mapping is made too long by one huge page, then cut at both ends to be aligned.
         let slack_bytes = if huge { HUGE_PAGE_BYTES } else { 0 };
         let mapped_bytes = length_bytes.checked_add(slack_bytes).ok_or_else(too_long)?;
         let start = map_anonymous(mapped_bytes)?;
-        let skipped_bytes = if huge {
-            start.as_ptr().align_offset(HUGE_PAGE_BYTES)
-        } else {
-            0
-        };
+        let skipped_bytes = if huge { start.as_ptr().align_offset(HUGE_PAGE_BYTES) } else { 0 };
         let tail_bytes = slack_bytes - skipped_bytes;
         // SAFETY: skipped_bytes <= slack_bytes, so base and what follows lie in the mapping just
         // made; head and tail are whole system pages outside base..base + length_bytes, and
@@ -73,15 +68,8 @@ impl Mapping {
     #[cfg(target_os = "linux")]
     fn advise(&self, huge: bool) {
         // DONTFORK also keeps a child's copy-on-write from moving a page away under a transfer.
-        let huge = if huge {
-            Some(libc::MADV_HUGEPAGE)
-        } else {
-            None
-        };
-        for advice in [libc::MADV_DONTDUMP, libc::MADV_DONTFORK]
-            .into_iter()
-            .chain(huge)
-        {
+        let huge = if huge { Some(libc::MADV_HUGEPAGE) } else { None };
+        for advice in [libc::MADV_DONTDUMP, libc::MADV_DONTFORK].into_iter().chain(huge) {
             // SAFETY: the range is this mapping; none of the three changes its contents here.
             unsafe { libc::madvise(self.base().cast(), self.length_bytes, advice) };
         }
@@ -136,13 +124,7 @@ mod tests {
 
     #[test]
     fn is_zero_aligned_and_writable_at_both_ends() {
-        for length_bytes in [
-            1,
-            4096,
-            65536,
-            HUGE_PAGE_BYTES - 1,
-            5 * HUGE_PAGE_BYTES + 4096,
-        ] {
+        for length_bytes in [1, 4096, 65536, HUGE_PAGE_BYTES - 1, 5 * HUGE_PAGE_BYTES + 4096] {
             let mapping = Mapping::new(length_bytes).expect("a few MiB are free");
             assert!(mapping.length_bytes() >= length_bytes);
             assert!(mapping.base().cast::<[u8; 4096]>().align_offset(4096) == 0);

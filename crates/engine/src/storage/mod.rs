@@ -111,14 +111,8 @@ impl Storage {
         frames: &FrameMemory,
         swap_file: SwapFile,
     ) -> Result<Storage, StorageError> {
-        assert_eq!(
-            config.page_bytes,
-            frames.page_bytes(),
-            "frames and slots hold the same pages"
-        );
-        let key = Prg::from_os()
-            .map_err(|_| StorageError::NoRandomness)?
-            .next_block();
+        assert_eq!(config.page_bytes, frames.page_bytes(), "frames and slots hold the same pages");
+        let key = Prg::from_os().map_err(|_| StorageError::NoRandomness)?.next_block();
         let device = Device::new(frames, swap_file, config.slots);
         Ok(Storage {
             transfers: Transfers::start(config.backend, device, config.depth)?,
@@ -186,11 +180,7 @@ impl Storage {
         let slot = self.finish(frames, Direction::In, frame)?;
         let record = self.slots[slot as usize];
         let start = Instant::now();
-        if self
-            .cipher
-            .open(record.write, frames.frame_mut(frame), record.tag)
-            .is_err()
-        {
+        if self.cipher.open(record.write, frames.frame_mut(frame), record.tag).is_err() {
             self.stopped = true;
             return Err(StorageError::Corrupted { slot });
         }
@@ -219,17 +209,11 @@ impl Storage {
         self.check(frames)?;
         self.take_slot(slot);
         self.writes += 1;
-        assert!(
-            self.writes < BUSY,
-            "a nonce of the page cipher would repeat"
-        );
+        assert!(self.writes < BUSY, "a nonce of the page cipher would repeat");
         let start = Instant::now();
         let tag = self.cipher.seal(self.writes, frames.frame_mut(frame));
         self.statistics.cipher += start.elapsed();
-        self.slots[slot.0 as usize] = SlotRecord {
-            write: self.writes | BUSY,
-            tag,
-        };
+        self.slots[slot.0 as usize] = SlotRecord { write: self.writes | BUSY, tag };
         self.statistics.pages_out += 1;
         self.statistics.bytes_out += u64::from(self.transfers.device().page_bytes());
         frames.lend(frame);
@@ -290,11 +274,7 @@ impl Storage {
             self.transfers.device().belongs_to(frames),
             "these are not the frames of this storage"
         );
-        if self.stopped {
-            Err(StorageError::Stopped)
-        } else {
-            Ok(())
-        }
+        if self.stopped { Err(StorageError::Stopped) } else { Ok(()) }
     }
 
     /// Marks `slot` as being moved.
@@ -321,11 +301,7 @@ impl Storage {
             self.statistics.blocked_issue += start.elapsed();
         }
         self.pending[frame.0 as usize] = Pending::Moving(direction, slot.0);
-        let transfer = Transfer {
-            direction,
-            frame: frame.0,
-            slot: slot.0,
-        };
+        let transfer = Transfer { direction, frame: frame.0, slot: slot.0 };
         let submitted = self.transfers.submit(transfer);
         self.stopped |= submitted.is_err();
         submitted
@@ -356,11 +332,7 @@ impl Storage {
         let Pending::Arrived(arrived, slot) = self.pending[frame.0 as usize] else {
             panic!("plan error: no transfer of frame {} to finish", frame.0);
         };
-        assert!(
-            arrived == direction,
-            "plan error: frame {} moved the other way",
-            frame.0
-        );
+        assert!(arrived == direction, "plan error: frame {} moved the other way", frame.0);
         self.pending[frame.0 as usize] = Pending::Idle;
         self.slots[slot as usize].write &= !BUSY;
         frames.take_back(frame);

@@ -127,11 +127,7 @@ impl Probe {
         let swap_file = SwapFile::create(directory, file_bytes)?;
         let device = Device::new(&frames, swap_file, SLOT_COUNT);
         let transfers = Transfers::start(backend, device, DEPTH)?;
-        Ok(Probe {
-            transfers,
-            filled: SLOT_COUNT,
-            random,
-        })
+        Ok(Probe { transfers, filled: SLOT_COUNT, random })
     }
 
     /// Moves pages for `time`, or the whole file once if in order.
@@ -157,11 +153,7 @@ impl Probe {
                     Order::Sequential => break,
                 };
                 let frame = idle.pop().expect("checked not empty");
-                self.transfers.submit(Transfer {
-                    direction,
-                    frame,
-                    slot,
-                })?;
+                self.transfers.submit(Transfer { direction, frame, slot })?;
                 submitted += 1;
             }
             if self.transfers.is_empty() {
@@ -177,11 +169,7 @@ impl Probe {
         }
         waits.sort_unstable();
         let median_wait = waits.get(waits.len() / 2).copied().unwrap_or_default();
-        Ok(Phase {
-            pages,
-            elapsed: start.elapsed(),
-            median_wait,
-        })
+        Ok(Phase { pages, elapsed: start.elapsed(), median_wait })
     }
 
     fn random_slot(&mut self) -> u32 {
@@ -207,21 +195,13 @@ mod tests {
                 figures.random_read_bytes_per_s,
             ];
             // From a page in 0.6 s to more than any bus carries.
-            assert!(
-                bandwidths.iter().all(|&b| b > 1e5 && b < 1e12),
-                "{figures:?}"
-            );
+            assert!(bandwidths.iter().all(|&b| b > 1e5 && b < 1e12), "{figures:?}");
             assert!(
                 figures.read_latency > Duration::ZERO && figures.write_latency > Duration::ZERO
             );
             assert!(figures.tested_bytes >= u64::from(PAGE_BYTES), "{figures:?}");
         }
-        assert_eq!(
-            std::fs::read_dir(directory.path())
-                .expect("readable")
-                .count(),
-            0
-        );
+        assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
     }
 
     #[test]

@@ -32,10 +32,7 @@ pub fn available_memory_bytes() -> Option<u64> {
 /// # Errors
 /// What the operating system answers.
 pub fn forbid_core_dumps() -> io::Result<()> {
-    let none = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: setrlimit only reads the structure.
     if unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) } != 0 {
         return Err(io::Error::last_os_error());
@@ -67,11 +64,7 @@ fn peak_from_usage() -> Option<u64> {
         (libc::getrusage(libc::RUSAGE_SELF, &mut usage), usage)
     };
     // Apple counts bytes, everybody else KiB.
-    let unit_bytes = if cfg!(target_vendor = "apple") {
-        1
-    } else {
-        1024
-    };
+    let unit_bytes = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     let peak = u64::try_from(usage.ru_maxrss).ok()?;
     (status == 0 && peak > 0).then(|| peak * unit_bytes)
 }
@@ -79,19 +72,12 @@ fn peak_from_usage() -> Option<u64> {
 /// What the tightest control group (version 2) above this process leaves.
 fn control_group_bytes() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = groups
-        .lines()
-        .find_map(|line| line.strip_prefix("0::/"))?
-        .trim_end();
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?.trim_end();
     let root = std::path::Path::new("/sys/fs/cgroup");
     let own = root.join(path);
     let read = |group: &std::path::Path, file: &str| -> Option<u64> {
         // "max" means no limit and does not parse.
-        std::fs::read_to_string(group.join(file))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
+        std::fs::read_to_string(group.join(file)).ok()?.trim().parse().ok()
     };
     own.ancestors()
         .take_while(|group| group.starts_with(root))
@@ -114,10 +100,7 @@ mod tests {
         let peak = peak_resident_bytes().expect("every test system says it");
         assert!(peak >= BYTES, "{peak}");
         if let Some(resident) = resident_bytes() {
-            assert!(
-                resident >= BYTES && resident <= peak + (8 << 20),
-                "{resident} {peak}"
-            );
+            assert!(resident >= BYTES && resident <= peak + (8 << 20), "{resident} {peak}");
             drop(frames);
         }
     }
@@ -145,14 +128,8 @@ mod tests {
     fn core_dumps_are_off() {
         forbid_core_dumps().expect("lowering a limit is always allowed");
         let limits = std::fs::read_to_string("/proc/self/limits").expect("still readable");
-        let line = limits
-            .lines()
-            .find(|line| line.starts_with("Max core file size"));
-        let values = line
-            .expect("Linux lists it")
-            .split_whitespace()
-            .skip(4)
-            .take(2);
+        let line = limits.lines().find(|line| line.starts_with("Max core file size"));
+        let values = line.expect("Linux lists it").split_whitespace().skip(4).take(2);
         assert_eq!(values.collect::<Vec<_>>(), ["0", "0"]);
         // SAFETY: asks for a flag of this process.
         assert_eq!(unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) }, 0);

@@ -108,10 +108,7 @@ impl SwapFile {
             Err(error) if error.raw_os_error() == Some(libc::EFBIG) => {
                 Err(self.no_space(free_bytes))
             }
-            Err(source) => Err(StorageError::Create {
-                directory: self.directory.clone(),
-                source,
-            }),
+            Err(source) => Err(StorageError::Create { directory: self.directory.clone(), source }),
             Ok(()) => Ok(()),
         }
     }
@@ -215,15 +212,11 @@ fn open(directory: &Path, births: &[Birth]) -> Result<(File, bool), StorageError
         }
     }
     Err(match refusal.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM | libc::EROFS) => StorageError::DirectoryNotWritable {
-            directory: owned(),
-            source: refusal,
-        },
+        Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
+            StorageError::DirectoryNotWritable { directory: owned(), source: refusal }
+        }
         Some(libc::ENOSPC | libc::EDQUOT) => StorageError::DiskFull { directory: owned() },
-        _ => StorageError::Create {
-            directory: owned(),
-            source: refusal,
-        },
+        _ => StorageError::Create { directory: owned(), source: refusal },
     })
 }
 
@@ -233,15 +226,13 @@ fn open_as(directory: &Path, birth: Birth, flags: i32) -> io::Result<File> {
     match birth {
         #[cfg(target_os = "linux")]
         // O_EXCL here means that nobody can give the file a name later.
-        Birth::Unnamed => options
-            .custom_flags(libc::O_TMPFILE | libc::O_EXCL | flags)
-            .open(directory),
+        Birth::Unnamed => {
+            options.custom_flags(libc::O_TMPFILE | libc::O_EXCL | flags).open(directory)
+        }
         #[cfg(not(target_os = "linux"))]
         Birth::Unnamed => Err(io::Error::from(io::ErrorKind::Unsupported)),
         Birth::Unlinked => {
-            options
-                .create_new(true)
-                .custom_flags(libc::O_NOFOLLOW | flags);
+            options.create_new(true).custom_flags(libc::O_NOFOLLOW | flags);
             open_unlinked(directory, &options)
         }
     }
@@ -280,10 +271,9 @@ fn open_unlinked(directory: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Refuses a length above `RLIMIT_FSIZE`: the kernel would answer with a deadly signal.
 fn check_file_size_limit(needed_bytes: u64) -> Result<(), StorageError> {
     match file_size_limit_bytes() {
-        Some(limit_bytes) if limit_bytes < needed_bytes => Err(StorageError::FileSizeLimit {
-            needed_bytes,
-            limit_bytes,
-        }),
+        Some(limit_bytes) if limit_bytes < needed_bytes => {
+            Err(StorageError::FileSizeLimit { needed_bytes, limit_bytes })
+        }
         _ => Ok(()),
     }
 }
@@ -313,17 +303,10 @@ mod tests {
     fn space_is_reserved_before_the_run() {
         let directory = directory();
         let swap_file = SwapFile::create(directory.path(), 3 << 20).expect("3 MiB are free");
-        let metadata = swap_file
-            .file()
-            .metadata()
-            .expect("an open file has metadata");
+        let metadata = swap_file.file().metadata().expect("an open file has metadata");
         assert_eq!(metadata.len(), 3 << 20);
         // st_blocks counts 512 bytes each.
-        assert!(
-            metadata.blocks() * 512 >= 3 << 20,
-            "{} blocks",
-            metadata.blocks()
-        );
+        assert!(metadata.blocks() * 512 >= 3 << 20, "{} blocks", metadata.blocks());
     }
 
     #[test]
@@ -340,10 +323,7 @@ mod tests {
     fn wrong_directories_are_told_apart() {
         let directory = directory();
         let missing = SwapFile::create(&directory.path().join("none"), 4096);
-        assert!(matches!(
-            missing,
-            Err(StorageError::DirectoryMissing { .. })
-        ));
+        assert!(matches!(missing, Err(StorageError::DirectoryMissing { .. })));
         let file = directory.path().join("file");
         fs::write(&file, "x").expect("the temporary directory is writable");
         let none = SwapFile::create(&file, 4096);
@@ -358,11 +338,7 @@ mod tests {
         let directory = directory();
         for length_bytes in [1 << 55, u64::MAX] {
             match SwapFile::create(directory.path(), length_bytes) {
-                Err(StorageError::NoSpace {
-                    needed_bytes,
-                    free_bytes,
-                    ..
-                }) => {
+                Err(StorageError::NoSpace { needed_bytes, free_bytes, .. }) => {
                     assert_eq!(needed_bytes, length_bytes);
                     assert!(free_bytes > 0 && free_bytes < length_bytes);
                 }

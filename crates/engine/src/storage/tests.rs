@@ -29,13 +29,7 @@ struct Rig {
 
 fn config(directory: &Path, page_bytes: u32, depth: u32) -> StorageConfig {
     let backend = StorageBackend::Auto;
-    StorageConfig {
-        directory: directory.to_owned(),
-        page_bytes,
-        slots: SLOTS,
-        backend,
-        depth,
-    }
+    StorageConfig { directory: directory.to_owned(), page_bytes, slots: SLOTS, backend, depth }
 }
 
 impl Rig {
@@ -46,25 +40,12 @@ impl Rig {
             Way::Uring { page_cache, .. } => (StorageBackend::IoUring, page_cache),
             Way::Threads { page_cache } => (StorageBackend::Threads, page_cache),
         };
-        let config = StorageConfig {
-            backend,
-            ..config(directory.path(), page_bytes, depth)
-        };
+        let config = StorageConfig { backend, ..config(directory.path(), page_bytes, depth) };
         let mut storage = start(&config, &frames, page_cache);
-        if matches!(
-            way,
-            Way::Uring {
-                registered: false,
-                ..
-            }
-        ) {
+        if matches!(way, Way::Uring { registered: false, .. }) {
             storage.transfers.unregister_buffers();
         }
-        Rig {
-            storage,
-            frames,
-            _directory: directory,
-        }
+        Rig { storage, frames, _directory: directory }
     }
 
     /// Writes the page that `seed` makes to `slot`, by way of `frame`.
@@ -75,20 +56,17 @@ impl Rig {
 
     /// Reads `slot` into `frame` and compares it with the page that `seed` makes.
     fn expect(&mut self, frame: u32, slot: u32, seed: u64) -> Result<(), StorageError> {
-        self.storage
-            .issue_in(&mut self.frames, FrameIndex(frame), SpillSlot(slot))?;
+        self.storage.issue_in(&mut self.frames, FrameIndex(frame), SpillSlot(slot))?;
         self.finish_in(frame, seed)
     }
 
     fn issue_out(&mut self, frame: u32, slot: u32, seed: u64) -> Result<(), StorageError> {
         fill(self.frames.frame_mut(FrameIndex(frame)), seed);
-        self.storage
-            .issue_out(&mut self.frames, FrameIndex(frame), SpillSlot(slot))
+        self.storage.issue_out(&mut self.frames, FrameIndex(frame), SpillSlot(slot))
     }
 
     fn finish_in(&mut self, frame: u32, seed: u64) -> Result<(), StorageError> {
-        self.storage
-            .finish_in(&mut self.frames, FrameIndex(frame))?;
+        self.storage.finish_in(&mut self.frames, FrameIndex(frame))?;
         let mut expected = vec![0; self.frames.page_bytes() as usize];
         fill(&mut expected, seed);
         assert!(
@@ -105,8 +83,7 @@ impl Rig {
         let mut page = FrameMemory::new(1, page_bytes).expect("a few MiB are free");
         let offset = self.storage.transfers.device().slot_offset_bytes(slot);
         let file = self.storage.transfers.device().file();
-        file.read_exact_at(page.as_mut_slice(), offset)
-            .expect("the slot is in the file");
+        file.read_exact_at(page.as_mut_slice(), offset).expect("the slot is in the file");
         page.as_slice().to_vec()
     }
 
@@ -115,8 +92,7 @@ impl Rig {
         page.as_mut_slice().copy_from_slice(bytes);
         let offset = self.storage.transfers.device().slot_offset_bytes(slot);
         let file = self.storage.transfers.device().file();
-        file.write_all_at(page.as_slice(), offset)
-            .expect("the slot is in the file");
+        file.write_all_at(page.as_slice(), offset).expect("the slot is in the file");
     }
 
     fn plan_fault(&self, attempts: std::ops::Range<u64>, fault: Fault) {
@@ -135,9 +111,7 @@ fn start(config: &StorageConfig, frames: &FrameMemory, page_cache: bool) -> Stor
         let mut swap_file =
             SwapFile::create(&config.directory, length_bytes).expect("a few MiB are free");
         if page_cache {
-            swap_file
-                .use_page_cache()
-                .expect("flags of an open file can be changed");
+            swap_file.use_page_cache().expect("flags of an open file can be changed");
         }
         match Storage::with_swap_file(config, frames, swap_file) {
             Err(StorageError::IoUringRefused { .. }) => std::thread::sleep(PAUSE),
@@ -149,20 +123,14 @@ fn start(config: &StorageConfig, frames: &FrameMemory, page_cache: bool) -> Stor
 
 /// Every way that works on this machine.
 fn ways() -> Vec<Way> {
-    let mut ways = vec![
-        Way::Threads { page_cache: false },
-        Way::Threads { page_cache: true },
-    ];
+    let mut ways = vec![Way::Threads { page_cache: false }, Way::Threads { page_cache: true }];
     if let Some(reason) = io_uring_refusal() {
         eprintln!("skipped: io_uring, {reason}");
         return ways;
     }
     for registered in [false, true] {
         for page_cache in [false, true] {
-            ways.push(Way::Uring {
-                registered,
-                page_cache,
-            });
+            ways.push(Way::Uring { registered, page_cache });
         }
     }
     ways
@@ -201,14 +169,11 @@ fn random_run(way: Way, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
         let is_busy = in_flight.iter().flatten().any(|&(_, busy, _)| busy == slot);
         match in_flight[frame].take() {
             Some((Direction::In, _, page)) => {
-                rig.finish_in(frame as u32, page)
-                    .expect("no fault is planned");
+                rig.finish_in(frame as u32, page).expect("no fault is planned");
             }
             Some((Direction::Out, slot, page)) => {
                 let frame = FrameIndex(frame as u32);
-                rig.storage
-                    .finish_out(&mut rig.frames, frame)
-                    .expect("no fault is planned");
+                rig.storage.finish_out(&mut rig.frames, frame).expect("no fault is planned");
                 slots[slot] = Some(page);
             }
             None if is_busy => {}
@@ -223,16 +188,13 @@ fn random_run(way: Way, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
                 }
                 None => {
                     let page = seed << 32 | step;
-                    rig.issue_out(frame as u32, slot as u32, page)
-                        .expect("no fault is planned");
+                    rig.issue_out(frame as u32, slot as u32, page).expect("no fault is planned");
                     in_flight[frame] = Some((Direction::Out, slot, page));
                 }
             },
         }
     }
-    rig.storage
-        .drain(&mut rig.frames)
-        .expect("no fault is planned");
+    rig.storage.drain(&mut rig.frames).expect("no fault is planned");
     for (direction, slot, page) in in_flight.into_iter().flatten() {
         if direction == Direction::Out {
             slots[slot] = Some(page);
@@ -240,19 +202,12 @@ fn random_run(way: Way, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
     }
     for (slot, page) in slots.iter().enumerate() {
         if let Some(page) = *page {
-            rig.expect(0, slot as u32, page)
-                .expect("no fault is planned");
+            rig.expect(0, slot as u32, page).expect("no fault is planned");
         }
     }
     let statistics = rig.storage.statistics();
-    assert!(
-        statistics.pages_in > 0 && statistics.pages_out > 0,
-        "seed {seed} does nothing"
-    );
-    assert_eq!(
-        statistics.bytes_in,
-        statistics.pages_in * u64::from(page_bytes)
-    );
+    assert!(statistics.pages_in > 0 && statistics.pages_out > 0, "seed {seed} does nothing");
+    assert_eq!(statistics.bytes_in, statistics.pages_in * u64::from(page_bytes));
 }
 
 #[test]
@@ -278,14 +233,7 @@ fn interrupted_and_short_transfers_are_continued() {
         rig.plan_fault(4..6, Fault::Refuse(libc::EAGAIN));
         rig.plan_fault(6..8, Fault::Shorten(3 * 4096));
         // Past the page cache the kernel itself never answers an odd length.
-        if matches!(
-            way,
-            Way::Threads { page_cache: true }
-                | Way::Uring {
-                    page_cache: true,
-                    ..
-                }
-        ) {
+        if matches!(way, Way::Threads { page_cache: true } | Way::Uring { page_cache: true, .. }) {
             rig.plan_fault(8..10, Fault::Shorten(5000));
         }
         rig.put(0, 5, 77).expect("all of these faults pass");
@@ -297,11 +245,7 @@ fn interrupted_and_short_transfers_are_continued() {
 #[test]
 fn a_failing_device_is_an_error_at_every_point() {
     for way in ways() {
-        for (errno, full) in [
-            (libc::EIO, false),
-            (libc::ENOSPC, true),
-            (libc::EDQUOT, true),
-        ] {
+        for (errno, full) in [(libc::EIO, false), (libc::ENOSPC, true), (libc::EDQUOT, true)] {
             for failing in 0..12 {
                 let mut rig = Rig::new(way, 4096, 2);
                 rig.plan_fault(failing..u64::MAX, Fault::Refuse(errno));
@@ -316,13 +260,8 @@ fn a_failing_device_is_an_error_at_every_point() {
                     }
                     other => panic!("{way:?} {failing}: {other}"),
                 }
-                let after = rig
-                    .storage
-                    .issue_in(&mut rig.frames, FrameIndex(7), SpillSlot(0));
-                assert!(
-                    matches!(after, Err(StorageError::Stopped)),
-                    "{way:?} {failing}"
-                );
+                let after = rig.storage.issue_in(&mut rig.frames, FrameIndex(7), SpillSlot(0));
+                assert!(matches!(after, Err(StorageError::Stopped)), "{way:?} {failing}");
             }
         }
     }
@@ -333,17 +272,9 @@ fn a_file_cut_short_is_an_error() {
     for way in ways() {
         let mut rig = Rig::new(way, 4096, 2);
         rig.put(0, SLOTS - 1, 1).expect("the disk works");
-        rig.storage
-            .transfers
-            .device()
-            .file()
-            .set_len(4096)
-            .expect("our own file");
+        rig.storage.transfers.device().file().set_len(4096).expect("our own file");
         let error = rig.expect(0, SLOTS - 1, 1).expect_err("nothing is there");
-        assert!(
-            matches!(error, StorageError::Device { .. }),
-            "{way:?}: {error}"
-        );
+        assert!(matches!(error, StorageError::Device { .. }), "{way:?}: {error}");
     }
 }
 
@@ -368,13 +299,8 @@ fn changed_moved_and_old_pages_are_found() {
             rig.put(0, 3, 3).expect("the disk works");
             rig.put(0, 4, 4).expect("the disk works");
             damage(&mut rig);
-            let error = rig
-                .expect(0, 3, 3)
-                .expect_err("the page is not what was written");
-            assert!(
-                matches!(error, StorageError::Corrupted { slot: 3 }),
-                "{way:?}: {error}"
-            );
+            let error = rig.expect(0, 3, 3).expect_err("the page is not what was written");
+            assert!(matches!(error, StorageError::Corrupted { slot: 3 }), "{way:?}: {error}");
             assert!(matches!(rig.expect(1, 4, 4), Err(StorageError::Stopped)));
         }
     }
@@ -385,12 +311,8 @@ fn the_disk_sees_only_random_bytes() {
     let mut rig = Rig::new(Way::Threads { page_cache: false }, 4096, 1);
     for slot in 0..2 {
         rig.frames.frame_mut(FrameIndex(0)).fill(0x41);
-        rig.storage
-            .issue_out(&mut rig.frames, FrameIndex(0), SpillSlot(slot))
-            .expect("works");
-        rig.storage
-            .finish_out(&mut rig.frames, FrameIndex(0))
-            .expect("works");
+        rig.storage.issue_out(&mut rig.frames, FrameIndex(0), SpillSlot(slot)).expect("works");
+        rig.storage.finish_out(&mut rig.frames, FrameIndex(0)).expect("works");
     }
     let (first, second) = (rig.raw(0), rig.raw(1));
     // Bytes that agree by chance: 4096 / 256 = 16 expected; 64 are 12 standard deviations more.
@@ -405,9 +327,7 @@ fn frames_in_flight_cannot_be_touched() {
     assert!(rig.frames.is_in_flight(FrameIndex(2)));
     let touched = catch_unwind(AssertUnwindSafe(|| rig.frames.frame_mut(FrameIndex(2))[0]));
     assert!(touched.is_err());
-    rig.storage
-        .finish_out(&mut rig.frames, FrameIndex(2))
-        .expect("the disk works");
+    rig.storage.finish_out(&mut rig.frames, FrameIndex(2)).expect("the disk works");
     assert!(!rig.frames.is_in_flight(FrameIndex(2)));
 }
 
@@ -418,38 +338,20 @@ type Mistake = (&'static str, fn(&mut Rig));
 fn wrong_plans_panic() {
     let (frame, slot) = (FrameIndex(1), SpillSlot(1));
     let mistakes: [Mistake; 7] = [
-        ("a slot never written", |rig| {
-            rig.expect(0, 9, 0).expect("must panic")
-        }),
-        ("a frame issued twice", |rig| {
-            rig.issue_out(1, 2, 0).expect("must panic")
-        }),
-        ("a slot issued twice", |rig| {
-            rig.issue_out(2, 1, 0).expect("must panic")
-        }),
-        ("a finish of nothing", |rig| {
-            rig.finish_in(5, 0).expect("must panic")
-        }),
-        ("a finish the other way", |rig| {
-            rig.finish_in(1, 0).expect("must panic")
-        }),
-        ("a slot out of the file", |rig| {
-            rig.put(0, SLOTS, 0).expect("must panic")
-        }),
-        ("a frame out of memory", |rig| {
-            rig.expect(FRAMES, 1, 0).expect("must panic")
-        }),
+        ("a slot never written", |rig| rig.expect(0, 9, 0).expect("must panic")),
+        ("a frame issued twice", |rig| rig.issue_out(1, 2, 0).expect("must panic")),
+        ("a slot issued twice", |rig| rig.issue_out(2, 1, 0).expect("must panic")),
+        ("a finish of nothing", |rig| rig.finish_in(5, 0).expect("must panic")),
+        ("a finish the other way", |rig| rig.finish_in(1, 0).expect("must panic")),
+        ("a slot out of the file", |rig| rig.put(0, SLOTS, 0).expect("must panic")),
+        ("a frame out of memory", |rig| rig.expect(FRAMES, 1, 0).expect("must panic")),
     ];
     for (mistake, make) in mistakes {
         let mut rig = Rig::new(Way::Threads { page_cache: false }, 4096, 2);
-        rig.storage
-            .issue_out(&mut rig.frames, frame, slot)
-            .expect("the disk works");
+        rig.storage.issue_out(&mut rig.frames, frame, slot).expect("the disk works");
         let result = catch_unwind(AssertUnwindSafe(|| make(&mut rig)));
         let message = result.expect_err(mistake);
-        let message = message
-            .downcast_ref::<String>()
-            .expect("panics here have text");
+        let message = message.downcast_ref::<String>().expect("panics here have text");
         assert!(!message.contains("must panic"), "{mistake}: {message}");
     }
 }
@@ -459,9 +361,7 @@ fn wrong_plans_panic() {
 fn other_frames_are_refused() {
     let mut rig = Rig::new(Way::Threads { page_cache: false }, 4096, 2);
     let mut other = FrameMemory::new(FRAMES, 4096).expect("a few KiB are free");
-    let _ = rig
-        .storage
-        .issue_out(&mut other, FrameIndex(0), SpillSlot(0));
+    let _ = rig.storage.issue_out(&mut other, FrameIndex(0), SpillSlot(0));
 }
 
 #[test]
@@ -470,12 +370,9 @@ fn dropping_in_any_order_with_transfers_in_flight_is_safe() {
         for frames_first in [false, true] {
             let mut rig = Rig::new(way, 64 << 10, 8);
             for page in 0..FRAMES {
-                rig.issue_out(page, page, page.into())
-                    .expect("the disk works");
+                rig.issue_out(page, page, page.into()).expect("the disk works");
             }
-            let Rig {
-                storage, frames, ..
-            } = rig;
+            let Rig { storage, frames, .. } = rig;
             if frames_first {
                 drop(frames);
                 drop(storage);
@@ -492,10 +389,7 @@ fn an_impossible_directory_is_refused() {
     let frames = FrameMemory::new(1, 4096).expect("a page is free");
     let error = Storage::new(&config(Path::new("/no/such/place"), 4096, 1), &frames);
     let error = error.err().expect("there is no such place");
-    assert_eq!(
-        error.to_string(),
-        "the swap directory /no/such/place does not exist"
-    );
+    assert_eq!(error.to_string(), "the swap directory /no/such/place does not exist");
 }
 
 /// Runs the test `name` again in a child process, with `argument` in the environment.
@@ -524,30 +418,18 @@ fn a_killed_process_leaves_no_file() {
         let mut storage = Storage::new(&config, &frames).expect("the directory is writable");
         println!("swapping");
         for slot in (0..SLOTS).cycle() {
-            storage
-                .issue_out(&mut frames, FrameIndex(0), SpillSlot(slot))
-                .expect("works");
-            storage
-                .finish_out(&mut frames, FrameIndex(0))
-                .expect("works");
+            storage.issue_out(&mut frames, FrameIndex(0), SpillSlot(slot)).expect("works");
+            storage.finish_out(&mut frames, FrameIndex(0)).expect("works");
         }
     }
     let directory = tempfile::tempdir().expect("the temporary directory is writable");
-    let mut child = child(
-        "storage::tests::a_killed_process_leaves_no_file",
-        directory.path(),
-    );
+    let mut child = child("storage::tests::a_killed_process_leaves_no_file", directory.path());
     let output = BufReader::new(child.stdout.take().expect("it is piped"));
-    let is_swapping = output
-        .lines()
-        .map_while(Result::ok)
-        .any(|line| line.ends_with("swapping"));
+    let is_swapping = output.lines().map_while(Result::ok).any(|line| line.ends_with("swapping"));
     assert!(is_swapping, "the child ended early");
     child.kill().expect("our own child");
     child.wait().expect("our own child");
-    let left = std::fs::read_dir(directory.path())
-        .expect("readable")
-        .count();
+    let left = std::fs::read_dir(directory.path()).expect("readable").count();
     assert_eq!(left, 0, "files left behind");
 }
 
@@ -555,31 +437,18 @@ fn a_killed_process_leaves_no_file() {
 #[cfg(target_os = "linux")]
 fn a_file_size_limit_is_found_before_the_run() {
     if let Some(directory) = std::env::var_os(CHILD_ARGUMENT) {
-        let limit = libc::rlimit {
-            rlim_cur: 1 << 20,
-            rlim_max: 1 << 20,
-        };
+        let limit = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
         // SAFETY: setrlimit only reads the structure.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
         let frames = FrameMemory::new(1, 64 << 10).expect("a page is free");
         let error = Storage::new(&config(Path::new(&directory), 64 << 10, 1), &frames);
-        let error = error
-            .err()
-            .expect("24 * 64 KiB = 1.5 MiB is more than 1 MiB");
-        assert!(
-            matches!(error, StorageError::FileSizeLimit { .. }),
-            "{error}"
-        );
+        let error = error.err().expect("24 * 64 KiB = 1.5 MiB is more than 1 MiB");
+        assert!(matches!(error, StorageError::FileSizeLimit { .. }), "{error}");
         return;
     }
     let directory = tempfile::tempdir().expect("the temporary directory is writable");
     let name = "storage::tests::a_file_size_limit_is_found_before_the_run";
-    let output = child(name, directory.path())
-        .wait_with_output()
-        .expect("our own child");
+    let output = child(name, directory.path()).wait_with_output().expect("our own child");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{text}"
-    );
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }

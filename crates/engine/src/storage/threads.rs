@@ -59,19 +59,11 @@ impl ThreadBackend {
             done: Condvar::new(),
         });
         // Built before the threads, so that a failed start stops those already running.
-        let mut backend = ThreadBackend {
-            shared,
-            threads: Vec::new(),
-            depth: depth_usize,
-        };
+        let mut backend = ThreadBackend { shared, threads: Vec::new(), depth: depth_usize };
         for _ in 0..THREAD_COUNT.min(depth) {
             let (shared, device) = (Arc::clone(&backend.shared), Arc::clone(device));
-            let builder = thread::Builder::new()
-                .name("storage".into())
-                .stack_size(STACK_BYTES);
-            backend
-                .threads
-                .push(builder.spawn(move || serve(&shared, &device))?);
+            let builder = thread::Builder::new().name("storage".into()).stack_size(STACK_BYTES);
+            backend.threads.push(builder.spawn(move || serve(&shared, &device))?);
         }
         Ok(backend)
     }
@@ -79,10 +71,7 @@ impl ThreadBackend {
     /// Queues one transfer.
     pub(super) fn submit(&mut self, transfer: Transfer) {
         let mut queues = self.shared.lock();
-        assert!(
-            queues.unanswered < self.depth,
-            "more transfers than the depth allows"
-        );
+        assert!(queues.unanswered < self.depth, "more transfers than the depth allows");
         queues.unanswered += 1;
         queues.waiting.push_back(transfer);
         drop(queues);
@@ -163,9 +152,7 @@ fn attempt(device: &Device, transfer: Transfer, moved_bytes: u32) -> io::Result<
     // frame mapped. The frame is in flight from issue to finish, so no other reference to it
     // exists (see frames.rs); the lock around the queues orders this access with the owner's.
     let bytes = unsafe {
-        let start = device
-            .frame_address(transfer.frame)
-            .add(moved_bytes as usize);
+        let start = device.frame_address(transfer.frame).add(moved_bytes as usize);
         slice::from_raw_parts_mut(start, length_bytes as usize)
     };
     let moved = match transfer.direction {

@@ -69,9 +69,7 @@ impl Transfers {
     pub(super) fn submit(&mut self, transfer: Transfer) -> Result<(), StorageError> {
         assert!(!self.is_full(), "more transfers than the depth allows");
         self.unanswered += 1;
-        self.backend
-            .submit(transfer)
-            .map_err(|source| StorageError::Ring { source })
+        self.backend.submit(transfer).map_err(|source| StorageError::Ring { source })
     }
 
     /// Tells `answered` about each transfer that is done; if `wait`, about at least one.
@@ -86,16 +84,12 @@ impl Transfers {
         let mut outcome = collected.map_err(|source| StorageError::Ring { source });
         self.unanswered -= self.answers.len() as u32;
         for Completion { transfer, result } in self.answers.drain(..) {
-            let Transfer {
-                direction, slot, ..
-            } = transfer;
+            let Transfer { direction, slot, .. } = transfer;
             self.device.forget_cached(slot);
             answered(transfer);
             if let (Ok(()), Err(source)) = (&outcome, result) {
                 let directory = self.device.swap_file.directory();
-                outcome = Err(StorageError::from_transfer(
-                    directory, direction, slot, source,
-                ));
+                outcome = Err(StorageError::from_transfer(directory, direction, slot, source));
             }
         }
         outcome

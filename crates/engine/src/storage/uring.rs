@@ -52,54 +52,30 @@ impl UringBackend {
             .register_files(&[device.file().as_raw_fd()])
             .map_err(|error| format!("the kernel does not register files: {error}"))?;
         let buffers_registered = register_buffers(&ring, device.mapping()).is_ok();
-        let transfer = Transfer {
-            direction: Direction::In,
-            frame: 0,
-            slot: 0,
-        };
-        let unused = Attempt {
-            transfer,
-            moved_bytes: 0,
-            refused: None,
-        };
+        let transfer = Transfer { direction: Direction::In, frame: 0, slot: 0 };
+        let unused = Attempt { transfer, moved_bytes: 0, refused: None };
         let attempts = vec![unused; depth as usize];
         let idle = (0..depth).collect();
-        Ok(UringBackend {
-            ring,
-            device,
-            buffers_registered,
-            attempts,
-            idle,
-        })
+        Ok(UringBackend { ring, device, buffers_registered, attempts, idle })
     }
 
     /// Which way it works, for reports.
     pub(super) fn name(&self) -> &'static str {
-        if self.buffers_registered {
-            "io_uring, registered buffers"
-        } else {
-            "io_uring"
-        }
+        if self.buffers_registered { "io_uring, registered buffers" } else { "io_uring" }
     }
 
     /// Works on without registered buffers, as where too little memory may be pinned.
     #[cfg(test)]
     pub(super) fn unregister_buffers(&mut self) {
         if self.buffers_registered {
-            self.ring
-                .submitter()
-                .unregister_buffers()
-                .expect("they are registered");
+            self.ring.submitter().unregister_buffers().expect("they are registered");
             self.buffers_registered = false;
         }
     }
 
     /// Hands one transfer to the kernel.
     pub(super) fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
-        let index = self
-            .idle
-            .pop()
-            .expect("at most `depth` transfers are unanswered");
+        let index = self.idle.pop().expect("at most `depth` transfers are unanswered");
         self.push(index, transfer, 0);
         self.enter(0)
     }
@@ -129,11 +105,7 @@ impl UringBackend {
                 return again;
             };
             let index = entry.user_data() as u32;
-            let Attempt {
-                transfer,
-                moved_bytes,
-                refused,
-            } = self.attempts[index as usize];
+            let Attempt { transfer, moved_bytes, refused } = self.attempts[index as usize];
             let moved = match refused.map_or(entry.result(), |errno| -errno) {
                 negative if negative < 0 => Err(io::Error::from_raw_os_error(-negative)),
                 moved => Ok(moved as u32),
@@ -162,11 +134,7 @@ impl UringBackend {
         if let Some(Fault::Shorten(bytes)) = fault {
             length_bytes = length_bytes.min(bytes);
         }
-        self.attempts[index as usize] = Attempt {
-            transfer,
-            moved_bytes,
-            refused,
-        };
+        self.attempts[index as usize] = Attempt { transfer, moved_bytes, refused };
         let entry = if refused.is_some() {
             opcode::Nop::new().build()
         } else {
@@ -181,16 +149,9 @@ impl UringBackend {
     }
 
     fn entry(&self, transfer: Transfer, moved_bytes: u32, length_bytes: u32) -> squeue::Entry {
-        let Transfer {
-            direction,
-            frame,
-            slot,
-        } = transfer;
+        let Transfer { direction, frame, slot } = transfer;
         let offset = self.device.slot_offset_bytes(slot) + u64::from(moved_bytes);
-        let address = self
-            .device
-            .frame_address(frame)
-            .wrapping_add(moved_bytes as usize);
+        let address = self.device.frame_address(frame).wrapping_add(moved_bytes as usize);
         let from_base = address as usize - self.device.mapping().base() as usize;
         let buffer = (from_base / BUFFER_BYTES_MAX) as u16;
         match (direction, self.buffers_registered) {
@@ -204,12 +165,12 @@ impl UringBackend {
                     .offset(offset)
                     .build()
             }
-            (Direction::In, false) => opcode::Read::new(SWAP_FILE, address, length_bytes)
-                .offset(offset)
-                .build(),
-            (Direction::Out, false) => opcode::Write::new(SWAP_FILE, address, length_bytes)
-                .offset(offset)
-                .build(),
+            (Direction::In, false) => {
+                opcode::Read::new(SWAP_FILE, address, length_bytes).offset(offset).build()
+            }
+            (Direction::Out, false) => {
+                opcode::Write::new(SWAP_FILE, address, length_bytes).offset(offset).build()
+            }
         }
     }
 
@@ -243,13 +204,8 @@ impl Drop for UringBackend {
 fn build_ring(depth: u32) -> Result<IoUring, String> {
     // Linux 5.19: completions wait for the next system call instead of interrupting the owner,
     // and a flag says that some do.
-    let cooperative = IoUring::builder()
-        .setup_coop_taskrun()
-        .setup_taskrun_flag()
-        .build(depth);
-    let ring = cooperative
-        .or_else(|_| IoUring::new(depth))
-        .map_err(|error| refusal(&error))?;
+    let cooperative = IoUring::builder().setup_coop_taskrun().setup_taskrun_flag().build(depth);
+    let ring = cooperative.or_else(|_| IoUring::new(depth)).map_err(|error| refusal(&error))?;
     let mut probe = Probe::new();
     let probed = ring.submitter().register_probe(&mut probe);
     let operations = [

@@ -111,10 +111,7 @@ impl Recorder {
         let widths: Vec<u64> = outputs.iter().map(|wires| wires.len() as u64).collect();
         writeln!(output, "{} {}", self.gate_count, self.next_wire)?;
         writeln!(output, "{}\n{}\n", list(inputs), list(&widths))?;
-        let mut lines = self
-            .lines
-            .into_inner()
-            .map_err(|error| error.into_error())?;
+        let mut lines = self.lines.into_inner().map_err(|error| error.into_error())?;
         lines.seek(SeekFrom::Start(0))?;
         std::io::copy(&mut BufReader::new(lines), &mut output)?;
         output.flush()?;
@@ -184,11 +181,8 @@ pub fn export<R: Read + Seek>(
     let inputs = Ports::new(inputs.map(|port| (port.rows, &port.columns[..])))?;
     let outputs = description.outputs.iter();
     let outputs = Ports::new(outputs.map(|port| (port.rows, &port.columns[..])))?;
-    let mut written: Vec<Vec<Wire>> = outputs
-        .widths
-        .iter()
-        .map(|&bits| vec![ZERO; bits as usize])
-        .collect();
+    let mut written: Vec<Vec<Wire>> =
+        outputs.widths.iter().map(|&bits| vec![ZERO; bits as usize]).collect();
     let mut recorder = Recorder::new(inputs.widths.iter().sum())?;
     let mut values: Vec<Vec<Wire>> = Vec::new();
     let mut scratch = Vec::new();
@@ -202,11 +196,8 @@ pub fn export<R: Read + Seek>(
             _ => {
                 let needed = expansion.scratch_wires(instruction);
                 scratch.resize(needed.max(scratch.len()), ZERO);
-                let operands: Vec<&[Wire]> = instruction
-                    .operands()
-                    .iter()
-                    .map(|&name| &values[name as usize][..])
-                    .collect();
+                let operands: Vec<&[Wire]> =
+                    instruction.operands().iter().map(|&name| &values[name as usize][..]).collect();
                 let count = instruction.results().len();
                 let mut results: Vec<Vec<Wire>> = (0..count)
                     .map(|index| instruction.result_shape(index).wires() as usize)
@@ -214,13 +205,7 @@ pub fn export<R: Read + Seek>(
                     .collect();
                 let mut places: Vec<&mut [Wire]> =
                     results.iter_mut().map(|wires| &mut wires[..]).collect();
-                expansion.execute(
-                    &mut recorder,
-                    instruction,
-                    &mut places,
-                    &operands,
-                    &mut scratch,
-                );
+                expansion.execute(&mut recorder, instruction, &mut places, &operands, &mut scratch);
                 values.extend(results);
             }
         }
@@ -241,11 +226,8 @@ struct Ports {
 
 impl Ports {
     fn new<'a>(ports: impl Iterator<Item = (u64, &'a [Column])>) -> Result<Ports, ProgramError> {
-        let mut all = Ports {
-            first_column: Vec::new(),
-            widths: Vec::new(),
-            first_wire: Vec::new(),
-        };
+        let mut all =
+            Ports { first_column: Vec::new(), widths: Vec::new(), first_wire: Vec::new() };
         let mut wires = 0u64;
         for (rows, columns) in ports {
             all.first_column.push(all.widths.len());

@@ -113,11 +113,7 @@ impl Gates {
     }
 
     fn error_at(&self, line: u64, what: impl Into<String>) -> ProgramError {
-        ProgramError::Circuit {
-            file: self.file.clone(),
-            line,
-            what: what.into(),
-        }
+        ProgramError::Circuit { file: self.file.clone(), line, what: what.into() }
     }
 
     /// Reads the next line that is not empty; false at the end.
@@ -290,9 +286,8 @@ impl Gates {
         let stated = counts[0].saturating_add(counts[1]);
         if stated != self.wires.len() as u64 {
             let found = self.wires.len();
-            return Err(self.error(format!(
-                "the gate states {stated} operands and results and has {found}"
-            )));
+            return Err(self
+                .error(format!("the gate states {stated} operands and results and has {found}")));
         }
         Ok((counts[0] as usize, counts[1] as usize, name.to_string()))
     }
@@ -313,20 +308,12 @@ impl Gates {
             "XOR" | "AND" => {
                 arity((2, 1))?;
                 let wires = [self.wires[0], self.wires[1], self.wires[2]];
-                if upper == "XOR" {
-                    Gate::Xor(wires)
-                } else {
-                    Gate::And(wires)
-                }
+                if upper == "XOR" { Gate::Xor(wires) } else { Gate::And(wires) }
             }
             "INV" | "NOT" | "EQW" => {
                 arity((1, 1))?;
                 let wires = [self.wires[0], self.wires[1]];
-                if upper == "EQW" {
-                    Gate::Copy(wires)
-                } else {
-                    Gate::Not(wires)
-                }
+                if upper == "EQW" { Gate::Copy(wires) } else { Gate::Not(wires) }
             }
             "EQ" => {
                 arity((1, 1))?;
@@ -367,9 +354,9 @@ impl Gates {
             }
             let wire = self.wires[index];
             if wire >= wires {
-                return Err(self.error(format!(
-                    "there is no wire {wire}; the header states {wires}"
-                )));
+                return Err(
+                    self.error(format!("there is no wire {wire}; the header states {wires}"))
+                );
             }
             let (word, bit) = ((wire / 64) as usize, 1u64 << (wire % 64));
             let known = self.is_defined[word] & bit != 0;
@@ -391,9 +378,9 @@ impl Gates {
         let header = &self.header;
         if self.gate_count != header.gates {
             let (stated, found) = (header.gates, self.gate_count);
-            return Err(self.error(format!(
-                "the header states {stated} gates, the file has {found}"
-            )));
+            return Err(
+                self.error(format!("the header states {stated} gates, the file has {found}"))
+            );
         }
         for wire in header.wires - header.output_bits()..header.wires {
             if self.is_defined[(wire / 64) as usize] >> (wire % 64) & 1 == 0 {

@@ -74,13 +74,11 @@ impl Circuit {
             .split(',')
             .map(|owner| owner.trim().parse().ok().filter(|&owner| owner < 2))
             .collect();
-        owners
-            .filter(|owners| owners.len() == count)
-            .ok_or_else(|| ProgramError::BadParameter {
-                name: "owners".to_string(),
-                value: text,
-                expected: format!("auto, or {count} of 0 and 1 with commas between"),
-            })
+        owners.filter(|owners| owners.len() == count).ok_or_else(|| ProgramError::BadParameter {
+            name: "owners".to_string(),
+            value: text,
+            expected: format!("auto, or {count} of 0 and 1 with commas between"),
+        })
     }
 
     /// The columns of each party's inputs.
@@ -167,11 +165,7 @@ impl Program for Circuit {
                 "auto",
                 "which party (0 or 1) brings each input, with commas between",
             ),
-            Parameter::new(
-                "to",
-                "both",
-                "who learns the outputs: site_a, site_b or both",
-            ),
+            Parameter::new("to", "both", "who learns the outputs: site_a, site_b or both"),
         ]
     }
 
@@ -330,11 +324,7 @@ struct Wires<'t> {
 
 impl Wires<'_> {
     fn new(tracer: &Tracer, lanes: u32, count: u64) -> Wires<'_> {
-        Wires {
-            tracer,
-            lanes,
-            names: vec![NONE; count as usize],
-        }
+        Wires { tracer, lanes, names: vec![NONE; count as usize] }
     }
 
     fn get(&self, wire: u64) -> Value {
@@ -398,7 +388,5 @@ fn joined_bits(tracer: &Tracer, mut parts: Vec<Value>) -> Value {
         });
         parts = pairs.collect();
     }
-    parts
-        .pop()
-        .unwrap_or_else(|| Value::poisoned(tracer, ElementType::BIT, 1))
+    parts.pop().unwrap_or_else(|| Value::poisoned(tracer, ElementType::BIT, 1))
 }

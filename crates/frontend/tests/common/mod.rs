@@ -6,9 +6,7 @@ use phineus_frontend::{Arguments, ProgramError, Tracer, program, reference, trac
 /// A column of a table as integers.
 #[allow(dead_code, reason = "not every test file uses every helper")]
 pub fn column(table: &Table, index: usize) -> Vec<u64> {
-    (0..table.row_count())
-        .map(|row| table.cell(row, index).as_limbs()[0])
-        .collect()
+    (0..table.row_count()).map(|row| table.cell(row, index).as_limbs()[0]).collect()
 }
 
 /// Traces `trace` for party `a`, verifies it, runs it on one column, and gives the outputs.

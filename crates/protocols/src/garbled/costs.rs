@@ -37,10 +37,7 @@ pub mod totals {
     /// If the program is not planned for garbled circuits.
     pub fn value(description: &Description, name: &str) -> u64 {
         let plan = description.plan.as_ref().expect("the program is planned");
-        *plan
-            .costs
-            .get(name)
-            .expect("the plan is for garbled circuits")
+        *plan.costs.get(name).expect("the plan is for garbled circuits")
     }
 }
 
@@ -96,19 +93,10 @@ impl Default for GarbledCosts {
 impl GarbledCosts {
     fn cost(&mut self, instruction: &Instruction) -> Cost {
         let is_gate = instruction.op.info().meaning.is_some() && instruction.op != Op::Constant;
-        let immediates = if is_gate {
-            instruction.immediates
-        } else {
-            [0; 4]
-        };
+        let immediates = if is_gate { instruction.immediates } else { [0; 4] };
         let element = instruction.element;
-        let template = (
-            instruction.op,
-            element.width(),
-            element.is_signed(),
-            instruction.lanes,
-            immediates,
-        );
+        let template =
+            (instruction.op, element.width(), element.is_signed(), instruction.lanes, immediates);
         let mixed = (instruction.op as usize * 31 + usize::from(element.width())) * 31
             + instruction.lanes as usize * 7
             + (immediates[0] as usize).wrapping_mul(131)
@@ -119,10 +107,7 @@ impl GarbledCosts {
         {
             return *cost;
         }
-        let cost = *self
-            .templates
-            .entry(template)
-            .or_insert_with(|| measure(instruction));
+        let cost = *self.templates.entry(template).or_insert_with(|| measure(instruction));
         *slot = Some((template, cost));
         cost
     }
@@ -141,32 +126,20 @@ fn measure(instruction: &Instruction) -> Cost {
         type Wire = <CountingAlgebra as BitAlgebra>::Wire;
         let scratch = bits::scratch_wires(instruction);
         let blank = |count: usize| vec![Wire::default(); count];
-        let mut results: Vec<Vec<Wire>> = (0..info.results.len())
-            .map(|k| blank(wires(instruction.result_shape(k))))
-            .collect();
-        let operands: Vec<Vec<Wire>> = (0..info.operands.len())
-            .map(|k| blank(wires(instruction.operand_shape(k))))
-            .collect();
+        let mut results: Vec<Vec<Wire>> =
+            (0..info.results.len()).map(|k| blank(wires(instruction.result_shape(k)))).collect();
+        let operands: Vec<Vec<Wire>> =
+            (0..info.operands.len()).map(|k| blank(wires(instruction.operand_shape(k)))).collect();
         let mut results: Vec<&mut [Wire]> = results.iter_mut().map(Vec::as_mut_slice).collect();
         let operands: Vec<&[Wire]> = operands.iter().map(Vec::as_slice).collect();
         let mut counter = CountingAlgebra::default();
-        bits::execute(
-            &mut counter,
-            instruction,
-            &mut results,
-            &operands,
-            &mut blank(scratch),
-        );
+        bits::execute(&mut counter, instruction, &mut results, &operands, &mut blank(scratch));
         and_gates = counter.ands;
         scratch_wires = scratch as u64;
     }
     let duration_ns =
         and_gates * NS_PER_AND + moved as u64 / WIRES_PER_NS_INVERSE + NS_PER_INSTRUCTION;
-    Cost {
-        and_gates,
-        scratch_wires,
-        duration_ns,
-    }
+    Cost { and_gates, scratch_wires, duration_ns }
 }
 
 impl CostModel for GarbledCosts {
@@ -186,11 +159,7 @@ impl CostModel for GarbledCosts {
         if instruction.op == Op::Output {
             let bytes = packed_bytes(instruction) as u64;
             let sent = |to: u16| {
-                if learns(description, instruction, to) {
-                    bytes
-                } else {
-                    0
-                }
+                if learns(description, instruction, to) { bytes } else { 0 }
             };
             self.output_bytes[0] += sent(EVALUATOR);
             self.output_bytes[1] += sent(GARBLER);
@@ -224,9 +193,6 @@ impl CostModel for GarbledCosts {
             (totals::SCRATCH_WIRES, self.scratch_wires),
             (totals::COMPUTE_NS, self.compute_ns),
         ];
-        entries
-            .into_iter()
-            .map(|(name, value)| (name.to_string(), value))
-            .collect()
+        entries.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
 }

@@ -32,9 +32,7 @@ impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
 
     #[inline]
     fn xor(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        out.iter_mut()
-            .zip(a.iter().zip(b))
-            .for_each(|(out, (&a, &b))| *out = a ^ b);
+        out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (&a, &b))| *out = a ^ b);
     }
 
     #[inline]
@@ -128,32 +126,18 @@ impl<C: Channel> Evaluator<C> {
             0 => None,
             _ => {
                 let field = FieldBits::DEFAULT;
-                Some(SoftSpokenReceiver::setup(
-                    &mut channel,
-                    prg,
-                    session,
-                    field,
-                )?)
+                Some(SoftSpokenReceiver::setup(&mut channel, prg, session, field)?)
             }
         };
         let gates = HalfGates::new(start);
         let next = AndIndex::default();
         let scratch_wires = totals::value(description, totals::SCRATCH_WIRES) as usize;
         let mut evaluator = Evaluator {
-            algebra: EvaluatorAlgebra {
-                channel,
-                gates,
-                next,
-                failure: None,
-            },
+            algebra: EvaluatorAlgebra { channel, gates, next, failure: None },
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
-            choices: Choices {
-                upcoming,
-                bits: Zeroizing::default(),
-                position: 0,
-            },
+            choices: Choices { upcoming, bits: Zeroizing::default(), position: 0 },
             batches: VecDeque::with_capacity(BATCHES_AHEAD),
             spare_batches: Vec::new(),
             batch_position: 0,
@@ -219,18 +203,13 @@ impl<C: Channel> Evaluator<C> {
             }
         }
         choices.position += 1;
-        Ok(u64::from(std::mem::take(
-            &mut choices.bits[choices.position - 1],
-        )))
+        Ok(u64::from(std::mem::take(&mut choices.bits[choices.position - 1])))
     }
 
     /// Labels of our input bits.
     fn own_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
         while !wires.is_empty() {
-            let batch = self
-                .batches
-                .front()
-                .expect("a batch is sent for each that is used");
+            let batch = self.batches.front().expect("a batch is sent for each that is used");
             let count = wires.len().min(batch.len() - self.batch_position);
             let (now, later) = wires.split_at_mut(count);
             now.copy_from_slice(&batch[self.batch_position..][..count]);
@@ -295,13 +274,7 @@ impl<C: Channel> Driver for Evaluator<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        bits::execute(
-            &mut self.algebra,
-            instruction,
-            results,
-            operands,
-            &mut self.scratch,
-        );
+        bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
     }
 

@@ -30,9 +30,7 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
 
     #[inline]
     fn xor(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        out.iter_mut()
-            .zip(a.iter().zip(b))
-            .for_each(|(out, (&a, &b))| *out = a ^ b);
+        out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (&a, &b))| *out = a ^ b);
     }
 
     #[inline]
@@ -75,10 +73,7 @@ enum Expected {
     /// A batch of this many OTs.
     Batch(usize),
     /// The evaluator's select bits of an output, to combine with ours.
-    Output {
-        instruction: Instruction,
-        select_bits: Vec<u8>,
-    },
+    Output { instruction: Instruction, select_bits: Vec<u8> },
 }
 
 /// The garbling party.
@@ -129,26 +124,14 @@ impl<C: Channel> Garbler<C> {
             0 => None,
             _ => {
                 let field = FieldBits::DEFAULT;
-                Some(SoftSpokenSender::setup(
-                    &mut channel,
-                    prg,
-                    session,
-                    field,
-                    delta.clone(),
-                )?)
+                Some(SoftSpokenSender::setup(&mut channel, prg, session, field, delta.clone())?)
             }
         };
         let gates = HalfGates::new(start);
         let next = AndIndex::default();
         let scratch_wires = totals::value(description, totals::SCRATCH_WIRES) as usize;
         let mut garbler = Garbler {
-            algebra: GarblerAlgebra {
-                channel,
-                delta,
-                gates,
-                next,
-                failure: None,
-            },
+            algebra: GarblerAlgebra { channel, delta, gates, next, failure: None },
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
@@ -193,11 +176,7 @@ impl<C: Channel> Garbler<C> {
     /// Receives the next message that the evaluator owes.
     fn receive(&mut self) -> Result<(), ProtocolError> {
         let channel = &mut self.algebra.channel;
-        match self
-            .expected
-            .pop_front()
-            .expect("the evaluator owes a message")
-        {
+        match self.expected.pop_front().expect("the evaluator owes a message") {
             Expected::Batch(count) => {
                 let mut batch = self.spare_batches.pop().unwrap_or_default();
                 batch.resize(count, Block::ZERO);
@@ -205,10 +184,7 @@ impl<C: Channel> Garbler<C> {
                 ot.extend(channel, &mut batch)?;
                 self.batches.push_back(batch);
             }
-            Expected::Output {
-                instruction,
-                select_bits,
-            } => {
+            Expected::Output { instruction, select_bits } => {
                 let count = instruction.shape().wires() as usize;
                 let (lanes, bits) = (instruction.lanes as usize, &mut self.bits);
                 bits.resize(count, 0);
@@ -218,10 +194,8 @@ impl<C: Channel> Garbler<C> {
                     }
                 })?;
                 self.pending_bits -= count;
-                self.outputs.write(
-                    &instruction,
-                    (0..lanes).map(|lane| from_bits(bits, lanes, lane)),
-                );
+                self.outputs
+                    .write(&instruction, (0..lanes).map(|lane| from_bits(bits, lanes, lane)));
                 bits.zeroize();
             }
         }
@@ -268,11 +242,7 @@ impl<C: Channel> Driver for Garbler<C> {
         self.labels.fill_blocks(wires);
         let delta = self.algebra.delta.block();
         self.bits.resize(wires.len(), 0);
-        to_bits(
-            self.inputs.lanes(instruction),
-            instruction.lanes as usize,
-            &mut self.bits,
-        );
+        to_bits(self.inputs.lanes(instruction), instruction.lanes as usize, &mut self.bits);
         for (wire, bit) in wires.iter_mut().zip(self.bits.iter()) {
             *wire ^= delta.and_bit(*bit == 1);
         }
@@ -284,19 +254,14 @@ impl<C: Channel> Driver for Garbler<C> {
         let select_bits = || wires.iter().map(|wire| wire.select_bit());
         if learns(&self.description, instruction, EVALUATOR) {
             let length = packed_bytes(instruction);
-            self.algebra
-                .channel
-                .send_with(length, |bytes| pack(select_bits(), bytes))?;
+            self.algebra.channel.send_with(length, |bytes| pack(select_bits(), bytes))?;
         }
         if learns(&self.description, instruction, GARBLER) {
             let mut bytes = vec![0; packed_bytes(instruction)];
             pack(select_bits(), &mut bytes);
             self.pending_bits += wires.len();
             let instruction = *instruction;
-            self.expected.push_back(Expected::Output {
-                instruction,
-                select_bits: bytes,
-            });
+            self.expected.push_back(Expected::Output { instruction, select_bits: bytes });
         }
         if self.pending_bits > PENDING_OUTPUT_BITS {
             self.algebra.channel.flush()?;
@@ -313,13 +278,7 @@ impl<C: Channel> Driver for Garbler<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        bits::execute(
-            &mut self.algebra,
-            instruction,
-            results,
-            operands,
-            &mut self.scratch,
-        );
+        bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
     }
 

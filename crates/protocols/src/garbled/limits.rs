@@ -21,10 +21,7 @@ pub const PENDING_OUTPUT_BITS: usize = 1 << 20;
 
 /// Bytes of 32 bits per OT and of all pending outputs.
 const AHEAD_BYTES: usize = BATCHES_AHEAD * OTS_PER_BATCH * 4 + PENDING_OUTPUT_BITS / 8;
-const _: () = assert!(
-    AHEAD_BYTES <= SEND_AHEAD_BYTES,
-    "the evaluator must never block for ever"
-);
+const _: () = assert!(AHEAD_BYTES <= SEND_AHEAD_BYTES, "the evaluator must never block for ever");
 
 /// Bytes that a driver holds besides its scratch wires.
 pub const DRIVER_MEMORY_BYTES: u64 = (BATCHES_AHEAD * OTS_PER_BATCH * size_of::<Block>()

@@ -47,9 +47,7 @@ fn owner(description: &Description, instruction: &Instruction) -> u16 {
 
 /// Whether `party` learns the values of an output instruction.
 fn learns(description: &Description, instruction: &Instruction, party: u16) -> bool {
-    description.outputs[instruction.immediates[0] as usize]
-        .parties
-        .contains(&party)
+    description.outputs[instruction.immediates[0] as usize].parties.contains(&party)
 }
 
 /// Bytes of an output instruction's bits on the wire.

@@ -28,10 +28,7 @@ pub(super) fn pieces(gates: usize, period: usize) -> impl Iterator<Item = Piece>
             (length, at..at + length)
         };
         start += length;
-        Some(Piece {
-            gates: start - length..start,
-            second,
-        })
+        Some(Piece { gates: start - length..start, second })
     })
 }
 

@@ -23,8 +23,7 @@ type Reader = ProgramReader<BufReader<File>>;
 
 fn open(file: &File) -> Reader {
     let mut file = file.try_clone().expect("a file can be opened twice");
-    file.seek(SeekFrom::Start(0))
-        .expect("a file can be rewound");
+    file.seek(SeekFrom::Start(0)).expect("a file can be rewound");
     ProgramReader::open(BufReader::new(file)).expect("just written")
 }
 
@@ -37,9 +36,7 @@ fn copy(bytes: &[u8]) -> File {
 
 fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
     let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
-    instructions
-        .iter()
-        .for_each(|i| writer.push(i).expect("memory"));
+    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
     writer.finish(description).expect("a valid description").0
 }
 
@@ -51,18 +48,13 @@ fn planned(program: &[u8], frame_count: u64, wire_bytes: u64) -> Vec<u8> {
         frame_count,
         page_wires: 4096,
         wire_bytes,
-        lookahead: Lookahead {
-            time_ns: 100_000,
-            frames: 4,
-        },
+        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
         planner_memory_bytes: 64 << 20,
     };
     let scratch = tempfile::tempfile().expect("a temporary file");
     let mut costs = GarbledCosts::default();
     let mut reader = open(&copy(program));
-    let bytes = plan(&mut reader, Vec::new(), scratch, &options, &mut costs)
-        .expect("it fits")
-        .0;
+    let bytes = plan(&mut reader, Vec::new(), scratch, &options, &mut costs).expect("it fits").0;
     let faults = check(&mut reader, &mut open(&copy(&bytes))).expect("readable");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     bytes
@@ -94,16 +86,10 @@ fn run_clear(program: &[u8], tables: &[Table]) -> Vec<Vec<Option<Table>>> {
     let bytes = planned(program, 40, 1);
     let description = open(&copy(&bytes)).description().clone();
     let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
-    let outputs = (0..2)
-        .map(|party| Outputs::new(&description, party))
-        .collect();
+    let outputs = (0..2).map(|party| Outputs::new(&description, party)).collect();
     let mut driver = ClearDriver::new(inputs.expect("tables fit"), outputs);
     execute(&bytes, &mut driver);
-    driver
-        .into_outputs()
-        .into_iter()
-        .map(Outputs::into_tables)
-        .collect()
+    driver.into_outputs().into_iter().map(Outputs::into_tables).collect()
 }
 
 fn own(description: &Description, tables: &[Table], party: u16) -> Inputs {
@@ -158,17 +144,10 @@ fn compare(seed: u64, options: &RandomOptions, frame_count: u64) {
     let planned_description = open(&copy(&bytes)).description().clone();
     let total = |name| totals::value(&planned_description, name);
     for (party, (tables, gates, traffic)) in garbled.iter().enumerate() {
-        assert!(
-            rows(tables) == rows(&clear[party]),
-            "seed {seed}: party {party} is wrong"
-        );
+        assert!(rows(tables) == rows(&clear[party]), "seed {seed}: party {party} is wrong");
         assert_eq!(*gates, total(totals::AND_GATES), "seed {seed}");
         let sent = [totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES][party];
-        assert_eq!(
-            traffic.sent_bytes,
-            total(sent),
-            "seed {seed}: party {party} sent"
-        );
+        assert_eq!(traffic.sent_bytes, total(sent), "seed {seed}: party {party} sent");
     }
 }
 
@@ -176,14 +155,7 @@ fn compare(seed: u64, options: &RandomOptions, frame_count: u64) {
 fn random_programs_give_what_the_clear_driver_gives() {
     for seed in 0..40 {
         let frames = [8, 10, 16, 1000][seed as usize % 4];
-        compare(
-            seed,
-            &RandomOptions {
-                live_max: 60,
-                ..RandomOptions::default()
-            },
-            frames,
-        );
+        compare(seed, &RandomOptions { live_max: 60, ..RandomOptions::default() }, frames);
     }
 }
 
@@ -206,20 +178,14 @@ fn every_operation_gives_what_the_clear_driver_gives() {
 
 #[test]
 fn a_program_without_evaluator_inputs_needs_no_transfers() {
-    let options = RandomOptions {
-        party_count: 1,
-        ..RandomOptions::default()
-    };
+    let options = RandomOptions { party_count: 1, ..RandomOptions::default() };
     let (instructions, mut description) = random_program(3, &options);
     description.parties = vec!["a".to_string(), "b".to_string()];
     let bytes = planned(&write(&instructions, &description), 100, 16);
     let tables = random_inputs(3, &description);
     let [_, (_, _, traffic)] = run_garbled(&bytes, &tables, 1);
     let planned_description = open(&copy(&bytes)).description().clone();
-    assert_eq!(
-        totals::value(&planned_description, totals::EVALUATOR_INPUT_BITS),
-        0
-    );
+    assert_eq!(totals::value(&planned_description, totals::EVALUATOR_INPUT_BITS), 0);
     let sent = totals::value(&planned_description, totals::EVALUATOR_SENT_BYTES);
     assert_eq!(traffic.sent_bytes, sent);
 }

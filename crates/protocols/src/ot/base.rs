@@ -61,12 +61,7 @@ pub fn send(
         let first = chunk * BASE_OT_CHUNK;
         let keys = shared_keys(session, first, pairs, &half_secret)?;
         for (i, (pad, pair)) in pads.iter_mut().zip(pairs.iter()).enumerate() {
-            let transcript = Transcript {
-                session,
-                index: first + i,
-                sender_element,
-                pair,
-            };
+            let transcript = Transcript { session, index: first + i, sender_element, pair };
             for (c, pad) in pad.iter_mut().enumerate() {
                 *pad = transcript.pad(c as u8, &keys[2 * i + c]);
             }
@@ -90,11 +85,7 @@ pub fn receive(
     choices: &[u64],
     pads: &mut [Block],
 ) -> Result<(), ProtocolError> {
-    assert_eq!(
-        choices.len(),
-        pads.len().div_ceil(64),
-        "one choice bit per pad"
-    );
+    assert_eq!(choices.len(), pads.len().div_ceil(64), "one choice bit per pad");
     let choice = |index: usize| Choice::from((choices[index / 64] >> (index % 64) & 1) as u8);
     let half_secrets: Zeroizing<Vec<Scalar>> =
         Zeroizing::new(pads.iter().map(|_| *random_scalar(prg)).collect());
@@ -118,12 +109,7 @@ pub fn receive(
         Zeroizing::new(half_secrets.iter().map(|secret| secret * &table).collect());
     let keys = encode_doubled(&halves);
     for (i, (pad, pair)) in pads.iter_mut().zip(&pairs).enumerate() {
-        let transcript = Transcript {
-            session,
-            index: i,
-            sender_element,
-            pair,
-        };
+        let transcript = Transcript { session, index: i, sender_element, pair };
         *pad = transcript.pad(choice(i).unwrap_u8(), &keys[i]);
     }
     Ok(())
@@ -169,13 +155,8 @@ fn shared_keys(
 ) -> Result<Zeroizing<Vec<Encoded>>, ProtocolError> {
     let mut halves = Zeroizing::new(Vec::with_capacity(2 * pairs.len()));
     for (i, pair) in pairs.iter().enumerate() {
-        let (encoded, rest) = pair
-            .split_first_chunk::<POINT_BYTES>()
-            .expect("a pair is longer");
-        let encoded = [
-            encoded,
-            rest.first_chunk().expect("a pair holds two points"),
-        ];
+        let (encoded, rest) = pair.split_first_chunk::<POINT_BYTES>().expect("a pair is longer");
+        let encoded = [encoded, rest.first_chunk().expect("a pair holds two points")];
         for c in 0..2 {
             let mask = half_hash_to_group(session, first + i, c as u8, encoded[1 - c]);
             let public_key = decode(encoded[c])? + mask + mask;
@@ -205,9 +186,7 @@ impl Transcript<'_> {
             .chain_update(self.pair)
             .chain_update(key)
             .finalize();
-        let (half, _) = digest
-            .split_first_chunk::<16>()
-            .expect("a digest has 32 bytes");
+        let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
         Block::from_bits(u128::from_le_bytes(*half))
     }
 }
@@ -237,9 +216,7 @@ fn encode_doubled(halves: &[RistrettoPoint]) -> Zeroizing<Vec<Encoded>> {
 }
 
 fn decode(encoded: &Encoded) -> Result<RistrettoPoint, ProtocolError> {
-    CompressedRistretto(*encoded)
-        .decompress()
-        .ok_or_else(misbehaved)
+    CompressedRistretto(*encoded).decompress().ok_or_else(misbehaved)
 }
 
 fn misbehaved() -> ProtocolError {

@@ -32,10 +32,7 @@ impl<S: CorrelatedOtSender> ChosenOtSender<S> {
     /// Chosen OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: S, session: &SessionId) -> ChosenOtSender<S> {
         let random = RandomOtSender::new(correlated, session);
-        ChosenOtSender {
-            random,
-            pads: Zeroizing::new(vec![[Block::ZERO; 2]; TILE_OTS]),
-        }
+        ChosenOtSender { random, pads: Zeroizing::new(vec![[Block::ZERO; 2]; TILE_OTS]) }
     }
 
     /// Offers both messages of every pair.
@@ -50,11 +47,7 @@ impl<S: CorrelatedOtSender> ChosenOtSender<S> {
         for (i, messages) in messages.chunks(TILE_OTS).enumerate() {
             let pads = &mut self.pads[..messages.len()];
             self.random.extend(channel, pads)?;
-            for (pad, message) in pads
-                .as_flattened_mut()
-                .iter_mut()
-                .zip(messages.as_flattened())
-            {
+            for (pad, message) in pads.as_flattened_mut().iter_mut().zip(messages.as_flattened()) {
                 *pad ^= *message;
             }
             channel.send(pads.as_bytes())?;
@@ -69,9 +62,7 @@ impl<S: CorrelatedOtSender> ChosenOtSender<S> {
 impl<R: CorrelatedOtReceiver> ChosenOtReceiver<R> {
     /// Chosen OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: R, session: &SessionId) -> ChosenOtReceiver<R> {
-        ChosenOtReceiver {
-            random: RandomOtReceiver::new(correlated, session),
-        }
+        ChosenOtReceiver { random: RandomOtReceiver::new(correlated, session) }
     }
 
     /// Gets of every pair the message of choice; choices are packed as for
@@ -88,11 +79,7 @@ impl<R: CorrelatedOtReceiver> ChosenOtReceiver<R> {
         choices: &[u64],
         messages: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        assert_eq!(
-            choices.len(),
-            messages.len().div_ceil(64),
-            "one choice bit per OT"
-        );
+        assert_eq!(choices.len(), messages.len().div_ceil(64), "one choice bit per OT");
         let count = messages.len();
         let mut extended = 0;
         for first in (0..count).step_by(BATCH_OTS) {

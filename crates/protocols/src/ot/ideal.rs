@@ -26,15 +26,8 @@ pub fn pair(seed: Block, delta: Delta) -> (IdealSender, IdealReceiver) {
     let blocks = || Prg::from_seed(seed);
     let choices = Prg::from_seed(seed ^ Block::from_bits(1));
     (
-        IdealSender {
-            delta: delta.clone(),
-            blocks: blocks(),
-        },
-        IdealReceiver {
-            delta,
-            blocks: blocks(),
-            choices,
-        },
+        IdealSender { delta: delta.clone(), blocks: blocks() },
+        IdealReceiver { delta, blocks: blocks(), choices },
     )
 }
 
@@ -67,10 +60,7 @@ impl CorrelatedOtReceiver for IdealReceiver {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.blocks.fill_blocks(t);
         for (j, t) in t.iter_mut().enumerate() {
-            *t ^= self
-                .delta
-                .block()
-                .and_bit(choices[j / 64] >> (j % 64) & 1 == 1);
+            *t ^= self.delta.block().and_bit(choices[j / 64] >> (j % 64) & 1 == 1);
         }
         Ok(())
     }

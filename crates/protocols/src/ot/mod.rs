@@ -117,14 +117,9 @@ impl SessionId {
 
     /// The public key of a hash for `purpose` in this session.
     fn hash_key(&self, purpose: &str) -> Block {
-        let digest = Sha256::new()
-            .chain_update(purpose)
-            .chain_update([0])
-            .chain_update(self.0)
-            .finalize();
-        let (half, _) = digest
-            .split_first_chunk::<16>()
-            .expect("a digest has 32 bytes");
+        let digest =
+            Sha256::new().chain_update(purpose).chain_update([0]).chain_update(self.0).finalize();
+        let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
         Block::from_bits(u128::from_le_bytes(*half))
     }
 }

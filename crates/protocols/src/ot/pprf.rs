@@ -26,11 +26,7 @@ pub(super) const fn message_blocks(levels: usize) -> usize {
 /// Fills `leaves` (2^levels) with seeds and `message` with what the other party needs.
 pub(super) fn build(pads: &[[Block; 2]], leaves: &mut [Block], message: &mut [Block]) {
     assert_eq!(leaves.len(), 1 << pads.len(), "a tree has 2^levels leaves");
-    assert_eq!(
-        message.len(),
-        message_blocks(pads.len()),
-        "two sums per level but the first"
-    );
+    assert_eq!(message.len(), message_blocks(pads.len()), "two sums per level but the first");
     // The root is implicit: its children are the pads of the first base OT.
     leaves[..2].copy_from_slice(&pads[0]);
     for (level, pads) in pads.iter().enumerate().skip(1) {
@@ -53,11 +49,7 @@ pub(super) fn build(pads: &[[Block; 2]], leaves: &mut [Block], message: &mut [Bl
 /// bit); `leaves[0]`, the unknown one, is zero.
 pub(super) fn evaluate(path: &[bool], pads: &[Block], message: &[Block], leaves: &mut [Block]) {
     assert_eq!(leaves.len(), 1 << path.len(), "a tree has 2^levels leaves");
-    assert_eq!(
-        message.len(),
-        message_blocks(path.len()),
-        "two sums per level but the first"
-    );
+    assert_eq!(message.len(), message_blocks(path.len()), "two sums per level but the first");
     assert_eq!(pads.len(), path.len(), "one pad per level");
     leaves[0] = Block::ZERO;
     leaves[1] = pads[0];
@@ -99,14 +91,10 @@ mod tests {
             let mut message = vec![Block::ZERO; message_blocks(levels)];
             build(&pads, &mut all, &mut message);
             for punctured in 0..1usize << levels {
-                let path: Vec<bool> = (0..levels)
-                    .map(|l| punctured >> (levels - 1 - l) & 1 == 1)
-                    .collect();
-                let got: Vec<Block> = pads
-                    .iter()
-                    .zip(&path)
-                    .map(|(pad, &bit)| pad[usize::from(!bit)])
-                    .collect();
+                let path: Vec<bool> =
+                    (0..levels).map(|l| punctured >> (levels - 1 - l) & 1 == 1).collect();
+                let got: Vec<Block> =
+                    pads.iter().zip(&path).map(|(pad, &bit)| pad[usize::from(!bit)]).collect();
                 let mut some = vec![Block::ZERO; 1 << levels];
                 evaluate(&path, &got, &message, &mut some);
                 assert_eq!(some[0].to_bits(), 0, "the punctured leaf is unknown");

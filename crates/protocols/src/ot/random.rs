@@ -33,11 +33,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
     /// Random OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: S, session: &SessionId) -> RandomOtSender<S> {
         let scratch = Zeroizing::new(vec![Block::ZERO; TILE_OTS]);
-        RandomOtSender {
-            correlated,
-            pads: Pads::new(session),
-            scratch,
-        }
+        RandomOtSender { correlated, pads: Pads::new(session), scratch }
     }
 
     /// Makes `messages.len()` OTs with choices of the receiver; only receives.
@@ -78,10 +74,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
 impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
     /// Random OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: R, session: &SessionId) -> RandomOtReceiver<R> {
-        RandomOtReceiver {
-            correlated,
-            pads: Pads::new(session),
-        }
+        RandomOtReceiver { correlated, pads: Pads::new(session) }
     }
 
     /// Makes `messages.len()` OTs: `messages[j]` is the sender's `messages[j][choice j]`. Only
@@ -146,18 +139,13 @@ struct Pads {
 
 impl Pads {
     fn new(session: &SessionId) -> Pads {
-        Pads {
-            hash: CrHash::new(session.hash_key("phineus random OT 1")),
-            next: 0,
-        }
+        Pads { hash: CrHash::new(session.hash_key("phineus random OT 1")), next: 0 }
     }
 
     /// The first of `count` tweaks that are used up hereby.
     fn advance(&mut self, count: usize) -> u64 {
         let first = self.next;
-        let next = first
-            .checked_add(count as u64)
-            .filter(|next| *next <= OT_COUNT_MAX);
+        let next = first.checked_add(count as u64).filter(|next| *next <= OT_COUNT_MAX);
         self.next = next.expect("a session has at most 2^63 OTs");
         first
     }

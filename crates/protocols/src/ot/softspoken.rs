@@ -55,9 +55,7 @@ impl FieldBits {
     /// First column and width of each VOLE; the last one may be narrower.
     fn voles(self) -> impl Iterator<Item = (usize, usize)> {
         let k = self.0;
-        (0..BASE_OT_COUNT)
-            .step_by(k)
-            .map(move |first| (first, k.min(BASE_OT_COUNT - first)))
+        (0..BASE_OT_COUNT).step_by(k).map(move |first| (first, k.min(BASE_OT_COUNT - first)))
     }
 }
 
@@ -82,10 +80,7 @@ pub fn setup_bytes(field: FieldBits) -> (u64, u64) {
     let messages = field.voles().map(|(_, width)| pprf::message_blocks(width));
     let blocks: usize = messages.sum();
     let (from_base_receiver, from_base_sender) = base::message_bytes(BASE_OT_COUNT);
-    (
-        from_base_receiver,
-        from_base_sender + (blocks * size_of::<Block>()) as u64,
-    )
+    (from_base_receiver, from_base_sender + (blocks * size_of::<Block>()) as u64)
 }
 
 /// The party that holds delta and gets `q`.
@@ -135,11 +130,7 @@ impl SoftSpokenSender {
             pprf::evaluate(&path, &pads, &message, leaves);
             generators.extend(leaves[1..].iter().map(|&seed| Prg::from_seed(seed)));
         }
-        Ok(SoftSpokenSender {
-            delta,
-            generators,
-            tile: Tile::new(field),
-        })
+        Ok(SoftSpokenSender { delta, generators, tile: Tile::new(field) })
     }
 
     fn extend_tile(
@@ -183,8 +174,7 @@ impl SoftSpokenSender {
         q: &mut [Block],
     ) -> Result<(), ProtocolError> {
         self.tile.count(q.len());
-        q.chunks_mut(TILE_OTS)
-            .try_for_each(|q| self.extend_tile(channel, choices, q))
+        q.chunks_mut(TILE_OTS).try_for_each(|q| self.extend_tile(channel, choices, q))
     }
 }
 
@@ -233,10 +223,7 @@ impl SoftSpokenReceiver {
             generators.extend(leaves.iter().map(|&seed| Prg::from_seed(seed)));
         }
         channel.flush()?;
-        Ok(SoftSpokenReceiver {
-            generators,
-            tile: Tile::new(field),
-        })
+        Ok(SoftSpokenReceiver { generators, tile: Tile::new(field) })
     }
 
     /// One tile. With [`Choices::Random`] the choices are written, else read, as bits of `chosen`.
@@ -310,9 +297,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.tile.count(t.len());
         let mut chosen = Zeroizing::new([Block::ZERO; TILE_BLOCKS]);
-        let tiles = t
-            .chunks_mut(TILE_OTS)
-            .zip(choices.chunks_mut(TILE_OTS / 64));
+        let tiles = t.chunks_mut(TILE_OTS).zip(choices.chunks_mut(TILE_OTS / 64));
         for (i, (t, choices)) in tiles.enumerate() {
             self.extend_tile(channel, Choices::Random, &mut chosen, t)?;
             let words = <[u64]>::ref_from_bytes(chosen.as_bytes());
@@ -386,10 +371,7 @@ impl Tile {
     /// # Panics
     /// When the session's OTs are exhausted.
     fn count(&mut self, ots: usize) {
-        let total = self
-            .ot_count
-            .checked_add(ots as u64)
-            .filter(|total| *total <= OT_COUNT_MAX);
+        let total = self.ot_count.checked_add(ots as u64).filter(|total| *total <= OT_COUNT_MAX);
         self.ot_count = total.expect("a session has at most 2^63 OTs");
     }
 

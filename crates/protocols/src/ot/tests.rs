@@ -21,9 +21,7 @@ fn session(seed: u128) -> SessionId {
 }
 
 fn random_choices(prg: &mut Prg, count: usize) -> Vec<u64> {
-    (0..count.div_ceil(64))
-        .map(|_| prg.next_block().to_bits() as u64)
-        .collect()
+    (0..count.div_ceil(64)).map(|_| prg.next_block().to_bits() as u64).collect()
 }
 
 fn bit(choices: &[u64], index: usize) -> bool {
@@ -83,29 +81,16 @@ fn base_ots_agree_and_hide_the_other_pad() {
         },
         |mut channel| {
             let mut got = vec![Block::ZERO; BASE_OT_COUNT];
-            base::receive(
-                &mut channel,
-                &mut prg(!seed),
-                &session(seed),
-                &mine,
-                &mut got,
-            )
-            .expect("the sender is honest");
+            base::receive(&mut channel, &mut prg(!seed), &session(seed), &mine, &mut got)
+                .expect("the sender is honest");
             got
         },
     );
     let mut seen = std::collections::HashSet::new();
     for (i, (pad, got)) in pads.iter().zip(&got).enumerate() {
         let choice = usize::from(bit(&choices, i));
-        assert_eq!(
-            got.to_bits(),
-            pad[choice].to_bits(),
-            "OT {i}, seed {seed:#x}"
-        );
-        assert!(
-            seen.insert(pad[0].to_bits()) && seen.insert(pad[1].to_bits()),
-            "pads repeat"
-        );
+        assert_eq!(got.to_bits(), pad[choice].to_bits(), "OT {i}, seed {seed:#x}");
+        assert!(seen.insert(pad[0].to_bits()) && seen.insert(pad[1].to_bits()), "pads repeat");
     }
 }
 
@@ -116,9 +101,7 @@ fn parties_of_different_sessions_do_not_agree() {
         move |mut channel| {
             let mut sender = setup_sender(&mut channel, FieldBits::DEFAULT, seed);
             let mut q = vec![Block::ZERO; 256];
-            sender
-                .extend(&mut channel, &mut q)
-                .expect("the receiver is honest");
+            sender.extend(&mut channel, &mut q).expect("the receiver is honest");
             (sender.delta().block().to_bits(), q)
         },
         |mut channel| {
@@ -129,9 +112,7 @@ fn parties_of_different_sessions_do_not_agree() {
                 .expect("nothing is malformed");
             let choices = random_choices(&mut prg, 256);
             let mut t = vec![Block::ZERO; 256];
-            receiver
-                .extend(&mut channel, &choices, &mut t)
-                .expect("the sender is honest");
+            receiver.extend(&mut channel, &choices, &mut t).expect("the sender is honest");
             (choices, t)
         },
     );
@@ -139,10 +120,7 @@ fn parties_of_different_sessions_do_not_agree() {
     let agreeing = (0..256)
         .filter(|&j| t[j].to_bits() == q[j].to_bits() ^ if bit(&choices, j) { delta } else { 0 })
         .count();
-    assert_eq!(
-        agreeing, 0,
-        "pads must depend on the session, seed {seed:#x}"
-    );
+    assert_eq!(agreeing, 0, "pads must depend on the session, seed {seed:#x}");
 }
 
 #[test]
@@ -154,29 +132,19 @@ fn correlation_and_bytes_are_exact_for_every_count_and_field() {
             move |mut channel| {
                 let mut sender = setup_sender(&mut channel, field, seed);
                 let traffic = channel.traffic();
-                assert_eq!(
-                    (traffic.sent_bytes, traffic.received_bytes),
-                    setup_bytes(field)
-                );
+                assert_eq!((traffic.sent_bytes, traffic.received_bytes), setup_bytes(field));
                 let delta = sender.delta().block();
                 assert!(delta.select_bit(), "free XOR needs the select bit");
                 let outputs = COUNTS.map(|count| {
                     let before = channel.traffic();
                     let mut q = vec![Block::ZERO; count];
-                    sender
-                        .extend(&mut channel, &mut q)
-                        .expect("the receiver is honest");
+                    sender.extend(&mut channel, &mut q).expect("the receiver is honest");
                     let after = channel.traffic();
-                    assert_eq!(
-                        after.sent_bytes, before.sent_bytes,
-                        "a sender only receives"
-                    );
+                    assert_eq!(after.sent_bytes, before.sent_bytes, "a sender only receives");
                     let bytes = after.received_bytes - before.received_bytes;
                     assert_eq!(bytes, extension_bytes(count as u64, field), "count {count}");
                     let mut random = vec![Block::ZERO; count];
-                    sender
-                        .extend_random(&mut channel, &mut random)
-                        .expect("honest");
+                    sender.extend_random(&mut channel, &mut random).expect("honest");
                     let bytes = channel.traffic().received_bytes - after.received_bytes;
                     assert_eq!(bytes, random_extension_bytes(count as u64, field));
                     (q, random)
@@ -189,14 +157,10 @@ fn correlation_and_bytes_are_exact_for_every_count_and_field() {
                 COUNTS.map(|count| {
                     let choices = random_choices(&mut prg, count);
                     let mut t = vec![Block::ZERO; count];
-                    receiver
-                        .extend(&mut channel, &choices, &mut t)
-                        .expect("honest");
+                    receiver.extend(&mut channel, &choices, &mut t).expect("honest");
                     let mut drawn = vec![0; choices.len()];
                     let mut random = vec![Block::ZERO; count];
-                    receiver
-                        .extend_random(&mut channel, &mut drawn, &mut random)
-                        .expect("honest");
+                    receiver.extend_random(&mut channel, &mut drawn, &mut random).expect("honest");
                     (choices, t, drawn, random)
                 })
             },
@@ -208,17 +172,11 @@ fn correlation_and_bytes_are_exact_for_every_count_and_field() {
             let (choices, t, drawn, random) = &received[i];
             assert_correlated(delta, &sent[i].0, choices, t, &what);
             assert_correlated(delta, &sent[i].1, drawn, random, &what);
-            assert!(
-                bits(t).into_iter().all(|t| seen.insert(t)),
-                "outputs repeat, {what}"
-            );
+            assert!(bits(t).into_iter().all(|t| seen.insert(t)), "outputs repeat, {what}");
         }
         // Random choices are neither constant nor those of another extension.
         let ones: u32 = received[5].2.iter().map(|word| word.count_ones()).sum();
-        assert!(
-            (7_700..8_700).contains(&ones),
-            "16384 random choices, k {k}, seed {seed:#x}"
-        );
+        assert!((7_700..8_700).contains(&ones), "16384 random choices, k {k}, seed {seed:#x}");
     }
 }
 
@@ -226,10 +184,7 @@ fn correlation_and_bytes_are_exact_for_every_count_and_field() {
 fn a_setting_costs_what_the_issue_demands() {
     assert_eq!(extension_bytes(1 << 20, FieldBits::DEFAULT) * 8, 32 << 20);
     assert_eq!(extension_bytes(1 << 20, FieldBits::LAN) * 8, 64 << 20);
-    assert_eq!(
-        random_extension_bytes(1 << 20, FieldBits::DEFAULT) * 8,
-        31 << 20
-    );
+    assert_eq!(random_extension_bytes(1 << 20, FieldBits::DEFAULT) * 8, 31 << 20);
     assert!(FieldBits::new(0).is_none() && FieldBits::new(FIELD_BITS_MAX + 1).is_none());
 }
 
@@ -247,9 +202,7 @@ fn a_receiver_runs_several_batches_ahead() {
     let choices = random_choices(&mut prg(seed), 5 * BATCH_OTS);
     let mut t = vec![Block::ZERO; 5 * BATCH_OTS];
     for (choices, t) in choices.chunks(BATCH_OTS / 64).zip(t.chunks_mut(BATCH_OTS)) {
-        receiver
-            .extend(&mut b, choices, t)
-            .expect("sending ahead does not block");
+        receiver.extend(&mut b, choices, t).expect("sending ahead does not block");
     }
     let mut q = vec![Block::ZERO; 5 * BATCH_OTS];
     // In pieces of other sizes: whole tiles compose.
@@ -269,16 +222,7 @@ fn random_and_chosen<S, R>(
     S: CorrelatedOtSender,
     R: CorrelatedOtReceiver,
 {
-    let counts = [
-        0,
-        1,
-        127,
-        128,
-        129,
-        BATCH_OTS,
-        20_000,
-        (BATCHES_AHEAD + 2) * BATCH_OTS + 5,
-    ];
+    let counts = [0, 1, 127, 128, 129, BATCH_OTS, 20_000, (BATCHES_AHEAD + 2) * BATCH_OTS + 5];
     let offers = move |count: usize| {
         let mut offers = vec![[Block::ZERO; 2]; count];
         prg(seed + 1).fill_blocks(offers.as_flattened_mut());
@@ -290,13 +234,9 @@ fn random_and_chosen<S, R>(
             let mut random = RandomOtSender::new(make_random(&mut channel), &session(seed));
             counts.map(|count| {
                 let mut chosen = vec![[Block::ZERO; 2]; count];
-                random
-                    .extend(&mut channel, &mut chosen)
-                    .expect("the receiver is honest");
+                random.extend(&mut channel, &mut chosen).expect("the receiver is honest");
                 let mut drawn = vec![[Block::ZERO; 2]; count];
-                random
-                    .extend_random(&mut channel, &mut drawn)
-                    .expect("the receiver is honest");
+                random.extend_random(&mut channel, &mut drawn).expect("the receiver is honest");
                 [chosen, drawn]
             })
         },
@@ -305,14 +245,10 @@ fn random_and_chosen<S, R>(
             counts.map(|count| {
                 let choices = random_choices(&mut prg(seed), count);
                 let mut chosen = vec![Block::ZERO; count];
-                random
-                    .extend(&mut channel, &choices, &mut chosen)
-                    .expect("honest");
+                random.extend(&mut channel, &choices, &mut chosen).expect("honest");
                 let mut drawn_choices = vec![0; choices.len()];
                 let mut drawn = vec![Block::ZERO; count];
-                random
-                    .extend_random(&mut channel, &mut drawn_choices, &mut drawn)
-                    .expect("honest");
+                random.extend_random(&mut channel, &mut drawn_choices, &mut drawn).expect("honest");
                 [(choices, chosen), (drawn_choices, drawn)]
             })
         },
@@ -321,16 +257,8 @@ fn random_and_chosen<S, R>(
         let (choices, got) = got;
         for (j, (pads, got)) in pads.iter().zip(got).enumerate() {
             let choice = usize::from(bit(choices, j));
-            assert_eq!(
-                got.to_bits(),
-                pads[choice].to_bits(),
-                "OT {j}, seed {seed:#x}"
-            );
-            assert_ne!(
-                got.to_bits(),
-                pads[1 - choice].to_bits(),
-                "OT {j}, seed {seed:#x}"
-            );
+            assert_eq!(got.to_bits(), pads[choice].to_bits(), "OT {j}, seed {seed:#x}");
+            assert_ne!(got.to_bits(), pads[1 - choice].to_bits(), "OT {j}, seed {seed:#x}");
         }
     }
 
@@ -339,9 +267,7 @@ fn random_and_chosen<S, R>(
             let mut chosen = ChosenOtSender::new(sender(&mut channel), &session(seed));
             let before = channel.traffic().sent_bytes;
             for count in counts {
-                chosen
-                    .send(&mut channel, &offers(count))
-                    .expect("the receiver is honest");
+                chosen.send(&mut channel, &offers(count)).expect("the receiver is honest");
             }
             channel.traffic().sent_bytes - before
         },
@@ -350,9 +276,7 @@ fn random_and_chosen<S, R>(
             for count in counts {
                 let choices = random_choices(&mut prg(seed + 2), count);
                 let mut got = vec![Block::ZERO; count];
-                chosen
-                    .receive(&mut channel, &choices, &mut got)
-                    .expect("honest");
+                chosen.receive(&mut channel, &choices, &mut got).expect("honest");
                 for (j, (got, offer)) in got.iter().zip(offers(count)).enumerate() {
                     let expected = offer[usize::from(bit(&choices, j))];
                     assert_eq!(got.to_bits(), expected.to_bits(), "OT {j}, seed {seed:#x}");
@@ -392,17 +316,7 @@ fn a_peer_that_leaves_anywhere_gives_an_error() {
     let seed = 0x1ea5e;
     // What an honest receiver sends in a set-up and an extension: 32 bytes, 3 KiB, 4 KiB.
     let total = 32 + 96 * 32 + extension_bytes(1024, FieldBits::DEFAULT) as usize;
-    for cut in [
-        0,
-        1,
-        31,
-        32,
-        33,
-        100,
-        32 + 96 * 32 - 1,
-        32 + 96 * 32,
-        total - 1,
-    ] {
+    for cut in [0, 1, 31, 32, 33, 100, 32 + 96 * 32 - 1, 32 + 96 * 32, total - 1] {
         let (result, ()) = both(
             move |mut channel| {
                 let mut prg = prg(seed);
@@ -421,10 +335,7 @@ fn a_peer_that_leaves_anywhere_gives_an_error() {
                 channel.flush().expect("the channel is open");
             },
         );
-        assert!(
-            matches!(result, Err(ProtocolError::Channel(_))),
-            "cut {cut}"
-        );
+        assert!(matches!(result, Err(ProtocolError::Channel(_))), "cut {cut}");
     }
 }
 
@@ -442,15 +353,10 @@ fn points_off_the_group_are_refused() {
             move |mut channel| {
                 channel.send(&element).expect("the channel is open");
                 channel.flush().expect("the channel is open");
-                channel
-                    .recv(&mut [0; 3 * 64])
-                    .expect("the pairs come first");
+                channel.recv(&mut [0; 3 * 64]).expect("the pairs come first");
             },
         );
-        assert!(matches!(
-            result,
-            Err(ProtocolError::Misbehaved { during: "base OT" })
-        ));
+        assert!(matches!(result, Err(ProtocolError::Misbehaved { during: "base OT" })));
     }
     // A base OT's elements may be the identity but not garbage, in either place.
     identity[31] = 0x80;
@@ -468,9 +374,6 @@ fn points_off_the_group_are_refused() {
                 channel.recv(&mut [0; 32]).expect("the element comes first");
             },
         );
-        assert!(matches!(
-            result,
-            Err(ProtocolError::Misbehaved { during: "base OT" })
-        ));
+        assert!(matches!(result, Err(ProtocolError::Misbehaved { during: "base OT" })));
     }
 }

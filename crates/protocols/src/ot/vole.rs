@@ -26,12 +26,7 @@ pub(super) fn fold_all(
 ) {
     let row = check_shape(field_bits, leaves, columns, u);
     let (leaves, columns, u) = (words(leaves), words_mut(columns), words_mut(u));
-    dispatch(
-        Kernel::selected(),
-        field_bits,
-        row,
-        FoldAll { leaves, columns, u },
-    );
+    dispatch(Kernel::selected(), field_bits, row, FoldAll { leaves, columns, u });
 }
 
 /// Sets `columns` (k rows) to `w + correction * delta` from the leaves but number 0, which is zero.
@@ -50,27 +45,15 @@ pub(super) fn fold_but_one(
         Kernel::selected(),
         field_bits,
         row,
-        FoldButOne {
-            leaves,
-            columns,
-            correction,
-            delta,
-        },
+        FoldButOne { leaves, columns, correction, delta },
     );
 }
 
 /// The words of a row.
 fn check_shape(field_bits: usize, leaves: &[Block], columns: &[Block], row: &[Block]) -> usize {
-    assert!(
-        (1..=FIELD_BITS_MAX).contains(&field_bits),
-        "a field has 2 to 2^8 elements"
-    );
+    assert!((1..=FIELD_BITS_MAX).contains(&field_bits), "a field has 2 to 2^8 elements");
     assert_eq!(leaves.len(), row.len() << field_bits, "one row per leaf");
-    assert_eq!(
-        columns.len(),
-        row.len() * field_bits,
-        "one row per bit of a field element"
-    );
+    assert_eq!(columns.len(), row.len() * field_bits, "one row per bit of a field element");
     row.len() * 2
 }
 
@@ -130,8 +113,7 @@ impl Pass for FoldButOne<'_> {
         let correction = L::load(self.correction, at);
         for (b, w) in w.into_iter().enumerate() {
             let mask = u64::from(self.delta >> b & 1).wrapping_neg();
-            w.xor(correction.and(L::splat(mask)))
-                .store(self.columns, b * row + at);
+            w.xor(correction.and(L::splat(mask))).store(self.columns, b * row + at);
         }
     }
 }
@@ -374,10 +356,7 @@ mod tests {
                     let leaves = words(&leaves);
                     dispatch(kernel, field_bits, row, FoldAll { leaves, columns, u });
                     let name = kernel.name();
-                    assert!(
-                        columns == v && u == total,
-                        "{name}, k {field_bits}, seed {seed:#x}"
-                    );
+                    assert!(columns == v && u == total, "{name}, k {field_bits}, seed {seed:#x}");
                 }
             }
         }
@@ -405,11 +384,7 @@ mod tests {
             for (i, (w, v)) in w.iter().zip(&v).enumerate() {
                 let bit = delta >> (i / row) & 1 == 1;
                 let expected = *v ^ (u[i % row] ^ correction[i % row]).and_bit(bit);
-                assert_eq!(
-                    w.to_bits(),
-                    expected.to_bits(),
-                    "k {field_bits}, seed {seed:#x}"
-                );
+                assert_eq!(w.to_bits(), expected.to_bits(), "k {field_bits}, seed {seed:#x}");
             }
         }
     }

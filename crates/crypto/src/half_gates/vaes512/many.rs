@@ -34,10 +34,7 @@ pub(super) fn garble<const SETS: usize>(
 ) {
     let delta = splat(delta.block());
     let mut keys = TweakedKeys::new(start, first_index.tweaks().0);
-    let labels = a
-        .chunks(SETS * SET)
-        .zip(b.chunks(SETS * SET))
-        .zip(out.chunks_mut(SETS * SET));
+    let labels = a.chunks(SETS * SET).zip(b.chunks(SETS * SET)).zip(out.chunks_mut(SETS * SET));
     for (((a, b), out), rows) in labels.zip(rows.chunks_mut(SETS * 2 * ROWS)) {
         let labels = load_labels::<SETS>(a, b);
         let hashes =
@@ -71,10 +68,7 @@ pub(super) fn evaluate<const SETS: usize>(
     rows: &[u8],
 ) {
     let mut keys = TweakedKeys::new(start, first_index.tweaks().0);
-    let labels = a
-        .chunks(SETS * SET)
-        .zip(b.chunks(SETS * SET))
-        .zip(out.chunks_mut(SETS * SET));
+    let labels = a.chunks(SETS * SET).zip(b.chunks(SETS * SET)).zip(out.chunks_mut(SETS * SET));
     for (((a, b), out), rows) in labels.zip(rows.chunks(SETS * 2 * ROWS)) {
         let labels = load_labels::<SETS>(a, b);
         let hashes = hash_active::<SETS, false>(std::array::from_fn(|_| keys.next_keys()), &labels);
@@ -153,11 +147,7 @@ fn hash_both<const SETS: usize, const ALONE: bool>(
     loop {
         for (keys, state) in keys.iter_mut().zip(&mut state) {
             *keys = keys.next_round(rcon);
-            for (state, key) in state
-                .iter_mut()
-                .flatten()
-                .zip(keys.round_keys().as_flattened())
-            {
+            for (state, key) in state.iter_mut().flatten().zip(keys.round_keys().as_flattened()) {
                 *state = [aesenc(state[0], *key), aesenc(state[1], *key)];
             }
         }
@@ -172,10 +162,7 @@ fn hash_both<const SETS: usize, const ALONE: bool>(
             // The feed-forward of the hash, folded into the last round key.
             let last = xor(sigma(labels[set][n][v]), last_keys[n][v]);
             let [first, second] = state[n][v];
-            state[n][v] = [
-                aesenclast(first, last),
-                aesenclast(second, xor(last, difference)),
-            ];
+            state[n][v] = [aesenclast(first, last), aesenclast(second, xor(last, difference))];
         }
     }
     state
@@ -190,11 +177,7 @@ fn hash_active<const SETS: usize, const ALONE: bool>(
 ) -> [Pairs<V>; SETS] {
     let mut state = *labels;
     for (set, state) in state.iter_mut().enumerate() {
-        for (state, key) in state
-            .iter_mut()
-            .flatten()
-            .zip(keys[set].round_keys().as_flattened())
-        {
+        for (state, key) in state.iter_mut().flatten().zip(keys[set].round_keys().as_flattened()) {
             *state = xor(sigma(*state), *key);
         }
     }
@@ -202,11 +185,7 @@ fn hash_active<const SETS: usize, const ALONE: bool>(
     loop {
         for (keys, state) in keys.iter_mut().zip(&mut state) {
             *keys = keys.next_round(rcon);
-            for (state, key) in state
-                .iter_mut()
-                .flatten()
-                .zip(keys.round_keys().as_flattened())
-            {
+            for (state, key) in state.iter_mut().flatten().zip(keys.round_keys().as_flattened()) {
                 *state = aesenc(*state, *key);
             }
         }

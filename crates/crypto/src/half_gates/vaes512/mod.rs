@@ -15,6 +15,7 @@ mod quad {
 use super::{AndIndex, Delta, GarbledGate};
 use crate::Block;
 pub(super) use many::hashes_alone;
+pub(super) use one::{evaluate_carries, garble_carries};
 
 /// Gates in a step of [`many`].
 const STEP: usize = 16;
@@ -82,9 +83,5 @@ pub(super) fn evaluate(
 #[inline]
 fn long_part(gates: usize) -> usize {
     let rest = gates % STEP;
-    if rest <= STEP / 2 {
-        gates - rest
-    } else {
-        gates
-    }
+    if rest <= STEP / 2 { gates - rest } else { gates }
 }

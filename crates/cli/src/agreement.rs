@@ -1,0 +1,201 @@
+//! What two parties tell each other before anything secret is sent, and how they differ.
+//!
+//! First each says what it was asked to run and how many rows it brings, then, after both have
+//! traced the program, what came out. A difference is known to both before either gives up.
+
+use std::collections::BTreeMap;
+
+use phineus_bytecode::binary::FORMAT_VERSION;
+use phineus_bytecode::{Description, InputPort, OutputPort};
+use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel};
+use phineus_crypto::Prg;
+use phineus_protocols::ot::SessionId;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::failure::{Exit, Failure};
+
+/// What a party was asked to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Wish {
+    pub(crate) version: String,
+    pub(crate) program: String,
+    pub(crate) protocol: String,
+    /// The index of the party in the program.
+    pub(crate) party: u16,
+    pub(crate) parameters: BTreeMap<String, String>,
+    /// Rows of this party's inputs.
+    pub(crate) rows: BTreeMap<String, u64>,
+    pub(crate) memory_bytes: u64,
+    /// Makes the session new.
+    pub(crate) nonce: String,
+}
+
+/// A fresh nonce of 256 bits.
+pub(crate) fn nonce() -> Result<String, Failure> {
+    let mut prg = Prg::from_os().map_err(|error| {
+        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+    })?;
+    let mut bytes = [0u8; 32];
+    prg.fill_bytes(&mut bytes);
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Tells the peer our wish and learns its own.
+///
+/// # Errors
+/// Exit 7 with all that differs.
+pub(crate) fn exchange_wishes(channel: &mut FramedChannel, ours: &Wish) -> Result<Wish, Failure> {
+    let message = serde_json::to_vec(ours).expect("a wish is text and numbers");
+    let answer = channel.exchange(&message)?;
+    let theirs: Wish = parse(channel, &answer)?;
+    let mut faults = Vec::new();
+    let mut compare = |what: &str, ours: &str, theirs: &str| {
+        if ours != theirs {
+            faults.push((what.to_owned(), ours.to_owned(), theirs.to_owned()));
+        }
+    };
+    compare("program", &ours.program, &theirs.program);
+    compare("protocol", &ours.protocol, &theirs.protocol);
+    let none = "not set".to_owned();
+    let names = ours.parameters.keys().chain(theirs.parameters.keys());
+    for name in names.collect::<std::collections::BTreeSet<_>>() {
+        let value = |wish: &Wish| wish.parameters.get(name).unwrap_or(&none).clone();
+        compare(&format!("parameter {name}"), &value(ours), &value(&theirs));
+    }
+    if ours.party == theirs.party {
+        let both = format!("party {}", ours.party);
+        faults.push(("role".to_owned(), both.clone(), both));
+    }
+    settle(channel, faults)?;
+    Ok(theirs)
+}
+
+/// What must be equal, by name: the program's hash and, for messages, what it covers.
+pub(crate) fn agreement(
+    program_hash: &str,
+    description: &Description,
+    protocol: &str,
+) -> BTreeMap<String, String> {
+    let mut items = BTreeMap::new();
+    let mut add = |name: String, value: String| {
+        items.insert(name, value);
+    };
+    add("format version".to_owned(), FORMAT_VERSION.to_string());
+    add("protocol".to_owned(), protocol.to_owned());
+    add("parties".to_owned(), description.parties.join(", "));
+    for port in &description.inputs {
+        add(format!("input '{}'", port.name), describe_input(description, port));
+    }
+    for port in &description.outputs {
+        add(format!("output '{}'", port.name), describe_output(description, port));
+    }
+    let size: usize = items.iter().map(|(name, value)| name.len() + value.len() + 16).sum();
+    if size > CONTROL_BYTES_MAX / 2 {
+        items.clear();
+    }
+    items.insert("program hash".to_owned(), program_hash.to_owned());
+    items
+}
+
+fn describe_input(description: &Description, port: &InputPort) -> String {
+    let party = &description.parties[usize::from(port.party)];
+    format!("{} rows of {} columns from {party}", port.rows, port.columns.len())
+}
+
+fn describe_output(description: &Description, port: &OutputPort) -> String {
+    let name = |&party: &u16| description.parties[usize::from(party)].as_str();
+    let parties: Vec<&str> = port.parties.iter().map(name).collect();
+    let columns: Vec<&str> = port.columns.iter().map(|column| column.name.as_str()).collect();
+    format!("{} rows of {} to {}", port.rows, columns.join(","), parties.join(" and "))
+}
+
+/// Compares what came out at both parties.
+///
+/// # Errors
+/// Exit 7 with all that differs.
+pub(crate) fn exchange_agreement(
+    channel: &mut FramedChannel,
+    ours: &BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    let message = serde_json::to_vec(ours).expect("an agreement is text");
+    let answer = channel.exchange(&message)?;
+    let theirs: BTreeMap<String, String> = parse(channel, &answer)?;
+    let none = "nothing".to_owned();
+    let names: std::collections::BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
+    let faults = names
+        .into_iter()
+        .filter(|name| ours.get(*name) != theirs.get(*name))
+        .map(|name| {
+            let value = |items: &BTreeMap<String, String>| items.get(name).unwrap_or(&none).clone();
+            (name.clone(), value(ours), value(&theirs))
+        })
+        .collect();
+    settle(channel, faults)
+}
+
+/// Waits until the peer is as far as we are: nothing secret is sent before.
+pub(crate) fn exchange_ready(channel: &mut FramedChannel) -> Result<(), Failure> {
+    channel.exchange(b"ready").map(drop).map_err(Failure::from)
+}
+
+fn parse<'a, T: Deserialize<'a>>(
+    channel: &FramedChannel,
+    answer: &'a [u8],
+) -> Result<T, Failure> {
+    serde_json::from_slice(answer).map_err(|_| {
+        let message = format!("{} sent an agreement that is not one", channel.peer());
+        Failure::new(Exit::PeerCheated, 104, message)
+    })
+}
+
+/// Makes sure that both parties know of the differences, if there are any.
+fn settle(
+    channel: &mut FramedChannel,
+    faults: Vec<(String, String, String)>,
+) -> Result<(), Failure> {
+    let peer = channel.peer().to_owned();
+    // Whoever gives up first would otherwise take the other's message away unread.
+    let heard = channel.exchange(if faults.is_empty() { b"agreed" } else { b"differs" });
+    if faults.is_empty() {
+        return match heard?.as_slice() {
+            b"agreed" => Ok(()),
+            _ => {
+                let message = format!("{peer} says that the parties differ");
+                Err(Failure::new(Exit::Disagreement, 100, message))
+            }
+        };
+    }
+    let lines: Vec<String> = faults
+        .iter()
+        .map(|(what, ours, theirs)| match what.as_str() {
+            "role" => format!("{peer} has the same role, {ours}: give each its own --as"),
+            _ => format!("{what} is {ours} here and {theirs} at {peer}"),
+        })
+        .collect();
+    Err(Failure::new(Exit::Disagreement, 100, lines.join("\n"))
+        .remedy("agree on one program, parameters and version, then run again")
+        .revealed("nothing was revealed but this"))
+}
+
+/// Ends the session after `failure`, telling the peer as much as it may know.
+pub(crate) fn give_up(channel: FramedChannel, failure: &Failure) {
+    channel.abort(match failure.exit {
+        Exit::Disagreement => AbortReason::Disagreement,
+        Exit::PeerCheated => AbortReason::Misbehaved,
+        Exit::Interrupted => AbortReason::Interrupted,
+        _ => AbortReason::Failed,
+    });
+}
+
+/// The name of this session for the protocol, the same at both parties and never the same again.
+pub(crate) fn session_id(program_hash: &str, wishes: [&Wish; 2]) -> SessionId {
+    let mut hash = Sha256::new();
+    hash.update(b"phineus session");
+    hash.update(program_hash);
+    for wish in wishes {
+        hash.update((wish.nonce.len() as u64).to_le_bytes());
+        hash.update(&wish.nonce);
+    }
+    SessionId::new(hash.finalize().into())
+}

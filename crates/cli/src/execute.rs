@@ -1,0 +1,265 @@
+//! Runs a planned program: memory, driver, and what came out of it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::{Description, Instruction, Table};
+use phineus_channels::{Channel, FramedChannel, Traffic};
+use phineus_crypto::Prg;
+use phineus_engine::{
+    ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
+    StorageConfig, StorageStatistics, run,
+};
+use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
+use phineus_protocols::ot::SessionId;
+
+use crate::agreement::{exchange_ready, give_up};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::memory_budget::STORAGE_DEPTH;
+use crate::planning::PlannedFile;
+use crate::progress::{Progress, Watch};
+
+/// What to run, as which party, with what.
+pub(crate) struct Job<'a> {
+    pub(crate) planned: &'a PlannedFile,
+    pub(crate) party: u16,
+    pub(crate) inputs: Vec<Option<Table>>,
+    pub(crate) backend: StorageBackend,
+    pub(crate) swap_dir: &'a Path,
+    pub(crate) limit_bytes: u64,
+    pub(crate) progress: &'a Progress,
+}
+
+/// What a run gave, and what was measured.
+pub(crate) struct Executed {
+    /// By output port; for the clear protocol, those of all parties.
+    pub(crate) outputs: Vec<Option<Table>>,
+    pub(crate) and_gates: Option<u64>,
+    pub(crate) traffic: Traffic,
+    pub(crate) wire_traffic: Traffic,
+    pub(crate) storage: StorageStatistics,
+    pub(crate) storage_name: &'static str,
+    pub(crate) running: Duration,
+    /// An estimate, from samples.
+    pub(crate) blocked_on_network: Duration,
+    /// Why the peer did not say goodbye, if so; the results are whole nonetheless.
+    pub(crate) farewell: Option<String>,
+}
+
+/// A driver whose outputs are counted, so that a failure can say what was revealed before it.
+struct Recorded<'a, D> {
+    driver: D,
+    description: &'a Description,
+    /// Cells given out, by output port.
+    revealed: Vec<u64>,
+}
+
+impl<'a, D> Recorded<'a, D> {
+    fn new(driver: D, description: &'a Description) -> Recorded<'a, D> {
+        Recorded { driver, description, revealed: vec![0; description.outputs.len()] }
+    }
+
+    /// One sentence about what the parties have learned.
+    fn sentence(&self) -> String {
+        let parts: Vec<String> = self
+            .description
+            .outputs
+            .iter()
+            .zip(&self.revealed)
+            .filter(|(_, cells)| **cells > 0)
+            .map(|(port, cells)| {
+                let names: Vec<&str> = port
+                    .parties
+                    .iter()
+                    .map(|&party| self.description.parties[usize::from(party)].as_str())
+                    .collect();
+                let (name, all) = (&port.name, port.rows * port.columns.len() as u64);
+                format!("up to {cells} of {all} values of '{name}' to {}", names.join(" and "))
+            })
+            .collect();
+        match parts.as_slice() {
+            [] => "nothing had been revealed".to_owned(),
+            parts => format!("revealed so far: {}", parts.join("; ")),
+        }
+    }
+}
+
+impl<D: Driver> Driver for Recorded<'_, D> {
+    type Wire = D::Wire;
+    type Error = D::Error;
+
+    fn input(&mut self, i: &Instruction, wires: &mut [D::Wire]) -> Result<(), D::Error> {
+        self.driver.input(i, wires)
+    }
+
+    fn output(&mut self, i: &Instruction, wires: &[D::Wire]) -> Result<(), D::Error> {
+        self.revealed[i.immediates[0] as usize] += u64::from(i.lanes);
+        self.driver.output(i, wires)
+    }
+
+    #[inline]
+    fn compute(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [D::Wire]],
+        operands: &[&[D::Wire]],
+    ) -> Result<(), D::Error> {
+        self.driver.compute(i, results, operands)
+    }
+
+    fn finish(&mut self) -> Result<(), D::Error> {
+        self.driver.finish()
+    }
+}
+
+impl Job<'_> {
+    /// Makes frames and swap file for the plan.
+    fn memory(&self) -> Result<Memory, Failure> {
+        let plan = self.planned.plan();
+        let small = |number: u64, what: &str| {
+            u32::try_from(number).map_err(|_| {
+                Failure::new(Exit::DoesNotFit, 120, format!("the plan has too many {what}"))
+            })
+        };
+        let page_bytes = small(plan.page_wires.saturating_mul(plan.wire_bytes), "wires in a page")?;
+        let frames = FrameMemory::new(small(plan.frame_count.max(1), "frames")?, page_bytes)?;
+        let slots = small(plan.spill_slot_count, "spill slots")?;
+        let config = StorageConfig {
+            directory: self.swap_dir.to_owned(),
+            page_bytes,
+            slots,
+            backend: self.backend,
+            depth: STORAGE_DEPTH,
+        };
+        let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
+        Ok(Memory { frames, storage })
+    }
+
+    fn drive<D: Driver>(
+        &self,
+        recorded: &mut Recorded<'_, D>,
+        memory: &mut Memory,
+        watch: &Watch,
+    ) -> Result<(), Failure>
+    where
+        Failure: From<D::Error>,
+        D::Error: Into<Failure>,
+    {
+        let mut reader = self.planned.file.reader()?;
+        let ran = run(&mut reader, recorded, memory, &mut |done| watch.advance(done));
+        ran.map_err(|error| {
+            let failure = Failure::from(error);
+            let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+            failure.revealed(recorded.sentence())
+        })
+    }
+
+    fn total(&self) -> Result<u64, Failure> {
+        Ok(self.planned.file.reader()?.instruction_count())
+    }
+}
+
+fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
+    match &memory.storage {
+        Some(storage) => (storage.statistics(), storage.backend_name()),
+        None => (StorageStatistics::default(), "none"),
+    }
+}
+
+/// Runs the job as one of two parties.
+pub(crate) fn run_garbled(
+    mut job: Job<'_>,
+    mut channel: FramedChannel,
+    session: &SessionId,
+) -> Result<Executed, Failure> {
+    let prepare = || -> Result<_, Failure> {
+        let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
+        let prg = Prg::from_os().map_err(|error| {
+            Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+        })?;
+        Ok((inputs, prg))
+    };
+    let prepared = prepare().and_then(|(inputs, prg)| Ok((inputs, prg, job.memory()?)));
+    let (inputs, mut prg, mut memory) = match prepared {
+        Ok(prepared) => prepared,
+        Err(failure) => {
+            give_up(channel, &failure);
+            return Err(failure);
+        }
+    };
+    exchange_ready(&mut channel)?;
+    let description = &job.planned.description;
+    let peer = channel.peer().to_owned();
+    let monitor = channel.monitor();
+    let watch = job.progress.watch(&peer, Some(monitor), job.total()?, job.limit_bytes);
+    let start = Instant::now();
+    let unrevealed = |failure: Failure| {
+        let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+        failure.revealed("nothing had been revealed")
+    };
+    let (channel, outputs, and_gates) = if job.party == GARBLER {
+        let driver = Garbler::new(channel, &mut prg, session, description, inputs);
+        let driver = driver.map_err(|error| unrevealed(error.into()))?;
+        let mut recorded = Recorded::new(driver, description);
+        job.drive(&mut recorded, &mut memory, &watch)?;
+        let gates = recorded.driver.and_gates();
+        let (channel, outputs) = recorded.driver.into_parts();
+        (channel, outputs, gates)
+    } else {
+        let upcoming = Box::new(job.planned.file.reader()?.into_inputs());
+        let driver = Evaluator::new(channel, &mut prg, session, description, inputs, upcoming);
+        let driver = driver.map_err(|error| unrevealed(error.into()))?;
+        let mut recorded = Recorded::new(driver, description);
+        job.drive(&mut recorded, &mut memory, &watch)?;
+        let gates = recorded.driver.and_gates();
+        let (channel, outputs) = recorded.driver.into_parts();
+        (channel, outputs, gates)
+    };
+    let (traffic, wire_traffic) = (channel.traffic(), channel.wire_traffic());
+    let running = start.elapsed();
+    let farewell = channel.close().err().map(|error| error.to_string());
+    let (storage, storage_name) = storage_figures(&memory);
+    Ok(Executed {
+        outputs: outputs.into_tables(),
+        and_gates: Some(and_gates),
+        traffic,
+        wire_traffic,
+        storage,
+        storage_name,
+        running,
+        blocked_on_network: watch.waited(),
+        farewell,
+    })
+}
+
+/// Runs the job in the clear, for all parties at once.
+pub(crate) fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
+    let description = &job.planned.description;
+    let inputs = Inputs::new(description, std::mem::take(&mut job.inputs))?;
+    let mut memory = job.memory()?;
+    let watch = job.progress.watch("", None, job.total()?, job.limit_bytes);
+    let start = Instant::now();
+    let parties = 0..description.parties.len() as u16;
+    let outputs = parties.map(|party| Outputs::new(description, party)).collect();
+    let mut recorded = Recorded::new(ClearDriver::new(inputs, outputs), description);
+    job.drive(&mut recorded, &mut memory, &watch)?;
+    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
+    for outputs in recorded.driver.into_outputs() {
+        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
+            *merged = merged.take().or(table);
+        }
+    }
+    let (storage, storage_name) = storage_figures(&memory);
+    Ok(Executed {
+        outputs: merged,
+        and_gates: None,
+        traffic: Traffic::default(),
+        wire_traffic: Traffic::default(),
+        storage,
+        storage_name,
+        running: start.elapsed(),
+        blocked_on_network: Duration::ZERO,
+        farewell: None,
+    })
+}

@@ -1,0 +1,130 @@
+//! Ctrl-C: the run ends soon, cleanly, with exit code 130, whatever it is waiting for.
+//!
+//! The signal handler only sets a flag. A watching thread sees it and does what the mode says:
+//! end the process, tell the peer, or leave it to the command, which looks at the flag itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use phineus_channels::{AbortReason, Aborter};
+
+use crate::failure::{Exit, Failure};
+
+/// Signals that asked to stop, so far.
+static REQUESTS: AtomicU32 = AtomicU32::new(0);
+
+/// How often the watching thread looks.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// How long a session may take to say goodbye before the process ends anyway.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+enum Mode {
+    /// Nothing to say goodbye to: end the process.
+    Exit,
+    /// The command looks at [`requested`] itself.
+    Cooperative,
+    /// A peer must be told; after that the command's calls fail.
+    Session(Aborter),
+}
+
+struct State {
+    mode: Mode,
+    /// Removed if the process ends at once.
+    leftovers: Vec<PathBuf>,
+    /// Whether failures are printed as JSON.
+    is_json: bool,
+}
+
+static STATE: Mutex<State> =
+    Mutex::new(State { mode: Mode::Exit, leftovers: Vec::new(), is_json: false });
+
+extern "C" fn note(_: libc::c_int) {
+    REQUESTS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Takes over the signals and starts the watching thread.
+pub(crate) fn install(is_json: bool) {
+    with(|state| state.is_json = is_json);
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let handler = note as extern "C" fn(libc::c_int);
+        // SAFETY: the handler does nothing but add to an atomic, which is async-signal-safe.
+        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+    }
+    let watcher = std::thread::Builder::new()
+        .name("interrupt".to_owned())
+        .stack_size(128 * 1024)
+        .spawn(watch);
+    drop(watcher);
+}
+
+/// Whether the user asked to stop.
+pub(crate) fn requested() -> bool {
+    REQUESTS.load(Ordering::Relaxed) > 0
+}
+
+/// From now on the command looks at [`requested`] itself.
+pub(crate) fn cooperate() {
+    with(|state| state.mode = Mode::Cooperative);
+}
+
+/// From now on an interruption ends this session first.
+pub(crate) fn guard_session(aborter: Aborter) {
+    with(|state| state.mode = Mode::Session(aborter));
+}
+
+/// From now on an interruption ends the process.
+pub(crate) fn release() {
+    with(|state| state.mode = Mode::Exit);
+}
+
+/// Something to remove if the process is ended at once.
+pub(crate) fn remember(path: &Path) {
+    with(|state| state.leftovers.push(path.to_owned()));
+}
+
+/// Nothing to remove any more.
+pub(crate) fn forget(path: &Path) {
+    with(|state| state.leftovers.retain(|left| left != path));
+}
+
+fn with<R>(change: impl FnOnce(&mut State) -> R) -> R {
+    let mut state = STATE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    change(&mut state)
+}
+
+fn watch() {
+    while !requested() {
+        std::thread::sleep(PAUSE);
+    }
+    let aborter = with(|state| match &state.mode {
+        Mode::Exit => None,
+        Mode::Cooperative => Some(None),
+        Mode::Session(aborter) => Some(Some(aborter.clone())),
+    });
+    match aborter {
+        None => end(),
+        Some(Some(aborter)) => aborter.abort(AbortReason::Interrupted),
+        Some(None) => {}
+    }
+    let mut waited = Duration::ZERO;
+    while waited < PATIENCE && REQUESTS.load(Ordering::Relaxed) < 2 {
+        std::thread::sleep(PAUSE);
+        waited += PAUSE;
+    }
+    end();
+}
+
+/// Ends the process at once, leaving nothing behind.
+pub(crate) fn end() -> ! {
+    let is_json = with(|state| {
+        for path in &state.leftovers {
+            let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
+        }
+        state.is_json
+    });
+    crate::report_failure(&Failure::interrupted(), is_json);
+    std::process::exit(Exit::Interrupted as i32);
+}

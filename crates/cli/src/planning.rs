@@ -1,0 +1,190 @@
+//! Plans a traced program so that the whole process stays within its memory limit.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
+use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
+use phineus_plan::{Lookahead, PlanOptions, plan};
+use phineus_protocols::garbled::GarbledCosts;
+
+use crate::arguments::Protocol;
+use crate::clear_costs::ClearCosts;
+use crate::failure::Failure;
+use crate::heap;
+use crate::memory_budget::{
+    Budget, Figures, INDEX_ENTRY_BYTES, PAGE_WIRES, PLANNER_BUFFERS_BYTES, STORAGE_DEPTH,
+    Situation, does_not_fit,
+};
+use crate::program_file::ProgramFile;
+use crate::resolve::{TracedFile, temporary};
+
+/// How long before its need a page is asked for.
+///
+/// A random read of 64 KiB takes 0.1 ms on NVMe and up to 10 ms on a busy network disk; asking
+/// earlier costs nothing but spare frames, whose number is bounded besides.
+const PREFETCH_NS: u64 = 20_000_000;
+
+/// Spare frames: as many as the device takes at once. The planner takes at most a quarter of all.
+const PREFETCH_FRAMES: u64 = STORAGE_DEPTH as u64;
+
+/// Plans are made again at most this often, each time with what the last one showed.
+const ATTEMPTS: usize = 5;
+
+/// First guesses of what only a plan shows: spill slots per frame and scratch wires.
+const SLOTS_GUESS: u64 = 8192;
+const SCRATCH_WIRES_GUESS: u64 = 16_384;
+
+/// A planned program and what it takes.
+pub(crate) struct PlannedFile {
+    pub(crate) file: ProgramFile,
+    pub(crate) description: Description,
+    pub(crate) hash: Hash,
+    pub(crate) budget: Budget,
+    pub(crate) planning: Duration,
+}
+
+impl PlannedFile {
+    /// The figures of the plan.
+    pub(crate) fn plan(&self) -> &PlanDescription {
+        self.description.plan.as_ref().expect("made by the planner, or checked when opened")
+    }
+
+    /// A file that was planned before.
+    pub(crate) fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
+        let reader = traced.file.reader()?;
+        let Some(plan) = &traced.description.plan else {
+            let message = "the planned file has no figures of its plan; plan it again";
+            return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
+        };
+        let situation = Situation { wire_bytes: plan.wire_bytes, ..*situation };
+        let budget = situation.budget(Figures::of_plan(plan, reader.frame_count() as u64));
+        if budget.total() > situation.limit_bytes {
+            return Err(does_not_fit(situation.limit_bytes, budget.total())
+                .remedy("plan it again for this limit, or give more memory"));
+        }
+        Ok(PlannedFile {
+            hash: traced.hash,
+            file: traced.file,
+            description: traced.description,
+            budget,
+            planning: Duration::ZERO,
+        })
+    }
+}
+
+/// Bytes of a wire under a protocol.
+pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
+    match protocol {
+        Protocol::Garbled => 16,
+        Protocol::Clear => 1,
+    }
+}
+
+/// Plans `traced` for `situation`.
+///
+/// The planner's own memory is bounded by the same limit. How much scratch memory and how many
+/// spill slots a plan needs is known only when it is made, so a plan that turns out too large is
+/// made again with fewer frames.
+///
+/// # Errors
+/// Exit 6 with what would be needed.
+pub(crate) fn plan_within(
+    traced: &TracedFile,
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Path,
+) -> Result<PlannedFile, Failure> {
+    let start = Instant::now();
+    let program_frames = traced.file.reader()?.frame_count() as u64;
+    let mut figures = Figures {
+        frames: 0,
+        slots: SLOTS_GUESS,
+        scratch_wires: SCRATCH_WIRES_GUESS,
+        // Directives between the instructions make a plan longer.
+        index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
+    };
+    for _ in 0..ATTEMPTS {
+        let frames = situation.frames(figures);
+        if frames < FRAMES_MIN {
+            let least = Figures { frames: FRAMES_MIN, ..figures };
+            return Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()));
+        }
+        let planned = plan_once(traced, protocol, situation, frames, scratch)?;
+        let found = Figures::of_plan(planned.plan(), planned.frame_count);
+        let budget = situation.budget(found);
+        if budget.total() <= situation.limit_bytes {
+            heap::trim();
+            return Ok(PlannedFile {
+                file: planned.file,
+                description: planned.description,
+                hash: planned.hash,
+                budget,
+                planning: start.elapsed(),
+            });
+        }
+        // Fewer frames may need more slots: leave room for some.
+        figures = Figures { slots: found.slots + found.slots / 8, ..found };
+    }
+    let least = Figures { frames: FRAMES_MIN, ..figures };
+    Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
+}
+
+struct Attempt {
+    file: ProgramFile,
+    description: Description,
+    hash: Hash,
+    frame_count: u64,
+}
+
+impl Attempt {
+    fn plan(&self) -> &PlanDescription {
+        self.description.plan.as_ref().expect("the planner adds it")
+    }
+}
+
+fn plan_once(
+    traced: &TracedFile,
+    protocol: Protocol,
+    situation: &Situation,
+    frame_count: u64,
+    scratch: &Path,
+) -> Result<Attempt, Failure> {
+    let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
+    let options = PlanOptions {
+        protocol: protocol.name().to_owned(),
+        memory_limit_bytes: situation.limit_bytes,
+        frame_count,
+        page_wires: PAGE_WIRES,
+        wire_bytes: situation.wire_bytes,
+        lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
+        planner_memory_bytes: situation
+            .limit_bytes
+            .saturating_sub(taken)
+            .min(PLANNER_MEMORY_BYTES),
+    };
+    match protocol {
+        Protocol::Garbled => attempt(traced, &options, &mut GarbledCosts::default(), scratch),
+        Protocol::Clear => attempt(traced, &options, &mut ClearCosts::default(), scratch),
+    }
+}
+
+fn attempt(
+    traced: &TracedFile,
+    options: &PlanOptions,
+    costs: &mut impl CostModel,
+    scratch: &Path,
+) -> Result<Attempt, Failure> {
+    let output = temporary(scratch)?;
+    let (file, _, written) =
+        plan(&mut traced.file.reader()?, output, temporary(scratch)?, options, costs)?;
+    let file = ProgramFile::new(file);
+    let reader = file.reader()?;
+    debug_assert_eq!(reader.kind(), Kind::Planned);
+    Ok(Attempt {
+        description: reader.description().clone(),
+        frame_count: reader.frame_count() as u64,
+        hash: written.hash,
+        file,
+    })
+}

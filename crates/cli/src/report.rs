@@ -1,0 +1,281 @@
+//! `run.json`: what a run was predicted to cost and what it cost, side by side.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use phineus_bytecode::{Description, PlanDescription};
+use phineus_protocols::garbled::totals;
+use serde::{Deserialize, Serialize};
+
+use crate::csv_output::write_atomically;
+use crate::execute::Executed;
+use crate::failure::{Exit, Failure};
+use crate::planning::PlannedFile;
+use crate::quantity;
+
+/// Figures that a plan states exactly, as predicted or as measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Costs {
+    pub(crate) and_gates: Option<u64>,
+    pub(crate) oblivious_transfers: Option<u64>,
+    pub(crate) rounds: Option<u64>,
+    pub(crate) sent_bytes: Option<u64>,
+    pub(crate) received_bytes: Option<u64>,
+    pub(crate) swap_in_pages: u64,
+    pub(crate) swap_out_pages: u64,
+}
+
+impl Costs {
+    /// What the plan states for `party`.
+    pub(crate) fn predicted(plan: &PlanDescription, party: u16) -> Costs {
+        let total = |name: &str| plan.costs.get(name).copied();
+        let sent = [totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES];
+        let party = usize::from(party.min(1));
+        Costs {
+            and_gates: total(totals::AND_GATES),
+            oblivious_transfers: total(totals::EVALUATOR_INPUT_BITS),
+            rounds: total(totals::ROUNDS),
+            sent_bytes: total(sent[party]),
+            received_bytes: total(sent[1 - party]),
+            swap_in_pages: plan.swap_in_count,
+            swap_out_pages: plan.swap_out_count,
+        }
+    }
+
+    /// What was measured; what nobody counts is missing.
+    fn measured(executed: &Executed) -> Costs {
+        let is_networked = executed.and_gates.is_some();
+        let bytes = |bytes: u64| is_networked.then_some(bytes);
+        Costs {
+            and_gates: executed.and_gates,
+            oblivious_transfers: None,
+            rounds: None,
+            sent_bytes: bytes(executed.traffic.sent_bytes),
+            received_bytes: bytes(executed.traffic.received_bytes),
+            swap_in_pages: executed.storage.pages_in,
+            swap_out_pages: executed.storage.pages_out,
+        }
+    }
+
+    /// Names of the figures that were counted and are not as predicted.
+    fn deviations(&self, measured: &Costs) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut compare = |name: &str, predicted: Option<u64>, measured: Option<u64>| {
+            if let (Some(predicted), Some(measured)) = (predicted, measured)
+                && predicted != measured
+            {
+                found.push(format!("{name}: predicted {predicted}, measured {measured}"));
+            }
+        };
+        compare("and_gates", self.and_gates, measured.and_gates);
+        compare("sent_bytes", self.sent_bytes, measured.sent_bytes);
+        compare("received_bytes", self.received_bytes, measured.received_bytes);
+        compare("swap_in_pages", Some(self.swap_in_pages), Some(measured.swap_in_pages));
+        compare("swap_out_pages", Some(self.swap_out_pages), Some(measured.swap_out_pages));
+        found
+    }
+}
+
+/// Memory in bytes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct MemoryFigures {
+    pub(crate) limit: u64,
+    pub(crate) predicted_peak: u64,
+    pub(crate) measured_peak: Option<u64>,
+    pub(crate) frames: u64,
+    pub(crate) process: u64,
+}
+
+/// Times in seconds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Times {
+    pub(crate) planning: f64,
+    pub(crate) predicted_compute: Option<f64>,
+    pub(crate) running: f64,
+    pub(crate) blocked_on_storage: f64,
+    pub(crate) blocked_on_network: f64,
+    pub(crate) encrypting_pages: f64,
+}
+
+/// What the report says of one party's run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct RunReport {
+    pub(crate) phineus: String,
+    pub(crate) program: String,
+    pub(crate) parameters: BTreeMap<String, String>,
+    pub(crate) protocol: String,
+    pub(crate) party: String,
+    pub(crate) program_hash: String,
+    pub(crate) plan_hash: String,
+    pub(crate) kernel: String,
+    pub(crate) storage: String,
+    pub(crate) page_bytes: u64,
+    pub(crate) instructions: u64,
+    pub(crate) wire_bytes_sent: u64,
+    pub(crate) wire_bytes_received: u64,
+    pub(crate) predicted: Costs,
+    pub(crate) measured: Costs,
+    pub(crate) memory_bytes: MemoryFigures,
+    pub(crate) seconds: Times,
+    pub(crate) deviations: Vec<String>,
+    /// Who learned what, and where it went here.
+    pub(crate) outputs: Vec<OutputReport>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// One output.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct OutputReport {
+    pub(crate) name: String,
+    pub(crate) parties: Vec<String>,
+    pub(crate) rows: u64,
+    pub(crate) columns: Vec<String>,
+    /// The file it was written to; nothing for stdout or if this party does not learn it.
+    pub(crate) file: Option<String>,
+}
+
+impl RunReport {
+    pub(crate) fn new(
+        planned: &PlannedFile,
+        party: u16,
+        protocol: &str,
+        limit_bytes: u64,
+        executed: &Executed,
+    ) -> RunReport {
+        let (plan, description) = (planned.plan(), &planned.description);
+        let predicted = Costs::predicted(plan, party);
+        let measured = Costs::measured(executed);
+        let deviations = predicted.deviations(&measured);
+        let storage = &executed.storage;
+        let blocked = storage.blocked_in + storage.blocked_out + storage.blocked_issue;
+        let seconds = |duration: Duration| duration.as_secs_f64();
+        RunReport {
+            phineus: env!("CARGO_PKG_VERSION").to_owned(),
+            program: description.name.clone(),
+            parameters: description.parameters.clone(),
+            protocol: protocol.to_owned(),
+            party: match executed.and_gates {
+                Some(_) => description.parties[usize::from(party)].clone(),
+                None => "all".to_owned(),
+            },
+            program_hash: plan.program_hash.clone(),
+            plan_hash: planned.hash.to_string(),
+            kernel: phineus_crypto::kernel_name().to_owned(),
+            storage: executed.storage_name.to_owned(),
+            page_bytes: plan.page_wires * plan.wire_bytes,
+            instructions: plan.instruction_count,
+            wire_bytes_sent: executed.wire_traffic.sent_bytes,
+            wire_bytes_received: executed.wire_traffic.received_bytes,
+            memory_bytes: MemoryFigures {
+                limit: limit_bytes,
+                predicted_peak: planned.budget.total(),
+                measured_peak: phineus_engine::peak_resident_bytes(),
+                frames: planned.budget.frames,
+                process: planned.budget.process,
+            },
+            seconds: Times {
+                planning: seconds(planned.planning),
+                predicted_compute: plan.costs.get(totals::COMPUTE_NS).map(|ns| *ns as f64 * 1e-9),
+                running: seconds(executed.running),
+                blocked_on_storage: seconds(blocked),
+                blocked_on_network: seconds(executed.blocked_on_network),
+                encrypting_pages: seconds(storage.cipher),
+            },
+            outputs: outputs(description),
+            notes: executed.farewell.iter().cloned().collect(),
+            predicted,
+            measured,
+            deviations,
+        }
+    }
+
+    /// The failure that a deviation or a broken promise is, if there is one.
+    pub(crate) fn verdict(&self) -> Result<(), Failure> {
+        let mut faults = self.deviations.clone();
+        if let Some(peak) = self.memory_bytes.measured_peak
+            && peak > self.memory_bytes.limit
+        {
+            let (peak, limit) =
+                (quantity::bytes(peak), quantity::bytes(self.memory_bytes.limit));
+            faults.push(format!("{peak} of memory were resident, the limit is {limit}"));
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let faults = faults.join("\n");
+        let message = format!("the run did not keep what its plan promised:\n{faults}");
+        Err(Failure::new(Exit::RunTime, 199, message)
+            .remedy("the results are written; this is a bug in Phineus, please report it"))
+    }
+
+    /// Writes the report.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        write_json(path, self)
+    }
+
+    /// The summary that every run prints.
+    pub(crate) fn summary(&self) -> Vec<String> {
+        let mut lines = vec![format!("{:<18} {:>16} {:>16}", self.party, "predicted", "measured")];
+        let mut line = |name: &str, predicted: Option<String>, measured: Option<String>| {
+            let (predicted, measured) =
+                (predicted.unwrap_or_default(), measured.unwrap_or_default());
+            lines.push(format!("  {name:<16} {predicted:>16} {measured:>16}"));
+        };
+        let (p, m) = (&self.predicted, &self.measured);
+        if p.and_gates.is_some() {
+            let count = |count: Option<u64>| count.map(quantity::count);
+            let bytes = |bytes: Option<u64>| bytes.map(quantity::bytes);
+            line("AND gates", count(p.and_gates), count(m.and_gates));
+            line("sent", bytes(p.sent_bytes), bytes(m.sent_bytes));
+            line("received", bytes(p.received_bytes), bytes(m.received_bytes));
+        }
+        let swapped = |costs: &Costs| {
+            Some(format!(
+                "{} + {}",
+                quantity::count(costs.swap_in_pages),
+                quantity::count(costs.swap_out_pages)
+            ))
+        };
+        line("pages in + out", swapped(p), swapped(m));
+        let memory = &self.memory_bytes;
+        line(
+            "peak memory",
+            Some(quantity::bytes(memory.predicted_peak)),
+            memory.measured_peak.map(quantity::bytes),
+        );
+        line("memory limit", Some(quantity::bytes(memory.limit)), None);
+        let time = |seconds: f64| quantity::duration(Duration::from_secs_f64(seconds));
+        let times = &self.seconds;
+        line("planning", None, Some(time(times.planning)));
+        line("run", times.predicted_compute.map(time), Some(time(times.running)));
+        line("  of it storage", None, Some(time(times.blocked_on_storage)));
+        line("  of it network", None, Some(time(times.blocked_on_network)));
+        lines
+    }
+}
+
+/// Who learns what.
+pub(crate) fn outputs(description: &Description) -> Vec<OutputReport> {
+    let name = |&party: &u16| description.parties[usize::from(party)].clone();
+    description
+        .outputs
+        .iter()
+        .map(|port| OutputReport {
+            name: port.name.clone(),
+            parties: port.parties.iter().map(name).collect(),
+            rows: port.rows,
+            columns: port.columns.iter().map(|column| column.name.clone()).collect(),
+            file: None,
+        })
+        .collect()
+}
+
+/// Writes anything as JSON for people.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    write_atomically(path, |file| {
+        use std::io::Write;
+        let text = serde_json::to_string_pretty(value).expect("reports are text and numbers");
+        Ok(writeln!(file, "{text}")?)
+    })
+}

@@ -1,0 +1,172 @@
+//! Merge and sort: the 0-1 principle for small sizes, and random rows for all sizes to 300.
+//!
+//! A comparator network sorts everything if it sorts all sequences of zeros and ones (Knuth, "The
+//! Art of Computer Programming" 3, section 5.3.4, theorem Z); for merging, all that are in order.
+
+mod common;
+
+use common::{Traced, numbers};
+use phineus_bytecode::Op;
+use phineus_oblivious::{Key, merge, merge_bitonic, merge_comparators, sort, sort_comparators};
+
+fn rows(keys: &[u64]) -> Vec<Vec<u64>> {
+    keys.iter().map(|&key| vec![key]).collect()
+}
+
+fn keys(rows: &[Vec<u64>]) -> Vec<u64> {
+    rows.iter().map(|row| row[0]).collect()
+}
+
+fn sorted(keys: &[u64]) -> Vec<u64> {
+    let mut keys = keys.to_vec();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn sort_sorts_all_zeros_and_ones() {
+    for lanes in [1, 2, 4, 16] {
+        for n in 1..=10 {
+            let mut network =
+                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &Key::column(0))]);
+            for bits in 0..1u64 << n {
+                let keys_in: Vec<u64> = (0..n).map(|i| bits >> i & 1).collect();
+                let found = keys(&network.run(&rows(&keys_in))[0]);
+                assert_eq!(found, sorted(&keys_in), "{n} rows in chunks of {lanes}");
+            }
+        }
+    }
+}
+
+#[test]
+fn merge_merges_all_zeros_and_ones() {
+    for lanes in [1, 2, 4, 16] {
+        for n in 1..=12u64 {
+            let mut network = Traced::new(n, 1, lanes, |_, records| {
+                vec![merge_bitonic(records, &Key::column(0))]
+            });
+            // Descending, then ascending: ones, zeros, ones.
+            for ones in 0..=n {
+                for zeros in 0..=n - ones {
+                    let keys_in: Vec<u64> =
+                        (0..n).map(|i| u64::from(i < ones || i >= ones + zeros)).collect();
+                    let found = keys(&network.run(&rows(&keys_in))[0]);
+                    assert_eq!(found, sorted(&keys_in), "{n} rows in chunks of {lanes}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_ascending_sequences_are_merged() {
+    for (first, second) in [(1, 1), (5, 3), (3, 5), (16, 16), (7, 40), (33, 31)] {
+        let mut network = Traced::new(first + second, 1, 8, move |_, records| {
+            let (a, b) = (records.slice(0, first), records.slice(first, second));
+            vec![merge(a, b, &Key::column(0))]
+        });
+        let a = sorted(&numbers(first, 50, first));
+        let b = sorted(&numbers(second, 50, second + 100));
+        let all = [a, b].concat();
+        assert_eq!(keys(&network.run(&rows(&all))[0]), sorted(&all));
+    }
+}
+
+/// Rows of three columns; the key is the second column, then the low bits of the third.
+#[test]
+fn rows_move_together() {
+    for n in (1..=66).chain([100, 127, 128, 129, 200, 255, 256, 257, 300]) {
+        let key = || Key::column(1).then(Key::bits(2, 0, 3));
+        let mut network =
+            Traced::new(n, 3, 16, move |_, records| vec![sort(records.clone(), &key())]);
+        let columns = [numbers(n, 1000, n), numbers(n, 20, n + 1), numbers(n, 64, n + 2)];
+        let given: Vec<Vec<u64>> =
+            (0..n as usize).map(|i| columns.iter().map(|column| column[i]).collect()).collect();
+        let found = network.run(&given).remove(0);
+        let key_of = |row: &Vec<u64>| (row[1], row[2] % 8);
+        assert!(found.windows(2).all(|pair| key_of(&pair[0]) <= key_of(&pair[1])));
+        let canonical = |mut rows: Vec<Vec<u64>>| {
+            rows.sort();
+            rows
+        };
+        assert_eq!(canonical(found), canonical(given));
+    }
+}
+
+#[test]
+fn networks_have_as_many_comparators_as_stated() {
+    for lanes in [1, 4, 32] {
+        for n in (1..=70).chain([127, 128, 129, 1000, 1024]) {
+            let mut network =
+                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &Key::column(0))]);
+            let found = network.lanes_of(Op::CondSwap);
+            assert_eq!(found, sort_comparators(n, lanes.into()), "sort {n} by {lanes}");
+            assert_eq!(network.lanes_of(Op::Lt), found);
+            let mut network = Traced::new(n, 1, lanes, |_, records| {
+                vec![merge_bitonic(records, &Key::column(0))]
+            });
+            let found = network.lanes_of(Op::CondSwap);
+            assert_eq!(found, merge_comparators(n), "merge {n} by {lanes}");
+        }
+    }
+    // Batcher: k (k + 1) 2^(k - 2) to sort and k 2^(k - 1) to merge 2^k.
+    for k in 1..=20u64 {
+        let n = 1 << k;
+        assert_eq!(4 * sort_comparators(n, 32), k * (k + 1) * n);
+        assert_eq!(2 * merge_comparators(n), k * n);
+    }
+}
+
+/// Counts how often chunks are read from storage when `memory` of them fit, least recently used
+/// out first: the tracer's values stand for chunks.
+fn chunk_reads(n: u64, lanes: u32, memory: usize) -> usize {
+    use phineus_bytecode::ProgramReader;
+    use phineus_frontend::{Arguments, U16, program, trace_to_file};
+    let program = program("test").party("a").trace(move |t, _| {
+        let records = t.input("a", n).number::<U16>("x").lanes(lanes).read();
+        let merged = merge_bitonic(records, &Key::column(0));
+        t.output("y", &["a"]).vector("y", merged.column::<U16>(0)).write();
+        Ok(())
+    });
+    let (file, _) = trace_to_file(&program, &Arguments::default()).expect("it traces");
+    let mut reader = ProgramReader::open(file).expect("it was written");
+    // Only whole chunks count; parts of chunks within one live and die in memory.
+    let mut recent: Vec<u64> = Vec::new();
+    let mut reads = 0;
+    let mut touch = |name: u64, is_new: bool| {
+        if let Some(at) = recent.iter().position(|&other| other == name) {
+            recent.remove(at);
+        } else if !is_new {
+            reads += 1;
+        }
+        recent.push(name);
+        if recent.len() > memory {
+            recent.remove(0);
+        }
+    };
+    reader
+        .for_each::<phineus_bytecode::Error>(|instruction| {
+            if instruction.lanes == lanes && instruction.op != Op::Lt {
+                for (index, &operand) in instruction.operands().iter().enumerate() {
+                    if instruction.operand_shape(index).width == 16 {
+                        touch(operand, false);
+                    }
+                }
+                for &result in instruction.results() {
+                    touch(result, true);
+                }
+            }
+            Ok(())
+        })
+        .expect("it reads");
+    reads
+}
+
+/// With room for 32 of 1024 chunks a merge reads each chunk about log(1024) / log(32) = 2 times
+/// and once more for the last; level by level would read each 10 times.
+#[test]
+fn a_merge_touches_storage_log_n_over_log_m_times() {
+    let chunks = 1024;
+    let reads = chunk_reads(4 * chunks as u64, 4, 150);
+    assert!(reads <= 4 * chunks, "{reads} reads of {chunks} chunks");
+}
