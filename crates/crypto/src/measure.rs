@@ -122,6 +122,24 @@ pub fn dependent_gates(kernel: Kernel, side: Side, batch: usize, repetitions: us
     })
 }
 
+/// AND gates per second in a one-lane ripple adder of 32 bits, one after the other.
+pub fn carry_gates(kernel: Kernel, side: Side, repetitions: usize) -> Rate {
+    const WIDTH: usize = 32;
+    let mut bench = Bench::new(kernel, WIDTH, WIDTH);
+    rate(GATES, repetitions, || {
+        for _ in 0..GATES / WIDTH {
+            let Bench { gates, delta, a, b, out, rows, index } = &mut bench;
+            let carry = out[WIDTH - 1];
+            match side {
+                Side::Garble => gates.garble_carries(delta, *index, [a, b], carry, out, rows),
+                Side::Evaluate => gates.evaluate_carries(*index, [a, b], carry, out, rows),
+            }
+            *index = index.advance(WIDTH);
+            black_box(&mut bench);
+        }
+    })
+}
+
 /// Gates per second whose hashes alone (re-keyed AES in registers, no labels read, no rows
 /// written) this kernel computes: what [`independent_gates`] could reach at most.
 pub fn hash_limit(kernel: Kernel, side: Side, repetitions: usize) -> Rate {

@@ -86,6 +86,51 @@ fn transcript(
 }
 
 #[test]
+fn carries_are_the_gates_of_a_ripple_adder() {
+    for kernel in Kernel::supported() {
+        let mut prg = Prg::from_seed(Block::from_bits(4));
+        let delta = Delta::random(&mut prg);
+        let gates = HalfGates::with_kernel(kernel, START);
+        for width in [0, 1, 2, 31, 32, 64] {
+            let [mut a, mut b] = [(); 2].map(|()| vec![Block::ZERO; width]);
+            prg.fill_blocks(&mut a);
+            prg.fill_blocks(&mut b);
+            let first = AndIndex(prg.next_block().to_bits() as u64 >> 2);
+            let carry_in = prg.next_block();
+            let [mut got, mut want] = [(); 2].map(|()| vec![Block::ZERO; width]);
+            let [mut rows, mut want_rows] = [(); 2].map(|()| vec![0; width * 32]);
+            gates.garble_carries(&delta, first, [&a, &b], carry_in, &mut got, &mut rows);
+
+            let portable = HalfGates::with_kernel(Kernel::PORTABLE, START);
+            let mut carry = carry_in;
+            for i in 0..width {
+                let (inputs, row) = ([a[i] ^ carry, b[i] ^ carry], 32 * i..32 * i + 32);
+                let index = first.advance(i);
+                let (out, row) = (&mut want[i..=i], &mut want_rows[row]);
+                portable.garble(&delta, index, &inputs[..1], &inputs[1..], out, row);
+                want[i] ^= carry;
+                carry = want[i];
+            }
+            assert!(bits(&got) == bits(&want) && rows == want_rows, "{} {width}", kernel.name());
+
+            // Evaluated on true and random bits, carry in set: carries of an integer addition.
+            let [x, y] = [(); 2].map(|()| prg.next_block().to_bits() & !(u128::MAX << width));
+            let active = |labels: &[Block], value: u128| -> Vec<Block> {
+                let label =
+                    |(i, l): (usize, &Block)| *l ^ delta.block().and_bit(value >> i & 1 == 1);
+                labels.iter().enumerate().map(label).collect()
+            };
+            let (a, b, carry_in) = (active(&a, x), active(&b, y), carry_in ^ delta.block());
+            let mut out = vec![Block::ZERO; width];
+            gates.evaluate_carries(first, [&a, &b], carry_in, &mut out, &rows);
+            // Bit i of x + y + 1 is x ^ y ^ carry into i.
+            let carries = ((x + y + 1) ^ x ^ y) >> 1;
+            assert!(bits(&out) == bits(&active(&want, carries)), "{} {width}", kernel.name());
+        }
+    }
+}
+
+#[test]
 fn delta_has_its_select_bit() {
     assert!(Delta::from_block(Block::ZERO).block().select_bit());
 }
