@@ -105,7 +105,7 @@ fn error_of(text: &str) -> String {
         let arguments = Arguments::new(&circuit, []).expect("it has defaults");
         trace_to_file(&circuit, &arguments)
     });
-    let error = error.err().expect("the circuit is wrong").to_string();
+    let error = error.expect_err("the circuit is wrong").to_string();
     let (_, rest) = error.split_once(".txt:").expect("the file is named");
     rest.to_string()
 }

@@ -6,9 +6,9 @@
 
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
-    Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, Value, column,
+    Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, column,
 };
-use phineus_oblivious::Key;
+use phineus_oblivious::{Key, loop_join};
 
 use super::sorting::{generated_records, packed, receivers, record_parameters};
 use super::{SITES, sites};
@@ -54,20 +54,13 @@ impl Program for LoopJoin {
         let (a, b) = (read(tracer, SITES[0], rows_a), read(tracer, SITES[1], rows_b));
         let key = Key::bits(0, 0, 32);
         let mut columns = [Vec::new(), Vec::new(), Vec::new()];
-        for row in 0..rows_a {
-            let lanes = u64::from(a.chunk_lanes());
-            let chunk = &a.chunks(0)[(row / lanes) as usize];
-            let one = chunk.lane_slice((row % lanes) as u32, 1);
-            for record_b in b.chunks(0) {
-                let record_a = one.tile(record_b.lanes());
-                let records: [Vec<Value>; 2] = [vec![record_a], vec![record_b.clone()]];
-                let valid = key.lt(&records[0], &records[1]);
-                let [record_a, record_b] = records.map(|record| valid.mask(&record[0]));
-                for (column, value) in columns.iter_mut().zip([valid, record_a, record_b]) {
-                    column.push(value);
-                }
+        loop_join(&a, &b, |record_a, record_b| {
+            let valid = key.lt(&record_a, &record_b);
+            let [record_a, record_b] = [record_a, record_b].map(|record| valid.mask(&record[0]));
+            for (column, value) in columns.iter_mut().zip([valid, record_a, record_b]) {
+                column.push(value);
             }
-        }
+        });
         let mut output = tracer.output("pairs", &receivers);
         for (column, chunks) in joined_columns().into_iter().zip(columns) {
             output = output.chunks(column, chunks);

@@ -35,7 +35,7 @@ impl Program for Millionaires {
         }
         let [alice, bob] =
             PARTIES.map(|party| tracer.input(party, 1).number::<U64>("wealth").vector::<U64>());
-        let richer = alice.get(0).gt(&bob.get(0));
+        let richer = alice.get(0).gt(bob.get(0));
         tracer.output("result", &PARTIES).number("alice_is_richer", &richer).write();
         Ok(())
     }

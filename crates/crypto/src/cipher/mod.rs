@@ -69,7 +69,7 @@ impl Cipher {
         }
     }
 
-    /// XORs the key stream that starts at block `counter` into `bytes`; as [`Self::fill_keystream`].
+    /// XORs the key stream that starts at block `counter` into `bytes`, with the same limit.
     pub(crate) fn xor_keystream(&self, counter: u128, bytes: &mut [u8]) {
         check_counter(counter, bytes);
         match &self.0 {

@@ -1,0 +1,376 @@
+//! `run --local`: every party in a process of its own on this machine, with keys that end with
+//! the run.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::{Description, Encoding, Table};
+use phineus_channels::{Identity, TrustStore, check_name};
+
+use crate::arguments::{Backend, Run};
+use crate::binding;
+use crate::commands::party::{scratch_of, shape, two_parties};
+use crate::csv_input::{Source, count_rows, read_table};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::progress::{Event, Progress, Snapshot};
+use crate::registry::Registry;
+use crate::report::RunReport;
+use crate::resolve::resolve;
+use crate::results::child_file;
+
+/// How long the other child may take to end after the first failed.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// What the children leave.
+pub(crate) struct LocalRun {
+    pub(crate) description: Description,
+    pub(crate) reports: Vec<RunReport>,
+    /// By output port.
+    pub(crate) outputs: Vec<Option<Table>>,
+}
+
+/// A party's process and its place.
+struct Party {
+    name: String,
+    directory: PathBuf,
+    child: Child,
+}
+
+/// Ends children that still run when it is dropped.
+struct Parties(Vec<Party>);
+
+impl Drop for Parties {
+    fn drop(&mut self) {
+        for party in &mut self.0 {
+            let _ = party.child.kill();
+            let _ = party.child.wait();
+        }
+    }
+}
+
+/// A private directory, removed at the end, also when interrupted.
+struct PrivateDirectory(tempfile::TempDir);
+
+impl PrivateDirectory {
+    fn new() -> Result<PrivateDirectory, Failure> {
+        let directory = tempfile::Builder::new().prefix("phineus-").tempdir()?;
+        interrupt::remember(directory.path());
+        Ok(PrivateDirectory(directory))
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        interrupt::forget(self.0.path());
+    }
+}
+
+/// Runs all parties and collects what they leave.
+pub(crate) fn run(
+    registry: &Registry,
+    run: &Run,
+    progress: &Progress,
+) -> Result<LocalRun, Failure> {
+    let scratch = scratch_of(run.resources.swap_dir.as_deref());
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let (_, description) = shape(&resolved, &run.choice.parameters)?;
+    two_parties(&description)?;
+    let files = binding::assign(&description, &run.inputs, &[], None)?;
+    binding::require_all(&description, &files, None)?;
+    if files.values().filter(|file| **file == "-").count() > 1 {
+        return Err(Failure::usage("only one input can come from stdin"));
+    }
+    // A child would find it too, but after the other has begun to wait for it.
+    for file in files.values().filter(|file| **file != "-") {
+        count_rows(Source::open(file)?)?;
+    }
+    let directory = PrivateDirectory::new()?;
+    let names = party_names(&description);
+    prepare_places(directory.0.path(), &names)?;
+    interrupt::cooperate();
+    let (sender, events) = mpsc::channel();
+    let mut parties = Parties(Vec::new());
+    for (index, name) in names.iter().enumerate() {
+        let own = directory.0.path().join(name);
+        let inputs: Vec<(&str, &str)> = description
+            .inputs
+            .iter()
+            .filter(|port| usize::from(port.party) == index)
+            .filter_map(|port| Some((port.name.as_str(), *files.get(&port.name)?)))
+            .collect();
+        let mut command = child_command(run, directory.0.path(), name, &inputs)?;
+        let mut child = command.spawn().map_err(|error| {
+            Failure::new(Exit::RunTime, 170, format!("cannot start a process: {error}"))
+        })?;
+        let stdout = child.stdout.take().expect("it is piped");
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Ok(event) = serde_json::from_str::<Event>(&line)
+                    && sender.send((index, event)).is_err()
+                {
+                    break;
+                }
+            }
+        });
+        parties.0.push(Party { name: name.clone(), directory: own, child });
+    }
+    drop(sender);
+    follow(&mut parties, &events, progress)?;
+    progress.clear();
+    collect(&parties)
+}
+
+/// Names that can stand in a cluster: the program's, if they can.
+fn party_names(description: &Description) -> Vec<String> {
+    let parties = &description.parties;
+    if parties.iter().all(|name| check_name(name).is_ok()) {
+        return parties.clone();
+    }
+    (0..parties.len()).map(|index| format!("party_{index}")).collect()
+}
+
+/// Makes each party's directory with its keys, and the common cluster.toml.
+fn prepare_places(directory: &Path, names: &[String]) -> Result<(), Failure> {
+    let identities: Vec<Identity> = names
+        .iter()
+        .map(|name| Identity::create(&directory.join(name), name))
+        .collect::<Result<_, _>>()?;
+    let mut cluster = String::new();
+    // Both ports are held until both are known, so that they differ.
+    let listeners: Vec<TcpListener> =
+        names.iter().map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    for (name, listener) in names.iter().zip(&listeners) {
+        let own = directory.join(name);
+        std::fs::create_dir(own.join("out"))?;
+        let mut trusted = TrustStore::load(&own)?;
+        for peer in identities.iter().filter(|peer| peer.name() != name) {
+            trusted.trust(peer.name(), peer.fingerprint())?;
+        }
+        let address = listener.local_addr()?;
+        cluster.push_str(&format!("[[party]]\nname = \"{name}\"\naddress = \"{address}\"\n"));
+    }
+    std::fs::write(directory.join("cluster.toml"), cluster)?;
+    Ok(())
+}
+
+fn child_command(
+    run: &Run,
+    directory: &Path,
+    name: &str,
+    inputs: &[(&str, &str)],
+) -> Result<Command, Failure> {
+    let own = directory.join(name);
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("run");
+    command.args(run.choice.program.as_deref());
+    for (parameter, value) in &run.choice.parameters {
+        command.arg("--param").arg(format!("{parameter}={value}"));
+    }
+    command.arg("--as").arg(name);
+    command.arg("--cluster").arg(directory.join("cluster.toml"));
+    command.arg("--id-dir").arg(&own);
+    for (port, file) in inputs {
+        command.arg("--in").arg(format!("{port}={file}"));
+    }
+    if let Some(memory) = run.resources.memory {
+        command.arg("--memory").arg(memory.to_string());
+    }
+    if let Some(swap_dir) = &run.resources.swap_dir {
+        command.arg("--swap-dir").arg(swap_dir);
+    }
+    if run.resources.storage != Backend::Auto {
+        command.arg("--storage").arg(run.resources.storage.name());
+    }
+    if let Some(network) = &run.simulate {
+        command.arg("--simulate").arg(network_text(network));
+    }
+    if run.plain {
+        command.arg("--plain");
+    }
+    command.arg("--timeout").arg(run.timeout.to_string());
+    command.arg("--report").arg(own.join("run.json"));
+    command.arg("--child").arg(own.join("out"));
+    let reads_stdin = inputs.iter().any(|(_, file)| *file == "-");
+    command.stdin(if reads_stdin { Stdio::inherit() } else { Stdio::null() });
+    command.stdout(Stdio::piped());
+    Ok(command)
+}
+
+fn network_text(network: &phineus_channels::NetworkModel) -> String {
+    let mut text = format!("rtt={}us", network.rtt.as_micros());
+    if let Some(bits) = network.bandwidth_bits_per_second {
+        text.push_str(&format!(",bw={}kbit", bits.div_ceil(1000)));
+    }
+    text
+}
+
+/// Relays what the children say until all have ended.
+fn follow(
+    parties: &mut Parties,
+    events: &Receiver<(usize, Event)>,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let count = parties.0.len();
+    let mut snapshots = vec![Snapshot::default(); count];
+    let mut failures: Vec<Option<Failure>> = vec![None; count];
+    let mut deadline: Option<Instant> = None;
+    let mut is_interrupted = false;
+    loop {
+        match events.recv_timeout(Duration::from_millis(100)) {
+            Ok((_, Event::Stage { text })) => progress.stage(&text),
+            Ok((index, Event::Note { text })) => {
+                progress.note(&format!("{}: {text}", parties.0[index].name));
+            }
+            Ok((index, Event::Running(snapshot))) => {
+                snapshots[index] = snapshot;
+                if let Some(merged) = merge(&snapshots) {
+                    progress.running(&merged);
+                }
+            }
+            Ok((index, Event::Failed { failure })) => {
+                failures[index] = Failure::from_json(&failure);
+                deadline.get_or_insert(Instant::now() + FAREWELL);
+            }
+            Ok((_, Event::Done)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if interrupt::requested() && !is_interrupted {
+            is_interrupted = true;
+            deadline = Some(Instant::now() + FAREWELL);
+            parties.0.iter().for_each(|party| interrupt_child(&party.child));
+        }
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            break;
+        }
+    }
+    progress.clear();
+    if is_interrupted {
+        return Err(Failure::interrupted());
+    }
+    judge(parties, &failures, deadline.is_some())
+}
+
+/// The failure that began it: not that of a child which only lost its peer.
+fn judge(
+    parties: &mut Parties,
+    failures: &[Option<Failure>],
+    is_cut_short: bool,
+) -> Result<(), Failure> {
+    let root = failures.iter().flatten().min_by_key(|failure| failure.exit == Exit::PeerLost);
+    if let Some(failure) = root
+        && failure.exit != Exit::PeerLost
+    {
+        return Err(failure.clone());
+    }
+    for party in &mut parties.0 {
+        if is_cut_short {
+            let _ = party.child.kill();
+        }
+        let status = party.child.wait()?;
+        let is_known = failures.iter().flatten().next().is_some();
+        if !status.success() && (status.code().is_none() || !is_known) {
+            let message = format!("the process of {} ended with {status}", party.name);
+            return Err(Failure::new(Exit::RunTime, 171, message));
+        }
+    }
+    root.map_or(Ok(()), |failure| Err(failure.clone()))
+}
+
+fn interrupt_child(child: &Child) {
+    if let Ok(id) = libc::pid_t::try_from(child.id()) {
+        // SAFETY: sends a signal to a child that was not waited for, so its number is its own.
+        unsafe { libc::kill(id, libc::SIGINT) };
+    }
+}
+
+/// What the parties are at together: the slower one's progress, the larger one's memory.
+fn merge(snapshots: &[Snapshot]) -> Option<Snapshot> {
+    if snapshots.iter().any(|snapshot| snapshot.total == 0) {
+        return None;
+    }
+    let share = |s: &Snapshot| s.done as f64 / s.total as f64;
+    let slowest = snapshots.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let memory_bytes = snapshots.iter().map(|snapshot| snapshot.memory_bytes).max()?;
+    Some(Snapshot { memory_bytes, waiting_for: None, ..slowest.clone() })
+}
+
+/// Reads reports and outputs of children that succeeded.
+fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
+    let read = |path: PathBuf| std::fs::read(&path).map_err(|error| Failure::file(&path, &error));
+    let ours = |what: serde_json::Error| {
+        Failure::new(Exit::RunTime, 172, format!("a report of our own is not readable: {what}"))
+    };
+    let first = &parties.0[0].directory;
+    let description: Description =
+        serde_json::from_slice(&read(first.join("out/description.json"))?).map_err(ours)?;
+    let reports = parties
+        .0
+        .iter()
+        .map(|party| {
+            serde_json::from_slice(&read(party.directory.join("run.json"))?).map_err(ours)
+        })
+        .collect::<Result<Vec<RunReport>, Failure>>()?;
+    let mut outputs = Vec::new();
+    for (index, port) in description.outputs.iter().enumerate() {
+        let files: Vec<PathBuf> = port
+            .parties
+            .iter()
+            .map(|&party| child_file(&parties.0[usize::from(party)].directory.join("out"), index))
+            .collect();
+        let contents = files.iter().map(|file| read(file.clone())).collect::<Result<Vec<_>, _>>()?;
+        if contents.windows(2).any(|pair| pair[0] != pair[1]) {
+            let message = format!("the parties got different results for '{}'", port.name);
+            return Err(Failure::new(Exit::RunTime, 198, message)
+                .remedy("this is a bug in Phineus, please report it"));
+        }
+        // Results of text columns are written as the hashes that they are.
+        let mut columns = port.columns.clone();
+        for column in columns.iter_mut().filter(|column| column.encoding == Encoding::Text) {
+            column.encoding = Encoding::Hex;
+        }
+        let counted = crate::csv_input::Counted {
+            source: Source::Path(files[0].clone()),
+            rows: port.rows,
+        };
+        let (table, _) = read_table(&counted, &columns)?;
+        outputs.push(Some(restored(table, port)));
+    }
+    Ok(LocalRun { description, reports, outputs })
+}
+
+/// The table with the columns that the port states.
+fn restored(table: Table, port: &phineus_bytecode::OutputPort) -> Table {
+    let mut restored = Table::zeros(port.columns.clone(), table.row_count());
+    for row in 0..table.row_count() {
+        for column in 0..port.columns.len() {
+            restored.set_cell(row, column, table.cell(row, column));
+        }
+    }
+    restored
+}
+
+/// Writes what the parent needs to understand a child's results.
+pub(crate) fn write_description(
+    directory: &Path,
+    description: &Description,
+) -> Result<(), Failure> {
+    let path = directory.join("description.json");
+    let mut file = std::fs::File::create(&path).map_err(|error| Failure::file(&path, &error))?;
+    let text = serde_json::to_vec(description).expect("a description is text and numbers");
+    Ok(file.write_all(&text)?)
+}
+
+/// Makes sure that this child does not outlive its parent.
+pub(crate) fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: asks for a signal when the parent ends and touches no memory.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0);
+    }
+}

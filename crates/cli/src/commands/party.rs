@@ -1,0 +1,352 @@
+//! `run --as NAME`: one party of a computation, against a peer on this or another machine.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use phineus_bytecode::{Description, Kind, Table};
+use phineus_channels::{
+    ClusterConfig, ConnectSettings, FramedChannel, Identity, PlainLoopback, Security, Timeouts,
+    TrustStore, connect,
+};
+use phineus_frontend::Arguments;
+
+use crate::agreement::{self, Wish};
+use crate::arguments::{Protocol, Run};
+use crate::binding::{self, Files};
+use crate::execute::{Executed, Job, run_garbled};
+use crate::failure::{Exit, Failure};
+use crate::memory_budget::{
+    GROWTH_BYTES, PROCESS_BYTES, Situation, default_limit, does_not_fit, table_bytes,
+};
+use crate::planning::{PlannedFile, plan_within, wire_bytes};
+use crate::progress::Progress;
+use crate::registry::Registry;
+use crate::report::RunReport;
+use crate::resolve::{Resolved, TracedFile, arguments_of, probe, ready, resolve, trace};
+use crate::results::{Destination, destination};
+use crate::{heap, interrupt};
+
+/// What a finished run leaves.
+pub(crate) struct Finished {
+    pub(crate) description: Description,
+    pub(crate) outputs: Vec<Option<Table>>,
+    pub(crate) destination: Destination,
+    pub(crate) report: RunReport,
+    pub(crate) party: u16,
+}
+
+/// What this party is to do, settled before the peer is met.
+struct Preparation<'a> {
+    resolved: Resolved<'a>,
+    arguments: Option<Arguments>,
+    parameters: BTreeMap<String, String>,
+    program: String,
+    party: u16,
+    peer: String,
+    files: Files,
+    destination: Destination,
+    cluster: ClusterConfig,
+    security: Security,
+    limit_bytes: u64,
+    scratch: PathBuf,
+}
+
+/// Runs this party from beginning to end.
+pub(crate) fn run(
+    registry: &Registry,
+    run: &Run,
+    progress: &Progress,
+) -> Result<Finished, Failure> {
+    let prepared = prepare(registry, run)?;
+    let mut channel = meet(run, &prepared, progress)?;
+    interrupt::guard_session(channel.aborter());
+    let planned = match agree_and_plan(run, &prepared, &mut channel, progress) {
+        Ok(planned) => planned,
+        Err(failure) => {
+            agreement::give_up(channel, &failure);
+            let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+            let unrevealed = failure.revealed.is_none();
+            return Err(if unrevealed { failure.revealed("nothing was revealed") } else { failure });
+        }
+    };
+    let Agreed { planned, inputs, session } = planned;
+    progress.stage("computing");
+    let job = Job {
+        planned: &planned,
+        party: prepared.party,
+        inputs,
+        backend: run.resources.storage.storage(),
+        swap_dir: &prepared.scratch,
+        limit_bytes: prepared.limit_bytes,
+        progress,
+    };
+    let executed = run_garbled(job, channel, &session)?;
+    interrupt::release();
+    progress.clear();
+    Ok(finish(prepared, planned, executed))
+}
+
+fn finish(prepared: Preparation<'_>, planned: PlannedFile, executed: Executed) -> Finished {
+    let (party, limit) = (prepared.party, prepared.limit_bytes);
+    let report = RunReport::new(&planned, party, Protocol::Garbled.name(), limit, &executed);
+    Finished {
+        description: planned.description,
+        outputs: executed.outputs,
+        destination: prepared.destination,
+        report,
+        party,
+    }
+}
+
+/// Everything that can be found wrong without the peer.
+fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>, Failure> {
+    let scratch = run.resources.swap_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let me = run.as_party.as_deref().ok_or_else(|| {
+        Failure::usage("say which party this is with --as NAME, or run all parties with --local")
+    })?;
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let (arguments, description) = shape(&resolved, &run.choice.parameters)?;
+    let cluster = ClusterConfig::load(&run.cluster)?;
+    let (party, peer) = roles(&description, &cluster, me)?;
+    let aliases: Vec<String> = cluster.parties().iter().map(|party| party.name.clone()).collect();
+    let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
+    binding::require_all(&description, &assigned, Some(party))?;
+    let files = binding::count_all(&assigned)?;
+    let destination = match &run.child {
+        Some(directory) => Destination::Directory(directory.clone()),
+        None => destination(&run.outputs, &description, Some(party))?,
+    };
+    let security = if run.plain {
+        Security::Plain(PlainLoopback::new(&cluster)?)
+    } else {
+        Security::Tls {
+            identity: Identity::load(&run.id_dir, me)?,
+            trusted: TrustStore::load(&run.id_dir)?,
+        }
+    };
+    let mut arguments = arguments;
+    match &mut arguments {
+        Some(arguments) => binding::set_rows(arguments, &files),
+        None => binding::check_rows(&description, &files)?,
+    }
+    Ok(Preparation {
+        parameters: match &arguments {
+            Some(arguments) => arguments.values().clone(),
+            None => description.parameters.clone(),
+        },
+        arguments,
+        resolved,
+        program: description.name,
+        party,
+        peer,
+        files,
+        destination,
+        cluster,
+        security,
+        limit_bytes: run.resources.memory.unwrap_or_else(default_limit),
+        scratch,
+    })
+}
+
+/// The parties and ports, and the parameters if the sizes are still open.
+pub(crate) fn shape(
+    resolved: &Resolved<'_>,
+    parameters: &[(String, String)],
+) -> Result<(Option<Arguments>, Description), Failure> {
+    match resolved.program() {
+        Some(program) => {
+            let arguments = arguments_of(program, parameters)?;
+            let description = probe(program, &arguments)?;
+            Ok((Some(arguments), description))
+        }
+        None => {
+            let Resolved::File(file) = resolved else { unreachable!("it has no program") };
+            if !parameters.is_empty() {
+                let message = "a file that is traced or planned has its parameters already";
+                return Err(Failure::usage(message));
+            }
+            Ok((None, ready(file)?.description))
+        }
+    }
+}
+
+/// Which party of the program `me` is, and who the other one is: by name if the program's names
+/// are those of the cluster, else by position.
+fn roles(
+    description: &Description,
+    cluster: &ClusterConfig,
+    me: &str,
+) -> Result<(u16, String), Failure> {
+    two_parties(description)?;
+    let names = &description.parties;
+    let by_name = names.iter().all(|name| cluster.index_of(name).is_some());
+    let members: Vec<&str> = if by_name {
+        names.iter().map(String::as_str).collect()
+    } else {
+        cluster.parties().iter().map(|party| party.name.as_str()).collect()
+    };
+    if !by_name && members.len() != names.len() {
+        let message = format!(
+            "the program is for {}, and cluster.toml has {}",
+            names.join(" and "),
+            members.join(", ")
+        );
+        return Err(Failure::new(Exit::Usage, 146, message)
+            .remedy("name the parties in cluster.toml as the program does"));
+    }
+    match members.iter().position(|member| *member == me) {
+        Some(party) => Ok((party as u16, members[1 - party].to_owned())),
+        None => {
+            let message = format!("{me} is not a party here; there are {}", members.join(" and "));
+            Err(Failure::new(Exit::Usage, 143, message).remedy("check the name given with --as"))
+        }
+    }
+}
+
+/// Refuses programs that garbled circuits cannot run.
+pub(crate) fn two_parties(description: &Description) -> Result<(), Failure> {
+    let count = description.parties.len();
+    if count == 2 {
+        return Ok(());
+    }
+    let message = format!("garbled circuits are for two parties, this program has {count}");
+    Err(Failure::new(Exit::ProgramRefused, 130, message))
+}
+
+fn meet(
+    run: &Run,
+    prepared: &Preparation<'_>,
+    progress: &Progress,
+) -> Result<FramedChannel, Failure> {
+    let connect_timeout = Duration::from_secs(run.timeout.max(1));
+    let settings = ConnectSettings {
+        cluster: &prepared.cluster,
+        me: run.as_party.as_deref().expect("checked when preparing"),
+        peer: &prepared.peer,
+        security: &prepared.security,
+        program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
+        timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
+        network: run.simulate,
+    };
+    let mut on_wait = |waiting: &phineus_channels::Waiting<'_>| {
+        progress.waiting(waiting.party, waiting.elapsed);
+    };
+    let channel = connect(&settings, &mut on_wait)
+        .map_err(|error| Failure::from(error).revealed("nothing was revealed"))?;
+    if run.child.is_none() {
+        progress.note(&format!("{} connected, identity ok", prepared.peer));
+    }
+    Ok(channel)
+}
+
+/// What both parties agreed on, ready to run.
+struct Agreed {
+    planned: PlannedFile,
+    inputs: Vec<Option<Table>>,
+    session: phineus_protocols::ot::SessionId,
+}
+
+fn agree_and_plan(
+    run: &Run,
+    prepared: &Preparation<'_>,
+    channel: &mut FramedChannel,
+    progress: &Progress,
+) -> Result<Agreed, Failure> {
+    progress.stage("agreeing");
+    let ours = Wish {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        program: prepared.program.clone(),
+        protocol: Protocol::Garbled.name().to_owned(),
+        party: prepared.party,
+        parameters: prepared.parameters.clone(),
+        rows: prepared.files.iter().map(|(port, file)| (port.clone(), file.rows)).collect(),
+        memory_bytes: prepared.limit_bytes,
+        nonce: agreement::nonce()?,
+    };
+    let theirs = agreement::exchange_wishes(channel, &ours)?;
+    progress.stage("tracing the program");
+    let traced = traced_for_both(prepared, &theirs)?;
+    let program_hash = match &traced.description.plan {
+        Some(plan) => plan.program_hash.clone(),
+        None => traced.hash.to_string(),
+    };
+    let items = agreement::agreement(&program_hash, &traced.description, &ours.protocol);
+    agreement::exchange_agreement(channel, &items)?;
+    let wishes = if prepared.party == 0 { [&ours, &theirs] } else { [&theirs, &ours] };
+    let session = agreement::session_id(&program_hash, wishes);
+    progress.stage("reading inputs");
+    let inputs = binding::read_inputs(&traced.description, &prepared.files)?;
+    progress.stage("planning");
+    let planned = plan_for_process(run, prepared, traced)?;
+    progress.stage("waiting for the other party to be ready");
+    Ok(Agreed { planned, inputs, session })
+}
+
+fn traced_for_both(prepared: &Preparation<'_>, theirs: &Wish) -> Result<TracedFile, Failure> {
+    match (&prepared.resolved, &prepared.arguments) {
+        (Resolved::File(file), _) => ready(file),
+        (resolved, Some(arguments)) => {
+            let mut arguments = arguments.clone();
+            for (port, rows) in &theirs.rows {
+                // Ours are counted; a peer has no say in them.
+                if !prepared.files.contains_key(port) {
+                    arguments.set_rows(port, *rows);
+                }
+            }
+            let program = resolved.program().expect("only files have none");
+            trace(program, &arguments, &prepared.scratch)
+        }
+        (_, None) => unreachable!("a program has arguments"),
+    }
+}
+
+fn plan_for_process(
+    run: &Run,
+    prepared: &Preparation<'_>,
+    traced: TracedFile,
+) -> Result<PlannedFile, Failure> {
+    let tables_bytes = table_bytes(&traced.description, prepared.party);
+    let situation = situation(prepared.limit_bytes, tables_bytes, run)?;
+    if traced.kind == Kind::Planned {
+        check_protocol(&traced.description)?;
+        return PlannedFile::open(traced, &situation);
+    }
+    plan_within(&traced, Protocol::Garbled, &situation, &prepared.scratch)
+}
+
+/// Refuses a plan that was made for another protocol.
+pub(crate) fn check_protocol(description: &Description) -> Result<(), Failure> {
+    match &description.plan {
+        Some(plan) if plan.protocol != Protocol::Garbled.name() => {
+            let message = format!("the plan is for protocol '{}', not garbled", plan.protocol);
+            Err(Failure::new(Exit::ProgramRefused, 131, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// This process as it is now, connected and with its inputs read.
+fn situation(limit_bytes: u64, tables_bytes: u64, run: &Run) -> Result<Situation, Failure> {
+    heap::trim();
+    let resident = phineus_engine::resident_bytes().unwrap_or(0);
+    let measured = resident.saturating_sub(tables_bytes) + GROWTH_BYTES;
+    // Reading the inputs took more for a moment than keeping them does.
+    let peak = phineus_engine::peak_resident_bytes().unwrap_or(0);
+    if peak > limit_bytes {
+        return Err(does_not_fit(limit_bytes, peak));
+    }
+    Ok(Situation {
+        limit_bytes,
+        process_bytes: measured.max(PROCESS_BYTES),
+        tables_bytes,
+        wire_bytes: wire_bytes(Protocol::Garbled),
+        is_networked: true,
+        network: run.simulate,
+    })
+}
+
+/// The directory of a path, for temporary files beside it.
+pub(crate) fn scratch_of(swap_dir: Option<&Path>) -> PathBuf {
+    swap_dir.map_or_else(std::env::temp_dir, Path::to_owned)
+}
