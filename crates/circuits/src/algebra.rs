@@ -25,6 +25,25 @@ pub trait BitAlgebra {
     /// cheaper than many calls with few. No batch of a circuit of this crate is empty.
     fn and(&mut self, out: &mut [Self::Wire], a: &[Self::Wire], b: &[Self::Wire]);
 
+    /// A chain of dependent gates: row `i + 1` of `x` becomes `x[i + 1] ^ (a[i] & x[i])`, row
+    /// after row; rows have `lanes` wires, and `x` one row more than `a`.
+    ///
+    /// The heart of adders and comparisons. An algebra that pays for each batch can do better
+    /// than this one batch per row; `product` is scratch of one row.
+    fn and_chain(
+        &mut self,
+        x: &mut [Self::Wire],
+        a: &[Self::Wire],
+        lanes: usize,
+        product: &mut [Self::Wire],
+    ) {
+        for (i, a) in a.chunks_exact(lanes).enumerate() {
+            let (below, above) = x.split_at_mut((i + 1) * lanes);
+            self.and(product, a, &below[i * lanes..]);
+            self.xor_assign(&mut above[..lanes], product);
+        }
+    }
+
     /// Every wire of `out` becomes the public constant `value`; costs nothing.
     fn constant(&mut self, out: &mut [Self::Wire], value: bool);
 }

@@ -144,12 +144,11 @@ impl Job<'_> {
     ) -> Result<(), Failure>
     where
         Failure: From<D::Error>,
-        D::Error: Into<Failure>,
     {
         let mut reader = self.planned.file.reader()?;
         let ran = run(&mut reader, recorded, memory, &mut |done| watch.advance(done));
         ran.map_err(|error| {
-            let failure = Failure::from(error);
+            let failure: Failure = error.into();
             let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
             failure.revealed(recorded.sentence())
         })
@@ -167,20 +166,22 @@ fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
     }
 }
 
+/// Everything of our own that can fail before the protocol begins.
+fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
+    let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
+    let prg = Prg::from_os().map_err(|error| {
+        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+    })?;
+    Ok((inputs, prg, job.memory()?))
+}
+
 /// Runs the job as one of two parties.
 pub(crate) fn run_garbled(
     mut job: Job<'_>,
     mut channel: FramedChannel,
     session: &SessionId,
 ) -> Result<Executed, Failure> {
-    let prepare = || -> Result<_, Failure> {
-        let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
-        let prg = Prg::from_os().map_err(|error| {
-            Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
-        })?;
-        Ok((inputs, prg))
-    };
-    let prepared = prepare().and_then(|(inputs, prg)| Ok((inputs, prg, job.memory()?)));
+    let prepared = prepare(&mut job);
     let (inputs, mut prg, mut memory) = match prepared {
         Ok(prepared) => prepared,
         Err(failure) => {

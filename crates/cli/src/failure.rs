@@ -297,7 +297,10 @@ impl From<ProtocolError> for Failure {
     }
 }
 
-impl<E: std::error::Error + Into<Failure> + 'static> From<RunError<E>> for Failure {
+impl<E: std::error::Error + 'static> From<RunError<E>> for Failure
+where
+    Failure: From<E>,
+{
     fn from(error: RunError<E>) -> Failure {
         match error {
             RunError::Program(error) => error.into(),

@@ -1,3 +1,106 @@
-//! The phineus command line
+//! The phineus command line: what a user types, and everything between that and a run.
+//!
+//! [`main`] is a match over commands; each is a module of `commands`. The road of a run is
+//! `resolve` (what PROGRAM is), `binding` and `csv_input` (what goes in), `agreement` (what the
+//! parties tell each other first), `planning` and `memory_budget` (what fits), `execute` (the run
+//! itself), `results` and `report` (what comes out).
 
+mod agreement;
+mod arguments;
+mod binding;
+mod clear_costs;
+mod commands;
+mod csv_input;
+mod csv_output;
+mod execute;
+mod failure;
+mod heap;
+mod interrupt;
+mod memory_budget;
+mod output;
+mod planning;
+mod program_file;
 pub mod programs;
+mod progress;
+mod quantity;
+mod registry;
+mod report;
+mod resolve;
+mod results;
+mod row_order;
+mod verify;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use failure::{Exit, Failure};
+pub use registry::Registry;
+
+use arguments::{Cli, Command};
+use output::Console;
+
+/// The whole command line, for the programs of `registry`.
+pub fn main(registry: Registry) -> ExitCode {
+    heap::configure();
+    install_panic_hook();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are not errors; they go to stdout with exit code 0.
+            let code = u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8);
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let console = Console {
+        is_json: cli.json,
+        is_quiet: cli.quiet,
+        is_verbose: cli.verbose > 0,
+    };
+    interrupt::install(cli.json);
+    match dispatch(&registry, cli.command, &console) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.silent {
+                report_failure(&failure, cli.json);
+            }
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}
+
+fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<(), Failure> {
+    match command {
+        Command::Demo(demo) => commands::demo::run(registry, &demo, console),
+        Command::Run(run) => commands::run::run(registry, &run, console),
+        _ => Err(Failure::usage("not here yet")),
+    }
+}
+
+/// Prints why a command failed.
+pub(crate) fn report_failure(failure: &Failure, is_json: bool) {
+    if is_json {
+        let document = serde_json::json!({ "error": failure.to_json() });
+        let _ = writeln!(std::io::stdout().lock(), "{document}");
+    } else {
+        progress::say(&failure.to_string());
+    }
+}
+
+/// A panic is a bug of ours: one sentence with its place, and never what it was about, which
+/// could be secret.
+fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(String::new, |location| {
+            let file = location.file().rsplit('/').next().unwrap_or_default();
+            format!(" at {file}:{}", location.line())
+        });
+        progress::say(&format!(
+            "error E1999: this is a bug in Phineus{place}; please report it with what you did"
+        ));
+        // Another thread may wait for this one for ever, so the process ends here.
+        std::process::exit(Exit::RunTime as i32);
+    }));
+}

@@ -8,6 +8,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Su
 use phineus_bytecode::{ElementType, Lane};
 
 use crate::element::{Element, Operand, integer};
+use crate::operators::{common, operator, unary_operator};
 use crate::tracer::Tracer;
 use crate::value::Value;
 
@@ -127,54 +128,6 @@ macro_rules! public_on_the_left {
             fn $method(self, other: &$type<W>) -> $type<W> {
                 let left = Operand::<$type<W>>::to_operand(self, other.0.tracer());
                 $trait::$method($type::<W>(left), other)
-            }
-        }
-    };
-}
-
-/// An operator of two values of one type.
-macro_rules! operator {
-    ([$($generics:tt)*] $type:ty, $trait:ident::$method:ident => $operation:ident) => {
-        impl<$($generics)* R: Operand<$type>> $trait<R> for $type {
-            type Output = $type;
-
-            #[track_caller]
-            fn $method(self, other: R) -> $type {
-                let other = other.to_operand(self.0.tracer());
-                <$type>::from_value_unchecked(self.0.$operation(&other))
-            }
-        }
-
-        impl<$($generics)* R: Operand<$type>> $trait<R> for &$type {
-            type Output = $type;
-
-            #[track_caller]
-            fn $method(self, other: R) -> $type {
-                let other = other.to_operand(self.0.tracer());
-                <$type>::from_value_unchecked(self.0.$operation(&other))
-            }
-        }
-    };
-}
-
-/// An operator of one value.
-macro_rules! unary_operator {
-    ([$($generics:tt)*] $type:ty, $trait:ident::$method:ident => $operation:ident) => {
-        impl<$($generics)*> $trait for $type {
-            type Output = $type;
-
-            #[track_caller]
-            fn $method(self) -> $type {
-                <$type>::from_value_unchecked(self.0.$operation())
-            }
-        }
-
-        impl<$($generics)*> $trait for &$type {
-            type Output = $type;
-
-            #[track_caller]
-            fn $method(self) -> $type {
-                <$type>::from_value_unchecked(self.0.$operation())
             }
         }
     };
@@ -328,73 +281,6 @@ macro_rules! integers {
             }
         }
     )+};
-}
-
-/// What every secret type can do.
-macro_rules! common {
-    ([$($generics:tt)*] $type:ty) => {
-        impl<$($generics)*> $type {
-            /// A public constant in one lane.
-            #[track_caller]
-            pub fn constant(tracer: &Tracer, value: impl Operand<Self>) -> Self {
-                Self::from_value_unchecked(value.to_operand(tracer))
-            }
-
-            /// Whether equal.
-            #[track_caller]
-            pub fn eq(&self, other: impl Operand<Self>) -> Bit {
-                Bit(self.0.eq(&other.to_operand(self.0.tracer())))
-            }
-
-            /// Whether different.
-            #[track_caller]
-            pub fn ne(&self, other: impl Operand<Self>) -> Bit {
-                Bit(self.0.ne(&other.to_operand(self.0.tracer())))
-            }
-
-            /// Cut or extended to another type, by its sign if it is signed.
-            #[track_caller]
-            pub fn to<T: Element>(&self) -> T {
-                T::from_value_unchecked(self.0.cast(T::TYPE))
-            }
-
-            /// The `lanes` lanes from lane `start` on.
-            #[track_caller]
-            pub fn slice(&self, start: u32, lanes: u32) -> Self {
-                Self::from_value_unchecked(self.0.lane_slice(start, lanes))
-            }
-
-            /// These lanes, then those of `next`.
-            #[track_caller]
-            pub fn concat(&self, next: &Self) -> Self {
-                Self::from_value_unchecked(self.0.lane_concat(&next.0))
-            }
-
-            /// The lanes in reverse order.
-            #[track_caller]
-            pub fn reverse(&self) -> Self {
-                Self::from_value_unchecked(self.0.lane_reverse())
-            }
-
-            /// The lanes moved down by `amount`, the first ones to the end.
-            #[track_caller]
-            pub fn rotate(&self, amount: u32) -> Self {
-                Self::from_value_unchecked(self.0.lane_rotate(amount))
-            }
-
-            /// All lanes, over and over, up to `lanes` lanes.
-            #[track_caller]
-            pub fn tile(&self, lanes: u32) -> Self {
-                Self::from_value_unchecked(self.0.tile(lanes))
-            }
-
-            /// Each lane several times in a row, up to `lanes` lanes.
-            #[track_caller]
-            pub fn repeat(&self, lanes: u32) -> Self {
-                Self::from_value_unchecked(self.0.repeat(lanes))
-            }
-        }
-    };
 }
 
 integers!(UInt, Int);

@@ -1,3 +1,7 @@
-fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+//! The `phineus` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    phineus_cli::main(phineus_cli::Registry::built_in())
 }

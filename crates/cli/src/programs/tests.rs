@@ -1,6 +1,6 @@
 //! Every program against its twin, for sizes that are and are not powers of two.
 
-use phineus_bytecode::Table;
+use phineus_bytecode::{Lane, ProgramReader, Table, verify};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
 
 use super::{all, find};
@@ -15,6 +15,9 @@ fn check(program: &dyn Program, given: &[(&str, &str)], rows: &[(&str, u64)], se
     }
     let generated = program.generate(&arguments, seed).expect("it generates");
     let (file, traced) = trace_to_file(program, &arguments).expect("it traces");
+    let mut reader = ProgramReader::open(&file).expect("it was written");
+    let violations = verify(&mut reader).expect("it reads");
+    assert!(violations.is_empty(), "{name} {given:?}: {violations:?}");
     let ports = traced.description.inputs.iter();
     let inputs: Vec<Table> = ports
         .zip(&generated)
@@ -66,4 +69,44 @@ fn an_unknown_receiver_is_refused() {
     let arguments = Arguments::new(program.as_ref(), [("to", "nobody")]).expect("it is text");
     let error = trace_to_file(program.as_ref(), &arguments).expect_err("there is no such party");
     assert_eq!(error.to_string(), "to=nobody: expected site_a, site_b or both");
+}
+
+/// The hexadecimal integer.
+fn hex(text: &str) -> Lane {
+    Lane::from_str_radix(text, 16).expect("it is hexadecimal")
+}
+
+/// Runs a program of one output cell on one row for each input.
+fn only_cell(name: &str, inputs: &[&[&str]]) -> Lane {
+    let program = find(name).expect("it exists");
+    let arguments = Arguments::new(program.as_ref(), [("n", "1")]).expect("it has n");
+    let (_, traced) = trace_to_file(program.as_ref(), &arguments).expect("it traces");
+    let ports = traced.description.inputs.iter();
+    let tables: Vec<Table> = ports
+        .zip(inputs)
+        .map(|(port, cells)| {
+            let mut table = Table::new(port.columns.clone());
+            table.push(&cells.iter().map(|cell| hex(cell)).collect::<Vec<_>>());
+            table
+        })
+        .collect();
+    let outputs = reference::run(program.as_ref(), &arguments, &tables).expect("it runs");
+    outputs[0].cell(0, 0)
+}
+
+/// FIPS-197, appendix C.1.
+#[test]
+fn aes128_reads_hexadecimal_text_as_the_standard_does() {
+    let (key, block) = ("000102030405060708090a0b0c0d0e0f", "00112233445566778899aabbccddeeff");
+    let found = only_cell("aes128", &[&[key], &[block]]);
+    assert_eq!(found, hex("69c4e0d86a7b0430d8cdb78070b4c55a"));
+}
+
+/// FIPS 180-4's example: SHA-256 of "abc", padded.
+#[test]
+fn sha256_reads_hexadecimal_text_as_the_standard_does() {
+    let first = format!("61626380{}", "0".repeat(56));
+    let second = format!("{}18", "0".repeat(62));
+    let found = only_cell("sha256", &[&[&first, &second]]);
+    assert_eq!(found, hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
 }

@@ -11,7 +11,7 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
-use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
+use crate::garbled::limits::{BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
 use crate::garbled::pieces::pieces;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
@@ -59,6 +59,35 @@ impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
                 gates.evaluate(index, a, b, out, rows);
             });
             self.next = index.advance(count);
+            self.failure = received.err().map(ProtocolError::from);
+        }
+    }
+
+    #[inline]
+    fn and_chain(&mut self, x: &mut [Block], a: &[Block], lanes: usize, product: &mut [Block]) {
+        // Whole rows whose garbled gates are borrowed from the channel at once.
+        let rows_per_piece = (GATES_PER_PIECE / lanes).max(1);
+        for (k, a) in a.chunks(rows_per_piece * lanes).enumerate() {
+            let x = &mut x[k * rows_per_piece * lanes..][..a.len() + lanes];
+            if lanes > GATES_PER_PIECE {
+                self.and(product, a, &x[..lanes]);
+                self.xor_assign(&mut x[lanes..], product);
+                continue;
+            }
+            if self.failure.is_some() {
+                return;
+            }
+            let (gates, index) = (&self.gates, self.next);
+            let received = self.channel.recv_with(a.len() * GarbledGate::BYTES, |rows| {
+                let rows = rows.chunks_exact(lanes * GarbledGate::BYTES);
+                for (i, (a, rows)) in a.chunks_exact(lanes).zip(rows).enumerate() {
+                    let (below, above) = x.split_at_mut((i + 1) * lanes);
+                    let index = index.advance(i * lanes);
+                    gates.evaluate(index, a, &below[i * lanes..], product, rows);
+                    above.iter_mut().zip(&*product).for_each(|(x, &product)| *x ^= product);
+                }
+            });
+            self.next = index.advance(a.len());
             self.failure = received.err().map(ProtocolError::from);
         }
     }

@@ -11,7 +11,7 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
-use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
+use crate::garbled::limits::{BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
 use crate::garbled::pieces::pieces;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
@@ -58,6 +58,35 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
                 gates.garble(delta, index, a, b, out, rows);
             });
             self.next = index.advance(count);
+            self.failure = sent.err().map(ProtocolError::from);
+        }
+    }
+
+    #[inline]
+    fn and_chain(&mut self, x: &mut [Block], a: &[Block], lanes: usize, product: &mut [Block]) {
+        // Whole rows whose garbled gates are borrowed from the channel at once.
+        let rows_per_piece = (GATES_PER_PIECE / lanes).max(1);
+        for (k, a) in a.chunks(rows_per_piece * lanes).enumerate() {
+            let x = &mut x[k * rows_per_piece * lanes..][..a.len() + lanes];
+            if lanes > GATES_PER_PIECE {
+                self.and(product, a, &x[..lanes]);
+                self.xor_assign(&mut x[lanes..], product);
+                continue;
+            }
+            if self.failure.is_some() {
+                return;
+            }
+            let (gates, delta, index) = (&self.gates, &self.delta, self.next);
+            let sent = self.channel.send_with(a.len() * GarbledGate::BYTES, |rows| {
+                let rows = rows.chunks_exact_mut(lanes * GarbledGate::BYTES);
+                for (i, (a, rows)) in a.chunks_exact(lanes).zip(rows).enumerate() {
+                    let (below, above) = x.split_at_mut((i + 1) * lanes);
+                    let index = index.advance(i * lanes);
+                    gates.garble(delta, index, a, &below[i * lanes..], product, rows);
+                    above.iter_mut().zip(&*product).for_each(|(x, &product)| *x ^= product);
+                }
+            });
+            self.next = index.advance(a.len());
             self.failure = sent.err().map(ProtocolError::from);
         }
     }

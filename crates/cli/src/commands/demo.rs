@@ -1,0 +1,143 @@
+//! `demo`: the whole system in a minute, for someone who has never seen it.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Parser;
+use sha2::{Digest, Sha256};
+
+use crate::arguments::{Cli, Command, Demo, Run};
+use crate::commands::run::{answer_locally, say_verified};
+use crate::csv_output::format_value;
+use crate::failure::{Exit, Failure};
+use crate::output::Console;
+use crate::quantity;
+use crate::registry::Registry;
+use crate::report::{RunReport, write_json};
+
+const PROGRAM: &str = "password-reuse";
+
+/// One user in this many is on both sites, and half of those reuse their password.
+const SHARED_ONE_IN: u64 = 10;
+
+/// Runs the demonstration.
+pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), Failure> {
+    let start = Instant::now();
+    if demo.rows == 0 {
+        return Err(Failure::usage("--rows: at least one user is needed"));
+    }
+    let rows = quantity::count(demo.rows);
+    let memory = quantity::bytes(demo.memory);
+    console.say(&format!("Two sites, site_a and site_b, have {rows} users each."));
+    console.say("They want to know how many people use the same password on both sites,");
+    console.say("and neither may see a single user name or password hash of the other.");
+    let temporary = tempfile::Builder::new().prefix("phineus-demo-").tempdir()?;
+    crate::interrupt::remember(temporary.path());
+    let directory = demo.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
+    std::fs::create_dir_all(&directory).map_err(|error| Failure::file(&directory, &error))?;
+    let files = write_sites(&directory, demo.rows)?;
+    console.say("");
+    console.say("Each site is a process of its own here; they talk over TLS. One turns the");
+    console.say("computation into a garbled circuit, the other evaluates it without seeing");
+    console.say("what flows through it. All that both learn is the one number at the end.");
+    // 128 bits of 16 bytes for each of the users of both sites.
+    let wires = 2 * demo.rows * 128 * 16;
+    console.say(&format!(
+        "The computation holds {} of encrypted wires; each process may use {memory},",
+        quantity::bytes(wires)
+    ));
+    console.say("so what to keep, drop, write and read ahead is planned before it starts.");
+    console.say("");
+    let run = run_arguments(&files, demo)?;
+    let answer = answer_locally(registry, &run, console)?;
+    let port = &answer.description.outputs[0];
+    let table = answer.outputs[0].as_ref().ok_or_else(|| {
+        Failure::new(Exit::RunTime, 180, "the demo gave no result")
+    })?;
+    let count = format_value(table.cell(0, 0), &port.columns[0]);
+    write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }))?;
+    if console.is_json {
+        console.document(&serde_json::json!({
+            "reused_passwords": count,
+            "verified": answer.verified.map(|(_, equal)| equal),
+            "seconds": start.elapsed().as_secs_f64(),
+            "parties": &answer.reports,
+        }))?;
+    } else {
+        let shared = quantity::count(demo.rows / SHARED_ONE_IN);
+        console.print(&format!("reused passwords: {count} (of {shared} users on both sites)"))?;
+    }
+    say_verified(console, answer.verified)?;
+    for report in &answer.reports {
+        console.say("");
+        report.summary().iter().for_each(|line| console.say(line));
+    }
+    let elapsed = quantity::duration(start.elapsed());
+    console.say(&format!("\nall of it took {elapsed}"));
+    if let Some(keep) = &demo.keep {
+        console.say(&format!("the files are in {}; try it with your own:", keep.display()));
+        console.say(&format!(
+            "  phineus run {PROGRAM} --local --in site_a={} --in site_b={} --memory 48MiB",
+            files[0].display(),
+            files[1].display()
+        ));
+    }
+    crate::interrupt::forget(temporary.path());
+    answer.reports.iter().try_for_each(RunReport::verdict)
+}
+
+/// The same as typing it.
+fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<Run, Failure> {
+    let input = |name: &str, file: &Path| format!("{name}={}", file.display());
+    let report = files[0].with_file_name("run.json");
+    let typed = [
+        "phineus".to_owned(),
+        "run".to_owned(),
+        PROGRAM.to_owned(),
+        "--local".to_owned(),
+        "--verify".to_owned(),
+        "--in".to_owned(),
+        input("site_a", &files[0]),
+        "--in".to_owned(),
+        input("site_b", &files[1]),
+        "--memory".to_owned(),
+        demo.memory.to_string(),
+        "--report".to_owned(),
+        report.display().to_string(),
+    ];
+    match Cli::try_parse_from(typed).map(|cli| cli.command) {
+        Ok(Command::Run(run)) => Ok(run),
+        Ok(_) => unreachable!("`run` was typed"),
+        Err(error) => Err(Failure::usage(error.to_string())),
+    }
+}
+
+/// Two sites with users, some of them on both, half of those with the same password.
+fn write_sites(directory: &Path, rows: u64) -> Result<[PathBuf; 2], Failure> {
+    let files = ["site_a.csv", "site_b.csv"].map(|name| directory.join(name));
+    for (site, path) in files.iter().enumerate() {
+        let failed = |error: std::io::Error| Failure::file(path, &error);
+        let mut file = BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+        let mut write = || -> std::io::Result<()> {
+            writeln!(file, "user,password_hash")?;
+            for row in 0..rows {
+                writeln!(file, "{}", line(site as u64, row, rows))?;
+            }
+            file.flush()
+        };
+        write().map_err(failed)?;
+    }
+    Ok(files)
+}
+
+/// One user of a site. The first tenth of the users is on both sites.
+fn line(site: u64, row: u64, rows: u64) -> String {
+    let is_shared = row < rows / SHARED_ONE_IN;
+    let user = if is_shared { row } else { (site + 1) * rows + row };
+    let is_reused = is_shared && row % 2 == 0;
+    let password = if is_reused { user } else { user + (site + 3) * 10 * rows };
+    let hash: [u8; 32] = Sha256::digest(password.to_le_bytes()).into();
+    let hash: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("user{user:09}@mail.example,{hash}")
+}

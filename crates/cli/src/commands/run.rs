@@ -1,0 +1,251 @@
+//! `run`: as one party, locally as all of them, or in the clear.
+
+use std::path::Path;
+
+use phineus_bytecode::{Description, Table};
+use serde_json::json;
+
+use crate::arguments::{Protocol, Run};
+use crate::binding;
+use crate::commands::local::{self, LocalRun};
+use crate::commands::party::{self, scratch_of, shape};
+use crate::execute::{Job, run_clear};
+use crate::failure::Failure;
+use crate::memory_budget::default_limit;
+use crate::output::Console;
+use crate::progress::Progress;
+use crate::registry::Registry;
+use crate::report::{RunReport, write_json};
+use crate::resolve::{Resolved, ready, resolve, trace};
+use crate::results::{self, Destination, destination};
+use crate::verify::{self, Reference};
+
+/// Runs what the command line says.
+pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
+    // Before the first secret is in memory.
+    phineus_engine::forbid_core_dumps()?;
+    if let Some(directory) = &run.child {
+        return run_child(registry, run, directory);
+    }
+    if run.protocol == Protocol::Clear {
+        if run.as_party.is_some() && !run.local {
+            return Err(Failure::usage("the clear protocol hides nothing from anybody: it has no parties")
+                .remedy("run it on one machine that has all inputs, with --local"));
+        }
+        return run_in_the_clear(registry, run, console);
+    }
+    if run.local {
+        return run_locally(registry, run, console).map(drop);
+    }
+    if run.verify {
+        return Err(Failure::usage("--verify needs the inputs of all parties, so it needs --local"));
+    }
+    let progress = console.progress();
+    let result = party::run(registry, run, &progress);
+    progress.clear();
+    let mut finished = result?;
+    let (description, outputs) = (&finished.description, &finished.outputs);
+    let (target, report) = (&finished.destination, &mut finished.report);
+    results::write(description, outputs, target, &mut report.outputs, console.is_json)?;
+    if let Some(withheld) = results::withheld(description, finished.party) {
+        report.notes.push(withheld);
+    }
+    write_report(run, report)?;
+    if console.is_json {
+        let outputs = results::to_json(description, outputs);
+        console.document(&json!({ "outputs": outputs, "report": report }))?;
+    }
+    print_summary(console, report);
+    report.verdict()
+}
+
+/// As a child of `run --local`: results and reports go to the parent's directory.
+fn run_child(registry: &Registry, run: &Run, directory: &Path) -> Result<(), Failure> {
+    local::end_with_parent();
+    let progress = Progress::for_parent();
+    let result = party::run(registry, run, &progress).and_then(|mut finished| {
+        let (description, report) = (&finished.description, &mut finished.report);
+        let target = &finished.destination;
+        results::write(description, &finished.outputs, target, &mut report.outputs, false)?;
+        local::write_description(directory, description)?;
+        write_json(&run.report, report)?;
+        report.verdict()
+    });
+    progress.ended(result.as_ref().map(drop));
+    // The parent prints it.
+    result.map_err(|failure| Failure { silent: true, ..failure })
+}
+
+fn write_report(run: &Run, report: &impl serde::Serialize) -> Result<(), Failure> {
+    if run.report == Path::new("none") {
+        return Ok(());
+    }
+    write_json(&run.report, report)
+}
+
+fn print_summary(console: &Console, report: &RunReport) {
+    console.say("");
+    report.summary().iter().for_each(|line| console.say(line));
+    report.notes.iter().for_each(|note| console.say(&format!("note: {note}")));
+}
+
+/// Everything about a local run that its caller may print.
+pub(crate) struct Answer {
+    pub(crate) description: Description,
+    pub(crate) outputs: Vec<Option<Table>>,
+    pub(crate) reports: Vec<RunReport>,
+    pub(crate) verified: Option<(Reference, bool)>,
+}
+
+/// Runs all parties on this machine and prints what came out.
+fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answer, Failure> {
+    let answer = answer_locally(registry, run, console)?;
+    let Answer { description, outputs, reports, verified } = &answer;
+    let target = destination(&run.outputs, description, None)?;
+    let mut places = results_of(description);
+    results::write(description, outputs, &target, &mut places, console.is_json)?;
+    for output in &places {
+        console.say(&format!("'{}' is known to {}", output.name, output.parties.join(" and ")));
+    }
+    let merged = json!({
+        "parties": reports,
+        "verified": verified.map(|(_, equal)| equal),
+        "outputs": places,
+    });
+    write_report(run, &merged)?;
+    if console.is_json {
+        let outputs = results::to_json(description, outputs);
+        console.document(&json!({ "outputs": outputs, "report": merged }))?;
+    }
+    reports.iter().for_each(|report| print_summary(console, report));
+    say_verified(console, *verified)?;
+    Ok(answer)
+}
+
+fn results_of(description: &Description) -> Vec<crate::report::OutputReport> {
+    crate::report::outputs(description)
+}
+
+/// Says whether the answer is right; a failure if it is not.
+pub(crate) fn say_verified(
+    console: &Console,
+    verified: Option<(Reference, bool)>,
+) -> Result<(), Failure> {
+    let Some((reference, equal)) = verified else { return Ok(()) };
+    let answer = if equal { "yes" } else { "NO" };
+    console.say(&format!("equals {}: {answer}", reference.name()));
+    if equal { Ok(()) } else { Err(verify::mismatch(reference)) }
+}
+
+/// Runs all parties on this machine and compares, if asked to.
+pub(crate) fn answer_locally(
+    registry: &Registry,
+    run: &Run,
+    console: &Console,
+) -> Result<Answer, Failure> {
+    if run.child.is_none() && !run.outputs.is_empty() {
+        let scratch = scratch_of(run.resources.swap_dir.as_deref());
+        let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+        let (_, description) = shape(&resolved, &run.choice.parameters)?;
+        destination(&run.outputs, &description, None)?;
+    }
+    let progress = console.progress();
+    let result = local::run(registry, run, &progress);
+    progress.clear();
+    let LocalRun { description, reports, outputs } = result?;
+    let verified = if run.verify {
+        Some(compare(registry, run, &description, &outputs)?)
+    } else {
+        None
+    };
+    Ok(Answer { description, outputs, reports, verified })
+}
+
+/// Compares the outputs with the twin's, or with those of the clear driver.
+fn compare(
+    registry: &Registry,
+    run: &Run,
+    description: &Description,
+    outputs: &[Option<Table>],
+) -> Result<(Reference, bool), Failure> {
+    let scratch = scratch_of(run.resources.swap_dir.as_deref());
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let assigned = binding::assign(description, &run.inputs, &[], None)?;
+    if assigned.values().any(|file| *file == "-") {
+        return Err(Failure::usage("--verify reads the inputs again, so none can be stdin"));
+    }
+    let files = binding::count_all(&assigned)?;
+    let inputs: Vec<Table> =
+        binding::read_inputs(description, &files)?.into_iter().flatten().collect();
+    let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
+    let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
+    if let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) {
+        binding::set_rows(&mut arguments, &files);
+        if let Some(equal) = verify::with_twin(program, &arguments, &inputs, &outputs)? {
+            return Ok((Reference::Twin, equal));
+        }
+        let traced = trace(program, &arguments, &scratch)?;
+        let equal = verify::with_clear_driver(traced, inputs, &outputs, &scratch)?;
+        return Ok((Reference::ClearDriver, equal));
+    }
+    let Resolved::File(file) = &resolved else { unreachable!("it has no program") };
+    let equal = verify::with_clear_driver(ready(file)?, inputs, &outputs, &scratch)?;
+    Ok((Reference::ClearDriver, equal))
+}
+
+/// Runs in one process without any protection.
+fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
+    let scratch = scratch_of(run.resources.swap_dir.as_deref());
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let (arguments, probed) = shape(&resolved, &run.choice.parameters)?;
+    let assigned = binding::assign(&probed, &run.inputs, &[], None)?;
+    binding::require_all(&probed, &assigned, None)?;
+    let target = destination(&run.outputs, &probed, None)?;
+    let files = binding::count_all(&assigned)?;
+    let progress = console.progress();
+    progress.stage("tracing the program");
+    let traced = match (&resolved, arguments) {
+        (Resolved::File(file), _) => {
+            binding::check_rows(&probed, &files)?;
+            ready(file)?
+        }
+        (resolved, Some(mut arguments)) => {
+            binding::set_rows(&mut arguments, &files);
+            trace(resolved.program().expect("only files have none"), &arguments, &scratch)?
+        }
+        (_, None) => unreachable!("a program has arguments"),
+    };
+    let inputs = binding::read_inputs(&traced.description, &files)?;
+    let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
+    progress.stage("planning");
+    let planned = verify::in_the_clear(traced, limit_bytes, &scratch)?;
+    progress.stage("computing");
+    let job = Job {
+        planned: &planned,
+        party: 0,
+        inputs,
+        backend: run.resources.storage.storage(),
+        swap_dir: &scratch,
+        limit_bytes,
+        progress: &progress,
+    };
+    let executed = run_clear(job)?;
+    progress.clear();
+    let name = Protocol::Clear.name();
+    let mut report = RunReport::new(&planned, 0, name, limit_bytes, &executed);
+    let (description, outputs) = (&planned.description, &executed.outputs);
+    results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
+    let verified = if run.verify {
+        Some(compare(registry, run, description, outputs)?)
+    } else {
+        None
+    };
+    write_report(run, &report)?;
+    if console.is_json && matches!(target, Destination::Stdout | Destination::Files(_)) {
+        let outputs = results::to_json(description, outputs);
+        console.document(&json!({ "outputs": outputs, "report": report }))?;
+    }
+    print_summary(console, &report);
+    say_verified(console, verified)?;
+    report.verdict()
+}

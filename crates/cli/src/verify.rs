@@ -1,0 +1,102 @@
+//! `--verify`: the answer against the plaintext one.
+
+use std::path::Path;
+
+use phineus_bytecode::{Description, Kind, Table};
+use phineus_frontend::{Arguments, Program, same_rows};
+
+use crate::arguments::Protocol;
+use crate::execute::{Job, run_clear};
+use crate::failure::{Exit, Failure};
+use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
+use crate::planning::{PlannedFile, plan_within, wire_bytes};
+use crate::progress::Progress;
+use crate::resolve::TracedFile;
+
+/// What the answer was compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    /// The program's own plaintext twin.
+    Twin,
+    /// The meaning of each operation, in the clear.
+    ClearDriver,
+}
+
+impl Reference {
+    /// As the end of a sentence: equals ...
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Reference::Twin => "the plaintext answer",
+            Reference::ClearDriver => "the answer computed in the clear",
+        }
+    }
+}
+
+/// Compares with the plaintext twin, if the program has one.
+pub(crate) fn with_twin(
+    program: &dyn Program,
+    arguments: &Arguments,
+    inputs: &[Table],
+    outputs: &[Table],
+) -> Result<Option<bool>, Failure> {
+    match program.twin(arguments, inputs) {
+        None => Ok(None),
+        Some(expected) => Ok(Some(program.agrees(outputs, &expected?))),
+    }
+}
+
+/// Computes `traced` in the clear and compares.
+pub(crate) fn with_clear_driver(
+    traced: TracedFile,
+    inputs: Vec<Table>,
+    outputs: &[Table],
+    scratch: &Path,
+) -> Result<bool, Failure> {
+    let planned = in_the_clear(traced, default_limit(), scratch)?;
+    let job = Job {
+        planned: &planned,
+        party: 0,
+        inputs: inputs.into_iter().map(Some).collect(),
+        backend: Default::default(),
+        swap_dir: scratch,
+        limit_bytes: default_limit(),
+        progress: &Progress::for_user(true, false),
+    };
+    let expected = run_clear(job)?.outputs;
+    Ok(outputs.len() == expected.len()
+        && outputs
+            .iter()
+            .zip(&expected)
+            .all(|(output, expected)| expected.as_ref().is_some_and(|e| same_rows(output, e))))
+}
+
+/// Plans for computing in the clear; a plan that exists already serves as it is.
+pub(crate) fn in_the_clear(
+    traced: TracedFile,
+    limit_bytes: u64,
+    scratch: &Path,
+) -> Result<PlannedFile, Failure> {
+    let situation = Situation {
+        limit_bytes,
+        process_bytes: PROCESS_BYTES,
+        tables_bytes: all_tables(&traced.description),
+        wire_bytes: wire_bytes(Protocol::Clear),
+        is_networked: false,
+        network: None,
+    };
+    if traced.kind == Kind::Planned {
+        return PlannedFile::open(traced, &situation);
+    }
+    plan_within(&traced, Protocol::Clear, &situation, scratch)
+}
+
+fn all_tables(description: &Description) -> u64 {
+    let parties = 0..description.parties.len() as u16;
+    parties.map(|party| crate::memory_budget::table_bytes(description, party)).sum()
+}
+
+/// The failure of an answer that is wrong.
+pub(crate) fn mismatch(reference: Reference) -> Failure {
+    let message = format!("the answer does not equal {}", reference.name());
+    Failure::new(Exit::RunTime, 197, message).remedy("this is a bug in Phineus, please report it")
+}
