@@ -12,8 +12,9 @@ use crate::value::Value;
 
 /// A secret number in each lane: a signed integer of `W` bits divided by `2^F`.
 ///
-/// Sums and products wrap. Products are rounded down, quotients towards zero; `2 W` must be at
-/// most 256. On ports it is the integer: 1.5 with 8 bits after the point is 384.
+/// Sums and products wrap. Products are rounded down, quotients towards zero, and a quotient by
+/// zero is the number just below zero. `2 W` must be at most 256. On ports it is the integer: 1.5
+/// with 8 bits after the point is 384.
 #[derive(Clone)]
 pub struct Fixed<const W: u16, const F: u16>(Value);
 

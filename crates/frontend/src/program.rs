@@ -45,7 +45,7 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// Whether outputs are right where the twin says `expected`: by default, whether they are equal.
+    /// Whether outputs are right where the twin says `expected`: by default, if they are equal.
     ///
     /// A program whose result is not unique, such as an unstable sort, says more.
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
@@ -160,10 +160,10 @@ impl ProgramBuilder {
 
 impl ClosureProgram {
     /// The same computation in plain Rust, for `--verify`.
-    pub fn twin(
-        mut self,
-        twin: impl Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync + 'static,
-    ) -> ClosureProgram {
+    pub fn twin<F>(mut self, twin: F) -> ClosureProgram
+    where
+        F: Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync + 'static,
+    {
         self.twin = Some(Box::new(twin));
         self
     }

@@ -20,8 +20,18 @@ pub(super) struct Sha256;
 /// Hexadecimal text has the first byte, or word, on top; the operations have it at bit 0.
 #[track_caller]
 fn reversed_pieces(value: &Value, width: u16) -> Value {
-    let pieces = (0..value.width() / width).map(|index| value.bit_slice(index * width, width));
-    pieces.reduce(|high, low| low.bit_concat(&high)).expect("a value has a piece")
+    let count = value.width() / width;
+    let mut pieces: Vec<Value> =
+        (0..count).rev().map(|index| value.bit_slice(index * width, width)).collect();
+    // In pairs, so that each wire is copied log times.
+    while pieces.len() > 1 {
+        let pairs = pieces.chunks(2).map(|pair| match pair {
+            [low, high] => low.bit_concat(high),
+            _ => pair[0].clone(),
+        });
+        pieces = pairs.collect();
+    }
+    pieces.pop().expect("a value has a piece")
 }
 
 /// As [`reversed_pieces`], in plain integers.

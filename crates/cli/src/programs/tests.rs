@@ -1,7 +1,8 @@
 //! Every program against its twin, for sizes that are and are not powers of two.
 
-use phineus_bytecode::{Lane, ProgramReader, Table, verify};
+use phineus_bytecode::{Lane, Op, ProgramReader, Table, verify};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
+use phineus_oblivious::{merge_comparators, sort_comparators};
 
 use super::{all, find};
 
@@ -109,4 +110,36 @@ fn sha256_reads_hexadecimal_text_as_the_standard_does() {
     let second = format!("{}18", "0".repeat(62));
     let found = only_cell("sha256", &[&[&first, &second]]);
     assert_eq!(found, hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+}
+
+/// Lanes of results that `op` has in all.
+fn lanes_of(name: &str, n: &str, op: Op) -> u64 {
+    let program = find(name).expect("it exists");
+    let arguments = Arguments::new(program.as_ref(), [("n", n)]).expect("it has n");
+    let (file, _) = trace_to_file(program.as_ref(), &arguments).expect("it traces");
+    let mut reader = ProgramReader::open(file).expect("it was written");
+    let mut lanes = 0;
+    reader
+        .for_each::<phineus_bytecode::Error>(|instruction| {
+            lanes += if instruction.op == op { u64::from(instruction.lanes) } else { 0 };
+            Ok(())
+        })
+        .expect("it reads");
+    lanes
+}
+
+/// Costs are exact: `n` records a site make `2 n` to merge or sort, and `n^2` pairs.
+#[test]
+fn programs_compare_as_often_as_stated() {
+    for n in [100u64, 1000, 1024] {
+        let text = n.to_string();
+        let merged = merge_comparators(2 * n);
+        assert_eq!(lanes_of("merge", &text, Op::CondSwap), merged);
+        assert_eq!(lanes_of("sort", &text, Op::CondSwap), sort_comparators(2 * n, 32));
+        // Two columns of 64 bits.
+        assert_eq!(lanes_of("password-reuse", &text, Op::CondSwap), 2 * merged);
+        assert_eq!(lanes_of("password-reuse", &text, Op::Eq), 2 * (2 * n - 1));
+    }
+    assert_eq!(lanes_of("ljoin", "100", Op::Lt), 100 * 100);
+    assert_eq!(lanes_of("mvmul", "100", Op::MulFull), 100 * 100);
 }
