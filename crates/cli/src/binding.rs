@@ -87,6 +87,15 @@ fn named<'a>(
     }
 }
 
+/// The input with this name, or the only one of the party with this name.
+pub(crate) fn port_named<'a>(
+    description: &'a Description,
+    name: &str,
+) -> Result<&'a InputPort, Failure> {
+    let candidates: Vec<&InputPort> = description.inputs.iter().collect();
+    named(description, &candidates, &[], name)
+}
+
 fn too_many(candidates: &[&InputPort], argument: &str) -> Failure {
     let message = match candidates {
         [] => format!("no input is needed here, so what is {argument} for?"),

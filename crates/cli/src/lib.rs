@@ -28,6 +28,7 @@ mod report;
 mod resolve;
 mod results;
 mod row_order;
+mod sizing;
 mod verify;
 
 use std::io::Write;
@@ -75,7 +76,15 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
     match command {
         Command::Demo(demo) => commands::demo::run(registry, &demo, console),
         Command::Run(run) => commands::run::run(registry, &run, console),
-        _ => Err(Failure::usage("not here yet")),
+        Command::Explain(explain) => commands::explain::run(registry, &explain, console),
+        Command::Plan(plan) => commands::plan::plan(registry, &plan, console),
+        Command::Show(show) => commands::plan::show(registry, &show, console),
+        Command::Check(check) => commands::plan::check_file(registry, &check, console),
+        Command::Programs(programs) => commands::programs::list(registry, &programs, console),
+        Command::Data(data) => commands::programs::data(registry, &data, console),
+        Command::Doctor(doctor) => commands::doctor::run(&doctor, console),
+        Command::Id(id) => commands::id::run(&id, console),
+        Command::Bench(bench) => commands::bench::run(registry, &bench, console),
     }
 }
 

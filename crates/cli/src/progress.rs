@@ -250,11 +250,6 @@ impl Watch {
         !crate::interrupt::requested()
     }
 
-    /// How many instructions are done.
-    pub(crate) fn done(&self) -> u64 {
-        self.shared.done.load(Ordering::Relaxed)
-    }
-
     /// Time spent waiting for the peer so far, estimated from samples.
     pub(crate) fn waited(&self) -> Duration {
         Duration::from_nanos(self.shared.waited_ns.load(Ordering::Relaxed))

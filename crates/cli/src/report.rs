@@ -209,11 +209,6 @@ impl RunReport {
             .remedy("the results are written; this is a bug in Phineus, please report it"))
     }
 
-    /// Writes the report.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        write_json(path, self)
-    }
-
     /// The summary that every run prints.
     pub(crate) fn summary(&self) -> Vec<String> {
         let mut lines = vec![format!("{:<18} {:>16} {:>16}", self.party, "predicted", "measured")];

@@ -1,6 +1,12 @@
 //! One module for each command.
 
+pub(crate) mod bench;
 pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod id;
 pub(crate) mod local;
 pub(crate) mod party;
+pub(crate) mod plan;
+pub(crate) mod programs;
 pub(crate) mod run;

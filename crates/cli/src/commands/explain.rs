@@ -1,0 +1,213 @@
+//! `explain`: what a run will cost and reveal, before anybody runs it.
+
+use std::time::Duration;
+
+use phineus_bytecode::Description;
+use phineus_protocols::garbled::totals;
+use serde_json::json;
+
+use crate::arguments::Explain;
+use crate::commands::party::scratch_of;
+use crate::failure::Failure;
+use crate::memory_budget::default_limit;
+use crate::output::Console;
+use crate::planning::PlannedFile;
+use crate::quantity;
+use crate::registry::Registry;
+use crate::report::outputs;
+use crate::sizing;
+
+/// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
+/// NVMe or a good network disk. `doctor` measures the one at hand.
+const DISK_BYTES_PER_S: f64 = 800e6;
+
+/// Prints what the program would cost.
+pub(crate) fn run(
+    registry: &Registry,
+    explain: &Explain,
+    console: &Console,
+) -> Result<(), Failure> {
+    let scratch = scratch_of(explain.resources.swap_dir.as_deref());
+    let traced = sizing::traced(
+        registry,
+        &explain.choice,
+        &explain.rows,
+        &explain.inputs,
+        &scratch,
+    )?;
+    let limit = explain.resources.memory.unwrap_or_else(default_limit);
+    let description = traced.description.clone();
+    let planned = match sizing::planned(traced, limit, &scratch) {
+        Ok(planned) => planned,
+        Err(failure) => {
+            if !console.is_json {
+                describe(&description, console)?;
+            }
+            return Err(Failure { revealed: None, ..failure });
+        }
+    };
+    let time = predict(&planned, explain);
+    if console.is_json {
+        return console.document(&to_json(&planned, limit, &time));
+    }
+    describe(&planned.description, console)?;
+    print_costs(&planned, limit, &time, explain, console)
+}
+
+/// Predicted seconds.
+struct Prediction {
+    compute: f64,
+    network: f64,
+    storage: f64,
+    latency: f64,
+}
+
+impl Prediction {
+    /// Computing, sending and swapping go on at the same time; waiting for answers does not.
+    fn total(&self) -> f64 {
+        self.compute.max(self.network).max(self.storage) + self.latency
+    }
+
+    fn bound(&self) -> &'static str {
+        if self.latency > self.compute.max(self.network).max(self.storage) {
+            "the network's latency"
+        } else if self.network >= self.compute && self.network >= self.storage {
+            "the network's bandwidth"
+        } else if self.storage > self.compute {
+            "storage"
+        } else {
+            "computing"
+        }
+    }
+}
+
+fn predict(planned: &PlannedFile, explain: &Explain) -> Prediction {
+    let plan = planned.plan();
+    let total = |name| totals::value(&planned.description, name) as f64;
+    let pages = plan.swap_in_count.max(plan.swap_out_count) as f64;
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as f64;
+    let bytes = total(totals::GARBLER_SENT_BYTES).max(total(totals::EVALUATOR_SENT_BYTES));
+    let bandwidth = explain.net.and_then(|net| net.bandwidth_bits_per_second);
+    Prediction {
+        compute: total(totals::COMPUTE_NS) * 1e-9,
+        network: bandwidth.map_or(0.0, |bits| bytes * 8.0 / bits as f64),
+        storage: pages * page_bytes / DISK_BYTES_PER_S,
+        latency: explain.net.map_or(0.0, |net| total(totals::ROUNDS) * net.rtt.as_secs_f64()),
+    }
+}
+
+/// Parties, inputs and what is revealed.
+fn describe(description: &Description, console: &Console) -> Result<(), Failure> {
+    let parties = description.parties.join(", ");
+    console.print(&format!("program   {}   parties {parties}   semi-honest", description.name))?;
+    for (name, value) in &description.parameters {
+        console.print(&format!("parameter {name}={value}"))?;
+    }
+    for port in &description.inputs {
+        let owner = &description.parties[usize::from(port.party)];
+        let columns: Vec<String> = port
+            .columns
+            .iter()
+            .take(6)
+            .map(|column| format!("{}:{}", column.name, column.element))
+            .collect();
+        let more = if port.columns.len() > 6 { ", ..." } else { "" };
+        let (rows, columns) = (quantity::count(port.rows), columns.join(", "));
+        console.print(&format!("input     '{}' of {owner}: {rows} rows of {columns}{more}", port.name))?;
+    }
+    for output in outputs(description) {
+        let (rows, to) = (quantity::count(output.rows), output.parties.join(" and "));
+        let columns = output.columns.iter().take(6).cloned().collect::<Vec<_>>().join(", ");
+        console.print(&format!("reveals   '{}' to {to}: {rows} rows of {columns}", output.name))?;
+    }
+    let learn = |party: u16| description.outputs.iter().any(|port| port.parties.contains(&party));
+    for (index, name) in description.parties.iter().enumerate() {
+        if !learn(index as u16) {
+            console.print(&format!("reveals   to {name}: nothing but the sizes above"))?;
+        }
+    }
+    Ok(())
+}
+
+fn print_costs(
+    planned: &PlannedFile,
+    limit: u64,
+    time: &Prediction,
+    explain: &Explain,
+    console: &Console,
+) -> Result<(), Failure> {
+    let (plan, description) = (planned.plan(), &planned.description);
+    let total = |name| totals::value(description, name);
+    let page_bytes = plan.page_wires * plan.wire_bytes;
+    let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
+    line(
+        "cost",
+        format!(
+            "{} AND gates, {} oblivious transfers, {} rounds, {} instructions",
+            quantity::count(total(totals::AND_GATES)),
+            quantity::count(total(totals::EVALUATOR_INPUT_BITS)),
+            total(totals::ROUNDS),
+            quantity::count(plan.instruction_count)
+        ),
+    )?;
+    for (index, name) in
+        [totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES].into_iter().enumerate()
+    {
+        let bytes = total(name);
+        let party = &description.parties[index];
+        let exact = quantity::count(bytes);
+        line("sends", format!("{party} {} ({exact} bytes)", quantity::bytes(bytes)))?;
+    }
+    let need = quantity::bytes(planned.budget.total());
+    let unbounded = quantity::bytes(
+        planned.budget.total() - planned.budget.frames + plan.unbounded_page_count * page_bytes,
+    );
+    line("memory", format!("fits into {}: at most {need} (to swap nothing: {unbounded})", quantity::bytes(limit)))?;
+    if console.is_verbose {
+        for (name, bytes) in sizing::budget_lines(&planned.budget) {
+            line("", format!("  {name:<15} {:>12}", quantity::bytes(bytes)))?;
+        }
+    }
+    line(
+        "scratch",
+        format!(
+            "{} of swap file, {} pages in and {} out, {} of plan",
+            quantity::bytes(plan.spill_slot_count * page_bytes),
+            quantity::count(plan.swap_in_count),
+            quantity::count(plan.swap_out_count),
+            quantity::bytes(planned.file.length_bytes()?)
+        ),
+    )?;
+    let seconds = |s: f64| quantity::duration(Duration::from_secs_f64(s));
+    let network = match explain.net {
+        Some(_) => "on that network",
+        None => "on one machine (say --net rtt=20ms,bw=1gbit for another network)",
+    };
+    line("time", format!("about {} {network}, limited by {}", seconds(time.total()), time.bound()))
+}
+
+fn to_json(planned: &PlannedFile, limit: u64, time: &Prediction) -> serde_json::Value {
+    let budget: serde_json::Map<String, serde_json::Value> = sizing::budget_lines(&planned.budget)
+        .into_iter()
+        .map(|(name, bytes)| (name.replace(' ', "_"), bytes.into()))
+        .collect();
+    json!({
+        "program": planned.description.name,
+        "parties": planned.description.parties,
+        "parameters": planned.description.parameters,
+        "inputs": planned.description.inputs,
+        "outputs": outputs(&planned.description),
+        "fits": true,
+        "memory_limit_bytes": limit,
+        "peak_memory_bytes": planned.budget.total(),
+        "memory_bytes": budget,
+        "plan": planned.plan(),
+        "seconds": {
+            "compute": time.compute,
+            "network": time.network,
+            "storage": time.storage,
+            "latency": time.latency,
+            "total": time.total(),
+        },
+    })
+}

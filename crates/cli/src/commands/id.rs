@@ -1,0 +1,114 @@
+//! `id`: the keys by which parties know each other.
+
+use std::path::Path;
+
+use phineus_channels::{Fingerprint, Identity, TrustStore};
+use serde_json::json;
+
+use crate::arguments::{Id, IdAction};
+use crate::failure::{Exit, Failure};
+use crate::output::Console;
+
+/// Does what the user asks with keys.
+pub(crate) fn run(id: &Id, console: &Console) -> Result<(), Failure> {
+    match &id.action {
+        IdAction::Init { name } => {
+            let identity = Identity::create(&id.dir, name)?;
+            console.say(&format!("made {}; the private key stays there", id.dir.display()));
+            print(console, &identity)
+        }
+        IdAction::Show { name } => {
+            let name = match name {
+                Some(name) => name.clone(),
+                None => only_name(&id.dir)?,
+            };
+            print(console, &Identity::load(&id.dir, &name)?)
+        }
+        IdAction::Trust { name, fingerprint } => trust(&id.dir, name, fingerprint, console),
+        IdAction::Untrust { name } => {
+            if TrustStore::load(&id.dir)?.untrust(name)? {
+                console.say(&format!("{name} is trusted no more"));
+                return Ok(());
+            }
+            let message = format!("no key is trusted for {name}");
+            Err(Failure::new(Exit::Usage, 150, message))
+        }
+        IdAction::List => list(&id.dir, console),
+    }
+}
+
+fn print(console: &Console, identity: &Identity) -> Result<(), Failure> {
+    let (name, fingerprint) = (identity.name(), identity.fingerprint().to_string());
+    if console.is_json {
+        return console.document(&json!({ "name": name, "fingerprint": fingerprint }));
+    }
+    console.print(&format!("{name}  fingerprint  {fingerprint}"))?;
+    console.say(&format!("the others trust it with: phineus id trust {name} {fingerprint}"));
+    Ok(())
+}
+
+fn trust(
+    directory: &Path,
+    name: &str,
+    fingerprint: &str,
+    console: &Console,
+) -> Result<(), Failure> {
+    let fingerprint: Fingerprint = fingerprint
+        .parse()
+        .map_err(|error| Failure::new(Exit::Usage, 151, format!("{error}")))?;
+    let is_new = TrustStore::load(directory)?.trust(name, fingerprint)?;
+    console.say(&match is_new {
+        true => format!("{name} is trusted with {fingerprint}"),
+        false => format!("{name} was trusted with {fingerprint} already"),
+    });
+    Ok(())
+}
+
+/// Names of the keys in `directory`.
+fn names(directory: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = files
+        .filter_map(|file| file.file_name().to_str()?.strip_suffix(".key.pem").map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
+
+fn only_name(directory: &Path) -> Result<String, Failure> {
+    let names = names(directory);
+    match names.as_slice() {
+        [name] => Ok(name.clone()),
+        [] => Err(Failure::new(Exit::Usage, 152, format!("there is no key in {}", directory.display()))
+            .remedy("make one with `phineus id init NAME`")),
+        several => {
+            let message = format!("there are several keys, say which: {}", several.join(", "));
+            Err(Failure::new(Exit::Usage, 153, message))
+        }
+    }
+}
+
+fn list(directory: &Path, console: &Console) -> Result<(), Failure> {
+    let own = names(directory)
+        .into_iter()
+        .map(|name| Ok((name.clone(), Identity::load(directory, &name)?.fingerprint().to_string())))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let store = TrustStore::load(directory)?;
+    let trusted: Vec<(String, String)> =
+        store.iter().map(|(name, key)| (name.to_owned(), key.to_string())).collect();
+    if console.is_json {
+        let object = |list: &[(String, String)]| -> serde_json::Map<_, _> {
+            list.iter().map(|(name, key)| (name.clone(), key.clone().into())).collect()
+        };
+        return console.document(&json!({ "own": object(&own), "trusted": object(&trusted) }));
+    }
+    for (name, key) in &own {
+        console.print(&format!("own      {name:<16} {key}"))?;
+    }
+    for (name, key) in &trusted {
+        console.print(&format!("trusted  {name:<16} {key}"))?;
+    }
+    if own.is_empty() && trusted.is_empty() {
+        console.say(&format!("there are no keys in {}", directory.display()));
+    }
+    Ok(())
+}

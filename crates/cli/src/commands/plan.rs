@@ -1,0 +1,151 @@
+//! `plan`, `show` and `check`: programs as files.
+
+use std::io::{BufWriter, Write};
+
+use phineus_bytecode::{Kind, verify, write_text};
+use phineus_plan::check;
+use serde_json::json;
+
+use crate::arguments::{Check, Plan, ProgramChoice, Show};
+use crate::commands::party::scratch_of;
+use crate::csv_output::check_writable;
+use crate::failure::{Exit, Failure};
+use crate::memory_budget::default_limit;
+use crate::output::Console;
+use crate::quantity;
+use crate::registry::Registry;
+use crate::resolve::{TracedFile, arguments_of, trace};
+use crate::sizing;
+
+/// Plans a program into a file.
+pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
+    let scratch = scratch_of(plan.resources.swap_dir.as_deref());
+    check_writable(&plan.out)?;
+    let traced =
+        sizing::traced(registry, &plan.choice, &plan.rows, &plan.inputs, &scratch)?;
+    if traced.kind == Kind::Planned {
+        return Err(Failure::new(Exit::ProgramRefused, 106, "this file is planned already"));
+    }
+    if let Some(path) = &plan.program_out {
+        traced.file.save(path)?;
+    }
+    let limit = plan.resources.memory.unwrap_or_else(default_limit);
+    let planned = sizing::planned(traced, limit, &scratch)?;
+    planned.file.save(&plan.out)?;
+    let figures = planned.plan();
+    if console.is_json {
+        return console.document(&json!({
+            "file": plan.out,
+            "hash": planned.hash.to_string(),
+            "peak_memory_bytes": planned.budget.total(),
+            "planning_seconds": planned.planning.as_secs_f64(),
+            "plan": figures,
+        }));
+    }
+    console.say(&format!(
+        "{}: {} instructions in {}, {} pages in and {} out, at most {} of {}; planned in {}",
+        plan.out.display(),
+        quantity::count(figures.instruction_count),
+        quantity::bytes(planned.file.length_bytes()?),
+        quantity::count(figures.swap_in_count),
+        quantity::count(figures.swap_out_count),
+        quantity::bytes(planned.budget.total()),
+        quantity::bytes(limit),
+        quantity::duration(planned.planning)
+    ));
+    Ok(())
+}
+
+/// Prints a program as text.
+pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Result<(), Failure> {
+    let traced = sizing::traced(registry, &show.choice, &[], &[], &scratch_of(None))?;
+    if console.is_json || show.description {
+        let hash = traced.hash.to_string();
+        return console.document(&json!({ "hash": hash, "description": traced.description }));
+    }
+    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    write_text(&mut traced.file.reader()?, &mut stdout)?;
+    Ok(stdout.flush()?)
+}
+
+/// Proves a program or a plan right, or says all that is wrong.
+pub(crate) fn check_file(
+    registry: &Registry,
+    arguments: &Check,
+    console: &Console,
+) -> Result<(), Failure> {
+    let scratch = scratch_of(None);
+    let traced = sizing::traced(registry, &arguments.choice, &[], &[], &scratch)?;
+    let mut reader = traced.file.reader()?;
+    reader.verify_hash()?;
+    let violations = verify(&mut reader)?;
+    let mut faults: Vec<String> =
+        violations.iter().map(|violation| violation.to_string()).collect();
+    let mut proven = "every instruction is well formed".to_owned();
+    if traced.kind == Kind::Planned && faults.is_empty() {
+        let source = source_of(registry, arguments, &traced)?;
+        let plan = traced.description.plan.as_ref();
+        let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
+        let found = source.hash.to_string();
+        if wanted != found {
+            faults.push(format!(
+                "the plan was made from program {wanted}, and this program is {found}"
+            ));
+        } else {
+            faults = check(&mut source.file.reader()?, &mut reader)?;
+            proven = "every instruction is well formed and computes on the values that its \
+                      program means; no frame is used while its page moves"
+                .to_owned();
+        }
+    }
+    let hash = traced.hash.to_string();
+    if console.is_json {
+        console.document(&json!({ "hash": hash, "right": faults.is_empty(), "faults": faults }))?;
+    }
+    if faults.is_empty() {
+        console.say(&format!("right: {proven}\nhash {hash}"));
+        return Ok(());
+    }
+    Err(Failure {
+        silent: console.is_json,
+        ..Failure::new(Exit::ProgramRefused, 107, faults.join("\n"))
+    })
+}
+
+/// The program that a plan was made from: as given, or by the plan's own name and sizes.
+fn source_of(
+    registry: &Registry,
+    arguments: &Check,
+    planned: &TracedFile,
+) -> Result<TracedFile, Failure> {
+    let scratch = scratch_of(None);
+    let description = &planned.description;
+    let name = arguments.source.as_deref().unwrap_or(&description.name);
+    let parameters: Vec<(String, String)> =
+        description.parameters.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+    if let Some(program) = registry.find(name) {
+        let mut program_arguments = arguments_of(program, &parameters)?;
+        for port in &description.inputs {
+            program_arguments.set_rows(&port.name, port.rows);
+        }
+        return trace(program, &program_arguments, &scratch);
+    }
+    let is_open = arguments.source.is_some();
+    if !is_open {
+        let message = format!("the plan is of '{name}', which is not known here by name");
+        return Err(Failure::usage(message).remedy("name its program with --program FILE"));
+    }
+    let rows: Vec<(String, String)> = description
+        .inputs
+        .iter()
+        .map(|port| (port.name.clone(), port.rows.to_string()))
+        .collect();
+    let choice = |parameters| ProgramChoice { program: Some(name.to_owned()), parameters };
+    // A circuit has sizes to be stated, a traced file has its own.
+    sizing::traced(registry, &choice(Vec::new()), &[], &[], &scratch).and_then(|traced| {
+        if traced.hash.to_string() == description.plan.as_ref().map_or("", |p| &p.program_hash) {
+            return Ok(traced);
+        }
+        sizing::traced(registry, &choice(parameters), &rows, &[], &scratch).or(Ok(traced))
+    })
+}

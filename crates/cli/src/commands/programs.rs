@@ -1,0 +1,120 @@
+//! `programs` and `data`: what can be run by name, and input for it.
+
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Description, Lane, Table};
+use phineus_frontend::{Parameter, Program};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::arguments::{Data, Programs};
+use crate::commands::party::{scratch_of, shape};
+use crate::csv_output::{write_atomically, write_table};
+use crate::failure::Failure;
+use crate::output::Console;
+use crate::registry::Registry;
+use crate::resolve::resolve;
+use crate::sizing::stated_rows;
+
+/// Lists the programs.
+pub(crate) fn list(
+    registry: &Registry,
+    programs: &Programs,
+    console: &Console,
+) -> Result<(), Failure> {
+    let chosen: Vec<&dyn Program> = match &programs.name {
+        None => registry.iter().collect(),
+        Some(name) => {
+            resolve(registry, Some(name), &scratch_of(None))?;
+            registry.iter().filter(|program| program.name() == name).collect()
+        }
+    };
+    if console.is_json {
+        let list: Vec<_> = chosen.iter().map(|program| to_json(*program)).collect();
+        return console.document(&json!(list));
+    }
+    for program in chosen {
+        console.print(&format!("{:<16} {}", program.name(), program.about()))?;
+        for Parameter { name, default, help } in program.parameters() {
+            let default = default.map_or_else(|| "required".to_owned(), |d| format!("default {d}"));
+            console.print(&format!("    {name:<12} {help} ({default})"))?;
+        }
+    }
+    Ok(())
+}
+
+fn to_json(program: &dyn Program) -> serde_json::Value {
+    let parameters: Vec<_> = program
+        .parameters()
+        .into_iter()
+        .map(|p| json!({ "name": p.name, "default": p.default, "help": p.help }))
+        .collect();
+    json!({
+        "name": program.name(),
+        "about": program.about(),
+        "parties": program.parties(),
+        "parameters": parameters,
+    })
+}
+
+/// Generates input files.
+pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Result<(), Failure> {
+    let resolved = resolve(registry, data.choice.program.as_deref(), &scratch_of(None))?;
+    let (mut arguments, probed) = shape(&resolved, &data.choice.parameters)?;
+    for (port, rows) in stated_rows(&probed, &data.rows)? {
+        if let Some(arguments) = &mut arguments {
+            arguments.set_rows(&port, rows);
+        }
+    }
+    let (description, tables) = match (resolved.program(), &arguments) {
+        (Some(program), Some(arguments)) => {
+            let description = crate::resolve::probe(program, arguments)?;
+            let tables = program.generate(arguments, data.seed);
+            let tables = tables.unwrap_or_else(|| random_tables(&description, data.seed));
+            (description, tables)
+        }
+        _ => {
+            let tables = random_tables(&probed, data.seed);
+            (probed, tables)
+        }
+    };
+    std::fs::create_dir_all(&data.out_dir)
+        .map_err(|error| Failure::file(&data.out_dir, &error))?;
+    let mut files = Vec::new();
+    for (port, table) in description.inputs.iter().zip(&tables) {
+        let path = data.out_dir.join(format!("{}.csv", port.name.replace('/', "_")));
+        write_atomically(&path, |file| write_table(table, file))?;
+        let owner = &description.parties[usize::from(port.party)];
+        let rows = table.row_count();
+        console.say(&format!("{}: {rows} rows for input '{}' of {owner}", path.display(), port.name));
+        files.push(json!({ "file": path, "input": port.name, "party": owner, "rows": rows }));
+    }
+    if console.is_json {
+        console.document(&json!(files))?;
+    }
+    Ok(())
+}
+
+/// Uniform values for programs that generate none themselves. Not for secrets.
+fn random_tables(description: &Description, seed: u64) -> Vec<Table> {
+    let mut counter = 0u64;
+    let mut next = || {
+        counter += 1;
+        let mut hash = Sha256::new();
+        hash.update(seed.to_le_bytes());
+        hash.update(counter.to_le_bytes());
+        Lane::from_le_bytes::<32>(hash.finalize().into())
+    };
+    description
+        .inputs
+        .iter()
+        .map(|port| {
+            let mut table = Table::zeros(port.columns.clone(), port.rows);
+            for row in 0..port.rows {
+                for (place, column) in port.columns.iter().enumerate() {
+                    table.set_cell(row, place, next() & mask_of(column.element.width()));
+                }
+            }
+            table
+        })
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! A program with its sizes, for the commands that look at it without running it.
+
+use std::path::Path;
+
+use phineus_bytecode::{Description, Kind};
+
+use crate::arguments::{ProgramChoice, Protocol};
+use crate::binding;
+use crate::commands::party::shape;
+use crate::failure::Failure;
+use crate::memory_budget::{Budget, PROCESS_BYTES, Situation, table_bytes};
+use crate::planning::{PlannedFile, plan_within, wire_bytes};
+use crate::registry::Registry;
+use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
+
+/// Traces what `choice` names, with the rows that are stated or counted.
+pub(crate) fn traced(
+    registry: &Registry,
+    choice: &ProgramChoice,
+    rows: &[(String, String)],
+    inputs: &[String],
+    scratch: &Path,
+) -> Result<TracedFile, Failure> {
+    let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
+    let (arguments, description) = shape(&resolved, &choice.parameters)?;
+    let files = binding::count_all(&binding::assign(&description, inputs, &[], None)?)?;
+    let stated = stated_rows(&description, rows)?;
+    match (&resolved, arguments) {
+        (Resolved::File(file), _) => {
+            if !stated.is_empty() {
+                let message = "a file that is traced or planned has its sizes already";
+                return Err(Failure::usage(message));
+            }
+            binding::check_rows(&description, &files)?;
+            ready(file)
+        }
+        (resolved, Some(mut arguments)) => {
+            binding::set_rows(&mut arguments, &files);
+            stated.iter().for_each(|(port, rows)| arguments.set_rows(port, *rows));
+            trace(resolved.program().expect("only files have none"), &arguments, scratch)
+        }
+        (_, None) => unreachable!("a program has arguments"),
+    }
+}
+
+/// `--rows INPUT=ROWS` by port.
+pub(crate) fn stated_rows(
+    description: &Description,
+    rows: &[(String, String)],
+) -> Result<Vec<(String, u64)>, Failure> {
+    rows.iter()
+        .map(|(name, text)| {
+            let port = binding::port_named(description, name)?;
+            match text.replace('_', "").parse::<u64>() {
+                Ok(rows) if rows > 0 => Ok((port.name.clone(), rows)),
+                _ => Err(Failure::usage(format!(
+                    "--rows {name}={text}: expected a whole number from 1 on"
+                ))),
+            }
+        })
+        .collect()
+}
+
+/// A plan for the party that needs more memory, as a run would make it.
+pub(crate) fn planned(
+    traced: TracedFile,
+    limit_bytes: u64,
+    scratch: &Path,
+) -> Result<PlannedFile, Failure> {
+    let parties = 0..traced.description.parties.len() as u16;
+    let tables = parties.map(|party| table_bytes(&traced.description, party)).max();
+    let situation = Situation {
+        limit_bytes,
+        process_bytes: PROCESS_BYTES,
+        tables_bytes: tables.unwrap_or(0),
+        wire_bytes: wire_bytes(Protocol::Garbled),
+        is_networked: true,
+        network: None,
+    };
+    if traced.kind == Kind::Planned {
+        return PlannedFile::open(traced, &situation);
+    }
+    plan_within(&traced, Protocol::Garbled, &situation, scratch)
+}
+
+/// The shares of memory as lines.
+pub(crate) fn budget_lines(budget: &Budget) -> Vec<(&'static str, u64)> {
+    vec![
+        ("frames", budget.frames),
+        ("process", budget.process),
+        ("tables", budget.tables),
+        ("channel", budget.channel),
+        ("driver", budget.driver),
+        ("scratch", budget.scratch),
+        ("plan readers", budget.readers),
+        ("storage tables", budget.storage),
+    ]
+}

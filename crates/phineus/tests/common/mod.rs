@@ -1,0 +1,166 @@
+//! What the tests of the command share: a place of their own, and the command in it.
+
+#![allow(dead_code)] // Each test file uses a part.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// A directory for one test, and the command run in it.
+pub struct Place {
+    directory: tempfile::TempDir,
+}
+
+/// What a command did.
+pub struct Done {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Place {
+    pub fn new() -> Result<Place> {
+        Ok(Place { directory: tempfile::tempdir()? })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> Result {
+        Ok(std::fs::write(self.file(name), text)?)
+    }
+
+    pub fn read(&self, name: &str) -> Result<String> {
+        Ok(std::fs::read_to_string(self.file(name))?)
+    }
+
+    /// The command, to be run here; arguments are separated by spaces.
+    pub fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_phineus"));
+        command.args(arguments.split_whitespace());
+        self.settle(&mut command);
+        command
+    }
+
+    /// Makes `command` run here, untouched by the caller's environment.
+    pub fn settle(&self, command: &mut Command) {
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("PHINEUS_")) {
+            command.env_remove(name);
+        }
+        command.current_dir(self.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    }
+
+    pub fn run(&self, arguments: &str) -> Result<Done> {
+        Ok(Done::of(self.command(arguments).output()?))
+    }
+
+    pub fn start(&self, arguments: &str) -> Result<Child> {
+        Ok(self.command(arguments).spawn()?)
+    }
+
+    /// Files here, sorted.
+    pub fn files(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.path())? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Keys for two parties that trust each other, in id_NAME, and their cluster.toml.
+    pub fn two_parties(&self, names: [&str; 2]) -> Result {
+        let mut fingerprints = Vec::new();
+        for name in names {
+            let done = self.run(&format!("id init {name} --dir id_{name}"))?.succeeded()?;
+            let fingerprint = done.stdout.split_whitespace().last().ok_or("no fingerprint")?;
+            fingerprints.push(fingerprint.to_owned());
+        }
+        for (me, other) in [(0, 1), (1, 0)] {
+            let (dir, peer, key) = (names[me], names[other], &fingerprints[other]);
+            self.run(&format!("id trust {peer} {key} --dir id_{dir}"))?.succeeded()?;
+        }
+        let ports = free_ports()?;
+        let mut text = String::new();
+        for (name, port) in names.iter().zip(ports) {
+            text.push_str(&format!("[[party]]\nname = \"{name}\"\naddress = \"127.0.0.1:{port}\"\n"));
+        }
+        self.write("cluster.toml", text)
+    }
+}
+
+/// Two ports that were free a moment ago.
+pub fn free_ports() -> Result<[u16; 2]> {
+    let first = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let second = std::net::TcpListener::bind("127.0.0.1:0")?;
+    Ok([first.local_addr()?.port(), second.local_addr()?.port()])
+}
+
+impl Done {
+    pub fn of(output: Output) -> Done {
+        Done {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    pub fn succeeded(self) -> Result<Done> {
+        self.failed_with(0)
+    }
+
+    /// The command ended with `code` and without a panic.
+    pub fn failed_with(self, code: i32) -> Result<Done> {
+        if self.code != Some(code) {
+            let Done { code: found, stdout, stderr } = &self;
+            return Err(format!("expected {code}, got {found:?}\n{stdout}\n{stderr}").into());
+        }
+        for word in ["panicked", "E1999", "bug in Phineus"] {
+            if self.stderr.contains(word) {
+                return Err(format!("a panic reached the user: {}", self.stderr).into());
+            }
+        }
+        Ok(self)
+    }
+
+    /// Stderr says `part`.
+    pub fn says(self, part: &str) -> Result<Done> {
+        if self.stderr.contains(part) {
+            return Ok(self);
+        }
+        Err(format!("expected '{part}' in:\n{}", self.stderr).into())
+    }
+}
+
+/// Waits for a process at most `limit`; kills it after that.
+pub fn wait(mut child: Child, limit: Duration) -> Result<Done> {
+    let end = Instant::now() + limit;
+    while child.try_wait()?.is_none() {
+        if Instant::now() > end {
+            child.kill()?;
+            let done = Done::of(child.wait_with_output()?);
+            return Err(format!("it hangs; it said:\n{}", done.stderr).into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(Done::of(child.wait_with_output()?))
+}
+
+/// `rows` users of a site: `shared` on both sites, every second of those with the same hash.
+pub fn users(site: u64, rows: u64, shared: u64) -> String {
+    let mut text = String::from("user,password_hash\n");
+    for row in 0..rows {
+        let user = if row < shared { row } else { (site + 1) * 1_000_000 + row };
+        let hash = if row < shared && row % 2 == 0 { user } else { user * 7 + site + 1 };
+        text.push_str(&format!("user{user},{hash:x}\n"));
+    }
+    text
+}

@@ -1,0 +1,151 @@
+//! `run --local`, `demo` and the examples: results, verification, files.
+
+mod common;
+
+use common::{Done, Place, Result, users};
+
+#[test]
+fn every_program_equals_its_twin() -> Result {
+    for (name, size) in [
+        ("password-reuse", "n=37"),
+        ("millionaires", ""),
+        ("merge", "n=33"),
+        ("sort", "n=21"),
+        ("ljoin", "n=5"),
+        ("mvmul", "n=9"),
+        ("binfclayer", "n=19"),
+        ("aes128", "n=3"),
+        ("sha256", "n=2"),
+    ] {
+        let place = Place::new()?;
+        let param = if size.is_empty() { String::new() } else { format!("--param {size}") };
+        let data = place.run(&format!("data {name} {param} --json"))?.succeeded()?;
+        let files: serde_json::Value = serde_json::from_str(&data.stdout)?;
+        let mut inputs = String::new();
+        for file in files.as_array().ok_or("a list")? {
+            let (port, path) = (&file["input"], &file["file"]);
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
+            inputs.push_str(&format!(" --in {}={}", text(port), text(path)));
+        }
+        for protocol in ["garbled", "clear"] {
+            let line = format!("run {name} {param} --local --verify --protocol {protocol}{inputs}");
+            let done = place.run(&line)?.succeeded().map_err(|e| format!("{name}: {e}"))?;
+            done.says("equals the plaintext answer: yes")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn results_go_to_stdout_and_all_else_to_stderr() -> Result {
+    let place = Place::new()?;
+    place.write("a.csv", "wealth\n5\n")?;
+    place.write("b.csv", "wealth\n4\n")?;
+    let line = "run millionaires --local --in alice=a.csv --in bob=b.csv";
+    let done = place.run(line)?.succeeded()?;
+    assert_eq!(done.stdout, "alice_is_richer\n1\n");
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    for party in report["parties"].as_array().ok_or("two parties")? {
+        assert_eq!(party["predicted"]["and_gates"], party["measured"]["and_gates"]);
+        assert_eq!(party["predicted"]["sent_bytes"], party["measured"]["sent_bytes"]);
+        assert!(party["measured"]["and_gates"].as_u64() > Some(0));
+    }
+    // By position and to a file.
+    place.run("run millionaires --local --in a.csv --in b.csv --out r.csv")?.succeeded()?;
+    assert_eq!(place.read("r.csv")?, "alice_is_richer\n1\n");
+    let json = place.run(&format!("{line} --json"))?.succeeded()?;
+    let document: serde_json::Value = serde_json::from_str(&json.stdout)?;
+    assert_eq!(document["outputs"]["result"]["rows"][0][0], "1");
+    Ok(())
+}
+
+#[test]
+fn one_input_may_come_from_stdin() -> Result {
+    use std::io::Write;
+    let place = Place::new()?;
+    place.write("a.csv", "wealth\n5\n")?;
+    let mut command = place.command("run millionaires --local --in alice=a.csv --in bob=-");
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn()?;
+    child.stdin.take().ok_or("it is piped")?.write_all(b"wealth\n6\n")?;
+    let done = Done::of(child.wait_with_output()?).succeeded()?;
+    assert_eq!(done.stdout, "alice_is_richer\n0\n");
+    Ok(())
+}
+
+#[test]
+fn the_demo_finds_the_known_overlap() -> Result {
+    let place = Place::new()?;
+    let done = place.run("demo --rows 400 --memory 32MiB --keep files")?.succeeded()?;
+    // A tenth is on both sites, half of those reuse their password.
+    assert_eq!(done.stdout, "reused passwords: 20 (of 40 users on both sites)\n");
+    let done = done.says("equals the plaintext answer: yes")?;
+    assert!(done.stderr.contains("AND gates"));
+    assert!(place.file("files/site_a.csv").exists());
+    Ok(())
+}
+
+#[test]
+fn the_examples_run() -> Result {
+    let place = Place::new()?;
+    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_phineus"))
+        .parent()
+        .ok_or("it is in a directory")?
+        .join("examples");
+    let run = |example: &str, arguments: &str| -> Result<Done> {
+        let mut command = std::process::Command::new(directory.join(example));
+        command.args(arguments.split_whitespace());
+        place.settle(&mut command);
+        Done::of(command.output()?).succeeded()
+    };
+    place.write("a.csv", "salary\n1000\n2000\n3001\n")?;
+    place.write("b.csv", "salary\n4000\n")?;
+    let done = run("average_salary", "run --local --in firm_a=a.csv --in firm_b=b.csv")?;
+    assert_eq!(done.stdout, "average\n2500\n");
+    place.write("a.csv", "wealth\n7\n")?;
+    place.write("b.csv", "wealth\n10\n")?;
+    let done = run("richest", "run --local --in alice=a.csv --in bob=b.csv --verify")?;
+    assert_eq!(done.stdout, "# who\nalice_is_richer\n0\n# difference\nby\n3\n");
+    let done = done.says("equals the answer computed in the clear: yes")?;
+    assert!(done.stderr.contains("'difference' is known to alice\n"), "{}", done.stderr);
+    let done = run("without_the_command_line", "")?;
+    assert!(done.stdout.starts_with("largest: 9\n"), "{}", done.stdout);
+    Ok(())
+}
+
+#[test]
+fn a_circuit_file_runs() -> Result {
+    let place = Place::new()?;
+    // Two bits each: their AND, in Bristol Fashion.
+    place.write("and.txt", "2 6\n2 2 2\n1 2\n\n2 1 0 2 4 AND\n2 1 1 3 5 AND\n")?;
+    let shown = place.run("explain and.txt --json")?.succeeded()?;
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout)?;
+    let mut inputs = String::new();
+    for (index, port) in document["inputs"].as_array().ok_or("a list")?.iter().enumerate() {
+        let column = port["columns"][0]["name"].as_str().ok_or("a name")?;
+        let value = ["3", "2"][index];
+        place.write(&format!("{index}.csv"), format!("{column}\n{value}\n"))?;
+        inputs.push_str(&format!(" --in {index}.csv"));
+    }
+    let done = place.run(&format!("run and.txt --local --verify{inputs}"))?.succeeded()?;
+    assert!(done.stdout.ends_with("\n2\n"), "{}", done.stdout);
+    Ok(())
+}
+
+#[test]
+fn memory_stays_under_the_limit_while_pages_move() -> Result {
+    let place = Place::new()?;
+    // 8000 users a site have 31 MiB of wires; 32 MiB leave about 12 MiB for them.
+    place.write("a.csv", users(0, 8000, 800))?;
+    place.write("b.csv", users(1, 8000, 800))?;
+    let line = "run password-reuse --local --memory 32MiB --in a.csv --in b.csv";
+    let done = place.run(line)?.succeeded()?;
+    assert_eq!(done.stdout, "reused_passwords\n400\n");
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    for party in report["parties"].as_array().ok_or("two parties")? {
+        let peak = party["memory_bytes"]["measured_peak"].as_u64().ok_or("measured")?;
+        assert!(peak <= 32 << 20, "{peak}");
+        assert!(party["measured"]["swap_in_pages"].as_u64() > Some(0));
+        assert_eq!(party["predicted"]["swap_in_pages"], party["measured"]["swap_in_pages"]);
+    }
+    Ok(())
+}
