@@ -126,10 +126,16 @@ mod circuits {
         let (quotient, remainder) = out.split_at_mut(a.len());
         divider::divrem_signed(alg, quotient, remainder, a, b, lanes, scratch);
     });
-    adapter!(bit_and, |alg, out, a, b, _lanes, _scratch| { selection::bit_and(alg, out, a, b) });
+    adapter!(bit_and, |alg, out, a, b, _lanes, _scratch| {
+        selection::bit_and(alg, out, a, b);
+    });
     adapter!(bit_or, |alg, out, a, b, _lanes, _scratch| selection::bit_or(alg, out, a, b));
-    adapter!(bit_xor, |alg, out, a, b, _lanes, _scratch| { selection::bit_xor(alg, out, a, b) });
-    adapter!(bit_not, |alg, out, a, _b, _lanes, _scratch| { selection::bit_not(alg, out, a) });
+    adapter!(bit_xor, |alg, out, a, b, _lanes, _scratch| {
+        selection::bit_xor(alg, out, a, b);
+    });
+    adapter!(bit_not, |alg, out, a, _b, _lanes, _scratch| {
+        selection::bit_not(alg, out, a);
+    });
     adapter!(and_reduce, |alg, out, a, _b, lanes, scratch| {
         reduction::and_reduce(alg, out, a, lanes, scratch);
     });

@@ -166,6 +166,12 @@ fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
     }
 }
 
+/// A failure before the first output; what failed because the user stopped it is that.
+fn unrevealed(failure: Failure) -> Failure {
+    let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+    failure.revealed("nothing had been revealed")
+}
+
 /// Everything of our own that can fail before the protocol begins.
 fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
     let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
@@ -186,19 +192,15 @@ pub(crate) fn run_garbled(
         Ok(prepared) => prepared,
         Err(failure) => {
             give_up(channel, &failure);
-            return Err(failure);
+            return Err(unrevealed(failure));
         }
     };
-    exchange_ready(&mut channel)?;
+    exchange_ready(&mut channel).map_err(unrevealed)?;
     let description = &job.planned.description;
     let peer = channel.peer().to_owned();
     let monitor = channel.monitor();
     let watch = job.progress.watch(&peer, Some(monitor), job.total()?, job.limit_bytes);
     let start = Instant::now();
-    let unrevealed = |failure: Failure| {
-        let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
-        failure.revealed("nothing had been revealed")
-    };
     let (channel, outputs, and_gates) = if job.party == GARBLER {
         let driver = Garbler::new(channel, &mut prg, session, description, inputs);
         let driver = driver.map_err(|error| unrevealed(error.into()))?;

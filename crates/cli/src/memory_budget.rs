@@ -93,9 +93,10 @@ impl Situation {
 
     /// Frames that fit when the other figures are these.
     pub(crate) fn frames(&self, figures: Figures) -> u64 {
-        let others = self.budget(Figures { frames: 0, ..figures }).total();
-        // Storage takes 3 bytes for each frame besides the frame itself.
-        self.limit_bytes.saturating_sub(others) / (self.page_bytes() + 4)
+        let total = |frames| self.budget(Figures { frames, ..figures }).total();
+        // Storage keeps a note of each frame besides the frame itself.
+        let each = total(1) - total(0);
+        self.limit_bytes.saturating_sub(total(0)) / each
     }
 }
 

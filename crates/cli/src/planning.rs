@@ -13,7 +13,7 @@ use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::heap;
 use crate::memory_budget::{
-    Budget, Figures, INDEX_ENTRY_BYTES, PAGE_WIRES, PLANNER_BUFFERS_BYTES, STORAGE_DEPTH,
+    Budget, Figures, INDEX_ENTRY_BYTES, PAGE_WIRES, PLANNER_BUFFERS_BYTES,
     Situation, does_not_fit,
 };
 use crate::program_file::ProgramFile;

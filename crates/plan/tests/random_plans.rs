@@ -111,13 +111,11 @@ fn page_trace(pages: u64, accesses: &[u64]) -> File {
         constant.results[0] = page;
         program.push(constant);
     }
-    let mut next = pages;
-    for &page in accesses {
+    for (next, &page) in (pages..).zip(accesses) {
         let mut reduce = Instruction::new(Op::LaneXor, element, 1);
         reduce.immediates[0] = 4096;
         reduce.operands[0] = page;
         reduce.results[0] = next;
-        next += 1;
         program.push(reduce);
     }
     let description = Description { parties: vec!["a".to_string()], ..Description::default() };

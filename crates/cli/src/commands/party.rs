@@ -331,6 +331,7 @@ fn situation(limit_bytes: u64, tables_bytes: u64, run: &Run) -> Result<Situation
     heap::trim();
     let resident = phineus_engine::resident_bytes().unwrap_or(0);
     let measured = resident.saturating_sub(tables_bytes) + GROWTH_BYTES;
+    eprintln!("RESIDENT {resident} tables {tables_bytes}");
     // Reading the inputs took more for a moment than keeping them does.
     let peak = phineus_engine::peak_resident_bytes().unwrap_or(0);
     if peak > limit_bytes {

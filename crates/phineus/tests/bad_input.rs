@@ -1,0 +1,149 @@
+//! Everything a user can get wrong: one clear sentence, its exit code, nothing left behind.
+
+mod common;
+
+use common::{Place, Result, users};
+
+fn place() -> Result<Place> {
+    let place = Place::new()?;
+    place.write("a.csv", users(0, 12, 4))?;
+    place.write("b.csv", users(1, 12, 4))?;
+    Ok(place)
+}
+
+const LOCAL: &str = "run password-reuse --local --report none";
+
+#[test]
+fn usage() -> Result {
+    let place = place()?;
+    for (line, part) in [
+        ("run --local", "which program?"),
+        ("run password-reuse", "--as NAME"),
+        ("run pasword-reuse --local", "did you mean 'password-reuse'?"),
+        ("run password-reuse --local", "input 'site_a' of site_a has no file"),
+        ("run password-reuse --local --in a.csv --in b.csv --in a.csv", "what is a.csv for?"),
+        ("run password-reuse --local --in site_c=a.csv", "no input 'site_c' here"),
+        ("run password-reuse --local --in a.csv --in b.csv --param m=3", "no parameter 'm'"),
+        ("run password-reuse --local --in a.csv --in b.csv --memory 12mb", "is not a size"),
+        ("run password-reuse --local --in a.csv --in b.csv --swap-dir none", "none"),
+        ("run password-reuse --local --in a.csv --in b.csv --out no/such/r.csv", "cannot be written"),
+        ("run password-reuse --local --in a.csv --in b.csv --out x=r.csv", "no output 'x'"),
+        ("run password-reuse --local --in a.csv --in b.csv --simulate fast", "rtt=40ms"),
+        ("run password-reuse --as site_a --verify", "--verify needs"),
+        ("run password-reuse --as site_a", "cluster.toml: cannot be read"),
+        ("explain sort --param n=none", "expected a whole number"),
+        ("explain sort --rows site_a=0", "expected a whole number"),
+        ("frobnicate", "unrecognized subcommand"),
+        ("id trust site_b PH1-NOPE", "PH1-NOPE"),
+        ("id show --dir nowhere", "there is no key in nowhere"),
+        ("doctor --peer host:nine", "is not a port"),
+        ("demo --rows 0", "at least one user"),
+    ] {
+        let done = place.run(line)?.failed_with(2).map_err(|e| format!("{line}: {e}"))?;
+        done.says(part).map_err(|e| format!("{line}: {e}"))?;
+    }
+    assert_eq!(place.files()?, ["a.csv", "b.csv"]);
+    Ok(())
+}
+
+#[test]
+fn csv_files() -> Result {
+    let place = place()?;
+    for (text, part) in [
+        ("", "bad.csv: is empty"),
+        ("user,password_hash\n", "bad.csv: has a header and no rows"),
+        ("user\nx\n", "there is no column 'password_hash'"),
+        ("user,user\n1,2\n", "two columns are called 'user'"),
+        ("user,password_hash\nx\n", "bad.csv:2: has 1, the header has 2 fields"),
+        ("user,password_hash\nx,1\nx,2\n", "bad.csv:3: the same user as in line 2"),
+    ] {
+        place.write("bad.csv", text)?;
+        for line in ["--in bad.csv --in b.csv", "--in a.csv --in bad.csv"] {
+            let done = place.run(&format!("{LOCAL} {line}"))?.failed_with(8)?;
+            done.says(part)?;
+        }
+    }
+    let line = "run millionaires --local --in alice=x.csv --in bob=y.csv --report none";
+    place.write("y.csv", "wealth\n1\n")?;
+    for (value, part) in [
+        ("-1", "x.csv:2: column 'wealth': '-1' does not fit u64 (0 to 18446744073709551615)"),
+        ("18446744073709551616", "does not fit u64"),
+        ("rich", "x.csv:2: column 'wealth': 'rich' is not a whole number"),
+        ("", "has a header and no rows"),
+    ] {
+        place.write("x.csv", format!("wealth\n{value}\n"))?;
+        place.run(line)?.failed_with(8)?.says(part)?;
+    }
+    place.write("x.csv", b"wealth\n\xff\xfe\n")?;
+    place.run(line)?.failed_with(8)?.says("not UTF-8")?;
+    place.run(&line.replace("x.csv", "none.csv"))?.failed_with(8)?.says("none.csv: No such")?;
+    place.write("x.csv", "wealth\n1\n2\n")?;
+    place.run(line)?.failed_with(3)?.says("alice brings one row")?;
+    Ok(())
+}
+
+#[test]
+fn program_files() -> Result {
+    let place = place()?;
+    place.write("noise.txt", "hello\n")?;
+    place.run("explain noise.txt")?.failed_with(3)?.says("noise.txt: is no program")?;
+    place.write("cut.txt", "2 6\n2 2 2\n1 2\n\n2 1 0 2 4 AND\n")?;
+    place.run("explain cut.txt")?.failed_with(3)?.says("cut.txt")?;
+    place.write("wrong.phi", "phineus 1 program\nname \"x\"\nfrobnicate\n")?;
+    place.run("show wrong.phi")?.failed_with(3)?.says("wrong.phi:3")?;
+    place.run("plan sort --param n=40 --memory 32MiB --out good.plan")?.succeeded()?;
+    let good = std::fs::read(place.file("good.plan"))?;
+    let mut bad = good.clone();
+    bad[good.len() / 3] ^= 0x40;
+    place.write("bad.plan", &bad)?;
+    place.run("check bad.plan")?.failed_with(3)?.says("damaged")?;
+    for cut in [0, 5, 17, good.len() / 2, good.len() - 1] {
+        place.write("bad.plan", &good[..cut])?;
+        place.run("check bad.plan")?.failed_with(3)?;
+    }
+    let mut old = good;
+    old[8] = 99;
+    place.write("bad.plan", &old)?;
+    place.run("show bad.plan")?.failed_with(3)?.says("format version 99")?;
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit() -> Result {
+    let place = place()?;
+    let line = format!("{LOCAL} --in a.csv --in b.csv --memory 8MiB");
+    let done = place.run(&line)?.failed_with(6)?.says("it needs at least")?;
+    assert!(done.stderr.contains("--memory"), "{}", done.stderr);
+    let done = place.run("explain sort --param n=100 --memory 10MiB")?.failed_with(6)?;
+    // What it says is enough.
+    let need = done.stderr.split("give --memory ").nth(1).and_then(|rest| rest.split(' ').next());
+    let need = need.ok_or("it says how much")?;
+    place.run(&format!("explain sort --param n=100 --memory {need}"))?.succeeded()?;
+    Ok(())
+}
+
+#[test]
+fn failures_as_json() -> Result {
+    let place = place()?;
+    let done = place.run("run pasword-reuse --local --json")?.failed_with(2)?;
+    let document: serde_json::Value = serde_json::from_str(&done.stdout)?;
+    assert_eq!(document["error"]["code"], "E2120");
+    assert_eq!(document["error"]["exit_code"], 2);
+    Ok(())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_swap_directory_must_be_writable() -> Result {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place()?;
+    std::fs::create_dir(place.file("locked"))?;
+    std::fs::set_permissions(place.file("locked"), std::fs::Permissions::from_mode(0o500))?;
+    if std::fs::write(place.file("locked/probe"), "x").is_ok() {
+        println!("skipped: this user may write anywhere");
+        return Ok(());
+    }
+    let line = format!("{LOCAL} --in a.csv --in b.csv --swap-dir locked");
+    place.run(&line)?.failed_with(2)?.says("locked")?;
+    Ok(())
+}

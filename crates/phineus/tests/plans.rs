@@ -1,0 +1,67 @@
+//! `plan`, `show`, `check`, and running a plan on new data.
+
+mod common;
+
+use common::{Place, Result};
+
+#[test]
+fn a_plan_is_checked_shown_and_run() -> Result {
+    let place = Place::new()?;
+    place.run("plan sort --param n=300 --memory 32MiB --out s.plan --program-out s.prog")?.succeeded()?;
+    place.run("check s.plan")?.succeeded()?.says("right")?;
+    place.run("check s.prog")?.succeeded()?;
+    place.run("check s.plan --program s.prog")?.succeeded()?;
+    place.run("check s.plan --program millionaires")?.failed_with(2)?;
+    place.run("plan merge --param n=300 --memory 32MiB --out m.plan --program-out m.prog")?.succeeded()?;
+    place.run("check s.plan --program m.prog")?.failed_with(3)?.says("was made from program")?;
+    for seed in [1, 2] {
+        place.run(&format!("data sort --param n=300 --seed {seed}"))?.succeeded()?;
+        let line = "run s.plan --local --memory 32MiB --verify --in site_a.csv --in site_b.csv --out r.csv";
+        place.run(line)?.succeeded()?.says("equals the answer computed in the clear: yes")?;
+        assert_eq!(place.read("r.csv")?.lines().count(), 601);
+    }
+    place.run("data sort --param n=299")?.succeeded()?;
+    let line = "run s.plan --local --memory 32MiB --in site_a.csv --in site_b.csv";
+    place.run(line)?.failed_with(8)?.says("has 299 rows, the program was made for 300")?;
+    Ok(())
+}
+
+#[test]
+fn the_text_form_makes_the_same_program() -> Result {
+    let place = Place::new()?;
+    place.run("plan sort --param n=50 --memory 32MiB --out s.plan --program-out s.prog")?.succeeded()?;
+    for name in ["s.plan", "s.prog"] {
+        let text = place.run(&format!("show {name}"))?.succeeded()?.stdout;
+        place.write("copy.phi", &text)?;
+        let copy = place.run("show copy.phi")?.succeeded()?.stdout;
+        assert!(copy == text, "{name} changed on the way");
+        let hash = |file: &str| -> Result<String> {
+            let done = place.run(&format!("show {file} --json"))?.succeeded()?;
+            let document: serde_json::Value = serde_json::from_str(&done.stdout)?;
+            Ok(document["hash"].to_string())
+        };
+        assert_eq!(hash(name)?, hash("copy.phi")?);
+    }
+    Ok(())
+}
+
+#[test]
+fn explain_predicts_what_a_run_measures() -> Result {
+    let place = Place::new()?;
+    place.run("data merge --param n=700 --rows site_a=500")?.succeeded()?;
+    let line = "explain merge --in site_a.csv --in site_b.csv --memory 32MiB --json";
+    let explained = place.run(line)?.succeeded()?;
+    let explained: serde_json::Value = serde_json::from_str(&explained.stdout)?;
+    let line = "run merge --local --in site_a.csv --in site_b.csv --memory 32MiB --verify --out r.csv";
+    place.run(line)?.succeeded()?;
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    let costs = &explained["plan"]["costs"];
+    let party = &report["parties"][0]["measured"];
+    assert_eq!(costs["and_gates"], party["and_gates"]);
+    assert_eq!(costs["sent_bytes_0"], party["sent_bytes"]);
+    assert_eq!(costs["sent_bytes_1"], party["received_bytes"]);
+    let done = place.run("explain merge --param n=700 --net rtt=20ms,bw=10mbit")?.succeeded()?;
+    assert!(done.stdout.contains("limited by the network's bandwidth"), "{}", done.stdout);
+    assert!(done.stdout.contains("reveals   'records' to site_a and site_b"), "{}", done.stdout);
+    Ok(())
+}
