@@ -139,10 +139,7 @@ pub(crate) fn exchange_ready(channel: &mut FramedChannel) -> Result<(), Failure>
     channel.exchange(b"ready").map(drop).map_err(Failure::from)
 }
 
-fn parse<'a, T: Deserialize<'a>>(
-    channel: &FramedChannel,
-    answer: &'a [u8],
-) -> Result<T, Failure> {
+fn parse<'a, T: Deserialize<'a>>(channel: &FramedChannel, answer: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(answer).map_err(|_| {
         let message = format!("{} sent an agreement that is not one", channel.peer());
         Failure::new(Exit::PeerCheated, 104, message)

@@ -287,7 +287,13 @@ pub(crate) struct Doctor {
 #[derive(Args)]
 pub(crate) struct Id {
     /// Where the keys are
-    #[arg(long, value_name = "DIR", env = "PHINEUS_ID_DIR", default_value = "phineus-id", global = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "PHINEUS_ID_DIR",
+        default_value = "phineus-id",
+        global = true
+    )]
     pub(crate) dir: PathBuf,
     #[command(subcommand)]
     pub(crate) action: IdAction,

@@ -135,9 +135,8 @@ pub(crate) fn count_all(files: &BTreeMap<String, &str>) -> Result<Files, Failure
     if files.values().filter(|file| **file == "-").count() > 1 {
         return Err(Failure::usage("only one input can come from stdin"));
     }
-    let count = |(port, file): (&String, &&str)| {
-        Ok((port.clone(), count_rows(Source::open(file)?)?))
-    };
+    let count =
+        |(port, file): (&String, &&str)| Ok((port.clone(), count_rows(Source::open(file)?)?));
     files.iter().map(count).collect()
 }
 

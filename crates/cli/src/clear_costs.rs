@@ -8,7 +8,6 @@ use phineus_bytecode::{CostModel, Description, Instruction};
 const NS_PER_WIRE: u64 = 4;
 
 /// The cost model of the clear driver.
-#[derive(Default)]
 pub(crate) struct ClearCosts;
 
 impl CostModel for ClearCosts {

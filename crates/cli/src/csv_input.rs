@@ -307,7 +307,9 @@ fn parse_number(text: &str, element: ElementType) -> Result<Lane, String> {
         Some("0b") => (2, &magnitude[2..]),
         _ => (10, magnitude),
     };
-    if !negative && !(element.is_signed() && radix == 10) {
+    // A pattern of bits, such as 0xff, may fill a signed type.
+    let is_pattern = radix != 10;
+    if !negative && (is_pattern || !element.is_signed()) {
         return parse_digits(digits, radix, text, element);
     }
     let value = digits_value(digits, radix, text)?;
@@ -465,7 +467,8 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_and_other_columns_are_tolerated() {
-        let table = read("\u{feff}age , other\r\n 7 ,x\r\n".as_bytes(), &age()).expect("it is right");
+        let table =
+            read("\u{feff}age , other\r\n 7 ,x\r\n".as_bytes(), &age()).expect("it is right");
         assert_eq!(table.row_count(), 1);
         assert_eq!(table.cell(0, 0), Lane::from(7));
     }

@@ -95,10 +95,7 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     }
     match tempfile::Builder::new().prefix(".phineus-").tempfile_in(directory) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Failure::usage(format!(
-            "{} cannot be written: {error}",
-            path.display()
-        ))),
+        Err(error) => Err(Failure::usage(format!("{} cannot be written: {error}", path.display()))),
     }
 }
 

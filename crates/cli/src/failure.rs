@@ -154,10 +154,7 @@ impl fmt::Display for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         let silent = error.kind() == std::io::ErrorKind::BrokenPipe;
-        Failure {
-            silent,
-            ..Failure::new(Exit::RunTime, 100, error.to_string())
-        }
+        Failure { silent, ..Failure::new(Exit::RunTime, 100, error.to_string()) }
     }
 }
 
@@ -184,9 +181,8 @@ impl From<ProgramError> for Failure {
             ProgramError::Io(error) => error.into(),
             ProgramError::UnknownParameter { .. }
             | ProgramError::MissingParameter { .. }
-            | ProgramError::BadParameter { .. } => {
-                Failure::new(Exit::Usage, 110, message).remedy("parameters are given as --param NAME=VALUE")
-            }
+            | ProgramError::BadParameter { .. } => Failure::new(Exit::Usage, 110, message)
+                .remedy("parameters are given as --param NAME=VALUE"),
             ProgramError::MissingRows { .. } => Failure::new(Exit::Usage, 111, message),
             _ => Failure::new(Exit::ProgramRefused, 110, message),
         }

@@ -55,11 +55,7 @@ pub fn main(registry: Registry) -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let console = Console {
-        is_json: cli.json,
-        is_quiet: cli.quiet,
-        is_verbose: cli.verbose > 0,
-    };
+    let console = Console { is_json: cli.json, is_quiet: cli.quiet, is_verbose: cli.verbose > 0 };
     interrupt::install(cli.json);
     match dispatch(&registry, cli.command, &console) {
         Ok(()) => ExitCode::SUCCESS,

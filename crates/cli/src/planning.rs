@@ -13,8 +13,7 @@ use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::heap;
 use crate::memory_budget::{
-    Budget, Figures, INDEX_ENTRY_BYTES, PAGE_WIRES, PLANNER_BUFFERS_BYTES,
-    Situation, does_not_fit,
+    Budget, Figures, INDEX_ENTRY_BYTES, PAGE_WIRES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit,
 };
 use crate::program_file::ProgramFile;
 use crate::resolve::{TracedFile, temporary};
@@ -161,14 +160,11 @@ fn plan_once(
         page_wires: PAGE_WIRES,
         wire_bytes: situation.wire_bytes,
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
-        planner_memory_bytes: situation
-            .limit_bytes
-            .saturating_sub(taken)
-            .min(PLANNER_MEMORY_BYTES),
+        planner_memory_bytes: situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES),
     };
     match protocol {
         Protocol::Garbled => attempt(traced, &options, &mut GarbledCosts::default(), scratch),
-        Protocol::Clear => attempt(traced, &options, &mut ClearCosts::default(), scratch),
+        Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
     }
 }
 

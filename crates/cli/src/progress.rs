@@ -77,7 +77,10 @@ impl Progress {
         let voice = if quiet {
             Voice::Quiet
         } else if std::io::stderr().is_terminal() {
-            Voice::Bar(ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(8)))
+            Voice::Bar(ProgressBar::with_draw_target(
+                Some(1000),
+                ProgressDrawTarget::stderr_with_hz(8),
+            ))
         } else {
             Voice::Lines
         };

@@ -86,7 +86,8 @@ mod tests {
         ] {
             assert_eq!(parse_size(text), Ok(expected), "{text}");
         }
-        for text in ["", "MiB", "48 MiB", "48mib", "-1", "1..2GB", "1e9", "99999999999TiB", "0x10"] {
+        for text in ["", "MiB", "48 MiB", "48mib", "-1", "1..2GB", "1e9", "99999999999TiB", "0x10"]
+        {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }

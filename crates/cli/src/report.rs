@@ -196,8 +196,7 @@ impl RunReport {
         if let Some(peak) = self.memory_bytes.measured_peak
             && peak > self.memory_bytes.limit
         {
-            let (peak, limit) =
-                (quantity::bytes(peak), quantity::bytes(self.memory_bytes.limit));
+            let (peak, limit) = (quantity::bytes(peak), quantity::bytes(self.memory_bytes.limit));
             faults.push(format!("{peak} of memory were resident, the limit is {limit}"));
         }
         if faults.is_empty() {

@@ -60,7 +60,8 @@ pub(crate) fn resolve<'a>(
     if path.is_file() {
         return resolve_file(path, scratch);
     }
-    let mut failure = Failure::new(Exit::Usage, 120, format!("there is no program or file '{name}'"));
+    let mut failure =
+        Failure::new(Exit::Usage, 120, format!("there is no program or file '{name}'"));
     failure.remedy = Some(match registry.closest(name) {
         Some(close) => format!("did you mean '{close}'? `phineus programs` lists all names"),
         None => "`phineus programs` lists the names".to_owned(),
@@ -129,10 +130,7 @@ pub(crate) fn arguments_of(
 
 /// The parties and ports of `program`, found by tracing it, for sizes that need not be right:
 /// sizes that are not known are 1.
-pub(crate) fn probe(
-    program: &dyn Program,
-    arguments: &Arguments,
-) -> Result<Description, Failure> {
+pub(crate) fn probe(program: &dyn Program, arguments: &Arguments) -> Result<Description, Failure> {
     let mut arguments = arguments.clone();
     for _ in 0..PORTS_PROBED {
         match trace_into(program, &arguments, std::io::sink()) {
@@ -143,7 +141,11 @@ pub(crate) fn probe(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Failure::new(Exit::ProgramRefused, 104, "the program asks for the sizes of too many inputs"))
+    Err(Failure::new(
+        Exit::ProgramRefused,
+        104,
+        "the program asks for the sizes of too many inputs",
+    ))
 }
 
 /// A traced program with what identifies it.

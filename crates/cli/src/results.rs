@@ -74,8 +74,7 @@ fn unknown(name: &str, ports: &[&OutputPort]) -> Failure {
 
 /// `result.csv` becomes `result.NAME.csv`.
 fn beside(path: &Path, name: &str) -> PathBuf {
-    let safe: String =
-        name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    let safe: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     let extension = path.extension().map_or("csv".into(), |e| e.to_string_lossy().into_owned());
     path.with_extension(format!("{safe}.{extension}"))
 }
@@ -182,10 +181,7 @@ mod tests {
         let failure = destination(&["x=y.csv".to_owned()], &description, Some(0)).err();
         let message = failure.expect("there is no x").message;
         assert_eq!(message, "there is no output 'x'; there are: sum, all");
-        assert_eq!(
-            withheld(&description, 1).as_deref(),
-            Some("'sum' (1 rows) went to a only")
-        );
+        assert_eq!(withheld(&description, 1).as_deref(), Some("'sum' (1 rows) went to a only"));
         assert_eq!(withheld(&description, 0), None);
     }
 }

@@ -26,7 +26,10 @@ fn usage() -> Result {
         ("run password-reuse --local --in a.csv --in b.csv --param m=3", "no parameter 'm'"),
         ("run password-reuse --local --in a.csv --in b.csv --memory 12mb", "is not a size"),
         ("run password-reuse --local --in a.csv --in b.csv --swap-dir none", "none"),
-        ("run password-reuse --local --in a.csv --in b.csv --out no/such/r.csv", "cannot be written"),
+        (
+            "run password-reuse --local --in a.csv --in b.csv --out no/such/r.csv",
+            "cannot be written",
+        ),
         ("run password-reuse --local --in a.csv --in b.csv --out x=r.csv", "no output 'x'"),
         ("run password-reuse --local --in a.csv --in b.csv --simulate fast", "rtt=40ms"),
         ("run password-reuse --as site_a --verify", "--verify needs"),

@@ -7,12 +7,16 @@ use common::{Place, Result};
 #[test]
 fn a_plan_is_checked_shown_and_run() -> Result {
     let place = Place::new()?;
-    place.run("plan sort --param n=300 --memory 32MiB --out s.plan --program-out s.prog")?.succeeded()?;
+    place
+        .run("plan sort --param n=300 --memory 32MiB --out s.plan --program-out s.prog")?
+        .succeeded()?;
     place.run("check s.plan")?.succeeded()?.says("right")?;
     place.run("check s.prog")?.succeeded()?;
     place.run("check s.plan --program s.prog")?.succeeded()?;
     place.run("check s.plan --program millionaires")?.failed_with(2)?;
-    place.run("plan merge --param n=300 --memory 32MiB --out m.plan --program-out m.prog")?.succeeded()?;
+    place
+        .run("plan merge --param n=300 --memory 32MiB --out m.plan --program-out m.prog")?
+        .succeeded()?;
     place.run("check s.plan --program m.prog")?.failed_with(3)?.says("was made from program")?;
     for seed in [1, 2] {
         place.run(&format!("data sort --param n=300 --seed {seed}"))?.succeeded()?;
@@ -29,7 +33,9 @@ fn a_plan_is_checked_shown_and_run() -> Result {
 #[test]
 fn the_text_form_makes_the_same_program() -> Result {
     let place = Place::new()?;
-    place.run("plan sort --param n=50 --memory 32MiB --out s.plan --program-out s.prog")?.succeeded()?;
+    place
+        .run("plan sort --param n=50 --memory 32MiB --out s.plan --program-out s.prog")?
+        .succeeded()?;
     for name in ["s.plan", "s.prog"] {
         let text = place.run(&format!("show {name}"))?.succeeded()?.stdout;
         place.write("copy.phi", &text)?;
@@ -52,7 +58,8 @@ fn explain_predicts_what_a_run_measures() -> Result {
     let line = "explain merge --in site_a.csv --in site_b.csv --memory 32MiB --json";
     let explained = place.run(line)?.succeeded()?;
     let explained: serde_json::Value = serde_json::from_str(&explained.stdout)?;
-    let line = "run merge --local --in site_a.csv --in site_b.csv --memory 32MiB --verify --out r.csv";
+    let line =
+        "run merge --local --in site_a.csv --in site_b.csv --memory 32MiB --verify --out r.csv";
     place.run(line)?.succeeded()?;
     let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
     let costs = &explained["plan"]["costs"];

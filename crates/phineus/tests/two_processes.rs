@@ -71,10 +71,9 @@ fn parties_may_have_other_names_than_in_the_program() -> Result {
 #[test]
 fn another_program_or_parameter_is_named() -> Result {
     let place = sites(20)?;
-    for (other, part) in [
-        ("--param overlap=20", "parameter overlap is"),
-        ("--param n=7", "parameter n is"),
-    ] {
+    for (other, part) in
+        [("--param overlap=20", "parameter overlap is"), ("--param n=7", "parameter n is")]
+    {
         let done = both(&place, 0, [line(0, ""), line(1, other)])?;
         for done in done {
             let done = done.failed_with(7)?.says(part)?;
@@ -96,8 +95,7 @@ fn a_changed_text_program_is_noticed() -> Result {
     let text = place.run("show millionaires")?.succeeded()?.stdout;
     place.write("one.phi", &text)?;
     // The same ports, another computation: greater becomes less.
-    let other = text.replace(" gt ", " lt ").replace(" = gt", " = lt").replace("lt ", "gt ");
-    place.write("two.phi", if other == text { text.replace("ult", "ule") } else { other })?;
+    place.write("two.phi", text.replace("lt u64x1 %1 %0", "lt u64x1 %0 %1"))?;
     place.write("wealth.csv", "wealth\n5\n")?;
     if place.read("one.phi")? == place.read("two.phi")? {
         return Err("the test changes nothing".into());

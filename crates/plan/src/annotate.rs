@@ -12,9 +12,10 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use phineus_bytecode::limits::{FRAME_INSTRUCTIONS, OPERANDS_MAX, RESULTS_MAX};
+use phineus_bytecode::limits::{OPERANDS_MAX, RESULTS_MAX};
 use phineus_bytecode::{Instruction, Kind, ProgramReader, varint};
 
+use crate::ahead::ahead;
 use crate::error::Error;
 use crate::value_map::ValueMap;
 
@@ -37,8 +38,11 @@ pub(crate) struct Annotations {
     decompressor: zstd::bulk::Decompressor<'static>,
 }
 
+/// A frame's number, its instructions, and what is found out about them.
+type Batch = (usize, Vec<Instruction>, Vec<NextUses>);
+
 /// Runs the backward pass.
-pub(crate) fn annotate<R: Read + Seek>(
+pub(crate) fn annotate<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
     mut file: File,
     memory_limit_bytes: u64,
@@ -49,30 +53,38 @@ pub(crate) fn annotate<R: Read + Seek>(
     }
     let mut pass = Backward { last_seen: ValueMap::new(), live_wires: 0, peak_wires: 0 };
     let mut frames = vec![(0, 0, 0); program.frame_count()];
-    let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
-    let mut uses = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let mut compressor = zstd::bulk::Compressor::new(1)?;
     let (mut raw, mut stored) = (Vec::new(), Vec::new());
     let (mut offset, mut index) = (0u64, program.instruction_count());
-    for frame in (0..program.frame_count()).rev() {
-        program.read_frame(frame, &mut instructions)?;
+    let mut unread = program.frame_count();
+    let read = |(frame, instructions, _): &mut Batch| {
+        if unread == 0 {
+            return Ok(false);
+        }
+        unread -= 1;
+        *frame = unread;
+        program.read_frame(unread, instructions)?;
+        Ok(true)
+    };
+    ahead(read, |(frame, instructions, uses)| {
         uses.clear();
         uses.resize(instructions.len(), NextUses::default());
-        for (instruction, uses) in instructions.iter().zip(&mut uses).rev() {
+        for (instruction, uses) in instructions.iter().zip(&mut *uses).rev() {
             index -= 1;
             pass.visit(instruction, index, uses).map_err(|what| invalid(index, what))?;
         }
-        encode(&instructions, &uses, &mut raw);
+        encode(instructions, uses, &mut raw);
         stored.resize(zstd::zstd_safe::compress_bound(raw.len()), 0);
         let length = compressor.compress_to_buffer(&raw, &mut stored[..])?;
         file.write_all(&stored[..length])?;
-        frames[frame] = (offset, length as u32, raw.len() as u32);
+        frames[*frame] = (offset, length as u32, raw.len() as u32);
         offset += length as u64;
         if pass.last_seen.memory_bytes() > memory_limit_bytes {
             let live_values = pass.last_seen.len() as u64;
             return Err(Error::PlannerMemory { limit_bytes: memory_limit_bytes, live_values });
         }
-    }
+        Ok(())
+    })?;
     if pass.last_seen.len() > 0 {
         return Err(invalid(0, "a value is used but not defined"));
     }

@@ -1,5 +1,6 @@
 //! The planner: placement, replacement, scheduling, and an independent checker.
 
+mod ahead;
 mod annotate;
 mod check;
 mod error;

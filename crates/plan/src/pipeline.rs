@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
@@ -14,7 +14,8 @@ use phineus_bytecode::{
     CostModel, Instruction, Kind, PlanDescription, ProgramReader, ProgramWriter, Written,
 };
 
-use crate::annotate::{Annotations, annotate};
+use crate::ahead::{BATCHES_AHEAD, ahead};
+use crate::annotate::{Annotations, NextUses, annotate};
 use crate::error::Error;
 use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
 use crate::replace::{Event, Replacer};
@@ -41,12 +42,12 @@ pub struct PlanOptions {
 
 /// Plans `program` into `output`; `scratch` is an empty file for the next uses.
 ///
-/// Encoding and compression of the plan run in a thread of their own.
+/// Reading ahead, and encoding and compressing the plan, run in threads of their own.
 ///
 /// # Errors
 /// [`Error::TooFewFrames`] and [`Error::PlannerMemory`] if it does not fit; [`Error::Invalid`] if
 /// the program is not one that the verifier accepts.
-pub fn plan<R: Read + Seek, W: Write + Send>(
+pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     program: &mut ProgramReader<R>,
     output: W,
     scratch: File,
@@ -60,12 +61,14 @@ pub fn plan<R: Read + Seek, W: Write + Send>(
     let annotations = annotate(program, scratch, options.planner_memory_bytes)?;
     thread::scope(|scope| {
         let (batches, received) = sync_channel::<Vec<Instruction>>(BATCHES_AHEAD);
-        let writer = scope.spawn(move || write(output, &received));
+        let (spare, returned) = channel::<Vec<Instruction>>();
+        let writer = scope.spawn(move || write(output, &received, &spare));
         let mut batch = Vec::with_capacity(FRAME_INSTRUCTIONS);
         let mut emit = |instruction: &Instruction| {
             batch.push(*instruction);
             if batch.len() == FRAME_INSTRUCTIONS {
-                let full = std::mem::replace(&mut batch, Vec::with_capacity(FRAME_INSTRUCTIONS));
+                let empty = returned.try_recv().unwrap_or_default();
+                let full = std::mem::replace(&mut batch, empty);
                 // If the writer has failed it says why when it is joined.
                 batches.send(full).map_err(|_| Error::WriterStopped)?;
             }
@@ -90,22 +93,24 @@ pub fn plan<R: Read + Seek, W: Write + Send>(
     })
 }
 
-/// Batches of instructions that wait for the writer.
-const BATCHES_AHEAD: usize = 2;
-
+/// Writes the planned instructions, and gives the batches back.
 fn write<W: Write>(
     output: W,
     batches: &Receiver<Vec<Instruction>>,
+    spare: &Sender<Vec<Instruction>>,
 ) -> Result<ProgramWriter<W>, Error> {
     let mut writer = ProgramWriter::new(output, Kind::Planned)?;
-    for batch in batches {
+    for mut batch in batches {
         batch.iter().try_for_each(|instruction| writer.push(instruction))?;
+        batch.clear();
+        // The planner may have ended; then nobody needs the batch.
+        let _ = spare.send(batch);
     }
     Ok(writer)
 }
 
 /// The forward pass: emits the planned instructions and returns the plan's figures.
-fn forward<R: Read + Seek>(
+fn forward<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
     mut annotations: Annotations,
     options: &PlanOptions,
@@ -119,13 +124,17 @@ fn forward<R: Read + Seek>(
     let lookahead = Lookahead { frames, ..options.lookahead };
     let mut replacer = Replacer::new(options.page_wires, options.frame_count - frames);
     let mut scheduler = Scheduler::new(options.page_wires, options.frame_count, lookahead, emit);
-    let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
-    let mut uses = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let mut index = 0;
-    for frame in 0..program.frame_count() {
-        program.read_frame(frame, &mut instructions)?;
-        annotations.read_frame(frame, &instructions, &mut uses)?;
-        for (instruction, uses) in instructions.iter().zip(&uses) {
+    let mut unread = 0..program.frame_count();
+    let (reader, notes) = (&mut *program, &mut annotations);
+    let read = |(instructions, uses): &mut (Vec<Instruction>, Vec<NextUses>)| {
+        let Some(frame) = unread.next() else { return Ok(false) };
+        reader.read_frame(frame, instructions)?;
+        notes.read_frame(frame, instructions, uses)?;
+        Ok(true)
+    };
+    ahead(read, |(instructions, uses)| {
+        for (instruction, uses) in instructions.iter().zip(&*uses) {
             costs.count(instruction, &description);
             let duration_ns = costs.duration_ns(instruction);
             replacer.step(index, instruction, uses, &mut |event| {
@@ -140,7 +149,8 @@ fn forward<R: Read + Seek>(
                 live_values: replacer.live_values(),
             });
         }
-    }
+        Ok(())
+    })?;
     scheduler.finish()?;
     Ok(PlanDescription {
         program_hash: program.hash().to_string(),

@@ -72,7 +72,13 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     /// Adds the median of `values`, and what it is to be compared with.
-    fn add(&mut self, name: &str, values: &mut [f64], unit: &str, beside: &str) -> Result<f64, Failure> {
+    fn add(
+        &mut self,
+        name: &str,
+        values: &mut [f64],
+        unit: &str,
+        beside: &str,
+    ) -> Result<f64, Failure> {
         values.sort_unstable_by(f64::total_cmp);
         let (least, most) = (values[0], values[values.len() - 1]);
         let median = values[values.len() / 2];
@@ -143,8 +149,7 @@ fn extend_once(field: FieldBits) -> Result<f64, Failure> {
         let mut labels = vec![Block::ZERO; OT_COUNT];
         Ok(sender.extend(&mut left, &mut labels)?)
     });
-    let mut receiver =
-        SoftSpokenReceiver::setup(&mut right, &mut receiver_prg, &session, field)?;
+    let mut receiver = SoftSpokenReceiver::setup(&mut right, &mut receiver_prg, &session, field)?;
     let choices = vec![0x5555_5555_5555_5555_u64; OT_COUNT.div_ceil(64)];
     let mut labels = vec![Block::ZERO; OT_COUNT];
     let start = Instant::now();
@@ -226,9 +231,9 @@ impl Workload {
         let directory = tempfile::Builder::new().prefix("phineus-bench-").tempdir()?;
         let arguments = arguments_of(program, &[("n".to_owned(), n.to_string())])?;
         let description = crate::resolve::probe(program, &arguments)?;
-        let tables = program.generate(&arguments, 1).ok_or_else(|| {
-            Failure::usage(format!("{} generates no inputs", program.name()))
-        })?;
+        let tables = program
+            .generate(&arguments, 1)
+            .ok_or_else(|| Failure::usage(format!("{} generates no inputs", program.name())))?;
         let mut inputs = Vec::new();
         for (port, table) in description.inputs.iter().zip(&tables) {
             let path = directory.path().join(format!("{}.csv", inputs.len()));
@@ -238,7 +243,12 @@ impl Workload {
         Ok(Workload { directory, program: program.name().to_owned(), n, inputs })
     }
 
-    fn run(&self, registry: &Registry, memory: u64, plain: bool) -> Result<Vec<RunReport>, Failure> {
+    fn run(
+        &self,
+        registry: &Registry,
+        memory: u64,
+        plain: bool,
+    ) -> Result<Vec<RunReport>, Failure> {
         let out = self.directory.path().join("out.csv");
         let mut typed: Vec<String> =
             ["phineus", "run", self.program.as_str(), "--local", "--report", "none"]
@@ -293,7 +303,11 @@ fn kernels(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(
             medians.push(median);
         }
         if let [plain, tls] = medians[..] {
-            let text = format!("{} with TLS is {:.0} % slower (target: at most 40 %)", program.name(), 100.0 * (tls / plain - 1.0));
+            let text = format!(
+                "{} with TLS is {:.0} % slower (target: at most 40 %)",
+                program.name(),
+                100.0 * (tls / plain - 1.0)
+            );
             table.console.say(&text);
         }
     }

@@ -52,9 +52,9 @@ pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     let run = run_arguments(&files, demo)?;
     let answer = answer_locally(registry, &run, console)?;
     let port = &answer.description.outputs[0];
-    let table = answer.outputs[0].as_ref().ok_or_else(|| {
-        Failure::new(Exit::RunTime, 180, "the demo gave no result")
-    })?;
+    let table = answer.outputs[0]
+        .as_ref()
+        .ok_or_else(|| Failure::new(Exit::RunTime, 180, "the demo gave no result"))?;
     let count = format_value(table.cell(0, 0), &port.columns[0]);
     write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }))?;
     if console.is_json {
@@ -135,7 +135,7 @@ fn write_sites(directory: &Path, rows: u64) -> Result<[PathBuf; 2], Failure> {
 fn line(site: u64, row: u64, rows: u64) -> String {
     let is_shared = row < rows / SHARED_ONE_IN;
     let user = if is_shared { row } else { (site + 1) * rows + row };
-    let is_reused = is_shared && row % 2 == 0;
+    let is_reused = is_shared && row.is_multiple_of(2);
     let password = if is_reused { user } else { user + (site + 3) * 10 * rows };
     let hash: [u8; 32] = Sha256::digest(password.to_le_bytes()).into();
     let hash: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();

@@ -71,12 +71,18 @@ fn examine_machine(doctor: &Doctor, findings: &mut Findings<'_>) -> Result<(), F
     let supported: Vec<&str> = Kernel::supported().map(Kernel::name).collect();
     let rates = format!("{:.0} M AND/s garbled on one core", rate.median / 1e6);
     let has = supported.join(", ");
-    findings.add("aes kernel", kernel.name(), &format!("{} ({rates}; this CPU has {has})", kernel.name()))?;
+    findings.add(
+        "aes kernel",
+        kernel.name(),
+        &format!("{} ({rates}; this CPU has {has})", kernel.name()),
+    )?;
     findings.add("garbled ands per s", rate.median, &format!("{:.0}", rate.median))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     findings.add("cores", cores, &cores.to_string())?;
     match available_memory_bytes() {
-        Some(bytes) => findings.add("memory", bytes, &format!("{} free", quantity::bytes(bytes)))?,
+        Some(bytes) => {
+            findings.add("memory", bytes, &format!("{} free", quantity::bytes(bytes)))?
+        }
         None => findings.add("memory", Value::Null, "the system does not say")?,
     }
     match forbid_core_dumps() {
@@ -111,7 +117,11 @@ fn examine_disk(directory: &Path, findings: &mut Findings<'_>) -> Result<(), Fai
     let text = format!("{place} with {}, {how}", figures.backend_name);
     findings.add("swap directory", place, &text)?;
     if figures.is_memory_backed {
-        findings.add("swap in memory", true, "this directory lives in memory: swapping there saves none")?;
+        findings.add(
+            "swap in memory",
+            true,
+            "this directory lives in memory: swapping there saves none",
+        )?;
     }
     for (name, bytes) in [
         ("write", figures.sequential_write_bytes_per_s),

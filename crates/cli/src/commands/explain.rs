@@ -28,13 +28,8 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<(), Failure> {
     let scratch = scratch_of(explain.resources.swap_dir.as_deref());
-    let traced = sizing::traced(
-        registry,
-        &explain.choice,
-        &explain.rows,
-        &explain.inputs,
-        &scratch,
-    )?;
+    let traced =
+        sizing::traced(registry, &explain.choice, &explain.rows, &explain.inputs, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     let description = traced.description.clone();
     let planned = match sizing::planned(traced, limit, &scratch) {
@@ -113,7 +108,10 @@ fn describe(description: &Description, console: &Console) -> Result<(), Failure>
             .collect();
         let more = if port.columns.len() > 6 { ", ..." } else { "" };
         let (rows, columns) = (quantity::count(port.rows), columns.join(", "));
-        console.print(&format!("input     '{}' of {owner}: {rows} rows of {columns}{more}", port.name))?;
+        console.print(&format!(
+            "input     '{}' of {owner}: {rows} rows of {columns}{more}",
+            port.name
+        ))?;
     }
     for output in outputs(description) {
         let (rows, to) = (quantity::count(output.rows), output.parties.join(" and "));
@@ -162,7 +160,13 @@ fn print_costs(
     let unbounded = quantity::bytes(
         planned.budget.total() - planned.budget.frames + plan.unbounded_page_count * page_bytes,
     );
-    line("memory", format!("fits into {}: at most {need} (to swap nothing: {unbounded})", quantity::bytes(limit)))?;
+    line(
+        "memory",
+        format!(
+            "fits into {}: at most {need} (to swap nothing: {unbounded})",
+            quantity::bytes(limit)
+        ),
+    )?;
     if console.is_verbose {
         for (name, bytes) in sizing::budget_lines(&planned.budget) {
             line("", format!("  {name:<15} {:>12}", quantity::bytes(bytes)))?;

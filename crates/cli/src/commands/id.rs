@@ -53,9 +53,8 @@ fn trust(
     fingerprint: &str,
     console: &Console,
 ) -> Result<(), Failure> {
-    let fingerprint: Fingerprint = fingerprint
-        .parse()
-        .map_err(|error| Failure::new(Exit::Usage, 151, format!("{error}")))?;
+    let fingerprint: Fingerprint =
+        fingerprint.parse().map_err(|error| Failure::new(Exit::Usage, 151, format!("{error}")))?;
     let is_new = TrustStore::load(directory)?.trust(name, fingerprint)?;
     console.say(&match is_new {
         true => format!("{name} is trusted with {fingerprint}"),
@@ -78,8 +77,12 @@ fn only_name(directory: &Path) -> Result<String, Failure> {
     let names = names(directory);
     match names.as_slice() {
         [name] => Ok(name.clone()),
-        [] => Err(Failure::new(Exit::Usage, 152, format!("there is no key in {}", directory.display()))
-            .remedy("make one with `phineus id init NAME`")),
+        [] => Err(Failure::new(
+            Exit::Usage,
+            152,
+            format!("there is no key in {}", directory.display()),
+        )
+        .remedy("make one with `phineus id init NAME`")),
         several => {
             let message = format!("there are several keys, say which: {}", several.join(", "));
             Err(Failure::new(Exit::Usage, 153, message))

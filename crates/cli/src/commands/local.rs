@@ -312,9 +312,7 @@ fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
     let reports = parties
         .0
         .iter()
-        .map(|party| {
-            serde_json::from_slice(&read(party.directory.join("run.json"))?).map_err(ours)
-        })
+        .map(|party| serde_json::from_slice(&read(party.directory.join("run.json"))?).map_err(ours))
         .collect::<Result<Vec<RunReport>, Failure>>()?;
     let mut outputs = Vec::new();
     for (index, port) in description.outputs.iter().enumerate() {
@@ -323,7 +321,8 @@ fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
             .iter()
             .map(|&party| child_file(&parties.0[usize::from(party)].directory.join("out"), index))
             .collect();
-        let contents = files.iter().map(|file| read(file.clone())).collect::<Result<Vec<_>, _>>()?;
+        let contents =
+            files.iter().map(|file| read(file.clone())).collect::<Result<Vec<_>, _>>()?;
         if contents.windows(2).any(|pair| pair[0] != pair[1]) {
             let message = format!("the parties got different results for '{}'", port.name);
             return Err(Failure::new(Exit::RunTime, 198, message)
@@ -334,10 +333,8 @@ fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
         for column in columns.iter_mut().filter(|column| column.encoding == Encoding::Text) {
             column.encoding = Encoding::Hex;
         }
-        let counted = crate::csv_input::Counted {
-            source: Source::Path(files[0].clone()),
-            rows: port.rows,
-        };
+        let counted =
+            crate::csv_input::Counted { source: Source::Path(files[0].clone()), rows: port.rows };
         let (table, _) = read_table(&counted, &columns)?;
         outputs.push(Some(restored(table, port)));
     }

@@ -67,7 +67,11 @@ pub(crate) fn run(
             agreement::give_up(channel, &failure);
             let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
             let unrevealed = failure.revealed.is_none();
-            return Err(if unrevealed { failure.revealed("nothing was revealed") } else { failure });
+            return Err(if unrevealed {
+                failure.revealed("nothing was revealed")
+            } else {
+                failure
+            });
         }
     };
     let Agreed { planned, inputs, session } = planned;

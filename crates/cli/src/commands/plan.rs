@@ -21,8 +21,7 @@ use crate::sizing;
 pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
     let scratch = scratch_of(plan.resources.swap_dir.as_deref());
     check_writable(&plan.out)?;
-    let traced =
-        sizing::traced(registry, &plan.choice, &plan.rows, &plan.inputs, &scratch)?;
+    let traced = sizing::traced(registry, &plan.choice, &plan.rows, &plan.inputs, &scratch)?;
     if traced.kind == Kind::Planned {
         return Err(Failure::new(Exit::ProgramRefused, 106, "this file is planned already"));
     }
@@ -135,11 +134,8 @@ fn source_of(
         let message = format!("the plan is of '{name}', which is not known here by name");
         return Err(Failure::usage(message).remedy("name its program with --program FILE"));
     }
-    let rows: Vec<(String, String)> = description
-        .inputs
-        .iter()
-        .map(|port| (port.name.clone(), port.rows.to_string()))
-        .collect();
+    let rows: Vec<(String, String)> =
+        description.inputs.iter().map(|port| (port.name.clone(), port.rows.to_string())).collect();
     let choice = |parameters| ProgramChoice { program: Some(name.to_owned()), parameters };
     // A circuit has sizes to be stated, a traced file has its own.
     sizing::traced(registry, &choice(Vec::new()), &[], &[], &scratch).and_then(|traced| {

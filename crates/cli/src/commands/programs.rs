@@ -77,15 +77,18 @@ pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Resul
             (probed, tables)
         }
     };
-    std::fs::create_dir_all(&data.out_dir)
-        .map_err(|error| Failure::file(&data.out_dir, &error))?;
+    std::fs::create_dir_all(&data.out_dir).map_err(|error| Failure::file(&data.out_dir, &error))?;
     let mut files = Vec::new();
     for (port, table) in description.inputs.iter().zip(&tables) {
         let path = data.out_dir.join(format!("{}.csv", port.name.replace('/', "_")));
         write_atomically(&path, |file| write_table(table, file))?;
         let owner = &description.parties[usize::from(port.party)];
         let rows = table.row_count();
-        console.say(&format!("{}: {rows} rows for input '{}' of {owner}", path.display(), port.name));
+        console.say(&format!(
+            "{}: {rows} rows for input '{}' of {owner}",
+            path.display(),
+            port.name
+        ));
         files.push(json!({ "file": path, "input": port.name, "party": owner, "rows": rows }));
     }
     if console.is_json {

@@ -29,8 +29,10 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
     }
     if run.protocol == Protocol::Clear {
         if run.as_party.is_some() && !run.local {
-            return Err(Failure::usage("the clear protocol hides nothing from anybody: it has no parties")
-                .remedy("run it on one machine that has all inputs, with --local"));
+            return Err(Failure::usage(
+                "the clear protocol hides nothing from anybody: it has no parties",
+            )
+            .remedy("run it on one machine that has all inputs, with --local"));
         }
         return run_in_the_clear(registry, run, console);
     }
@@ -38,7 +40,9 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
         return run_locally(registry, run, console).map(drop);
     }
     if run.verify {
-        return Err(Failure::usage("--verify needs the inputs of all parties, so it needs --local"));
+        return Err(Failure::usage(
+            "--verify needs the inputs of all parties, so it needs --local",
+        ));
     }
     let progress = console.progress();
     let result = party::run(registry, run, &progress);
@@ -153,11 +157,8 @@ pub(crate) fn answer_locally(
     let result = local::run(registry, run, &progress);
     progress.clear();
     let LocalRun { description, reports, outputs } = result?;
-    let verified = if run.verify {
-        Some(compare(registry, run, &description, &outputs)?)
-    } else {
-        None
-    };
+    let verified =
+        if run.verify { Some(compare(registry, run, &description, &outputs)?) } else { None };
     Ok(Answer { description, outputs, reports, verified })
 }
 
@@ -235,11 +236,8 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let mut report = RunReport::new(&planned, 0, name, limit_bytes, &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);
     results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
-    let verified = if run.verify {
-        Some(compare(registry, run, description, outputs)?)
-    } else {
-        None
-    };
+    let verified =
+        if run.verify { Some(compare(registry, run, description, outputs)?) } else { None };
     write_report(run, &report)?;
     if console.is_json && matches!(target, Destination::Stdout | Destination::Files(_)) {
         let outputs = results::to_json(description, outputs);

@@ -91,7 +91,9 @@ impl Place {
         let ports = free_ports()?;
         let mut text = String::new();
         for (name, port) in names.iter().zip(ports) {
-            text.push_str(&format!("[[party]]\nname = \"{name}\"\naddress = \"127.0.0.1:{port}\"\n"));
+            text.push_str(&format!(
+                "[[party]]\nname = \"{name}\"\naddress = \"127.0.0.1:{port}\"\n"
+            ));
         }
         self.write("cluster.toml", text)
     }
