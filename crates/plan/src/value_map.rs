@@ -1,40 +1,131 @@
 //! [`ValueMap`]: from value names to numbers, for the values alive at one moment.
 //!
-//! Open addressing with linear probing and deletion by shifting back, so memory follows the
-//! number of entries. Eight neighbouring names share a cache line; lines are scattered by
-//! Fibonacci hashing, so that names a power of two apart do not collide.
+//! Names are counted, and most living values are young, so names modulo a power of two seldom
+//! collide: the map is a *window* of that size, in which neighbours share cache lines. A name whose
+//! place is taken by another living one goes to an *overflow* table with open addressing. The
+//! window doubles when the overflow holds half as many, so memory follows the number of entries.
 
 /// Marks an empty place; no program defines this many values.
 const EMPTY: u64 = u64::MAX;
 
+type Entry = (u64, u64);
+
 /// A map from `u64` names below `u64::MAX` to `u64`.
 pub(crate) struct ValueMap {
-    entries: Vec<(u64, u64)>,
-    len: usize,
+    window: Vec<Entry>,
+    window_len: usize,
+    overflow: Table,
 }
 
 impl ValueMap {
     pub(crate) fn new() -> ValueMap {
-        ValueMap { entries: vec![(EMPTY, 0); 1024], len: 0 }
+        ValueMap { window: vec![(EMPTY, 0); 1024], window_len: 0, overflow: Table::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.window_len + self.overflow.len
     }
 
     /// Bytes that the map takes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        (self.entries.capacity() * size_of::<(u64, u64)>()) as u64
+        let entries = self.window.capacity() + self.overflow.entries.capacity();
+        (entries * size_of::<Entry>()) as u64
     }
 
     #[inline]
+    fn place(&self, key: u64) -> usize {
+        key as usize & (self.window.len() - 1)
+    }
+
+    /// The number for `key`.
+    #[inline]
+    pub(crate) fn value(&self, key: u64) -> Option<u64> {
+        let entry = self.window[self.place(key)];
+        if entry.0 == key { Some(entry.1) } else { self.overflow.value(key) }
+    }
+
+    /// Sets the number for `key`; returns the one before.
+    #[inline]
+    pub(crate) fn insert(&mut self, key: u64, value: u64) -> Option<u64> {
+        let place = self.place(key);
+        let entry = &mut self.window[place];
+        if entry.0 == key {
+            return Some(std::mem::replace(&mut entry.1, value));
+        }
+        if entry.0 == EMPTY && self.overflow.len == 0 {
+            *entry = (key, value);
+            self.window_len += 1;
+            return None;
+        }
+        self.insert_crowded(key, value)
+    }
+
+    fn insert_crowded(&mut self, key: u64, value: u64) -> Option<u64> {
+        if let Some(found) = self.overflow.value_mut(key) {
+            return Some(std::mem::replace(found, value));
+        }
+        let place = self.place(key);
+        if self.window[place].0 == EMPTY {
+            self.window[place] = (key, value);
+            self.window_len += 1;
+        } else {
+            self.overflow.insert(key, value);
+            if 2 * self.overflow.len > self.window.len() {
+                self.grow();
+            }
+        }
+        None
+    }
+
+    /// Takes `key` out; returns its number.
+    #[inline]
+    pub(crate) fn remove(&mut self, key: u64) -> Option<u64> {
+        let place = self.place(key);
+        let entry = &mut self.window[place];
+        if entry.0 == key {
+            entry.0 = EMPTY;
+            self.window_len -= 1;
+            return Some(entry.1);
+        }
+        self.overflow.remove(key)
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![(EMPTY, 0); 2 * self.window.len()];
+        let window = std::mem::replace(&mut self.window, larger);
+        let overflow = std::mem::replace(&mut self.overflow, Table::new());
+        self.window_len = 0;
+        for (key, value) in window.into_iter().chain(overflow.entries) {
+            if key == EMPTY {
+                continue;
+            }
+            let place = self.place(key);
+            if self.window[place].0 == EMPTY {
+                self.window[place] = (key, value);
+                self.window_len += 1;
+            } else {
+                self.overflow.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Open addressing with linear probing, Fibonacci hashing, and deletion by shifting back.
+struct Table {
+    entries: Vec<Entry>,
+    len: usize,
+}
+
+impl Table {
+    fn new() -> Table {
+        Table { entries: vec![(EMPTY, 0); 64], len: 0 }
+    }
+
     fn home(&self, key: u64) -> usize {
-        let mixed = (key >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-        ((mixed << 3 | key & 7) as usize) & (self.entries.len() - 1)
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize & (self.entries.len() - 1)
     }
 
     /// The place of `key`, or the empty place where it belongs.
-    #[inline]
     fn find(&self, key: u64) -> usize {
         let mask = self.entries.len() - 1;
         let mut at = self.home(key);
@@ -44,32 +135,40 @@ impl ValueMap {
         at
     }
 
-    /// The number for `key`.
-    #[inline]
-    pub(crate) fn value(&self, key: u64) -> Option<u64> {
+    fn value(&self, key: u64) -> Option<u64> {
+        if self.len == 0 {
+            return None;
+        }
         let entry = self.entries[self.find(key)];
         (entry.0 == key).then_some(entry.1)
     }
 
-    /// Sets the number for `key`; returns the one before.
-    #[inline]
-    pub(crate) fn insert(&mut self, key: u64, value: u64) -> Option<u64> {
+    fn value_mut(&mut self, key: u64) -> Option<&mut u64> {
         let at = self.find(key);
         let entry = &mut self.entries[at];
-        if entry.0 == key {
-            return Some(std::mem::replace(&mut entry.1, value));
-        }
-        *entry = (key, value);
-        self.len += 1;
-        if 2 * self.len > self.entries.len() {
-            self.grow();
-        }
-        None
+        (entry.0 == key).then_some(&mut entry.1)
     }
 
-    /// Takes `key` out; returns its number.
-    #[inline]
-    pub(crate) fn remove(&mut self, key: u64) -> Option<u64> {
+    /// Adds `key`, which is not in the table.
+    fn insert(&mut self, key: u64, value: u64) {
+        let at = self.find(key);
+        self.entries[at] = (key, value);
+        self.len += 1;
+        if 2 * self.len > self.entries.len() {
+            let larger = vec![(EMPTY, 0); 2 * self.entries.len()];
+            for entry in std::mem::replace(&mut self.entries, larger) {
+                if entry.0 != EMPTY {
+                    let at = self.find(entry.0);
+                    self.entries[at] = entry;
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, key: u64) -> Option<u64> {
+        if self.len == 0 {
+            return None;
+        }
         let mask = self.entries.len() - 1;
         let mut hole = self.find(key);
         if self.entries[hole].0 != key {
@@ -93,17 +192,6 @@ impl ValueMap {
         self.entries[hole].0 = EMPTY;
         self.len -= 1;
         Some(value)
-    }
-
-    fn grow(&mut self) {
-        let larger = vec![(EMPTY, 0); 2 * self.entries.len()];
-        let old = std::mem::replace(&mut self.entries, larger);
-        for (key, value) in old {
-            if key != EMPTY {
-                let at = self.find(key);
-                self.entries[at] = (key, value);
-            }
-        }
     }
 }
 

@@ -311,7 +311,8 @@ fn plan_for_process(
     traced: TracedFile,
 ) -> Result<PlannedFile, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
-    let situation = situation(prepared.limit_bytes, tables_bytes, run)?;
+    let situation =
+        situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?;
     if traced.kind == Kind::Planned {
         check_protocol(&traced.description)?;
         return PlannedFile::open(traced, &situation);
@@ -331,19 +332,25 @@ pub(crate) fn check_protocol(description: &Description) -> Result<(), Failure> {
 }
 
 /// This process as it is now, connected and with its inputs read.
-fn situation(limit_bytes: u64, tables_bytes: u64, run: &Run) -> Result<Situation, Failure> {
+fn situation(
+    limit_bytes: u64,
+    tables_bytes: u64,
+    is_planned: bool,
+    run: &Run,
+) -> Result<Situation, Failure> {
     heap::trim();
     let resident = phineus_engine::resident_bytes().unwrap_or(0);
-    let measured = resident.saturating_sub(tables_bytes) + GROWTH_BYTES;
-    eprintln!("RESIDENT {resident} tables {tables_bytes}");
+    let measured = resident.saturating_sub(tables_bytes);
     // Reading the inputs took more for a moment than keeping them does.
     let peak = phineus_engine::peak_resident_bytes().unwrap_or(0);
     if peak > limit_bytes {
         return Err(does_not_fit(limit_bytes, peak));
     }
+    // A plan made before cannot shrink: the allowance for growth must do, if it has to.
+    let growth = if is_planned { 0 } else { GROWTH_BYTES };
     Ok(Situation {
         limit_bytes,
-        process_bytes: measured.max(PROCESS_BYTES),
+        process_bytes: (measured + growth).max(PROCESS_BYTES),
         tables_bytes,
         wire_bytes: wire_bytes(Protocol::Garbled),
         is_networked: true,

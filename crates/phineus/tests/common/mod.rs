@@ -156,6 +156,18 @@ pub fn wait(mut child: Child, limit: Duration) -> Result<Done> {
     Ok(Done::of(child.wait_with_output()?))
 }
 
+/// Whether a process ends within `limit`.
+pub fn ends_within(child: &mut Child, limit: Duration) -> Result<bool> {
+    let end = Instant::now() + limit;
+    while child.try_wait()?.is_none() {
+        if Instant::now() > end {
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(true)
+}
+
 /// `rows` users of a site: `shared` on both sites, every second of those with the same hash.
 pub fn users(site: u64, rows: u64, shared: u64) -> String {
     let mut text = String::from("user,password_hash\n");
