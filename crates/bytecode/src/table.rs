@@ -1,22 +1,24 @@
 //! [`Table`]: values in the clear, by column; what goes into and comes out of a computation.
 
+use zeroize::Zeroizing;
+
 use crate::description::Column;
 use crate::meaning::Lane;
 
 /// Rows of typed columns, packed: a column of width `w` takes `ceil(w / 8)` bytes a row.
 ///
-/// Has no `Debug`: it holds a party's secrets.
+/// Has no `Debug` and is wiped when dropped: it holds a party's secrets.
 #[derive(Clone)]
 pub struct Table {
     columns: Vec<Column>,
-    cells: Vec<Vec<u8>>,
+    cells: Vec<Zeroizing<Vec<u8>>>,
     row_count: u64,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(columns: Vec<Column>) -> Table {
-        Table { cells: vec![Vec::new(); columns.len()], columns, row_count: 0 }
+        Table { cells: vec![Zeroizing::default(); columns.len()], columns, row_count: 0 }
     }
 
     /// A table of `rows` rows of zeros.

@@ -12,7 +12,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use phineus_bytecode::limits::{OPERANDS_MAX, RESULTS_MAX};
+use phineus_bytecode::limits::{FRAME_INSTRUCTIONS, OPERANDS_MAX, RESULTS_MAX};
 use phineus_bytecode::{Instruction, Kind, ProgramReader, varint};
 
 use crate::ahead::ahead;
@@ -37,6 +37,9 @@ pub(crate) struct Annotations {
     raw: Vec<u8>,
     decompressor: zstd::bulk::Decompressor<'static>,
 }
+
+/// Names that the instructions of a frame bring in at most.
+pub(crate) const NAMES_PER_FRAME: usize = FRAME_INSTRUCTIONS * OPERANDS_MAX;
 
 /// A frame's number, its instructions, and what is found out about them.
 type Batch = (usize, Vec<Instruction>, Vec<NextUses>);
@@ -79,7 +82,7 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
         file.write_all(&stored[..length])?;
         frames[*frame] = (offset, length as u32, raw.len() as u32);
         offset += length as u64;
-        if pass.last_seen.memory_bytes() > memory_limit_bytes {
+        if pass.last_seen.memory_bytes_after(NAMES_PER_FRAME) > memory_limit_bytes {
             let live_values = pass.last_seen.len() as u64;
             return Err(Error::PlannerMemory { limit_bytes: memory_limit_bytes, live_values });
         }

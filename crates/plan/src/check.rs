@@ -20,6 +20,9 @@ use phineus_bytecode::{Instruction, Kind, Op, ProgramReader};
 
 use crate::error::Error;
 
+/// More frames than any machine has: 2^26 of the smallest pages are 256 GiB.
+const FRAMES_MAX: u64 = 1 << 26;
+
 /// Faults are reported up to this many.
 const FAULTS_MAX: usize = 20;
 
@@ -58,6 +61,10 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
     };
     if planned.kind() != Kind::Planned || program.kind() != Kind::Program {
         return Ok(vec!["one file must be a program and the other its plan".to_string()]);
+    }
+    if plan.page_wires == 0 || plan.frame_count > FRAMES_MAX {
+        let what = format!("{} frames of {} wires", plan.frame_count, plan.page_wires);
+        return Ok(vec![format!("the plan states {what}, which no machine has")]);
     }
     let mut checker = Checker {
         page_wires: plan.page_wires,
@@ -221,9 +228,8 @@ impl Checker {
                     return;
                 };
                 self.swap_ins += 1;
-                let leaving = |(state, _): &(State, Cells)| *state == State::Leaving(slot);
-                if self.frames.iter().any(leaving) {
-                    self.fault(position, format!("slot {slot} is still being written"));
+                if self.is_in_flight(slot) {
+                    self.fault(position, format!("slot {slot} is in flight already"));
                 }
                 let Some(cells) = self.slots.get(&slot).cloned() else {
                     return self.fault(position, format!("slot {slot} was never written"));
@@ -235,8 +241,7 @@ impl Checker {
                     return;
                 };
                 self.swap_outs += 1;
-                let busy = |(state, _): &(State, Cells)| matches!(*state, State::Arriving(s) | State::Leaving(s) if s == slot);
-                if self.frames.iter().any(busy) {
+                if self.is_in_flight(slot) {
                     self.fault(position, format!("slot {slot} is in flight already"));
                 }
                 let cells = std::mem::take(&mut self.frames[index].1);
@@ -245,6 +250,12 @@ impl Checker {
             }
             _ => self.finish(position, directive.op, frame, slot),
         }
+    }
+
+    fn is_in_flight(&self, slot: u64) -> bool {
+        self.frames.iter().any(|(state, _)| {
+            matches!(*state, State::Arriving(other) | State::Leaving(other) if other == slot)
+        })
     }
 
     fn finish(&mut self, position: u64, op: Op, frame: u64, slot: u64) {

@@ -14,7 +14,7 @@ use std::collections::binary_heap::PeekMut;
 
 use phineus_bytecode::Instruction;
 
-use crate::annotate::NextUses;
+use crate::annotate::{NAMES_PER_FRAME, NextUses};
 use crate::error::Error;
 use crate::limits::PAGES_PER_INSTRUCTION_MAX;
 use crate::place::Placer;
@@ -96,7 +96,7 @@ impl Replacer {
 
     /// Bytes of memory that this stage takes, about.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.places.memory_bytes()
+        self.places.memory_bytes_after(NAMES_PER_FRAME)
             + 8 * self.places.len() as u64
             + (self.pages.len() * (size_of::<Page>() + 96)) as u64
     }

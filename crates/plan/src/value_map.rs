@@ -26,9 +26,13 @@ impl ValueMap {
         self.window_len + self.overflow.len
     }
 
-    /// Bytes that the map takes.
-    pub(crate) fn memory_bytes(&self) -> u64 {
-        let entries = self.window.capacity() + self.overflow.entries.capacity();
+    /// Bytes that the map takes at most while the next `added` entries come in.
+    pub(crate) fn memory_bytes_after(&self, added: usize) -> u64 {
+        // What doubles is there twice for a moment: once as it was, once as it will be.
+        let crowded = self.overflow.len + added;
+        let doubled = |entries: usize, doubles: bool| if doubles { 3 * entries } else { entries };
+        let entries = doubled(self.window.len(), 2 * crowded > self.window.len())
+            + doubled(self.overflow.entries.len(), 2 * crowded > self.overflow.entries.len());
         (entries * size_of::<Entry>()) as u64
     }
 

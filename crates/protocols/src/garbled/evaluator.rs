@@ -11,13 +11,18 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
-use crate::garbled::limits::{BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
+use crate::garbled::limits::{
+    BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS,
+};
 use crate::garbled::pieces::pieces;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
 
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
 const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;
+
+/// Outputs for the garbler that may wait in the buffer: fewer than the garbler waits for.
+const FLUSH_OUTPUT_MESSAGES: usize = PENDING_MESSAGES / 4;
 
 /// Evaluates gates: the label of a wire here is that of its value.
 struct EvaluatorAlgebra<C> {
@@ -121,6 +126,7 @@ pub struct Evaluator<C> {
     batch_position: usize,
     unsent: u64,
     unflushed_bytes: usize,
+    unflushed_messages: usize,
     inputs: Inputs,
     outputs: Outputs,
     scratch: Zeroizing<Vec<Block>>,
@@ -172,6 +178,7 @@ impl<C: Channel> Evaluator<C> {
             batch_position: 0,
             unsent: ots,
             unflushed_bytes: 0,
+            unflushed_messages: 0,
             inputs,
             outputs: Outputs::new(description, EVALUATOR),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
@@ -289,9 +296,12 @@ impl<C: Channel> Driver for Evaluator<C> {
             let select_bits = wires.iter().map(|wire| wire.select_bit());
             channel.send_with(length, |bytes| pack(select_bits, bytes))?;
             self.unflushed_bytes += length;
-            if self.unflushed_bytes > FLUSH_OUTPUT_BYTES {
+            self.unflushed_messages += 1;
+            if self.unflushed_bytes > FLUSH_OUTPUT_BYTES
+                || self.unflushed_messages > FLUSH_OUTPUT_MESSAGES
+            {
                 channel.flush()?;
-                self.unflushed_bytes = 0;
+                (self.unflushed_bytes, self.unflushed_messages) = (0, 0);
             }
         }
         Ok(())

@@ -11,7 +11,9 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
-use crate::garbled::limits::{BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_OUTPUT_BITS};
+use crate::garbled::limits::{
+    BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS,
+};
 use crate::garbled::pieces::pieces;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
@@ -102,7 +104,7 @@ enum Expected {
     /// A batch of this many OTs.
     Batch(usize),
     /// The evaluator's select bits of an output, to combine with ours.
-    Output { instruction: Instruction, select_bits: Vec<u8> },
+    Output { instruction: Instruction, select_bits: Zeroizing<Vec<u8>> },
 }
 
 /// The garbling party.
@@ -286,15 +288,19 @@ impl<C: Channel> Driver for Garbler<C> {
             self.algebra.channel.send_with(length, |bytes| pack(select_bits(), bytes))?;
         }
         if learns(&self.description, instruction, GARBLER) {
-            let mut bytes = vec![0; packed_bytes(instruction)];
+            let mut bytes = Zeroizing::new(vec![0; packed_bytes(instruction)]);
             pack(select_bits(), &mut bytes);
             self.pending_bits += wires.len();
             let instruction = *instruction;
             self.expected.push_back(Expected::Output { instruction, select_bits: bytes });
         }
-        if self.pending_bits > PENDING_OUTPUT_BITS {
+        let is_full = |garbler: &Self, share: usize| {
+            garbler.pending_bits > PENDING_OUTPUT_BITS / share
+                || garbler.expected.len() > PENDING_MESSAGES / share
+        };
+        if is_full(self, 1) {
             self.algebra.channel.flush()?;
-            while self.pending_bits > PENDING_OUTPUT_BITS / 2 {
+            while is_full(self, 2) {
                 self.receive()?;
             }
         }

@@ -19,6 +19,13 @@ pub const BATCHES_AHEAD: usize = 16;
 /// Bits of the evaluator for the garbler that the garbler lets wait before it reads them.
 pub const PENDING_OUTPUT_BITS: usize = 1 << 20;
 
+/// Messages of the evaluator that the garbler lets wait before it reads them.
+///
+/// Each takes some 200 bytes besides its bits, so 4096 of them are 0.8 MiB. The evaluator may have
+/// fewer bytes than that in its buffer, unsent; the garbler waits for half of them at most, and
+/// the evaluator flushes whenever as many outputs of one bit would be older than that.
+pub const PENDING_MESSAGES: usize = 4096;
+
 /// Bytes of 32 bits per OT and of all pending outputs.
 const AHEAD_BYTES: usize = BATCHES_AHEAD * OTS_PER_BATCH * 4 + PENDING_OUTPUT_BITS / 8;
 const _: () = assert!(AHEAD_BYTES <= SEND_AHEAD_BYTES, "the evaluator must never block for ever");
@@ -26,4 +33,5 @@ const _: () = assert!(AHEAD_BYTES <= SEND_AHEAD_BYTES, "the evaluator must never
 /// Bytes that a driver holds besides its scratch wires.
 pub const DRIVER_MEMORY_BYTES: u64 = (BATCHES_AHEAD * OTS_PER_BATCH * size_of::<Block>()
     + PENDING_OUTPUT_BITS / 4
+    + PENDING_MESSAGES * 200
     + 512 * 1024) as u64;
