@@ -8,6 +8,7 @@ use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// Writes `table` with a header: numbers in decimal, the rest in hexadecimal.
 pub(crate) fn write_table(table: &Table, output: impl Write) -> Result<(), Failure> {
@@ -68,16 +69,22 @@ pub(crate) fn write_atomically(
         .suffix(".partial")
         .tempfile_in(directory)
         .map_err(failed)?;
+    let partial = temporary.path().to_owned();
+    interrupt::remember(&partial);
     let mut buffer = BufWriter::new(temporary.as_file_mut());
-    write(&mut buffer).map_err(|failure| Failure {
+    let written = write(&mut buffer).map_err(|failure| Failure {
         message: format!("{}: {}", path.display(), failure.message),
         ..failure
-    })?;
-    buffer.flush().map_err(failed)?;
+    });
+    let written = written.and_then(|()| buffer.flush().map_err(failed));
     drop(buffer);
-    temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    let written = written.and_then(|()| temporary.as_file().sync_all().map_err(failed));
+    let placed = written.and_then(|()| {
+        let persisted = temporary.persist(path);
+        persisted.map(drop).map_err(|error| failed(error.error))
+    });
+    interrupt::forget(&partial);
+    placed
 }
 
 /// Checks early that a file can be written later.

@@ -118,13 +118,19 @@ fn watch() {
 }
 
 /// Ends the process at once, leaving nothing behind.
-pub(crate) fn end() -> ! {
-    let is_json = with(|state| {
+fn end() -> ! {
+    remove_leftovers();
+    let is_json = with(|state| state.is_json);
+    crate::report_failure(&Failure::interrupted(), is_json);
+    std::process::exit(Exit::Interrupted as i32);
+}
+
+/// Removes what would be left behind. Does nothing rather than wait, as it is also called when
+/// something else went wrong.
+pub(crate) fn remove_leftovers() {
+    if let Ok(state) = STATE.try_lock() {
         for path in &state.leftovers {
             let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
         }
-        state.is_json
-    });
-    crate::report_failure(&Failure::interrupted(), is_json);
-    std::process::exit(Exit::Interrupted as i32);
+    }
 }

@@ -105,6 +105,7 @@ fn install_panic_hook() {
         progress::say(&format!(
             "error E1999: this is a bug in Phineus{place}; please report it with what you did"
         ));
+        interrupt::remove_leftovers();
         // Another thread may wait for this one for ever, so the process ends here.
         std::process::exit(Exit::RunTime as i32);
     }));

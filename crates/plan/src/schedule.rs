@@ -231,7 +231,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
             let Some(read) = self.reads.get(waiting) else {
                 return Ok(());
             };
-            if read.after_write > self.writes_emitted {
+            let slot = read.slot;
+            let twin = self.reads.range(..waiting).any(|earlier| earlier.slot == slot);
+            if twin || read.after_write > self.writes_emitted {
                 return Ok(());
             }
             if self.free.is_empty() && self.frames_used == self.frame_count {

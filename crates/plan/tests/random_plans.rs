@@ -70,7 +70,7 @@ fn make_plan(program: &File, options: &PlanOptions) -> Result<(File, PlanDescrip
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn every_plan_is_right(

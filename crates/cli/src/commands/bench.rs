@@ -321,8 +321,11 @@ fn paging(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<()
         let fixed = whole.budget.total() - whole.budget.frames;
         let mut unbounded = 0.0;
         for part in [1, 4, 20] {
-            // One page more than the share, as nothing works without a few frames.
-            let memory = fixed + whole.budget.frames / part + (2 << 20);
+            // Half a MiB more than the share, as nothing works without a few frames.
+            let memory = match part {
+                1 => UNBOUNDED_BYTES,
+                _ => fixed + whole.budget.frames / part + (1 << 19),
+            };
             let mut times = Vec::new();
             let (mut blocked, mut pages) = (0.0, 0);
             for _ in 0..bench.repeat {

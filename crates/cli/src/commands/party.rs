@@ -25,7 +25,10 @@ use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::resolve::{Resolved, TracedFile, arguments_of, probe, ready, resolve, trace};
 use crate::results::{Destination, destination};
-use crate::{heap, interrupt};
+use crate::{heap, interrupt, quantity};
+
+/// Rows that a peer may bring: as many as one can sort here.
+const ROWS_MAX: u64 = 1 << 32;
 
 /// What a finished run leaves.
 pub(crate) struct Finished {
@@ -269,6 +272,13 @@ fn agree_and_plan(
         nonce: agreement::nonce()?,
     };
     let theirs = agreement::exchange_wishes(channel, &ours)?;
+    check_their_rows(prepared, &theirs)?;
+    if run.child.is_none() {
+        for (port, rows) in &theirs.rows {
+            let rows = quantity::count(*rows);
+            progress.note(&format!("{} brings {rows} rows for '{port}'", prepared.peer));
+        }
+    }
     progress.stage("tracing the program");
     let traced = traced_for_both(prepared, &theirs)?;
     let program_hash = match &traced.description.plan {
@@ -285,6 +295,17 @@ fn agree_and_plan(
     let planned = plan_for_process(run, prepared, traced)?;
     progress.stage("waiting for the other party to be ready");
     Ok(Agreed { planned, inputs, session })
+}
+
+/// The peer says how many rows it brings, and the program grows with that.
+fn check_their_rows(prepared: &Preparation<'_>, theirs: &Wish) -> Result<(), Failure> {
+    match theirs.rows.iter().find(|(_, rows)| !(1..=ROWS_MAX).contains(*rows)) {
+        None => Ok(()),
+        Some((port, rows)) => {
+            let message = format!("{} says it brings {rows} rows for '{port}'", prepared.peer);
+            Err(Failure::new(Exit::Disagreement, 102, message))
+        }
+    }
 }
 
 fn traced_for_both(prepared: &Preparation<'_>, theirs: &Wish) -> Result<TracedFile, Failure> {

@@ -9,15 +9,17 @@ use crate::arguments::{Protocol, Run};
 use crate::binding;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, scratch_of, shape};
+use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::report::{RunReport, write_json};
 use crate::resolve::{Resolved, ready, resolve, trace};
-use crate::results::{self, Destination, destination};
+use crate::results::{self, destination};
 use crate::verify::{self, Reference};
 
 /// Runs what the command line says.
@@ -26,6 +28,9 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
     phineus_engine::forbid_core_dumps()?;
     if let Some(directory) = &run.child {
         return run_child(registry, run, directory);
+    }
+    if run.report != Path::new("none") {
+        check_writable(&run.report)?;
     }
     if run.protocol == Protocol::Clear {
         if run.as_party.is_some() && !run.local {
@@ -147,7 +152,7 @@ pub(crate) fn answer_locally(
     run: &Run,
     console: &Console,
 ) -> Result<Answer, Failure> {
-    if run.child.is_none() && !run.outputs.is_empty() {
+    if !run.outputs.is_empty() {
         let scratch = scratch_of(run.resources.swap_dir.as_deref());
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
         let (_, description) = shape(&resolved, &run.choice.parameters)?;
@@ -156,6 +161,7 @@ pub(crate) fn answer_locally(
     let progress = console.progress();
     let result = local::run(registry, run, &progress);
     progress.clear();
+    interrupt::release();
     let LocalRun { description, reports, outputs } = result?;
     let verified =
         if run.verify { Some(compare(registry, run, &description, &outputs)?) } else { None };
@@ -239,7 +245,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let verified =
         if run.verify { Some(compare(registry, run, description, outputs)?) } else { None };
     write_report(run, &report)?;
-    if console.is_json && matches!(target, Destination::Stdout | Destination::Files(_)) {
+    if console.is_json {
         let outputs = results::to_json(description, outputs);
         console.document(&json!({ "outputs": outputs, "report": report }))?;
     }

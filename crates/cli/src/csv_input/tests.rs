@@ -1,0 +1,132 @@
+//! Fields by type, faults by place, and noise.
+
+use super::*;
+
+fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
+    Column { name: name.to_owned(), element, encoding }
+}
+
+fn read(text: &[u8], columns: &[Column]) -> Result<Table, String> {
+    let counted = count_rows(Source::Bytes(text.to_vec())).map_err(|f| f.message)?;
+    read_table(&counted, columns).map(|(table, _)| table).map_err(|f| f.message)
+}
+
+fn age() -> Vec<Column> {
+    vec![column("age", ElementType::unsigned(8), Encoding::Number)]
+}
+
+#[test]
+fn values_are_read_by_type() {
+    use Encoding::{Hex, Number, Text};
+    let unsigned = ElementType::unsigned;
+    for (field, element, encoding, expected) in [
+        ("255", unsigned(8), Number, Some(255u64)),
+        ("256", unsigned(8), Number, None),
+        ("-0", unsigned(8), Number, Some(0)),
+        ("-1", unsigned(8), Number, None),
+        ("-128", ElementType::signed(8), Number, Some(128)),
+        ("-129", ElementType::signed(8), Number, None),
+        ("127", ElementType::signed(8), Number, Some(127)),
+        ("128", ElementType::signed(8), Number, None),
+        ("-1", ElementType::signed(1), Number, Some(1)),
+        ("true", ElementType::BIT, Number, Some(1)),
+        ("false", ElementType::BIT, Number, Some(0)),
+        ("2", ElementType::BIT, Number, None),
+        ("0xff", unsigned(8), Number, Some(255)),
+        ("0b101", unsigned(3), Number, Some(5)),
+        ("0xfff", unsigned(8), Number, None),
+        ("00ff", unsigned(8), Hex, Some(255)),
+        ("0xFF", unsigned(8), Hex, Some(255)),
+        ("1ff", unsigned(8), Hex, None),
+        ("", unsigned(8), Number, None),
+        ("", unsigned(8), Hex, None),
+        ("1.5", unsigned(8), Number, None),
+        ("1e3", unsigned(32), Number, None),
+        ("+1", unsigned(32), Number, None),
+        (&"9".repeat(400), unsigned(256), Number, None),
+        ("", unsigned(8), Text, Some(0xe3)),
+    ] {
+        let found = parse_field(field, element, encoding).ok();
+        assert_eq!(found, expected.map(Lane::from), "{field:?} as {element}");
+    }
+}
+
+#[test]
+fn text_is_the_first_bits_of_sha_256() {
+    // FIPS 180-2, appendix B.1: the digest of "abc" begins with ba 78 16 bf.
+    assert_eq!(hash_text("abc", 32), Lane::from(0xbf16_78ba_u64));
+    assert_eq!(hash_text("abc", 12), Lane::from(0x8ba_u64));
+}
+
+#[test]
+fn faults_name_row_column_and_value() {
+    let text = b"name,age\nx,1\ny,300\nz,\n";
+    assert_eq!(
+        read(text, &age()).err().as_deref(),
+        Some(
+            "stdin:3: column 'age': '300' does not fit u8 (0 to 255)\n\
+             stdin:4: column 'age': it is empty and should be a whole number"
+        )
+    );
+}
+
+#[test]
+fn the_form_of_a_file_is_checked() {
+    for (text, expected) in [
+        (&b""[..], "stdin: is empty; the first line must name the columns"),
+        (b"age\n", "stdin: has a header and no rows"),
+        (b"age,age\n1,2\n", "stdin:1: two columns are called 'age'"),
+        (b"age,b\n1,2\n3\n", "stdin:3: has 1, the header has 2 fields"),
+        (b"b\n1\n", "stdin:1: there is no column 'age'; the header has b"),
+        (b"age\n\xff\n", "stdin:2: field 1 is not UTF-8 text"),
+    ] {
+        assert_eq!(read(text, &age()).err().as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_other_columns_are_tolerated() {
+    let table = read("\u{feff}age , other\r\n 7 ,x\r\n".as_bytes(), &age()).expect("it is right");
+    assert_eq!(table.row_count(), 1);
+    assert_eq!(table.cell(0, 0), Lane::from(7));
+}
+
+#[test]
+fn many_faults_are_cut() {
+    let text = format!("age\n{}", "x\n".repeat(50));
+    let message = read(text.as_bytes(), &age()).err().expect("it is wrong");
+    assert_eq!(message.lines().count(), FAULTS_MAX + 1);
+    assert!(message.ends_with("and 30 more"), "{message}");
+}
+
+/// Bytes that mean something to a CSV reader, in an order that a seed decides.
+fn noise(seed: u64) -> Vec<u8> {
+    const ALPHABET: &[u8] = b"age,\"\n\r-0x1b9 \xff\xef\xbb\xbf\t;'";
+    let mut bytes = Vec::new();
+    for block in 0..8u64 {
+        let mut hash = Sha256::new();
+        hash.update(seed.to_le_bytes());
+        hash.update(block.to_le_bytes());
+        let digest: [u8; 32] = hash.finalize().into();
+        bytes.extend(digest.map(|byte| ALPHABET[usize::from(byte) % ALPHABET.len()]));
+    }
+    bytes.truncate(seed as usize % 257);
+    // Half of them with a right header.
+    if seed % 2 == 0 { [b"age\n".to_vec(), bytes].concat() } else { bytes }
+}
+
+#[test]
+fn noise_is_read_or_refused() {
+    let mut read_count = 0;
+    for seed in 0..20_000 {
+        let bytes = noise(seed);
+        match read(&bytes, &age()) {
+            Ok(table) => {
+                assert!((0..table.row_count()).all(|row| table.cell(row, 0) < Lane::from(256)));
+                read_count += 1;
+            }
+            Err(message) => assert!(message.starts_with("stdin"), "seed {seed}: {message}"),
+        }
+    }
+    assert!(read_count > 0, "some noise is right");
+}
