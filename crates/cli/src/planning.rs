@@ -27,7 +27,8 @@ const PREFETCH_NS: u64 = 20_000_000;
 /// Spare frames, of which the planner takes at most a quarter of all.
 ///
 /// A sub-network of a merge begins by reading its pages faster than the disk on average delivers;
-/// 128 frames (8 MiB) carry it over. With 32 of them the demo waits three times as long for storage.
+/// 128 frames (8 MiB) carry it over. With 32 of them the demo waits three times as long for
+/// storage.
 const PREFETCH_FRAMES: u64 = 128;
 
 /// Plans are made again at most this often, each time with what the last one showed.

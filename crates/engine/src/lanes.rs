@@ -47,6 +47,12 @@ pub(crate) fn deinterleave<W: Copy>(
     block: usize,
 ) {
     debug_assert_eq!(a.len() / (2 * lanes) * lanes, even.len());
+    match block {
+        1 => return deinterleave_blocks::<W, 1>(even, odd, a),
+        2 => return deinterleave_blocks::<W, 2>(even, odd, a),
+        4 => return deinterleave_blocks::<W, 4>(even, odd, a),
+        _ => {}
+    }
     let targets = even.chunks_exact_mut(block).zip(odd.chunks_exact_mut(block));
     for ((even, odd), pair) in targets.zip(a.chunks_exact(2 * block)) {
         even.copy_from_slice(&pair[..block]);
@@ -54,12 +60,35 @@ pub(crate) fn deinterleave<W: Copy>(
     }
 }
 
+/// As [`deinterleave`], for blocks whose copy is a few moves and not a call.
+fn deinterleave_blocks<W: Copy, const BLOCK: usize>(even: &mut [W], odd: &mut [W], a: &[W]) {
+    let targets = even.as_chunks_mut::<BLOCK>().0.iter_mut().zip(odd.as_chunks_mut::<BLOCK>().0);
+    for ((even, odd), pair) in targets.zip(a.as_chunks::<BLOCK>().0.as_chunks::<2>().0) {
+        [*even, *odd] = *pair;
+    }
+}
+
 /// Blocks of `block` lanes, in turn from `a` and `b`, to `lanes` lanes.
 pub(crate) fn interleave<W: Copy>(out: &mut [W], a: &[W], b: &[W], lanes: usize, block: usize) {
     debug_assert_eq!(out.len() / lanes * (lanes / 2), a.len());
+    match block {
+        1 => return interleave_blocks::<W, 1>(out, a, b),
+        2 => return interleave_blocks::<W, 2>(out, a, b),
+        4 => return interleave_blocks::<W, 4>(out, a, b),
+        _ => {}
+    }
     let sources = a.chunks_exact(block).zip(b.chunks_exact(block));
     for (pair, (a, b)) in out.chunks_exact_mut(2 * block).zip(sources) {
         pair[..block].copy_from_slice(a);
         pair[block..].copy_from_slice(b);
+    }
+}
+
+/// As [`interleave`], for blocks whose copy is a few moves and not a call.
+fn interleave_blocks<W: Copy, const BLOCK: usize>(out: &mut [W], a: &[W], b: &[W]) {
+    let sources = a.as_chunks::<BLOCK>().0.iter().zip(b.as_chunks::<BLOCK>().0);
+    let pairs = out.as_chunks_mut::<BLOCK>().0.as_chunks_mut::<2>().0;
+    for (pair, (a, b)) in pairs.iter_mut().zip(sources) {
+        *pair = [*a, *b];
     }
 }

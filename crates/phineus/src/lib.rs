@@ -6,8 +6,9 @@
 //!
 //! fn main() -> std::process::ExitCode {
 //!     let sum = program("sum").party("alice").party("bob").trace(|t, _| {
-//!         let [a, b] = ["alice", "bob"].map(|who| t.input(who, 1).number::<U32>("x").vector::<U32>());
-//!         t.output("result", &["alice", "bob"]).number("sum", &(a.get(0) + b.get(0))).write();
+//!         let [a, b] = ["alice", "bob"]
+//!             .map(|who| t.input(who, 1).number::<U32>("x").vector::<U32>().get(0));
+//!         t.output("result", &["alice", "bob"]).number("sum", &(a + b)).write();
 //!         Ok(())
 //!     });
 //!     phineus::main(sum)

@@ -20,7 +20,8 @@ fn a_plan_is_checked_shown_and_run() -> Result {
     place.run("check s.plan --program m.prog")?.failed_with(3)?.says("was made from program")?;
     for seed in [1, 2] {
         place.run(&format!("data sort --param n=300 --seed {seed}"))?.succeeded()?;
-        let line = "run s.plan --local --memory 32MiB --verify --in site_a.csv --in site_b.csv --out r.csv";
+        let line = "run s.plan --local --memory 32MiB --verify --out r.csv \
+                    --in site_a.csv --in site_b.csv";
         place.run(line)?.succeeded()?.says("equals the answer computed in the clear: yes")?;
         assert_eq!(place.read("r.csv")?.lines().count(), 601);
     }

@@ -22,8 +22,8 @@ fn sites(rows: u64) -> Result<Place> {
 fn line(site: usize, more: &str) -> String {
     let (name, letter) = (SITES[site], ["a", "b"][site]);
     format!(
-        "run password-reuse --as {name} --cluster cluster.toml --id-dir id_{name} --in {letter}.csv \
-         --out result_{letter}.csv --report run_{letter}.json {more}"
+        "run password-reuse --as {name} --cluster cluster.toml --id-dir id_{name} \
+         --in {letter}.csv --out result_{letter}.csv --report run_{letter}.json {more}"
     )
 }
 

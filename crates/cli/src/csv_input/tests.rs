@@ -112,7 +112,7 @@ fn noise(seed: u64) -> Vec<u8> {
     }
     bytes.truncate(seed as usize % 257);
     // Half of them with a right header.
-    if seed % 2 == 0 { [b"age\n".to_vec(), bytes].concat() } else { bytes }
+    if seed.is_multiple_of(2) { [b"age\n".to_vec(), bytes].concat() } else { bytes }
 }
 
 #[test]
