@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::binary::FORMAT_VERSION;
-use phineus_bytecode::{Description, InputPort, OutputPort};
+use phineus_bytecode::{Description, InputPort, OutputPort, PlanDescription};
 use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel};
 use phineus_crypto::Prg;
 use phineus_protocols::ot::SessionId;
@@ -26,7 +26,6 @@ pub(crate) struct Wish {
     pub(crate) parameters: BTreeMap<String, String>,
     /// Rows of this party's inputs.
     pub(crate) rows: BTreeMap<String, u64>,
-    pub(crate) memory_bytes: u64,
     /// Makes the session new.
     pub(crate) nonce: String,
 }
@@ -55,6 +54,8 @@ pub(crate) fn exchange_wishes(channel: &mut FramedChannel, ours: &Wish) -> Resul
             faults.push((what.to_owned(), ours.to_owned(), theirs.to_owned()));
         }
     };
+    // Circuits and the sizes of batches belong to the protocol and come with the software.
+    compare("phineus version", &ours.version, &theirs.version);
     compare("program", &ours.program, &theirs.program);
     compare("protocol", &ours.protocol, &theirs.protocol);
     let none = "not set".to_owned();
@@ -135,8 +136,26 @@ pub(crate) fn exchange_agreement(
 }
 
 /// Waits until the peer is as far as we are: nothing secret is sent before.
-pub(crate) fn exchange_ready(channel: &mut FramedChannel) -> Result<(), Failure> {
-    channel.exchange(b"ready").map(drop).map_err(Failure::from)
+///
+/// # Errors
+/// Exit 7 if the same program costs the peer something else: then its circuits are others.
+pub(crate) fn exchange_ready(
+    channel: &mut FramedChannel,
+    plan: &PlanDescription,
+) -> Result<(), Failure> {
+    let ours: BTreeMap<&str, u64> =
+        plan.costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
+    let answer = channel.exchange(&serde_json::to_vec(&ours).expect("names and numbers"))?;
+    let theirs: BTreeMap<&str, u64> = parse(channel, &answer)?;
+    if ours == theirs {
+        return Ok(());
+    }
+    let message = format!(
+        "the program has other circuits at {} than here, though not by name",
+        channel.peer()
+    );
+    Err(Failure::new(Exit::Disagreement, 110, message)
+        .remedy("run the same build of Phineus at both parties"))
 }
 
 fn parse<'a, T: Deserialize<'a>>(channel: &FramedChannel, answer: &'a [u8]) -> Result<T, Failure> {
@@ -167,12 +186,17 @@ fn settle(
         .iter()
         .map(|(what, ours, theirs)| match what.as_str() {
             "role" => format!("{peer} has the same role, {ours}: give each its own --as"),
-            _ => format!("{what} is {ours} here and {theirs} at {peer}"),
+            _ => format!("{} is {ours} here and {} at {peer}", plain(what), plain(theirs)),
         })
         .collect();
     Err(Failure::new(Exit::Disagreement, 100, lines.join("\n"))
         .remedy("agree on one program, parameters and version, then run again")
         .revealed("nothing was revealed but this"))
+}
+
+/// A peer's text without what would move the cursor or colour the screen, and not too long.
+fn plain(text: &str) -> String {
+    text.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// Ends the session after `failure`, telling the peer as much as it may know.

@@ -79,7 +79,7 @@ impl<'a, D> Recorded<'a, D> {
             })
             .collect();
         match parts.as_slice() {
-            [] => "nothing had been revealed".to_owned(),
+            [] => "nothing was revealed".to_owned(),
             parts => format!("revealed so far: {}", parts.join("; ")),
         }
     }
@@ -169,7 +169,7 @@ fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
 /// A failure before the first output; what failed because the user stopped it is that.
 fn unrevealed(failure: Failure) -> Failure {
     let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
-    failure.revealed("nothing had been revealed")
+    failure.revealed("nothing was revealed")
 }
 
 /// Everything of our own that can fail before the protocol begins.
@@ -195,8 +195,12 @@ pub(crate) fn run_garbled(
             return Err(unrevealed(failure));
         }
     };
-    exchange_ready(&mut channel).map_err(unrevealed)?;
     let description = &job.planned.description;
+    let plan = description.plan.as_ref().expect("it is planned");
+    if let Err(failure) = exchange_ready(&mut channel, plan) {
+        give_up(channel, &failure);
+        return Err(unrevealed(failure));
+    }
     let peer = channel.peer().to_owned();
     let monitor = channel.monitor();
     let watch = job.progress.watch(&peer, Some(monitor), job.total()?, job.limit_bytes);

@@ -15,6 +15,8 @@ use phineus_protocols::ProtocolError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
+    /// Nobody reads our output any more, as after `| head`: nothing failed.
+    OutputClosed = 0,
     /// Something failed while running.
     RunTime = 1,
     /// The command line or a configuration file is wrong.
@@ -153,8 +155,12 @@ impl fmt::Display for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        let silent = error.kind() == std::io::ErrorKind::BrokenPipe;
-        Failure { silent, ..Failure::new(Exit::RunTime, 100, error.to_string()) }
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            let silent = true;
+            let failure = Failure::new(Exit::OutputClosed, 100, "nobody reads the output");
+            return Failure { silent, ..failure };
+        }
+        Failure::new(Exit::RunTime, 100, error.to_string())
     }
 }
 

@@ -146,8 +146,10 @@ pub(crate) fn table_bytes(description: &Description, party: u16) -> u64 {
     };
     let inputs = description.inputs.iter().filter(|port| port.party == party);
     let outputs = description.outputs.iter().filter(|port| port.parties.contains(&party));
-    inputs.map(|port| port.rows * row(&port.columns)).sum::<u64>()
-        + outputs.map(|port| port.rows * row(&port.columns)).sum::<u64>()
+    let sizes = inputs
+        .map(|port| port.rows.saturating_mul(row(&port.columns)))
+        .chain(outputs.map(|port| port.rows.saturating_mul(row(&port.columns))));
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// The refusal when `needed` bytes are more than the limit.

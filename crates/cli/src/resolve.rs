@@ -5,11 +5,15 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use phineus_bytecode::binary::MAGIC;
-use phineus_bytecode::{Description, Hash, Kind, parse_text};
+use phineus_bytecode::{Description, Hash, Kind, PlanDescription, parse_text, verify};
 use phineus_frontend::bristol::Circuit;
 use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
+use phineus_protocols::garbled::totals;
 
+use crate::arguments::Protocol;
 use crate::failure::{Exit, Failure};
+use crate::memory_budget::PAGE_WIRES;
+use crate::planning::wire_bytes;
 use crate::program_file::ProgramFile;
 use crate::registry::Registry;
 
@@ -157,15 +161,46 @@ pub(crate) struct TracedFile {
     pub(crate) kind: Kind,
 }
 
-/// Opens a file that is traced or planned already.
+/// Opens a file that is traced or planned already, and verifies it: it comes from anywhere.
 pub(crate) fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
-    let reader = file.reader()?;
+    let mut reader = file.reader()?;
+    reader.verify_hash()?;
+    let violations = verify(&mut reader)?;
+    if !violations.is_empty() {
+        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        return Err(Failure::new(Exit::ProgramRefused, 140, lines.join("\n"))
+            .remedy("make the file again, with the same version of Phineus"));
+    }
+    if let Some(plan) = &reader.description().plan {
+        check_figures(plan)?;
+    }
     Ok(TracedFile {
         file: file.clone(),
         description: reader.description().clone(),
         hash: reader.hash(),
         kind: reader.kind(),
     })
+}
+
+/// Refuses a plan whose figures no plan of ours has, whatever its instructions are.
+fn check_figures(plan: &PlanDescription) -> Result<(), Failure> {
+    let has = |name: &str| plan.costs.contains_key(name);
+    let complete = plan.protocol != Protocol::Garbled.name()
+        || [totals::AND_GATES, totals::EVALUATOR_INPUT_BITS, totals::SCRATCH_WIRES]
+            .into_iter()
+            .chain([totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES, totals::ROUNDS])
+            .all(has);
+    let protocol = [Protocol::Garbled, Protocol::Clear];
+    let known = protocol.into_iter().find(|protocol| protocol.name() == plan.protocol);
+    let wire_fits = known.is_some_and(|protocol| wire_bytes(protocol) == plan.wire_bytes);
+    let scratch = plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0);
+    let counts = [plan.frame_count, plan.spill_slot_count, scratch];
+    let possible = counts.into_iter().all(|count| count < u64::from(u32::MAX));
+    if complete && wire_fits && possible && plan.page_wires == PAGE_WIRES {
+        return Ok(());
+    }
+    let message = "the plan states figures that no plan of this version has";
+    Err(Failure::new(Exit::ProgramRefused, 141, message).remedy("plan the program again"))
 }
 
 /// Traces `program` into a file without a name.

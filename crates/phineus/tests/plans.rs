@@ -73,3 +73,17 @@ fn explain_predicts_what_a_run_measures() -> Result {
     assert!(done.stdout.contains("reveals   'records' to site_a and site_b"), "{}", done.stdout);
     Ok(())
 }
+
+#[test]
+fn a_closed_pipe_is_no_failure() -> Result {
+    use std::io::{BufRead, BufReader};
+    let place = Place::new()?;
+    let mut child = place.start("show sort --param n=2000")?;
+    let mut stdout = BufReader::new(child.stdout.take().ok_or("it is piped")?);
+    let mut line = String::new();
+    stdout.read_line(&mut line)?;
+    drop(stdout);
+    let done = common::Done::of(child.wait_with_output()?).succeeded()?;
+    assert_eq!((line.as_str(), done.stderr.as_str()), ("phineus 1 program\n", ""));
+    Ok(())
+}

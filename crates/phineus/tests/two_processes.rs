@@ -177,7 +177,7 @@ fn a_limit_too_small_sends_nothing() -> Result {
     let [a, b] = both(&place, 0, [line(0, "--memory 12MiB"), line(1, "")])?;
     let a = a.failed_with(6)?.says("it needs at least")?;
     assert!(a.stderr.contains("nothing was sent"), "{}", a.stderr);
-    b.failed_with(4)?.says("nothing had been revealed")?;
+    b.failed_with(4)?.says("nothing was revealed")?;
     Ok(())
 }
 

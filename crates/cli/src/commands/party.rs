@@ -30,6 +30,12 @@ use crate::{heap, interrupt, quantity};
 /// Rows that a peer may bring: as many as one can sort here.
 const ROWS_MAX: u64 = 1 << 32;
 
+/// The most rows that a peer may claim before anything is traced for them.
+///
+/// Tracing takes time and scratch space with the rows, memory one name per chunk of some 32 rows:
+/// 2^26 of them are 2 million names.
+const PEER_ROWS_MAX: u64 = 1 << 26;
+
 /// What a finished run leaves.
 pub(crate) struct Finished {
     pub(crate) description: Description,
@@ -268,7 +274,6 @@ fn agree_and_plan(
         party: prepared.party,
         parameters: prepared.parameters.clone(),
         rows: prepared.files.iter().map(|(port, file)| (port.clone(), file.rows)).collect(),
-        memory_bytes: prepared.limit_bytes,
         nonce: agreement::nonce()?,
     };
     let theirs = agreement::exchange_wishes(channel, &ours)?;
@@ -315,9 +320,16 @@ fn traced_for_both(prepared: &Preparation<'_>, theirs: &Wish) -> Result<TracedFi
             let mut arguments = arguments.clone();
             for (port, rows) in &theirs.rows {
                 // Ours are counted; a peer has no say in them.
-                if !prepared.files.contains_key(port) {
-                    arguments.set_rows(port, *rows);
+                if prepared.files.contains_key(port) {
+                    continue;
                 }
+                if *rows > PEER_ROWS_MAX {
+                    let peer = &prepared.peer;
+                    let message = format!("{peer} says that it brings {rows} rows");
+                    return Err(Failure::new(Exit::ProgramRefused, 132, message)
+                        .remedy(format!("more than {PEER_ROWS_MAX} rows are not accepted")));
+                }
+                arguments.set_rows(port, *rows);
             }
             let program = resolved.program().expect("only files have none");
             trace(program, &arguments, &prepared.scratch)
