@@ -4,14 +4,15 @@
 //! turn each instruction into events, scheduling turns events into the planned program. The
 //! result depends on nothing but the program and the options.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, Instruction, Kind, PlanDescription, ProgramReader, ProgramWriter, Written,
+    CostModel, Hash, Instruction, Kind, PlanDescription, ProgramReader, ProgramWriter, Written,
 };
 
 use crate::ahead::{BATCHES_AHEAD, ahead};
@@ -42,7 +43,7 @@ pub struct PlanOptions {
 
 /// Plans `program` into `output`; `scratch` is an empty file for the next uses.
 ///
-/// Reading ahead, and encoding and compressing the plan, run in threads of their own.
+/// Reading, placement with replacement, and scheduling with writing run in a thread each.
 ///
 /// # Errors
 /// [`Error::TooFewFrames`] and [`Error::PlannerMemory`] if it does not fit; [`Error::Invalid`] if
@@ -58,72 +59,74 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     if options.frame_count < FRAMES_MIN {
         return Err(Error::TooFewFrames { frames: options.frame_count, needed: FRAMES_MIN });
     }
+    // The spare frames are at most a quarter of all.
+    let most = (options.frame_count / 4).max(PREFETCH_FRAMES_MIN);
+    let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
+    let options =
+        &PlanOptions { lookahead: Lookahead { frames, ..options.lookahead }, ..options.clone() };
     let annotations = annotate(program, scratch, options.planner_memory_bytes)?;
-    thread::scope(|scope| {
-        let (batches, received) = sync_channel::<Vec<Instruction>>(BATCHES_AHEAD);
-        let (spare, returned) = channel::<Vec<Instruction>>();
-        let writer = scope.spawn(move || write(output, &received, &spare));
-        let mut batch = Vec::with_capacity(FRAME_INSTRUCTIONS);
-        let mut emit = |instruction: &Instruction| {
-            batch.push(*instruction);
-            if batch.len() == FRAME_INSTRUCTIONS {
-                let empty = returned.try_recv().unwrap_or_default();
-                let full = std::mem::replace(&mut batch, empty);
-                // If the writer has failed it says why when it is joined.
-                batches.send(full).map_err(|_| Error::WriterStopped)?;
-            }
-            Ok(())
-        };
-        let planned = forward(program, annotations, options, costs, &mut emit);
-        let planned = planned.and_then(|plan| match batches.send(batch) {
-            Ok(()) => Ok(plan),
-            Err(_) => Err(Error::WriterStopped),
-        });
-        drop(batches);
-        let written = writer.join().expect("the writer does not panic");
-        if let Err(Error::WriterStopped) = planned {
-            written?;
-            return Err(Error::WriterStopped);
-        }
-        let (plan, writer) = (planned?, written?);
-        let mut description = program.description().clone();
-        description.plan = Some(plan.clone());
-        let (output, written) = writer.finish(&description)?;
-        Ok((output, plan, written))
-    })
+    let (placed, scheduled) = thread::scope(|scope| {
+        let (batches, received) = sync_channel(BATCHES_AHEAD);
+        let (spare, returned) = channel();
+        let second = scope.spawn(move || schedule(output, options, &received, &spare));
+        let mut events = Events { batch: Vec::new(), batches, returned };
+        let placed = place_and_replace(program, annotations, options, costs, &mut events);
+        let placed = placed.and_then(|placed| events.send().map(|()| placed));
+        drop(events);
+        (placed, second.join().expect("the scheduling thread does not panic"))
+    });
+    // If the second thread failed, the first has only noticed that it did.
+    let scheduled = scheduled?;
+    let plan = scheduled.figures(placed?, program.hash(), options);
+    let mut description = program.description().clone();
+    description.plan = Some(plan.clone());
+    let (output, written) = scheduled.writer.finish(&description)?;
+    Ok((output, plan, written))
 }
 
-/// Writes the planned instructions, and gives the batches back.
-fn write<W: Write>(
-    output: W,
-    batches: &Receiver<Vec<Instruction>>,
-    spare: &Sender<Vec<Instruction>>,
-) -> Result<ProgramWriter<W>, Error> {
-    let mut writer = ProgramWriter::new(output, Kind::Planned)?;
-    for mut batch in batches {
-        batch.iter().try_for_each(|instruction| writer.push(instruction))?;
-        batch.clear();
-        // The planner may have ended; then nobody needs the batch.
-        let _ = spare.send(batch);
+type Batch = Vec<(Event, u64)>;
+
+/// Events on their way from the first to the second thread.
+struct Events {
+    batch: Batch,
+    batches: SyncSender<Batch>,
+    returned: Receiver<Batch>,
+}
+
+impl Events {
+    #[inline]
+    fn push(&mut self, event: Event, duration_ns: u64) -> Result<(), Error> {
+        self.batch.push((event, duration_ns));
+        if self.batch.len() == FRAME_INSTRUCTIONS { self.send() } else { Ok(()) }
     }
-    Ok(writer)
+
+    fn send(&mut self) -> Result<(), Error> {
+        let empty = self.returned.try_recv().unwrap_or_default();
+        let full = std::mem::replace(&mut self.batch, empty);
+        self.batches.send(full).map_err(|_| Error::WriterStopped)
+    }
 }
 
-/// The forward pass: emits the planned instructions and returns the plan's figures.
-fn forward<R: Read + Seek + Send>(
+/// What placement and replacement found out.
+struct Placed {
+    spill_slot_count: u64,
+    unbounded_page_count: u64,
+    peak_wire_count: u64,
+    instruction_count: u64,
+    costs: BTreeMap<String, u64>,
+}
+
+/// The first thread: turns instructions into events.
+fn place_and_replace<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
     mut annotations: Annotations,
     options: &PlanOptions,
     costs: &mut impl CostModel,
-    emit: &mut impl FnMut(&Instruction) -> Result<(), Error>,
-) -> Result<PlanDescription, Error> {
+    events: &mut Events,
+) -> Result<Placed, Error> {
     let description = program.description().clone();
-    // The spare frames are at most a quarter of all.
-    let most = (options.frame_count / 4).max(PREFETCH_FRAMES_MIN);
-    let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
-    let lookahead = Lookahead { frames, ..options.lookahead };
-    let mut replacer = Replacer::new(options.page_wires, options.frame_count - frames);
-    let mut scheduler = Scheduler::new(options.page_wires, options.frame_count, lookahead, emit);
+    let frame_count = options.frame_count - options.lookahead.frames;
+    let mut replacer = Replacer::new(options.page_wires, frame_count);
     let mut index = 0;
     let mut unread = 0..program.frame_count();
     let (reader, notes) = (&mut *program, &mut annotations);
@@ -139,7 +142,7 @@ fn forward<R: Read + Seek + Send>(
             let duration_ns = costs.duration_ns(instruction);
             replacer.step(index, instruction, uses, &mut |event| {
                 let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
-                scheduler.push(event, duration_ns)
+                events.push(event, duration_ns)
             })?;
             index += 1;
         }
@@ -151,20 +154,61 @@ fn forward<R: Read + Seek + Send>(
         }
         Ok(())
     })?;
-    scheduler.finish()?;
-    Ok(PlanDescription {
-        program_hash: program.hash().to_string(),
-        protocol: options.protocol.clone(),
-        memory_limit_bytes: options.memory_limit_bytes,
-        page_wires: options.page_wires,
-        wire_bytes: options.wire_bytes,
-        frame_count: scheduler.frames_used(),
+    Ok(Placed {
         spill_slot_count: u64::from(replacer.slots_used),
-        swap_in_count: scheduler.swap_in_count,
-        swap_out_count: scheduler.swap_out_count,
         unbounded_page_count: replacer.peak_pages(),
         peak_wire_count: annotations.peak_wires,
         instruction_count: index,
         costs: costs.totals(&description),
     })
+}
+
+/// What scheduling found out, and the file without its end.
+struct Scheduled<W: Write> {
+    writer: ProgramWriter<W>,
+    frame_count: u64,
+    swap_in_count: u64,
+    swap_out_count: u64,
+}
+
+/// The second thread: turns events into the planned program, and gives their batches back.
+fn schedule<W: Write>(
+    output: W,
+    options: &PlanOptions,
+    batches: &Receiver<Batch>,
+    spare: &Sender<Batch>,
+) -> Result<Scheduled<W>, Error> {
+    let mut writer = ProgramWriter::new(output, Kind::Planned)?;
+    let emit = |instruction: &_| Ok(writer.push(instruction)?);
+    let mut scheduler =
+        Scheduler::new(options.page_wires, options.frame_count, options.lookahead, emit);
+    for mut batch in batches {
+        batch.drain(..).try_for_each(|(event, duration)| scheduler.push(event, duration))?;
+        // The first thread may have ended; then nobody needs the batch.
+        let _ = spare.send(batch);
+    }
+    scheduler.finish()?;
+    let (frame_count, swap_in_count, swap_out_count) =
+        (scheduler.frames_used(), scheduler.swap_in_count, scheduler.swap_out_count);
+    Ok(Scheduled { writer, frame_count, swap_in_count, swap_out_count })
+}
+
+impl<W: Write> Scheduled<W> {
+    fn figures(&self, placed: Placed, program: Hash, options: &PlanOptions) -> PlanDescription {
+        PlanDescription {
+            program_hash: program.to_string(),
+            protocol: options.protocol.clone(),
+            memory_limit_bytes: options.memory_limit_bytes,
+            page_wires: options.page_wires,
+            wire_bytes: options.wire_bytes,
+            frame_count: self.frame_count,
+            spill_slot_count: placed.spill_slot_count,
+            swap_in_count: self.swap_in_count,
+            swap_out_count: self.swap_out_count,
+            unbounded_page_count: placed.unbounded_page_count,
+            peak_wire_count: placed.peak_wire_count,
+            instruction_count: placed.instruction_count,
+            costs: placed.costs,
+        }
+    }
 }
