@@ -28,8 +28,11 @@ pub fn scratch_wires(instruction: &Instruction) -> usize {
         Op::AllBits | Op::AnyBit => reduction::scratch_wires(width, lanes),
         Op::LaneSum => {
             let from_lanes = instruction.immediates[1] as usize;
-            let wide = width.max(from_width);
-            wide * from_lanes + reduction::scratch_wires(wide, from_lanes)
+            if instruction.element.is_signed() && from_width <= width {
+                width * from_lanes + reduction::scratch_wires(width, from_lanes)
+            } else {
+                reduction::scratch_wires(from_width.min(width), from_lanes)
+            }
         }
         Op::LaneAnd | Op::LaneOr | Op::LaneXor => {
             reduction::scratch_wires(width, instruction.immediates[0] as usize)
