@@ -85,8 +85,12 @@ impl Link {
     /// Ends the session with `error`, unless it ended with another one before.
     pub(crate) fn fail(&self, error: ChannelError) {
         let mut fate = self.fate();
-        let error = fate.error.get_or_insert(error).clone();
+        let cause = fate.error.get_or_insert(error).clone();
+        let is_ours = fate.abort.is_some();
         drop(fate);
+        // A peer that is told of an abort closes the connection: that is not why the session ended.
+        let error =
+            if is_ours { ChannelError::Stopped { party: self.peer.clone() } } else { cause };
         self.changed.notify_all();
         // Bytes that came before a connection was lost are still good; after an abort or a
         // fault nothing the peer said is worth computing on.

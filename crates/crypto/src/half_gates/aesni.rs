@@ -1,4 +1,3 @@
-//! Half gates with AES-NI, one gate at a time; out-of-order execution overlaps the gates.
+//! Half gates with AES-NI: see [`super::narrow`]. A set is two gates.
 
-super::in_lane::in_lane_kernels!(xmm, "aes,ssse3,sse4.1");
-super::in_lane::in_lane_hashes_alone!("aes,ssse3,sse4.1");
+super::narrow::narrow_kernels!(xmm, "aes,ssse3,sse4.1");

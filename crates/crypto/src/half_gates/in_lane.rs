@@ -15,8 +15,9 @@ macro_rules! in_lane_kernels {
         use crate::x86::{RCON, $ops as ops};
 
         /// Garbles any number of gates; lengths and indices were checked by the caller.
+        #[inline]
         #[target_feature(enable = $features)]
-        pub(super) fn garble(
+        pub(in crate::half_gates) fn garble(
             start: Block,
             delta: &Delta,
             first_index: AndIndex,
@@ -37,8 +38,9 @@ macro_rules! in_lane_kernels {
         }
 
         /// Evaluates any number of gates; lengths and indices were checked by the caller.
+        #[inline]
         #[target_feature(enable = $features)]
-        pub(super) fn evaluate(
+        pub(in crate::half_gates) fn evaluate(
             start: Block,
             first_index: AndIndex,
             a: &[Block],
@@ -150,32 +152,4 @@ macro_rules! in_lane_kernels {
     };
 }
 
-/// Defines `hashes_alone` beside the kernels of `in_lane_kernels!`.
-macro_rules! in_lane_hashes_alone {
-    ($features:literal) => {
-        /// The hashes of that many gates and nothing else; see [`super::hashes_alone`].
-        #[target_feature(enable = $features)]
-        pub(super) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {
-            let (start, label) = (ops::splat(start), ops::counters(1, 2, 3));
-            let mut tweaks = ops::counters(0, 0, 2);
-            let mut sum = ops::zero();
-            for _ in 0..gates.div_ceil(ops::WIDTH) {
-                let key = ops::xor(start, tweaks);
-                if garbling {
-                    let [ha0, ha1, hb0, hb1] = hash_both(key, label, label, start);
-                    sum = ops::xor3(ops::xor3(sum, ha0, ha1), hb0, hb1);
-                } else {
-                    let [ha, hb] = hash_active(key, label, label);
-                    sum = ops::xor3(sum, ha, hb);
-                }
-                tweaks = ops::add_low(tweaks, 2 * ops::WIDTH as u64);
-            }
-            let mut out = [Block::ZERO; ops::WIDTH];
-            ops::store(&mut out, sum);
-            out[0]
-        }
-    };
-}
-
-pub(in crate::half_gates) use in_lane_hashes_alone;
 pub(in crate::half_gates) use in_lane_kernels;

@@ -16,6 +16,10 @@
 mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod in_lane;
+#[cfg(target_arch = "x86_64")]
+mod many;
+#[cfg(target_arch = "x86_64")]
+mod narrow;
 mod portable;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,3 @@
-//! Half gates with VAES on 256-bit registers, two gates at a time.
+//! Half gates with VAES on 256-bit registers: see [`super::narrow`]. A set is four gates.
 
-super::in_lane::in_lane_kernels!(ymm, "vaes,avx2,aes");
-super::in_lane::in_lane_hashes_alone!("vaes,avx2,aes");
+super::narrow::narrow_kernels!(ymm, "vaes,avx2,aes");

@@ -23,3 +23,22 @@ pub(crate) const ROUND_KEYS: usize = 1 + RCON.len();
 
 /// RotWord of the last word (bytes 12..16) into every word: a shuffle control for one lane.
 const ROTATED_LAST_WORD: i32 = 0x0C_0F_0E_0D;
+
+/// RotWord of every word, then the inverse of ShiftRows: a shuffle control for one lane, low half
+/// first. AESENCLAST of the result is SubWord(RotWord) of every word, in place.
+///
+/// ShiftRows takes byte `r + 4 * c` from `r + 4 * (c + r)`, RotWord from `(r + 1) + 4 * c`, so
+/// byte `r + 4 * c` comes from `(r + 1) % 4 + 4 * ((c - r) % 4)`.
+const INVERSE_SHIFT_ROT_WORDS: [i64; 2] = inverse_shift_rot_words();
+
+const fn inverse_shift_rot_words() -> [i64; 2] {
+    let mut control = [0; 2];
+    let mut byte = 0;
+    while byte < 16 {
+        let (row, column) = (byte % 4, byte / 4);
+        let from = (row + 1) % 4 + 4 * ((column + 4 - row) % 4);
+        control[byte / 8] |= (from as i64) << (8 * (byte % 8));
+        byte += 1;
+    }
+    control
+}

@@ -1,6 +1,6 @@
 //! One block at a time: AES-NI.
 
-use super::ROTATED_LAST_WORD;
+use super::{INVERSE_SHIFT_ROT_WORDS, ROTATED_LAST_WORD};
 use crate::Block;
 use std::arch::x86_64::*;
 
@@ -128,6 +128,60 @@ pub(crate) fn next_round_key(key: V, rcon: i32) -> V {
     let word = _mm_aesenclast_si128(rotated, _mm_set1_epi32(rcon));
     let key = _mm_xor_si128(key, _mm_slli_si128::<4>(key));
     xor3(key, _mm_slli_si128::<8>(key), word)
+}
+
+/// `word` in every dword.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn splat_word(word: i32) -> V {
+    _mm_set1_epi32(word)
+}
+
+/// `word(i)` in dword `i`.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn words(word: impl Fn(usize) -> i32) -> V {
+    _mm_set_epi32(word(3), word(2), word(1), word(0))
+}
+
+/// The sums of the dwords.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn add_words(a: V, b: V) -> V {
+    _mm_add_epi32(a, b)
+}
+
+/// `high + 1` where adding `added` made `low` wrap, dword by dword.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn carry_into(high: V, low: V, added: V) -> V {
+    // The comparison is of signed numbers: flipping the sign bits orders unsigned ones.
+    let sign = _mm_set1_epi32(i32::MIN);
+    let wrapped = _mm_cmpgt_epi32(xor(added, sign), xor(low, sign));
+    _mm_sub_epi32(high, wrapped)
+}
+
+/// In each lane, dwords 0 and 1 of `a` and `b` in turn; then dwords 2 and 3.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn interleave_words(a: V, b: V) -> [V; 2] {
+    [_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)]
+}
+
+/// In each lane, the low halves of `a` and `b`; then the high halves.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn interleave_halves(a: V, b: V) -> [V; 2] {
+    [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)]
+}
+
+/// SubWord(RotWord(word)) ^ rcon of every dword.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn substitute_rotated_words(words: V, rcon: V) -> V {
+    let [low, high] = INVERSE_SHIFT_ROT_WORDS;
+    let control = _mm_set_epi64x(high, low);
+    _mm_aesenclast_si128(_mm_shuffle_epi8(words, control), rcon)
 }
 
 /// Reads rows `garbler || evaluator` of [`WIDTH`] gates.

@@ -4,8 +4,12 @@
 //! is left over goes in one smaller step, up to four gates with a key in each lane ([`quad`]). A
 //! single gate, which is what a chain comes as, has its hashes as lanes ([`one`]).
 
-mod many;
 mod one;
+
+/// Eight gates in a set.
+mod many {
+    crate::half_gates::many::many_kernels!(zmm, "vaes,avx512f,avx512bw,avx512vl,gfni,aes");
+}
 
 /// At most four gates, one in each lane.
 mod quad {
@@ -14,7 +18,6 @@ mod quad {
 
 use super::{AndIndex, Delta, GarbledGate};
 use crate::Block;
-pub(super) use many::hashes_alone;
 pub(super) use one::{evaluate_carries, garble_carries};
 
 /// Gates in a step of [`many`].
@@ -76,6 +79,16 @@ pub(super) fn evaluate(
         0 => {}
         1..=4 => quad::evaluate(start, index, a_rest, b_rest, out_rest, rows_rest),
         _ => many::evaluate::<1>(start, index, a_rest, b_rest, out_rest, rows_rest),
+    }
+}
+
+/// The hashes of that many gates and nothing else; see [`super::hashes_alone`].
+#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
+pub(super) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {
+    if garbling {
+        many::hashes_alone::<2, true>(start, gates)
+    } else {
+        many::hashes_alone::<2, false>(start, gates)
     }
 }
 

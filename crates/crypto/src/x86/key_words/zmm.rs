@@ -1,13 +1,12 @@
-//! Sixteen AES-128 key schedules at once on 512-bit registers, by words.
+//! Sixteen key schedules on 512-bit registers.
 //!
-//! Register `w[i]` holds word `i` of sixteen keys. In this form a step of the schedule (FIPS 197
-//! section 5.2) costs 7 instructions for sixteen keys: a rotation, SubBytes (GFNI inverts in the
-//! field of AES and applies an affine map, which is just the S-box), and five XORs. Transposing
-//! the words into round keys costs 8 more. With one key per lane ([`super::zmm`]) the same takes
-//! 24, and the AES units would be busy with it.
+//! A step of the schedule costs 7 instructions for sixteen keys: a rotation, SubBytes (GFNI
+//! inverts in the field of AES and applies an affine map, which is just the S-box), and five
+//! XORs. Transposing the words into round keys costs 8 more. With one key per lane
+//! ([`crate::x86::zmm`]) the same takes 24, and the AES units would be busy with it.
 
-use super::zmm::{V, WIDTH};
 use crate::Block;
+use crate::x86::zmm::{V, WIDTH};
 use std::arch::x86_64::*;
 
 /// Keys in one [`KeyWords`]: four vectors of four.
