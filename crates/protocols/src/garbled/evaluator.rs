@@ -1,7 +1,5 @@
 //! The evaluator: holds one label per wire, consumes rows.
 
-use std::collections::VecDeque;
-
 use phineus_bytecode::{Description, Instruction};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
@@ -11,6 +9,7 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
+use crate::garbled::batches::Batches;
 use crate::garbled::limits::{
     BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS,
 };
@@ -121,9 +120,7 @@ pub struct Evaluator<C> {
     ot: Option<SoftSpokenReceiver>,
     choices: Choices,
     /// Labels of our input bits, by batch, not yet used.
-    batches: VecDeque<Zeroizing<Vec<Block>>>,
-    spare_batches: Vec<Zeroizing<Vec<Block>>>,
-    batch_position: usize,
+    batches: Batches,
     unsent: u64,
     unflushed_bytes: usize,
     unflushed_messages: usize,
@@ -173,9 +170,7 @@ impl<C: Channel> Evaluator<C> {
             labels: Prg::from_seed(seed),
             ot,
             choices: Choices { upcoming, bits: Zeroizing::default(), position: 0 },
-            batches: VecDeque::with_capacity(BATCHES_AHEAD),
-            spare_batches: Vec::new(),
-            batch_position: 0,
+            batches: Batches::new(),
             unsent: ots,
             unflushed_bytes: 0,
             unflushed_messages: 0,
@@ -216,12 +211,11 @@ impl<C: Channel> Evaluator<C> {
         for i in 0..count {
             self.words[i / 64] |= self.next_choice()? << (i % 64);
         }
-        let mut batch = self.spare_batches.pop().unwrap_or_default();
-        batch.resize(count, Block::ZERO);
+        let mut batch = self.batches.blank(count);
         let ot = self.ot.as_mut().expect("a program with OTs sets them up");
         ot.extend(&mut self.algebra.channel, &self.words, &mut batch)?;
         self.words.zeroize();
-        self.batches.push_back(batch);
+        self.batches.push(batch);
         Ok(())
     }
 
@@ -245,15 +239,9 @@ impl<C: Channel> Evaluator<C> {
     /// Labels of our input bits.
     fn own_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
         while !wires.is_empty() {
-            let batch = self.batches.front().expect("a batch is sent for each that is used");
-            let count = wires.len().min(batch.len() - self.batch_position);
-            let (now, later) = wires.split_at_mut(count);
-            now.copy_from_slice(&batch[self.batch_position..][..count]);
-            wires = later;
-            self.batch_position += count;
-            if self.batch_position == batch.len() {
-                self.batch_position = 0;
-                self.spare_batches.extend(self.batches.pop_front());
+            let (count, is_used_up) = self.batches.take(wires);
+            wires = &mut wires[count..];
+            if is_used_up {
                 self.send_batch()?;
             }
         }

@@ -11,6 +11,7 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
+use crate::garbled::batches::Batches;
 use crate::garbled::limits::{
     BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS,
 };
@@ -116,9 +117,7 @@ pub struct Garbler<C> {
     labels: Prg,
     ot: Option<SoftSpokenSender>,
     /// Labels of *false* for inputs of the evaluator, by batch, not yet used.
-    batches: VecDeque<Zeroizing<Vec<Block>>>,
-    spare_batches: Vec<Zeroizing<Vec<Block>>>,
-    batch_position: usize,
+    batches: Batches,
     /// OTs of batches that the evaluator has not been allowed to send yet.
     unsent: u64,
     expected: VecDeque<Expected>,
@@ -166,9 +165,7 @@ impl<C: Channel> Garbler<C> {
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
-            batches: VecDeque::with_capacity(BATCHES_AHEAD),
-            spare_batches: Vec::new(),
-            batch_position: 0,
+            batches: Batches::new(),
             unsent: ots,
             expected: VecDeque::new(),
             pending_bits: 0,
@@ -209,11 +206,10 @@ impl<C: Channel> Garbler<C> {
         let channel = &mut self.algebra.channel;
         match self.expected.pop_front().expect("the evaluator owes a message") {
             Expected::Batch(count) => {
-                let mut batch = self.spare_batches.pop().unwrap_or_default();
-                batch.resize(count, Block::ZERO);
+                let mut batch = self.batches.blank(count);
                 let ot = self.ot.as_mut().expect("a program with OTs sets them up");
                 ot.extend(channel, &mut batch)?;
-                self.batches.push_back(batch);
+                self.batches.push(batch);
             }
             Expected::Output { instruction, select_bits } => {
                 let count = instruction.shape().wires() as usize;
@@ -242,15 +238,9 @@ impl<C: Channel> Garbler<C> {
             while self.batches.is_empty() {
                 self.receive()?;
             }
-            let batch = &self.batches[0];
-            let count = wires.len().min(batch.len() - self.batch_position);
-            let (now, later) = wires.split_at_mut(count);
-            now.copy_from_slice(&batch[self.batch_position..][..count]);
-            wires = later;
-            self.batch_position += count;
-            if self.batch_position == batch.len() {
-                self.batch_position = 0;
-                self.spare_batches.extend(self.batches.pop_front());
+            let (count, is_used_up) = self.batches.take(wires);
+            wires = &mut wires[count..];
+            if is_used_up {
                 self.expect_batch();
             }
         }

@@ -19,6 +19,7 @@
 //! what that function reveals; an evaluator who sends wrong output bits falsifies the garbler's
 //! result.
 
+mod batches;
 mod costs;
 mod evaluator;
 mod garbler;
