@@ -15,6 +15,13 @@ pub trait CostModel {
     /// Adds `instruction` to the exact totals.
     fn count(&mut self, instruction: &Instruction, description: &Description);
 
+    /// Adds `instruction` to the exact totals and returns its predicted duration: both of the
+    /// above, for a model that finds them in one place.
+    fn count_and_predict(&mut self, instruction: &Instruction, description: &Description) -> u64 {
+        self.count(instruction, description);
+        self.duration_ns(instruction)
+    }
+
     /// The exact totals, by name: `and_gates`, `sent_bytes_0`, and so on.
     fn totals(&self, description: &Description) -> BTreeMap<String, u64>;
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::instruction::ElementType;
+use crate::layout::Layout;
 use crate::limits::PARTIES_MAX;
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
@@ -114,9 +115,12 @@ pub struct PlanDescription {
     pub protocol: String,
     /// The memory limit that it was planned for, in bytes.
     pub memory_limit_bytes: u64,
-    /// Wires in a page.
+    /// How values lie in memory.
+    #[serde(default)]
+    pub layout: Layout,
+    /// Wires in a page, or whatever the layout's units are.
     pub page_wires: u64,
-    /// Bytes in a wire.
+    /// Bytes in a wire or unit.
     pub wire_bytes: u64,
     /// Frames that the run uses.
     pub frame_count: u64,

@@ -1,7 +1,48 @@
 //! [`Instruction`]: one operation on lane vectors, before or after planning.
 
-use crate::limits::{IMMEDIATES_MAX, OPERANDS_MAX, RESULTS_MAX, VALUE_WIRES_MAX, WIDTH_MAX};
+use crate::limits::{
+    IMMEDIATES_MAX, OPERANDS_MAX, RESULTS_MAX, RING_WIDTH_MAX, VALUE_WIRES_MAX, WIDTH_MAX,
+};
 use crate::ops::Op;
+
+/// How a value is held among the parties.
+///
+/// The sharing is part of a value's shape: an operation takes operands of one sharing, `convert`
+/// goes from one to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Sharing {
+    /// As the protocol of the run has it: what front ends say where they say nothing.
+    #[default]
+    Any = 0,
+    /// Additive shares modulo 2^width ("A").
+    Arithmetic = 1,
+    /// XOR shares of each bit, computed on by GMW ("B").
+    Boolean = 2,
+    /// Keys and permutation bits of BMR garbled circuits ("Y").
+    Garbled = 3,
+}
+
+impl Sharing {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Sharing; 4] =
+        [Sharing::Any, Sharing::Arithmetic, Sharing::Boolean, Sharing::Garbled];
+
+    /// The sharing with this code.
+    pub fn from_code(code: u64) -> Option<Sharing> {
+        Sharing::ALL.get(usize::try_from(code).ok()?).copied()
+    }
+
+    /// What follows a type in the text form.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Sharing::Any => "",
+            Sharing::Arithmetic => "@a",
+            Sharing::Boolean => "@b",
+            Sharing::Garbled => "@y",
+        }
+    }
+}
 
 /// What the lanes of a value are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,18 +54,33 @@ pub enum ElementType {
         width: u16,
         /// Whether comparison, division, right shift and widening look at the sign.
         signed: bool,
+        /// How the parties hold it.
+        sharing: Sharing,
     },
 }
 
 impl ElementType {
     /// An unsigned integer of `width` bits.
     pub const fn unsigned(width: u16) -> ElementType {
-        ElementType::Bits { width, signed: false }
+        ElementType::integer(width, false)
     }
 
     /// A signed integer of `width` bits.
     pub const fn signed(width: u16) -> ElementType {
-        ElementType::Bits { width, signed: true }
+        ElementType::integer(width, true)
+    }
+
+    /// An integer of `width` bits, shared as the protocol has it.
+    pub const fn integer(width: u16, signed: bool) -> ElementType {
+        ElementType::Bits { width, signed, sharing: Sharing::Any }
+    }
+
+    /// The same integer, held in another way.
+    #[must_use]
+    pub const fn shared(self, sharing: Sharing) -> ElementType {
+        match self {
+            ElementType::Bits { width, signed, .. } => ElementType::Bits { width, signed, sharing },
+        }
     }
 
     /// A single bit.
@@ -43,12 +99,19 @@ impl ElementType {
             ElementType::Bits { signed, .. } => signed,
         }
     }
+
+    /// How the parties hold it.
+    pub const fn sharing(self) -> Sharing {
+        match self {
+            ElementType::Bits { sharing, .. } => sharing,
+        }
+    }
 }
 
 impl std::fmt::Display for ElementType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ElementType::Bits { width, signed } = self;
-        write!(f, "{}{width}", if *signed { 'i' } else { 'u' })
+        let ElementType::Bits { width, signed, sharing } = self;
+        write!(f, "{}{width}{}", if *signed { 'i' } else { 'u' }, sharing.suffix())
     }
 }
 
@@ -56,22 +119,30 @@ impl std::str::FromStr for ElementType {
     type Err = String;
 
     fn from_str(text: &str) -> Result<ElementType, String> {
-        let bad =
-            || format!("'{text}' is not a type: write u1 to u{WIDTH_MAX} or i1 to i{WIDTH_MAX}");
-        let signed = match text.as_bytes().first() {
+        let bad = || {
+            format!(
+                "'{text}' is not a type: write u1 to u{WIDTH_MAX} or i1 to i{WIDTH_MAX}, with @a, \
+                 @b or @y behind it for a sharing"
+            )
+        };
+        let at = text.find('@').unwrap_or(text.len());
+        let (integer, suffix) = text.split_at(at);
+        let named = Sharing::ALL.into_iter().find(|sharing| sharing.suffix() == suffix);
+        let sharing = named.ok_or_else(bad)?;
+        let signed = match integer.as_bytes().first() {
             Some(b'u') => false,
             Some(b'i') => true,
             _ => return Err(bad()),
         };
-        let width: u16 = text[1..].parse().map_err(|_| bad())?;
-        if width == 0 || width > WIDTH_MAX || text.as_bytes()[1] == b'0' {
+        let width: u16 = integer[1..].parse().map_err(|_| bad())?;
+        if width == 0 || width > WIDTH_MAX || integer.as_bytes()[1] == b'0' {
             return Err(bad());
         }
-        Ok(ElementType::Bits { width, signed })
+        Ok(ElementType::Bits { width, signed, sharing })
     }
 }
 
-/// The size of a value: `width` bits in each of `lanes` lanes.
+/// The shape of a value: `width` bits in each of `lanes` lanes, and how they are shared.
 ///
 /// Bit-major: wire `i * lanes + j` is bit `i` of lane `j`. The sign belongs to the instruction,
 /// not to the value.
@@ -81,9 +152,16 @@ pub struct Shape {
     pub width: u16,
     /// Number of lanes.
     pub lanes: u32,
+    /// How the parties hold it.
+    pub sharing: Sharing,
 }
 
 impl Shape {
+    /// `lanes` lanes of `width` bits, shared as the protocol has it.
+    pub const fn new(width: u16, lanes: u32) -> Shape {
+        Shape { width, lanes, sharing: Sharing::Any }
+    }
+
     /// Bits times lanes.
     pub const fn wires(self) -> u32 {
         self.width as u32 * self.lanes
@@ -96,13 +174,43 @@ impl Shape {
             && self.lanes >= 1
             && self.lanes <= VALUE_WIRES_MAX
             && self.wires() <= VALUE_WIRES_MAX
+            && !(matches!(self.sharing, Sharing::Arithmetic) && self.width > RING_WIDTH_MAX)
     }
 }
 
 impl std::fmt::Display for Shape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bits x {} lanes", self.width, self.lanes)
+        write!(f, "{} bits x {} lanes", self.width, self.lanes)?;
+        match self.sharing {
+            Sharing::Any => Ok(()),
+            Sharing::Arithmetic => f.write_str(" in arithmetic sharing (@a)"),
+            Sharing::Boolean => f.write_str(" in Boolean sharing (@b)"),
+            Sharing::Garbled => f.write_str(" in garbled sharing (@y)"),
+        }
     }
+}
+
+/// Which part of an instruction this is.
+///
+/// An operation that talks to other parties is done in two parts, so that others may be done
+/// meanwhile: its issue reads the operands, and after as many rounds as it takes its finish writes
+/// the results. Instructions that are issued finish in the order of their last rounds, and in that
+/// of their issues where those are equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Phase {
+    /// All of it: reads operands and writes results.
+    #[default]
+    Whole = 0,
+    /// Reads the operands.
+    Issue = 1,
+    /// Writes the results.
+    Finish = 2,
+}
+
+impl Phase {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Phase; 3] = [Phase::Whole, Phase::Issue, Phase::Finish];
 }
 
 /// One instruction.
@@ -110,10 +218,12 @@ impl std::fmt::Display for Shape {
 /// In a program `results` and `operands` are value names, counted from 0 in the order of their
 /// definition. In a planned program they are addresses in units of wires: frame times page size
 /// plus offset. Unused places are 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
     /// The operation.
     pub op: Op,
+    /// Which part of it.
+    pub phase: Phase,
     /// The element type that the operation's signature calls `T`.
     pub element: ElementType,
     /// The number of lanes that the signature calls `n`.
@@ -131,6 +241,7 @@ impl Instruction {
     pub const fn new(op: Op, element: ElementType, lanes: u32) -> Instruction {
         Instruction {
             op,
+            phase: Phase::Whole,
             element,
             lanes,
             results: [0; RESULTS_MAX],
@@ -147,19 +258,41 @@ impl Instruction {
         instruction
     }
 
-    /// The places of the results that the operation has.
-    pub fn results(&self) -> &[u64] {
-        &self.results[..self.op.info().results.len()]
+    /// The same instruction, this part of it.
+    #[must_use]
+    pub const fn part(mut self, phase: Phase) -> Instruction {
+        self.phase = phase;
+        self
     }
 
-    /// The places of the operands that the operation has.
+    /// How many results this part writes.
+    #[inline]
+    pub fn result_count(&self) -> usize {
+        if matches!(self.phase, Phase::Issue) { 0 } else { self.op.info().results.len() }
+    }
+
+    /// How many operands this part reads.
+    #[inline]
+    pub fn operand_count(&self) -> usize {
+        if matches!(self.phase, Phase::Finish) { 0 } else { self.op.info().operands.len() }
+    }
+
+    /// The places of the results that this part writes.
+    #[inline]
+    pub fn results(&self) -> &[u64] {
+        &self.results[..self.result_count()]
+    }
+
+    /// The places of the operands that this part reads.
+    #[inline]
     pub fn operands(&self) -> &[u64] {
-        &self.operands[..self.op.info().operands.len()]
+        &self.operands[..self.operand_count()]
     }
 
     /// The shape that the signature calls `T x n`.
     pub const fn shape(&self) -> Shape {
-        Shape { width: self.element.width(), lanes: self.lanes }
+        let (width, sharing) = (self.element.width(), self.element.sharing());
+        Shape { width, lanes: self.lanes, sharing }
     }
 
     /// The shape of result `index`.

@@ -5,6 +5,8 @@ mod costs;
 pub mod description;
 mod error;
 pub mod instruction;
+mod interaction;
+pub mod layout;
 pub mod limits;
 pub mod meaning;
 pub mod ops;
@@ -20,7 +22,9 @@ pub use description::{
     Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder,
 };
 pub use error::Error;
-pub use instruction::{ElementType, Instruction, Shape};
+pub use instruction::{ElementType, Instruction, Phase, Shape, Sharing};
+pub use interaction::{Interaction, RoundModel};
+pub use layout::Layout;
 pub use meaning::{Lane, Lanes};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use table::Table;

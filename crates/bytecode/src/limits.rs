@@ -3,6 +3,9 @@
 /// The widest integer, in bits.
 pub const WIDTH_MAX: u16 = 256;
 
+/// The widest integer in arithmetic sharing, in bits: one machine word.
+pub const RING_WIDTH_MAX: u16 = 64;
+
 /// The most wires (bits times lanes) in one value.
 ///
 /// 4096 labels of 16 bytes are one 64 KiB page, the smallest transfer at which the disks we

@@ -280,6 +280,10 @@ pub(crate) fn bit_concat(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     map2(i, o, |low, high| low | shifted_left(high, i.immediates[0] as usize))
 }
 
+pub(crate) fn convert(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
+    map1(i, o, |a| a)
+}
+
 pub(crate) fn reshape(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     let from_lanes = o[0].len();
     let (width, lanes) = (usize::from(i.element.width()), i.lanes as usize);

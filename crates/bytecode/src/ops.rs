@@ -6,7 +6,7 @@
 //!
 //! Signatures speak of the instruction's own element type `T` (width `w`) and lanes `n`.
 
-use crate::instruction::{ElementType, Instruction, Shape};
+use crate::instruction::{ElementType, Instruction, Shape, Sharing};
 use crate::limits::VALUE_WIRES_MAX;
 use crate::meaning::{self, Meaning};
 
@@ -37,6 +37,8 @@ pub enum Role {
     Reshaped(usize),
     /// `w` bits, 11 lanes: the round keys of AES-128.
     RoundKeys,
+    /// `w` bits, `n` lanes, in the sharing with the immediate's code.
+    SharedAs(usize),
 }
 
 impl Role {
@@ -48,6 +50,7 @@ impl Role {
         let lanes = instruction.lanes;
         let narrow = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
         let short = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let mut sharing = instruction.element.sharing();
         let (width, lanes) = match self {
             Role::Same => (width, lanes),
             Role::Bit => (1, lanes),
@@ -64,8 +67,12 @@ impl Role {
                 (narrow(immediate(i)), short(wires / immediate(i).max(1)))
             }
             Role::RoundKeys => (width, 11),
+            Role::SharedAs(i) => {
+                sharing = Sharing::from_code(immediate(i)).unwrap_or_default();
+                (width, lanes)
+            }
         };
-        Shape { width, lanes }
+        Shape { width, lanes, sharing }
     }
 }
 
@@ -134,7 +141,7 @@ macro_rules! ops {
 
 use Role::{
     Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, Reshaped, RestLanes, RestWidth, RoundKeys, Same,
-    Width, WidthLanes,
+    SharedAs, Width, WidthLanes,
 };
 
 ops! {
@@ -235,6 +242,8 @@ ops! {
     /// The same wires in the same order, seen as another width and number of lanes.
     Reshape = 83 "reshape" (Reshaped(0)) -> (Same) [imm("from_width")]
         reshape_fits, Some(meaning::reshape);
+    /// The same integers in this element type's sharing, from the sharing with the code `from`.
+    Convert = 84 "convert" (SharedAs(0)) -> (Same) [imm("from")] convertible, Some(meaning::convert);
 
     /// The `n` lanes from lane `start` of an operand of `from_lanes`.
     LaneSlice = 90 "lane_slice" (Lanes(1)) -> (Same) [imm("start"), imm("from_lanes")]
@@ -283,6 +292,9 @@ ops! {
     Sha256Compress = 113 "sha256_compress" (Same, Same, Same) -> (Same) []
         width_256, Some(meaning::sha256_compress);
 
+    /// Sends what was issued since the last round and waits for the same of all other parties.
+    Round = 200 "round" () -> () [] round_type, None;
+
     /// Directive: starts reading a spill slot into a frame.
     IssueSwapIn = 240 "issue_swap_in" () -> () [imm("frame"), imm("slot")] any, None;
     /// Directive: waits until the frame's page has arrived.
@@ -319,6 +331,29 @@ impl Op {
     #[inline]
     pub fn is_directive(self) -> bool {
         self as u8 >= Op::IssueSwapIn as u8
+    }
+
+    /// Whether it computes on arithmetic shares; the others need a conversion before.
+    pub fn is_arithmetic(self) -> bool {
+        matches!(
+            self,
+            Op::Input
+                | Op::Output
+                | Op::Constant
+                | Op::Convert
+                | Op::Add
+                | Op::Sub
+                | Op::Neg
+                | Op::Mul
+                | Op::LaneSlice
+                | Op::LaneConcat
+                | Op::LaneReverse
+                | Op::LaneTile
+                | Op::LaneRepeat
+                | Op::LaneDeinterleave
+                | Op::LaneInterleave
+                | Op::LaneSum
+        )
     }
 }
 
@@ -361,6 +396,15 @@ fn reshape_fits(i: &Instruction) -> Rule {
     )
 }
 
+fn convertible(i: &Instruction) -> Rule {
+    let from = Sharing::from_code(i.immediates[0]);
+    ensure(from.is_some(), "from is 0 (any), 1 (@a), 2 (@b) or 3 (@y)")
+}
+
+fn round_type(i: &Instruction) -> Rule {
+    ensure(i.element == ElementType::BIT && i.lanes == 1, "a round has the type u1x1")
+}
+
 fn lane_slice_fits(i: &Instruction) -> Rule {
     let end = i.immediates[0].checked_add(u64::from(i.lanes));
     ensure(
@@ -397,7 +441,7 @@ fn one_lane(i: &Instruction) -> Rule {
 }
 
 fn width_128(i: &Instruction) -> Rule {
-    ensure(i.element == ElementType::unsigned(128), "AES works on u128")
+    ensure(i.element.shared(Sharing::Any) == ElementType::unsigned(128), "AES works on u128")
 }
 
 fn round_keys(i: &Instruction) -> Rule {
@@ -406,7 +450,7 @@ fn round_keys(i: &Instruction) -> Rule {
 }
 
 fn width_256(i: &Instruction) -> Rule {
-    ensure(i.element == ElementType::unsigned(256), "SHA-256 works on u256")
+    ensure(i.element.shared(Sharing::Any) == ElementType::unsigned(256), "SHA-256 works on u256")
 }
 
 const _: () = assert!(VALUE_WIRES_MAX >= 11 * 128, "round keys must fit into one value");

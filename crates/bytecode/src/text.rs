@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! # Anything after a number sign is a comment.
-//! phineus 1 program
+//! phineus 2 program
 //! name "sum"
 //! party "site_a"
 //! party "site_b"
@@ -16,8 +16,9 @@
 //! output u40x1 %1 port=0 column=0 row=0
 //! ```
 //!
-//! A planned program begins with `phineus 1 planned`, has lines `plan` and `cost` after its ports,
+//! A planned program begins with `phineus 2 planned`, has lines `plan` and `cost` after its ports,
 //! places `@1234` instead of values `%12`, and directives such as `issue_swap_in frame=3 slot=17`.
+//! `issue` or `finish` before an operation says that this is one part of it.
 //! Strings are written as in JSON. `docs/bytecode.md` has the grammar.
 
 mod header;
@@ -32,8 +33,9 @@ use std::io::{Read, Seek, Write};
 
 use crate::binary::{FORMAT_VERSION, Kind, ProgramReader};
 use crate::error::Error;
-use crate::instruction::{ElementType, Instruction};
+use crate::instruction::{ElementType, Instruction, Phase};
 use crate::meaning::Lane;
+use crate::ops::Op;
 
 /// Something that is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +111,15 @@ fn place_mark(kind: Kind) -> char {
     }
 }
 
+/// What stands before an operation of which this is a part.
+fn phase_word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Whole => "",
+        Phase::Issue => "issue ",
+        Phase::Finish => "finish ",
+    }
+}
+
 fn write_line(text: &mut String, kind: Kind, instruction: &Instruction) {
     use std::fmt::Write;
     let info = instruction.op.info();
@@ -117,11 +128,12 @@ fn write_line(text: &mut String, kind: Kind, instruction: &Instruction) {
     for place in instruction.results() {
         write!(text, "{mark}{place} ").expect(infallible);
     }
-    if !info.results.is_empty() {
+    if instruction.result_count() > 0 {
         text.push_str("= ");
     }
+    text.push_str(phase_word(instruction.phase));
     text.push_str(info.name);
-    let implied = instruction.op.is_directive()
+    let implied = (instruction.op.is_directive() || instruction.op == Op::Round)
         && instruction.element == ElementType::BIT
         && instruction.lanes == 1;
     if !implied {

@@ -6,6 +6,7 @@
 //! 2. Inputs and outputs name a port and a column that exist, have exactly the column's type, and
 //!    stay within the port's rows. An input cell may be read any number of times.
 //! 3. Every cell of every output port is written exactly once.
+//!    Every instruction that is issued is finished, and none is finished that was not issued.
 //!
 //! A program (instructions name values):
 //! 4. Results are named 0, 1, 2, ... in order; an operand is defined before its use.
@@ -29,12 +30,14 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::io::{Read, Seek};
 
 use crate::binary::{Kind, ProgramReader};
 use crate::description::{Column, Description};
 use crate::error::Error;
-use crate::instruction::Instruction;
+use crate::instruction::{Instruction, Phase, Sharing};
+use crate::layout::Layout;
 use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, VALUE_WIRES_MAX, WIDTH_MAX};
 use crate::ops::Op;
 use crate::text;
@@ -110,12 +113,15 @@ fn verify_within<R: Read + Seek>(
 pub(crate) struct Checker<'a> {
     kind: Kind,
     description: &'a Description,
-    /// Page size and end of the last page, in wires; 0 if the description has no plan.
+    /// Page size and end of the last page, in units; 0 if the description has no plan.
+    layout: Layout,
     page_wires: u64,
     end: u64,
     shapes: Shapes,
     /// For each column of each output port, the stretches of rows written so far.
     written: Vec<Vec<Intervals>>,
+    /// Instructions that were issued and are not finished, without places, and how many.
+    in_flight: HashMap<Instruction, u64>,
 }
 
 impl<'a> Checker<'a> {
@@ -126,10 +132,12 @@ impl<'a> Checker<'a> {
         Checker {
             kind,
             description,
+            layout: plan.map_or(Layout::Wires, |plan| plan.layout),
             page_wires,
             end: plan.map_or(0, |plan| plan.frame_count.saturating_mul(page_wires)),
             shapes: Shapes::All(Vec::new()),
             written: outputs.map(|p| vec![Intervals::default(); p.columns.len()]).collect(),
+            in_flight: HashMap::new(),
         }
     }
 
@@ -144,7 +152,9 @@ impl<'a> Checker<'a> {
             Kind::Planned if shapes_hold => self.check_places(instruction, faults),
             Kind::Planned => {}
         }
+        self.check_phase(instruction, faults);
         match instruction.op {
+            _ if instruction.phase == Phase::Finish => {}
             Op::Input => self.check_input(instruction, faults),
             Op::Output => self.check_output(instruction, faults),
             _ => {}
@@ -155,6 +165,9 @@ impl<'a> Checker<'a> {
     pub(crate) fn finish(self, faults: &mut Vec<String>) {
         if self.kind == Kind::Planned && self.page_wires == 0 {
             faults.push("a planned program needs the plan's figures: plan it again".to_owned());
+        }
+        if self.in_flight.values().any(|&count| count > 0) {
+            faults.push("an instruction is issued and never finished".to_owned());
         }
         for (port, columns) in self.description.outputs.iter().zip(&self.written) {
             for (column, written) in port.columns.iter().zip(columns) {
@@ -168,6 +181,29 @@ impl<'a> Checker<'a> {
                     ));
                 }
             }
+        }
+    }
+
+    fn check_phase(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        if i.phase == Phase::Whole {
+            return;
+        }
+        if i.op == Op::Round || i.op.is_directive() {
+            faults.push(format!("{} has no parts", i.op.info().name));
+        }
+        let key = Instruction {
+            phase: Phase::Whole,
+            results: Default::default(),
+            operands: Default::default(),
+            ..*i
+        };
+        let count = self.in_flight.entry(key).or_default();
+        if i.phase == Phase::Issue {
+            *count += 1;
+        } else if *count == 0 {
+            faults.push(format!("{} is finished but was not issued", i.op.info().name));
+        } else {
+            *count -= 1;
         }
     }
 
@@ -234,7 +270,7 @@ impl<'a> Checker<'a> {
         let operands = operands.map(|(k, &place)| ("operand", k, place, i.operand_shape(k)));
         let results = results.map(|(k, &place)| ("result", k, place, i.result_shape(k)));
         for (what, k, place, shape) in operands.clone().chain(results.clone()) {
-            let last = place.saturating_add(u64::from(shape.wires()) - 1);
+            let last = place.saturating_add(u64::from(self.layout.units(shape)) - 1);
             if last >= self.end {
                 let end = self.end;
                 faults.push(format!("{what} {} ends at @{last}, the frames at @{end}", k + 1));
@@ -247,7 +283,8 @@ impl<'a> Checker<'a> {
         };
         for (_, r, place, shape) in results.clone() {
             for (what, k, other, other_shape) in operands.clone().chain(results.clone().take(r)) {
-                if overlaps(place, shape.wires(), other, other_shape.wires()) {
+                let units = |shape| self.layout.units(shape);
+                if overlaps(place, units(shape), other, units(other_shape)) {
                     faults.push(format!("result {} overlaps {what} {}", r + 1, k + 1));
                 }
             }
@@ -296,6 +333,14 @@ fn check_shapes(i: &Instruction, faults: &mut Vec<String>) -> bool {
         faults.push(format!("{}: {message}", info.name));
         return false;
     }
+    if i.element.sharing() == Sharing::Arithmetic && !i.op.is_arithmetic() {
+        faults.push(format!(
+            "{} does not work on arithmetic shares: convert the operands to Boolean or garbled \
+             sharing before",
+            info.name
+        ));
+        return false;
+    }
     let operands = (0..info.operands.len()).map(|k| ("operand", k, i.operand_shape(k)));
     let results = (0..info.results.len()).map(|k| ("result", k, i.result_shape(k)));
     let before = faults.len();
@@ -326,10 +371,12 @@ fn check_cells(
         faults.push(format!("{kind} '{port}' has no column {column}, only {count} in all"));
         return false;
     };
-    if column.element != i.element {
+    if column.element != i.element.shared(Sharing::Any) {
         faults.push(format!(
             "column '{}' of {kind} '{port}' has type {}, not {}",
-            column.name, column.element, i.element
+            column.name,
+            column.element,
+            i.element.shared(Sharing::Any)
         ));
     }
     let fits = row.checked_add(u64::from(i.lanes)).is_some_and(|end| end <= rows);

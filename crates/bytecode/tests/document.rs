@@ -11,8 +11,8 @@ use phineus_bytecode::binary::to_bytes;
 use phineus_bytecode::ops::{OPS, OpInfo, Role};
 use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
 use phineus_bytecode::{
-    Description, ElementType, Hash, Instruction, Kind, Op, PlanDescription, ProgramReader,
-    parse_text,
+    Description, ElementType, Hash, Instruction, Kind, Op, Phase, PlanDescription, ProgramReader,
+    Sharing, parse_text,
 };
 use sha2::{Digest, Sha256};
 
@@ -52,6 +52,7 @@ fn shape_of(role: &Role, info: &OpInfo) -> String {
     let name = |index: usize| info.immediates[index].name;
     match *role {
         Role::Same => "w × n".to_owned(),
+        Role::SharedAs(i) => format!("w × n in sharing {}", name(i)),
         Role::Bit => "1 × n".to_owned(),
         Role::HalfWidth => "w/2 × n".to_owned(),
         Role::Width(i) => format!("{} × n", name(i)),
@@ -95,7 +96,7 @@ fn figures() -> String {
 }
 
 const EXAMPLE: &str = "\
-phineus 1 program
+phineus 2 program
 name \"example\"
 party \"p\"
 %0 = constant u32x2 value=0x7
@@ -139,7 +140,7 @@ fn number(bytes: &[u8]) -> usize {
 /// Section 5, step by step, with asserts where a real reader would give an error.
 fn by_the_book(file: &[u8]) -> File {
     assert_eq!(&file[..8], b"PHINEUS\0");
-    assert_eq!(&file[8..10], [1, 0]);
+    assert_eq!(&file[8..10], [2, 0]);
     let footer = &file[file.len() - 72..];
     assert_eq!(&footer[64..], b"PHINEUS\0");
     let [description_at, description_length, index_at, index_length] =
@@ -167,7 +168,7 @@ fn by_the_book(file: &[u8]) -> File {
     }
     assert_eq!(&footer[32..64], &Sha256::digest(&book.raw)[..]);
     let parts: [&[u8]; 5] =
-        [b"phineus program", &[1, 0], &[book.kind], &footer[32..64], description];
+        [b"phineus program", &[2, 0], &[book.kind], &footer[32..64], description];
     book.hash = Sha256::digest(parts.concat()).into();
     book
 }
@@ -191,7 +192,8 @@ fn read_frame(book: &mut File, frame: &[u8], count: usize, value_count: &mut u64
                 i.immediates[k] = *word;
             }
         }
-        for k in 0..info.operands.len() {
+        let (issue, finish) = (i.phase == Phase::Issue, i.phase == Phase::Finish);
+        for k in 0..if finish { 0 } else { info.operands.len() } {
             if book.kind == 0 {
                 i.operands[k] = *value_count - varint(frame, &mut at);
             } else {
@@ -199,7 +201,7 @@ fn read_frame(book: &mut File, frame: &[u8], count: usize, value_count: &mut u64
                 i.operands[k] = operands[k];
             }
         }
-        for k in 0..info.results.len() {
+        for k in 0..if issue { 0 } else { info.results.len() } {
             if book.kind == 0 {
                 i.results[k] = *value_count;
                 *value_count += 1;
@@ -221,10 +223,13 @@ fn word_count(info: &OpInfo) -> usize {
 fn read_template(frame: &[u8], at: &mut usize) -> Instruction {
     let op = Op::from_code(frame[*at]).expect("a listed code");
     *at += 1;
-    let element = varint(frame, at);
-    let (width, signed) = ((element / 2) as u16, element % 2 == 1);
+    let code = varint(frame, at);
+    let (width, signed) = ((code / 32) as u16, code / 16 % 2 == 1);
+    let sharing = Sharing::ALL[(code / 4 % 4) as usize];
     let lanes = varint(frame, at) as u32;
-    let mut template = Instruction::new(op, ElementType::Bits { width, signed }, lanes);
+    let element = ElementType::integer(width, signed).shared(sharing);
+    let mut template = Instruction::new(op, element, lanes);
+    template.phase = Phase::ALL[(code % 4) as usize];
     let info = op.info();
     if !info.operands.is_empty() && !info.results.is_empty() {
         for k in 0..word_count(info) {

@@ -2,23 +2,25 @@
 //!
 //! `cargo run --release -p phineus-channels --example throughput [GiB [TRANSPORT [REPETITIONS]]]`
 //!
-//! TRANSPORT is memory, tcp or tls; without it all three are measured. Both ends run in this
+//! TRANSPORT is memory, tcp, tls or quic; without it all are measured. Both ends run in this
 //! process; the CPU time is that of both ends together, per GiB. The last line is the peak resident
 //! memory of the process with its two channels (take one repetition for it: the allocator keeps
 //! what earlier channels gave back).
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use phineus_channels::{
-    Channel, ChannelError, ClusterConfig, ConnectSettings, FramedChannel, Identity,
-    MAX_BORROW_BYTES, PlainLoopback, Security, Timeouts, TrustStore, connect, memory_pair,
+    Channel, ChannelError, ClusterConfig, FramedChannel, Identity, MAX_BORROW_BYTES, MeshSettings,
+    PlainLoopback, Security, Timeouts, Transport, TrustStore, connect_mesh, memory_pair,
+    only_channel,
 };
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const ROUND_TRIPS: u32 = 2000;
+const ROUND_TRIPS: u32 = 20_000;
 
 fn main() -> Result<(), Failure> {
     let gib = std::env::args().nth(1).map_or(Ok(2.0), |text| text.parse::<f64>())?;
@@ -29,7 +31,8 @@ fn main() -> Result<(), Failure> {
     );
     let repetitions = std::env::args().nth(3).map_or(Ok(5), |text| text.parse::<usize>())?.max(1);
     let only = std::env::args().nth(2);
-    for name in ["memory", "tcp", "tls"] {
+    println!("{:>8} {:>52.1}", "kernel", kernel_round_trip_us()?);
+    for name in ["memory", "tcp", "tls", "quic"] {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
         }
@@ -43,7 +46,7 @@ fn main() -> Result<(), Failure> {
                     measure(a, b, pieces)?
                 }
                 _ => {
-                    let (a, b) = network_pair(name == "tls")?;
+                    let (a, b) = network_pair(name)?;
                     measure(a, b, pieces)?
                 }
             };
@@ -132,13 +135,41 @@ fn free_port() -> Result<u16, Failure> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failure> {
-    let cluster = ClusterConfig::local([("site_a", free_port()?), ("site_b", free_port()?)]);
+/// A round trip without any of this code: what a channel's is to be compared with.
+fn kernel_round_trip_us() -> Result<f64, Failure> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let mut near = TcpStream::connect(listener.local_addr()?)?;
+    let (mut far, _) = listener.accept()?;
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
+    let echo = thread::spawn(move || -> std::io::Result<()> {
+        let mut message = [0; 40];
+        for _ in 0..ROUND_TRIPS {
+            far.read_exact(&mut message)?;
+            far.write_all(&message)?;
+        }
+        Ok(())
+    });
+    let start = Instant::now();
+    let mut message = [0; 40];
+    for _ in 0..ROUND_TRIPS {
+        near.write_all(&message)?;
+        near.read_exact(&mut message)?;
+    }
+    let took = start.elapsed();
+    echo.join().expect("the echo does not panic")?;
+    Ok(took.as_secs_f64() * 1e6 / f64::from(ROUND_TRIPS))
+}
+
+fn network_pair(name: &str) -> Result<(FramedChannel, FramedChannel), Failure> {
+    let transport = if name == "quic" { Transport::Quic } else { Transport::Tcp };
+    let cluster = ClusterConfig::local([("site_a", free_port()?), ("site_b", free_port()?)])
+        .with_transport(transport);
     let (a, b) = (Identity::ephemeral("site_a")?, Identity::ephemeral("site_b")?);
     let (mut trusted_by_a, mut trusted_by_b) = (TrustStore::in_memory(), TrustStore::in_memory());
     trusted_by_a.trust("site_b", b.fingerprint())?;
     trusted_by_b.trust("site_a", a.fingerprint())?;
-    let [security_a, security_b] = if with_tls {
+    let [security_a, security_b] = if name != "tcp" {
         [
             Security::Tls { identity: a, trusted: trusted_by_a },
             Security::Tls { identity: b, trusted: trusted_by_b },
@@ -147,18 +178,19 @@ fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failur
         let plain = PlainLoopback::new(&cluster)?;
         [Security::Plain(plain.clone()), Security::Plain(plain)]
     };
-    let settings = |me, peer, security| ConnectSettings {
+    let settings = |me, security| MeshSettings {
         cluster: &cluster,
         me,
-        peer,
+        streams: 1,
         security,
         program_version: "throughput",
         timeouts: Timeouts::default(),
         network: None,
     };
     thread::scope(|scope| {
-        let b = scope.spawn(|| connect(&settings("site_b", "site_a", &security_b), &mut |_| ()));
-        let a = connect(&settings("site_a", "site_b", &security_a), &mut |_| ())?;
-        Ok((a, b.join().expect("connecting does not panic")?))
+        let b = scope.spawn(|| connect_mesh(&settings("site_b", &security_b), &mut |_| ()));
+        let a = connect_mesh(&settings("site_a", &security_a), &mut |_| ())?;
+        let b = b.join().expect("connecting does not panic")?;
+        Ok((only_channel(a), only_channel(b)))
     })
 }

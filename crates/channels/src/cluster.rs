@@ -11,8 +11,11 @@
 //! address = "b.example"
 //! ```
 //!
-//! The order of the parties is part of the configuration: of two parties, the one further up
-//! listens and the other one dials, so only the first must be reachable.
+//! The order of the parties is part of the configuration: of each two parties, the one further up
+//! listens and the other one dials, so the last one need not be reachable.
+//!
+//! `transport = "quic"`, above all parties, takes QUIC instead of TCP, at the UDP ports of the same
+//! numbers; all parties must say the same.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -27,12 +30,38 @@ use crate::names::check_name;
 pub const DEFAULT_PORT: u16 = 7710;
 
 /// The most parties that a cluster can have.
-pub const PARTIES_MAX: usize = 1024;
+pub const PARTIES_MAX: usize = 16;
 
 /// The parties of a computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterConfig {
     parties: Vec<PartyConfig>,
+    transport: Transport,
+}
+
+/// What carries the messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// One TCP connection for each stream between two parties.
+    #[default]
+    Tcp,
+    /// One QUIC connection for each two parties, with a QUIC stream for each stream.
+    Quic,
+}
+
+impl Transport {
+    /// Its name in `cluster.toml` and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Quic => "quic",
+        }
+    }
+
+    /// The transport of this name.
+    pub fn from_name(name: &str) -> Option<Transport> {
+        [Transport::Tcp, Transport::Quic].into_iter().find(|known| known.name() == name)
+    }
 }
 
 /// One party of a computation.
@@ -149,6 +178,7 @@ impl ClusterFault {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClusterFile {
+    transport: Option<Spanned<String>>,
     #[serde(default)]
     party: Vec<Spanned<PartyEntry>>,
 }
@@ -181,6 +211,7 @@ impl ClusterConfig {
     pub fn parse(path: &Path, text: &str) -> Result<Self, ClusterError> {
         let line_of = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
         let mut faults = Vec::new();
+        let mut transport = Transport::default();
         let parties = match toml::from_str::<ClusterFile>(text) {
             Err(error) => {
                 let line = error.span().map(|span| line_of(span.start));
@@ -191,6 +222,15 @@ impl ClusterConfig {
                 let mut fault = |at: usize, problem: String| {
                     faults.push(ClusterFault { line: Some(line_of(at)), problem });
                 };
+                if let Some(name) = &file.transport {
+                    let named = Transport::from_name(name.get_ref());
+                    transport = named.unwrap_or_else(|| {
+                        let name_text = name.get_ref();
+                        let problem = format!("`{name_text}` is not a transport: `tcp` or `quic`");
+                        fault(name.span().start, problem);
+                        Transport::default()
+                    });
+                }
                 let entries = file.party.into_iter().map(Spanned::into_inner);
                 let parties: Vec<_> = entries.map(|entry| party(entry, &mut fault)).collect();
                 if !(2..=PARTIES_MAX).contains(&parties.len()) {
@@ -207,8 +247,10 @@ impl ClusterConfig {
         if !faults.is_empty() {
             return Err(ClusterError { path: path.to_owned(), faults });
         }
-        let config =
-            ClusterConfig { parties: parties.iter().map(|(_, party)| party.clone()).collect() };
+        let config = ClusterConfig {
+            parties: parties.iter().map(|(_, party)| party.clone()).collect(),
+            transport,
+        };
         config
             .check_distinct(&parties, line_of)
             .map_err(|faults| ClusterError { path: path.to_owned(), faults })?;
@@ -241,17 +283,34 @@ impl ClusterConfig {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
-    /// Two parties on this machine at these ports, the first one listening.
+    /// Parties on this machine at these ports.
     ///
     /// # Panics
     /// If a name cannot name a party.
-    pub fn local(parties: [(&str, u16); 2]) -> Self {
-        let parties = parties.map(|(name, port)| {
+    pub fn local<'a>(parties: impl IntoIterator<Item = (&'a str, u16)>) -> Self {
+        let parties = parties.into_iter().map(|(name, port)| {
             assert_eq!(check_name(name), Ok(()), "the caller has checked the names");
             let address = Address { host: "127.0.0.1".to_owned(), port };
             PartyConfig { name: name.to_owned(), address, bind: None }
         });
-        ClusterConfig { parties: parties.to_vec() }
+        ClusterConfig { parties: parties.collect(), transport: Transport::default() }
+    }
+
+    /// The same parties over another transport.
+    pub fn with_transport(self, transport: Transport) -> Self {
+        ClusterConfig { transport, ..self }
+    }
+
+    /// Only those parties that are named, in the order of the file.
+    pub fn only(&self, names: &[&str]) -> Self {
+        let is_named = |party: &&PartyConfig| names.contains(&party.name.as_str());
+        let parties = self.parties.iter().filter(is_named).cloned().collect();
+        ClusterConfig { parties, transport: self.transport }
+    }
+
+    /// What carries the messages.
+    pub fn transport(&self) -> Transport {
+        self.transport
     }
 
     /// The parties, in the order of the file.
@@ -308,6 +367,10 @@ mod tests {
              [[party]]\nname = 'site_b'\naddress = '[::1]:99'\n",
         )
         .expect("this is a cluster");
+        assert_eq!(config.transport(), Transport::Tcp);
+        let quic = "transport = 'quic'\n[[party]]\nname='a'\naddress='h'\n[[party]]\nname='b'\naddress='g'\n";
+        assert_eq!(parse(quic).map(|config| config.transport()), Ok(Transport::Quic));
+        assert_eq!(config.only(&["site_b"]).parties(), &config.parties()[1..]);
         let [a, b] = config.parties() else { panic!("two parties") };
         assert_eq!((a.address.to_string(), a.bind.is_some()), ("a.example:7710".to_owned(), true));
         assert_eq!((b.address.to_string(), b.bind.is_some()), ("[::1]:99".to_owned(), false));
@@ -347,6 +410,7 @@ mod tests {
             ("[[party]]\nname = 'a'\n", "cluster.toml:1: missing field `address`"),
             ("[[party]]\nname = 'a'\nadress = 'h'\n", "cluster.toml:3: unknown field `adress`"),
             ("[[party]]\nname = \n", "cluster.toml:2: "),
+            ("transport = 'udp'\n", "cluster.toml:1: `udp` is not a transport: `tcp` or `quic`"),
             ("[party]\nname = 'a'\n", "cluster.toml:1: "),
         ] {
             let told = parse(text).expect_err("not a cluster");

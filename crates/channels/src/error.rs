@@ -32,6 +32,14 @@ pub enum ChannelError {
         /// What it said.
         reason: AbortReason,
     },
+    /// The peer stopped because it lost a third party, or found fault with it.
+    #[error("{party} was lost: {reported_by} says so")]
+    PeerLost {
+        /// The party that was lost.
+        party: String,
+        /// Who says so.
+        reported_by: String,
+    },
     /// This party gave up, by its own [`abort`](crate::FramedChannel::abort).
     #[error("this party ended the session with {party}")]
     Stopped {
@@ -142,6 +150,57 @@ pub enum ChannelError {
         /// Our program version.
         our_program: String,
     },
+    /// The parties count the parties, or the streams between them, differently.
+    #[error(
+        "{party} counts {theirs} {what}, here there are {ours}; use the same cluster.toml, program \
+         and protocol at all parties"
+    )]
+    OtherCount {
+        /// The peer's name.
+        party: String,
+        /// What is counted.
+        what: &'static str,
+        /// The peer's number.
+        theirs: u16,
+        /// Our number.
+        ours: u16,
+    },
+    /// Two processes say that they are the same party.
+    #[error("{party} connected twice: two processes run as {party}, stop one of them")]
+    Twice {
+        /// The name of that party.
+        party: String,
+    },
+    /// Another process of the same name is with the peer already.
+    #[error("{party} is connected with another process that runs as {me}, stop one of them")]
+    Replaced {
+        /// The peer's name.
+        party: String,
+        /// The name of this party.
+        me: String,
+    },
+    /// Somebody presented a key that is trusted for none of the parties that are missing.
+    #[error(
+        "somebody presented the key {presented}, which is trusted for none of {missing}; if it is \
+         the key of one of them (ask there) run `phineus id trust NAME {presented}`, after \
+         `phineus id untrust NAME` if another key is trusted for it"
+    )]
+    Stranger {
+        /// The key presented.
+        presented: Fingerprint,
+        /// The parties that are waited for.
+        missing: String,
+    },
+    /// A party presented the key of another one.
+    #[error("{party} presented the key {presented}, which is trusted for {owner}")]
+    OtherKey {
+        /// The name given.
+        party: String,
+        /// The key presented.
+        presented: Fingerprint,
+        /// Whose key it is.
+        owner: String,
+    },
     /// A name that is not in the cluster.
     #[error("{name} is not in cluster.toml, which has {known}; check the name given with --as")]
     UnknownParty {
@@ -225,6 +284,17 @@ pub enum ChannelError {
         /// How the last attempt ended.
         detail: String,
     },
+    /// More than one party is missing when time is up.
+    #[error("not all parties were there within {seconds} s: {missing}")]
+    Incomplete {
+        /// How long this party waited.
+        seconds: u64,
+        /// Which are missing, and how the last attempt with each ended.
+        missing: String,
+    },
+    /// QUIC cannot do without TLS.
+    #[error("QUIC has TLS inside: leave out `--plain`, or take `--transport tcp`")]
+    PlainQuic,
     /// A connection without TLS would leave this machine.
     #[error(
         "{party} is at {address}, which is not this machine: only parties on one machine may do \
@@ -236,4 +306,33 @@ pub enum ChannelError {
         /// Its address.
         address: String,
     },
+}
+
+impl ChannelError {
+    /// The party at fault, where it is known to be another one than this.
+    pub fn party(&self) -> Option<&str> {
+        use ChannelError as E;
+        match self {
+            E::Closed { party }
+            | E::Lost { party, .. }
+            | E::PeerAborted { party, .. }
+            | E::PeerLost { party, .. }
+            | E::Misbehaved { party, .. }
+            | E::TlsAlert { party, .. }
+            | E::WrongKey { party, .. }
+            | E::NotTrusted { party, .. }
+            | E::KeyRefused { party, .. }
+            | E::WrongParty { party, .. }
+            | E::WrongSelf { party, .. }
+            | E::Incompatible { party, .. }
+            | E::OtherCount { party, .. }
+            | E::Twice { party }
+            | E::Replaced { party, .. }
+            | E::OtherKey { party, .. }
+            | E::UnknownHost { party, .. }
+            | E::Unreachable { party, .. }
+            | E::NobodyCame { party, .. } => Some(party),
+            _ => None,
+        }
+    }
 }

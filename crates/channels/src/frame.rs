@@ -3,11 +3,12 @@
 //! ```text
 //! offset  bytes  field     meaning (all integers little-endian)
 //!      0      2  magic     0x50 0x48 ("PH")
-//!      2      1  version   of this framing: 1
+//!      2      1  version   of this framing: 2
 //!      3      1  kind      see [`Kind`]
 //!      4      4  length    payload bytes after the header; the bounds depend on the kind
 //!      8      8  session   0 in a hello; after it, the same random number in both directions
-//!     16      8  position  data bytes that this direction carried before this message
+//!     16      2  stream    which of the streams between the two parties
+//!     18      6  sequence  messages of this session that went this way before, the hello apart
 //! ```
 //!
 //! | kind | name | payload | when |
@@ -16,19 +17,25 @@
 //! | 2 | hello | see `hello.rs` | first message each way, exactly once |
 //! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at one point of the stream |
 //! | 4 | keep-alive | none | when nothing was sent for 15 s |
-//! | 5 | abort | one byte, [`AbortReason`] | last message of a party that failed |
+//! | 5 | abort | [`AbortReason`], then the name of the party at fault or nothing | last message of a party that failed |
 //! | 6 | bye | none | last message of a party that is done |
 //!
-//! A message that breaks a rule ends the session with one [`Fault`]. The payload is never
-//! interpreted here, and no length is believed before it was checked against its bound.
+//! Session, stream and sequence say where a message belongs, so that it may come over any transport
+//! in any order (`reorder.rs`). A message that breaks a rule ends the session with one [`Fault`].
+//! The payload is never interpreted here, and no length is believed before it was checked against
+//! its bound.
 
 use crate::limits::{BLOCK_BYTES, CONTROL_BYTES_MAX};
+use crate::names::NAME_BYTES_MAX;
 
 /// Bytes of a message header.
 pub const HEADER_BYTES: usize = 24;
 
 /// Version of the framing, in every header.
-pub const FRAME_VERSION: u8 = 1;
+pub const FRAME_VERSION: u8 = 2;
+
+/// Sequence numbers have 48 bits: at a million messages a second they last nine years.
+pub(crate) const SEQUENCE_END: u64 = 1 << 48;
 
 const MAGIC: [u8; 2] = *b"PH";
 
@@ -57,7 +64,7 @@ impl Kind {
             Kind::Data => (1, BLOCK_BYTES),
             Kind::Hello | Kind::Agreement => (0, CONTROL_BYTES_MAX),
             Kind::KeepAlive | Kind::Bye => (0, 0),
-            Kind::Abort => (1, 1),
+            Kind::Abort => (1, 1 + NAME_BYTES_MAX),
         }
     }
 }
@@ -71,8 +78,10 @@ pub struct Header {
     pub length: u32,
     /// The session both parties agreed on in their hellos.
     pub session: u64,
-    /// Data bytes that went this way before this message.
-    pub position: u64,
+    /// Which of the streams between the two parties.
+    pub stream: u16,
+    /// Messages of the session that went this way before; below 2^48.
+    pub sequence: u64,
 }
 
 impl Header {
@@ -84,7 +93,9 @@ impl Header {
         bytes[3] = self.kind as u8;
         bytes[4..8].copy_from_slice(&self.length.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.session.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.position.to_le_bytes());
+        assert!(self.sequence < SEQUENCE_END, "no session has that many messages");
+        let place = self.sequence << 16 | u64::from(self.stream);
+        bytes[16..24].copy_from_slice(&place.to_le_bytes());
         bytes
     }
 }
@@ -118,8 +129,9 @@ pub fn parse_header(bytes: &[u8]) -> Result<Header, Fault> {
     if !(shortest..=longest).contains(&(length as usize)) {
         return Err(Fault::Length { kind, length });
     }
-    let (session, position) = (u64::from_le_bytes(word(8)), u64::from_le_bytes(word(16)));
-    Ok(Header { kind, length, session, position })
+    let (session, place) = (u64::from_le_bytes(word(8)), u64::from_le_bytes(word(16)));
+    let (stream, sequence) = (place as u16, place >> 16);
+    Ok(Header { kind, length, session, stream, sequence })
 }
 
 /// Why a party gave up, as it tells its peer. Deliberately coarse: it never says which check of a
@@ -136,6 +148,8 @@ pub enum AbortReason {
     Misbehaved = 3,
     /// The parties want to run different things.
     Disagreement = 4,
+    /// That party lost another one, which it names.
+    Lost = 5,
 }
 
 impl AbortReason {
@@ -145,6 +159,7 @@ impl AbortReason {
             2 => AbortReason::Interrupted,
             3 => AbortReason::Misbehaved,
             4 => AbortReason::Disagreement,
+            5 => AbortReason::Lost,
             _ => AbortReason::Failed,
         }
     }
@@ -157,6 +172,7 @@ impl std::fmt::Display for AbortReason {
             AbortReason::Interrupted => "interrupted by its user",
             AbortReason::Misbehaved => "it says that this party broke the protocol",
             AbortReason::Disagreement => "the parties want to run different things",
+            AbortReason::Lost => "it lost another party",
         })
     }
 }
@@ -194,14 +210,25 @@ pub enum Fault {
     /// A message of another session.
     #[error("a message of another session")]
     Session,
-    /// A message is missing or repeated.
-    #[error("a message at byte {found} of the stream where byte {expected} comes next")]
-    Position {
+    /// A message of another stream.
+    #[error("a message of stream {found} in stream {expected}")]
+    Stream {
+        /// The stream of this channel.
+        expected: u16,
+        /// What the header says.
+        found: u16,
+    },
+    /// A message is missing, repeated, or too far ahead of one that is missing.
+    #[error("message {found} of the stream where message {expected} comes next")]
+    Sequence {
         /// Where the stream stands.
         expected: u64,
         /// What the header says.
         found: u64,
     },
+    /// The content of an abort cannot be read.
+    #[error("an abort that cannot be read")]
+    Abort,
     /// The right kind of message at the wrong time.
     #[error("a {found:?} message where a {expected:?} message belongs")]
     Order {
@@ -232,9 +259,10 @@ mod tests {
 
     #[test]
     fn the_bytes_of_a_header_are_these() {
-        let header = Header { kind: Kind::Data, length: 0x0102, session: 3, position: 1 << 40 };
+        let (kind, sequence) = (Kind::Data, 1 << 40 | 7);
+        let header = Header { kind, length: 0x0102, session: 3, stream: 0x0405, sequence };
         let expected =
-            [0x50, 0x48, 1, 1, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0];
+            [0x50, 0x48, 2, 1, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 5, 4, 7, 0, 0, 0, 0, 1];
         assert_eq!(header.to_bytes(), expected);
     }
 
@@ -244,11 +272,12 @@ mod tests {
             kind in prop::sample::select(&KINDS[..]),
             fraction in 0.0..=1.0f64,
             session: u64,
-            position: u64,
+            stream: u16,
+            sequence in 0..SEQUENCE_END,
         ) {
             let (shortest, longest) = kind.length_bounds();
             let length = shortest as u32 + ((longest - shortest) as f64 * fraction) as u32;
-            let header = Header { kind, length, session, position };
+            let header = Header { kind, length, session, stream, sequence };
             prop_assert_eq!(parse_header(&header.to_bytes()), Ok(header));
         }
 
@@ -267,7 +296,7 @@ mod tests {
             keep in 0..=HEADER_BYTES,
         ) {
             let length = kind.length_bounds().0 as u32;
-            let header = Header { kind, length, session: 9, position: 9 };
+            let header = Header { kind, length, session: 9, stream: 1, sequence: 9 };
             let mut bytes = header.to_bytes();
             bytes[at] = value;
             match parse_header(&bytes[..keep]) {

@@ -1,7 +1,8 @@
 //! [`FramedChannel`]: a channel over a network connection.
 //!
-//! One thread encrypts and sends, one receives and decrypts, so that computing goes on meanwhile.
-//! Between them and the owner lie two pipes of reusable blocks: nothing is allocated per message
+//! One thread encrypts and sends, one receives and decrypts, so that computing goes on meanwhile;
+//! small messages go past them (`writer.rs`, `receiver.rs`), so that a round trip costs little more
+//! than the kernel's. Between them and the owner lie two pipes of reusable blocks: nothing is allocated per message
 //! (TLS sealing excepted: rustls allocates one buffer per 16 KiB record), and the whole channel
 //! stays within [`CHANNEL_MEMORY_BYTES`](crate::CHANNEL_MEMORY_BYTES).
 //!
@@ -10,20 +11,21 @@
 //! does the same.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use crate::frame::{AbortReason, Fault, Kind};
-use crate::limits::CONTROL_BYTES_MAX;
-use crate::link::{Aborter, Link, Monitor};
+use crate::limits::{CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES};
+use crate::link::{Aborter, Group, Link, Monitor};
 use crate::pipe::{Dry, End, Inlet, Outlet};
-use crate::reader::{Reader, Receiving};
+use crate::reader::Reader;
+use crate::receiver::{Direct, Receiving};
 use crate::simulate::{DelayLine, NetworkModel};
 use crate::timeouts::Timeouts;
 use crate::transport::{Cut, Sink};
-use crate::writer::Sending;
+use crate::writer::{Sending, Writer};
 use crate::{Channel, ChannelError, Traffic};
 
 /// Stack of a helper thread: they keep their buffers on the heap.
@@ -34,6 +36,10 @@ pub struct FramedChannel {
     outlet: Outlet,
     inlet: Inlet,
     link: Arc<Link>,
+    sending: Arc<Mutex<Sending>>,
+    direct: Direct,
+    /// Whether small messages are written at once: not in a simulated network.
+    writes_direct: bool,
     sent_bytes: u64,
     received_bytes: u64,
     started: Instant,
@@ -46,6 +52,8 @@ pub struct FramedChannel {
 pub(crate) struct Connected {
     pub(crate) peer: String,
     pub(crate) session: u64,
+    pub(crate) stream: u16,
+    pub(crate) is_ordered: bool,
     pub(crate) reader: Reader,
     pub(crate) sink: Box<dyn Sink>,
     pub(crate) cut: Box<dyn Cut>,
@@ -58,13 +66,18 @@ impl FramedChannel {
         timeouts: Timeouts,
         network: Option<NetworkModel>,
     ) -> Result<Self, ChannelError> {
-        let Connected { peer, session, reader, sink, cut } = connected;
-        let link = Link::new(&peer, session, cut);
+        let Connected { peer, session, stream, is_ordered, reader, sink, cut } = connected;
+        let link = Link::new(&peer, (session, stream), cut);
         let line = network.map(DelayLine::new);
+        let direct = Direct::new(Receiving::new(reader, link.clone(), is_ordered));
+        let sending = Arc::new(Mutex::new(Sending::new(sink, link.clone())));
         let mut channel = FramedChannel {
             outlet: Outlet::new(link.outgoing.clone()),
-            inlet: Inlet::new(link.incoming.clone()),
+            inlet: Inlet::with_direct(link.incoming.clone(), direct.clone()),
             link: link.clone(),
+            sending: sending.clone(),
+            direct: direct.clone(),
+            writes_direct: line.is_none(),
             sent_bytes: 0,
             received_bytes: 0,
             started: Instant::now(),
@@ -72,12 +85,12 @@ impl FramedChannel {
             threads: Vec::with_capacity(2),
             parted: false,
         };
-        let sending = Sending::new(sink, link.clone(), line, timeouts);
-        let receiving = Receiving::new(reader, link.clone(), timeouts);
-        let started = spawn(format!("send-{peer}"), move || sending.run())
+        let writer = Writer::new(sending, link.clone(), line, timeouts);
+        let reading = link.clone();
+        let started = spawn(format!("send-{peer}"), move || writer.run())
             .and_then(|thread| {
                 channel.threads.push(thread);
-                spawn(format!("receive-{peer}"), move || receiving.run())
+                spawn(format!("receive-{peer}"), move || direct.run(&reading, &timeouts))
             })
             .map(|thread| channel.threads.push(thread));
         if let Err(error) = started {
@@ -93,6 +106,22 @@ impl FramedChannel {
     /// The name of the party at the other end.
     pub fn peer(&self) -> &str {
         &self.link.peer
+    }
+
+    /// Which of the streams between the two parties this is.
+    pub fn stream(&self) -> u16 {
+        self.link.stream
+    }
+
+    /// Ties channels together: when one fails, all do, and name the same party.
+    pub(crate) fn tie<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> Arc<Group> {
+        let links: Vec<_> = channels.map(|channel| channel.link.clone()).collect();
+        Group::tie(&links)
+    }
+
+    /// Why the session ended, if it did.
+    pub(crate) fn error(&self) -> Option<ChannelError> {
+        self.link.error()
     }
 
     /// The random number that both parties use to name this session.
@@ -123,12 +152,29 @@ impl FramedChannel {
     /// # Errors
     /// A message longer than [`CONTROL_BYTES_MAX`] is refused; the rest is as for `recv_with`.
     pub fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, ChannelError> {
+        self.send_agreement(message)?;
+        self.receive_agreement()
+    }
+
+    /// The first half of [`exchange`](Self::exchange), for those who exchange with many: it does
+    /// not wait.
+    ///
+    /// # Errors
+    /// As for [`exchange`](Self::exchange).
+    pub fn send_agreement(&mut self, message: &[u8]) -> Result<(), ChannelError> {
         let (bytes, max) = (message.len(), CONTROL_BYTES_MAX);
         if bytes > max {
             return Err(ChannelError::ControlTooLong { bytes, max });
         }
         let sent = self.outlet.publish_control(Kind::Agreement, message);
-        sent.map_err(|end| self.ended(end))?;
+        sent.map_err(|end| self.ended(end))
+    }
+
+    /// The second half of [`exchange`](Self::exchange).
+    ///
+    /// # Errors
+    /// As for [`exchange`](Self::exchange).
+    pub fn receive_agreement(&mut self) -> Result<Vec<u8>, ChannelError> {
         self.begin_waiting();
         let answer = self.inlet.take_control(Kind::Agreement, None);
         self.end_waiting();
@@ -167,6 +213,7 @@ impl FramedChannel {
             return;
         }
         self.link.abort(reason);
+        self.direct.call_thread();
         self.link.wait_for_writer(self.timeouts.farewell);
         // Closing while bytes are unread would reset the connection and could destroy the abort
         // message on its way, so the reader first drains it until the peer has closed.
@@ -175,18 +222,42 @@ impl FramedChannel {
         self.join();
     }
 
-    /// Ends the connection as the death of this process would.
+    /// Ends connections as the death of this process would: all at once, and nobody is told.
     #[cfg(test)]
-    pub(crate) fn cut_for_test(&self) {
-        self.link.cut();
+    pub(crate) fn kill<'a>(channels: impl Iterator<Item = &'a FramedChannel> + Clone) {
+        channels.clone().for_each(|channel| channel.link.die());
+        channels.for_each(|channel| channel.link.cut());
     }
 
     fn join(&mut self) {
+        self.direct.call_thread();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 self.link.fail(self.link.closed());
             }
         }
+    }
+
+    /// Writes what is pending if that is little, nothing is before it, and it can leave at once;
+    /// returns whether it did.
+    fn write_directly(&self) -> Result<bool, ChannelError> {
+        let Some(content) = self.outlet.pending(DIRECT_WRITE_BYTES) else {
+            return Ok(false);
+        };
+        let Some(mut sending) = self.writes_direct.then(|| self.sending.try_lock().ok()).flatten()
+        else {
+            return Ok(false);
+        };
+        if !self.link.outgoing.is_idle() || !self.link.is_writable() {
+            return Ok(false);
+        }
+        if sending.write(Kind::Data, content).is_err() {
+            drop(sending);
+            self.link.wait_for_error(self.timeouts.farewell);
+            self.link.fail(self.link.closed());
+            return Err(self.link.error().expect("it has just failed"));
+        }
+        Ok(true)
     }
 
     fn begin_waiting(&self) {
@@ -256,6 +327,10 @@ impl Channel for FramedChannel {
     }
 
     fn flush(&mut self) -> Result<(), ChannelError> {
+        if self.write_directly()? {
+            self.outlet.clear_pending();
+            return Ok(());
+        }
         self.outlet.publish().map_err(|end| self.ended(end))
     }
 

@@ -4,27 +4,39 @@
 //! offset  bytes  field (integers little-endian)
 //!      0      8  "PHINEUS\0"
 //!      8      2  protocol version
-//!     10     16  nonce: random, one per connection
+//!     10     16  nonce: random, one per connection and party
 //!     26      2  length of the next field, then that many bytes of UTF-8: program version
 //!      .      2  length, then name of the sender
-//!      .      2  length, then name of the party the sender means to talk to
+//!      .      2  length, then name of the party the sender means to talk to; in an answer that
+//!                refuses an unknown sender: the names of those it waits for
+//!      .     16  instance: random, one per run of a party
+//!      .      2  parties of the computation
+//!      .      2  streams between each two parties
+//!      .      2  the stream that this connection carries
+//!      .      1  verdict: see [`Verdict`]; 0 in the hello of the party that dialled
 //! ```
 //!
-//! The session number is the first eight bytes of SHA-256 over the nonce of the party that
-//! listened and the nonce of the party that dialled. It keeps connections apart; what protects
-//! them is TLS.
+//! The party that dialled speaks first; the answer says whether it is welcome. The session number
+//! is the first eight bytes of SHA-256 over the nonce of the party that listened and the nonce of
+//! the party that dialled. It keeps connections apart; what protects them is TLS.
 
 use sha2::{Digest, Sha256};
 
+use crate::cluster::PARTIES_MAX;
 use crate::frame::Fault;
+use crate::limits::CONTROL_BYTES_MAX;
 use crate::names::NAME_BYTES_MAX;
 
 /// Version of the protocols spoken over a channel; parties must have the same.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 
 const MAGIC: &[u8; 8] = b"PHINEUS\0";
 const NONCE_BYTES: usize = 16;
 const PROGRAM_VERSION_BYTES_MAX: usize = 256;
+
+/// The names of all the parties that there can be, with commas.
+const RECEIVERS_BYTES_MAX: usize = PARTIES_MAX * (NAME_BYTES_MAX + 2);
+const _: () = assert!(RECEIVERS_BYTES_MAX <= CONTROL_BYTES_MAX / 2);
 
 /// A random number, one per party and connection.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
@@ -37,6 +49,41 @@ pub(crate) struct Hello {
     pub(crate) program_version: String,
     pub(crate) sender: String,
     pub(crate) receiver: String,
+    pub(crate) instance: Nonce,
+    pub(crate) parties: u16,
+    pub(crate) streams: u16,
+    pub(crate) stream: u16,
+    pub(crate) verdict: Verdict,
+}
+
+/// What the party that was dialled says to the one that dialled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Verdict {
+    /// The connection stands, unless versions or numbers of parties or streams differ.
+    #[default]
+    Welcome = 0,
+    /// No such party belongs here.
+    Unknown = 1,
+    /// The dialler meant another party.
+    NotMe = 2,
+    /// Another process is here under that name.
+    Twice = 3,
+    /// That key is trusted for another name.
+    OtherKey = 4,
+}
+
+impl Verdict {
+    fn from_code(code: u8) -> Option<Verdict> {
+        Some(match code {
+            0 => Verdict::Welcome,
+            1 => Verdict::Unknown,
+            2 => Verdict::NotMe,
+            3 => Verdict::Twice,
+            4 => Verdict::OtherKey,
+            _ => return None,
+        })
+    }
 }
 
 impl Hello {
@@ -49,6 +96,11 @@ impl Hello {
             bytes.extend(length.to_le_bytes());
             bytes.extend(text.as_bytes());
         }
+        bytes.extend(self.instance);
+        for number in [self.parties, self.streams, self.stream] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.push(self.verdict as u8);
         bytes
     }
 
@@ -60,8 +112,7 @@ impl Hello {
         if take(&mut rest, MAGIC.len())? != MAGIC {
             return Err(Fault::Hello);
         }
-        let version = take(&mut rest, 2)?.try_into().expect("two bytes were taken");
-        let protocol_version = u16::from_le_bytes(version);
+        let protocol_version = take_number(&mut rest)?;
         let nonce = take(&mut rest, NONCE_BYTES)?.try_into().expect("that many were taken");
         let mut hello = Hello {
             protocol_version,
@@ -69,6 +120,11 @@ impl Hello {
             program_version: String::new(),
             sender: String::new(),
             receiver: String::new(),
+            instance: Nonce::default(),
+            parties: 0,
+            streams: 0,
+            stream: 0,
+            verdict: Verdict::Welcome,
         };
         if protocol_version != PROTOCOL_VERSION {
             hello.program_version = take_text(&mut rest, PROGRAM_VERSION_BYTES_MAX)
@@ -77,7 +133,12 @@ impl Hello {
         }
         hello.program_version = take_text(&mut rest, PROGRAM_VERSION_BYTES_MAX)?;
         hello.sender = take_text(&mut rest, NAME_BYTES_MAX)?;
-        hello.receiver = take_text(&mut rest, NAME_BYTES_MAX)?;
+        hello.receiver = take_text(&mut rest, RECEIVERS_BYTES_MAX)?;
+        hello.instance = take(&mut rest, NONCE_BYTES)?.try_into().expect("that many were taken");
+        for number in [&mut hello.parties, &mut hello.streams, &mut hello.stream] {
+            *number = take_number(&mut rest)?;
+        }
+        hello.verdict = Verdict::from_code(take(&mut rest, 1)?[0]).ok_or(Fault::Hello)?;
         if rest.is_empty() { Ok(hello) } else { Err(Fault::Hello) }
     }
 }
@@ -88,10 +149,14 @@ fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], Fault> {
     Ok(taken)
 }
 
+fn take_number(rest: &mut &[u8]) -> Result<u16, Fault> {
+    let bytes = take(rest, 2)?.try_into().expect("two bytes were taken");
+    Ok(u16::from_le_bytes(bytes))
+}
+
 /// Takes a text that can be shown: bounded, UTF-8, nothing that steers a terminal.
 fn take_text(rest: &mut &[u8], bytes_max: usize) -> Result<String, Fault> {
-    let length = take(rest, 2)?.try_into().expect("two bytes were taken");
-    let length = usize::from(u16::from_le_bytes(length));
+    let length = usize::from(take_number(rest)?);
     if length > bytes_max {
         return Err(Fault::Hello);
     }
@@ -121,6 +186,11 @@ mod tests {
             program_version: "phineus 0.1.0".to_owned(),
             sender: "site_a".to_owned(),
             receiver: "site_b".to_owned(),
+            instance: [8; NONCE_BYTES],
+            parties: 3,
+            streams: 2,
+            stream: 1,
+            verdict: Verdict::Twice,
         }
     }
 
@@ -131,7 +201,10 @@ mod tests {
         let mut bytes = hello.to_bytes();
         bytes.truncate(8 + 2 + NONCE_BYTES + 2 + 5);
         let read = Hello::parse(&bytes).expect("the version is readable");
-        assert_eq!((read.protocol_version, read.program_version.as_str()), (2, "unknown"));
+        assert_eq!(
+            (read.protocol_version, read.program_version.as_str()),
+            (PROTOCOL_VERSION + 1, "unknown")
+        );
         let read = Hello::parse(&hello.to_bytes()).expect("the version is readable");
         assert_eq!(read.program_version, "phineus 0.1.0");
     }
@@ -151,13 +224,12 @@ mod tests {
             sender in "[a-z][a-z0-9_]{0,62}",
             receiver in "[a-z][a-z0-9_]{0,62}",
         ) {
-            let protocol_version = PROTOCOL_VERSION;
-            let hello = Hello { protocol_version, nonce, program_version, sender, receiver };
+            let hello = Hello { nonce, program_version, sender, receiver, ..sample() };
             prop_assert_eq!(Hello::parse(&hello.to_bytes()), Ok(hello));
         }
 
         #[test]
-        fn random_bytes_are_read_or_refused(tail: Vec<u8>, at in 0usize..80, value: u8) {
+        fn random_bytes_are_read_or_refused(tail: Vec<u8>, at in 0usize..120, value: u8) {
             let _ = Hello::parse(&tail);
             let mut bytes = sample().to_bytes();
             let at = at % bytes.len();

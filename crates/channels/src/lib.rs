@@ -1,28 +1,33 @@
 //! Framed, authenticated channels between parties: in-process, TCP and TLS 1.3.
 //!
 //! Protocol code is written against [`Channel`]: slices in, slices out. [`memory_pair`] joins two
-//! ends inside one process; [`connect()`] joins two parties over a network. What goes over the wire
-//! is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by an
+//! ends inside one process; [`connect_mesh`] joins all parties over a network. What goes over the
+//! wire is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by an
 //! [`Identity`] and a [`TrustStore`].
 
 mod channel;
 mod cluster;
-mod connect;
 mod error;
-mod establish;
 mod fingerprint;
 mod frame;
 mod framed;
+mod gathering;
+mod greeting;
 mod hello;
 mod identity;
 mod limits;
 mod link;
 mod memory;
+mod mesh;
 mod names;
 mod pipe;
+mod quic;
 mod reader;
+mod receiver;
 mod record;
+mod reorder;
 mod simulate;
+mod tcp;
 mod timeouts;
 mod tls;
 mod transport;
@@ -35,8 +40,8 @@ mod tests;
 pub use channel::{Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, Traffic};
 pub use cluster::{
     Address, ClusterConfig, ClusterError, ClusterFault, DEFAULT_PORT, PARTIES_MAX, PartyConfig,
+    Transport,
 };
-pub use connect::{ConnectSettings, PlainLoopback, Security, Waiting, connect};
 pub use error::ChannelError;
 pub use fingerprint::{Fingerprint, FingerprintError};
 pub use frame::{AbortReason, FRAME_VERSION, Fault, HEADER_BYTES, Header, Kind, parse_header};
@@ -48,6 +53,7 @@ pub use limits::{
 };
 pub use link::{Aborter, Monitor};
 pub use memory::{MemoryChannel, memory_pair, memory_pair_named};
+pub use mesh::{Mesh, MeshSettings, PlainLoopback, Security, Waiting, connect_mesh, only_channel};
 pub use names::{NAME_BYTES_MAX, check_name};
 pub use simulate::{NetworkModel, NetworkModelError};
 pub use timeouts::Timeouts;

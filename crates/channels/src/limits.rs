@@ -39,6 +39,25 @@ pub(crate) const TLS_READ_BYTES: usize = 128 * 1024;
 /// messages, and copied only once.
 pub(crate) const READ_AHEAD_BYTES: usize = 4 * 1024;
 
+/// The longest data that its sender may write to the network itself: a system that says that there
+/// is room has at least a third of its buffer free, and the smallest buffers have 46 KiB (ten
+/// packets of 1500 bytes, twice, and what the kernel keeps beside them).
+pub(crate) const DIRECT_WRITE_BYTES: usize = 8 * 1024;
+
+/// The longest message after which a waiting receiver goes on to read from the network itself;
+/// above it, receiving and decrypting beside the computation is worth a hand-over (10 µs).
+pub(crate) const DIRECT_READ_BYTES: usize = 32 * 1024;
+
+/// Messages that may overtake a missing one, over a transport that does not keep their order.
+pub(crate) const REORDER_MESSAGES: u64 = 64;
+
+/// Payload bytes of messages that wait for a missing one. Nothing over TCP, TLS and QUIC streams.
+pub(crate) const REORDER_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of one QUIC stream that may be on the way: 1 Gbit/s at 8 ms. quinn keeps at most this much
+/// for each stream and direction, beside the channel's own blocks.
+pub(crate) const QUIC_WINDOW_BYTES: u32 = 1024 * 1024;
+
 /// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without
 /// a simulated network: 2.5 MiB of incoming and 1 MiB of outgoing blocks, the slice that joins
 /// two blocks (128 KiB), and for TLS one outgoing block as records (at most 17, about 276 KiB) and
@@ -56,3 +75,5 @@ const _: () = assert!(BLOCK_BYTES <= u32::MAX as usize);
 const _: () = assert!(READ_AHEAD_BYTES > 16 * HEADER_BYTES && READ_AHEAD_BYTES < BLOCK_BYTES);
 const _: () = assert!(TLS_READ_BYTES >= 2 * TLS_RECORD_BYTES_MAX);
 const _: () = assert!(CHANNEL_MEMORY_BYTES <= 4 * 1024 * 1024 + 256 * 1024);
+const _: () = assert!(DIRECT_READ_BYTES < BLOCK_BYTES && DIRECT_WRITE_BYTES < BLOCK_BYTES);
+const _: () = assert!(REORDER_BYTES_MAX >= BLOCK_BYTES);

@@ -1,8 +1,12 @@
-//! What the two helper threads of a channel and its owner share: the pipes, the first error, how
-//! far each thread is, and the counters.
+//! What the owner of a channel and its two helper threads share: the pipes, the first error, how
+//! far each thread is, and the counters; and what ties the channels of one party together.
+//!
+//! The channels of a mesh stand and fall together ([`Group`]): when one of them fails, the others
+//! end too, with the same error, and tell their peers which party was at fault. So every party
+//! names the one that was lost first, and not one that stopped because of it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::frame::{AbortReason, Header, Kind};
@@ -11,11 +15,14 @@ use crate::pipe::Pipe;
 use crate::transport::Cut;
 use crate::{ChannelError, Traffic};
 
+/// The last word of a party that fails: why, and through whose fault, if that is known.
+pub(crate) type Farewell = (AbortReason, Option<String>);
+
 /// What happened to a session so far.
 #[derive(Default)]
 struct Fate {
     error: Option<ChannelError>,
-    abort: Option<AbortReason>,
+    farewell: Option<Farewell>,
     bye_received: bool,
     writer_done: bool,
     reader_done: bool,
@@ -25,25 +32,31 @@ struct Fate {
 pub(crate) struct Link {
     pub(crate) peer: String,
     pub(crate) session: u64,
+    pub(crate) stream: u16,
     pub(crate) outgoing: Arc<Pipe>,
     pub(crate) incoming: Arc<Pipe>,
     pub(crate) counters: Arc<Counters>,
     transport: Box<dyn Cut>,
     fate: Mutex<Fate>,
     changed: Condvar,
+    has_ended: AtomicBool,
+    group: OnceLock<Arc<Group>>,
 }
 
 impl Link {
-    pub(crate) fn new(peer: &str, session: u64, transport: Box<dyn Cut>) -> Arc<Self> {
+    pub(crate) fn new(peer: &str, (session, stream): (u64, u16), cut: Box<dyn Cut>) -> Arc<Self> {
         Arc::new(Link {
             peer: peer.to_owned(),
             session,
+            stream,
             outgoing: Pipe::new(OUTGOING_BLOCKS),
             incoming: Pipe::new(INCOMING_BLOCKS),
             counters: Arc::new(Counters::default()),
-            transport,
+            transport: cut,
             fate: Mutex::new(Fate::default()),
             changed: Condvar::new(),
+            has_ended: AtomicBool::new(false),
+            group: OnceLock::new(),
         })
     }
 
@@ -75,50 +88,77 @@ impl Link {
 
     /// The error that ended the session, if one did.
     pub(crate) fn error(&self) -> Option<ChannelError> {
-        let fate = self.fate();
-        match fate.abort {
-            Some(_) => Some(ChannelError::Stopped { party: self.peer.clone() }),
-            None => fate.error.clone(),
-        }
+        self.fate().error.clone()
     }
 
-    /// Ends the session with `error`, unless it ended with another one before.
-    pub(crate) fn fail(&self, error: ChannelError) {
+    /// Whether there is an [`error`](Self::error).
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
+    }
+
+    /// Ends the session with `error` unless it has ended before.
+    fn end(&self, error: ChannelError, farewell: Option<Farewell>) {
         let mut fate = self.fate();
-        let cause = fate.error.get_or_insert(error).clone();
-        let is_ours = fate.abort.is_some();
+        if fate.error.is_none() {
+            (fate.error, fate.farewell) = (Some(error), farewell);
+            self.has_ended.store(true, Ordering::Release);
+        }
+        let cause = fate.error.clone().expect("it was just put there");
         drop(fate);
-        // A peer that is told of an abort closes the connection: that is not why the session ended.
-        let error =
-            if is_ours { ChannelError::Stopped { party: self.peer.clone() } } else { cause };
         self.changed.notify_all();
         // Bytes that came before a connection was lost are still good; after an abort or a
         // fault nothing the peer said is worth computing on.
-        let at_once = !matches!(error, ChannelError::Closed { .. } | ChannelError::Lost { .. });
+        let is_broken = matches!(&cause, ChannelError::Closed { party }
+            | ChannelError::Lost { party, .. } if *party == self.peer);
         // Outgoing first: who sees the error when receiving must see it when sending, too.
-        self.outgoing.break_off(error.clone(), true);
-        self.incoming.break_off(error, at_once);
+        self.outgoing.break_off(cause.clone(), true);
+        self.incoming.break_off(cause, !is_broken);
     }
 
-    /// Ends the session because this party gives up; the writer tells the peer.
+    /// Ends the session as the death of this process would: nobody is told.
+    #[cfg(test)]
+    pub(crate) fn die(&self) {
+        self.end(self.closed(), None);
+    }
+
+    /// Ends the session, and those of the group, because something is wrong with the peer.
+    pub(crate) fn fail(&self, error: ChannelError) {
+        let blame = error.party().map(str::to_owned);
+        self.end_all(Cause { error: Some(error), reason: AbortReason::Lost, blame });
+    }
+
+    /// Ends the session, and those of the group, because this party gives up; the writers tell the
+    /// peers.
     pub(crate) fn abort(&self, reason: AbortReason) {
-        self.change(|fate| {
-            if fate.error.is_none() {
-                fate.abort.get_or_insert(reason);
-            }
-        });
-        let error = || ChannelError::Stopped { party: self.peer.clone() };
-        self.outgoing.break_off(error(), true);
-        self.incoming.break_off(error(), true);
+        self.end_all(Cause { error: None, reason, blame: None });
+    }
+
+    fn end_all(&self, cause: Cause) {
+        let Some(group) = self.group.get() else {
+            return self.end_by(&cause);
+        };
+        // This session first: its owner is waiting for it. But for the reason that came first.
+        self.end_by(group.first.get_or_init(|| cause));
+        group.end_all();
+    }
+
+    fn end_by(&self, cause: &Cause) {
+        let farewell = match &cause.error {
+            // The peer is gone, or has said itself that it goes.
+            Some(error) if error.party() == Some(&self.peer) => match error {
+                ChannelError::Misbehaved { .. } => Some((AbortReason::Misbehaved, None)),
+                _ => None,
+            },
+            _ => Some((cause.reason, cause.blame.clone())),
+        };
+        let error = cause.error.clone();
+        let error = error.unwrap_or_else(|| ChannelError::Stopped { party: self.peer.clone() });
+        self.end(error, farewell);
     }
 
     /// What the writer of a broken session has to tell the peer.
-    pub(crate) fn abort_to_send(&self) -> Option<AbortReason> {
-        let fate = self.fate();
-        match &fate.error {
-            Some(ChannelError::Misbehaved { .. }) => Some(AbortReason::Misbehaved),
-            _ => fate.abort,
-        }
+    pub(crate) fn farewell(&self) -> Option<Farewell> {
+        self.fate().farewell.clone()
     }
 
     pub(crate) fn bye_received(&self) {
@@ -135,9 +175,7 @@ impl Link {
 
     /// Waits for the peer's bye, an error, or `deadline`; returns whether there was one.
     pub(crate) fn wait_for_bye(&self, deadline: Instant) -> bool {
-        self.wait_until(deadline, |fate| {
-            fate.bye_received || fate.error.is_some() || fate.abort.is_some()
-        })
+        self.wait_until(deadline, |fate| fate.bye_received || fate.error.is_some())
     }
 
     /// Gives the reader, which may have the peer's own explanation, time to say why a write failed.
@@ -158,10 +196,77 @@ impl Link {
         self.transport.cut();
     }
 
+    /// Whether a small message can be written without waiting for the peer to read.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.transport.is_writable()
+    }
+
     /// The header of a message in this session.
-    pub(crate) fn header(&self, kind: Kind, length: usize, position: u64) -> Header {
+    pub(crate) fn header(&self, kind: Kind, length: usize, sequence: u64) -> Header {
         let length = u32::try_from(length).expect("a message is at most one block");
-        Header { kind, length, session: self.session, position }
+        Header { kind, length, session: self.session, stream: self.stream, sequence }
+    }
+}
+
+/// Why the channels of one party end.
+struct Cause {
+    /// What happened; nothing if this party gives up by itself.
+    error: Option<ChannelError>,
+    /// What the peers are told, and who is to blame.
+    reason: AbortReason,
+    blame: Option<String>,
+}
+
+/// The channels of one party, which end together.
+#[derive(Default)]
+pub(crate) struct Group {
+    members: Vec<Weak<Link>>,
+    /// What ended them.
+    first: OnceLock<Cause>,
+}
+
+impl Group {
+    /// Ties these channels together, once and for all.
+    pub(crate) fn tie(links: &[Arc<Link>]) -> Arc<Group> {
+        let members = links.iter().map(Arc::downgrade).collect();
+        let group = Arc::new(Group { members, first: OnceLock::new() });
+        for link in links {
+            let is_new = link.group.set(group.clone()).is_ok();
+            assert!(is_new, "a channel belongs to one mesh");
+        }
+        // What happened before they were tied concerns the others now.
+        if let Some(error) = links.iter().find_map(|link| link.error()) {
+            let blame = error.party().map(str::to_owned);
+            group.end_for(Cause { error: Some(error), reason: AbortReason::Lost, blame });
+        }
+        group
+    }
+
+    /// Ends all sessions because this party gives up, if through the fault of another one then with
+    /// its name.
+    pub(crate) fn abort(&self, reason: AbortReason, blame: Option<&str>) {
+        self.end_for(Cause { error: None, reason, blame: blame.map(str::to_owned) });
+    }
+
+    fn end_for(&self, cause: Cause) {
+        self.first.get_or_init(|| cause);
+        self.end_all();
+    }
+
+    fn end_all(&self) {
+        let cause = self.first.get().expect("it is set before");
+        self.links().for_each(|link| link.end_by(cause));
+    }
+
+    fn links(&self) -> impl Iterator<Item = Arc<Link>> {
+        self.members.iter().filter_map(Weak::upgrade)
+    }
+
+    fn wait_for_writers(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        self.links().for_each(|link| {
+            link.wait_for_writer(deadline.saturating_duration_since(Instant::now()));
+        });
     }
 }
 
@@ -172,7 +277,8 @@ pub(crate) struct Counters {
     pub(crate) received: AtomicU64,
     pub(crate) wire_sent: AtomicU64,
     pub(crate) wire_received: AtomicU64,
-    /// Milliseconds after `EPOCH` at which the owner began to wait for the peer; 0 when it works.
+    /// One more than the milliseconds after the start at which the owner began to wait for the
+    /// peer; 0 when it works.
     pub(crate) waiting_since_ms: AtomicU64,
 }
 
@@ -218,7 +324,8 @@ impl Monitor {
     }
 }
 
-/// Lets another thread, such as a signal handler's, end a session that its owner is busy with.
+/// Lets another thread, such as a signal handler's, end the sessions that their owners are busy
+/// with: that of one channel and those of its mesh.
 #[derive(Clone)]
 pub struct Aborter {
     pub(crate) link: Arc<Link>,
@@ -226,10 +333,13 @@ pub struct Aborter {
 }
 
 impl Aborter {
-    /// Ends the session and tells the peer why; returns when that has left, or after the time for
-    /// farewells. The owner's calls fail with [`ChannelError::Stopped`].
+    /// Ends the sessions and tells the peers why; returns when that has left, or after the time for
+    /// farewells. The owners' calls fail with [`ChannelError::Stopped`].
     pub fn abort(&self, reason: AbortReason) {
         self.link.abort(reason);
-        self.link.wait_for_writer(self.patience);
+        match self.link.group.get() {
+            Some(group) => group.wait_for_writers(self.patience),
+            None => self.link.wait_for_writer(self.patience),
+        }
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::frame::Kind;
 use crate::limits::BLOCK_BYTES;
+use crate::receiver::Direct;
 use crate::{ChannelError, MAX_BORROW_BYTES};
 
 /// One reusable piece of memory; `start..end` of it is in use.
@@ -121,8 +122,9 @@ impl Pipe {
         }
     }
 
-    /// Queues a filled block, or copies it behind the last one queued and returns it empty.
-    pub(crate) fn push(&self, mut block: Block) -> Result<Option<Block>, End> {
+    /// Queues a filled block, or copies it behind the last one queued and returns it empty; also
+    /// returns whether the consumer was waiting for it.
+    pub(crate) fn push(&self, mut block: Block) -> Result<(Option<Block>, bool), End> {
         let mut state = self.lock();
         if let Some(end) = &state.end {
             return Err(end.clone());
@@ -150,7 +152,38 @@ impl Pipe {
         if wake {
             self.filled.notify_one();
         }
-        Ok(left_over)
+        Ok((left_over, wake))
+    }
+
+    /// A filled block or the end; `None` if there is neither.
+    pub(crate) fn try_pop(&self) -> Option<Popped> {
+        let mut state = self.lock();
+        match state.queue.pop_front() {
+            Some(block) => Some(Popped::Block(block)),
+            None => state.end.clone().map(Popped::End),
+        }
+    }
+
+    /// Whether nothing is queued and the pipe goes on.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.queue.is_empty() && state.end.is_none()
+    }
+
+    /// Waits until [`try_pop`](Self::try_pop) has something, or `deadline`; returns whether it has.
+    pub(crate) fn wait_filled(&self, deadline: Instant) -> bool {
+        let mut state = self.lock();
+        loop {
+            if !state.queue.is_empty() || state.end.is_some() {
+                return true;
+            }
+            state.consumer_waits = true;
+            match wait(&self.filled, state, Some(deadline)) {
+                Some(woken) => state = woken,
+                None => return false,
+            }
+            state.consumer_waits = false;
+        }
     }
 
     /// Waits for a filled block, the end, or `deadline`.
@@ -266,8 +299,21 @@ impl Outlet {
             self.current = Some(block);
             return Ok(());
         }
-        self.current = self.pipe.push(block)?;
+        (self.current, _) = self.pipe.push(block)?;
         Ok(())
+    }
+
+    /// What was written and not handed over, if it is neither nothing nor more than `bytes_max`.
+    pub(crate) fn pending(&self, bytes_max: usize) -> Option<&[u8]> {
+        let content = self.current.as_ref()?.content();
+        (1..=bytes_max).contains(&content.len()).then_some(content)
+    }
+
+    /// Forgets what is pending: it went another way.
+    pub(crate) fn clear_pending(&mut self) {
+        if let Some(block) = &mut self.current {
+            block.clear();
+        }
     }
 
     /// Hands over everything written so far and then one block of another kind.
@@ -279,7 +325,7 @@ impl Outlet {
         };
         block.kind = kind;
         block.append(content);
-        self.current = self.pipe.push(block)?;
+        (self.current, _) = self.pipe.push(block)?;
         Ok(())
     }
 
@@ -294,6 +340,8 @@ pub(crate) struct Inlet {
     current: Option<Block>,
     /// Where bytes are joined that lie in more than one block.
     joined: Box<[u8]>,
+    /// How to fill the pipe oneself instead of waiting for another thread to do it.
+    direct: Option<Direct>,
 }
 
 /// Why [`Inlet`] has nothing to lend.
@@ -309,7 +357,19 @@ pub(crate) enum Dry {
 impl Inlet {
     pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
         let joined = vec![0; MAX_BORROW_BYTES].into_boxed_slice();
-        Inlet { pipe, current: None, joined }
+        Inlet { pipe, current: None, joined, direct: None }
+    }
+
+    /// An inlet whose owner reads from the network itself where that is quicker.
+    pub(crate) fn with_direct(pipe: Arc<Pipe>, direct: Direct) -> Self {
+        Inlet { direct: Some(direct), ..Inlet::new(pipe) }
+    }
+
+    fn pop(&self, deadline: Option<Instant>) -> Popped {
+        match &self.direct {
+            Some(direct) => direct.pop(&self.pipe),
+            None => self.pipe.pop(deadline),
+        }
     }
 
     /// Whether `len` bytes can be lent without waiting.
@@ -374,7 +434,7 @@ impl Inlet {
                 }
                 self.pipe.recycle(block);
             }
-            match self.pipe.pop(deadline) {
+            match self.pop(deadline) {
                 Popped::Block(block) => self.current = Some(block),
                 Popped::End(end) => return Err(Dry::End(end)),
                 Popped::TimedOut => return Err(Dry::TimedOut),

@@ -2,6 +2,8 @@
 
 mod connecting;
 mod failures;
+mod meshes;
+mod reordering;
 mod sessions;
 
 use std::net::TcpListener;
@@ -16,6 +18,15 @@ use crate::*;
 enum Over {
     Tcp,
     Tls,
+    Quic,
+}
+
+impl Over {
+    const ALL: [Over; 3] = [Over::Tcp, Over::Tls, Over::Quic];
+
+    fn transport(self) -> Transport {
+        if self == Over::Quic { Transport::Quic } else { Transport::Tcp }
+    }
 }
 
 /// Timings for tests: long enough for a loaded machine where nothing should happen, short where
@@ -53,7 +64,7 @@ fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
         Over::Tcp => [0, 1].map(|_| {
             Security::Plain(PlainLoopback::new(cluster).expect("the cluster is on loopback"))
         }),
-        Over::Tls => {
+        Over::Tls | Over::Quic => {
             let [a, b] = ["site_a", "site_b"]
                 .map(|name| Identity::ephemeral(name).expect("the system has randomness"));
             let (print_a, print_b) = (a.fingerprint(), b.fingerprint());
@@ -73,13 +84,12 @@ fn tls(identity: Identity, peer: &str, fingerprint: Option<Fingerprint>) -> Secu
 fn settings<'a>(
     cluster: &'a ClusterConfig,
     me: &'a str,
-    peer: &'a str,
     security: &'a Security,
-) -> ConnectSettings<'a> {
-    ConnectSettings {
+) -> MeshSettings<'a> {
+    MeshSettings {
         cluster,
         me,
-        peer,
+        streams: 1,
         security,
         program_version: "phineus test",
         timeouts: timeouts(),
@@ -89,22 +99,27 @@ fn settings<'a>(
 
 type Connecting = Result<FramedChannel, ChannelError>;
 
+/// Connects one of two parties.
+fn connect(settings: &MeshSettings<'_>) -> Connecting {
+    connect_mesh(settings, &mut |_| ()).map(only_channel)
+}
+
 /// Connects both parties with their own securities; `change` may alter the settings of each.
 fn connect_both_with(
     cluster: &ClusterConfig,
     [security_a, security_b]: &[Security; 2],
-    change: impl Fn(&mut ConnectSettings<'_>) + Sync,
+    change: impl Fn(&mut MeshSettings<'_>) + Sync,
 ) -> (Connecting, Connecting) {
     thread::scope(|scope| {
         let change = &change;
         let b = scope.spawn(move || {
-            let mut settings = settings(cluster, "site_b", "site_a", security_b);
+            let mut settings = settings(cluster, "site_b", security_b);
             change(&mut settings);
-            connect(&settings, &mut |_| ())
+            connect(&settings)
         });
-        let mut settings = settings(cluster, "site_a", "site_b", security_a);
+        let mut settings = settings(cluster, "site_a", security_a);
         change(&mut settings);
-        let a = connect(&settings, &mut |_| ());
+        let a = connect(&settings);
         (a, b.join().expect("connecting does not panic"))
     })
 }
@@ -112,9 +127,9 @@ fn connect_both_with(
 /// A connected pair.
 fn pair_with(
     over: Over,
-    change: impl Fn(&mut ConnectSettings<'_>) + Sync,
+    change: impl Fn(&mut MeshSettings<'_>) + Sync,
 ) -> (FramedChannel, FramedChannel) {
-    let cluster = local_cluster();
+    let cluster = local_cluster().with_transport(over.transport());
     let (a, b) = connect_both_with(&cluster, &securities(over, &cluster), change);
     (a.expect("site_a connects"), b.expect("site_b connects"))
 }

@@ -73,7 +73,7 @@ impl From<Error> for TlsFailure {
 }
 
 /// AES-128-GCM first: labels have 128 bits too, and AES instructions are there. X25519 only.
-fn provider() -> CryptoProvider {
+pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![
             ring::cipher_suite::TLS13_AES_128_GCM_SHA256,
@@ -84,30 +84,42 @@ fn provider() -> CryptoProvider {
     }
 }
 
-/// Accepts one key.
+/// Accepts the keys of those parties that may be at the other end, and no others.
 #[derive(Debug)]
-struct PinVerifier {
-    trusted: Option<Fingerprint>,
+pub(crate) struct PinVerifier {
+    trusted: Vec<Fingerprint>,
     algorithms: WebPkiSupportedAlgorithms,
     presented: Mutex<Option<Fingerprint>>,
 }
 
 impl PinVerifier {
+    pub(crate) fn new(trusted: &[Fingerprint], provider: &CryptoProvider) -> Arc<Self> {
+        Arc::new(PinVerifier {
+            trusted: trusted.to_vec(),
+            algorithms: provider.signature_verification_algorithms,
+            presented: Mutex::new(None),
+        })
+    }
+
+    /// The key that the other end presented last.
+    pub(crate) fn presented(&self) -> Option<Fingerprint> {
+        *self.presented.lock().expect("no code panics while it holds this lock")
+    }
+
     fn verify_key(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let presented = certificate_fingerprint(certificate)?;
         let held = "no code panics while it holds this lock";
         *self.presented.lock().expect(held) = Some(presented);
-        match self.trusted {
-            Some(trusted) if bool::from(trusted.ct_eq(&presented)) => Ok(()),
-            _ => Err(CertificateError::ApplicationVerificationFailure.into()),
+        if self.trusted.iter().any(|trusted| bool::from(trusted.ct_eq(&presented))) {
+            return Ok(());
         }
+        Err(CertificateError::ApplicationVerificationFailure.into())
     }
 
     /// The key that was refused, if that is what went wrong.
     fn refused(&self, error: &Error) -> Option<Fingerprint> {
         let refusal = Error::from(CertificateError::ApplicationVerificationFailure);
-        let held = "no code panics while it holds this lock";
-        if *error == refusal { *self.presented.lock().expect(held) } else { None }
+        if *error == refusal { self.presented() } else { None }
     }
 
     fn verify_signature(
@@ -195,7 +207,8 @@ impl ClientCertVerifier for PinVerifier {
     }
 }
 
-/// Makes a TLS connection over `stream` with a peer that holds the `trusted` key, by `deadline`.
+/// Makes a TLS connection over `stream` with a peer that holds one of the `trusted` keys, by
+/// `deadline`; also returns which key that is.
 ///
 /// Changes the stream's read timeout.
 pub(crate) fn handshake(
@@ -203,14 +216,10 @@ pub(crate) fn handshake(
     deadline: Instant,
     side: Side,
     identity: &Identity,
-    trusted: Option<Fingerprint>,
-) -> Result<(TlsSource, TlsSink), TlsFailure> {
+    trusted: &[Fingerprint],
+) -> Result<(TlsSource, TlsSink, Fingerprint), TlsFailure> {
     let provider = Arc::new(provider());
-    let verifier = Arc::new(PinVerifier {
-        trusted,
-        algorithms: provider.signature_verification_algorithms,
-        presented: Mutex::new(None),
-    });
+    let verifier = PinVerifier::new(trusted, &provider);
     let versions = [&rustls::version::TLS13];
     let chain = vec![identity.certificate()];
     match side {
@@ -226,7 +235,7 @@ pub(crate) fn handshake(
                 Step::of(connection.process_tls_records(bytes))
             })?;
             let (secrets, keys) = connection.dangerous_into_kernel_connection()?;
-            halves(stream, secrets, keys)
+            halves(stream, secrets, keys, &verifier)
         }
         Side::Dialler => {
             let mut config = ClientConfig::builder_with_provider(provider)
@@ -243,7 +252,7 @@ pub(crate) fn handshake(
                 Step::of(connection.process_tls_records(bytes))
             })?;
             let (secrets, keys) = connection.dangerous_into_kernel_connection()?;
-            halves(stream, secrets, keys)
+            halves(stream, secrets, keys, &verifier)
         }
     }
 }
@@ -387,7 +396,8 @@ fn halves<Data: Send + 'static>(
     stream: &TcpStream,
     secrets: ExtractedSecrets,
     keys: KernelConnection<Data>,
-) -> Result<(TlsSource, TlsSink), TlsFailure> {
+    verifier: &PinVerifier,
+) -> Result<(TlsSource, TlsSink, Fingerprint), TlsFailure> {
     let suite = keys.negotiated_cipher_suite().tls13();
     let suite = suite.expect("only TLS 1.3 is configured");
     let keys = Arc::new(Mutex::new(keys));
@@ -403,5 +413,6 @@ fn halves<Data: Send + 'static>(
     });
     let source = TlsSource::new(stream.try_clone()?, suite, secrets.rx, next_receiving)?;
     let sink = TlsSink::new(stream.try_clone()?, suite, secrets.tx, next_sending)?;
-    Ok((source, sink))
+    let presented = verifier.presented().expect("a handshake without a verified key fails");
+    Ok((source, sink, presented))
 }

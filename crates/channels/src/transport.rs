@@ -3,6 +3,9 @@
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::frame::Fault;
 
@@ -31,14 +34,24 @@ impl TransportError {
     }
 }
 
+/// How long a source waits before it returns a timeout, so that its reader can look whether the
+/// session has ended otherwise. Ten looks a second cost nothing; an abort is noticed in that time.
+pub(crate) const READ_PAUSE: Duration = Duration::from_millis(100);
+
 /// The receiving half of a transport.
 pub(crate) trait Source: Send {
     /// Waits for bytes and fills first `wanted`, then `ahead`, with those that came; 0 at the end
-    /// of the stream. One of the two may be empty.
+    /// of the stream. One of the two may be empty. After about [`READ_PAUSE`] it may return a
+    /// timeout and can then be called again.
     fn read(&mut self, wanted: &mut [u8], ahead: &mut [u8]) -> Result<usize, TransportError>;
 
     /// Bytes taken from the network so far.
     fn wire_bytes(&self) -> u64;
+
+    /// Whether messages come in the order in which they were sent.
+    fn is_ordered(&self) -> bool {
+        true
+    }
 }
 
 /// The sending half of a transport.
@@ -56,12 +69,22 @@ pub(crate) trait Sink: Send {
 /// Ends both directions of a transport, whatever its halves are waiting for.
 pub(crate) trait Cut: Send + Sync {
     fn cut(&self);
+
+    /// Whether a message of [`DIRECT_WRITE_BYTES`](crate::limits::DIRECT_WRITE_BYTES) can be
+    /// written without waiting.
+    fn is_writable(&self) -> bool;
 }
 
 impl Cut for TcpStream {
     fn cut(&self) {
         // An error means that the connection is gone already, which is what is wanted.
         let _ = self.shutdown(Shutdown::Both);
+    }
+
+    fn is_writable(&self) -> bool {
+        let mut polled = [PollFd::new(self, PollFlags::OUT)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut polled, Some(&now)).is_ok() && polled[0].revents() == PollFlags::OUT
     }
 }
 

@@ -1,10 +1,12 @@
-//! The thread that takes blocks from the outgoing pipe and sends them as messages.
+//! Sends blocks of the outgoing pipe as messages: in a thread, or at once by the owner.
 //!
-//! It also sends keep-alives when there is nothing else to send, delays messages when a network
-//! is simulated, and says the last word: bye, or abort.
+//! The thread also sends keep-alives when there is nothing else to send, delays messages when a
+//! network is simulated, and says the last word: bye, or abort. A small message with nothing queued
+//! before it is written by the owner itself, which saves a hand-over. Whoever writes holds the lock
+//! on [`Sending`], and blocks leave the pipe only under that lock, so the order is kept.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use crate::frame::Kind;
@@ -14,25 +16,50 @@ use crate::simulate::DelayLine;
 use crate::timeouts::Timeouts;
 use crate::transport::{Sink, TransportError};
 
-/// The state of the writing thread.
+/// The sending half of a session.
 pub(crate) struct Sending {
     sink: Box<dyn Sink>,
     link: Arc<Link>,
-    /// Data bytes sent so far.
-    position: u64,
+    /// Messages sent so far.
+    sequence: u64,
     last_write: Instant,
+}
+
+impl Sending {
+    pub(crate) fn new(sink: Box<dyn Sink>, link: Arc<Link>) -> Self {
+        Sending { sink, link, sequence: 0, last_write: Instant::now() }
+    }
+
+    pub(crate) fn write(&mut self, kind: Kind, payload: &[u8]) -> Result<(), TransportError> {
+        let header = self.link.header(kind, payload.len(), self.sequence).to_bytes();
+        self.sink.write(&header, payload)?;
+        self.sequence += 1;
+        self.last_write = Instant::now();
+        self.count();
+        Ok(())
+    }
+
+    fn count(&self) {
+        self.link.counters.wire_sent.store(self.sink.wire_bytes(), Ordering::Relaxed);
+    }
+}
+
+/// The state of the writing thread.
+pub(crate) struct Writer {
+    sending: Arc<Mutex<Sending>>,
+    link: Arc<Link>,
     line: Option<DelayLine>,
     timeouts: Timeouts,
 }
 
-impl Sending {
+impl Writer {
     pub(crate) fn new(
-        sink: Box<dyn Sink>,
+        sending: Arc<Mutex<Sending>>,
         link: Arc<Link>,
         line: Option<DelayLine>,
         timeouts: Timeouts,
     ) -> Self {
-        Sending { sink, link, position: 0, last_write: Instant::now(), line, timeouts }
+        Writer { sending, link, line, timeouts }
     }
 
     /// Runs until the channel is closed or broken.
@@ -41,10 +68,16 @@ impl Sending {
             self.link.wait_for_error(self.timeouts.farewell);
             self.link.fail(self.link.closed());
         }
+        let mut sending = self.lock();
         // A transport that cannot be closed is closed already.
-        let _ = self.sink.close();
-        self.count();
+        let _ = sending.sink.close();
+        sending.count();
+        drop(sending);
         self.link.writer_done();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().expect("who writes does not panic")
     }
 
     fn send_all(&mut self) -> Result<(), TransportError> {
@@ -54,23 +87,47 @@ impl Sending {
         };
         match end {
             End::Finished => self.part(),
-            End::Broken(_) => match self.link.abort_to_send() {
-                Some(reason) => self.write(Kind::Abort, &[reason as u8]),
+            End::Broken(_) => match self.link.farewell() {
+                Some((reason, blamed)) => {
+                    let mut content = vec![reason as u8];
+                    content.extend(blamed.unwrap_or_default().as_bytes());
+                    self.lock().write(Kind::Abort, &content)
+                }
                 None => Ok(()),
             },
         }
     }
 
+    fn keep_alive_due(&self) -> Instant {
+        self.lock().last_write + self.timeouts.keep_alive
+    }
+
+    /// Sends a keep-alive, unless something was sent meanwhile.
+    fn keep_alive(&self) -> Result<(), TransportError> {
+        let mut sending = self.lock();
+        if sending.last_write.elapsed() >= self.timeouts.keep_alive {
+            sending.write(Kind::KeepAlive, &[])?;
+        }
+        Ok(())
+    }
+
     fn send_blocks(&mut self) -> Result<End, TransportError> {
         let outgoing = self.link.outgoing.clone();
         loop {
-            match outgoing.pop(Some(self.last_write + self.timeouts.keep_alive)) {
-                Popped::Block(block) => {
-                    self.write(block.kind, block.content())?;
-                    outgoing.recycle(block);
+            if !outgoing.wait_filled(self.keep_alive_due()) {
+                self.keep_alive()?;
+                continue;
+            }
+            let mut sending = self.lock();
+            while let Some(popped) = outgoing.try_pop() {
+                match popped {
+                    Popped::Block(block) => {
+                        sending.write(block.kind, block.content())?;
+                        outgoing.recycle(block);
+                    }
+                    Popped::End(end) => return Ok(end),
+                    Popped::TimedOut => unreachable!("it does not wait"),
                 }
-                Popped::TimedOut => self.write(Kind::KeepAlive, &[])?,
-                Popped::End(end) => return Ok(end),
             }
         }
     }
@@ -81,9 +138,9 @@ impl Sending {
         let mut finished = false;
         loop {
             while let Some((kind, piece)) = line.take_due(Instant::now()) {
-                self.write(kind, &piece)?;
+                self.lock().write(kind, &piece)?;
             }
-            let keep_alive = self.last_write + self.timeouts.keep_alive;
+            let keep_alive = self.keep_alive_due();
             let next = line.next_release();
             if finished && next.is_none() {
                 return Ok(End::Finished);
@@ -103,32 +160,17 @@ impl Sending {
                 }
             }
             if Instant::now() >= keep_alive {
-                self.write(Kind::KeepAlive, &[])?;
+                self.keep_alive()?;
             }
         }
     }
 
     /// Says bye and stays, audibly, until the peer has said it too.
     fn part(&mut self) -> Result<(), TransportError> {
-        self.write(Kind::Bye, &[])?;
-        while !self.link.wait_for_bye(self.last_write + self.timeouts.keep_alive) {
-            self.write(Kind::KeepAlive, &[])?;
+        self.lock().write(Kind::Bye, &[])?;
+        while !self.link.wait_for_bye(self.keep_alive_due()) {
+            self.keep_alive()?;
         }
         Ok(())
-    }
-
-    fn write(&mut self, kind: Kind, payload: &[u8]) -> Result<(), TransportError> {
-        let header = self.link.header(kind, payload.len(), self.position).to_bytes();
-        self.sink.write(&header, payload)?;
-        if kind == Kind::Data {
-            self.position += payload.len() as u64;
-        }
-        self.last_write = Instant::now();
-        self.count();
-        Ok(())
-    }
-
-    fn count(&self) {
-        self.link.counters.wire_sent.store(self.sink.wire_bytes(), Ordering::Relaxed);
     }
 }

@@ -302,7 +302,7 @@ pub(crate) fn chain<A: BitAlgebra>(
         x[common..common + lanes].copy_from_slice(&b[common - lanes..common]);
     }
     let with_b = common.min(x.len() - lanes);
-    alg.and_chain(&mut x[..with_b + lanes], &propagate[..with_b], lanes, product);
+    alg.and_chain(&mut x[..with_b + lanes], &propagate[..with_b], product);
     for start in (with_b..x.len() - lanes).step_by(lanes) {
         let (below, above) = x.split_at_mut(start + lanes);
         alg.and(&mut above[..lanes], &propagate[start..start + lanes], &below[start..]);

@@ -21,20 +21,21 @@ pub const BLOCK_BITS: usize = 128;
 /// Round keys of AES-128: one before the first and one after each of 10 rounds.
 pub const ROUND_KEYS: usize = 11;
 
-const BYTES: usize = BLOCK_BITS / 8;
+pub(crate) const BYTES: usize = BLOCK_BITS / 8;
 
 /// Wires of a plane. 61 planes of 64 labels of 16 bytes are about 61 KiB, and a batch is 64 gates
 /// at least when there is enough to do: enough to fill the pipelines of a garbling kernel.
 const PLANE_WIRES_MAX: usize = 64;
 
 /// `round constant` of FIPS 197 section 5.2: powers of x in GF(2^8).
-const ROUND_CONSTANTS: [u8; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+pub(crate) const ROUND_CONSTANTS: [u8; 10] =
+    [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
 
 /// Byte of the state that ShiftRows brings to each place.
-const SHIFTED_ROWS: [u8; BYTES] = [0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11];
+pub(crate) const SHIFTED_ROWS: [u8; BYTES] = [0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11];
 
 /// Bytes of a round key that RotWord brings to each place of its last word.
-const ROTATED_WORD: [u8; 4] = [13, 14, 15, 12];
+pub(crate) const ROTATED_WORD: [u8; 4] = [13, 14, 15, 12];
 
 /// Scratch wires that any function of this module needs at most.
 pub const fn scratch_wires(lanes: usize) -> usize {

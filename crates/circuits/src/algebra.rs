@@ -26,17 +26,12 @@ pub trait BitAlgebra {
     fn and(&mut self, out: &mut [Self::Wire], a: &[Self::Wire], b: &[Self::Wire]);
 
     /// A chain of dependent gates: row `i + 1` of `x` becomes `x[i + 1] ^ (a[i] & x[i])`, row
-    /// after row; rows have `lanes` wires, and `x` one row more than `a`.
+    /// after row; `x` has one row more than `a`, and a row the length of `product`.
     ///
     /// The heart of adders and comparisons. An algebra that pays for each batch can do better
-    /// than this one batch per row; `product` is scratch of one row.
-    fn and_chain(
-        &mut self,
-        x: &mut [Self::Wire],
-        a: &[Self::Wire],
-        lanes: usize,
-        product: &mut [Self::Wire],
-    ) {
+    /// than this one batch per row; what `product` holds afterwards is not specified.
+    fn and_chain(&mut self, x: &mut [Self::Wire], a: &[Self::Wire], product: &mut [Self::Wire]) {
+        let lanes = product.len();
         for (i, a) in a.chunks_exact(lanes).enumerate() {
             let (below, above) = x.split_at_mut((i + 1) * lanes);
             self.and(product, a, &below[i * lanes..]);

@@ -9,7 +9,8 @@ use crate::rows::{constant_bit, constant_exceeds, row, take, width_of};
 
 /// Scratch wires that any function of this module needs at most.
 pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
-    // Propagate bits and their complement (`width` rows each), the chain's two rows and an AND.
+    // Propagate bits (`width` rows), the chain (one more), an AND, and the result before its
+    // complement.
     (2 * width + 3) * lanes
 }
 
@@ -170,23 +171,20 @@ fn less<A: BitAlgebra>(
     assert_eq!(out.len(), lanes, "a comparison gives one bit");
     assert_eq!(a.len(), b.len(), "compared values have equal widths");
     let (propagate, rest) = take(scratch, a.len());
-    let (x, rest) = take(rest, a.len());
+    let (x, rest) = take(rest, a.len() + lanes);
     let (product, _) = take(rest, lanes);
-    alg.xor(x, a, b);
-    alg.not(propagate, x);
+    alg.xor(&mut x[..a.len()], a, b);
+    alg.not(propagate, &x[..a.len()]);
 
-    // x[i] = b[i] ^ borrow, as in `adder::chain`, but for the pivot of the top row.
-    let last = a.len() - lanes;
+    // x[i] = b[i] ^ borrow, as in `adder::chain`, but for the pivot of the top row; above it the
+    // borrow alone.
+    let (last, end) = (a.len() - lanes, a.len());
     x[..lanes].copy_from_slice(if last == 0 { top } else { &b[..lanes] });
     if last > 0 {
         alg.xor(&mut x[lanes..last], &b[..last - lanes], &b[lanes..last]);
-        alg.xor(&mut x[last..], &b[last - lanes..last], top);
+        alg.xor(&mut x[last..end], &b[last - lanes..last], top);
     }
-    for start in (0..last).step_by(lanes) {
-        let (below, above) = x.split_at_mut(start + lanes);
-        alg.and(product, &propagate[start..start + lanes], &below[start..]);
-        alg.xor_assign(&mut above[..lanes], product);
-    }
-    alg.and(product, &propagate[last..], &x[last..]);
-    alg.xor(out, top, product);
+    x[end..].copy_from_slice(top);
+    alg.and_chain(x, propagate, product);
+    out.copy_from_slice(&x[end..]);
 }

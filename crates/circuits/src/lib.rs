@@ -7,8 +7,8 @@
 //! `scratch_wires` of its module says how many suffice (they may hold anything).
 //!
 //! These circuits have the fewest ANDs we know, as garbling wants; within that, batches are as wide
-//! as they can be. The family with the least depth, for protocols that pay for rounds, will stand
-//! beside it module by module: callers choose the family, not the circuit.
+//! as they can be. The family with the least depth, for protocols that pay for rounds, stands
+//! beside them in [`least_depth`]; [`record`] turns circuits of either family into templates.
 //!
 //! ANDs per lane for `w` bits (counts are exact and tested; sources are in the modules):
 //!
@@ -47,7 +47,9 @@ pub mod comparison;
 mod compressor;
 mod count;
 pub mod divider;
+pub mod least_depth;
 pub mod multiplier;
+pub mod record;
 pub mod reduction;
 mod rows;
 mod sbox;
@@ -58,6 +60,7 @@ pub mod shift;
 pub use algebra::BitAlgebra;
 pub use clear::ClearAlgebra;
 pub use count::{CountingAlgebra, DepthAlgebra};
+pub use record::{And, Level, Local, Recorder, Template};
 
 /// Scratch wires that every integer circuit on values of `width` bits and `lanes` lanes fits in,
 /// with shift amounts no wider than the values (see the modules for each circuit's own need).

@@ -260,11 +260,9 @@ impl<'s, W: Copy + Default> Planes<'s, W> {
         &self.wires[row(bit, self.size)]
     }
 
-    /// Computes the S-boxes: 32 planes of ANDs.
+    /// Computes the S-boxes: 32 planes of ANDs, depth 6.
     pub(crate) fn substitute<A: BitAlgebra<Wire = W>>(&mut self, alg: &mut A) {
-        self.xors(alg, &TOP);
-        self.and(alg, (T2, 9), Y12, (Y15, 9));
-        self.xors(alg, &MIDDLE);
+        self.enter_field(alg);
         // Inversion in GF(16).
         self.and(alg, (T26, 1), T21, (T23, 1));
         self.xors(alg, &[(T27, T24, T26), (T31, T22, T26)]);
@@ -274,8 +272,44 @@ impl<'s, W: Copy + Default> Planes<'s, W> {
         self.xors(alg, &[(T37, T36, T34), (T38, T27, T36)]);
         self.and(alg, (T39, 1), T29, (T38, 1));
         self.xors(alg, &[(T40, T25, T39)]);
-        self.xors(alg, &SHARED);
+        self.leave_field(alg);
+    }
 
+    /// Computes the S-boxes: 34 planes of ANDs, depth 4.
+    ///
+    /// The numbers of Boyar, Peralta, "A depth-16 circuit for the AES S-box", ePrint 2011/332.
+    /// Only the inversion in GF(16) differs: with `t26 = t21 t23`, the values that depend on
+    /// others of its second half are
+    /// `t37 = t23 + t24 + t26 + t22 t23 (t24 + 1)` and `t40 = t21 + t22 + t26 + t21 t24 (t22 + 1)`.
+    pub(crate) fn substitute_shallow<A: BitAlgebra<Wire = W>>(&mut self, alg: &mut A) {
+        self.enter_field(alg);
+        let [products, complements] = [[T34, T35], [T36, T38]];
+        self.and(alg, (T26, 1), T21, (T23, 1));
+        self.and(alg, (products[0], 1), T22, (T23, 1));
+        self.and(alg, (products[1], 1), T21, (T24, 1));
+        self.xors(alg, &[(T27, T24, T26), (T31, T22, T26)]);
+        for (complement, plane) in complements.into_iter().zip([T24, T22]) {
+            let [out, a] = self.disjoint([row(complement, self.size), row(plane, self.size)]);
+            alg.not(out, a);
+        }
+        self.and(alg, (T28, 2), T25, (T27, 2));
+        self.and(alg, (T37, 1), products[0], (complements[0], 1));
+        self.and(alg, (T40, 1), products[1], (complements[1], 1));
+        self.xors(alg, &[(T29, T28, T22), (T33, T32, T24)]);
+        self.xors(alg, &[(T37, T37, T30), (T37, T37, T26), (T40, T40, T25), (T40, T40, T26)]);
+        self.leave_field(alg);
+    }
+
+    /// From the input to the four values that are inverted in GF(16), `t21` to `t24`.
+    fn enter_field<A: BitAlgebra<Wire = W>>(&mut self, alg: &mut A) {
+        self.xors(alg, &TOP);
+        self.and(alg, (T2, 9), Y12, (Y15, 9));
+        self.xors(alg, &MIDDLE);
+    }
+
+    /// From the inverse, `t29`, `t33`, `t37` and `t40`, to the output.
+    fn leave_field<A: BitAlgebra<Wire = W>>(&mut self, alg: &mut A) {
+        self.xors(alg, &SHARED);
         self.and(alg, (Z0, 18), Y15, (T44, 9));
         self.xors(alg, &BOTTOM);
         for (s, n) in [(S1, N1), (S2, N2), (S6, N6), (S7, N7)] {

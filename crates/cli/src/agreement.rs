@@ -1,13 +1,14 @@
-//! What two parties tell each other before anything secret is sent, and how they differ.
+//! What the parties tell each other before anything secret is sent, and how they differ.
 //!
-//! First each says what it was asked to run and how many rows it brings, then, after both have
-//! traced the program, what came out. A difference is known to both before either gives up.
+//! First each says what it was asked to run and how many rows it brings, then, after all have
+//! traced the program, what came out. Everybody compares with everybody; a difference is known to
+//! all before any gives up.
 
 use std::collections::BTreeMap;
 
 use phineus_bytecode::binary::FORMAT_VERSION;
 use phineus_bytecode::{Description, InputPort, OutputPort, PlanDescription};
-use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel};
+use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
@@ -40,18 +41,61 @@ pub(crate) fn nonce() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Tells the peer our wish and learns its own.
+/// The channels to all other parties, by party; none to this one.
+pub(crate) type Peers = [Option<FramedChannel>];
+
+/// Sends a message to all peers, and then returns what each has sent, by party.
+fn exchange<'a>(
+    channels: impl IntoIterator<Item = &'a mut FramedChannel>,
+    message: &[u8],
+) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let mut channels: Vec<&mut FramedChannel> = channels.into_iter().collect();
+    channels.iter_mut().try_for_each(|channel| channel.send_agreement(message))?;
+    let answer = |channel: &mut &mut FramedChannel| {
+        Ok((channel.peer().to_owned(), channel.receive_agreement()?))
+    };
+    channels.iter_mut().map(answer).collect()
+}
+
+/// Something that differs, and from whom.
+struct Difference {
+    peer: String,
+    what: String,
+    ours: String,
+    theirs: String,
+}
+
+/// Tells the peers our wish and learns theirs; returns all, by party.
 ///
 /// # Errors
 /// Exit 7 with all that differs.
-pub(crate) fn exchange_wishes(channel: &mut FramedChannel, ours: &Wish) -> Result<Wish, Failure> {
+pub(crate) fn exchange_wishes(channels: &mut Peers, ours: &Wish) -> Result<Vec<Wish>, Failure> {
     let message = serde_json::to_vec(ours).expect("a wish is text and numbers");
-    let answer = channel.exchange(&message)?;
-    let theirs: Wish = parse(channel, &answer)?;
-    let mut faults = Vec::new();
+    let mut answers = exchange(channels.iter_mut().flatten(), &message)?.into_iter();
+    let (mut wishes, mut differences) = (Vec::new(), Vec::new());
+    for (party, channel) in channels.iter().enumerate() {
+        if channel.is_none() {
+            wishes.push(ours.clone());
+            continue;
+        }
+        let (peer, answer) = answers.next().expect("each channel gave an answer");
+        let theirs: Wish = parse(&peer, &answer)?;
+        compare_wishes(ours, &theirs, &peer, &mut differences);
+        if usize::from(theirs.party) != party {
+            let [ours, theirs] = [party, theirs.party.into()].map(|at| format!("party {at}"));
+            differences.push(Difference { peer, what: "role".to_owned(), ours, theirs });
+        }
+        wishes.push(theirs);
+    }
+    settle(channels, &differences)?;
+    Ok(wishes)
+}
+
+fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<Difference>) {
     let mut compare = |what: &str, ours: &str, theirs: &str| {
         if ours != theirs {
-            faults.push((what.to_owned(), ours.to_owned(), theirs.to_owned()));
+            let [peer, what, ours, theirs] = [peer, what, ours, theirs].map(str::to_owned);
+            differences.push(Difference { peer, what, ours, theirs });
         }
     };
     // Circuits and the sizes of batches belong to the protocol and come with the software.
@@ -62,14 +106,8 @@ pub(crate) fn exchange_wishes(channel: &mut FramedChannel, ours: &Wish) -> Resul
     let names = ours.parameters.keys().chain(theirs.parameters.keys());
     for name in names.collect::<std::collections::BTreeSet<_>>() {
         let value = |wish: &Wish| wish.parameters.get(name).unwrap_or(&none).clone();
-        compare(&format!("parameter {name}"), &value(ours), &value(&theirs));
+        compare(&format!("parameter {name}"), &value(ours), &value(theirs));
     }
-    if ours.party == theirs.party {
-        let both = format!("party {}", ours.party);
-        faults.push(("role".to_owned(), both.clone(), both));
-    }
-    settle(channel, faults)?;
-    Ok(theirs)
 }
 
 /// What must be equal, by name: the program's hash and, for messages, what it covers.
@@ -111,81 +149,77 @@ fn describe_output(description: &Description, port: &OutputPort) -> String {
     format!("{} rows of {} to {}", port.rows, columns.join(","), parties.join(" and "))
 }
 
-/// Compares what came out at both parties.
+/// Compares what came out at all parties.
 ///
 /// # Errors
 /// Exit 7 with all that differs.
 pub(crate) fn exchange_agreement(
-    channel: &mut FramedChannel,
+    channels: &mut Peers,
     ours: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
     let message = serde_json::to_vec(ours).expect("an agreement is text");
-    let answer = channel.exchange(&message)?;
-    let theirs: BTreeMap<String, String> = parse(channel, &answer)?;
-    let none = "nothing".to_owned();
-    let names: std::collections::BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
-    let faults = names
-        .into_iter()
-        .filter(|name| ours.get(*name) != theirs.get(*name))
-        .map(|name| {
-            let value = |items: &BTreeMap<String, String>| items.get(name).unwrap_or(&none).clone();
-            (name.clone(), value(ours), value(&theirs))
-        })
-        .collect();
-    settle(channel, faults)
+    let mut differences = Vec::new();
+    for (peer, answer) in exchange(channels.iter_mut().flatten(), &message)? {
+        let theirs: BTreeMap<String, String> = parse(&peer, &answer)?;
+        let none = "nothing".to_owned();
+        let names: std::collections::BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
+        for what in names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name)) {
+            let value = |items: &BTreeMap<String, String>| items.get(what).unwrap_or(&none).clone();
+            let (peer, what) = (peer.clone(), what.clone());
+            differences.push(Difference { ours: value(ours), theirs: value(&theirs), peer, what });
+        }
+    }
+    settle(channels, &differences)
 }
 
-/// Waits until the peer is as far as we are: nothing secret is sent before.
+/// Waits until the peers are as far as we are: nothing secret is sent before.
 ///
 /// # Errors
-/// Exit 7 if the same program costs the peer something else: then its circuits are others.
-pub(crate) fn exchange_ready(
-    channel: &mut FramedChannel,
+/// Exit 7 if the same program costs a peer something else: then its circuits are others.
+pub(crate) fn exchange_ready<'a>(
+    channels: impl IntoIterator<Item = &'a mut FramedChannel>,
     plan: &PlanDescription,
 ) -> Result<(), Failure> {
     let ours: BTreeMap<&str, u64> =
         plan.costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
-    let answer = channel.exchange(&serde_json::to_vec(&ours).expect("names and numbers"))?;
-    let theirs: BTreeMap<&str, u64> = parse(channel, &answer)?;
-    if ours == theirs {
-        return Ok(());
+    let message = serde_json::to_vec(&ours).expect("names and numbers");
+    for (peer, answer) in exchange(channels, &message)? {
+        let theirs: BTreeMap<&str, u64> = parse(&peer, &answer)?;
+        if ours != theirs {
+            let message =
+                format!("the program has other circuits at {peer} than here, though not by name");
+            return Err(Failure::new(Exit::Disagreement, 110, message)
+                .remedy("run the same build of Phineus at all parties"));
+        }
     }
-    let message = format!(
-        "the program has other circuits at {} than here, though not by name",
-        channel.peer()
-    );
-    Err(Failure::new(Exit::Disagreement, 110, message)
-        .remedy("run the same build of Phineus at both parties"))
+    Ok(())
 }
 
-fn parse<'a, T: Deserialize<'a>>(channel: &FramedChannel, answer: &'a [u8]) -> Result<T, Failure> {
+fn parse<'a, T: Deserialize<'a>>(peer: &str, answer: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(answer).map_err(|_| {
-        let message = format!("{} sent an agreement that is not one", channel.peer());
+        let message = format!("{peer} sent an agreement that is not one");
         Failure::new(Exit::PeerCheated, 104, message)
     })
 }
 
-/// Makes sure that both parties know of the differences, if there are any.
-fn settle(
-    channel: &mut FramedChannel,
-    faults: Vec<(String, String, String)>,
-) -> Result<(), Failure> {
-    let peer = channel.peer().to_owned();
-    // Whoever gives up first would otherwise take the other's message away unread.
-    let heard = channel.exchange(if faults.is_empty() { b"agreed" } else { b"differs" });
-    if faults.is_empty() {
-        return match heard?.as_slice() {
-            b"agreed" => Ok(()),
-            _ => {
+/// Makes sure that all parties know of the differences, if there are any.
+fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failure> {
+    // Whoever gives up first would otherwise take the others' messages away unread.
+    let said: &[u8] = if differences.is_empty() { b"agreed" } else { b"differs" };
+    let heard = exchange(channels.iter_mut().flatten(), said);
+    if differences.is_empty() {
+        return match heard?.iter().find(|(_, answer)| answer != b"agreed") {
+            None => Ok(()),
+            Some((peer, _)) => {
                 let message = format!("{peer} says that the parties differ");
                 Err(Failure::new(Exit::Disagreement, 100, message))
             }
         };
     }
-    let lines: Vec<String> = faults
+    let lines: Vec<String> = differences
         .iter()
-        .map(|(what, ours, theirs)| match what.as_str() {
-            "role" => format!("{peer} has the same role, {ours}: give each its own --as"),
+        .map(|Difference { peer, what, ours, theirs }| match what.as_str() {
+            "role" => format!("{peer} is {ours} here and says it is {theirs}: compare --as"),
             _ => format!("{} is {ours} here and {} at {peer}", plain(what), plain(theirs)),
         })
         .collect();
@@ -209,8 +243,13 @@ pub(crate) fn give_up(channel: FramedChannel, failure: &Failure) {
     });
 }
 
-/// The name of this session for the protocol, the same at both parties and never the same again.
-pub(crate) fn session_id(program_hash: &str, wishes: [&Wish; 2]) -> SessionId {
+/// Ends all sessions after `failure`; the first to end tells all peers.
+pub(crate) fn give_up_all(mesh: Mesh, failure: &Failure) {
+    mesh.into_iter().flatten().flatten().for_each(|channel| give_up(channel, failure));
+}
+
+/// The name of this session for the protocol, the same at all parties and never the same again.
+pub(crate) fn session_id(program_hash: &str, wishes: &[Wish]) -> SessionId {
     let mut hash = Sha256::new();
     hash.update(b"phineus session");
     hash.update(program_hash);

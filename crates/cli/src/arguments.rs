@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use phineus_channels::NetworkModel;
+use phineus_channels::{NetworkModel, Transport};
 use phineus_engine::StorageBackend;
 
 use crate::quantity::parse_size;
@@ -179,6 +179,9 @@ pub(crate) struct Run {
     /// Do without TLS; refused unless all parties are on this machine
     #[arg(long, hide = true)]
     pub(crate) plain: bool,
+    /// What carries the messages: `tcp` or `quic`, if not what cluster.toml says
+    #[arg(long, value_name = "NAME", value_parser = parse_transport, env = "PHINEUS_TRANSPORT")]
+    pub(crate) transport: Option<Transport>,
     /// Machine-readable progress on stdout, results to this directory: for `--local`
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) child: Option<PathBuf>,
@@ -364,6 +367,10 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("'{text}' is not NAME=VALUE")),
     }
+}
+
+fn parse_transport(text: &str) -> Result<Transport, String> {
+    Transport::from_name(text).ok_or_else(|| "the transports are `tcp` and `quic`".to_owned())
 }
 
 fn parse_network(text: &str) -> Result<NetworkModel, String> {

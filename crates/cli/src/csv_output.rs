@@ -29,7 +29,7 @@ pub(crate) fn write_table(table: &Table, output: impl Write) -> Result<(), Failu
 
 /// A value as text.
 pub(crate) fn format_value(value: Lane, column: &Column) -> String {
-    let ElementType::Bits { width, signed } = column.element else {
+    let ElementType::Bits { width, signed, .. } = column.element else {
         unreachable!("tables hold bits only");
     };
     match column.encoding {

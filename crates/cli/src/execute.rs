@@ -197,7 +197,7 @@ pub(crate) fn run_garbled(
     };
     let description = &job.planned.description;
     let plan = description.plan.as_ref().expect("it is planned");
-    if let Err(failure) = exchange_ready(&mut channel, plan) {
+    if let Err(failure) = exchange_ready([&mut channel], plan) {
         give_up(channel, &failure);
         return Err(unrevealed(failure));
     }

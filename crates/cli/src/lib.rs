@@ -16,6 +16,7 @@ mod execute;
 mod failure;
 mod heap;
 mod interrupt;
+mod meeting;
 mod memory_budget;
 mod output;
 mod planning;

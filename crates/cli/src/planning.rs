@@ -158,6 +158,7 @@ fn plan_once(
         protocol: protocol.name().to_owned(),
         memory_limit_bytes: situation.limit_bytes,
         frame_count,
+        layout: phineus_bytecode::Layout::Wires,
         page_wires: PAGE_WIRES,
         wire_bytes: situation.wire_bytes,
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },

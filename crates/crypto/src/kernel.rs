@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 pub enum Variant {
     /// Plain Rust and the `aes` crate; runs everywhere.
     Portable,
-    /// AES-NI on 128-bit registers (with SSSE3 and SSE4.1).
+    /// AES-NI on 128-bit registers (with PCLMULQDQ, SSSE3 and SSE4.1).
     AesNi,
-    /// VAES on 256-bit registers (with AVX2).
+    /// VAES on 256-bit registers (with VPCLMULQDQ and AVX2).
     Vaes256,
     /// VAES on 512-bit registers (with AVX-512 F, BW, VL, VBMI and GFNI).
     Vaes512,
@@ -41,8 +41,8 @@ impl Variant {
     #[cfg(target_arch = "x86_64")]
     fn is_supported(self) -> bool {
         use std::arch::is_x86_feature_detected as has;
-        let aesni = || has!("aes") && has!("ssse3") && has!("sse4.1");
-        let vaes = || aesni() && has!("vaes") && has!("avx2");
+        let aesni = || has!("aes") && has!("pclmulqdq") && has!("ssse3") && has!("sse4.1");
+        let vaes = || aesni() && has!("vaes") && has!("vpclmulqdq") && has!("avx2");
         let avx512 = || {
             has!("avx512f")
                 && has!("avx512bw")

@@ -10,6 +10,7 @@ mod half_gates;
 mod kernel;
 pub mod measure;
 mod page_cipher;
+mod polyval;
 mod prg;
 mod transpose;
 #[cfg(target_arch = "x86_64")]
@@ -20,5 +21,6 @@ pub use cr_hash::CrHash;
 pub use half_gates::{AndIndex, Delta, GarbledGate, HalfGates};
 pub use kernel::{Kernel, Variant, kernel_name};
 pub use page_cipher::{PageCipher, Tag, TagMismatch};
+pub use polyval::Polyval;
 pub use prg::Prg;
 pub use transpose::{transpose, transpose_with};

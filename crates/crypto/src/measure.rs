@@ -122,20 +122,22 @@ pub fn dependent_gates(kernel: Kernel, side: Side, batch: usize, repetitions: us
     })
 }
 
-/// AND gates per second in a one-lane ripple adder of 32 bits, one after the other.
-pub fn carry_gates(kernel: Kernel, side: Side, repetitions: usize) -> Rate {
+/// AND gates per second in the chain of a ripple adder of 32 bits, row after row of `lanes` lanes.
+pub fn chained_gates(kernel: Kernel, side: Side, lanes: usize, repetitions: usize) -> Rate {
     const WIDTH: usize = 32;
-    let mut bench = Bench::new(kernel, WIDTH, WIDTH);
-    rate(GATES, repetitions, || {
-        for _ in 0..GATES / WIDTH {
-            let Bench { gates, delta, a, b, out, rows, index } = &mut bench;
-            let carry = out[WIDTH - 1];
+    let mut bench = Bench::new(kernel, WIDTH * lanes, lanes);
+    let mut x = vec![Block::ZERO; (WIDTH + 1) * lanes];
+    let chains = GATES.div_ceil(WIDTH * lanes);
+    rate(chains * WIDTH * lanes, repetitions, || {
+        for _ in 0..chains {
+            let Bench { gates, delta, a, b, rows, index, .. } = &mut bench;
+            x.copy_within(WIDTH * lanes.., 0);
             match side {
-                Side::Garble => gates.garble_carries(delta, *index, [a, b], carry, out, rows),
-                Side::Evaluate => gates.evaluate_carries(*index, [a, b], carry, out, rows),
+                Side::Garble => gates.garble_chain(delta, *index, a, &mut x, b, rows),
+                Side::Evaluate => gates.evaluate_chain(*index, a, &mut x, b, rows),
             }
-            *index = index.advance(WIDTH);
-            black_box(&mut bench);
+            *index = index.advance(WIDTH * lanes);
+            black_box((&mut bench, &mut x));
         }
     })
 }

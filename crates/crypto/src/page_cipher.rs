@@ -1,25 +1,41 @@
 //! [`PageCipher`]: encrypts pages of secrets before they go to storage and finds tampered ones.
 //!
 //! Source: AES-128 in counter mode (NIST SP 800-38A section 6.5), then a Wegman-Carter tag over
-//! the ciphertext: POLYVAL (RFC 8452 section 3) masked by one more key-stream block, the shape of
-//! GCM. A polynomial hash and not an AES-based MAC: it costs 4 carry-less multiplications a block,
-//! can be computed in any grouping, and one wrong guess at a tag succeeds with probability at most
-//! `blocks / 2^128`. The `polyval` crate is fast enough (it is not what Phineus exists for).
+//! the ciphertext: POLYVAL (`polyval/mod.rs`) masked by one more key-stream block, the shape of
+//! GCM. Two different pages of at most `n` blocks have hashes with a given XOR under at most
+//! `n + 1` keys (the difference is a polynomial of that degree in the key), and each nonce masks
+//! one hash only. So one wrong guess at a tag succeeds with probability at most `(n + 1) / 2^128`,
+//! 2^-115 for pages of 64 KiB, besides the advantage of telling AES from a random permutation.
+//! The nonce is the number of the write, kept in memory with the tag: an older page, or one from
+//! another slot, was sealed under another nonce and is found like any other change.
+//! A polynomial hash and not an AES-based MAC: with four blocks per carry-less multiplication it
+//! costs less than the key stream, and no assumption beyond it.
 //!
 //! Cost: one AES call and one field multiplication per 16 bytes; 16 bytes of tag per page.
 //! Invariants: a nonce is used for at most one `seal`; keys are wiped on drop.
 //! Not protected: *which* page is read or written, and when; that is public by design.
 
 use crate::cipher::Cipher;
+use crate::polyval::Polyval;
 use crate::{Block, Kernel};
-use polyval::Polyval;
-use polyval::universal_hash::UniversalHash;
 use subtle::ConstantTimeEq;
 use zerocopy::IntoBytes;
 
 /// The authentication tag of one sealed page.
 #[derive(Clone, Copy, Default)]
 pub struct Tag([u8; 16]);
+
+impl Tag {
+    /// The tag as it is stored beside its page.
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
+    /// The inverse of [`Tag::to_bytes`].
+    pub fn from_bytes(bytes: [u8; 16]) -> Tag {
+        Tag(bytes)
+    }
+}
 
 /// The page is not what was sealed under this nonce: it was changed, or storage is failing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +45,6 @@ pub struct TagMismatch;
 /// Seals and opens pages under one key.
 pub struct PageCipher {
     cipher: Cipher,
-    /// The keyed hash, before its first block.
     polyval: Polyval,
 }
 
@@ -43,9 +58,9 @@ impl PageCipher {
     /// As [`PageCipher::from_seed`], on a given kernel.
     pub fn with_kernel(kernel: Kernel, seed: Block) -> PageCipher {
         let cipher = Cipher::new(kernel, seed);
-        let mut hash_key = zeroize::Zeroizing::new([0; 16]);
-        cipher.fill_keystream(HASH_KEY_COUNTER, hash_key.as_mut_slice());
-        PageCipher { polyval: Polyval::new(&(*hash_key).into()), cipher }
+        let mut hash_key = zeroize::Zeroizing::new(Block::ZERO);
+        cipher.fill_keystream(HASH_KEY_COUNTER, hash_key.as_mut_bytes());
+        PageCipher { polyval: Polyval::new(kernel, *hash_key), cipher }
     }
 
     /// XORs the key stream of `nonce` into `page`: encrypts or decrypts it, with no tag.
@@ -81,13 +96,10 @@ impl PageCipher {
 
     /// POLYVAL over the padded ciphertext and its length, masked by a block that no page uses.
     fn tag(&self, nonce: u64, ciphertext: &[u8]) -> [u8; 16] {
-        let mut hash = self.polyval.clone();
-        hash.update_padded(ciphertext);
-        hash.update(&[(ciphertext.len() as u128).to_le_bytes().into()]);
-        let mut tag = [0; 16];
-        tag.copy_from_slice(&hash.finalize());
+        let length_bytes = Block::from_bits(ciphertext.len() as u128);
+        let mut tag = self.polyval.hash(ciphertext, length_bytes);
         self.cipher.xor_keystream(tag_counter(nonce), tag.as_mut_bytes());
-        tag
+        tag.to_bits().to_le_bytes()
     }
 }
 
@@ -107,6 +119,7 @@ const HASH_KEY_COUNTER: u128 = tag_counter(0) + 1;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::polyval::{Polyval, universal_hash::UniversalHash};
 
     fn page(length: usize) -> Vec<u8> {
         (0..length).map(|i| (i * 7 + i / 256) as u8).collect()

@@ -9,6 +9,10 @@ use phineus_circuits::{
 
 use crate::lanes;
 
+mod record;
+
+pub use record::{Family, record, template_lanes};
+
 /// Wires of scratch memory that [`execute`] needs for `instruction`.
 pub fn scratch_wires(instruction: &Instruction) -> usize {
     let width = usize::from(instruction.element.width());

@@ -34,7 +34,8 @@ pub trait Driver {
         wires: &[Self::Wire],
     ) -> Result<(), Self::Error>;
 
-    /// Computes one instruction.
+    /// Computes one instruction, or the part of it that its phase says: an issue has no results, a
+    /// finish has no operands.
     ///
     /// # Errors
     /// If the peer fails.
@@ -44,6 +45,17 @@ pub trait Driver {
         results: &mut [&mut [Self::Wire]],
         operands: &[&[Self::Wire]],
     ) -> Result<(), Self::Error>;
+
+    /// Sends what was issued since the last round to all parties, and receives the same from them.
+    ///
+    /// # Errors
+    /// If a peer fails.
+    ///
+    /// # Panics
+    /// If the protocol has no rounds: only plans that were ordered for one that has contain any.
+    fn round(&mut self) -> Result<(), Self::Error> {
+        unreachable!("a plan for a protocol without rounds has none")
+    }
 
     /// Completes the protocol after the last instruction.
     ///

@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 use std::ops::Range;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
-use phineus_bytecode::{Instruction, Op, ProgramReader};
+use phineus_bytecode::{Instruction, Layout, Op, ProgramReader};
 
 use crate::driver::Driver;
 use crate::storage::{FrameIndex, FrameMemory, SpillSlot, Storage, StorageError};
@@ -54,6 +54,7 @@ pub fn run<R: Read + Seek, D: Driver>(
     memory: &mut Memory,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), RunError<D::Error>> {
+    let layout = planned.description().plan.as_ref().map(|plan| plan.layout).unwrap_or_default();
     let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let mut done = 0u64;
     for frame in 0..planned.frame_count() {
@@ -62,7 +63,7 @@ pub fn run<R: Read + Seek, D: Driver>(
             if instruction.op.is_directive() {
                 direct(instruction, memory)?;
             } else {
-                step(instruction, driver, &mut memory.frames).map_err(RunError::Driver)?;
+                step(instruction, layout, driver, &mut memory.frames).map_err(RunError::Driver)?;
             }
             done += 1;
             if done.is_multiple_of(INSTRUCTIONS_PER_PROGRESS) && !progress(done) {
@@ -94,23 +95,29 @@ fn direct(directive: &Instruction, memory: &mut Memory) -> Result<(), StorageErr
 
 fn step<D: Driver>(
     instruction: &Instruction,
+    layout: Layout,
     driver: &mut D,
     frames: &mut FrameMemory,
 ) -> Result<(), D::Error> {
     let result = |k: usize| {
         let start = instruction.results[k] as usize;
-        start..start + instruction.result_shape(k).wires() as usize
+        start..start + layout.units(instruction.result_shape(k)) as usize
     };
     let operand = |k: usize| {
         let start = instruction.operands[k] as usize;
-        start..start + instruction.operand_shape(k).wires() as usize
+        start..start + layout.units(instruction.operand_shape(k)) as usize
     };
-    let info = instruction.op.info();
-    match (info.results.len(), info.operands.len()) {
+    match (instruction.result_count(), instruction.operand_count()) {
+        (0, 0) => driver.round(),
         (1, 0) if instruction.op == Op::Input => {
             driver.input(instruction, frames.slice_mut(result(0)))
         }
-        (0, _) => driver.output(instruction, frames.slice(operand(0))),
+        (0, _) if instruction.op == Op::Output => {
+            driver.output(instruction, frames.slice(operand(0)))
+        }
+        (0, 1) => call(instruction, driver, frames, [], [operand(0)]),
+        (0, 2) => call(instruction, driver, frames, [], [operand(0), operand(1)]),
+        (0, _) => call(instruction, driver, frames, [], [operand(0), operand(1), operand(2)]),
         (1, 0) => call(instruction, driver, frames, [result(0)], []),
         (1, 1) => call(instruction, driver, frames, [result(0)], [operand(0)]),
         (1, 2) => call(instruction, driver, frames, [result(0)], [operand(0), operand(1)]),
@@ -118,6 +125,7 @@ fn step<D: Driver>(
             let operands = [operand(0), operand(1), operand(2)];
             call(instruction, driver, frames, [result(0)], operands)
         }
+        (_, 0) => call(instruction, driver, frames, [result(0), result(1)], []),
         (_, 1) => call(instruction, driver, frames, [result(0), result(1)], [operand(0)]),
         (_, 2) => {
             let operands = [operand(0), operand(1)];

@@ -6,6 +6,7 @@ mod data;
 mod driver;
 mod interpret;
 mod lanes;
+pub mod packed;
 mod storage;
 
 pub use clear::ClearDriver;

@@ -120,6 +120,7 @@ fn the_engine_computes_what_the_program_says() {
             protocol: "clear".to_string(),
             memory_limit_bytes: 0,
             frame_count: 8 + seed,
+            layout: phineus_bytecode::Layout::Wires,
             page_wires: 4096,
             wire_bytes: 1,
             lookahead: Lookahead { time_ns: 5000, frames: 3 },

@@ -82,10 +82,9 @@ impl Value {
     /// Product of twice the width.
     #[track_caller]
     pub fn mul_full(&self, other: &Value) -> Value {
-        let element = ElementType::Bits {
-            width: self.width().saturating_mul(2),
-            signed: self.element().is_signed(),
-        };
+        let element =
+            ElementType::integer(self.width().saturating_mul(2), self.element().is_signed())
+                .shared(self.element().sharing());
         let Some((a, b)) = self.aligned("mul_full", other) else {
             return Value::poisoned(self.tracer(), element, self.lanes());
         };

@@ -15,6 +15,7 @@ pub struct InputBuilder {
     tracer: Tracer,
     port: InputPort,
     lanes: Option<u32>,
+    is_packed: bool,
 }
 
 /// An output being described: give its columns, then write it.
@@ -22,7 +23,14 @@ pub struct InputBuilder {
 pub struct OutputBuilder {
     tracer: Tracer,
     port: OutputPort,
-    columns: Vec<Vec<Value>>,
+    columns: Vec<Vec<Chunk>>,
+}
+
+/// What one column gives out of one stretch of rows.
+struct Chunk {
+    value: Value,
+    /// First bit and number of bits, if not all of them.
+    bits: Option<(u16, u16)>,
 }
 
 impl Tracer {
@@ -40,6 +48,7 @@ impl Tracer {
                 order: RowOrder::Given,
             },
             lanes: None,
+            is_packed: false,
         }
     }
 
@@ -148,6 +157,15 @@ impl InputBuilder {
         self
     }
 
+    /// Joins the columns of each row to one value, the first column in the low bits.
+    ///
+    /// A chunk is joined as soon as it is read. Joining columns that were all read before costs,
+    /// when they do not fit into memory, a swap-out and a swap-in of everything.
+    pub fn packed(mut self) -> InputBuilder {
+        self.is_packed = true;
+        self
+    }
+
     /// Brings in all rows.
     #[track_caller]
     pub fn read(self) -> Records {
@@ -164,8 +182,10 @@ impl InputBuilder {
         if port.party == u16::MAX {
             port.party = tracer.known_party(&port.name);
         }
-        let widest = port.columns.iter().map(|column| column.element.width());
-        let lanes = self.lanes.unwrap_or_else(|| lanes_for(widest.max().unwrap_or(1)));
+        let is_packed = self.is_packed && port.columns.len() > 1;
+        let widths = port.columns.iter().map(|column| column.element.width());
+        let widest = if is_packed { widths.reduce(u16::saturating_add) } else { widths.max() };
+        let lanes = self.lanes.unwrap_or_else(|| lanes_for(widest.unwrap_or(1)));
         let head = head.min(port.rows);
         let (rows, columns) = (port.rows, port.columns.clone());
         if rows == 0 {
@@ -173,7 +193,7 @@ impl InputBuilder {
             tracer.fault(format!("input '{name}' has no rows"));
         }
         let port = tracer.add_input(port);
-        let source = Source { tracer: &tracer, port, columns: &columns, lanes };
+        let source = Source { tracer: &tracer, port, columns: &columns, lanes, is_packed };
         (source.read(0, head), source.read(head, rows - head))
     }
 
@@ -189,31 +209,49 @@ struct Source<'a> {
     port: u64,
     columns: &'a [Column],
     lanes: u32,
+    is_packed: bool,
 }
 
 impl Source<'_> {
     #[track_caller]
     fn read(&self, first: u64, rows: u64) -> Records {
-        let mut chunks = vec![Vec::new(); self.columns.len()];
+        let mut elements: Vec<ElementType> = self.columns.iter().map(|c| c.element).collect();
+        if self.is_packed {
+            let bits = elements.iter().map(|e| e.width()).reduce(u16::saturating_add);
+            elements = vec![ElementType::unsigned(bits.expect("packed columns are two or more"))];
+        }
+        let mut chunks = vec![Vec::new(); elements.len()];
         let mut row = first;
         while row < first + rows {
             let lanes = (first + rows - row).min(u64::from(self.lanes)) as u32;
-            for (index, column) in self.columns.iter().enumerate() {
-                let immediates = [self.port, index as u64, row, 0];
-                let element = column.element;
-                let results = self.tracer.emit(Op::Input, element, lanes, &[], immediates);
-                chunks[index].push(Value::result(self.tracer, element, lanes, results, 0));
+            let values = (0..self.columns.len()).map(|index| self.value(index, row, lanes));
+            if self.is_packed {
+                chunks[0].extend(values.reduce(|low, high| low.bit_concat(&high)));
+            } else {
+                chunks.iter_mut().zip(values).for_each(|(chunks, value)| chunks.push(value));
             }
             row += u64::from(lanes);
         }
-        let elements: Vec<ElementType> = self.columns.iter().map(|c| c.element).collect();
         Records::new(self.tracer, &elements, self.lanes, rows, chunks)
+    }
+
+    #[track_caller]
+    fn value(&self, column: usize, row: u64, lanes: u32) -> Value {
+        let immediates = [self.port, column as u64, row, 0];
+        let element = self.columns[column].element;
+        let results = self.tracer.emit(Op::Input, element, lanes, &[], immediates);
+        Value::result(self.tracer, element, lanes, results, 0)
     }
 }
 
 impl OutputBuilder {
     #[track_caller]
-    fn add(mut self, column: Column, chunks: Vec<Value>) -> OutputBuilder {
+    fn add(
+        mut self,
+        column: Column,
+        chunks: Vec<Value>,
+        bits: Option<(u16, u16)>,
+    ) -> OutputBuilder {
         let rows: u64 = chunks.iter().map(|chunk| u64::from(chunk.lanes())).sum();
         if self.columns.is_empty() {
             self.port.rows = rows;
@@ -224,42 +262,57 @@ impl OutputBuilder {
             ));
         }
         self.port.columns.push(column);
-        self.columns.push(chunks);
+        let chunks = chunks.into_iter().map(|value| Chunk { value, bits });
+        self.columns.push(chunks.collect());
         self
     }
 
     /// Adds a column of untyped chunks.
     #[track_caller]
     pub fn chunks(self, column: Column, chunks: Vec<Value>) -> OutputBuilder {
-        self.add(column, chunks)
+        self.add(column, chunks, None)
     }
 
     /// Adds a column with a row for each lane of `value`, written as decimal numbers.
     #[track_caller]
     pub fn number<T: Element>(self, name: &str, value: &T) -> OutputBuilder {
         let chunks = vec![value.value().clone()];
-        self.add(column(name, T::TYPE, Encoding::Number), chunks)
+        self.add(column(name, T::TYPE, Encoding::Number), chunks, None)
     }
 
     /// Adds a column with a row for each lane of `value`, written in hexadecimal.
     #[track_caller]
     pub fn hex<T: Element>(self, name: &str, value: &T) -> OutputBuilder {
         let chunks = vec![value.value().clone()];
-        self.add(column(name, T::TYPE, Encoding::Hex), chunks)
+        self.add(column(name, T::TYPE, Encoding::Hex), chunks, None)
     }
 
     /// Adds a column of the elements of `vector`, written as decimal numbers.
     #[track_caller]
     pub fn vector<T: Element>(self, name: &str, vector: Vector<T>) -> OutputBuilder {
         let chunks = vector.into_chunks();
-        self.add(column(name, T::TYPE, Encoding::Number), chunks)
+        self.add(column(name, T::TYPE, Encoding::Number), chunks, None)
     }
 
     /// Adds all columns of `records`, described by `columns`.
     #[track_caller]
     pub fn records(mut self, columns: &[Column], records: Records) -> OutputBuilder {
         for (column, chunks) in columns.iter().zip(records.into_columns()) {
-            self = self.add(column.clone(), chunks);
+            self = self.add(column.clone(), chunks, None);
+        }
+        self
+    }
+
+    /// Adds `columns` whose bits are joined in the only column of `records`, the first lowest: the
+    /// inverse of [`InputBuilder::packed`], each chunk taken apart when it leaves.
+    #[track_caller]
+    pub fn packed(mut self, columns: &[Column], records: Records) -> OutputBuilder {
+        let chunks = records.into_columns().into_iter().next().unwrap_or_default();
+        let mut first = 0;
+        for column in columns {
+            let width = column.element.width();
+            self = self.add(column.clone(), chunks.clone(), Some((first, width)));
+            first += width;
         }
         self
     }
@@ -280,7 +333,8 @@ impl OutputBuilder {
                 .filter_map(|(index, (row, chunks))| chunks.peek().map(|_| (*row, index)))
                 .min();
             let Some((row, index)) = next else { break };
-            let chunk = columns[index].1.next().expect("peeked");
+            let Chunk { value, bits } = columns[index].1.next().expect("peeked");
+            let chunk = bits.map_or(value.clone(), |(first, width)| value.bit_slice(first, width));
             columns[index].0 = row + u64::from(chunk.lanes());
             debug_assert!(chunk.shape().wires() <= VALUE_WIRES_MAX);
             let immediates = [port, index as u64, row, 0];

@@ -230,6 +230,6 @@ fn describe(instruction: &Instruction, operands: &[&Value], rule: Option<&str>) 
         .iter()
         .map(|role| role.shape(instruction))
         .find(|shape| !shape.is_valid())
-        .unwrap_or(Shape { width: 0, lanes: 0 });
+        .unwrap_or(Shape::new(0, 0));
     format!("{name} would give a value of {shape}; the most is 256 bits, and 4096 bits times lanes")
 }

@@ -75,7 +75,7 @@ impl Value {
 
     /// Its width and lanes.
     pub fn shape(&self) -> Shape {
-        Shape { width: self.element.width(), lanes: self.lanes }
+        Shape { width: self.element.width(), lanes: self.lanes, sharing: self.element.sharing() }
     }
 
     /// The public value of every lane, if it is public.
@@ -93,7 +93,7 @@ impl Value {
 
     /// The same bits, signed or not.
     pub fn with_sign(&self, signed: bool) -> Value {
-        let element = ElementType::Bits { width: self.width(), signed };
+        let element = ElementType::integer(self.width(), signed);
         Value { element, ..self.clone() }
     }
 

@@ -49,9 +49,7 @@ fn apply(op: Op, a: &Value, b: &Value) -> Value {
 
 fn meaning(op: Op, element: ElementType, a: u64, b: u64) -> u64 {
     let element = match op {
-        Op::MulFull => {
-            ElementType::Bits { width: 2 * element.width(), signed: element.is_signed() }
-        }
+        Op::MulFull => ElementType::integer(2 * element.width(), element.is_signed()),
         _ => element,
     };
     let instruction = Instruction::new(op, element, 1);

@@ -103,3 +103,27 @@ fn records_are_cut_joined_and_turned_together() {
         assert_eq!(column(&outputs[0], 2), doubled);
     }
 }
+
+#[test]
+fn packed_columns_are_joined_and_taken_apart_row_by_row() {
+    for length in LENGTHS {
+        let all = numbers(length);
+        let outputs = run_on(32, &all, move |t| {
+            let port = t.input("a", length).number::<U32>("x").number::<U32>("y");
+            let (head, rest) = port.lanes(16).packed().read_split(length / 4);
+            let columns = ["x", "low", "rest"].map(|name| {
+                let width = if name == "x" { 32 } else { 16 };
+                let element = phineus_bytecode::ElementType::unsigned(width);
+                phineus_frontend::column(name, element, phineus_bytecode::Encoding::Number)
+            });
+            t.output("y", &["a"]).packed(&columns, rest.concat(head)).write();
+        });
+        let split = length as usize / 4;
+        let expected = [&all[split..], &all[..split]].concat();
+        assert_eq!(column(&outputs[0], 0), expected);
+        let low: Vec<u64> = expected.iter().map(|x| x & 0xFFFF).collect();
+        assert_eq!(column(&outputs[0], 1), low);
+        let rest: Vec<u64> = expected.iter().map(|x| x >> 16).collect();
+        assert_eq!(column(&outputs[0], 2), rest);
+    }
+}

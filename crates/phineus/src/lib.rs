@@ -18,8 +18,11 @@
 use std::process::ExitCode;
 
 pub use phineus_bytecode as bytecode;
+pub use phineus_channels as channels;
+pub use phineus_crypto as crypto;
 pub use phineus_frontend::*;
 pub use phineus_oblivious as oblivious;
+pub use phineus_protocols as protocols;
 
 pub use phineus_cli::Registry;
 

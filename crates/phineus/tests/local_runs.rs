@@ -109,6 +109,8 @@ fn the_examples_run() -> Result {
     assert!(done.stderr.contains("'difference' is known to alice\n"), "{}", done.stderr);
     let done = run("without_the_command_line", "")?;
     assert!(done.stdout.starts_with("largest: 9\n"), "{}", done.stdout);
+    let done = run("custom_protocol", "")?;
+    assert_eq!(done.stdout, "1000 products of an integer and a shared bit are right\n");
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use phineus_bytecode::limits::{FRAME_INSTRUCTIONS, OPERANDS_MAX, RESULTS_MAX};
-use phineus_bytecode::{Instruction, Kind, ProgramReader, varint};
+use phineus_bytecode::{Instruction, Kind, Layout, ProgramReader, varint};
 
 use crate::ahead::ahead;
 use crate::error::Error;
@@ -49,12 +49,13 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
     mut file: File,
     memory_limit_bytes: u64,
+    layout: Layout,
 ) -> Result<Annotations, Error> {
     let invalid = |instruction, what| Error::Invalid { instruction, what };
     if program.kind() != Kind::Program {
         return Err(invalid(0, "it is planned already"));
     }
-    let mut pass = Backward { last_seen: ValueMap::new(), live_wires: 0, peak_wires: 0 };
+    let mut pass = Backward { layout, last_seen: ValueMap::new(), live_wires: 0, peak_wires: 0 };
     let mut frames = vec![(0, 0, 0); program.frame_count()];
     let mut compressor = zstd::bulk::Compressor::new(1)?;
     let (mut raw, mut stored) = (Vec::new(), Vec::new());
@@ -96,6 +97,7 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
 }
 
 struct Backward {
+    layout: Layout,
     /// For each value alive here, the instruction after here that uses it first.
     last_seen: ValueMap,
     live_wires: u64,
@@ -118,7 +120,7 @@ impl Backward {
         let results = instruction.results();
         let mut result_wires = 0;
         for (k, &result) in results.iter().enumerate() {
-            let wires = u64::from(instruction.result_shape(k).wires());
+            let wires = u64::from(self.layout.units(instruction.result_shape(k)));
             result_wires += wires;
             if let Some(next) = self.last_seen.remove(result) {
                 uses.results[k] = distance(next);
@@ -132,7 +134,10 @@ impl Backward {
             }
             match self.last_seen.insert(operand, index) {
                 Some(next) => uses.operands[k] = distance(next),
-                None => self.live_wires += u64::from(instruction.operand_shape(k).wires()),
+                None => {
+                    let units = self.layout.units(instruction.operand_shape(k));
+                    self.live_wires += u64::from(units);
+                }
             }
         }
         self.peak_wires = self.peak_wires.max(self.live_wires + result_wires);

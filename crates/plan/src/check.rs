@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek};
 
-use phineus_bytecode::{Instruction, Kind, Op, ProgramReader};
+use phineus_bytecode::{Instruction, Kind, Layout, Op, ProgramReader};
 
 use crate::error::Error;
 
@@ -38,6 +38,7 @@ enum State {
 }
 
 struct Checker {
+    layout: Layout,
     page_wires: u64,
     frames: Vec<(State, Cells)>,
     slots: HashMap<u64, Cells>,
@@ -67,6 +68,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         return Ok(vec![format!("the plan states {what}, which no machine has")]);
     }
     let mut checker = Checker {
+        layout: plan.layout,
         page_wires: plan.page_wires,
         frames: vec![(State::Idle, Cells::new()); plan.frame_count as usize],
         slots: HashMap::new(),
@@ -184,7 +186,7 @@ impl Checker {
         let mut taken: Vec<(u64, u64)> = Vec::new();
         for (k, (&place, &value)) in planned.operands().iter().zip(original.operands()).enumerate()
         {
-            let wires = u64::from(original.operand_shape(k).wires());
+            let wires = u64::from(self.layout.units(original.operand_shape(k)));
             let Some((frame, offset)) = self.locate(position, place, wires) else {
                 continue;
             };
@@ -197,7 +199,7 @@ impl Checker {
             }
         }
         for (k, (&place, &value)) in planned.results().iter().zip(original.results()).enumerate() {
-            let wires = u64::from(original.result_shape(k).wires());
+            let wires = u64::from(self.layout.units(original.result_shape(k)));
             let Some((frame, offset)) = self.locate(position, place, wires) else {
                 continue;
             };

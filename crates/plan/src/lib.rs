@@ -1,10 +1,12 @@
-//! The planner: placement, replacement, scheduling, and an independent checker.
+//! The planner: ordering, placement, replacement, scheduling, and independent checkers.
 
 mod ahead;
 mod annotate;
 mod check;
+mod check_order;
 mod error;
 pub mod limits;
+mod order;
 mod pipeline;
 mod place;
 mod replace;
@@ -13,7 +15,9 @@ mod simulate;
 mod value_map;
 
 pub use check::check;
+pub use check_order::check_order;
 pub use error::Error;
+pub use order::{OrderOptions, order};
 pub use pipeline::{PlanOptions, plan};
 pub use schedule::Lookahead;
 pub use simulate::{Machine, Prediction, simulate};

@@ -12,7 +12,8 @@ use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, Hash, Instruction, Kind, PlanDescription, ProgramReader, ProgramWriter, Written,
+    CostModel, Hash, Instruction, Kind, Layout, PlanDescription, ProgramReader, ProgramWriter,
+    Written,
 };
 
 use crate::ahead::{BATCHES_AHEAD, ahead};
@@ -31,9 +32,11 @@ pub struct PlanOptions {
     pub memory_limit_bytes: u64,
     /// Frames that fit into it, all buffers accounted for.
     pub frame_count: u64,
-    /// Wires in a page, a power of two.
+    /// How values lie in memory.
+    pub layout: Layout,
+    /// Wires, or units of the layout, in a page: a power of two that holds any value.
     pub page_wires: u64,
-    /// Bytes in a wire.
+    /// Bytes in a wire or unit.
     pub wire_bytes: u64,
     /// How far to look ahead.
     pub lookahead: Lookahead,
@@ -64,7 +67,7 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
     let options =
         &PlanOptions { lookahead: Lookahead { frames, ..options.lookahead }, ..options.clone() };
-    let annotations = annotate(program, scratch, options.planner_memory_bytes)?;
+    let annotations = annotate(program, scratch, options.planner_memory_bytes, options.layout)?;
     let (placed, scheduled) = thread::scope(|scope| {
         let (batches, received) = sync_channel(BATCHES_AHEAD);
         let (spare, returned) = channel();
@@ -126,7 +129,7 @@ fn place_and_replace<R: Read + Seek + Send>(
 ) -> Result<Placed, Error> {
     let description = program.description().clone();
     let frame_count = options.frame_count - options.lookahead.frames;
-    let mut replacer = Replacer::new(options.page_wires, frame_count);
+    let mut replacer = Replacer::new(options.layout, options.page_wires, frame_count);
     let mut index = 0;
     let mut unread = 0..program.frame_count();
     let (reader, notes) = (&mut *program, &mut annotations);
@@ -138,8 +141,7 @@ fn place_and_replace<R: Read + Seek + Send>(
     };
     ahead(read, |(instructions, uses)| {
         for (instruction, uses) in instructions.iter().zip(&*uses) {
-            costs.count(instruction, &description);
-            let duration_ns = costs.duration_ns(instruction);
+            let duration_ns = costs.count_and_predict(instruction, &description);
             replacer.step(index, instruction, uses, &mut |event| {
                 let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
                 events.push(event, duration_ns)
@@ -199,6 +201,7 @@ impl<W: Write> Scheduled<W> {
             program_hash: program.to_string(),
             protocol: options.protocol.clone(),
             memory_limit_bytes: options.memory_limit_bytes,
+            layout: options.layout,
             page_wires: options.page_wires,
             wire_bytes: options.wire_bytes,
             frame_count: self.frame_count,

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use phineus_bytecode::Instruction;
+use phineus_bytecode::{Instruction, Layout};
 
 use crate::annotate::{NAMES_PER_FRAME, NextUses};
 use crate::error::Error;
@@ -54,6 +54,7 @@ struct Page {
 
 /// The state of the forward pass: where every living value is.
 pub(crate) struct Replacer {
+    layout: Layout,
     page_wires: u64,
     placer: Placer,
     places: ValueMap,
@@ -68,9 +69,10 @@ pub(crate) struct Replacer {
 }
 
 impl Replacer {
-    pub(crate) fn new(page_wires: u64, frame_count: u64) -> Replacer {
+    pub(crate) fn new(layout: Layout, page_wires: u64, frame_count: u64) -> Replacer {
         assert!(frame_count > PAGES_PER_INSTRUCTION_MAX, "one instruction's pages fit");
         Replacer {
+            layout,
             page_wires,
             placer: Placer::new(page_wires),
             places: ValueMap::new(),
@@ -124,7 +126,7 @@ impl Replacer {
         }
         let mut targets = [(0u32, 0u32); 2];
         for (k, target) in targets.iter_mut().enumerate().take(instruction.results().len()) {
-            let wires = instruction.result_shape(k).wires();
+            let wires = self.layout.units(instruction.result_shape(k));
             *target = match self.placer.allocate(wires) {
                 Some(target) => target,
                 None => self.begin_page(wires, index, emit)?,

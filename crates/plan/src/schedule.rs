@@ -148,8 +148,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
         self.clock_ns += duration_ns;
         match event {
             Event::Run(mut instruction) => {
-                let operands = instruction.op.info().operands.len();
-                let results = instruction.op.info().results.len();
+                let operands = instruction.operand_count();
+                let results = instruction.result_count();
                 for place in &mut instruction.operands[..operands] {
                     *place = self.translate(*place);
                 }

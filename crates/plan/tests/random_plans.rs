@@ -55,6 +55,7 @@ fn options(frame_count: u64, lookahead_frames: u64, lookahead_ns: u64) -> PlanOp
         protocol: "test".to_string(),
         memory_limit_bytes: 0,
         frame_count,
+        layout: phineus_bytecode::Layout::Wires,
         page_wires: 4096,
         wire_bytes: 1,
         lookahead: Lookahead { time_ns: lookahead_ns, frames: lookahead_frames },

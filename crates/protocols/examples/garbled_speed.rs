@@ -17,8 +17,8 @@ use phineus_bytecode::{
     ProgramWriter, RowOrder, Table,
 };
 use phineus_channels::{
-    Channel, ClusterConfig, ConnectSettings, FramedChannel, Identity, PlainLoopback, Security,
-    Timeouts, TrustStore, connect, memory_pair,
+    Channel, ClusterConfig, FramedChannel, Identity, MeshSettings, PlainLoopback, Security,
+    Timeouts, TrustStore, connect_mesh, memory_pair, only_channel,
 };
 use phineus_crypto::Prg;
 use phineus_engine::{Driver, FrameMemory, Inputs, Memory, run};
@@ -129,6 +129,7 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
         protocol: "garbled".to_string(),
         memory_limit_bytes: 0,
         frame_count: 1000,
+        layout: phineus_bytecode::Layout::Wires,
         page_wires: 4096,
         wire_bytes: 16,
         lookahead: Lookahead { time_ns: 0, frames: 2 },
@@ -211,18 +212,19 @@ fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failur
         if with_tls { Security::Tls { identity, trusted } } else { Security::Plain(plain.clone()) }
     };
     let (security_a, security_b) = (security(a, trusted_by_a), security(b, trusted_by_b));
-    let settings = |me, peer, security| ConnectSettings {
+    let settings = |me, security| MeshSettings {
         cluster: &cluster,
         me,
-        peer,
+        streams: 1,
         security,
         program_version: "garbled_speed",
         timeouts: Timeouts::default(),
         network: None,
     };
     thread::scope(|scope| {
-        let b = scope.spawn(|| connect(&settings("site_b", "site_a", &security_b), &mut |_| ()));
-        let a = connect(&settings("site_a", "site_b", &security_a), &mut |_| ())?;
-        Ok((a, b.join().expect("connecting does not panic")?))
+        let b = scope.spawn(|| connect_mesh(&settings("site_b", &security_b), &mut |_| ()));
+        let a = connect_mesh(&settings("site_a", &security_a), &mut |_| ())?;
+        let b = b.join().expect("connecting does not panic")?;
+        Ok((only_channel(a), only_channel(b)))
     })
 }

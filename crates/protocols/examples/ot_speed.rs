@@ -12,8 +12,9 @@ use phineus_crypto::{Block, Delta, Prg};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::ot::limits::{BASE_OT_COUNT, BATCH_OTS};
 use phineus_protocols::ot::{
-    CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, RandomOtReceiver, RandomOtSender,
-    SessionId, SoftSpokenReceiver, SoftSpokenSender, base, extension_bytes,
+    ChoiceBits, CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, RandomOtReceiver,
+    RandomOtSender, Security, SessionId, SoftSpokenReceiver, SoftSpokenSender, base,
+    extension_bytes,
 };
 
 const REPETITIONS: usize = 7;
@@ -39,6 +40,13 @@ fn main() -> Result<(), ProtocolError> {
         let mut receiver = RandomOtReceiver::new(receiver, &session());
         let times = repeat(|| random(&mut sender, &mut receiver, count))?;
         report("  random, both", &times, rate);
+        let times = repeat(|| random_bits(&mut sender, &mut receiver, count))?;
+        report("  random bits, both", &times, rate);
+        let (sender, receiver) = setup_for(field, Security::Malicious)?;
+        let mut sender = RandomOtSender::new(sender, &session());
+        let mut receiver = RandomOtReceiver::new(receiver, &session());
+        let times = repeat(|| random(&mut sender, &mut receiver, count))?;
+        report("  random, malicious, both", &times, rate);
     }
     Ok(())
 }
@@ -96,13 +104,20 @@ fn base_ots() -> Result<(), ProtocolError> {
 }
 
 fn setup(field: FieldBits) -> Result<(SoftSpokenSender, SoftSpokenReceiver), ProtocolError> {
+    setup_for(field, Security::SemiHonest)
+}
+
+fn setup_for(
+    field: FieldBits,
+    security: Security,
+) -> Result<(SoftSpokenSender, SoftSpokenReceiver), ProtocolError> {
     both(
         |channel| {
             let mut prg = prg(1);
             let delta = Delta::random(&mut prg);
-            SoftSpokenSender::setup(channel, &mut prg, &session(), field, delta)
+            SoftSpokenSender::setup_for(channel, &mut prg, &session(), field, security, delta)
         },
-        |channel| SoftSpokenReceiver::setup(channel, &mut prg(2), &session(), field),
+        |channel| SoftSpokenReceiver::setup_for(channel, &mut prg(2), &session(), field, security),
     )
 }
 
@@ -158,6 +173,30 @@ fn random(
             let mut messages = vec![Block::ZERO; BATCH_OTS];
             (0..count / BATCH_OTS)
                 .try_for_each(|_| receiver.extend_random(channel, &mut choices, &mut messages))
+        },
+    )?;
+    Ok(())
+}
+
+fn random_bits(
+    sender: &mut RandomOtSender<SoftSpokenSender>,
+    receiver: &mut RandomOtReceiver<SoftSpokenReceiver>,
+    count: usize,
+) -> Result<(), ProtocolError> {
+    let words = || vec![0; BATCH_OTS / 64];
+    both(
+        |channel| {
+            let (mut zero, mut one) = (words(), words());
+            (0..count / BATCH_OTS).try_for_each(|_| {
+                sender.extend_random_bits(channel, BATCH_OTS, &mut zero, &mut one)
+            })
+        },
+        |channel| {
+            let (mut choices, mut bits) = (words(), words());
+            (0..count / BATCH_OTS).try_for_each(|_| {
+                let choices = ChoiceBits::Random(&mut choices);
+                receiver.extend_bits(channel, choices, BATCH_OTS, &mut bits)
+            })
         },
     )?;
     Ok(())

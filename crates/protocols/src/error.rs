@@ -12,6 +12,9 @@ pub enum ProtocolError {
     /// The plan cannot be read ahead.
     #[error(transparent)]
     Program(#[from] phineus_bytecode::Error),
+    /// Preprocessed material cannot be had.
+    #[error(transparent)]
+    Preprocessing(#[from] crate::preprocessing::StoreError),
     /// The peer sent bytes that an honest peer never sends.
     #[error("the peer misbehaved during {during}")]
     Misbehaved {

@@ -1,7 +1,11 @@
-//! Two-party garbled circuits and oblivious transfer
+//! Protocols: two-party garbled circuits, sharing among any number of parties, oblivious transfer.
 
 mod error;
 pub mod garbled;
+pub mod mixed;
 pub mod ot;
+mod parties;
+pub mod preprocessing;
 
 pub use error::ProtocolError;
+pub use parties::{Parties, memory_mesh};

@@ -4,7 +4,7 @@
 //! defines each where it first appears and names it by number after that. Places are differences.
 
 use crate::binary::Kind;
-use crate::instruction::{ElementType, Instruction};
+use crate::instruction::{ElementType, Instruction, Phase, Sharing};
 use crate::limits::{FRAME_INSTRUCTIONS, IMMEDIATES_MAX, WIDTH_MAX};
 use crate::ops::{Op, OpInfo};
 use crate::varint;
@@ -34,10 +34,21 @@ fn immediate_words(info: &OpInfo) -> usize {
     info.immediates.iter().map(|immediate| immediate.words).sum()
 }
 
+/// Element type and phase as one number below 2^14: phase, sharing, sign, width from bit 0 on.
+#[inline]
+fn type_code(instruction: &Instruction) -> u64 {
+    let element = instruction.element;
+    instruction.phase as u64
+        | (element.sharing() as u64) << 2
+        | u64::from(element.is_signed()) << 4
+        | u64::from(element.width()) << 5
+}
+const _: () = assert!(WIDTH_MAX < 1 << 9);
+
 /// What instructions with one template have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
-    /// Operation, width, sign and lanes.
+    /// Operation, element type, phase and lanes.
     shape: u64,
     immediates: [u64; IMMEDIATES_MAX],
 }
@@ -46,8 +57,7 @@ impl Key {
     #[inline]
     fn of(instruction: &Instruction, vary: bool) -> Key {
         let shape = u64::from(instruction.op as u8)
-            | u64::from(instruction.element.width()) << 8
-            | u64::from(instruction.element.is_signed()) << 24
+            | type_code(instruction) << 8
             | u64::from(instruction.lanes) << 32;
         let immediates = if vary { [0; IMMEDIATES_MAX] } else { instruction.immediates };
         Key { shape, immediates }
@@ -125,8 +135,8 @@ impl Encoder {
                 &mut self.previous.immediates,
             );
         }
-        let operands = &instruction.operands[..info.operands.len()];
-        let results = &instruction.results[..info.results.len()];
+        let operands = instruction.operands();
+        let results = instruction.results();
         match self.kind {
             Kind::Program => {
                 for &operand in operands {
@@ -172,8 +182,7 @@ impl Encoder {
         let bytes = &mut self.bytes;
         bytes.push(0);
         bytes.push(instruction.op as u8);
-        let sign = u64::from(instruction.element.is_signed());
-        varint::write(bytes, u64::from(width) << 1 | sign);
+        varint::write(bytes, type_code(instruction));
         varint::write(bytes, u64::from(instruction.lanes));
         if !vary {
             for &word in &instruction.immediates[..immediate_words(instruction.op.info())] {
@@ -272,15 +281,17 @@ fn decode_template(bytes: &mut &[u8]) -> Result<Template, &'static str> {
     let (&code, rest) = bytes.split_first().ok_or(CUT)?;
     *bytes = rest;
     let op = Op::from_code(code).ok_or("an operation is unknown")?;
-    let element = varint::read(bytes).ok_or(CUT)?;
+    let code = varint::read(bytes).ok_or(CUT)?;
     let lanes = varint::read(bytes).ok_or(CUT)?;
-    let (width, signed) = (element >> 1, element & 1 == 1);
+    let phase = Phase::ALL.get((code & 3) as usize).ok_or("a phase is unknown")?;
+    let sharing = Sharing::ALL[(code >> 2 & 3) as usize];
+    let (signed, width) = (code >> 4 & 1 == 1, code >> 5);
     if width == 0 || width > u64::from(WIDTH_MAX) {
         return Err("a width is out of range");
     }
-    let element = ElementType::Bits { width: width as u16, signed };
+    let element = ElementType::Bits { width: width as u16, signed, sharing };
     let lanes = u32::try_from(lanes).map_err(|_| "a number of lanes is out of range")?;
-    let mut instruction = Instruction::new(op, element, lanes);
+    let mut instruction = Instruction::new(op, element, lanes).part(*phase);
     let info = op.info();
     let words = immediate_words(info);
     let vary = immediates_vary(info);
@@ -291,8 +302,8 @@ fn decode_template(bytes: &mut &[u8]) -> Result<Template, &'static str> {
     }
     Ok(Template {
         instruction,
-        operands: info.operands.len(),
-        results: info.results.len(),
+        operands: instruction.operand_count(),
+        results: instruction.result_count(),
         words: if vary { words } else { 0 },
     })
 }

@@ -53,7 +53,7 @@ fn damaged_ends_are_named() {
     };
     assert_refused(&[], "it is too short");
     assert_refused(&with(0, 1), "it does not begin like one");
-    assert_refused(&with(8, 3), "has format version 2, this Phineus reads version 1");
+    assert_refused(&with(8, 3), "has format version 1, this Phineus reads version 2");
     assert_refused(&with(10, 2), "its kind is unknown");
     for cut in [1, 100, good.len() / 2] {
         assert_refused(&good[..good.len() - cut], "its end is missing");

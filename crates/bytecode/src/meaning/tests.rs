@@ -55,6 +55,7 @@ fn lane_model(i: &Instruction, o: &[u128]) -> Option<Vec<u128>> {
         Op::And => (o[0] & o[1]) as i128,
         Op::Or => (o[0] | o[1]) as i128,
         Op::Xor => (o[0] ^ o[1]) as i128,
+        Op::Convert => int(0),
         Op::Not => !int(0),
         Op::Add => int(0).wrapping_add(int(1)),
         Op::Sub => int(0).wrapping_sub(int(1)),
@@ -172,7 +173,7 @@ fn narrow_operations_are_right_everywhere() {
     for info in OPS.iter().filter(|info| has_model(info.op)) {
         for width in 1..=4 {
             for (signed, imm0, imm1) in (0..2 * 100).map(|k| (k % 2 == 1, k / 2 % 10, k / 20)) {
-                let mut i = Instruction::new(info.op, ElementType::Bits { width, signed }, 1);
+                let mut i = Instruction::new(info.op, ElementType::integer(width, signed), 1);
                 i.immediates = [imm0, if info.op == Op::Constant { 0 } else { imm1 }, 0, 0];
                 let shapes: Vec<_> = (0..info.operands.len()).map(|k| i.operand_shape(k)).collect();
                 let valid = shapes.iter().all(|shape| shape.is_valid()) && (info.rule)(&i).is_ok();

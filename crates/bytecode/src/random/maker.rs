@@ -47,7 +47,7 @@ impl<'a> Maker<'a> {
     }
 
     fn element(&mut self, width: u16) -> ElementType {
-        ElementType::Bits { width, signed: self.random.one_in(2) }
+        ElementType::integer(width, self.random.one_in(2))
     }
 
     /// A shape within the options: that of a live value, or a new one.
@@ -72,7 +72,7 @@ impl<'a> Maker<'a> {
         };
         // The largest values are rare, so that a program of many instructions stays cheap to run.
         let lanes = if lanes > 64 && !self.random.one_in(8) { lanes % 64 + 1 } else { lanes };
-        Shape { width: width as u16, lanes: lanes as u32 }
+        Shape::new(width as u16, lanes as u32)
     }
 
     fn is_allowed(&self, shape: Shape) -> bool {
@@ -89,6 +89,7 @@ impl<'a> Maker<'a> {
             Role::Width(i) | Role::RestWidth(i) | Role::Lanes(i) => i == index,
             Role::RestLanes(i) | Role::Reshaped(i) => i == index,
             Role::WidthLanes(w, n) => w == index || n == index,
+            Role::SharedAs(i) => i == index,
             _ => false,
         });
         let other = self.shape();
@@ -103,6 +104,8 @@ impl<'a> Maker<'a> {
                 _ => u64::from(other.lanes),
             },
             Some(Role::RestWidth(_)) => self.random.below(width) + 1,
+            // Random programs leave the sharing to the protocol.
+            Some(Role::SharedAs(_)) => 0,
             Some(Role::Reshaped(_)) => self.random.divisor(width * lanes),
             _ => match self.random.below(8) {
                 0 => 0,
@@ -251,7 +254,7 @@ impl<'a> Maker<'a> {
         let (port, row) = *entry;
         entry.1 += u64::from(values[0].1.lanes);
         for (column, (&(value, shape), (width, signed))) in values.iter().zip(types).enumerate() {
-            let element = ElementType::Bits { width, signed };
+            let element = ElementType::integer(width, signed);
             let mut output = Instruction::new(Op::Output, element, shape.lanes);
             output.operands[0] = value;
             output.immediates = [port as u64, column as u64, row, 0];
@@ -319,7 +322,7 @@ impl<'a> Maker<'a> {
                 let learners =
                     if everyone { (0..party_count).collect() } else { vec![turn as u16] };
                 let elements =
-                    types.iter().map(|&(width, signed)| ElementType::Bits { width, signed });
+                    types.iter().map(|&(width, signed)| ElementType::integer(width, signed));
                 let name = format!("out_{index}");
                 (index, OutputPort { name, parties: learners, rows, columns: named(elements) })
             })

@@ -5,12 +5,12 @@ use std::io::{BufRead, Read, Write};
 use crate::binary::{FORMAT_VERSION, Kind, ProgramWriter, Written};
 use crate::description::Description;
 use crate::error::Error;
-use crate::instruction::{ElementType, Instruction};
+use crate::instruction::{ElementType, Instruction, Phase};
 use crate::limits::{FAULTS_MAX, LINE_BYTES_MAX};
 use crate::ops::{OPS, Op, OpInfo};
 use crate::text::header::HeaderParser;
 use crate::text::line::{Line, Misfit, Parsed, shortened};
-use crate::text::{Fault, Faults, kind_name, place_mark};
+use crate::text::{Fault, Faults, kind_name, phase_word, place_mark};
 use crate::verify::Checker;
 
 /// Reads a text and writes it as a verified program file; `file` names the text in messages.
@@ -163,6 +163,7 @@ fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction,
         let what = "expected '=' after the results".to_owned();
         return Err(Misfit { at, what });
     }
+    let phase = take_phase(line);
     let op_at = line.place();
     let name = line.word("an operation")?;
     let Some(op) = Op::from_name(name) else {
@@ -170,12 +171,12 @@ fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction,
     };
     let info = op.info();
     let (element, lanes) = instruction_type(op, line)?;
-    let mut instruction = Instruction::new(op, element, lanes);
+    let mut instruction = Instruction::new(op, element, lanes).part(phase);
     let operands_at = line.place();
     let (operands, operand_count) = places::<3>(kind, line, "operands")?;
     let counted = [
-        (op_at, "result", info.results.len(), result_count),
-        (operands_at, "operand", info.operands.len(), operand_count),
+        (op_at, "result", instruction.result_count(), result_count),
+        (operands_at, "operand", instruction.operand_count(), operand_count),
     ];
     for (at, what, wanted, found) in counted {
         if wanted != found {
@@ -190,6 +191,18 @@ fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction,
     read_immediates(kind, info, &mut instruction, line)?;
     line.end()?;
     Ok(Some((instruction, op_at)))
+}
+
+/// Takes `issue` or `finish` if it is next.
+fn take_phase(line: &mut Line) -> Phase {
+    for phase in [Phase::Issue, Phase::Finish] {
+        let mut ahead = line.clone();
+        if ahead.word("").is_ok_and(|word| word == phase_word(phase).trim_end()) {
+            *line = ahead;
+            return phase;
+        }
+    }
+    Phase::Whole
 }
 
 fn unknown_op(at: usize, name: &str) -> Misfit {
@@ -210,7 +223,8 @@ fn instruction_type(op: Op, line: &mut Line) -> Parsed<(ElementType, u32)> {
     let at = line.place();
     let mut ahead = line.clone();
     let word = ahead.word("a type and lanes, such as u32x1");
-    if op.is_directive() && !word.as_ref().is_ok_and(|word| word.contains('x')) {
+    let implied = op.is_directive() || op == Op::Round;
+    if implied && !word.as_ref().is_ok_and(|word| word.contains('x')) {
         return Ok((ElementType::BIT, 1));
     }
     let word = word?;

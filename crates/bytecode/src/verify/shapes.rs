@@ -6,13 +6,13 @@ use std::io::{Read, Seek};
 
 use crate::binary::ProgramReader;
 use crate::error::Error;
-use crate::instruction::{Instruction, Shape};
+use crate::instruction::{Instruction, Shape, Sharing};
 use crate::limits::{FAULTS_MAX, VALUE_WIRES_MAX, WIDTH_MAX};
 
 /// How many missing values are taken for lines that were taken out.
 const VALUE_GAP_MAX: u64 = 64;
 
-/// A valid shape in 20 bits, or 0.
+/// A valid shape in 24 bits, or 0.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct PackedShape(u32);
 
@@ -25,14 +25,15 @@ impl PackedShape {
     /// `shape`, or unknown if it is not valid.
     pub(super) fn of(shape: Shape) -> PackedShape {
         if shape.is_valid() {
-            PackedShape(u32::from(shape.width) | shape.lanes << 9)
+            PackedShape(u32::from(shape.width) | shape.lanes << 9 | (shape.sharing as u32) << 22)
         } else {
             PackedShape::UNKNOWN
         }
     }
 
     pub(super) fn shape(self) -> Shape {
-        Shape { width: (self.0 & 0x1ff) as u16, lanes: self.0 >> 9 }
+        let sharing = Sharing::ALL[(self.0 >> 22) as usize];
+        Shape { width: (self.0 & 0x1ff) as u16, lanes: self.0 >> 9 & 0x1fff, sharing }
     }
 }
 

@@ -76,7 +76,7 @@ fn every_op_is_held_to_its_roles() {
     }
 }
 
-const PROGRAM: &str = "phineus 1 program\nname \"n\"\nparty \"p\"\n\
+const PROGRAM: &str = "phineus 2 program\nname \"n\"\nparty \"p\"\n\
     input_port \"i\" party=0 rows=10\n column \"a\" u8 number\n column \"b\" i8 number\n";
 
 const OUTPUT: &str = "output_port \"o\" parties=0 rows=4\n column \"c\" u8 number\n";
@@ -189,12 +189,13 @@ fn programs_have_no_directives() {
 /// The lines before the instructions of a plan with 3 frames and 2 spill slots.
 fn planned() -> String {
     let plan = PlanDescription {
+        layout: crate::Layout::Wires,
         page_wires: 4096,
         frame_count: 3,
         spill_slot_count: 2,
         ..PlanDescription::default()
     };
-    format!("phineus 1 planned\nname \"n\"\nparty \"p\"\n{}", plan_lines(plan))
+    format!("phineus 2 planned\nname \"n\"\nparty \"p\"\n{}", plan_lines(plan))
 }
 
 #[test]
@@ -237,7 +238,7 @@ fn planned_directives_name_frames_and_slots() {
 #[test]
 fn plans_have_figures() {
     assert_faults(
-        "phineus 1 planned\nname \"n\"\nparty \"p\"\n\
+        "phineus 2 planned\nname \"n\"\nparty \"p\"\n\
          @0 = constant u1x1 value=0 #! needs the plan's figures\n",
     );
 }
@@ -252,13 +253,13 @@ fn every_misuse_is_reported() {
         not
     };
     let program = [
-        constant(Shape { width: 8, lanes: 1 }, 0),
+        constant(Shape::new(8, 1), 0),
         not(8, 0, 1),
         not(9, 0, 2),
         not(7, 0, 3),
         not(7, 0, 4),
         not(8, 0, 5),
-        constant(Shape { width: 8, lanes: 0 }, 6),
+        constant(Shape::new(8, 0), 6),
         not(9, 6, 7),
         not(9, 2, 8),
     ];
@@ -270,11 +271,11 @@ fn every_misuse_is_reported() {
 #[test]
 fn violations_name_the_instruction() {
     let description = Description { parties: vec!["p".to_owned()], ..Description::default() };
-    let wide = Shape { width: 8, lanes: 2 };
+    let wide = Shape::new(8, 2);
     let mut add = Instruction::new(Op::Add, ElementType::unsigned(9), 2);
     add.operands = [0, 1, 0];
     add.results[0] = 2;
-    let program = [constant(wide, 0), constant(Shape { width: 9, lanes: 2 }, 1), add];
+    let program = [constant(wide, 0), constant(Shape::new(9, 2), 1), add];
     let found = violations(Kind::Program, &program, &description);
     let [violation] = &found[..] else { panic!("{found:?}") };
     assert_eq!(

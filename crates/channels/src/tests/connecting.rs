@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::hello::Hello;
 
-fn short(settings: &mut ConnectSettings<'_>) {
+fn short(settings: &mut MeshSettings<'_>) {
     settings.timeouts.connect = Duration::from_secs(1);
 }
 
@@ -20,9 +20,9 @@ fn failed(result: Connecting) -> ChannelError {
 
 #[test]
 fn either_party_may_start_first() -> Result<(), ChannelError> {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         for late in ["site_a", "site_b"] {
-            let cluster = local_cluster();
+            let cluster = local_cluster().with_transport(over.transport());
             let both = securities(over, &cluster);
             let (a, b) = connect_both_with(&cluster, &both, |settings| {
                 if settings.me == late {
@@ -46,13 +46,16 @@ fn waiting_is_reported_and_ends() {
     for (me, peer, security) in
         [("site_a", "site_b", &security_a), ("site_b", "site_a", &security_b)]
     {
-        let mut settings = settings(&cluster, me, peer, security);
+        let mut settings = settings(&cluster, me, security);
         settings.timeouts.connect = Duration::from_millis(2300);
         let (mut reports, start) = (0, Instant::now());
-        let error = failed(connect(&settings, &mut |waiting| {
-            assert_eq!(waiting.party, peer);
-            reports += 1;
-        }));
+        let error = failed(
+            connect_mesh(&settings, &mut |waiting| {
+                assert_eq!(waiting.missing, [peer]);
+                reports += 1;
+            })
+            .map(only_channel),
+        );
         assert!((2..=4).contains(&reports), "{reports}");
         assert!(start.elapsed() < Duration::from_secs(15));
         let text = error.to_string();
@@ -117,9 +120,8 @@ fn a_name_that_is_somebody_else_is_reported() {
     let other = ClusterConfig::local([("site_a", a.address.port), ("site_c", b.address.port)]);
     let [security_a, security_c] = securities(Over::Tcp, &cluster);
     let (at_a, at_c) = thread::scope(|scope| {
-        let c = scope
-            .spawn(|| connect(&settings(&other, "site_c", "site_a", &security_c), &mut |_| ()));
-        let a = connect(&settings(&cluster, "site_a", "site_b", &security_a), &mut |_| ());
+        let c = scope.spawn(|| connect(&settings(&other, "site_c", &security_c)));
+        let a = connect(&settings(&cluster, "site_a", &security_a));
         (a, c.join().expect("connecting does not panic"))
     });
     match failed(at_a) {
@@ -145,17 +147,15 @@ fn another_version_is_reported_with_both() {
     let future = thread::spawn(move || {
         let content = Hello {
             protocol_version: PROTOCOL_VERSION + 6,
-            nonce: [0; 16],
             program_version: "phineus 9.9".to_owned(),
-            sender: "site_b".to_owned(),
-            receiver: "site_a".to_owned(),
+            ..super::failures::hello_of_b()
         };
         super::failures::fake_hello(port, &content)
     });
-    let error = failed(connect(&settings(&cluster, "site_a", "site_b", &security_a), &mut |_| ()));
+    let error = failed(connect(&settings(&cluster, "site_a", &security_a)));
     let text = error.to_string();
-    assert!(matches!(error, ChannelError::Incompatible { theirs: 7, .. }), "{text}");
-    assert!(text.contains("phineus 9.9 (protocol 7)") && text.contains("phineus test"), "{text}");
+    assert!(matches!(error, ChannelError::Incompatible { theirs: 8, .. }), "{text}");
+    assert!(text.contains("phineus 9.9 (protocol 8)") && text.contains("phineus test"), "{text}");
     drop(future.join().expect("the fake peer does not panic"));
 }
 
@@ -200,7 +200,7 @@ fn a_port_in_use_is_reported() {
     let [security, _] = securities(Over::Tls, &cluster);
     let port = cluster.parties()[0].address.port;
     let _squatter = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
-    let error = failed(connect(&settings(&cluster, "site_a", "site_b", &security), &mut |_| ()));
+    let error = failed(connect(&settings(&cluster, "site_a", &security)));
     let text = error.to_string();
     assert!(matches!(error, ChannelError::PortInUse { .. }), "{text}");
     assert!(text.contains(&format!("port {port} of 127.0.0.1 is in use")), "{text}");
@@ -225,25 +225,23 @@ fn wrong_settings_are_reported() {
 
     let identity = Identity::ephemeral("site_b").expect("the system has randomness");
     let security = tls(identity, "site_a", None);
-    let mut unknown_host = settings(&remote, "site_b", "site_a", &security);
+    let mut unknown_host = settings(&remote, "site_b", &security);
     short(&mut unknown_host);
-    let text = failed(connect(&unknown_host, &mut |_| ())).to_string();
+    let text = failed(connect(&unknown_host)).to_string();
     assert!(text.starts_with("the host of site_a, host.invalid, is unknown"), "{text}");
 
-    let text =
-        failed(connect(&settings(&remote, "site_x", "site_a", &security), &mut |_| ())).to_string();
+    let text = failed(connect(&settings(&remote, "site_x", &security))).to_string();
     assert_eq!(
         text,
         "site_x is not in cluster.toml, which has site_a, site_b; check the name given with --as"
     );
-    let text =
-        failed(connect(&settings(&remote, "site_a", "site_b", &security), &mut |_| ())).to_string();
+    let text = failed(connect(&settings(&remote, "site_a", &security))).to_string();
     assert!(text.contains("phineus id init site_a"), "{text}");
 
     let reversed = parse(
         "[[party]]\nname = 'site_b'\naddress = '192.0.2.1:8'\nbind = '192.0.2.1:8'\n\
          [[party]]\nname = 'site_a'\naddress = '127.0.0.1:7'\n",
     );
-    let error = failed(connect(&settings(&reversed, "site_b", "site_a", &security), &mut |_| ()));
+    let error = failed(connect(&settings(&reversed, "site_b", &security)));
     assert!(matches!(error, ChannelError::CannotListen { .. }), "{error}");
 }

@@ -20,7 +20,7 @@ pub(super) fn fake_hello(port: u16, content: &Hello) -> (TcpStream, hello::Nonce
     };
     let content = content.to_bytes();
     let length = content.len() as u32;
-    let header = Header { kind: Kind::Hello, length, session: 0, position: 0 };
+    let header = Header { kind: Kind::Hello, length, session: 0, stream: 0, sequence: 0 };
     stream.write_all(&header.to_bytes()).expect("the party reads");
     stream.write_all(&content).expect("the party reads");
     let mut bytes = [0; HEADER_BYTES];
@@ -31,27 +31,45 @@ pub(super) fn fake_hello(port: u16, content: &Hello) -> (TcpStream, hello::Nonce
     (stream, Hello::parse(&answer).expect("the party says hello").nonce)
 }
 
+/// The hello of a `site_b` to a `site_a`, no one else being there.
+pub(super) fn hello_of_b() -> Hello {
+    Hello {
+        protocol_version: PROTOCOL_VERSION,
+        nonce: [5; 16],
+        program_version: "fake".to_owned(),
+        sender: "site_b".to_owned(),
+        receiver: "site_a".to_owned(),
+        instance: [6; 16],
+        parties: 2,
+        streams: 1,
+        stream: 0,
+        verdict: hello::Verdict::Welcome,
+    }
+}
+
 /// A session between a real `site_a` and a `site_b` that is only a socket.
 struct Fake {
-    stream: TcpStream,
+    socket: TcpStream,
     session: u64,
+    stream: u16,
 }
 
 impl Fake {
-    fn send(&mut self, kind: Kind, length: usize, position: u64, payload: &[u8]) {
-        let header = Header { kind, length: length as u32, session: self.session, position };
+    fn send(&mut self, kind: Kind, length: usize, sequence: u64, payload: &[u8]) {
+        let (length, session) = (length as u32, self.session);
+        let header = Header { kind, length, session, stream: self.stream, sequence };
         // The party may have hung up already, which some tests want.
-        let _ = self.stream.write_all(&[&header.to_bytes()[..], payload].concat());
+        let _ = self.socket.write_all(&[&header.to_bytes()[..], payload].concat());
     }
 
     /// Reads messages until one that is no keep-alive.
     fn next_message(&mut self) -> Option<(Header, Vec<u8>)> {
         loop {
             let mut bytes = [0; HEADER_BYTES];
-            self.stream.read_exact(&mut bytes).ok()?;
+            self.socket.read_exact(&mut bytes).ok()?;
             let header = parse_header(&bytes).expect("the party sends messages");
             let mut payload = vec![0; header.length as usize];
-            self.stream.read_exact(&mut payload).ok()?;
+            self.socket.read_exact(&mut payload).ok()?;
             if header.kind != Kind::KeepAlive {
                 return Some((header, payload));
             }
@@ -59,24 +77,17 @@ impl Fake {
     }
 }
 
-fn with_fake(change: impl Fn(&mut ConnectSettings<'_>) + Sync) -> (FramedChannel, Fake) {
+fn with_fake(change: impl Fn(&mut MeshSettings<'_>) + Sync) -> (FramedChannel, Fake) {
     let cluster = local_cluster();
     let [security, _] = securities(Over::Tcp, &cluster);
     let port = cluster.parties()[0].address.port;
     let peer = thread::spawn(move || {
-        let content = Hello {
-            protocol_version: PROTOCOL_VERSION,
-            nonce: [5; 16],
-            program_version: "fake".to_owned(),
-            sender: "site_b".to_owned(),
-            receiver: "site_a".to_owned(),
-        };
-        let (stream, nonce) = fake_hello(port, &content);
-        Fake { stream, session: hello::session(&nonce, &[5; 16]) }
+        let (stream, nonce) = fake_hello(port, &hello_of_b());
+        Fake { socket: stream, session: hello::session(&nonce, &[5; 16]), stream: 0 }
     });
-    let mut settings = settings(&cluster, "site_a", "site_b", &security);
+    let mut settings = settings(&cluster, "site_a", &security);
     change(&mut settings);
-    let channel = connect(&settings, &mut |_| ()).expect("the fake peer connects");
+    let channel = connect(&settings).expect("the fake peer connects");
     (channel, peer.join().expect("the fake peer does not panic"))
 }
 
@@ -102,9 +113,9 @@ fn a_peer_that_closes_mid_message_is_reported() {
 
 #[test]
 fn a_peer_that_is_killed_is_noticed_at_once() {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         let (mut a, b) = pair(over);
-        b.cut_for_test();
+        FramedChannel::kill(std::iter::once(&b));
         let start = Instant::now();
         let error = a.recv_with(1, |_| ()).expect_err("the connection is cut");
         assert!(matches!(error, ChannelError::Closed { .. }), "{error}");
@@ -146,7 +157,7 @@ fn a_party_sends_keep_alives() {
     });
     for _ in 0..5 {
         let mut bytes = [0; HEADER_BYTES];
-        fake.stream.read_exact(&mut bytes).expect("the party is alive");
+        fake.socket.read_exact(&mut bytes).expect("the party is alive");
         assert_eq!(parse_header(&bytes).map(|header| header.kind), Ok(Kind::KeepAlive));
     }
 }
@@ -170,13 +181,24 @@ fn expect_fault(expected: Fault, misbehave: impl FnOnce(&mut Fake)) {
 #[test]
 fn every_kind_of_garbage_is_told_apart() {
     expect_fault(Fault::NotPhineus, |fake| {
-        fake.stream.write_all(&[0xaa; 100]).expect("the party reads");
+        fake.socket.write_all(&[0xaa; 100]).expect("the party reads");
     });
     expect_fault(Fault::Length { kind: Kind::Data, length: u32::MAX }, |fake| {
         fake.send(Kind::Data, u32::MAX as usize, 0, b"");
     });
-    expect_fault(Fault::Position { expected: 0, found: 8 }, |fake| {
+    expect_fault(Fault::Sequence { expected: 0, found: 8 }, |fake| {
         fake.send(Kind::Data, 1, 8, b"x");
+    });
+    expect_fault(Fault::Sequence { expected: 1, found: 0 }, |fake| {
+        fake.send(Kind::KeepAlive, 0, 0, b"");
+        fake.send(Kind::Data, 1, 0, b"x");
+    });
+    expect_fault(Fault::Stream { expected: 0, found: 3 }, |fake| {
+        fake.stream = 3;
+        fake.send(Kind::Data, 1, 0, b"x");
+    });
+    expect_fault(Fault::Abort, |fake| {
+        fake.send(Kind::Abort, 5, 0, b"\x05\x1b[2J");
     });
     expect_fault(Fault::Session, |fake| {
         fake.session ^= 1;
@@ -189,10 +211,11 @@ fn every_kind_of_garbage_is_told_apart() {
         fake.send(Kind::Hello, 1, 0, b"x");
     });
     expect_fault(Fault::UnknownKind { code: 77 }, |fake| {
-        let header = Header { kind: Kind::Data, length: 1, session: fake.session, position: 0 };
+        let (kind, session) = (Kind::Data, fake.session);
+        let header = Header { kind, length: 1, session, stream: 0, sequence: 0 };
         let mut bytes = header.to_bytes();
         bytes[3] = 77;
-        fake.stream.write_all(&bytes).expect("the party reads");
+        fake.socket.write_all(&bytes).expect("the party reads");
     });
 }
 
@@ -219,7 +242,7 @@ fn random_bytes_end_a_session_with_an_error() {
             fake.send(Kind::Data, 10, 0, &[1; 10]);
         }
         // The party may hang up before it has all of it.
-        let _ = fake.stream.write_all(&garbage);
+        let _ = fake.socket.write_all(&garbage);
         drop(fake);
         let mut received = vec![0; 20_000];
         prop_assert!(channel.recv(&mut received).is_err());
@@ -230,7 +253,7 @@ fn random_bytes_end_a_session_with_an_error() {
 
 #[test]
 fn a_party_that_gives_up_says_so() {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         let (a, mut b) = pair(over);
         a.abort(AbortReason::Interrupted);
         let error = b.recv_with(1, |_| ()).expect_err("the peer is gone");
@@ -250,7 +273,7 @@ fn a_party_that_gives_up_says_so() {
 
 #[test]
 fn a_party_that_gives_up_while_its_peer_sends_is_heard() {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         let (a, mut b) = pair(over);
         let sending = thread::spawn(move || b.send(&vec![0; 256 << 20]));
         thread::sleep(Duration::from_millis(100));
@@ -284,8 +307,7 @@ fn a_changed_record_is_refused() {
     let [security_a, security_b] = securities(Over::Tls, &cluster);
     let listener = TcpListener::bind(("127.0.0.1", front)).expect("the port is free");
     thread::scope(|scope| {
-        let party_a = scope
-            .spawn(|| connect(&settings(&cluster, "site_a", "site_b", &security_a), &mut |_| ()));
+        let party_a = scope.spawn(|| connect(&settings(&cluster, "site_a", &security_a)));
         scope.spawn(move || {
             let (from_b, _) = listener.accept().expect("site_b dials");
             let to_a = loop {
@@ -299,7 +321,7 @@ fn a_changed_record_is_refused() {
             thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
             relay_and_change(from_b, to_a);
         });
-        let mut b = connect(&settings(&dialled, "site_b", "site_a", &security_b), &mut |_| ())
+        let mut b = connect(&settings(&dialled, "site_b", &security_b))
             .expect("the man in the middle lets the handshake pass");
         let mut a = party_a
             .join()

@@ -43,7 +43,7 @@ fn pattern(at: usize) -> u8 {
 #[test]
 fn many_bytes_both_ways_arrive_and_are_counted() -> Result<(), ChannelError> {
     const TOTAL: usize = 20_000_003;
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         let (mut a, mut b) = pair(over);
         let there = thread::spawn(move || -> Result<_, ChannelError> {
             for _ in 0..TOTAL / 500_000 {
@@ -120,7 +120,7 @@ fn agreements_keep_their_place_in_the_stream() -> Result<(), ChannelError> {
 
 #[test]
 fn what_is_sent_before_the_end_arrives() -> Result<(), ChannelError> {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         let (mut a, mut b) = pair(over);
         let closing = thread::spawn(move || {
             a.send(&vec![1; 3 * SEND_AHEAD_BYTES])?;
@@ -138,7 +138,7 @@ fn what_is_sent_before_the_end_arrives() -> Result<(), ChannelError> {
 
 #[test]
 fn unread_bytes_do_not_hinder_a_clean_end() -> Result<(), ChannelError> {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         let (mut a, b) = pair(over);
         let sending = thread::spawn(move || {
             a.send(&vec![1; 8 * SEND_AHEAD_BYTES])?;
@@ -152,7 +152,7 @@ fn unread_bytes_do_not_hinder_a_clean_end() -> Result<(), ChannelError> {
 
 #[test]
 fn keep_alives_bridge_a_long_silence() -> Result<(), ChannelError> {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in Over::ALL {
         let (mut a, mut b) = pair_with(over, |settings| {
             settings.timeouts.keep_alive = Duration::from_millis(30);
             settings.timeouts.lost = Duration::from_secs(1);
@@ -266,13 +266,14 @@ fn tls_keys_are_replaced_in_time() -> Result<(), Box<dyn std::error::Error>> {
     let (trusted_a, trusted_b) = (a.fingerprint(), b.fingerprint());
     let deadline = Instant::now() + Duration::from_secs(10);
     let listening = thread::spawn(move || {
-        crate::tls::handshake(&accepted, deadline, Side::Listener, &a, Some(trusted_b)).ok()
+        crate::tls::handshake(&accepted, deadline, Side::Listener, &a, &[trusted_b]).ok()
     });
-    let dialling =
-        crate::tls::handshake(&dialled, deadline, Side::Dialler, &b, Some(trusted_a)).ok();
-    let (_, mut sink) = dialling.ok_or("no connection")?;
+    let dialling = crate::tls::handshake(&dialled, deadline, Side::Dialler, &b, &[trusted_a]).ok();
+    let (_, mut sink, _) = dialling.ok_or("no connection")?;
     let listened = listening.join().expect("the handshake does not panic");
-    let (mut source, _) = listened.ok_or("no connection")?;
+    let (mut source, _, key) = listened.ok_or("no connection")?;
+
+    assert_eq!(key, trusted_b);
 
     // 100 messages of three records, and a new key after each seven records.
     sink.set_records_per_key(7);

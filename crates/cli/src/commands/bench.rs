@@ -118,7 +118,19 @@ fn gates(side: Side, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure>
         let mut rates: Vec<f64> = (0..repeat)
             .map(|_| measure::dependent_gates(kernel, side, 1, 3).median / 1e6)
             .collect();
-        table.add(&format!("{} chain", kernel.name()), &mut rates, "M AND/s", "")?;
+        table.add(
+            &format!("{} chain of single gates", kernel.name()),
+            &mut rates,
+            "M AND/s",
+            "",
+        )?;
+        for lanes in [1, 4] {
+            let mut rates: Vec<f64> = (0..repeat)
+                .map(|_| measure::chained_gates(kernel, side, lanes, 3).median / 1e6)
+                .collect();
+            let name = format!("{} 32-bit adders, lanes: {lanes}", kernel.name());
+            table.add(&name, &mut rates, "M AND/s", "one waits for the other")?;
+        }
     }
     Ok(())
 }

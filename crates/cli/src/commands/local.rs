@@ -13,17 +13,18 @@ use phineus_channels::{Identity, TrustStore, check_name};
 
 use crate::arguments::{Backend, Run};
 use crate::binding;
-use crate::commands::party::{scratch_of, shape, two_parties};
+use crate::commands::party::{scratch_of, shape};
 use crate::csv_input::{Source, count_rows, read_table};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::meeting::two_parties;
 use crate::progress::{Event, Progress, Snapshot};
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::resolve::resolve;
 use crate::results::child_file;
 
-/// How long the other child may take to end after the first failed.
+/// How long the other children may take to end after the first failed.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// What the children leave.
@@ -85,7 +86,7 @@ pub(crate) fn run(
     if files.values().filter(|file| **file == "-").count() > 1 {
         return Err(Failure::usage("only one input can come from stdin"));
     }
-    // A child would find it too, but after the other has begun to wait for it.
+    // A child would find it too, but after the others have begun to wait for it.
     for file in files.values().filter(|file| **file != "-") {
         count_rows(Source::open(file)?)?;
     }
@@ -142,7 +143,7 @@ fn prepare_places(directory: &Path, names: &[String]) -> Result<(), Failure> {
         .map(|name| Identity::create(&directory.join(name), name))
         .collect::<Result<_, _>>()?;
     let mut cluster = String::new();
-    // Both ports are held until both are known, so that they differ.
+    // All ports are held until all are known, so that they differ.
     let listeners: Vec<TcpListener> =
         names.iter().map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
     for (name, listener) in names.iter().zip(&listeners) {
@@ -192,6 +193,9 @@ fn child_command(
     }
     if run.plain {
         command.arg("--plain");
+    }
+    if let Some(transport) = run.transport {
+        command.arg("--transport").arg(transport.name());
     }
     command.arg("--timeout").arg(run.timeout.to_string());
     command.arg("--report").arg(own.join("run.json"));

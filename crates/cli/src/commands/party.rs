@@ -1,21 +1,20 @@
-//! `run --as NAME`: one party of a computation, against a peer on this or another machine.
+//! `run --as NAME`: one party of a computation, with peers on this or other machines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_channels::{
-    ClusterConfig, ConnectSettings, FramedChannel, Identity, PlainLoopback, Security, Timeouts,
-    TrustStore, connect,
+    ClusterConfig, FramedChannel, Identity, PlainLoopback, Security, TrustStore, only_channel,
 };
 use phineus_frontend::Arguments;
 
-use crate::agreement::{self, Wish};
+use crate::agreement::{self, Peers, Wish};
 use crate::arguments::{Protocol, Run};
 use crate::binding::{self, Files};
 use crate::execute::{Executed, Job, run_garbled};
 use crate::failure::{Exit, Failure};
+use crate::meeting::{Meeting, meet, roles, two_parties};
 use crate::memory_budget::{
     GROWTH_BYTES, PROCESS_BYTES, Situation, default_limit, does_not_fit, table_bytes,
 };
@@ -52,7 +51,10 @@ struct Preparation<'a> {
     parameters: BTreeMap<String, String>,
     program: String,
     party: u16,
-    peer: String,
+    /// The names of the parties in the cluster, in the order of the program.
+    members: Vec<String>,
+    /// Which party brings which input.
+    ports: BTreeMap<String, u16>,
     files: Files,
     destination: Destination,
     cluster: ClusterConfig,
@@ -68,12 +70,14 @@ pub(crate) fn run(
     progress: &Progress,
 ) -> Result<Finished, Failure> {
     let prepared = prepare(registry, run)?;
-    let mut channel = meet(run, &prepared, progress)?;
-    interrupt::guard_session(channel.aborter());
-    let planned = match agree_and_plan(run, &prepared, &mut channel, progress) {
+    let Preparation { cluster, members, party, security, .. } = &prepared;
+    let mut mesh = meet(run, &Meeting { cluster, members, party: *party, security }, progress)?;
+    let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
+    interrupt::guard_session(aborter.expect("there is another party"));
+    let planned = match agree_and_plan(run, &prepared, &mut mesh[0], progress) {
         Ok(planned) => planned,
         Err(failure) => {
-            agreement::give_up(channel, &failure);
+            agreement::give_up_all(mesh, &failure);
             let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
             let unrevealed = failure.revealed.is_none();
             return Err(if unrevealed {
@@ -94,7 +98,7 @@ pub(crate) fn run(
         limit_bytes: prepared.limit_bytes,
         progress,
     };
-    let executed = run_garbled(job, channel, &session)?;
+    let executed = run_garbled(job, only_channel(mesh), &session)?;
     interrupt::release();
     progress.clear();
     Ok(finish(prepared, planned, executed))
@@ -121,7 +125,12 @@ fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>, Fai
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = ClusterConfig::load(&run.cluster)?;
-    let (party, peer) = roles(&description, &cluster, me)?;
+    let cluster = match run.transport {
+        Some(transport) => cluster.with_transport(transport),
+        None => cluster,
+    };
+    two_parties(&description)?;
+    let (party, members) = roles(&description, &cluster, me)?;
     let aliases: Vec<String> = cluster.parties().iter().map(|party| party.name.clone()).collect();
     let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
     binding::require_all(&description, &assigned, Some(party))?;
@@ -152,7 +161,8 @@ fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>, Fai
         resolved,
         program: description.name,
         party,
-        peer,
+        members,
+        ports: description.inputs.into_iter().map(|port| (port.name, port.party)).collect(),
         files,
         destination,
         cluster,
@@ -184,76 +194,7 @@ pub(crate) fn shape(
     }
 }
 
-/// Which party of the program `me` is, and who the other one is: by name if the program's names
-/// are those of the cluster, else by position.
-fn roles(
-    description: &Description,
-    cluster: &ClusterConfig,
-    me: &str,
-) -> Result<(u16, String), Failure> {
-    two_parties(description)?;
-    let names = &description.parties;
-    let by_name = names.iter().all(|name| cluster.index_of(name).is_some());
-    let members: Vec<&str> = if by_name {
-        names.iter().map(String::as_str).collect()
-    } else {
-        cluster.parties().iter().map(|party| party.name.as_str()).collect()
-    };
-    if !by_name && members.len() != names.len() {
-        let message = format!(
-            "the program is for {}, and cluster.toml has {}",
-            names.join(" and "),
-            members.join(", ")
-        );
-        return Err(Failure::new(Exit::Usage, 146, message)
-            .remedy("name the parties in cluster.toml as the program does"));
-    }
-    match members.iter().position(|member| *member == me) {
-        Some(party) => Ok((party as u16, members[1 - party].to_owned())),
-        None => {
-            let message = format!("{me} is not a party here; there are {}", members.join(" and "));
-            Err(Failure::new(Exit::Usage, 143, message).remedy("check the name given with --as"))
-        }
-    }
-}
-
-/// Refuses programs that garbled circuits cannot run.
-pub(crate) fn two_parties(description: &Description) -> Result<(), Failure> {
-    let count = description.parties.len();
-    if count == 2 {
-        return Ok(());
-    }
-    let message = format!("garbled circuits are for two parties, this program has {count}");
-    Err(Failure::new(Exit::ProgramRefused, 130, message))
-}
-
-fn meet(
-    run: &Run,
-    prepared: &Preparation<'_>,
-    progress: &Progress,
-) -> Result<FramedChannel, Failure> {
-    let connect_timeout = Duration::from_secs(run.timeout.max(1));
-    let settings = ConnectSettings {
-        cluster: &prepared.cluster,
-        me: run.as_party.as_deref().expect("checked when preparing"),
-        peer: &prepared.peer,
-        security: &prepared.security,
-        program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
-        timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
-        network: run.simulate,
-    };
-    let mut on_wait = |waiting: &phineus_channels::Waiting<'_>| {
-        progress.waiting(waiting.party, waiting.elapsed);
-    };
-    let channel = connect(&settings, &mut on_wait)
-        .map_err(|error| Failure::from(error).revealed("nothing was revealed"))?;
-    if run.child.is_none() {
-        progress.note(&format!("{} connected, identity ok", prepared.peer));
-    }
-    Ok(channel)
-}
-
-/// What both parties agreed on, ready to run.
+/// What all parties agreed on, ready to run.
 struct Agreed {
     planned: PlannedFile,
     inputs: Vec<Option<Table>>,
@@ -263,7 +204,7 @@ struct Agreed {
 fn agree_and_plan(
     run: &Run,
     prepared: &Preparation<'_>,
-    channel: &mut FramedChannel,
+    channels: &mut Peers,
     progress: &Progress,
 ) -> Result<Agreed, Failure> {
     progress.stage("agreeing");
@@ -276,60 +217,74 @@ fn agree_and_plan(
         rows: prepared.files.iter().map(|(port, file)| (port.clone(), file.rows)).collect(),
         nonce: agreement::nonce()?,
     };
-    let theirs = agreement::exchange_wishes(channel, &ours)?;
-    check_their_rows(prepared, &theirs)?;
+    let wishes = agreement::exchange_wishes(channels, &ours)?;
+    check_their_rows(prepared, &wishes)?;
     if run.child.is_none() {
-        for (port, rows) in &theirs.rows {
-            let rows = quantity::count(*rows);
-            progress.note(&format!("{} brings {rows} rows for '{port}'", prepared.peer));
+        for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
+            for (port, rows) in &theirs.rows {
+                let (peer, rows) = (prepared.name(theirs), quantity::count(*rows));
+                progress.note(&format!("{peer} brings {rows} rows for '{port}'"));
+            }
         }
     }
     progress.stage("tracing the program");
-    let traced = traced_for_both(prepared, &theirs)?;
+    let traced = traced_for_all(prepared, &wishes)?;
     let program_hash = match &traced.description.plan {
         Some(plan) => plan.program_hash.clone(),
         None => traced.hash.to_string(),
     };
     let items = agreement::agreement(&program_hash, &traced.description, &ours.protocol);
-    agreement::exchange_agreement(channel, &items)?;
-    let wishes = if prepared.party == 0 { [&ours, &theirs] } else { [&theirs, &ours] };
-    let session = agreement::session_id(&program_hash, wishes);
+    agreement::exchange_agreement(channels, &items)?;
+    let session = agreement::session_id(&program_hash, &wishes);
     progress.stage("reading inputs");
     let inputs = binding::read_inputs(&traced.description, &prepared.files)?;
     progress.stage("planning");
     let planned = plan_for_process(run, prepared, traced)?;
-    progress.stage("waiting for the other party to be ready");
+    progress.stage("waiting for the others to be ready");
     Ok(Agreed { planned, inputs, session })
 }
 
-/// The peer says how many rows it brings, and the program grows with that.
-fn check_their_rows(prepared: &Preparation<'_>, theirs: &Wish) -> Result<(), Failure> {
-    match theirs.rows.iter().find(|(_, rows)| !(1..=ROWS_MAX).contains(*rows)) {
-        None => Ok(()),
-        Some((port, rows)) => {
-            let message = format!("{} says it brings {rows} rows for '{port}'", prepared.peer);
-            Err(Failure::new(Exit::Disagreement, 102, message))
-        }
+impl Preparation<'_> {
+    /// The name of the party whose wish this is.
+    fn name(&self, wish: &Wish) -> &str {
+        &self.members[usize::from(wish.party)]
     }
 }
 
-fn traced_for_both(prepared: &Preparation<'_>, theirs: &Wish) -> Result<TracedFile, Failure> {
+/// The peers say how many rows they bring, and the program grows with that.
+fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), Failure> {
+    for wish in wishes {
+        for (port, rows) in &wish.rows {
+            let peer = prepared.name(wish);
+            if !(1..=ROWS_MAX).contains(rows) {
+                let message = format!("{peer} says it brings {rows} rows for '{port}'");
+                return Err(Failure::new(Exit::Disagreement, 102, message));
+            }
+            if prepared.ports.get(port) != Some(&wish.party) {
+                let message = format!("{peer} says it brings '{port}', which is not its own");
+                return Err(Failure::new(Exit::Disagreement, 103, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedFile, Failure> {
     match (&prepared.resolved, &prepared.arguments) {
         (Resolved::File(file), _) => ready(file),
         (resolved, Some(arguments)) => {
             let mut arguments = arguments.clone();
-            for (port, rows) in &theirs.rows {
-                // Ours are counted; a peer has no say in them.
-                if prepared.files.contains_key(port) {
-                    continue;
+            // Ours are counted.
+            for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
+                for (port, rows) in &theirs.rows {
+                    if *rows > PEER_ROWS_MAX {
+                        let message =
+                            format!("{} says that it brings {rows} rows", prepared.name(theirs));
+                        return Err(Failure::new(Exit::ProgramRefused, 132, message)
+                            .remedy(format!("more than {PEER_ROWS_MAX} rows are not accepted")));
+                    }
+                    arguments.set_rows(port, *rows);
                 }
-                if *rows > PEER_ROWS_MAX {
-                    let peer = &prepared.peer;
-                    let message = format!("{peer} says that it brings {rows} rows");
-                    return Err(Failure::new(Exit::ProgramRefused, 132, message)
-                        .remedy(format!("more than {PEER_ROWS_MAX} rows are not accepted")));
-                }
-                arguments.set_rows(port, *rows);
             }
             let program = resolved.program().expect("only files have none");
             trace(program, &arguments, &prepared.scratch)

@@ -10,7 +10,7 @@ use phineus_frontend::{
 };
 use phineus_oblivious::{Key, loop_join};
 
-use super::sorting::{generated_records, packed, receivers, record_parameters};
+use super::sorting::{generated_records, receivers, record_parameters};
 use super::{SITES, sites};
 
 /// Joins two tables on key_a < key_b.
@@ -26,9 +26,8 @@ fn joined_columns() -> Vec<Column> {
 
 #[track_caller]
 fn read(tracer: &Tracer, name: &str, rows: u64) -> Records {
-    let records =
-        tracer.input(name, rows).number::<U32>("key").hex::<UInt<96>>("payload").lanes(32).read();
-    packed(&records)
+    let input = tracer.input(name, rows).number::<U32>("key").hex::<UInt<96>>("payload");
+    input.lanes(32).packed().read()
 }
 
 impl Program for LoopJoin {

@@ -6,7 +6,7 @@
 
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
-    Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, Value, column,
+    Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, column,
 };
 use phineus_oblivious::{Key, merge_bitonic, sort};
 
@@ -53,25 +53,6 @@ pub(super) fn receivers(arguments: &Arguments) -> Result<Vec<&'static str>, Prog
     }
 }
 
-/// Key and payload of each row in one value.
-#[track_caller]
-pub(super) fn packed(records: &Records) -> Records {
-    let pairs = records.chunks(0).iter().zip(records.chunks(1));
-    let chunks = pairs.map(|(key, payload)| key.bit_concat(payload)).collect();
-    Records::from_columns(records.tracer(), records.chunk_lanes(), vec![chunks])
-}
-
-/// The columns of packed values.
-#[track_caller]
-fn unpacked(records: &Records) -> Records {
-    let slice = |start, width| -> Vec<Value> {
-        let chunks = records.chunks(0).iter();
-        chunks.map(|value| value.bit_slice(start, width)).collect()
-    };
-    let columns = vec![slice(0, KEY_BITS), slice(KEY_BITS, PAYLOAD_BITS)];
-    Records::from_columns(records.tracer(), records.chunk_lanes(), columns)
-}
-
 /// A site's packed records; the first `head` apart.
 #[track_caller]
 fn site(
@@ -85,15 +66,15 @@ fn site(
         .input(name, rows)
         .number::<U32>("key")
         .hex::<UInt<PAYLOAD_BITS>>("payload")
-        .lanes(LANES);
+        .lanes(LANES)
+        .packed();
     if let Some(descending) = sorted {
         input = input.sorted(1);
         if descending {
             input = input.descending();
         }
     }
-    let (head, rest) = input.read_split(head);
-    (packed(&head), packed(&rest))
+    input.read_split(head)
 }
 
 /// Both sites' records one after the other, without moving lanes.
@@ -108,11 +89,8 @@ fn both(arguments: &Arguments, tracer: &Tracer, sorted: bool) -> Result<Records,
 }
 
 #[track_caller]
-fn give_out(arguments: &Arguments, tracer: &Tracer, records: &Records) -> Result<(), ProgramError> {
-    tracer
-        .output("records", &receivers(arguments)?)
-        .records(&record_columns(), unpacked(records))
-        .write();
+fn give_out(arguments: &Arguments, tracer: &Tracer, records: Records) -> Result<(), ProgramError> {
+    tracer.output("records", &receivers(arguments)?).packed(&record_columns(), records).write();
     Ok(())
 }
 
@@ -183,7 +161,7 @@ macro_rules! sorting_program {
             ) -> Result<(), ProgramError> {
                 let records = both(arguments, tracer, $sorted)?;
                 let records = $algorithm(records, &Key::bits(0, 0, KEY_BITS));
-                give_out(arguments, tracer, &records)
+                give_out(arguments, tracer, records)
             }
 
             fn twin(

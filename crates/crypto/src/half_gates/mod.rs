@@ -1,4 +1,4 @@
-//! Half-gates garbling of AND gates, in batches of independent gates.
+//! Half-gates garbling of AND gates, in batches of independent gates and in chains.
 //!
 //! Source: Zahur, Rosulek, Evans, "Two Halves Make a Whole", EUROCRYPT 2015 (ePrint 2014/756),
 //! Figure 2, procedures `GbAnd` and `Ev`. The hash is the one of Guo, Katz, Wang, Weng, Yu,
@@ -14,6 +14,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
+#[cfg(target_arch = "x86_64")]
+mod chain;
 #[cfg(target_arch = "x86_64")]
 mod in_lane;
 #[cfg(target_arch = "x86_64")]
@@ -181,77 +183,102 @@ impl HalfGates {
         }
     }
 
-    /// Garbles the carries of a one-lane adder: `carries[i] = carry ^ ((a[i] ^ carry) AND (b[i] ^
-    /// carry))`, where `carry` is the carry before; gate `i` is `first_index + i`.
+    /// Garbles a chain: row after row, `x[i + 1] ^= a[i] AND x[i]`. Rows have `product.len()`
+    /// lanes, and `x` has one row more than `a`; gate `k` of `a` is gate `first_index + k`. What
+    /// `product` holds afterwards is not specified.
     ///
-    /// The same gates as calling [`HalfGates::garble`] once for each bit, and faster, since the
-    /// carry stays in a register. With several lanes, one call for each bit is faster still.
+    /// The same gates as calling [`HalfGates::garble`] for each row of `a` and of `x`. With few
+    /// lanes it is faster, since all that does not need the row before is done ahead.
     ///
     /// # Security
     /// As [`HalfGates::garble`].
     ///
     /// # Panics
-    /// If lengths disagree or the indices are exhausted.
-    pub fn garble_carries(
+    /// If lengths disagree, there are no lanes, or the indices are exhausted.
+    #[inline]
+    pub fn garble_chain(
         &self,
         delta: &Delta,
         first_index: AndIndex,
-        [a, b]: [&[Block]; 2],
-        carry: Block,
-        carries: &mut [Block],
+        a: &[Block],
+        x: &mut [Block],
+        product: &mut [Block],
         rows: &mut [u8],
     ) {
-        check_lengths(first_index, a, b, carries, rows);
-        assert!(a.len() == b.len(), "an adder has operands of one width");
+        let lanes = product.len();
+        check_chain(first_index, a, x, lanes, rows);
         #[cfg(target_arch = "x86_64")]
-        if self.kernel.variant() == Variant::Vaes512 {
-            let (start, operands) = (self.start, [a, b]);
+        let start = self.start;
+        match (self.kernel.variant(), lanes) {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
-            unsafe {
-                vaes512::garble_carries(start, delta, first_index, operands, carry, carries, rows);
+            #[cfg(target_arch = "x86_64")]
+            (Variant::Vaes512, 1..=vaes512::CHAIN_LANES_MAX) => unsafe {
+                vaes512::garble_chain(start, delta, first_index, a, x, lanes, rows);
+            },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            (Variant::Vaes256, 1..=vaes256::CHAIN_LANES_MAX) => unsafe {
+                vaes256::garble_chain(start, delta, first_index, a, x, lanes, rows);
+            },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            (Variant::AesNi, 1..=aesni::CHAIN_LANES_MAX) => unsafe {
+                aesni::garble_chain(start, delta, first_index, a, x, lanes, rows);
+            },
+            _ => {
+                let rows = rows.chunks_exact_mut(lanes * GarbledGate::BYTES);
+                for (i, (a, rows)) in a.chunks_exact(lanes).zip(rows).enumerate() {
+                    let (below, above) = x.split_at_mut((i + 1) * lanes);
+                    let index = first_index.advance(i * lanes);
+                    self.garble_batch(delta, index, a, &below[i * lanes..], product, rows);
+                    above.iter_mut().zip(&*product).for_each(|(x, &product)| *x ^= product);
+                }
             }
-            return;
-        }
-        let (mut carry, mut index) = (carry, first_index);
-        let rows = rows.chunks_exact_mut(GarbledGate::BYTES);
-        for (((&a, &b), out), rows) in a.iter().zip(b).zip(carries).zip(rows) {
-            let out = std::slice::from_mut(out);
-            self.garble_batch(delta, index, &[a ^ carry], &[b ^ carry], out, rows);
-            out[0] ^= carry;
-            (carry, index) = (out[0], index.advance(1));
         }
     }
 
-    /// Evaluates what [`HalfGates::garble_carries`] garbled, on active labels.
+    /// Evaluates what [`HalfGates::garble_chain`] garbled, on active labels.
     ///
     /// # Panics
-    /// If lengths disagree or the indices are exhausted.
-    pub fn evaluate_carries(
+    /// If lengths disagree, there are no lanes, or the indices are exhausted.
+    #[inline]
+    pub fn evaluate_chain(
         &self,
         first_index: AndIndex,
-        [a, b]: [&[Block]; 2],
-        carry: Block,
-        carries: &mut [Block],
+        a: &[Block],
+        x: &mut [Block],
+        product: &mut [Block],
         rows: &[u8],
     ) {
-        check_lengths(first_index, a, b, carries, rows);
-        assert!(a.len() == b.len(), "an adder has operands of one width");
+        let lanes = product.len();
+        check_chain(first_index, a, x, lanes, rows);
         #[cfg(target_arch = "x86_64")]
-        if self.kernel.variant() == Variant::Vaes512 {
-            let (start, operands) = (self.start, [a, b]);
+        let start = self.start;
+        match (self.kernel.variant(), lanes) {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
-            unsafe {
-                vaes512::evaluate_carries(start, first_index, operands, carry, carries, rows);
+            #[cfg(target_arch = "x86_64")]
+            (Variant::Vaes512, 1..=vaes512::CHAIN_LANES_MAX) => unsafe {
+                vaes512::evaluate_chain(start, first_index, a, x, lanes, rows);
+            },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            (Variant::Vaes256, 1..=vaes256::CHAIN_LANES_MAX) => unsafe {
+                vaes256::evaluate_chain(start, first_index, a, x, lanes, rows);
+            },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            (Variant::AesNi, 1..=aesni::CHAIN_LANES_MAX) => unsafe {
+                aesni::evaluate_chain(start, first_index, a, x, lanes, rows);
+            },
+            _ => {
+                let rows = rows.chunks_exact(lanes * GarbledGate::BYTES);
+                for (i, (a, rows)) in a.chunks_exact(lanes).zip(rows).enumerate() {
+                    let (below, above) = x.split_at_mut((i + 1) * lanes);
+                    let index = first_index.advance(i * lanes);
+                    self.evaluate_batch(index, a, &below[i * lanes..], product, rows);
+                    above.iter_mut().zip(&*product).for_each(|(x, &product)| *x ^= product);
+                }
             }
-            return;
-        }
-        let (mut carry, mut index) = (carry, first_index);
-        let rows = rows.chunks_exact(GarbledGate::BYTES);
-        for (((&a, &b), out), rows) in a.iter().zip(b).zip(carries).zip(rows) {
-            let out = std::slice::from_mut(out);
-            self.evaluate_batch(index, &[a ^ carry], &[b ^ carry], out, rows);
-            out[0] ^= carry;
-            (carry, index) = (out[0], index.advance(1));
         }
     }
 
@@ -354,5 +381,15 @@ fn check_lengths(first: AndIndex, a: &[Block], b: &[Block], out: &[Block], rows:
     assert!(gates == out.len(), "one output per gate");
     assert!(rows.len() == gates * GarbledGate::BYTES, "32 bytes of rows per gate");
     assert!(b.len() == gates || (!b.is_empty() && gates.is_multiple_of(b.len())), "b repeats");
+    first.advance(gates);
+}
+
+/// As [`check_lengths`], for a chain.
+#[inline]
+fn check_chain(first: AndIndex, a: &[Block], x: &[Block], lanes: usize, rows: &[u8]) {
+    let gates = a.len();
+    assert!(lanes > 0 && gates.is_multiple_of(lanes), "a chain has whole rows");
+    assert!(x.len() == gates + lanes, "the labels of a chain have one row more than its gates");
+    assert!(rows.len() == gates * GarbledGate::BYTES, "32 bytes of rows per gate");
     first.advance(gates);
 }

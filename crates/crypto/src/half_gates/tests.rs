@@ -85,49 +85,69 @@ fn transcript(
     (bits(&garbled), bits(&evaluated), bytes)
 }
 
+/// Labels of the row-major bits that `bit(i)` gives.
+fn active(labels: &[Block], delta: &Delta, bit: impl Fn(usize) -> bool) -> Vec<Block> {
+    let label = |(i, &label): (usize, &Block)| label ^ delta.block().and_bit(bit(i));
+    labels.iter().enumerate().map(label).collect()
+}
+
 #[test]
-fn carries_are_the_gates_of_a_ripple_adder() {
+fn a_chain_is_its_gates_one_row_after_the_other() {
     for kernel in Kernel::supported() {
         let mut prg = Prg::from_seed(Block::from_bits(4));
         let delta = Delta::random(&mut prg);
         let gates = HalfGates::with_kernel(kernel, START);
-        for width in [0, 1, 2, 31, 32, 64] {
-            let [mut a, mut b] = [(); 2].map(|()| vec![Block::ZERO; width]);
+        for (lanes, width) in (1..=6).flat_map(|lanes| [0, 1, 2, 3, 8, 31].map(|w| (lanes, w))) {
+            let count = width * lanes;
+            let (mut a, mut x) = (vec![Block::ZERO; count], vec![Block::ZERO; count + lanes]);
             prg.fill_blocks(&mut a);
-            prg.fill_blocks(&mut b);
-            let first = AndIndex(prg.next_block().to_bits() as u64 >> 2);
-            let carry_in = prg.next_block();
-            let [mut got, mut want] = [(); 2].map(|()| vec![Block::ZERO; width]);
-            let [mut rows, mut want_rows] = [(); 2].map(|()| vec![0; width * 32]);
-            gates.garble_carries(&delta, first, [&a, &b], carry_in, &mut got, &mut rows);
+            prg.fill_blocks(&mut x);
+            let random = prg.next_block().to_bits();
+            for first in [0, (1 << 31) - 3, random as u64 >> 2, AndIndex::COUNT_MAX - count as u64]
+            {
+                let first = AndIndex(first);
+                let mut product = vec![Block::ZERO; lanes];
+                let mut got = x.clone();
+                let mut bytes = vec![0xA5; count * GarbledGate::BYTES + 2];
+                let rows = 1..1 + count * GarbledGate::BYTES;
+                let written = &mut bytes[rows.clone()];
+                gates.garble_chain(&delta, first, &a, &mut got, &mut product, written);
+                let name = format!("{} {lanes} lanes, {width} rows, {first:?}", kernel.name());
+                assert!(bytes[0] == 0xA5 && bytes[rows.end] == 0xA5, "{name}: outside rows");
 
-            let portable = HalfGates::with_kernel(Kernel::PORTABLE, START);
-            let mut carry = carry_in;
-            for i in 0..width {
-                let (inputs, row) = ([a[i] ^ carry, b[i] ^ carry], 32 * i..32 * i + 32);
-                let index = first.advance(i);
-                let (out, row) = (&mut want[i..=i], &mut want_rows[row]);
-                portable.garble(&delta, index, &inputs[..1], &inputs[1..], out, row);
-                want[i] ^= carry;
-                carry = want[i];
+                let (mut want, mut want_rows) = (x.clone(), vec![0; rows.len()]);
+                let portable = HalfGates::with_kernel(Kernel::PORTABLE, START);
+                for i in (0..count).step_by(lanes) {
+                    let (below, above) = want.split_at_mut(i + lanes);
+                    let row = &mut want_rows[32 * i..32 * (i + lanes)];
+                    let (a, b) = (&a[i..i + lanes], &below[i..]);
+                    portable.garble(&delta, first.advance(i), a, b, &mut product, row);
+                    above.iter_mut().zip(&product).for_each(|(x, &product)| *x ^= product);
+                }
+                assert!(bits(&got) == bits(&want), "{name}: labels");
+                assert!(bytes[rows.clone()] == want_rows, "{name}: rows");
+
+                // Evaluated on random bits: x[i + 1] ^= a[i] & x[i].
+                let bit = |i: usize| random.rotate_left(7 * i as u32) & 1 == 1;
+                let mut values: Vec<bool> = (0..count + lanes).map(|i| bit(i + 1000)).collect();
+                let mut evaluated = active(&x, &delta, |i| values[i]);
+                let active_a = active(&a, &delta, bit);
+                let read = &bytes[rows];
+                gates.evaluate_chain(first, &active_a, &mut evaluated, &mut product, read);
+                (0..count).for_each(|i| values[i + lanes] ^= bit(i) & values[i]);
+                let want = active(&want, &delta, |i| values[i]);
+                assert!(bits(&evaluated) == bits(&want), "{name}: evaluated");
             }
-            assert!(bits(&got) == bits(&want) && rows == want_rows, "{} {width}", kernel.name());
-
-            // Evaluated on true and random bits, carry in set: carries of an integer addition.
-            let [x, y] = [(); 2].map(|()| prg.next_block().to_bits() & !(u128::MAX << width));
-            let active = |labels: &[Block], value: u128| -> Vec<Block> {
-                let label =
-                    |(i, l): (usize, &Block)| *l ^ delta.block().and_bit(value >> i & 1 == 1);
-                labels.iter().enumerate().map(label).collect()
-            };
-            let (a, b, carry_in) = (active(&a, x), active(&b, y), carry_in ^ delta.block());
-            let mut out = vec![Block::ZERO; width];
-            gates.evaluate_carries(first, [&a, &b], carry_in, &mut out, &rows);
-            // Bit i of x + y + 1 is x ^ y ^ carry into i.
-            let carries = ((x + y + 1) ^ x ^ y) >> 1;
-            assert!(bits(&out) == bits(&active(&want, carries)), "{} {width}", kernel.name());
         }
     }
+}
+
+#[test]
+#[should_panic(expected = "one row more")]
+fn a_chain_without_its_last_row_is_refused() {
+    let gates = HalfGates::new(START);
+    let (a, mut x, mut product) = ([Block::ZERO; 4], [Block::ZERO; 5], [Block::ZERO; 2]);
+    gates.evaluate_chain(AndIndex(0), &a, &mut x, &mut product, &[0; 128]);
 }
 
 #[test]

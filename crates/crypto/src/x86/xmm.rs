@@ -100,12 +100,27 @@ pub(crate) fn xor_if(base: V, mask: Mask, value: V) -> V {
     _mm_xor_si128(base, _mm_and_si128(mask, value))
 }
 
+/// `value` where the mask is set, else `otherwise`.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn choose(mask: Mask, value: V, otherwise: V) -> V {
+    _mm_blendv_epi8(otherwise, value, mask)
+}
+
 /// The orthomorphism `s(l || r) = (l ^ r) || l` of each lane.
 #[inline]
 #[target_feature(enable = "aes,ssse3,sse4.1")]
 pub(crate) fn sigma(label: V) -> V {
+    xor_sigma(zero(), label)
+}
+
+/// `base ^ s(label)`; two instructions deep, whatever `base` is.
+#[inline]
+#[target_feature(enable = "aes,ssse3,sse4.1")]
+pub(crate) fn xor_sigma(base: V, label: V) -> V {
     let swapped = _mm_shuffle_epi32::<0b01_00_11_10>(label);
-    _mm_xor_si128(swapped, _mm_and_si128(label, _mm_set_epi64x(-1, 0)))
+    let high_half = _mm_and_si128(label, _mm_set_epi64x(-1, 0));
+    xor(swapped, xor(base, high_half))
 }
 
 #[inline]

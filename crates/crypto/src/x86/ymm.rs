@@ -107,13 +107,27 @@ pub(crate) fn xor_if(base: V, mask: Mask, value: V) -> V {
     _mm256_xor_si256(base, _mm256_and_si256(mask, value))
 }
 
+/// `value` where the mask is set, else `otherwise`.
+#[inline]
+#[target_feature(enable = "vaes,avx2,aes")]
+pub(crate) fn choose(mask: Mask, value: V, otherwise: V) -> V {
+    _mm256_blendv_epi8(otherwise, value, mask)
+}
+
 /// The orthomorphism `s(l || r) = (l ^ r) || l` of each lane.
 #[inline]
 #[target_feature(enable = "vaes,avx2,aes")]
 pub(crate) fn sigma(label: V) -> V {
+    xor_sigma(zero(), label)
+}
+
+/// `base ^ s(label)`; two instructions deep, whatever `base` is.
+#[inline]
+#[target_feature(enable = "vaes,avx2,aes")]
+pub(crate) fn xor_sigma(base: V, label: V) -> V {
     let swapped = _mm256_shuffle_epi32::<0b01_00_11_10>(label);
-    let high_halves = _mm256_set_epi64x(-1, 0, -1, 0);
-    _mm256_xor_si256(swapped, _mm256_and_si256(label, high_halves))
+    let high_half = _mm256_and_si256(label, _mm256_set_epi64x(-1, 0, -1, 0));
+    xor(swapped, xor(base, high_half))
 }
 
 #[inline]

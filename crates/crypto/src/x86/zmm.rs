@@ -132,6 +132,13 @@ pub(crate) fn xor_if(base: V, mask: Mask, value: V) -> V {
     _mm512_mask_xor_epi64(base, mask, base, value)
 }
 
+/// `value` where the mask is set, else `otherwise`.
+#[inline]
+#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
+pub(crate) fn choose(mask: Mask, value: V, otherwise: V) -> V {
+    _mm512_mask_blend_epi64(mask, otherwise, value)
+}
+
 /// The orthomorphism `s(l || r) = (l ^ r) || l` of each lane.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]

@@ -148,6 +148,10 @@ impl CostModel for GarbledCosts {
     }
 
     fn count(&mut self, instruction: &Instruction, description: &Description) {
+        self.count_and_predict(instruction, description);
+    }
+
+    fn count_and_predict(&mut self, instruction: &Instruction, description: &Description) -> u64 {
         let cost = self.cost(instruction);
         self.and_gates += cost.and_gates;
         self.scratch_wires = self.scratch_wires.max(cost.scratch_wires);
@@ -164,6 +168,7 @@ impl CostModel for GarbledCosts {
             self.output_bytes[0] += sent(EVALUATOR);
             self.output_bytes[1] += sent(GARBLER);
         }
+        cost.duration_ns
     }
 
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {

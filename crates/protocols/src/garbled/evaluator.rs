@@ -10,10 +10,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
 use crate::garbled::batches::Batches;
-use crate::garbled::limits::{
-    BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS,
-};
-use crate::garbled::pieces::pieces;
+use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
+use crate::garbled::pieces::{Piece, chain_pieces, pieces};
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
 
@@ -29,6 +27,22 @@ struct EvaluatorAlgebra<C> {
     gates: HalfGates,
     next: AndIndex,
     failure: Option<ProtocolError>,
+}
+
+impl<C: Channel> EvaluatorAlgebra<C> {
+    /// Receives the rows of the next `count` gates for `evaluate`, unless something failed.
+    #[inline]
+    fn evaluate(&mut self, count: usize, evaluate: impl FnOnce(&HalfGates, AndIndex, &[u8])) {
+        if self.failure.is_some() {
+            return;
+        }
+        let (gates, index) = (&self.gates, self.next);
+        let received = self.channel.recv_with(count * GarbledGate::BYTES, |rows| {
+            evaluate(gates, index, rows);
+        });
+        self.next = index.advance(count);
+        self.failure = received.err().map(ProtocolError::from);
+    }
 }
 
 impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
@@ -51,48 +65,19 @@ impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
 
     #[inline]
     fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        for piece in pieces(a.len(), b.len()) {
-            if self.failure.is_some() {
-                return;
-            }
-            let count = piece.gates.len();
-            let (gates, index) = (&self.gates, self.next);
-            let (a, b) = (&a[piece.gates.clone()], &b[piece.second]);
-            let out = &mut out[piece.gates];
-            let received = self.channel.recv_with(count * GarbledGate::BYTES, |rows| {
-                gates.evaluate(index, a, b, out, rows);
-            });
-            self.next = index.advance(count);
-            self.failure = received.err().map(ProtocolError::from);
+        for Piece { gates, second } in pieces(a.len(), b.len()) {
+            let (out, a, b) = (&mut out[gates.clone()], &a[gates], &b[second]);
+            self.evaluate(a.len(), |gates, index, rows| gates.evaluate(index, a, b, out, rows));
         }
     }
 
     #[inline]
-    fn and_chain(&mut self, x: &mut [Block], a: &[Block], lanes: usize, product: &mut [Block]) {
-        // Whole rows whose garbled gates are borrowed from the channel at once.
-        let rows_per_piece = (GATES_PER_PIECE / lanes).max(1);
-        for (k, a) in a.chunks(rows_per_piece * lanes).enumerate() {
-            let x = &mut x[k * rows_per_piece * lanes..][..a.len() + lanes];
-            if lanes > GATES_PER_PIECE {
-                self.and(product, a, &x[..lanes]);
-                self.xor_assign(&mut x[lanes..], product);
-                continue;
-            }
-            if self.failure.is_some() {
-                return;
-            }
-            let (gates, index) = (&self.gates, self.next);
-            let received = self.channel.recv_with(a.len() * GarbledGate::BYTES, |rows| {
-                let rows = rows.chunks_exact(lanes * GarbledGate::BYTES);
-                for (i, (a, rows)) in a.chunks_exact(lanes).zip(rows).enumerate() {
-                    let (below, above) = x.split_at_mut((i + 1) * lanes);
-                    let index = index.advance(i * lanes);
-                    gates.evaluate(index, a, &below[i * lanes..], product, rows);
-                    above.iter_mut().zip(&*product).for_each(|(x, &product)| *x ^= product);
-                }
+    fn and_chain(&mut self, x: &mut [Block], a: &[Block], product: &mut [Block]) {
+        for gates in chain_pieces(a.len(), product.len()) {
+            let (x, a) = (&mut x[gates.start..gates.end + product.len()], &a[gates]);
+            self.evaluate(a.len(), |gates, index, rows| {
+                gates.evaluate_chain(index, a, x, product, rows);
             });
-            self.next = index.advance(a.len());
-            self.failure = received.err().map(ProtocolError::from);
         }
     }
 

@@ -12,10 +12,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
 use crate::garbled::batches::Batches;
-use crate::garbled::limits::{
-    BATCHES_AHEAD, GATES_PER_PIECE, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS,
-};
-use crate::garbled::pieces::pieces;
+use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
+use crate::garbled::pieces::{Piece, chain_pieces, pieces};
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
 
@@ -26,6 +24,26 @@ struct GarblerAlgebra<C> {
     gates: HalfGates,
     next: AndIndex,
     failure: Option<ProtocolError>,
+}
+
+impl<C: Channel> GarblerAlgebra<C> {
+    /// Sends the rows that `garble` writes for the next `count` gates, unless something failed.
+    #[inline]
+    fn garble(
+        &mut self,
+        count: usize,
+        garble: impl FnOnce(&HalfGates, &Delta, AndIndex, &mut [u8]),
+    ) {
+        if self.failure.is_some() {
+            return;
+        }
+        let (gates, delta, index) = (&self.gates, &self.delta, self.next);
+        let sent = self.channel.send_with(count * GarbledGate::BYTES, |rows| {
+            garble(gates, delta, index, rows);
+        });
+        self.next = index.advance(count);
+        self.failure = sent.err().map(ProtocolError::from);
+    }
 }
 
 impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
@@ -49,48 +67,21 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
 
     #[inline]
     fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        for piece in pieces(a.len(), b.len()) {
-            if self.failure.is_some() {
-                return;
-            }
-            let count = piece.gates.len();
-            let (gates, delta, index) = (&self.gates, &self.delta, self.next);
-            let (a, b) = (&a[piece.gates.clone()], &b[piece.second]);
-            let out = &mut out[piece.gates];
-            let sent = self.channel.send_with(count * GarbledGate::BYTES, |rows| {
+        for Piece { gates, second } in pieces(a.len(), b.len()) {
+            let (out, a, b) = (&mut out[gates.clone()], &a[gates], &b[second]);
+            self.garble(a.len(), |gates, delta, index, rows| {
                 gates.garble(delta, index, a, b, out, rows);
             });
-            self.next = index.advance(count);
-            self.failure = sent.err().map(ProtocolError::from);
         }
     }
 
     #[inline]
-    fn and_chain(&mut self, x: &mut [Block], a: &[Block], lanes: usize, product: &mut [Block]) {
-        // Whole rows whose garbled gates are borrowed from the channel at once.
-        let rows_per_piece = (GATES_PER_PIECE / lanes).max(1);
-        for (k, a) in a.chunks(rows_per_piece * lanes).enumerate() {
-            let x = &mut x[k * rows_per_piece * lanes..][..a.len() + lanes];
-            if lanes > GATES_PER_PIECE {
-                self.and(product, a, &x[..lanes]);
-                self.xor_assign(&mut x[lanes..], product);
-                continue;
-            }
-            if self.failure.is_some() {
-                return;
-            }
-            let (gates, delta, index) = (&self.gates, &self.delta, self.next);
-            let sent = self.channel.send_with(a.len() * GarbledGate::BYTES, |rows| {
-                let rows = rows.chunks_exact_mut(lanes * GarbledGate::BYTES);
-                for (i, (a, rows)) in a.chunks_exact(lanes).zip(rows).enumerate() {
-                    let (below, above) = x.split_at_mut((i + 1) * lanes);
-                    let index = index.advance(i * lanes);
-                    gates.garble(delta, index, a, &below[i * lanes..], product, rows);
-                    above.iter_mut().zip(&*product).for_each(|(x, &product)| *x ^= product);
-                }
+    fn and_chain(&mut self, x: &mut [Block], a: &[Block], product: &mut [Block]) {
+        for gates in chain_pieces(a.len(), product.len()) {
+            let (x, a) = (&mut x[gates.start..gates.end + product.len()], &a[gates]);
+            self.garble(a.len(), |gates, delta, index, rows| {
+                gates.garble_chain(delta, index, a, x, product, rows);
             });
-            self.next = index.advance(a.len());
-            self.failure = sent.err().map(ProtocolError::from);
         }
     }
 

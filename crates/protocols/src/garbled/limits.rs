@@ -1,11 +1,15 @@
 //! Every limit of the garbled-circuit driver.
 
+use phineus_bytecode::limits::VALUE_WIRES_MAX;
 use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
 use phineus_crypto::{Block, GarbledGate};
 
 /// AND gates whose rows are borrowed from the channel at once.
 pub const GATES_PER_PIECE: usize = 2048;
 const _: () = assert!(GATES_PER_PIECE * GarbledGate::BYTES <= MAX_BORROW_BYTES);
+
+// A row of a chain is borrowed as a whole, and has at most as many gates as a value has wires.
+const _: () = assert!(VALUE_WIRES_MAX as usize * GarbledGate::BYTES <= MAX_BORROW_BYTES);
 
 /// OTs in a batch: the unit in which the evaluator works ahead.
 pub const OTS_PER_BATCH: usize = 8192;

@@ -1,4 +1,4 @@
-//! Cuts a batch of AND gates into pieces whose rows fit into a buffer.
+//! Cuts batches and chains of AND gates into pieces whose rows fit into a buffer.
 
 use std::ops::Range;
 
@@ -32,9 +32,30 @@ pub(super) fn pieces(gates: usize, period: usize) -> impl Iterator<Item = Piece>
     })
 }
 
+/// Pieces of a chain of `gates` gates, of whole rows of `lanes` gates, in order.
+pub(super) fn chain_pieces(gates: usize, lanes: usize) -> impl Iterator<Item = Range<usize>> {
+    let length = (GATES_PER_PIECE / lanes).max(1) * lanes;
+    (0..gates).step_by(length).map(move |start| start..gates.min(start + length))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::pieces;
+    use super::{GATES_PER_PIECE, chain_pieces, pieces};
+
+    #[test]
+    fn pieces_of_a_chain_are_whole_rows() {
+        for lanes in [1, 3, 64, 2048, 2049, 4096] {
+            for width in [0, 1, 2, 31, 700, 4096] {
+                let mut next = 0;
+                for piece in chain_pieces(width * lanes, lanes) {
+                    assert_eq!((piece.start, piece.len() % lanes), (next, 0));
+                    assert!(piece.len() <= GATES_PER_PIECE.max(lanes));
+                    next = piece.end;
+                }
+                assert_eq!(next, width * lanes);
+            }
+        }
+    }
 
     #[test]
     fn pieces_cover_every_gate_once_with_its_second_input() {

@@ -46,6 +46,7 @@ fn planned(program: &[u8], frame_count: u64, wire_bytes: u64) -> Vec<u8> {
         protocol: "garbled".to_string(),
         memory_limit_bytes: 0,
         frame_count,
+        layout: phineus_bytecode::Layout::Wires,
         page_wires: 4096,
         wire_bytes,
         lookahead: Lookahead { time_ns: 100_000, frames: 4 },

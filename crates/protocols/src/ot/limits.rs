@@ -24,7 +24,11 @@ pub const BATCH_OTS: usize = 16384;
 
 /// Batches that the receiver of chosen OTs sends before it takes the messages of the first one,
 /// so that a round trip passes while others are on the way.
-pub const BATCHES_AHEAD: usize = 4;
+pub const BATCHES_AHEAD: usize = 3;
+
+/// Blocks that are hashed at a time: both sides of them (2 * 512 * 16 bytes) stay in the first
+/// level of cache, and it is 16 steps of the widest AES kernel.
+pub const HASH_BLOCKS: usize = 512;
 
 /// The largest field: 2^8 leaves a tree; beyond that, computation doubles to save 1/8 of the bytes.
 pub const FIELD_BITS_MAX: usize = 8;
@@ -34,9 +38,11 @@ pub const OT_COUNT_MAX: u64 = 1 << 63;
 
 /// Columns are packed into whole blocks and the tile is an exact part of a batch.
 const _: () = assert!(TILE_OTS.is_multiple_of(128) && BATCH_OTS.is_multiple_of(TILE_OTS));
+const _: () = assert!(TILE_OTS.is_multiple_of(HASH_BLOCKS) && HASH_BLOCKS.is_multiple_of(64));
 /// A tile is lent by the channel in one piece, also with one row per column.
 const _: () = assert!(BASE_OT_COUNT * TILE_OTS / 8 <= MAX_BORROW_BYTES);
 const _: () = assert!(BASE_OT_COUNT.is_multiple_of(BASE_OT_CHUNK));
 /// The receiver of chosen OTs can always send its batches ahead without waiting, so it always
 /// comes to receive: the two parties cannot wait for each other.
-const _: () = assert!(BATCHES_AHEAD * BATCH_OTS * BASE_OT_COUNT / 8 <= SEND_AHEAD_BYTES);
+/// (A tile that is checked is one block in 32 longer, and 48 bytes.)
+const _: () = assert!(BATCHES_AHEAD * BATCH_OTS * BASE_OT_COUNT / 8 * 34 / 32 <= SEND_AHEAD_BYTES);

@@ -7,21 +7,36 @@
 //! | [`base`] | 128-bit random pads | elliptic curves |
 //! | [`softspoken`] | correlated OTs, any number | 128 base OTs and AES |
 //! | [`ideal`] | correlated OTs for tests | a trusted dealer in the process |
-//! | [`random`] | random OTs | correlated OTs and a hash |
+//! | [`random`] | random OTs of blocks, and of packed bits | correlated OTs and a hash |
+//! | [`correlated`] | shares of choice times x: C-XOR and C+ | random OTs |
+//! | [`product`] | shares of products in `Z_2^w` | random OTs |
+//! | [`precomputed`] | C-XOR and C+ made ahead, then one round | random OTs |
 //! | [`chosen`] | OTs of chosen 128-bit messages | random OTs |
 //!
-//! Adversary: semi-honest from the extension upwards; the base OTs are secure against a malicious
-//! party. Everything works on slices over a [`Channel`] and is usable on its own.
+//! Adversary: semi-honest from the extension upwards, or any receiver with
+//! [`Security::Malicious`]; the base OTs are secure against a malicious party. Everything works on
+//! slices over a [`Channel`] and is usable on its own.
 
 pub mod base;
 pub mod chosen;
+pub mod consistency;
+pub mod correlated;
 pub mod ideal;
 pub mod limits;
+pub(crate) mod packing;
 mod pprf;
+pub mod precomputed;
+pub mod product;
 pub mod random;
+mod random_bits;
 pub mod softspoken;
+mod tile;
 mod vole;
 
+#[cfg(test)]
+mod flavour_tests;
+#[cfg(test)]
+mod malicious_tests;
 #[cfg(test)]
 mod tests;
 
@@ -32,10 +47,13 @@ use sha2::{Digest, Sha256};
 use crate::ProtocolError;
 
 pub use chosen::{ChosenOtReceiver, ChosenOtSender};
-pub use random::{RandomOtReceiver, RandomOtSender};
+pub use correlated::Correlation;
+pub use precomputed::{PrecomputedReceiver, PrecomputedSender};
+pub use product::product_bytes;
+pub use random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 pub use softspoken::{
-    FieldBits, SoftSpokenReceiver, SoftSpokenSender, extension_bytes, random_extension_bytes,
-    setup_bytes, state_bytes,
+    FieldBits, Security, SoftSpokenReceiver, SoftSpokenSender, extension_bytes,
+    random_extension_bytes, setup_bytes, state_bytes,
 };
 
 /// The party that holds delta in correlated OTs.

@@ -3,15 +3,20 @@
 //! Source: Ishai, Kilian, Nissim, Petrank, "Extending Oblivious Transfers Efficiently", CRYPTO
 //! 2003, the last step of its protocol, in which Roy, "SoftSpokenOT" (ePrint 2022/192), ends too.
 //! The messages of OT `j` are `H(q_j, j)` and `H(q_j ^ delta, j)`; the receiver has `H(t_j, j)`.
+//! A message of several blocks takes as many tweaks. The flavours with shorter or correlated
+//! messages (`random_bits`, `correlated`, `product`) are further methods of the same two types.
 //!
-//! Cost per OT: that of the correlated OT; four AES calls at the sender, two at the receiver.
-//! Invariants: the number of an OT is its tweak and never repeats in a session.
+//! Cost per OT: that of the correlated OT; four AES calls at the sender, two at the receiver, for
+//! every block of a message.
+//! Invariants: the tweak of a block counts up and never repeats in a session.
 
 use phineus_channels::Channel;
 use phineus_crypto::{Block, CrHash};
 use zeroize::Zeroizing;
 
-use super::limits::{OT_COUNT_MAX, TILE_OTS};
+use super::limits::{BATCH_OTS, HASH_BLOCKS, OT_COUNT_MAX, TILE_OTS};
+use super::packing::{BitSink, BitSource};
+use super::tile::Choices;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId};
 use crate::ProtocolError;
 
@@ -19,21 +24,43 @@ use crate::ProtocolError;
 pub struct RandomOtSender<S> {
     correlated: S,
     pads: Pads,
-    /// Room for one side of a tile.
-    scratch: Zeroizing<Vec<Block>>,
+    /// Room for one tile of correlated OTs.
+    q: Zeroizing<Vec<Block>>,
+    /// Room for the messages of both choices that are hashed at a time.
+    messages: [Zeroizing<Vec<Block>>; 2],
+    pub(super) sink: BitSink,
 }
 
 /// The party that gets the message of its choice.
 pub struct RandomOtReceiver<R> {
     correlated: R,
     pads: Pads,
+    /// Room for one batch of correlated OTs.
+    t: Zeroizing<Vec<Block>>,
+    /// Room for the messages that are hashed at a time.
+    messages: Zeroizing<Vec<Block>>,
+    pub(super) source: BitSource,
+}
+
+/// The choices of a receiver, packed: its own, or drawn and written here.
+pub enum ChoiceBits<'a> {
+    /// The receiver's own.
+    Chosen(&'a [u64]),
+    /// Drawn by the OTs; a little cheaper.
+    Random(&'a mut [u64]),
 }
 
 impl<S: CorrelatedOtSender> RandomOtSender<S> {
     /// Random OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: S, session: &SessionId) -> RandomOtSender<S> {
-        let scratch = Zeroizing::new(vec![Block::ZERO; TILE_OTS]);
-        RandomOtSender { correlated, pads: Pads::new(session), scratch }
+        let room = |blocks: usize| Zeroizing::new(vec![Block::ZERO; blocks]);
+        RandomOtSender {
+            correlated,
+            pads: Pads::new(session),
+            q: room(TILE_OTS),
+            messages: [room(HASH_BLOCKS), room(HASH_BLOCKS)],
+            sink: BitSink::with_capacity(2 * HASH_BLOCKS),
+        }
     }
 
     /// Makes `messages.len()` OTs with choices of the receiver; only receives.
@@ -45,12 +72,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         channel: &mut impl Channel,
         messages: &mut [[Block; 2]],
     ) -> Result<(), ProtocolError> {
-        for messages in messages.chunks_mut(TILE_OTS) {
-            let q = &mut self.scratch[..messages.len()];
-            self.correlated.extend(channel, q)?;
-            self.pads.both(self.correlated.delta().block(), q, messages);
-        }
-        Ok(())
+        self.extend_pairs(channel, Choices::Chosen, messages)
     }
 
     /// As [`RandomOtSender::extend`], with random choices.
@@ -62,10 +84,65 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         channel: &mut impl Channel,
         messages: &mut [[Block; 2]],
     ) -> Result<(), ProtocolError> {
-        for messages in messages.chunks_mut(TILE_OTS) {
-            let q = &mut self.scratch[..messages.len()];
-            self.correlated.extend_random(channel, q)?;
-            self.pads.both(self.correlated.delta().block(), q, messages);
+        self.extend_pairs(channel, Choices::Random, messages)
+    }
+
+    fn extend_pairs(
+        &mut self,
+        channel: &mut impl Channel,
+        choices: Choices,
+        messages: &mut [[Block; 2]],
+    ) -> Result<(), ProtocolError> {
+        self.extend_tiles(channel, choices, messages.len(), 1, |_, _, first, zero, one| {
+            for ((pair, &zero), &one) in messages[first..].iter_mut().zip(zero).zip(one) {
+                *pair = [zero, one];
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes `count` OTs with messages of `blocks` blocks. `take` gets piece after piece: the sink
+    /// and channel of this party, the number of the first OT of the piece, and the messages for
+    /// choice 0 and choice 1.
+    pub(super) fn extend_tiles<C: Channel>(
+        &mut self,
+        channel: &mut C,
+        choices: Choices,
+        count: usize,
+        blocks: usize,
+        mut take: impl FnMut(
+            &mut BitSink,
+            &mut C,
+            usize,
+            &[Block],
+            &[Block],
+        ) -> Result<(), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        let piece = piece_ots(blocks);
+        for messages in &mut self.messages {
+            ensure_room(messages, piece * blocks);
+        }
+        let delta = self.correlated.delta().block();
+        for tile in (0..count).step_by(TILE_OTS) {
+            let q = &mut self.q[..TILE_OTS.min(count - tile)];
+            match choices {
+                Choices::Chosen => self.correlated.extend(channel, q)?,
+                Choices::Random => self.correlated.extend_random(channel, q)?,
+            }
+            for (i, q) in q.chunks(piece).enumerate() {
+                let [zero, one] = &mut self.messages;
+                let (zero, one) = (&mut zero[..q.len() * blocks], &mut one[..q.len() * blocks]);
+                for ((q, zero), one) in
+                    q.iter().zip(zero.chunks_exact_mut(blocks)).zip(one.chunks_exact_mut(blocks))
+                {
+                    zero.fill(*q);
+                    one.fill(*q ^ delta);
+                }
+                let first = self.pads.advance(zero.len());
+                self.pads.hash.hash_blocks(first, zero);
+                self.pads.hash.hash_blocks(first, one);
+                take(&mut self.sink, channel, tile + i * piece, zero, one)?;
+            }
         }
         Ok(())
     }
@@ -74,7 +151,14 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
 impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
     /// Random OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: R, session: &SessionId) -> RandomOtReceiver<R> {
-        RandomOtReceiver { correlated, pads: Pads::new(session) }
+        let room = |blocks: usize| Zeroizing::new(vec![Block::ZERO; blocks]);
+        RandomOtReceiver {
+            correlated,
+            pads: Pads::new(session),
+            t: room(BATCH_OTS),
+            messages: room(HASH_BLOCKS),
+            source: BitSource::with_capacity(2 * HASH_BLOCKS),
+        }
     }
 
     /// Makes `messages.len()` OTs: `messages[j]` is the sender's `messages[j][choice j]`. Only
@@ -129,9 +213,69 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         let first = self.pads.advance(messages.len());
         self.pads.hash.hash_blocks(first, messages);
     }
+
+    /// Makes `count` OTs with messages of `blocks` blocks; `take` gets piece after piece the
+    /// number of its first OT and its messages. Only sends.
+    pub(super) fn extend_pieces(
+        &mut self,
+        channel: &mut impl Channel,
+        choices: &mut ChoiceBits<'_>,
+        count: usize,
+        blocks: usize,
+        mut take: impl FnMut(usize, &[Block]),
+    ) -> Result<(), ProtocolError> {
+        let piece = piece_ots(blocks);
+        ensure_room(&mut self.messages, piece * blocks);
+        for batch in (0..count).step_by(BATCH_OTS) {
+            let ots = BATCH_OTS.min(count - batch);
+            let t = &mut self.t[..ots];
+            let words = batch / 64..(batch + ots).div_ceil(64);
+            match choices {
+                ChoiceBits::Chosen(choices) => {
+                    self.correlated.extend(channel, &choices[words], t)?;
+                }
+                ChoiceBits::Random(choices) => {
+                    self.correlated.extend_random(channel, &mut choices[words], t)?;
+                }
+            }
+            for (i, t) in t.chunks(piece).enumerate() {
+                let messages = &mut self.messages[..t.len() * blocks];
+                for (t, message) in t.iter().zip(messages.chunks_exact_mut(blocks)) {
+                    message.fill(*t);
+                }
+                let first = self.pads.advance(messages.len());
+                self.pads.hash.hash_blocks(first, messages);
+                take(batch + i * piece, messages);
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The hash and the number of the next OT.
+impl ChoiceBits<'_> {
+    /// Their words.
+    pub(super) fn words(&self) -> &[u64] {
+        match self {
+            ChoiceBits::Chosen(words) => words,
+            ChoiceBits::Random(words) => words,
+        }
+    }
+}
+
+/// OTs whose messages of `blocks` blocks are hashed at a time: a multiple of 64 where possible.
+fn piece_ots(blocks: usize) -> usize {
+    let ots = HASH_BLOCKS / blocks.max(1);
+    if ots >= 64 { ots / 64 * 64 } else { ots.max(1) }
+}
+
+/// Grows a buffer once for the longest messages; afterwards it stays.
+fn ensure_room(buffer: &mut Zeroizing<Vec<Block>>, blocks: usize) {
+    if buffer.len() < blocks {
+        *buffer = Zeroizing::new(vec![Block::ZERO; blocks]);
+    }
+}
+
+/// The hash and the number of the next block.
 struct Pads {
     hash: CrHash,
     next: u64,
@@ -146,24 +290,7 @@ impl Pads {
     fn advance(&mut self, count: usize) -> u64 {
         let first = self.next;
         let next = first.checked_add(count as u64).filter(|next| *next <= OT_COUNT_MAX);
-        self.next = next.expect("a session has at most 2^63 OTs");
+        self.next = next.expect("a session hashes at most 2^63 blocks");
         first
-    }
-
-    /// Hashes both messages of every OT; `q` is overwritten.
-    fn both(&mut self, delta: Block, q: &mut [Block], messages: &mut [[Block; 2]]) {
-        let first = self.advance(q.len());
-        for (message, q) in messages.iter_mut().zip(q.iter()) {
-            message[1] = *q ^ delta;
-        }
-        self.hash.hash_blocks(first, q);
-        for (message, q) in messages.iter_mut().zip(q.iter_mut()) {
-            message[0] = *q;
-            *q = message[1];
-        }
-        self.hash.hash_blocks(first, q);
-        for (message, q) in messages.iter_mut().zip(q.iter()) {
-            message[1] = *q;
-        }
     }
 }

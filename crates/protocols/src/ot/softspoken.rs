@@ -12,20 +12,19 @@
 //! instructions a cycle are 5 cycles, 800 M OT/s at 4 GHz; all that is not AES comes on top.
 //! Invariants: both parties extend by the same counts in the same order; a leaf's generator never
 //! goes back; constant time. State is allocated at set-up, extending allocates nothing.
-//! Not protected: a malicious receiver (semi-honest only). The select bit of delta is fixed to 1
-//! for garbling, so the extension rests on 127 unknown bits instead of 128.
+//! Not protected: a malicious receiver, unless [`Security::Malicious`] is asked for. The select
+//! bit of delta is fixed to 1 for garbling, so the extension rests on 127 unknown bits.
 
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Delta, Prg, transpose};
+use phineus_crypto::{Block, Delta, Prg};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
-use super::limits::{BASE_OT_COUNT, BATCH_OTS, FIELD_BITS_MAX, OT_COUNT_MAX, TILE_OTS};
+use super::consistency::{self, Challenges};
+use super::limits::{BASE_OT_COUNT, BATCH_OTS, FIELD_BITS_MAX, TILE_OTS};
+use super::tile::{Choices, ROW_BLOCKS_MAX, Tile};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, base, pprf, vole};
 use crate::ProtocolError;
-
-/// Blocks of one row of a full tile.
-const TILE_BLOCKS: usize = TILE_OTS / 128;
 
 /// The logarithm `k` of the field size: more means fewer bytes and more computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +39,11 @@ impl FieldBits {
     /// `k`, or `None` if it is not in 1 to [`FIELD_BITS_MAX`].
     pub fn new(k: usize) -> Option<FieldBits> {
         (1..=FIELD_BITS_MAX).contains(&k).then_some(FieldBits(k))
+    }
+
+    /// `k`.
+    pub const fn bits(self) -> usize {
+        self.0
     }
 
     /// Small-field VOLEs per session, which is also how many bits an OT with chosen choice costs.
@@ -59,6 +63,15 @@ impl FieldBits {
     }
 }
 
+/// Against which receivers an extension is secure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// Receivers that follow the protocol.
+    SemiHonest,
+    /// Any receiver: it is checked after every tile (`consistency`). Any sender is harmless.
+    Malicious,
+}
+
 /// Bytes from receiver to sender of one `extend` by `count` OTs.
 pub fn extension_bytes(count: u64, field: FieldBits) -> u64 {
     field.vole_count() as u64 * count.div_ceil(8)
@@ -72,7 +85,7 @@ pub fn random_extension_bytes(count: u64, field: FieldBits) -> u64 {
 /// Bytes of memory that either party holds from set-up to the end.
 pub fn state_bytes(field: FieldBits) -> usize {
     let rows = (1 << field.0) + 1 + BASE_OT_COUNT;
-    field.leaf_count() * size_of::<Prg>() + rows * TILE_BLOCKS * size_of::<Block>()
+    field.leaf_count() * size_of::<Prg>() + rows * ROW_BLOCKS_MAX * size_of::<Block>()
 }
 
 /// Bytes that the sender sends in a set-up (8 KiB), and the receiver (3 KiB for `k` = 4).
@@ -89,13 +102,17 @@ pub struct SoftSpokenSender {
     /// One generator per known leaf, tree after tree, in the order of `pprf::evaluate`.
     generators: Vec<Prg>,
     tile: Tile,
+    /// What the checks of a malicious peer hash.
+    challenges: Challenges,
 }
 
 /// The party that chooses and gets `t`.
 pub struct SoftSpokenReceiver {
     /// One generator per leaf, tree after tree.
     generators: Vec<Prg>,
-    tile: Tile,
+    pub(super) tile: Tile,
+    /// What the checks of a malicious peer hash.
+    challenges: Challenges,
 }
 
 impl SoftSpokenSender {
@@ -108,6 +125,22 @@ impl SoftSpokenSender {
         prg: &mut Prg,
         session: &SessionId,
         field: FieldBits,
+        delta: Delta,
+    ) -> Result<SoftSpokenSender, ProtocolError> {
+        SoftSpokenSender::setup_for(channel, prg, session, field, Security::SemiHonest, delta)
+    }
+
+    /// As [`SoftSpokenSender::setup`], secure against the receivers of `security`; both parties
+    /// give the same.
+    ///
+    /// # Errors
+    /// When the channel fails or the peer sends what no honest peer sends.
+    pub fn setup_for(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        field: FieldBits,
+        security: Security,
         delta: Delta,
     ) -> Result<SoftSpokenSender, ProtocolError> {
         let path = Zeroizing::new(delta.block().to_bits());
@@ -128,9 +161,13 @@ impl SoftSpokenSender {
             channel.recv(message.as_mut_bytes())?;
             let leaves = &mut leaves[..1 << width];
             pprf::evaluate(&path, &pads, &message, leaves);
+            if security == Security::Malicious {
+                consistency::check_tree(channel, &path, leaves)?;
+            }
             generators.extend(leaves[1..].iter().map(|&seed| Prg::from_seed(seed)));
         }
-        Ok(SoftSpokenSender { delta, generators, tile: Tile::new(field) })
+        let challenges = Challenges::new(session);
+        Ok(SoftSpokenSender { delta, generators, tile: Tile::new(field, security), challenges })
     }
 
     fn extend_tile(
@@ -140,13 +177,16 @@ impl SoftSpokenSender {
         q: &mut [Block],
     ) -> Result<(), ProtocolError> {
         let delta = self.delta.block().to_bits();
-        let (field, row_bytes) = (self.tile.field, q.len().div_ceil(8));
+        let (field, (row, row_bytes)) = (self.tile.field, self.tile.row(q.len()));
         let correction_bytes = choices.rows(field) * row_bytes;
         let (tile, generators) = (&mut self.tile, &mut self.generators);
+        let challenges = &mut self.challenges;
         channel.recv_with(correction_bytes, |corrections| {
+            if tile.security == Security::Malicious {
+                challenges.absorb(corrections);
+            }
             let mut corrections = corrections.chunks_exact(row_bytes);
             let mut generators = generators.iter_mut();
-            let row = q.len().div_ceil(128);
             for (i, (first, width)) in field.voles().enumerate() {
                 let leaves = &mut tile.leaves[..row << width];
                 leaves[..row].fill(Block::ZERO);
@@ -163,6 +203,10 @@ impl SoftSpokenSender {
                 vole::fold_but_one(width, leaves, columns, common, (delta >> first) as u8);
             }
         })?;
+        if self.tile.security == Security::Malicious {
+            let columns = &self.tile.columns[..BASE_OT_COUNT * row];
+            consistency::check_columns(channel, &self.challenges, &self.delta, columns)?;
+        }
         self.tile.transpose(q);
         Ok(())
     }
@@ -207,6 +251,20 @@ impl SoftSpokenReceiver {
         session: &SessionId,
         field: FieldBits,
     ) -> Result<SoftSpokenReceiver, ProtocolError> {
+        SoftSpokenReceiver::setup_for(channel, prg, session, field, Security::SemiHonest)
+    }
+
+    /// The counterpart of [`SoftSpokenSender::setup_for`].
+    ///
+    /// # Errors
+    /// When the channel fails or the peer sends what no honest peer sends.
+    pub fn setup_for(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        field: FieldBits,
+        security: Security,
+    ) -> Result<SoftSpokenReceiver, ProtocolError> {
         let mut pads = Zeroizing::new([[Block::ZERO; 2]; BASE_OT_COUNT]);
         base::send(channel, prg, session, &mut *pads)?;
 
@@ -220,10 +278,14 @@ impl SoftSpokenReceiver {
             let leaves = &mut leaves[..1 << width];
             pprf::build(&pads, leaves, &mut message);
             channel.send(message.as_bytes())?;
+            if security == Security::Malicious {
+                consistency::prove_tree(channel, leaves)?;
+            }
             generators.extend(leaves.iter().map(|&seed| Prg::from_seed(seed)));
         }
         channel.flush()?;
-        Ok(SoftSpokenReceiver { generators, tile: Tile::new(field) })
+        let challenges = Challenges::new(session);
+        Ok(SoftSpokenReceiver { generators, tile: Tile::new(field, security), challenges })
     }
 
     /// One tile. With [`Choices::Random`] the choices are written, else read, as bits of `chosen`.
@@ -231,16 +293,16 @@ impl SoftSpokenReceiver {
         &mut self,
         channel: &mut impl Channel,
         choices: Choices,
-        chosen: &mut [Block; TILE_BLOCKS],
+        chosen: &mut [Block; ROW_BLOCKS_MAX],
         t: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        let (field, row_bytes) = (self.tile.field, t.len().div_ceil(8));
+        let (field, (row, row_bytes)) = (self.tile.field, self.tile.row(t.len()));
         let correction_bytes = choices.rows(field) * row_bytes;
         let (tile, generators) = (&mut self.tile, &mut self.generators);
-        channel.send_with(correction_bytes, |corrections| {
-            let mut corrections = corrections.chunks_exact_mut(row_bytes);
+        let challenges = &mut self.challenges;
+        channel.send_with(correction_bytes, |message| {
+            let mut corrections = message.chunks_exact_mut(row_bytes);
             let mut generators = generators.iter_mut();
-            let row = t.len().div_ceil(128);
             for (i, (first, width)) in field.voles().enumerate() {
                 let leaves = &mut tile.leaves[..row << width];
                 for (leaf, prg) in leaves.chunks_exact_mut(row).zip(&mut generators) {
@@ -249,6 +311,12 @@ impl SoftSpokenReceiver {
                 let u = &mut tile.common[..row];
                 let columns = &mut tile.columns[first * row..][..width * row];
                 vole::fold_all(width, leaves, columns, u);
+                if i == 0 && tile.security == Security::Malicious {
+                    // The OTs that mask the check have random choices always.
+                    chosen[row - 1] = u[row - 1];
+                }
+                #[cfg(test)]
+                tile.lies.tell(i, u);
                 if choices.corrects(i) {
                     for (u, choice) in u.iter_mut().zip(chosen.iter()) {
                         *u ^= *choice;
@@ -259,7 +327,14 @@ impl SoftSpokenReceiver {
                     chosen[..row].copy_from_slice(u);
                 }
             }
+            if tile.security == Security::Malicious {
+                challenges.absorb(message);
+            }
         })?;
+        if self.tile.security == Security::Malicious {
+            let columns = &self.tile.columns[..BASE_OT_COUNT * row];
+            consistency::prove_columns(channel, &self.challenges, &chosen[..row], columns)?;
+        }
         self.tile.transpose(t);
         Ok(())
     }
@@ -274,7 +349,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
     ) -> Result<(), ProtocolError> {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.tile.count(t.len());
-        let mut chosen = Zeroizing::new([Block::ZERO; TILE_BLOCKS]);
+        let mut chosen = Zeroizing::new([Block::ZERO; ROW_BLOCKS_MAX]);
         for (i, t) in t.chunks_mut(TILE_OTS).enumerate() {
             let tile_choices = choices[i * TILE_OTS / 64..].iter().take(TILE_OTS / 64);
             let words = <[u64]>::mut_from_bytes(chosen.as_mut_bytes());
@@ -296,7 +371,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
     ) -> Result<(), ProtocolError> {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.tile.count(t.len());
-        let mut chosen = Zeroizing::new([Block::ZERO; TILE_BLOCKS]);
+        let mut chosen = Zeroizing::new([Block::ZERO; ROW_BLOCKS_MAX]);
         let tiles = t.chunks_mut(TILE_OTS).zip(choices.chunks_mut(TILE_OTS / 64));
         for (i, (t, choices)) in tiles.enumerate() {
             self.extend_tile(channel, Choices::Random, &mut chosen, t)?;
@@ -316,75 +391,4 @@ fn flush_after_batch(channel: &mut impl Channel, tile: usize) -> Result<(), Prot
         channel.flush()?;
     }
     Ok(())
-}
-
-/// Who determines the choice bits of an extension.
-///
-/// Section 3.2 takes the `u` of the first VOLE as the common choices and sends the difference of
-/// every other VOLE to it. A receiver with its own choices would then send their difference to
-/// that `u` as well. Sending instead the difference of *every* VOLE's `u` to the choices is the
-/// same information (each row is the old one XOR that difference) and takes no second pass.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Choices {
-    Chosen,
-    Random,
-}
-
-impl Choices {
-    /// Whether VOLE `index` sends a correction.
-    fn corrects(self, index: usize) -> bool {
-        self == Choices::Chosen || index > 0
-    }
-
-    /// Corrections per tile.
-    fn rows(self, field: FieldBits) -> usize {
-        field.vole_count() - usize::from(self == Choices::Random)
-    }
-}
-
-/// The working memory of one tile and the count of OTs so far.
-struct Tile {
-    field: FieldBits,
-    /// The rows of one tree's leaves.
-    leaves: Zeroizing<Vec<Block>>,
-    /// One row: the `u` of a VOLE or its correction.
-    common: Zeroizing<Vec<Block>>,
-    /// The bit matrix, one row per bit of delta.
-    columns: Zeroizing<Vec<Block>>,
-    ot_count: u64,
-}
-
-impl Tile {
-    fn new(field: FieldBits) -> Tile {
-        let rows = |count: usize| Zeroizing::new(vec![Block::ZERO; count * TILE_BLOCKS]);
-        Tile {
-            field,
-            leaves: rows(1 << field.0),
-            common: rows(1),
-            columns: rows(BASE_OT_COUNT),
-            ot_count: 0,
-        }
-    }
-
-    /// Counts OTs before they are made.
-    ///
-    /// # Panics
-    /// When the session's OTs are exhausted.
-    fn count(&mut self, ots: usize) {
-        let total = self.ot_count.checked_add(ots as u64).filter(|total| *total <= OT_COUNT_MAX);
-        self.ot_count = total.expect("a session has at most 2^63 OTs");
-    }
-
-    /// Turns the columns into one block per OT.
-    fn transpose(&self, out: &mut [Block]) {
-        let row_bytes = out.len().div_ceil(128) * size_of::<Block>();
-        let columns = self.columns.as_bytes();
-        let (whole, rest) = out.split_at_mut(out.len() / 128 * 128);
-        transpose(columns, row_bytes, whole);
-        if !rest.is_empty() {
-            let mut last = Zeroizing::new([Block::ZERO; 128]);
-            transpose(&columns[whole.len() / 8..], row_bytes, &mut *last);
-            rest.copy_from_slice(&last[..rest.len()]);
-        }
-    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Long batches go sixteen gates at a time ([`many`]), with the key schedules done by words; what
 //! is left over goes in one smaller step, up to four gates with a key in each lane ([`quad`]). A
-//! single gate, which is what a chain comes as, has its hashes as lanes ([`one`]).
+//! single gate has its hashes as lanes ([`one`]). Chains of up to four lanes have their keys by
+//! words and their rows in the narrowest vector that holds them ([`super::chain`]).
 
 mod one;
 
@@ -16,9 +17,26 @@ mod quad {
     crate::half_gates::in_lane::in_lane_kernels!(zmm, "vaes,avx512f,avx512bw,avx512vl,gfni,aes");
 }
 
+/// Chains of one lane.
+mod chain_of_one {
+    crate::half_gates::chain::chain_kernels!(zmm, xmm, "vaes,avx512f,avx512bw,avx512vl,gfni,aes");
+}
+
+/// Chains of two lanes.
+mod chain_of_two {
+    crate::half_gates::chain::chain_kernels!(zmm, ymm, "vaes,avx512f,avx512bw,avx512vl,gfni,aes");
+}
+
+/// Chains of three or four lanes.
+mod chain_of_four {
+    crate::half_gates::chain::chain_kernels!(zmm, zmm, "vaes,avx512f,avx512bw,avx512vl,gfni,aes");
+}
+
 use super::{AndIndex, Delta, GarbledGate};
 use crate::Block;
-pub(super) use one::{evaluate_carries, garble_carries};
+
+/// Lanes of the widest chain that has a kernel of its own.
+pub(super) const CHAIN_LANES_MAX: usize = 4;
 
 /// Gates in a step of [`many`].
 const STEP: usize = 16;
@@ -79,6 +97,43 @@ pub(super) fn evaluate(
         0 => {}
         1..=4 => quad::evaluate(start, index, a_rest, b_rest, out_rest, rows_rest),
         _ => many::evaluate::<1>(start, index, a_rest, b_rest, out_rest, rows_rest),
+    }
+}
+
+/// Garbles a chain of up to [`CHAIN_LANES_MAX`] lanes, checked by the caller.
+#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
+pub(super) fn garble_chain(
+    start: Block,
+    delta: &Delta,
+    first_index: AndIndex,
+    a: &[Block],
+    x: &mut [Block],
+    lanes: usize,
+    rows: &mut [u8],
+) {
+    match lanes {
+        1 => chain_of_one::garble::<1>(start, delta, first_index, a, x, rows),
+        2 => chain_of_two::garble::<2>(start, delta, first_index, a, x, rows),
+        3 => chain_of_four::garble::<3>(start, delta, first_index, a, x, rows),
+        _ => chain_of_four::garble::<4>(start, delta, first_index, a, x, rows),
+    }
+}
+
+/// Evaluates a chain of up to [`CHAIN_LANES_MAX`] lanes, checked by the caller.
+#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
+pub(super) fn evaluate_chain(
+    start: Block,
+    first_index: AndIndex,
+    a: &[Block],
+    x: &mut [Block],
+    lanes: usize,
+    rows: &[u8],
+) {
+    match lanes {
+        1 => chain_of_one::evaluate::<1>(start, first_index, a, x, rows),
+        2 => chain_of_two::evaluate::<2>(start, first_index, a, x, rows),
+        3 => chain_of_four::evaluate::<3>(start, first_index, a, x, rows),
+        _ => chain_of_four::evaluate::<4>(start, first_index, a, x, rows),
     }
 }
 

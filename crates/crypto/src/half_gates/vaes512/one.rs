@@ -1,8 +1,7 @@
 //! One gate: its four hashes (garbler) or two (evaluator) are the lanes of one vector.
 //!
-//! This is what a chain of dependent gates runs on. Everything that does not need the hashes is
-//! done beside them, so that between the last AES round of one gate and the first of the next
-//! there are a permutation and four XORs; the carry of an adder never leaves its register.
+//! This is what gates run on that come alone. Everything that does not need the hashes is done
+//! beside them.
 
 use crate::Block;
 use crate::half_gates::{AndIndex, Delta, GarbledGate};
@@ -22,30 +21,8 @@ pub(super) fn garble(
     rows: &mut [u8; GarbledGate::BYTES],
 ) {
     let (start, delta) = (zmm::splat(start), zmm::splat(delta.block()));
-    let output = garble_lanes(start, delta, index, four_lanes(a, b), zmm::zero(), rows);
+    let output = garble_lanes(start, delta, index, four_lanes(a, b), rows);
     xmm::store(std::slice::from_mut(out), _mm512_castsi512_si128(output));
-}
-
-/// Garbles the carries of an adder: see [`crate::HalfGates::garble_carries`].
-#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-pub(in crate::half_gates) fn garble_carries(
-    start: Block,
-    delta: &Delta,
-    first_index: AndIndex,
-    [a, b]: [&[Block]; 2],
-    carry: Block,
-    carries: &mut [Block],
-    rows: &mut [u8],
-) {
-    let (start, delta) = (zmm::splat(start), zmm::splat(delta.block()));
-    let mut carry = zmm::splat(carry);
-    let mut index = first_index;
-    for (((a, b), out), rows) in a.iter().zip(b).zip(carries).zip(rows.as_chunks_mut().0) {
-        let labels = zmm::xor(four_lanes(*a, *b), carry);
-        carry = garble_lanes(start, delta, index, labels, carry, rows);
-        xmm::store(std::slice::from_mut(out), _mm512_castsi512_si128(carry));
-        index = index.advance(1);
-    }
 }
 
 /// Evaluates one gate.
@@ -59,29 +36,8 @@ pub(super) fn evaluate(
     out: &mut Block,
     rows: &[u8; GarbledGate::BYTES],
 ) {
-    let output = evaluate_lanes(ymm::splat(start), index, two_lanes(a, b), ymm::zero(), rows);
+    let output = evaluate_lanes(ymm::splat(start), index, two_lanes(a, b), rows);
     xmm::store(std::slice::from_mut(out), _mm256_castsi256_si128(output));
-}
-
-/// Evaluates the carries of an adder: see [`crate::HalfGates::evaluate_carries`].
-#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-pub(in crate::half_gates) fn evaluate_carries(
-    start: Block,
-    first_index: AndIndex,
-    [a, b]: [&[Block]; 2],
-    carry: Block,
-    carries: &mut [Block],
-    rows: &[u8],
-) {
-    let start = ymm::splat(start);
-    let mut carry = ymm::splat(carry);
-    let mut index = first_index;
-    for (((a, b), out), rows) in a.iter().zip(b).zip(carries).zip(rows.as_chunks().0) {
-        let labels = ymm::xor(two_lanes(*a, *b), carry);
-        carry = evaluate_lanes(start, index, labels, carry, rows);
-        xmm::store(std::slice::from_mut(out), _mm256_castsi256_si128(carry));
-        index = index.advance(1);
-    }
 }
 
 /// Lanes `a, a, b, b`.
@@ -99,8 +55,8 @@ fn two_lanes(a: Block, b: Block) -> ymm::V {
     _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b)
 }
 
-/// Garbles one gate whose labels are the lanes `a, a, b, b`; the output label XOR `added` comes
-/// in every lane. `start` and `delta` fill every lane.
+/// Garbles one gate whose labels are the lanes `a, a, b, b`; the output label comes in every lane.
+/// `start` and `delta` fill every lane.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 fn garble_lanes(
@@ -108,7 +64,6 @@ fn garble_lanes(
     delta: zmm::V,
     index: AndIndex,
     labels: zmm::V,
-    added: zmm::V,
     rows: &mut [u8; GarbledGate::BYTES],
 ) -> zmm::V {
     // Hashed are a, a ^ delta, b, b ^ delta; the upper two under the evaluator's tweak.
@@ -122,7 +77,7 @@ fn garble_lanes(
     // The garbler's half is XORed with delta if b's select bit is set, the evaluator's with a.
     let halves_with =
         _mm512_mask_mov_epi64(_mm512_maskz_mov_epi64(pb, delta), 0xF0, rotate(labels));
-    let added = _mm512_mask_xor_epi64(added, pa & pb, added, delta);
+    let added = _mm512_maskz_mov_epi64(pa & pb, delta);
     // The hash of the label whose select bit is zero lies in lane pa, and in lane 2 + pb.
     let lane_0 = _mm512_set_epi64(1, 0, 1, 0, 1, 0, 1, 0);
     let lane_2 = _mm512_set_epi64(5, 4, 5, 4, 5, 4, 5, 4);
@@ -142,15 +97,14 @@ fn garble_lanes(
     zmm::xor3(chosen_a, chosen_b, added)
 }
 
-/// Evaluates one gate whose labels are the lanes `a, b`; the output label XOR `added` comes in
-/// both lanes. `start` and `added` fill both lanes.
+/// Evaluates one gate whose labels are the lanes `a, b`; the output label comes in both lanes.
+/// `start` fills both lanes.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 fn evaluate_lanes(
     start: ymm::V,
     index: AndIndex,
     labels: ymm::V,
-    added: ymm::V,
     rows: &[u8; GarbledGate::BYTES],
 ) -> ymm::V {
     let first_tweak = ymm::splat(Block::from_bits(u128::from(index.tweaks().0)));
@@ -162,7 +116,7 @@ fn evaluate_lanes(
     let known = ymm::xor_if(ymm::zero(), ymm::select_mask(labels), halves);
 
     let sum = hash_two(key, labels, known);
-    ymm::xor3(sum, _mm256_permute2x128_si256::<0x01>(sum, sum), added)
+    ymm::xor(sum, _mm256_permute2x128_si256::<0x01>(sum, sum))
 }
 
 /// All ones if `bit` is one.

@@ -1,0 +1,18 @@
+//! [`RoundModel`]: what the planner needs to know about a protocol whose parties answer each other.
+
+use crate::instruction::Instruction;
+
+/// What one instruction asks of the network and of memory before it is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interaction {
+    /// Rounds from its issue to its finish; 0: it is done at once.
+    pub rounds: u32,
+    /// Bytes of memory that it holds from issue to finish.
+    pub held_bytes: u64,
+}
+
+/// How the instructions of a protocol with rounds interact.
+pub trait RoundModel {
+    /// Of `instruction`, which is whole. An output takes one round and is never finished.
+    fn interaction(&mut self, instruction: &Instruction) -> Interaction;
+}

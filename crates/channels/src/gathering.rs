@@ -1,0 +1,360 @@
+//! Who is there already, while a mesh is being made: shared by all that listen, dial and wait.
+
+use std::net::TcpStream;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use crate::ChannelError;
+use crate::fingerprint::Fingerprint;
+use crate::framed::FramedChannel;
+use crate::hello::{Hello, Nonce, Verdict};
+use crate::mesh::{Mesh, MeshSettings, Security};
+use crate::transport::Cut;
+
+/// The connection of one stream to one party.
+enum Slot {
+    Missing,
+    /// A hello was accepted and is being answered.
+    Reserved,
+    Here(FramedChannel),
+}
+
+struct State {
+    /// By stream and party.
+    slots: Vec<Vec<Slot>>,
+    /// Which run of each party is connected.
+    instances: Vec<Option<Nonce>>,
+    error: Option<ChannelError>,
+    /// How the last attempt with each party ended; the last place is for unknown ones.
+    details: Vec<Option<String>>,
+    /// Connections that are being made.
+    attempts: Vec<(u64, TcpStream)>,
+    attempt_count: u64,
+    is_over: bool,
+}
+
+/// The making of a mesh.
+pub(crate) struct Gathering<'a> {
+    pub(crate) settings: &'a MeshSettings<'a>,
+    pub(crate) me: usize,
+    /// Names this run of this party.
+    pub(crate) instance: Nonce,
+    pub(crate) started: Instant,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// How one attempt failed.
+pub(crate) enum Attempt {
+    /// Nothing is settled; another attempt may succeed.
+    Again(String),
+    /// The parties cannot work together.
+    Settled(ChannelError),
+}
+
+/// A random number from the system, through the cryptographic library that is here anyway.
+pub(crate) fn nonce() -> Result<Nonce, ChannelError> {
+    let mut nonce = Nonce::default();
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    random.fill(&mut nonce).map_err(|_| ChannelError::Io {
+        during: "drawing a random number".to_owned(),
+        detail: "the system has none".to_owned(),
+    })?;
+    Ok(nonce)
+}
+
+impl<'a> Gathering<'a> {
+    pub(crate) fn new(settings: &'a MeshSettings<'a>, me: usize) -> Result<Self, ChannelError> {
+        let parties = settings.cluster.parties().len();
+        let row = || (0..parties).map(|_| Slot::Missing).collect();
+        let state = State {
+            slots: (0..settings.streams).map(|_| row()).collect(),
+            instances: vec![None; parties],
+            error: None,
+            details: vec![None; parties + 1],
+            attempts: Vec::new(),
+            attempt_count: 0,
+            is_over: false,
+        };
+        Ok(Gathering {
+            settings,
+            me,
+            instance: nonce()?,
+            started: Instant::now(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no code panics while it holds this lock")
+    }
+
+    pub(crate) fn parties(&self) -> usize {
+        self.settings.cluster.parties().len()
+    }
+
+    pub(crate) fn name(&self, party: usize) -> &'a str {
+        &self.settings.cluster.parties()[party].name
+    }
+
+    /// The key that is trusted for a party.
+    pub(crate) fn trusted(&self, party: usize) -> Option<Fingerprint> {
+        match self.settings.security {
+            Security::Tls { trusted, .. } => trusted.fingerprint(self.name(party)),
+            Security::Plain(_) => None,
+        }
+    }
+
+    /// Those who dial this party and are not all there, by name.
+    pub(crate) fn awaited(&self) -> String {
+        let missing = self.missing();
+        let names: Vec<&str> = missing
+            .iter()
+            .filter(|&&party| party > self.me)
+            .map(|&party| self.name(party))
+            .collect();
+        names.join(", ")
+    }
+
+    /// The parties to whom a stream is missing.
+    pub(crate) fn missing(&self) -> Vec<usize> {
+        let state = self.state();
+        let is_here = |party: usize| {
+            party == self.me || state.slots.iter().all(|row| matches!(row[party], Slot::Here(_)))
+        };
+        (0..self.parties()).filter(|&party| !is_here(party)).collect()
+    }
+
+    /// The first stream that is missing to a party.
+    pub(crate) fn missing_stream(&self, party: usize) -> Option<u16> {
+        let state = self.state();
+        let place = state.slots.iter().position(|row| matches!(row[party], Slot::Missing))?;
+        Some(u16::try_from(place).expect("streams are counted by u16"))
+    }
+
+    /// Whether no more connections are wanted.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
+    /// The error that ends the wait, if there is one.
+    pub(crate) fn error(&self) -> Option<ChannelError> {
+        self.state().error.clone()
+    }
+
+    /// Ends the wait.
+    pub(crate) fn fail(&self, error: ChannelError) {
+        let mut state = self.state();
+        // Of an attempt that this party itself broke off nothing is learned.
+        if !state.is_over {
+            state.error.get_or_insert(error);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Remembers how an attempt ended, for the message that says that time is up.
+    pub(crate) fn note(&self, party: Option<usize>, detail: String) {
+        let place = party.unwrap_or(self.parties());
+        self.state().details[place] = Some(detail);
+    }
+
+    /// Deals with the end of an attempt.
+    pub(crate) fn settle(&self, party: Option<usize>, attempt: Attempt) {
+        match attempt {
+            Attempt::Again(detail) => self.note(party, detail),
+            Attempt::Settled(error) => self.fail(error),
+        }
+    }
+
+    /// Waits for a change, or for `pause`.
+    pub(crate) fn wait(&self, pause: Duration) {
+        let state = self.state();
+        if !state.is_over {
+            let waited = self.changed.wait_timeout(state, pause);
+            drop(waited.expect("no code panics while it holds this lock"));
+        }
+    }
+
+    /// Ends all attempts.
+    pub(crate) fn finish(&self) {
+        let mut state = self.state();
+        state.is_over = true;
+        for (_, stream) in state.attempts.drain(..) {
+            stream.cut();
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Remembers a connection that is being made; `None` if it comes too late.
+    pub(crate) fn begin_attempt(&self, stream: &TcpStream) -> Option<u64> {
+        let stream = stream.try_clone().ok()?;
+        let mut state = self.state();
+        if state.is_over {
+            return None;
+        }
+        state.attempt_count += 1;
+        let number = state.attempt_count;
+        state.attempts.push((number, stream));
+        Some(number)
+    }
+
+    pub(crate) fn end_attempt(&self, number: u64) {
+        self.state().attempts.retain(|(other, _)| *other != number);
+    }
+
+    pub(crate) fn attempt_count(&self) -> usize {
+        self.state().attempts.len()
+    }
+
+    /// Judges the hello of a party that dialled; if it is welcome its place is reserved.
+    pub(crate) fn judge(
+        &self,
+        theirs: &Hello,
+        presented: Option<Fingerprint>,
+    ) -> Result<usize, (Verdict, ChannelError)> {
+        let sender = &theirs.sender;
+        let party = match self.settings.cluster.index_of(sender) {
+            Some(party) if party > self.me => party,
+            _ => {
+                let (party, found) = (self.awaited(), sender.clone());
+                return Err((Verdict::Unknown, ChannelError::WrongParty { party, found }));
+            }
+        };
+        if let Some(presented) = presented
+            && self.trusted(party) != Some(presented)
+        {
+            let owner = (0..self.parties()).find(|&other| self.trusted(other) == Some(presented));
+            let owner = owner.map_or("nobody", |owner| self.name(owner)).to_owned();
+            let error = ChannelError::OtherKey { party: sender.clone(), presented, owner };
+            return Err((Verdict::OtherKey, error));
+        }
+        if theirs.receiver != self.settings.me {
+            let (expected, me) = (theirs.receiver.clone(), self.settings.me.to_owned());
+            let error = ChannelError::WrongSelf { party: sender.clone(), expected, me };
+            return Err((Verdict::NotMe, error));
+        }
+        self.compare_counts(theirs).map_err(|error| (Verdict::Welcome, error))?;
+        self.reserve(party, theirs).map(|()| party).map_err(|error| (Verdict::Twice, error))
+    }
+
+    /// Whether both parties count parties and streams alike.
+    pub(crate) fn compare_counts(&self, theirs: &Hello) -> Result<(), ChannelError> {
+        let parties = u16::try_from(self.parties()).expect("at most PARTIES_MAX");
+        let counts = [
+            ("parties", theirs.parties, parties),
+            ("streams between each two parties", theirs.streams, self.settings.streams),
+        ];
+        for (what, theirs_count, ours) in counts {
+            if theirs_count != ours {
+                let party = theirs.sender.clone();
+                return Err(ChannelError::OtherCount { party, what, theirs: theirs_count, ours });
+            }
+        }
+        Ok(())
+    }
+
+    fn reserve(&self, party: usize, theirs: &Hello) -> Result<(), ChannelError> {
+        // A party that was here and is gone may come again.
+        self.sweep();
+        let mut state = self.state();
+        let is_same = state.instances[party].is_none_or(|known| known == theirs.instance);
+        let slot = state.slots.get_mut(usize::from(theirs.stream)).map(|row| &mut row[party]);
+        let old = match slot {
+            Some(slot) if is_same && !matches!(slot, Slot::Reserved) => {
+                std::mem::replace(slot, Slot::Reserved)
+            }
+            _ => return Err(ChannelError::Twice { party: theirs.sender.clone() }),
+        };
+        state.instances[party] = Some(theirs.instance);
+        drop(state);
+        // The party dialled again because it gave the old connection up.
+        drop(old);
+        Ok(())
+    }
+
+    /// Gives up a reservation.
+    pub(crate) fn release(&self, party: usize, stream: u16) {
+        self.state().slots[usize::from(stream)][party] = Slot::Missing;
+    }
+
+    /// A connection is there.
+    pub(crate) fn put(&self, party: usize, channel: FramedChannel) {
+        let place = usize::from(channel.stream());
+        self.state().slots[place][party] = Slot::Here(channel);
+        self.changed.notify_all();
+    }
+
+    /// Looks whether those that are there still live: who gave up ends the wait, who is gone may
+    /// come again.
+    pub(crate) fn sweep(&self) {
+        let mut gone = Vec::new();
+        let mut state = self.state();
+        let State { slots, instances, error, .. } = &mut *state;
+        for slot in slots.iter_mut().flatten() {
+            let Slot::Here(channel) = slot else { continue };
+            match channel.error() {
+                None => {}
+                Some(ChannelError::Closed { .. } | ChannelError::Lost { .. }) => {
+                    gone.push(std::mem::replace(slot, Slot::Missing));
+                }
+                Some(end) => drop(error.get_or_insert(end)),
+            }
+        }
+        for (party, instance) in instances.iter_mut().enumerate() {
+            if slots.iter().all(|row| matches!(row[party], Slot::Missing)) {
+                *instance = None;
+            }
+        }
+    }
+
+    /// Time is up; says for whom, and why.
+    pub(crate) fn too_late(&self, missing: &[usize], address: Option<&str>) -> ChannelError {
+        let state = self.state();
+        let seconds = self.settings.timeouts.connect.as_secs();
+        let where_dialled =
+            |party: usize| self.settings.cluster.parties()[party].address.to_string();
+        let detail = |party: usize| {
+            let unknown = state.details[self.parties()].as_ref().filter(|_| party > self.me);
+            match state.details[party].as_ref().or(unknown) {
+                Some(detail) if party > self.me => format!("the last connection: {detail}"),
+                Some(detail) => detail.clone(),
+                None if party > self.me => "no connection came".to_owned(),
+                None => "no answer".to_owned(),
+            }
+        };
+        if let [party] = missing {
+            let (name, detail) = (self.name(*party).to_owned(), detail(*party));
+            if *party < self.me {
+                let address = where_dialled(*party);
+                return ChannelError::Unreachable { party: name, address, seconds, detail };
+            }
+            let address = address.unwrap_or("its port").to_owned();
+            return ChannelError::NobodyCame { party: name, address, seconds, detail };
+        }
+        let each = missing.iter().map(|&party| {
+            let name = self.name(party);
+            if party < self.me {
+                format!(
+                    "{name} could not be reached at {} ({})",
+                    where_dialled(party),
+                    detail(party)
+                )
+            } else {
+                format!("{name} did not connect ({})", detail(party))
+            }
+        });
+        ChannelError::Incomplete { seconds, missing: each.collect::<Vec<_>>().join("; ") }
+    }
+
+    pub(crate) fn into_mesh(self) -> Mesh {
+        let state = self.state.into_inner().expect("no code panics while it holds this lock");
+        let channel = |slot| match slot {
+            Slot::Here(channel) => Some(channel),
+            Slot::Missing | Slot::Reserved => None,
+        };
+        state.slots.into_iter().map(|row| row.into_iter().map(channel).collect()).collect()
+    }
+}

@@ -1,0 +1,214 @@
+//! Bringing all parties together, whichever starts first.
+//!
+//! Each party listens at one port for those further down in `cluster.toml` and dials those further
+//! up, again and again with growing pauses, until a connection for every stream to every party is
+//! there or [`Timeouts::connect`] is over. Each connection: TLS, then a hello each way, which says
+//! who it is and which stream it carries, then the session.
+//!
+//! What does not concern the parties does not end the wait: a connection to our port that breaks
+//! off or sends something else is dropped, and a party that is gone before all are there may come
+//! again. What shows that the parties cannot work together (a key that is not trusted, another
+//! version, another name, the same party twice) is reported at once, on both sides.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::ChannelError;
+use crate::cluster::{ClusterConfig, Transport};
+use crate::frame::AbortReason;
+use crate::framed::FramedChannel;
+use crate::gathering::Gathering;
+use crate::identity::Identity;
+use crate::simulate::NetworkModel;
+use crate::timeouts::Timeouts;
+use crate::trust::TrustStore;
+use crate::{quic, tcp};
+
+/// How often a party looks whether those that are there still live.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+
+/// How a connection is protected.
+pub enum Security {
+    /// TLS 1.3; both parties prove the key that the other one trusts.
+    Tls {
+        /// Who this party is.
+        identity: Identity,
+        /// Whom it trusts.
+        trusted: TrustStore,
+    },
+    /// Nothing, inside one machine.
+    Plain(PlainLoopback),
+}
+
+/// Shows that all parties of a cluster are on this machine, the one case that needs no TLS.
+#[derive(Clone, Debug)]
+pub struct PlainLoopback(());
+
+impl PlainLoopback {
+    /// Checks that all addresses of a cluster are loopback addresses.
+    ///
+    /// # Errors
+    /// Names the first party that is, or may be, on another machine.
+    pub fn new(cluster: &ClusterConfig) -> Result<Self, ChannelError> {
+        for party in cluster.parties() {
+            let address = (party.address.host.as_str(), party.address.port);
+            let resolved = address.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+            let resolved: Vec<SocketAddr> = resolved;
+            let bound = party.bind.iter();
+            let local = resolved.iter().chain(bound).all(|address| address.ip().is_loopback());
+            if resolved.is_empty() || !local {
+                let address = party.address.to_string();
+                return Err(ChannelError::PlainNotLoopback { party: party.name.clone(), address });
+            }
+        }
+        Ok(PlainLoopback(()))
+    }
+}
+
+/// What [`connect_mesh`] needs to know.
+pub struct MeshSettings<'a> {
+    /// The parties, all of which take part.
+    pub cluster: &'a ClusterConfig,
+    /// Which of them this is.
+    pub me: &'a str,
+    /// How many channels lead to each other party; all parties must say the same.
+    pub streams: u16,
+    /// How the connections are protected.
+    pub security: &'a Security,
+    /// What the peers are shown if the versions differ, such as `phineus 0.1.0`.
+    pub program_version: &'a str,
+    /// The clock.
+    pub timeouts: Timeouts,
+    /// A slower network than the one there is, between each two parties.
+    pub network: Option<NetworkModel>,
+}
+
+/// What a party is waiting for while it connects.
+#[derive(Clone, Debug)]
+pub struct Waiting<'a> {
+    /// The parties that are not there yet.
+    pub missing: &'a [&'a str],
+    /// For how long already.
+    pub elapsed: Duration,
+}
+
+/// The channels of one party, by stream and then by party; none to itself.
+pub type Mesh = Vec<Vec<Option<FramedChannel>>>;
+
+/// The one channel that a party has in a mesh of two parties and one stream.
+///
+/// # Panics
+/// If the mesh has more channels, or none.
+pub fn only_channel(mesh: Mesh) -> FramedChannel {
+    let mut channels = mesh.into_iter().flatten().flatten();
+    let only = channels.next().expect("there is a channel");
+    assert!(channels.next().is_none(), "there is one channel");
+    only
+}
+
+/// Connects all parties with each other; all call this, in any order within [`Timeouts::connect`].
+///
+/// Returns `[stream][party]`, parties in the order of the cluster. The channels end together: when
+/// one fails, the others do, with the error of the first; when one is aborted or dropped before its
+/// end, all peers are told. `on_wait` is called about once a second until all are there.
+///
+/// # Errors
+/// Why there is no mesh, and what to do about it.
+///
+/// # Panics
+/// If no streams are asked for.
+pub fn connect_mesh(
+    settings: &MeshSettings<'_>,
+    on_wait: &mut dyn FnMut(&Waiting<'_>),
+) -> Result<Mesh, ChannelError> {
+    assert!(settings.streams > 0, "a mesh has at least one stream");
+    let me = check(settings)?;
+    let gathering = Gathering::new(settings, me)?;
+    let gathered = match settings.cluster.transport() {
+        Transport::Tcp => {
+            let listener = tcp::listen(&gathering)?;
+            thread::scope(|scope| {
+                if let Some((listener, _)) = &listener {
+                    scope.spawn(|| tcp::accept_all(&gathering, listener, scope));
+                }
+                for peer in 0..me {
+                    let gathering = &gathering;
+                    scope.spawn(move || tcp::dial_all(gathering, peer));
+                }
+                let address = listener.as_ref().map(|(_, address)| address.to_string());
+                wait_for_all(&gathering, address, on_wait)
+            })
+        }
+        Transport::Quic => {
+            let (endpoint, address) = quic::Endpoint::start(&gathering)?;
+            thread::scope(|scope| {
+                endpoint.gather(&gathering, scope);
+                wait_for_all(&gathering, Some(address), on_wait)
+            })
+        }
+    };
+    let mesh = gathering.into_mesh();
+    let group = FramedChannel::tie(mesh.iter().flatten().flatten());
+    match gathered {
+        Ok(()) => Ok(mesh),
+        Err(error) => {
+            group.abort(AbortReason::Lost, error.party());
+            Err(error)
+        }
+    }
+}
+
+/// Finds what is wrong without the others; returns the place of this party.
+fn check(settings: &MeshSettings<'_>) -> Result<usize, ChannelError> {
+    let parties = settings.cluster.parties();
+    let me = settings.cluster.index_of(settings.me).ok_or_else(|| {
+        let known: Vec<&str> = parties.iter().map(|party| party.name.as_str()).collect();
+        ChannelError::UnknownParty { name: settings.me.to_owned(), known: known.join(", ") }
+    })?;
+    match settings.security {
+        Security::Tls { identity, .. } if identity.name() != settings.me => {
+            let (me, identity) = (settings.me.to_owned(), identity.name().to_owned());
+            return Err(ChannelError::WrongIdentity { me, identity });
+        }
+        Security::Tls { .. } => {}
+        Security::Plain(_) if settings.cluster.transport() == Transport::Quic => {
+            return Err(ChannelError::PlainQuic);
+        }
+        // The token may have been made for another cluster.
+        Security::Plain(_) => drop(PlainLoopback::new(settings.cluster)?),
+    }
+    Ok(me)
+}
+
+/// Watches the connections come, until all are there or something ends the wait.
+fn wait_for_all(
+    gathering: &Gathering<'_>,
+    address: Option<String>,
+    on_wait: &mut dyn FnMut(&Waiting<'_>),
+) -> Result<(), ChannelError> {
+    let started = gathering.started;
+    let mut reported: Option<Instant> = None;
+    let outcome = loop {
+        gathering.sweep();
+        if let Some(error) = gathering.error() {
+            break Err(error);
+        }
+        let missing = gathering.missing();
+        if missing.is_empty() {
+            break Ok(());
+        }
+        let elapsed = started.elapsed();
+        if elapsed >= gathering.settings.timeouts.connect {
+            break Err(gathering.too_late(&missing, address.as_deref()));
+        }
+        if reported.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
+            reported = Some(Instant::now());
+            let missing: Vec<&str> = missing.iter().map(|&party| gathering.name(party)).collect();
+            on_wait(&Waiting { missing: &missing, elapsed });
+        }
+        gathering.wait(LOOK_PAUSE);
+    };
+    gathering.finish();
+    outcome
+}

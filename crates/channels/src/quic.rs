@@ -1,0 +1,467 @@
+//! A mesh over QUIC (RFC 9000): one connection between each two parties, a QUIC stream per stream.
+//!
+//! quinn does QUIC, with rustls and ring and the same pinned keys as over TCP (`tls.rs`). It is
+//! asynchronous; here alone is a tokio runtime, with one thread, which moves the packets of all
+//! connections. The threads of a channel wait in it for their own stream.
+//!
+//! Cost: about a third of the throughput of TLS over TCP, as packets are sealed one by one and
+//! acknowledged outside the kernel. Counted as bytes on the wire are the messages; what QUIC adds is
+//! not. Protects what TLS protects.
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle, Scope};
+use std::time::Duration;
+
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{
+    ConnectionError, Incoming, ReadError, RecvStream, SendStream, TransportConfig, VarInt,
+};
+use rustls::client::Resumption;
+use rustls::pki_types::{PrivateKeyDer, ServerName};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::ChannelError;
+use crate::fingerprint::Fingerprint;
+use crate::gathering::{Attempt, Gathering};
+use crate::greeting::{Connection, Dialled, greet, key_refused};
+use crate::identity::certificate_fingerprint;
+use crate::limits::QUIC_WINDOW_BYTES;
+use crate::mesh::Security;
+use crate::record::is_key_refusal;
+use crate::tcp::{addresses, bind, wrong_key};
+use crate::tls::{PinVerifier, provider};
+use crate::transport::{Cut, READ_PAUSE, Sink, Source, TransportError};
+
+/// Both parties must name the same (RFC 9001, section 8.1).
+const APPLICATION: &[u8] = b"phineus";
+
+/// QUIC's codes for errors of TLS are alerts above this (RFC 9001, section 4.8).
+const CRYPTO_ERROR: u64 = 0x100;
+
+/// The pause between two attempts to dial; QUIC itself repeats its first packets for longer.
+const DIAL_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a first packet is repeated before the peer's address is looked up anew.
+const DIAL_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Keeps the thread that moves packets alive as long as anything needs it.
+struct Mover {
+    handle: Handle,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Mover {
+    /// Stays until the peers know that the connections are closed, a tenth of a second.
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been reported there.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The UDP port of a party.
+pub(crate) struct Endpoint {
+    endpoint: quinn::Endpoint,
+    mover: Arc<Mover>,
+}
+
+fn io_error(error: &dyn std::fmt::Display) -> ChannelError {
+    ChannelError::Io { during: "starting QUIC".to_owned(), detail: error.to_string() }
+}
+
+impl Endpoint {
+    /// Binds the port of this party; also returns its address.
+    pub(crate) fn start(gathering: &Gathering<'_>) -> Result<(Endpoint, String), ChannelError> {
+        let socket = bind(gathering, UdpSocket::bind)?;
+        let address = socket.local_addr().map_err(|error| io_error(&error))?.to_string();
+        let (server, _) = server_config(gathering).map_err(|error| io_error(&error))?;
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| io_error(&error))?;
+        let (handle, stop) = (runtime.handle().clone(), Arc::new(Notify::new()));
+        let entered = handle.enter();
+        let config = quinn::EndpointConfig::default();
+        let (inner, of_quinn) = (Some(server), Arc::new(quinn::TokioRuntime));
+        let endpoint = quinn::Endpoint::new(config, inner, socket, of_quinn);
+        let endpoint = endpoint.map_err(|error| io_error(&error))?;
+        drop(entered);
+        let farewell = gathering.settings.timeouts.farewell;
+        let (stopping, closing) = (stop.clone(), endpoint.clone());
+        let run = move || {
+            runtime.block_on(async move {
+                stopping.notified().await;
+                closing.close(VarInt::from_u32(0), b"");
+                // If the peers do not hear it they will find out by themselves.
+                let _ = timeout(farewell, closing.wait_idle()).await;
+            });
+        };
+        let thread = thread::Builder::new().name("quic".to_owned()).spawn(run);
+        let thread = Some(thread.map_err(|error| io_error(&error))?);
+        Ok((Endpoint { endpoint, mover: Arc::new(Mover { handle, stop, thread }) }, address))
+    }
+
+    /// Accepts and dials until nothing more is wanted.
+    pub(crate) fn gather<'scope, 'env>(
+        self,
+        gathering: &'scope Gathering<'env>,
+        scope: &'scope Scope<'scope, '_>,
+    ) {
+        let endpoint = Arc::new(self);
+        for party in 0..gathering.me {
+            let endpoint = endpoint.clone();
+            scope.spawn(move || endpoint.dial_all(gathering, party));
+        }
+        scope.spawn(move || endpoint.accept_all(gathering, scope));
+    }
+
+    fn accept_all<'scope, 'env>(
+        &self,
+        gathering: &'scope Gathering<'env>,
+        scope: &'scope Scope<'scope, '_>,
+    ) {
+        while !gathering.is_over() {
+            let accept = async { timeout(READ_PAUSE, self.endpoint.accept()).await };
+            if let Ok(Some(incoming)) = self.mover.handle.block_on(accept) {
+                let mover = self.mover.clone();
+                scope.spawn(move || {
+                    if let Err(failed) = welcome(gathering, &mover, incoming, scope) {
+                        gathering.settle(None, failed);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Dials one party until all its streams are there, and again when it is lost.
+    fn dial_all(&self, gathering: &Gathering<'_>, party: usize) {
+        let mut connection: Option<(quinn::Connection, Fingerprint)> = None;
+        while !gathering.is_over() {
+            let Some(stream) = gathering.missing_stream(party) else {
+                gathering.wait(READ_PAUSE);
+                continue;
+            };
+            if connection.as_ref().is_none_or(|(known, _)| known.close_reason().is_some()) {
+                connection = match self.dial(gathering, party) {
+                    Ok(made) => Some(made),
+                    Err(failed) => {
+                        gathering.settle(Some(party), failed);
+                        None
+                    }
+                };
+            }
+            let Some((known, presented)) = &connection else {
+                gathering.wait(DIAL_PAUSE);
+                continue;
+            };
+            let opened = self.mover.handle.block_on(known.open_bi());
+            let made = match opened {
+                Ok(halves) => {
+                    let made = connected(&self.mover, known, halves, *presented);
+                    greet(gathering, made, Some(Dialled { party, stream }))
+                }
+                Err(error) => Err(Attempt::Again(error.to_string())),
+            };
+            match made {
+                Ok((party, channel)) => gathering.put(party, channel),
+                Err(failed) => {
+                    gathering.settle(Some(party), failed);
+                    connection = None;
+                    gathering.wait(DIAL_PAUSE);
+                }
+            }
+        }
+    }
+
+    fn dial(
+        &self,
+        gathering: &Gathering<'_>,
+        party: usize,
+    ) -> Result<(quinn::Connection, Fingerprint), Attempt> {
+        let mut last = "the host has no address".to_owned();
+        for address in addresses(gathering, party)? {
+            let (config, verifier) = client_config(gathering, party)
+                .map_err(|error| Attempt::Settled(io_error(&error)))?;
+            let entered = self.mover.handle.enter();
+            let connecting = self.endpoint.connect_with(config, address, "phineus");
+            drop(entered);
+            let connecting = match connecting {
+                Ok(connecting) => connecting,
+                Err(error) => {
+                    last = error.to_string();
+                    continue;
+                }
+            };
+            let made =
+                self.mover.handle.block_on(async { timeout(DIAL_TIME_MAX, connecting).await });
+            match made {
+                Ok(Ok(connection)) => {
+                    let presented = verifier.presented().expect("the handshake has verified a key");
+                    return Ok((connection, presented));
+                }
+                Ok(Err(error)) => match verifier.presented() {
+                    Some(key) if gathering.trusted(party) != Some(key) => {
+                        return Err(Attempt::Settled(wrong_key(gathering, Some(party), key)));
+                    }
+                    _ => return Err(failed(gathering, Some(party), &error)),
+                },
+                Err(_) => last = "no answer".to_owned(),
+            }
+        }
+        Err(Attempt::Again(last))
+    }
+}
+
+/// Takes a connection and greets each of its streams.
+fn welcome<'scope, 'env>(
+    gathering: &'scope Gathering<'env>,
+    mover: &Arc<Mover>,
+    incoming: Incoming,
+    scope: &'scope Scope<'scope, '_>,
+) -> Result<(), Attempt> {
+    let (config, verifier) =
+        server_config(gathering).map_err(|error| Attempt::Settled(io_error(&error)))?;
+    let entered = mover.handle.enter();
+    let connecting = incoming.accept_with(Arc::new(config));
+    drop(entered);
+    let connecting = connecting.map_err(|error| Attempt::Again(error.to_string()))?;
+    let patience = gathering.settings.timeouts.handshake;
+    let made = mover.handle.block_on(async { timeout(patience, connecting).await });
+    let connection = match made {
+        Ok(Ok(connection)) => connection,
+        Ok(Err(error)) => {
+            return Err(match verifier.presented() {
+                Some(key) if !trusted_diallers(gathering).contains(&key) => {
+                    Attempt::Settled(wrong_key(gathering, None, key))
+                }
+                _ => failed(gathering, None, &error),
+            });
+        }
+        Err(_) => return Err(Attempt::Again("no answer in time".to_owned())),
+    };
+    let presented = presented_key(&connection)
+        .ok_or_else(|| Attempt::Again("a connection without a key".to_owned()))?;
+    while !gathering.is_over() && connection.close_reason().is_none() {
+        let accept = async { timeout(READ_PAUSE, connection.accept_bi()).await };
+        if let Ok(Ok((send, receive))) = mover.handle.block_on(accept) {
+            let (mover, connection) = (mover.clone(), connection.clone());
+            scope.spawn(move || {
+                let made = connected(&mover, &connection, (send, receive), presented);
+                match greet(gathering, made, None) {
+                    Ok((party, channel)) => gathering.put(party, channel),
+                    Err(failed) => {
+                        // The dialler closes when it has read why.
+                        let farewell = gathering.settings.timeouts.farewell;
+                        let closed = async { timeout(farewell, connection.closed()).await.is_ok() };
+                        mover.handle.block_on(closed);
+                        gathering.settle(None, failed);
+                    }
+                }
+            });
+        }
+    }
+    Ok(())
+}
+
+fn presented_key(connection: &quinn::Connection) -> Option<Fingerprint> {
+    let chain = connection.peer_identity()?;
+    let chain = chain.downcast::<Vec<rustls::pki_types::CertificateDer<'static>>>().ok()?;
+    certificate_fingerprint(chain.first()?).ok()
+}
+
+fn trusted_diallers(gathering: &Gathering<'_>) -> Vec<Fingerprint> {
+    let diallers = gathering.me + 1..gathering.parties();
+    diallers.filter_map(|party| gathering.trusted(party)).collect()
+}
+
+/// Why a connection was not made.
+fn failed(gathering: &Gathering<'_>, party: Option<usize>, error: &ConnectionError) -> Attempt {
+    match (alert(error), gathering.settings.security) {
+        (Some(code), Security::Tls { identity, .. }) if is_key_refusal(code) => {
+            let name =
+                party.map_or_else(|| gathering.awaited(), |at| gathering.name(at).to_owned());
+            Attempt::Settled(key_refused(name, identity))
+        }
+        _ => Attempt::Again(error.to_string()),
+    }
+}
+
+/// The TLS alert with which the other end refused us.
+fn alert(error: &ConnectionError) -> Option<u8> {
+    match error {
+        ConnectionError::ConnectionClosed(close) => {
+            let code = u64::from(close.error_code).checked_sub(CRYPTO_ERROR)?;
+            u8::try_from(code).ok()
+        }
+        _ => None,
+    }
+}
+
+fn transport_config(gathering: &Gathering<'_>) -> Arc<TransportConfig> {
+    let mut config = TransportConfig::default();
+    let streams = u32::from(gathering.settings.streams);
+    // A peer that is silent is found lost by its channels; QUIC need only not be quicker.
+    let idle = gathering.settings.timeouts.lost + Duration::from_secs(30);
+    config.max_idle_timeout(idle.try_into().ok());
+    config.max_concurrent_bidi_streams(streams.into());
+    config.max_concurrent_uni_streams(0u8.into());
+    config.stream_receive_window(QUIC_WINDOW_BYTES.into());
+    config.receive_window((streams * QUIC_WINDOW_BYTES).into());
+    config.send_window(u64::from(streams * QUIC_WINDOW_BYTES));
+    config.datagram_receive_buffer_size(None);
+    Arc::new(config)
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn identity(
+    gathering: &Gathering<'_>,
+) -> Result<(Vec<Certificate>, PrivateKeyDer<'static>), Failure> {
+    match gathering.settings.security {
+        Security::Tls { identity, .. } => Ok((vec![identity.certificate()], identity.key())),
+        Security::Plain(_) => Err(ChannelError::PlainQuic.into()),
+    }
+}
+
+type Certificate = rustls::pki_types::CertificateDer<'static>;
+
+fn server_config(
+    gathering: &Gathering<'_>,
+) -> Result<(quinn::ServerConfig, Arc<PinVerifier>), Failure> {
+    let provider = Arc::new(provider());
+    let verifier = PinVerifier::new(&trusted_diallers(gathering), &provider);
+    let (chain, key) = identity(gathering)?;
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_client_cert_verifier(verifier.clone())
+        .with_single_cert(chain, key)?;
+    config.send_tls13_tickets = 0;
+    config.alpn_protocols = vec![APPLICATION.to_vec()];
+    let config = QuicServerConfig::try_from(config)?;
+    let mut config = quinn::ServerConfig::with_crypto(Arc::new(config));
+    config.transport_config(transport_config(gathering)).migration(false);
+    Ok((config, verifier))
+}
+
+fn client_config(
+    gathering: &Gathering<'_>,
+    party: usize,
+) -> Result<(quinn::ClientConfig, Arc<PinVerifier>), Failure> {
+    let provider = Arc::new(provider());
+    let trusted: Vec<Fingerprint> = gathering.trusted(party).into_iter().collect();
+    let verifier = PinVerifier::new(&trusted, &provider);
+    let (chain, key) = identity(gathering)?;
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier.clone())
+        .with_client_auth_cert(chain, key)?;
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    config.alpn_protocols = vec![APPLICATION.to_vec()];
+    let mut config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(config)?));
+    config.transport_config(transport_config(gathering));
+    debug_assert!(ServerName::try_from("phineus").is_ok(), "the name that is dialled is one");
+    Ok((config, verifier))
+}
+
+fn connected(
+    mover: &Arc<Mover>,
+    connection: &quinn::Connection,
+    (send, receive): (SendStream, RecvStream),
+    presented: Fingerprint,
+) -> Connection {
+    let (sent, received) = (mover.clone(), mover.clone());
+    Connection {
+        source: Box::new(QuicSource { receive, mover: received, wire_bytes: 0 }),
+        sink: Box::new(QuicSink { send, mover: sent, wire_bytes: 0 }),
+        cut: Box::new(QuicCut { connection: connection.clone(), _mover: mover.clone() }),
+        presented: Some(presented),
+    }
+}
+
+/// The receiving half of a stream. The fields are dropped in this order: the thread last.
+struct QuicSource {
+    receive: RecvStream,
+    mover: Arc<Mover>,
+    wire_bytes: u64,
+}
+
+impl Source for QuicSource {
+    fn read(&mut self, wanted: &mut [u8], _ahead: &mut [u8]) -> Result<usize, TransportError> {
+        // One wait for both, as a read that is given up has taken nothing.
+        let read = async { timeout(READ_PAUSE, self.receive.read(wanted)).await };
+        match self.mover.handle.block_on(read) {
+            Ok(Ok(Some(read))) => {
+                self.wire_bytes += read as u64;
+                Ok(read)
+            }
+            Ok(Ok(None)) => Ok(0),
+            Ok(Err(ReadError::ConnectionLost(error))) => match (alert(&error), error) {
+                (Some(code), _) => Err(TransportError::Alert(code)),
+                // The peer's process is through with all its streams.
+                (None, ConnectionError::ApplicationClosed(_)) => Ok(0),
+                (None, error) => Err(lost(&error)),
+            },
+            Ok(Err(error)) => Err(lost(&error)),
+            Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+        }
+    }
+
+    fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+}
+
+fn lost(error: &dyn std::fmt::Display) -> TransportError {
+    io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string()).into()
+}
+
+/// The sending half of a stream.
+struct QuicSink {
+    send: SendStream,
+    mover: Arc<Mover>,
+    wire_bytes: u64,
+}
+
+impl Sink for QuicSink {
+    fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
+        let write = async {
+            self.send.write_all(header).await?;
+            self.send.write_all(payload).await
+        };
+        self.mover.handle.block_on(write).map_err(|error| lost(&error))?;
+        self.wire_bytes += (header.len() + payload.len()) as u64;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), TransportError> {
+        self.send.finish().map_err(|error| lost(&error))
+    }
+
+    fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+}
+
+/// Ends a connection, with all its streams: they belong to one mesh and fail together.
+struct QuicCut {
+    connection: quinn::Connection,
+    _mover: Arc<Mover>,
+}
+
+impl Cut for QuicCut {
+    fn cut(&self) {
+        self.connection.close(VarInt::from_u32(1), b"");
+    }
+
+    fn is_writable(&self) -> bool {
+        // Not known without a lock that its thread holds; so all messages go by the channel's thread.
+        false
+    }
+}

@@ -1,0 +1,455 @@
+//! Fills the incoming pipe from the network: in a thread, or by the owner who waits for it.
+//!
+//! A thread per channel keeps the network moving while the owner computes. But when the owner waits
+//! for a small message, a thread between the two costs two hand-overs per round trip, more than the
+//! kernel's own. So after a small message that somebody waited for the thread *parks*, and the owner
+//! reads from the network itself ([`Direct`]); it calls the thread back when messages become long
+//! ([`DIRECT_READ_BYTES`]), and the thread comes back by itself when the owner has not read for two
+//! milliseconds. Whoever reads holds the lock on [`Receiving`].
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, TryLockError};
+use std::time::Duration;
+
+use crate::ChannelError;
+use crate::frame::{AbortReason, Fault, Header, Kind};
+use crate::limits::{DIRECT_READ_BYTES, READ_AHEAD_BYTES};
+use crate::link::Link;
+use crate::names::check_name;
+use crate::pipe::{Block, Pipe, Popped};
+use crate::reader::Reader;
+use crate::reorder::Reorder;
+use crate::timeouts::Timeouts;
+
+/// How long a parked thread waits before it looks whether the owner still reads: short against the
+/// time in which a fast peer fills the kernel's buffers, long against a round trip.
+const PARKED_MIN: Duration = Duration::from_millis(2);
+
+/// The same while the owner is found waiting for the network: then nothing is missed.
+const PARKED_MAX: Duration = Duration::from_millis(32);
+
+/// What a step came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A message was taken.
+    Taken,
+    /// A small message was taken that the owner waited for.
+    Quick,
+    /// A long message was taken.
+    Long,
+    /// There is nothing more to take.
+    Done,
+}
+
+/// How the end of a session is dealt with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// The peer has said bye.
+    Parted,
+    /// The stream has ended as it should.
+    Ended,
+    /// The session failed; the connection is to be cut, when the peer has been told.
+    Failed,
+    /// The session ended while the owner was reading; the peer is to be told.
+    Interrupted,
+}
+
+/// Takes the messages of one direction.
+pub(crate) struct Receiving {
+    reader: Reader,
+    link: Arc<Link>,
+    /// Messages received so far.
+    sequence: u64,
+    reorder: Reorder,
+    /// The block being filled.
+    block: Option<Block>,
+    /// The owner no longer reads; what still comes is dropped.
+    discarding: bool,
+    /// Whether the owner was waiting for the last block.
+    was_awaited: bool,
+    phase: Phase,
+}
+
+impl Receiving {
+    pub(crate) fn new(reader: Reader, link: Arc<Link>, is_ordered: bool) -> Self {
+        Receiving {
+            reader,
+            link,
+            sequence: 0,
+            reorder: Reorder::new(is_ordered),
+            block: None,
+            discarding: false,
+            was_awaited: false,
+            phase: Phase::Open,
+        }
+    }
+
+    /// Takes one message; `by_owner` says that the session's end is to be heeded while waiting.
+    fn step(&mut self, by_owner: bool) -> Step {
+        if matches!(self.phase, Phase::Ended | Phase::Failed | Phase::Interrupted) {
+            return Step::Done;
+        }
+        self.was_awaited = false;
+        match self.take_message(by_owner) {
+            Ok(length) => {
+                if !self.reader.has_header() {
+                    self.push_block();
+                }
+                let wire_bytes = self.reader.wire_bytes();
+                self.link.counters.wire_received.store(wire_bytes, Ordering::Relaxed);
+                match self.phase {
+                    Phase::Ended => Step::Done,
+                    _ if length > DIRECT_READ_BYTES => Step::Long,
+                    _ if self.was_awaited => Step::Quick,
+                    _ => Step::Taken,
+                }
+            }
+            Err(error) => {
+                self.push_block();
+                let is_stopped = by_owner && self.link.has_ended();
+                self.phase = if is_stopped { Phase::Interrupted } else { Phase::Failed };
+                self.link.fail(error);
+                Step::Done
+            }
+        }
+    }
+
+    /// Takes one message and returns the length of its payload.
+    fn take_message(&mut self, by_owner: bool) -> Result<usize, ChannelError> {
+        let link = self.link.clone();
+        let interrupted = || if by_owner { link.error() } else { None };
+        let (header, held) = match self.reorder.take(self.sequence) {
+            Some((header, payload)) => (header, Some(payload)),
+            None => {
+                let Some(header) = self.reader.header(&interrupted)? else {
+                    return self.end();
+                };
+                self.check(&header)?;
+                (header, None)
+            }
+        };
+        let length = header.length as usize;
+        let must_wait = self.reorder.must_wait(&header, self.sequence);
+        if must_wait.map_err(|fault| self.reader.misbehaved(fault))? {
+            let mut payload = vec![0; length];
+            self.reader.payload_exact(&mut payload, &interrupted)?;
+            self.reorder.hold(header, payload);
+            return Ok(0);
+        }
+        self.sequence += 1;
+        let mut payload = Payload { reader: &mut self.reader, held, taken: 0, by_owner, link };
+        if self.phase == Phase::Parted {
+            return match header.kind {
+                Kind::KeepAlive => Ok(0),
+                // The peer was done and then gave up: what it sent before its bye stands.
+                Kind::Abort => Err(self.link.closed()),
+                found => Err(self.out_of_order(Kind::KeepAlive, found)),
+            };
+        }
+        match header.kind {
+            Kind::KeepAlive => {}
+            Kind::Hello => return Err(self.out_of_order(Kind::Data, Kind::Hello)),
+            Kind::Abort => {
+                let mut content = vec![0; length];
+                payload.fill_exact(&mut content)?;
+                return Err(self.aborted(&content));
+            }
+            Kind::Bye => {
+                self.phase = Phase::Parted;
+                self.push_block();
+                self.link.incoming.finish();
+                self.link.bye_received();
+            }
+            Kind::Data => {
+                let slot = (&mut self.block, &mut self.discarding, &mut self.was_awaited);
+                let mut filling = Filling { link: &self.link, slot };
+                filling.data(&mut payload, length)?;
+            }
+            Kind::Agreement => {
+                let slot = (&mut self.block, &mut self.discarding, &mut self.was_awaited);
+                let mut filling = Filling { link: &self.link, slot };
+                filling.agreement(&mut payload, length)?;
+            }
+        }
+        Ok(length)
+    }
+
+    /// The stream has ended: as it should only after a bye.
+    fn end(&mut self) -> Result<usize, ChannelError> {
+        if self.phase != Phase::Parted {
+            return Err(self.link.closed());
+        }
+        self.phase = Phase::Ended;
+        Ok(0)
+    }
+
+    fn out_of_order(&self, expected: Kind, found: Kind) -> ChannelError {
+        self.reader.misbehaved(Fault::Order { expected, found })
+    }
+
+    fn check(&self, header: &Header) -> Result<(), ChannelError> {
+        if header.session != self.link.session {
+            return Err(self.reader.misbehaved(Fault::Session));
+        }
+        let (expected, found) = (self.link.stream, header.stream);
+        if expected != found {
+            return Err(self.reader.misbehaved(Fault::Stream { expected, found }));
+        }
+        Ok(())
+    }
+
+    /// What the last word of the peer means.
+    fn aborted(&self, content: &[u8]) -> ChannelError {
+        let (code, blamed) = content.split_first().expect("an abort has at least one byte");
+        let reason = AbortReason::from_code(*code);
+        let peer = self.link.peer.clone();
+        if blamed.is_empty() {
+            return ChannelError::PeerAborted { party: peer, reason };
+        }
+        match std::str::from_utf8(blamed) {
+            Ok(name) if check_name(name).is_ok() => {
+                ChannelError::PeerLost { party: name.to_owned(), reported_by: peer }
+            }
+            _ => self.reader.misbehaved(Fault::Abort),
+        }
+    }
+
+    fn push_block(&mut self) {
+        let slot = (&mut self.block, &mut self.discarding, &mut self.was_awaited);
+        Filling { link: &self.link, slot }.push_block();
+    }
+
+    /// What is left to do when there is nothing more to take; waits, so only for the thread.
+    fn conclude(&mut self, timeouts: &Timeouts) {
+        match self.phase {
+            Phase::Interrupted => self.reader.drain(),
+            Phase::Failed => {
+                if self.link.farewell().is_some() {
+                    self.link.wait_for_writer(timeouts.farewell);
+                }
+                self.link.cut();
+            }
+            Phase::Open | Phase::Parted | Phase::Ended => {}
+        }
+    }
+}
+
+/// Where the payload of a message comes from: the network, or the reorder window.
+struct Payload<'a> {
+    reader: &'a mut Reader,
+    held: Option<Vec<u8>>,
+    taken: usize,
+    by_owner: bool,
+    link: Arc<Link>,
+}
+
+impl Payload<'_> {
+    /// Fills a part of `target`, which is not empty, and returns how much.
+    fn fill(&mut self, target: &mut [u8]) -> Result<usize, ChannelError> {
+        let Some(held) = &self.held else {
+            let (by_owner, link) = (self.by_owner, &self.link);
+            return self.reader.payload(target, &|| if by_owner { link.error() } else { None });
+        };
+        let count = target.len().min(held.len() - self.taken);
+        target[..count].copy_from_slice(&held[self.taken..self.taken + count]);
+        self.taken += count;
+        Ok(count)
+    }
+
+    fn fill_exact(&mut self, mut target: &mut [u8]) -> Result<(), ChannelError> {
+        while !target.is_empty() {
+            let count = self.fill(target)?;
+            target = &mut target[count..];
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, length: usize) -> Result<(), ChannelError> {
+        let mut scratch = [0; READ_AHEAD_BYTES];
+        let mut left = length;
+        while left > 0 {
+            let wanted = left.min(scratch.len());
+            left -= self.fill(&mut scratch[..wanted])?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts payload into the blocks of the incoming pipe.
+struct Filling<'a> {
+    link: &'a Link,
+    /// The block being filled, whether the owner reads no more, whether it waited.
+    slot: (&'a mut Option<Block>, &'a mut bool, &'a mut bool),
+}
+
+impl Filling<'_> {
+    /// The block to fill next; `None` when the owner no longer reads.
+    fn take_block(&mut self) -> Option<Block> {
+        let (block, discarding, _) = &mut self.slot;
+        if **discarding {
+            return None;
+        }
+        let block = block.take().or_else(|| self.link.incoming.take_free(None).ok());
+        **discarding = block.is_none();
+        block
+    }
+
+    fn push_block(&mut self) {
+        let (slot, discarding, was_awaited) = &mut self.slot;
+        let Some(block) = slot.take() else {
+            return;
+        };
+        if block.content().is_empty() && block.kind == Kind::Data {
+            **slot = Some(block);
+            return;
+        }
+        match self.link.incoming.push(block) {
+            Ok((left_over, awaited)) => {
+                **slot = left_over;
+                **was_awaited |= awaited;
+            }
+            Err(_) => **discarding = true,
+        }
+    }
+
+    fn data(&mut self, payload: &mut Payload<'_>, length: usize) -> Result<(), ChannelError> {
+        let mut left = length;
+        while left > 0 {
+            let Some(mut block) = self.take_block() else {
+                return payload.discard(left);
+            };
+            let room = block.room();
+            let wanted = room.len().min(left);
+            let outcome = payload.fill(&mut room[..wanted]);
+            let count = *outcome.as_ref().unwrap_or(&0);
+            block.grow(count);
+            let is_full = block.room().is_empty();
+            // Back in its place even after an error: what came before it is still delivered.
+            *self.slot.0 = Some(block);
+            outcome?;
+            left -= count;
+            if is_full {
+                self.push_block();
+            }
+        }
+        Ok(())
+    }
+
+    fn agreement(&mut self, payload: &mut Payload<'_>, length: usize) -> Result<(), ChannelError> {
+        self.push_block();
+        let Some(mut block) = self.take_block() else {
+            return payload.discard(length);
+        };
+        payload.fill_exact(&mut block.room()[..length])?;
+        block.grow(length);
+        block.kind = Kind::Agreement;
+        *self.slot.0 = Some(block);
+        self.push_block();
+        Ok(())
+    }
+}
+
+/// Where the thread waits while the owner reads.
+#[derive(Default)]
+struct Parking {
+    is_called: Mutex<bool>,
+    called: Condvar,
+    /// Whether the owner is reading right now, and how often it did.
+    is_occupied: AtomicBool,
+    visits: AtomicU64,
+}
+
+impl Parking {
+    fn call(&self) {
+        *self.is_called.lock().expect("no code panics while it holds this lock") = true;
+        self.called.notify_one();
+    }
+
+    /// Waits until the owner calls, or stops reading.
+    fn wait(&self) {
+        const HELD: &str = "no code panics while it holds this lock";
+        let (mut pause, mut visits) = (PARKED_MIN, self.visits.load(Ordering::Relaxed));
+        let mut is_called = self.is_called.lock().expect(HELD);
+        while !*is_called {
+            let (guard, waited) = self.called.wait_timeout(is_called, pause).expect(HELD);
+            is_called = guard;
+            let visits_now = self.visits.load(Ordering::Relaxed);
+            if self.is_occupied.load(Ordering::Acquire) {
+                pause = (2 * pause).min(PARKED_MAX);
+            } else if waited.timed_out() && visits_now == visits {
+                break;
+            } else {
+                pause = PARKED_MIN;
+            }
+            visits = visits_now;
+        }
+        *is_called = false;
+    }
+}
+
+/// The owner's way to the network, past the thread.
+#[derive(Clone)]
+pub(crate) struct Direct {
+    receiving: Arc<Mutex<Receiving>>,
+    parking: Arc<Parking>,
+}
+
+impl Direct {
+    pub(crate) fn new(receiving: Receiving) -> Self {
+        Direct { receiving: Arc::new(Mutex::new(receiving)), parking: Arc::default() }
+    }
+
+    /// Waits for a filled block or the end; reads from the network while the thread does not.
+    pub(crate) fn pop(&self, pipe: &Pipe) -> Popped {
+        if let Some(popped) = pipe.try_pop() {
+            return popped;
+        }
+        let mut receiving = match self.receiving.try_lock() {
+            Ok(receiving) => receiving,
+            Err(TryLockError::WouldBlock) => return pipe.pop(None),
+            Err(TryLockError::Poisoned(_)) => panic!("the receiving thread panicked"),
+        };
+        self.parking.is_occupied.store(true, Ordering::Release);
+        let mut is_over = false;
+        let popped = loop {
+            if let Some(popped) = pipe.try_pop() {
+                break popped;
+            }
+            is_over |= matches!(receiving.step(true), Step::Long | Step::Done);
+        };
+        drop(receiving);
+        self.parking.visits.fetch_add(1, Ordering::Relaxed);
+        self.parking.is_occupied.store(false, Ordering::Release);
+        if is_over {
+            self.parking.call();
+        }
+        popped
+    }
+
+    /// Wakes the thread, so that it sees the end.
+    pub(crate) fn call_thread(&self) {
+        self.parking.call();
+    }
+
+    /// The thread: runs until the peer is done, the connection ends or something fails.
+    pub(crate) fn run(self, link: &Link, timeouts: &Timeouts) {
+        const HELD: &str = "who reads does not panic";
+        loop {
+            let mut receiving = self.receiving.lock().expect(HELD);
+            let step = loop {
+                match receiving.step(false) {
+                    Step::Taken | Step::Long => {}
+                    step => break step,
+                }
+            };
+            if step == Step::Done {
+                receiving.conclude(timeouts);
+                break;
+            }
+            drop(receiving);
+            self.parking.wait();
+        }
+        link.reader_done();
+    }
+}

@@ -1,0 +1,320 @@
+//! A mesh over TCP: one connection for each stream between two parties.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use crate::ChannelError;
+use crate::cluster::PartyConfig;
+use crate::fingerprint::Fingerprint;
+use crate::frame::HEADER_BYTES;
+use crate::framed::FramedChannel;
+use crate::gathering::{Attempt, Gathering};
+use crate::greeting::{Connection, Dialled, greet, key_refused};
+use crate::identity::Identity;
+use crate::mesh::Security;
+use crate::record::is_key_refusal;
+use crate::tls::{self, Side, TlsFailure};
+use crate::transport::{READ_PAUSE, TransportError, tcp_halves};
+
+/// How long a host name may be unknown before that is reported: name servers answer within a few
+/// seconds, and a mistyped name should not take a minute to be found.
+const UNKNOWN_HOST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often a listening party looks for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// Connections that are being made at a time; more wait. All parties with four streams each.
+const ATTEMPTS_MAX: usize = 64;
+
+/// The first and the longest pause between two attempts to dial.
+const DIAL_PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+
+/// How long one attempt to dial may take.
+const DIAL_TIME_MAX: Duration = Duration::from_secs(3);
+
+/// Where a party listens: at `bind`; else at its own address if that is loopback; else at its port
+/// on every interface, because the address may be that of a router in front of it.
+///
+/// Where there is more than one address, the first that the system can bind is taken: the first
+/// one here means IPv6 and IPv4, but a system without IPv6 refuses it.
+pub(crate) fn listen_addresses(me: &PartyConfig, security: &Security) -> Vec<SocketAddr> {
+    if let Some(bind) = me.bind {
+        return vec![bind];
+    }
+    let port = me.address.port;
+    let resolved = (me.address.host.as_str(), port).to_socket_addrs();
+    let loopback = resolved.into_iter().flatten().find(|address| address.ip().is_loopback());
+    match (loopback, security) {
+        (Some(address), _) => vec![address],
+        (None, Security::Plain(_)) => vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))],
+        (None, Security::Tls { .. }) => vec![
+            SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
+            SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
+        ],
+    }
+}
+
+/// Binds the first of the addresses of this party that the system has.
+pub(crate) fn bind<T>(
+    gathering: &Gathering<'_>,
+    bind: impl Fn(SocketAddr) -> io::Result<T>,
+) -> Result<T, ChannelError> {
+    let me = &gathering.settings.cluster.parties()[gathering.me];
+    let mut last = None;
+    for address in listen_addresses(me, gathering.settings.security) {
+        match bind(address) {
+            Ok(bound) => return Ok(bound),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                return Err(ChannelError::PortInUse { me: me.name.clone(), address });
+            }
+            Err(error) => last = Some((address, error)),
+        }
+    }
+    let (address, error) = last.expect("there is at least one address");
+    let (address, detail) = (address.to_string(), error.to_string());
+    Err(ChannelError::CannotListen { me: me.name.clone(), address, detail })
+}
+
+/// Listens at the port of this party, unless it is the last, which nobody dials.
+pub(crate) fn listen(
+    gathering: &Gathering<'_>,
+) -> Result<Option<(TcpListener, SocketAddr)>, ChannelError> {
+    if gathering.me + 1 == gathering.parties() {
+        return Ok(None);
+    }
+    bind(gathering, |address| {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    })
+    .map(Some)
+}
+
+/// Takes connections until none are wanted.
+pub(crate) fn accept_all<'scope, 'env>(
+    gathering: &'scope Gathering<'env>,
+    listener: &TcpListener,
+    scope: &'scope Scope<'scope, '_>,
+) {
+    while !gathering.is_over() {
+        if gathering.attempt_count() >= ATTEMPTS_MAX {
+            thread::sleep(ACCEPT_PAUSE);
+            continue;
+        }
+        match listener.accept() {
+            Ok((stream, _)) => {
+                if let Some(number) = gathering.begin_attempt(&stream) {
+                    scope.spawn(move || {
+                        if let Err(failed) = attempt(gathering, &stream, number, None) {
+                            gathering.settle(None, failed);
+                        }
+                    });
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(ACCEPT_PAUSE),
+            // A connection that was gone before it was taken, or too many open files: both pass.
+            Err(error) => {
+                gathering.note(None, error.to_string());
+                thread::sleep(ACCEPT_PAUSE);
+            }
+        }
+    }
+}
+
+/// Dials one party until all its streams are there, and again when one is lost.
+pub(crate) fn dial_all(gathering: &Gathering<'_>, party: usize) {
+    let [first, longest] = DIAL_PAUSES;
+    let mut pause = first;
+    while !gathering.is_over() {
+        let Some(stream) = gathering.missing_stream(party) else {
+            gathering.wait(longest);
+            continue;
+        };
+        match dial(gathering, Dialled { party, stream }) {
+            Ok(()) => pause = first,
+            Err(failed) => {
+                gathering.settle(Some(party), failed);
+                let until = Instant::now() + pause;
+                while !gathering.is_over() && Instant::now() < until {
+                    gathering.wait(until - Instant::now());
+                }
+                pause = (pause * 3 / 2).min(longest);
+            }
+        }
+    }
+}
+
+fn dial(gathering: &Gathering<'_>, dialled: Dialled) -> Result<(), Attempt> {
+    let stream = reach(gathering, dialled.party)?;
+    let Some(number) = gathering.begin_attempt(&stream) else {
+        return Err(Attempt::Again("time is up".to_owned()));
+    };
+    attempt(gathering, &stream, number, Some(dialled))
+}
+
+/// The addresses of a party, as its name is known now.
+pub(crate) fn addresses(
+    gathering: &Gathering<'_>,
+    party: usize,
+) -> Result<Vec<SocketAddr>, Attempt> {
+    let config = &gathering.settings.cluster.parties()[party];
+    let host = config.address.host.as_str();
+    let patience = UNKNOWN_HOST_PATIENCE.min(gathering.settings.timeouts.connect / 2);
+    match (host, config.address.port).to_socket_addrs() {
+        Ok(addresses) => Ok(addresses.collect()),
+        Err(error) if gathering.started.elapsed() < patience => {
+            Err(Attempt::Again(error.to_string()))
+        }
+        Err(error) => {
+            let (party, host, detail) = (config.name.clone(), host.to_owned(), error.to_string());
+            Err(Attempt::Settled(ChannelError::UnknownHost { party, host, detail }))
+        }
+    }
+}
+
+/// Tries each address of the party once.
+fn reach(gathering: &Gathering<'_>, party: usize) -> Result<TcpStream, Attempt> {
+    let mut last = "the host has no address".to_owned();
+    for address in addresses(gathering, party)? {
+        let plain = matches!(gathering.settings.security, Security::Plain(_));
+        if plain && !address.ip().is_loopback() {
+            let (party, address) = (gathering.name(party).to_owned(), address.to_string());
+            return Err(Attempt::Settled(ChannelError::PlainNotLoopback { party, address }));
+        }
+        let left = gathering.settings.timeouts.connect.saturating_sub(gathering.started.elapsed());
+        let patience = left.clamp(Duration::from_millis(1), DIAL_TIME_MAX);
+        match TcpStream::connect_timeout(&address, patience) {
+            // Dialling a free port of this machine can by chance meet itself half-way.
+            Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
+                last = "nobody listens there".to_owned();
+            }
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(Attempt::Again(last))
+}
+
+/// Turns a TCP connection into a session and puts it in its place, or says why not.
+fn attempt(
+    gathering: &Gathering<'_>,
+    stream: &TcpStream,
+    number: u64,
+    dialled: Option<Dialled>,
+) -> Result<(), Attempt> {
+    let made = session(gathering, stream, dialled);
+    if made.is_err() {
+        hang_up(stream, gathering.settings.timeouts.farewell);
+    }
+    // No attempt any longer, so that the end of all attempts does not end it.
+    gathering.end_attempt(number);
+    made.map(|(party, channel)| gathering.put(party, channel))
+}
+
+fn session(
+    gathering: &Gathering<'_>,
+    stream: &TcpStream,
+    dialled: Option<Dialled>,
+) -> Result<(usize, FramedChannel), Attempt> {
+    let io_failed = |error: io::Error| Attempt::Again(error.to_string());
+    stream.set_nonblocking(false).map_err(io_failed)?;
+    stream.set_nodelay(true).map_err(io_failed)?;
+    let patience = Some(gathering.settings.timeouts.handshake);
+    stream.set_write_timeout(patience).map_err(io_failed)?;
+    let connection = secure(gathering, stream, dialled)?;
+    stream.set_read_timeout(Some(READ_PAUSE)).map_err(io_failed)?;
+    let made = greet(gathering, connection, dialled)?;
+    stream.set_write_timeout(None).map_err(io_failed)?;
+    Ok(made)
+}
+
+fn secure(
+    gathering: &Gathering<'_>,
+    stream: &TcpStream,
+    dialled: Option<Dialled>,
+) -> Result<Connection, Attempt> {
+    let io_failed = |error: io::Error| Attempt::Again(error.to_string());
+    let cut = Box::new(stream.try_clone().map_err(io_failed)?);
+    let identity = match gathering.settings.security {
+        Security::Plain(_) => {
+            let (source, sink) = tcp_halves(stream).map_err(io_failed)?;
+            let (source, sink) = (Box::new(source), Box::new(sink));
+            return Ok(Connection { source, sink, cut, presented: None });
+        }
+        Security::Tls { identity, .. } => identity,
+    };
+    let (side, trusted) = match dialled {
+        Some(Dialled { party, .. }) => (Side::Dialler, vec![party]),
+        None => (Side::Listener, (gathering.me + 1..gathering.parties()).collect()),
+    };
+    let trusted: Vec<Fingerprint> =
+        trusted.into_iter().filter_map(|party| gathering.trusted(party)).collect();
+    let deadline = Instant::now() + gathering.settings.timeouts.handshake;
+    let (source, sink, presented) = tls::handshake(stream, deadline, side, identity, &trusted)
+        .map_err(|failure| tls_failed(gathering, identity, dialled, failure))?;
+    let (source, sink) = (Box::new(source), Box::new(sink));
+    Ok(Connection { source, sink, cut, presented: Some(presented) })
+}
+
+/// Somebody presented a key that is not trusted.
+pub(crate) fn wrong_key(
+    gathering: &Gathering<'_>,
+    dialled: Option<usize>,
+    presented: Fingerprint,
+) -> ChannelError {
+    let only = (gathering.me + 2 == gathering.parties()).then_some(gathering.me + 1);
+    let Some(party) = dialled.or(only) else {
+        return ChannelError::Stranger { presented, missing: gathering.awaited() };
+    };
+    let name = gathering.name(party).to_owned();
+    match gathering.trusted(party) {
+        Some(trusted) => ChannelError::WrongKey { party: name, presented, trusted },
+        None => ChannelError::NotTrusted { party: name, presented },
+    }
+}
+
+fn tls_failed(
+    gathering: &Gathering<'_>,
+    identity: &Identity,
+    dialled: Option<Dialled>,
+    failure: TlsFailure,
+) -> Attempt {
+    let party = dialled.map(|dialled| dialled.party);
+    match failure {
+        TlsFailure::Key(presented) => Attempt::Settled(wrong_key(gathering, party, presented)),
+        TlsFailure::Transport(TransportError::Alert(code)) if is_key_refusal(code) => {
+            let name =
+                party.map_or_else(|| gathering.awaited(), |at| gathering.name(at).to_owned());
+            Attempt::Settled(key_refused(name, identity))
+        }
+        TlsFailure::Transport(TransportError::Alert(code)) => {
+            Attempt::Again(format!("TLS alert {code}"))
+        }
+        TlsFailure::Transport(TransportError::Fault(fault)) => {
+            Attempt::Again(format!("it sent {fault}"))
+        }
+        TlsFailure::Transport(TransportError::Io(error)) => Attempt::Again(match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "no answer in time".to_owned(),
+            io::ErrorKind::UnexpectedEof => "it was closed at once".to_owned(),
+            _ => error.to_string(),
+        }),
+    }
+}
+
+/// Ends a connection so that what was written still arrives: closing it while something is unread
+/// would reset it.
+fn hang_up(mut stream: &TcpStream, patience: Duration) {
+    let deadline = Instant::now() + patience;
+    // Each of these fails only if the connection is gone, which ends the matter.
+    let mut going = stream.shutdown(Shutdown::Write).is_ok();
+    let mut scratch = [0; HEADER_BYTES * 64];
+    while going {
+        let left = deadline.saturating_duration_since(Instant::now());
+        going = left > Duration::ZERO
+            && stream.set_read_timeout(Some(left)).is_ok()
+            && io::Read::read(&mut stream, &mut scratch).is_ok_and(|read| read > 0);
+    }
+}

@@ -1,0 +1,210 @@
+//! Which prefix network computes carries with the fewest ANDs at a given depth.
+//!
+//! Dynamic programming over two ways to build a network (Ladner, Fischer, "Parallel prefix
+//! computation", Journal of the ACM 27, 1980, figures 1 and 2): *split* solves two halves and
+//! sends the lower half's last result to all of the upper half; *pair* joins neighbours, solves
+//! half as many and fills in every second result. The recursion of the paper fixes the choice;
+//! here every `n`, depth and way is weighed by its ANDs, a group's generate and propagate bit
+//! counting one each.
+//!
+//! Depths are relative to the propagate bits of the elements: generate bits come one level later,
+//! the carry in at 0. A carry over `n` elements then takes depth `ceil(log2(n + 1))`, the least
+//! possible: as a polynomial it has degree `n + 1` in the bits of the operands.
+
+use std::collections::HashMap;
+
+/// What is to be computed from `n` elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Goal {
+    /// The carries out of every element, at `depth`.
+    Carries,
+    /// The groups from the first to every element: generate at `depth`, propagate one earlier.
+    Groups,
+    /// The carry out of the last element, at `depth`.
+    Carry,
+    /// The group of all elements: generate at `depth`, propagate at that of the goal.
+    Group { propagate_depth: u32 },
+}
+
+/// A goal and what it has to work with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Problem {
+    pub(super) goal: Goal,
+    pub(super) n: usize,
+    pub(super) depth: u32,
+    /// Whether the last of several results is due one level before `depth`.
+    pub(super) last_early: bool,
+    /// Whether the elements are pairs of bits, whose carry is a majority, or groups.
+    pub(super) leaves: bool,
+}
+
+/// How to solve a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Nothing or one element: directly.
+    Direct,
+    /// All results one level earlier.
+    Tighter,
+    /// Neighbours first.
+    Pair,
+    /// This many lower elements, then the others.
+    Split(usize),
+}
+
+/// The best ways found so far.
+#[derive(Default)]
+pub(super) struct Plans {
+    known: HashMap<Problem, Option<(usize, Way)>>,
+}
+
+/// The least depth of a carry over `n` elements.
+pub(super) fn carry_depth(n: usize) -> u32 {
+    (n + 1).next_power_of_two().ilog2()
+}
+
+impl Plans {
+    /// The way with the fewest ANDs.
+    ///
+    /// # Panics
+    /// If the depth is too small for the problem.
+    pub(super) fn way(&mut self, problem: Problem) -> Way {
+        self.best(problem).expect("the depth suffices").1
+    }
+
+    fn cost(&mut self, problem: Problem) -> Option<usize> {
+        self.best(problem).map(|(cost, _)| cost)
+    }
+
+    fn best(&mut self, problem: Problem) -> Option<(usize, Way)> {
+        if let Some(&known) = self.known.get(&problem) {
+            return known;
+        }
+        let best = if is_feasible(problem) { self.search(problem) } else { None };
+        self.known.insert(problem, best);
+        best
+    }
+
+    fn search(&mut self, problem: Problem) -> Option<(usize, Way)> {
+        let Problem { goal, n, .. } = problem;
+        if n <= 1 {
+            let generates = usize::from(problem.leaves);
+            let cost = if matches!(goal, Goal::Carries | Goal::Carry) { 1 } else { generates };
+            return Some((cost * n, Way::Direct));
+        }
+        let mut best: Option<(usize, Way)> = None;
+        let mut offer = |cost: Option<usize>, way: Way| {
+            if let Some(cost) = cost
+                && best.is_none_or(|(least, _)| cost < least)
+            {
+                best = Some((cost, way));
+            }
+        };
+        if problem.last_early {
+            offer(self.cost(problem.tighter()), Way::Tighter);
+        }
+        if matches!(goal, Goal::Carries | Goal::Groups) {
+            offer(self.pair_cost(problem), Way::Pair);
+        }
+        if !problem.last_early {
+            for low in split_points(n) {
+                offer(self.split_cost(problem, low), Way::Split(low));
+            }
+        }
+        best
+    }
+
+    fn pair_cost(&mut self, problem: Problem) -> Option<usize> {
+        let inner = self.cost(problem.paired()?)?;
+        let (pairs, odd) = (problem.n / 2, problem.n % 2);
+        let joins = pairs * (2 + usize::from(problem.leaves));
+        let fills = match problem.goal {
+            Goal::Carries => problem.n - pairs,
+            _ => 2 * (pairs - 1 + odd) + odd * usize::from(problem.leaves),
+        };
+        Some(joins + inner + fills)
+    }
+
+    fn split_cost(&mut self, problem: Problem, low: usize) -> Option<usize> {
+        let (lower, upper) = problem.split(low);
+        let lower_cost = self.cost(lower)?;
+        let upper_cost = self.cost(upper)?;
+        // A single leaf on top takes the carry in by its majority: its generate bit is not needed.
+        let fused = usize::from(problem.leaves && upper.n == 1);
+        let joins = match problem.goal {
+            Goal::Carries => upper.n,
+            Goal::Groups => 2 * upper.n,
+            Goal::Carry => 1,
+            Goal::Group { .. } => 2,
+        };
+        Some(lower_cost + upper_cost + joins - fused)
+    }
+}
+
+/// Whether the depth admits any network at all.
+fn is_feasible(problem: Problem) -> bool {
+    let depth = if problem.last_early { problem.depth.saturating_sub(1) } else { problem.depth };
+    let carry = problem.n == 0 || carry_depth(problem.n) <= depth;
+    match problem.goal {
+        Goal::Carries | Goal::Carry => carry,
+        Goal::Groups => carry && depth > 0 && problem.n <= 1 << (depth - 1),
+        Goal::Group { propagate_depth } => carry && problem.n <= 1 << propagate_depth,
+    }
+}
+
+/// Where a split may be: all places where that is quick, else those next to powers of two.
+fn split_points(n: usize) -> Vec<usize> {
+    if n <= 40 {
+        return (1..n).collect();
+    }
+    let powers = (0..9).map(|k| 1usize << k);
+    let mut points: Vec<usize> =
+        powers.flat_map(|power| [power - 1, power, n.saturating_sub(power)]).collect();
+    points.extend([n / 2, n.div_ceil(2), n - 3]);
+    points.retain(|&low| low > 0 && low < n);
+    points.sort_unstable();
+    points.dedup();
+    points
+}
+
+impl Problem {
+    pub(super) fn tighter(self) -> Problem {
+        Problem { depth: self.depth - 1, last_early: false, ..self }
+    }
+
+    /// The problem on pairs of neighbours, counted from the top, one level down. Where an element
+    /// is left at the bottom, a carry goes through it first, and a group stands as it is.
+    pub(super) fn paired(self) -> Option<Problem> {
+        let n = if self.goal == Goal::Groups { self.n.div_ceil(2) } else { self.n / 2 };
+        let depth = self.depth.checked_sub(2)?;
+        Some(Problem { n, depth, last_early: false, leaves: false, ..self })
+    }
+
+    /// The lower and the upper part of a split.
+    pub(super) fn split(self, low: usize) -> (Problem, Problem) {
+        let Problem { goal, n, depth, leaves, .. } = self;
+        let part = |goal, n, depth, last_early| Problem { goal, n, depth, last_early, leaves };
+        match goal {
+            Goal::Carries => {
+                let lower = part(Goal::Carries, low, depth, true);
+                (lower, part(Goal::Groups, n - low, depth, false))
+            }
+            // The upper propagate bits must meet the lower ones two levels before the end.
+            Goal::Groups => {
+                let lower = part(Goal::Groups, low, depth, true);
+                (lower, part(Goal::Groups, n - low, depth.saturating_sub(1), false))
+            }
+            Goal::Carry => {
+                let below = depth.saturating_sub(1);
+                let upper = Goal::Group { propagate_depth: below };
+                (part(Goal::Carry, low, below, false), part(upper, n - low, depth, false))
+            }
+            Goal::Group { propagate_depth } => {
+                let below = depth.saturating_sub(1);
+                let early = propagate_depth.saturating_sub(1);
+                let lower = Goal::Group { propagate_depth: early };
+                let upper = Goal::Group { propagate_depth: early.min(below) };
+                (part(lower, low, below, false), part(upper, n - low, depth, false))
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The checker of ordering: proves that an ordered program computes what its program means.
+//!
+//! Independent of the order: every value gets a digest of the operation that defines it and of the
+//! digests of its operands, in the program and in the ordered program alike. They mean the same if
+//! every output cell has the same digest in both. Beside that it proves the invariants of rounds
+//! (see `order.rs`), for the protocol that `model` describes.
+//!
+//! Memory: 16 bytes per value and 40 per output instruction.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Seek};
+
+use phineus_bytecode::{Instruction, Op, Phase, ProgramReader, RoundModel};
+
+use crate::error::Error;
+
+/// Faults are reported up to this many.
+const FAULTS_MAX: usize = 20;
+
+type Digest = u128;
+
+/// Port, column and row of the first cell, and how many rows.
+type Cells = (u64, u64, u64, u32);
+
+#[derive(Default)]
+struct Meaning {
+    values: Vec<Digest>,
+    outputs: HashMap<Cells, Digest>,
+}
+
+impl Meaning {
+    /// Digests of the results of `instruction`, whose operands are known.
+    fn results(&self, instruction: &Instruction) -> Result<Vec<Digest>, String> {
+        let whole = instruction.part(Phase::Whole);
+        let mut operands = Vec::new();
+        for operand in whole.operands() {
+            let digest = self.values.get(*operand as usize);
+            operands.push(*digest.ok_or(format!("%{operand} is not defined"))?);
+        }
+        let digest = |result: usize| {
+            let half = |seed: u8| {
+                let mut hasher = DefaultHasher::new();
+                (seed, result, whole.op, whole.element, whole.lanes, whole.immediates)
+                    .hash(&mut hasher);
+                operands.hash(&mut hasher);
+                u128::from(hasher.finish())
+            };
+            half(0) << 64 | half(1)
+        };
+        let count = if whole.op == Op::Output { 1 } else { whole.results().len() };
+        Ok((0..count).map(digest).collect())
+    }
+
+    fn output(&mut self, instruction: &Instruction, digest: Digest) -> Result<(), String> {
+        let [port, column, row, _] = instruction.immediates;
+        let cells = (port, column, row, instruction.lanes);
+        match self.outputs.insert(cells, digest) {
+            None => Ok(()),
+            Some(_) => Err(format!("output {cells:?} is written twice")),
+        }
+    }
+
+    fn whole(&mut self, instruction: &Instruction) -> Result<(), String> {
+        let results = self.results(instruction)?;
+        if instruction.op == Op::Output {
+            return self.output(instruction, results[0]);
+        }
+        self.define(instruction, results)
+    }
+
+    fn define(&mut self, instruction: &Instruction, results: Vec<Digest>) -> Result<(), String> {
+        for (name, digest) in instruction.results().iter().zip(results) {
+            if *name != self.values.len() as u64 {
+                return Err(format!("%{name} is not the next name"));
+            }
+            self.values.push(digest);
+        }
+        Ok(())
+    }
+}
+
+/// The state of the replay of an ordered program.
+#[derive(Default)]
+struct Replay {
+    meaning: Meaning,
+    round: u64,
+    /// Issued instructions and their results by the round after which they finish.
+    in_flight: BTreeMap<u64, VecDeque<(Instruction, Vec<Digest>)>>,
+    outputs_wait: bool,
+}
+
+impl Replay {
+    fn step(&mut self, i: &Instruction, model: &mut impl RoundModel) -> Result<(), String> {
+        let rounds = match i.op {
+            Op::Round => 0,
+            _ => model.interaction(&i.part(Phase::Whole)).rounds,
+        };
+        let due = self.in_flight.first_key_value().is_some_and(|(&due, _)| due == self.round);
+        if due && i.phase != Phase::Finish {
+            return Err("something should finish before".to_owned());
+        }
+        match i.phase {
+            Phase::Whole if i.op == Op::Round => {
+                self.round += 1;
+                self.outputs_wait = false;
+                Ok(())
+            }
+            Phase::Whole if i.op == Op::Output => {
+                self.outputs_wait |= rounds > 0;
+                self.meaning.whole(i)
+            }
+            Phase::Whole if rounds > 0 => Err(format!("it takes {rounds} rounds and is whole")),
+            Phase::Whole => self.meaning.whole(i),
+            Phase::Issue if rounds == 0 => Err("it takes no rounds and is issued".to_owned()),
+            Phase::Issue => {
+                let results = self.meaning.results(i)?;
+                let due = self.round + u64::from(rounds);
+                self.in_flight.entry(due).or_default().push_back((*i, results));
+                Ok(())
+            }
+            Phase::Finish => self.finish(i),
+        }
+    }
+
+    fn finish(&mut self, i: &Instruction) -> Result<(), String> {
+        let Some(due) = self.in_flight.get_mut(&self.round) else {
+            return Err("nothing finishes in this round".to_owned());
+        };
+        let (issued, results) = due.pop_front().expect("an empty queue is removed");
+        if due.is_empty() {
+            self.in_flight.remove(&self.round);
+        }
+        let same = Instruction {
+            phase: Phase::Finish,
+            operands: i.operands,
+            results: i.results,
+            ..issued
+        };
+        if same != *i {
+            return Err(format!("{issued:?} should finish here"));
+        }
+        self.meaning.define(i, results)
+    }
+}
+
+/// Checks `ordered` against the `program` that it was made from; the faults, none if it is right.
+///
+/// # Errors
+/// If either file cannot be read.
+pub fn check_order<R: Read + Seek, S: Read + Seek>(
+    program: &mut ProgramReader<R>,
+    ordered: &mut ProgramReader<S>,
+    model: &mut impl RoundModel,
+) -> Result<Vec<String>, Error> {
+    let mut faults = Vec::new();
+    let mut fault = |position: u64, result: Result<(), String>| {
+        if let Err(what) = result
+            && faults.len() < FAULTS_MAX
+        {
+            faults.push(format!("instruction {position}: {what}"));
+        }
+    };
+    let mut source = Meaning::default();
+    let mut position = 0;
+    program.for_each::<Error>(|instruction| {
+        fault(position, source.whole(instruction));
+        position += 1;
+        Ok(())
+    })?;
+    let mut replay = Replay::default();
+    position = 0;
+    ordered.for_each::<Error>(|instruction| {
+        fault(position, replay.step(instruction, model));
+        position += 1;
+        Ok(())
+    })?;
+    if !replay.in_flight.is_empty() || replay.outputs_wait {
+        fault(position, Err("something issued is not finished at the end".to_owned()));
+    }
+    if replay.meaning.outputs != source.outputs {
+        fault(position, Err("the outputs do not mean the same".to_owned()));
+    }
+    Ok(faults)
+}

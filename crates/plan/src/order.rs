@@ -1,0 +1,301 @@
+//! Ordering: which instructions share a round.
+//!
+//! List scheduling inside a window (Graham, "Bounds for certain multiprocessing anomalies", 1966):
+//! in each round, everything that has its operands is done or issued, in program order; then the
+//! round ends, and what has had its rounds finishes. Independent interactive instructions share
+//! rounds, and a deep and a wide part of a program side by side take the rounds of the deeper one.
+//!
+//! Invariants of an ordered program, which [`check_order`](crate::check_order) proves:
+//! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
+//! that, in the order of issues; each operand is defined before; a round follows the last output.
+//!
+//! Memory: the window, one entry for each value that is alive, and 16 bytes for 4096 instructions.
+//! What runs early lives longer: the window is bounded by the units that its results take, so that
+//! the ordered program needs at most that much more memory than the program.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+
+use phineus_bytecode::{
+    Instruction, Kind, Layout, Op, Phase, ProgramReader, ProgramWriter, RoundModel, Written,
+};
+
+use crate::ahead::ahead;
+use crate::annotate::{NextUses, annotate};
+use crate::error::Error;
+
+/// How far ordering looks ahead.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderOptions {
+    /// How values lie in memory.
+    pub layout: Layout,
+    /// Units that the results of the instructions in the window take at most.
+    pub window_units: u64,
+    /// Bytes that all instructions in flight hold together at most, unless one alone holds more.
+    pub held_bytes: u64,
+    /// The most memory that ordering itself may take.
+    pub planner_memory_bytes: u64,
+}
+
+/// The most instructions in the window: some 100 bytes each.
+const WINDOW_INSTRUCTIONS_MAX: usize = 1 << 17;
+
+/// Orders `program` into `output`; `scratch` is an empty file.
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is not one that the verifier accepts, or is ordered already.
+pub fn order<R: Read + Seek + Send, W: Write>(
+    program: &mut ProgramReader<R>,
+    output: W,
+    scratch: File,
+    options: &OrderOptions,
+    model: &mut (impl RoundModel + Send),
+) -> Result<(W, Written), Error> {
+    let mut notes = annotate(program, scratch, options.planner_memory_bytes, options.layout)?;
+    let description = program.description().clone();
+    let mut writer = ProgramWriter::new(output, Kind::Program)?;
+    let mut orderer =
+        Orderer::new(*options, model, |instruction: &Instruction| Ok(writer.push(instruction)?));
+    let mut unread = 0..program.frame_count();
+    let read = |(instructions, uses): &mut (Vec<Instruction>, Vec<NextUses>)| {
+        let Some(frame) = unread.next() else { return Ok(false) };
+        program.read_frame(frame, instructions)?;
+        notes.read_frame(frame, instructions, uses)?;
+        Ok(true)
+    };
+    ahead(read, |(instructions, uses)| {
+        instructions
+            .iter()
+            .zip(&*uses)
+            .try_for_each(|(instruction, uses)| orderer.push(instruction, uses))
+    })?;
+    orderer.finish()?;
+    Ok(writer.finish(&description)?)
+}
+
+/// What is known of a value of the program.
+struct Value {
+    /// Its name in the ordered program, once it is defined there.
+    name: Option<u64>,
+    /// Instructions in the window that wait for it.
+    dependents: Vec<u64>,
+    /// Uses in the window that are not issued yet.
+    uses: u32,
+    /// Whether no instruction behind the window uses it.
+    is_last: bool,
+}
+
+/// An instruction of the window.
+struct Entry {
+    instruction: Instruction,
+    units: u64,
+    missing: u32,
+    is_gone: bool,
+    /// Which results are used at all.
+    is_used: [bool; 2],
+}
+
+struct InFlight {
+    instruction: Instruction,
+    held_bytes: u64,
+    is_used: [bool; 2],
+}
+
+struct Orderer<'a, M, E> {
+    options: OrderOptions,
+    model: &'a mut M,
+    emit: E,
+    window: VecDeque<Entry>,
+    /// Number of the window's first instruction.
+    first: u64,
+    units: u64,
+    values: HashMap<u64, Value>,
+    /// Instructions that have their operands, first in program order on top.
+    ready: BinaryHeap<Reverse<u64>>,
+    /// Ready ones that found no room in flight.
+    stalled: Vec<u64>,
+    in_flight: BTreeMap<u64, Vec<InFlight>>,
+    held_bytes: u64,
+    round: u64,
+    outputs_wait: bool,
+    next_name: u64,
+}
+
+impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a, M, E> {
+    fn new(options: OrderOptions, model: &'a mut M, emit: E) -> Self {
+        Orderer {
+            options,
+            model,
+            emit,
+            window: VecDeque::new(),
+            first: 0,
+            units: 0,
+            values: HashMap::new(),
+            ready: BinaryHeap::new(),
+            stalled: Vec::new(),
+            in_flight: BTreeMap::new(),
+            held_bytes: 0,
+            round: 0,
+            outputs_wait: false,
+            next_name: 0,
+        }
+    }
+
+    /// Takes the next instruction of the program.
+    fn push(&mut self, instruction: &Instruction, uses: &NextUses) -> Result<(), Error> {
+        let index = self.first + self.window.len() as u64;
+        let invalid = |what| Error::Invalid { instruction: index, what };
+        if instruction.phase != Phase::Whole || instruction.op == Op::Round {
+            return Err(invalid("it is ordered already"));
+        }
+        let mut missing = 0;
+        let operands = instruction.operands();
+        for (k, operand) in operands.iter().enumerate() {
+            if operands[..k].contains(operand) {
+                continue;
+            }
+            let value = self.values.get_mut(operand);
+            let value = value.ok_or(invalid("an operand is not defined"))?;
+            value.uses += 1;
+            value.is_last = uses.operands[k] == 0;
+            if value.name.is_none() {
+                value.dependents.push(index);
+                missing += 1;
+            }
+        }
+        let (mut units, mut is_used) = (0, [false; 2]);
+        for (k, &result) in instruction.results().iter().enumerate() {
+            units += u64::from(self.options.layout.units(instruction.result_shape(k)));
+            is_used[k] = uses.results[k] != 0;
+            if is_used[k] {
+                let value = Value { name: None, dependents: Vec::new(), uses: 0, is_last: false };
+                self.values.insert(result, value);
+            }
+        }
+        let entry = Entry { instruction: *instruction, units, missing, is_gone: false, is_used };
+        self.window.push_back(entry);
+        self.units += units;
+        if missing == 0 {
+            self.ready.push(Reverse(index));
+        }
+        let is_full = |order: &Self| {
+            order.units > order.options.window_units
+                || order.window.len() >= WINDOW_INSTRUCTIONS_MAX
+        };
+        while is_full(self) {
+            self.run()?;
+            if is_full(self) {
+                self.end_round()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does all that is left.
+    fn finish(&mut self) -> Result<(), Error> {
+        loop {
+            self.run()?;
+            if self.in_flight.is_empty() && !self.outputs_wait {
+                assert!(self.window.is_empty(), "whatever waits, waits for something in flight");
+                return Ok(());
+            }
+            self.end_round()?;
+        }
+    }
+
+    /// Does or issues everything that has its operands.
+    fn run(&mut self) -> Result<(), Error> {
+        while let Some(Reverse(index)) = self.ready.pop() {
+            let entry = &self.window[(index - self.first) as usize];
+            let instruction = entry.instruction;
+            let interaction = self.model.interaction(&instruction);
+            let is_interactive = interaction.rounds > 0 && instruction.op != Op::Output;
+            let held_bytes = self.held_bytes + interaction.held_bytes;
+            if is_interactive && held_bytes > self.options.held_bytes && self.held_bytes > 0 {
+                self.stalled.push(index);
+                continue;
+            }
+            self.outputs_wait |= instruction.op == Op::Output && interaction.rounds > 0;
+            let is_used = entry.is_used;
+            let renamed = self.take_operands(&instruction);
+            if is_interactive {
+                (self.emit)(&renamed.part(Phase::Issue))?;
+                self.held_bytes = held_bytes;
+                let due = self.round + u64::from(interaction.rounds);
+                let held_bytes = interaction.held_bytes;
+                let entry = InFlight { instruction: renamed, held_bytes, is_used };
+                self.in_flight.entry(due).or_default().push(entry);
+            } else {
+                self.define(renamed, is_used)?;
+            }
+            self.retire(index);
+        }
+        Ok(())
+    }
+
+    /// `instruction` with the new names of its operands, which it needs no longer.
+    fn take_operands(&mut self, instruction: &Instruction) -> Instruction {
+        let mut renamed = *instruction;
+        let operands = instruction.operands();
+        for (k, operand) in operands.iter().enumerate() {
+            if let Some(twin) = operands[..k].iter().position(|before| before == operand) {
+                renamed.operands[k] = renamed.operands[twin];
+                continue;
+            }
+            let value = self.values.get_mut(operand).expect("an operand lives until its last use");
+            renamed.operands[k] = value.name.expect("what is ready has its operands");
+            value.uses -= 1;
+            if value.uses == 0 && value.is_last {
+                self.values.remove(operand);
+            }
+        }
+        renamed
+    }
+
+    /// Emits what defines the results of `instruction`, and wakes who waits for them.
+    fn define(&mut self, mut instruction: Instruction, is_used: [bool; 2]) -> Result<(), Error> {
+        let count = instruction.results().len();
+        for (result, is_used) in instruction.results[..count].iter_mut().zip(is_used) {
+            let name = self.next_name;
+            self.next_name += 1;
+            let old = std::mem::replace(result, name);
+            if !is_used {
+                continue;
+            }
+            let value = self.values.get_mut(&old).expect("a value that is used is known");
+            value.name = Some(name);
+            for dependent in value.dependents.drain(..) {
+                let entry = &mut self.window[(dependent - self.first) as usize];
+                entry.missing -= 1;
+                if entry.missing == 0 {
+                    self.ready.push(Reverse(dependent));
+                }
+            }
+        }
+        (self.emit)(&instruction)
+    }
+
+    /// Takes instructions that are gone off the front of the window.
+    fn retire(&mut self, index: u64) {
+        self.window[(index - self.first) as usize].is_gone = true;
+        while self.window.front().is_some_and(|entry| entry.is_gone) {
+            let entry = self.window.pop_front().expect("just seen");
+            self.units -= entry.units;
+            self.first += 1;
+        }
+    }
+
+    fn end_round(&mut self) -> Result<(), Error> {
+        (self.emit)(&Instruction::new(Op::Round, phineus_bytecode::ElementType::BIT, 1))?;
+        self.round += 1;
+        self.outputs_wait = false;
+        for done in self.in_flight.remove(&self.round).unwrap_or_default() {
+            self.held_bytes -= done.held_bytes;
+            self.define(done.instruction.part(Phase::Finish), done.is_used)?;
+        }
+        self.ready.extend(self.stalled.drain(..).map(Reverse));
+        Ok(())
+    }
+}

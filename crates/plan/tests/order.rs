@@ -1,0 +1,198 @@
+//! Random programs, ordered for random protocols with rounds, each order proven by the checker.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use phineus_bytecode::random::{RandomOptions, random_program};
+use phineus_bytecode::{
+    CostModel, Description, ElementType, Instruction, Interaction, Kind, Layout, Op, Phase,
+    ProgramReader, ProgramWriter, RoundModel,
+};
+use phineus_plan::{Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
+use proptest::prelude::*;
+
+type File = Cursor<Vec<u8>>;
+
+/// Rounds that depend on nothing but the operation; outputs take one.
+struct ByOp(u64);
+
+impl RoundModel for ByOp {
+    fn interaction(&mut self, instruction: &Instruction) -> Interaction {
+        let rounds = match instruction.op {
+            Op::Output => 1,
+            Op::Input | Op::Constant | Op::Xor => 0,
+            op => ((op as u64 * self.0) >> 3) as u32 % 5,
+        };
+        Interaction { rounds, held_bytes: u64::from(rounds) * 10 }
+    }
+}
+
+struct Free;
+
+impl CostModel for Free {
+    fn duration_ns(&mut self, _: &Instruction) -> u64 {
+        100
+    }
+
+    fn count(&mut self, _: &Instruction, _: &Description) {}
+
+    fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
+        BTreeMap::new()
+    }
+}
+
+fn write(instructions: &[Instruction], description: &Description) -> File {
+    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
+    Cursor::new(writer.finish(description).expect("a valid description").0)
+}
+
+fn read(file: &File) -> ProgramReader<File> {
+    ProgramReader::open(file.clone()).expect("just written")
+}
+
+fn instructions(file: &File) -> Vec<Instruction> {
+    let mut all = Vec::new();
+    let visit = |i: &Instruction| -> Result<(), phineus_bytecode::Error> {
+        all.push(*i);
+        Ok(())
+    };
+    read(file).for_each(visit).expect("just written");
+    all
+}
+
+fn scratch() -> std::fs::File {
+    tempfile::tempfile().expect("a temporary file")
+}
+
+fn ordered(program: &File, model: &mut ByOp, window_units: u64, held_bytes: u64) -> File {
+    let options = OrderOptions {
+        layout: Layout::Wires,
+        window_units,
+        held_bytes,
+        planner_memory_bytes: 64 << 20,
+    };
+    let made = order(&mut read(program), Vec::new(), scratch(), &options, model);
+    Cursor::new(made.expect("the program is valid").0)
+}
+
+fn rounds(file: &File) -> u64 {
+    instructions(file).iter().filter(|i| i.op == Op::Round).count() as u64
+}
+
+/// The longest chain of rounds from an input to an output.
+fn critical_path(program: &File, model: &mut ByOp) -> u64 {
+    let mut ready: Vec<u64> = Vec::new();
+    let mut longest = 0;
+    for instruction in instructions(program) {
+        let operands = instruction.operands().iter().map(|&operand| ready[operand as usize]);
+        let start = operands.max().unwrap_or(0);
+        let end = start + u64::from(model.interaction(&instruction).rounds);
+        ready.extend(instruction.results().iter().map(|_| end));
+        longest = longest.max(end);
+    }
+    longest
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_order_is_right(
+        seed: u64,
+        weight in 1u64..200,
+        window_units in prop_oneof![Just(1u64), Just(5_000), Just(u64::MAX)],
+        held_bytes in prop_oneof![Just(0u64), Just(100), Just(u64::MAX)],
+    ) {
+        let random = RandomOptions { instruction_count: 400, ..RandomOptions::default() };
+        let (source, description) = random_program(seed, &random);
+        let program = write(&source, &description);
+        let mut model = ByOp(weight);
+        let ordered = ordered(&program, &mut model, window_units, held_bytes);
+        let faults = check_order(&mut read(&program), &mut read(&ordered), &mut model);
+        let faults = faults.expect("readable");
+        prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
+        if window_units == u64::MAX && held_bytes == u64::MAX {
+            prop_assert_eq!(rounds(&ordered), critical_path(&program, &mut model));
+        }
+        let options = PlanOptions {
+            protocol: "test".to_string(),
+            memory_limit_bytes: 0,
+            frame_count: 16,
+            layout: Layout::Wires,
+            page_wires: 4096,
+            wire_bytes: 1,
+            lookahead: Lookahead { time_ns: 1_000, frames: 4 },
+            planner_memory_bytes: 256 << 20,
+        };
+        let planned = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut Free);
+        let planned = Cursor::new(planned.expect("it fits").0);
+        let faults = check(&mut read(&ordered), &mut read(&planned)).expect("readable");
+        prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+}
+
+/// A chain of `depth` products beside `width` independent ones.
+fn deep_and_wide(depth: u64, width: u64) -> File {
+    let element = ElementType::unsigned(32);
+    let mut source = Vec::new();
+    let mut name = 0;
+    let mut push = |op: Op, operands: [u64; 2]| {
+        let mut instruction = Instruction::new(op, element, 1);
+        instruction.operands[..2].copy_from_slice(&operands);
+        instruction.results[0] = name;
+        name += u64::from(op != Op::Output);
+        source.push(instruction);
+        name.max(1) - 1
+    };
+    let one = push(Op::Constant, [0, 0]);
+    for _ in 0..width {
+        push(Op::Mul, [one, one]);
+    }
+    let mut last = one;
+    for _ in 0..depth {
+        last = push(Op::Mul, [last, one]);
+    }
+    let (_, description) = random_program(1, &RandomOptions::default());
+    write(&source, &description)
+}
+
+#[test]
+fn deep_and_wide_side_by_side_take_the_rounds_of_the_deep_one() {
+    let mut model = ByOp(8);
+    let each = u64::from(model.interaction(&Instruction::new(Op::Mul, ElementType::BIT, 1)).rounds);
+    assert!(each > 0);
+    let program = deep_and_wide(20, 3000);
+    let made = ordered(&program, &mut model, u64::MAX, u64::MAX);
+    assert_eq!(rounds(&made), 20 * each);
+    // With room for 500 products at a time, six batches of the wide part go along.
+    let made = ordered(&program, &mut model, u64::MAX, 500 * 10 * each);
+    assert!(rounds(&made) <= 20 * each + 7 * each);
+}
+
+#[test]
+fn the_checker_finds_what_is_wrong() {
+    let mut model = ByOp(8);
+    let program = deep_and_wide(3, 3);
+    let right = instructions(&ordered(&program, &mut model, u64::MAX, u64::MAX));
+    let (_, description) = random_program(1, &RandomOptions::default());
+    let mut faulty = |wrong: Vec<Instruction>, what: &str| {
+        let ordered = write(&wrong, &description);
+        let faults = check_order(&mut read(&program), &mut read(&ordered), &mut model);
+        let faults = faults.expect("readable").join("\n");
+        assert!(faults.contains(what), "{what}: {faults}");
+    };
+    let round = right.iter().position(|i| i.op == Op::Round).expect("it has rounds");
+    let without = |at: usize| [&right[..at], &right[at + 1..]].concat();
+    faulty(without(round), "nothing finishes in this round");
+    let finish = right.iter().position(|i| i.phase == Phase::Finish).expect("it has finishes");
+    let mut swapped = right.clone();
+    swapped.swap(finish, finish - 1);
+    faulty(swapped, "nothing finishes");
+    let mut other = right.clone();
+    other[finish].lanes = 2;
+    faulty(other, "should finish here");
+    let mut twice = right.clone();
+    twice.insert(round, right[round]);
+    faulty(twice, "should finish before");
+}

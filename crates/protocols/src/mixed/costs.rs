@@ -1,0 +1,235 @@
+//! What a run on shares costs: exact totals of an ordered program, and predicted time.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+
+use phineus_bytecode::layout::ring_bytes;
+use phineus_bytecode::{
+    CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
+};
+
+use super::replay::Replay;
+use crate::ot::FieldBits;
+use crate::preprocessing::costs::{demand_costs, setup_costs};
+use crate::preprocessing::{Demand, Kind};
+
+/// The names of the totals.
+pub mod totals {
+    /// Rounds of the online phase.
+    pub const ROUNDS: &str = "rounds";
+    /// AND gates on XOR shares, which are also the multiplication triples in `Z_2`.
+    pub const AND_GATES: &str = "and_gates";
+    /// Bytes that the instructions in flight hold at the most.
+    pub const HELD_BYTES: &str = "held_bytes";
+    /// Oblivious transfers of each pair of parties.
+    pub const OTS: &str = "ots";
+    /// Rounds of the preprocessing, if it is made in one go.
+    pub const PREPROCESSING_ROUNDS: &str = "preprocessing_rounds";
+    /// Predicted nanoseconds of computation of one party.
+    pub const COMPUTE_NS: &str = "compute_ns";
+
+    /// Payload bytes that a party sends in all.
+    pub fn sent_bytes(party: usize) -> String {
+        format!("sent_bytes_{party}")
+    }
+
+    /// Payload bytes that a party sends in the online phase.
+    pub fn online_bytes(party: usize) -> String {
+        format!("online_bytes_{party}")
+    }
+}
+
+/// Nanoseconds of computation for a round: messages to and from all others.
+const NS_PER_ROUND: u64 = 20_000;
+
+/// Nanoseconds for an instruction besides its gates.
+const NS_PER_INSTRUCTION: u64 = 300;
+
+/// Nanoseconds to make and use a triple in `Z_2`, and a ring triple for each bit of its width.
+const NS_PER_OT: u64 = 25;
+
+/// The name of a kind's total.
+fn name_of(kind: Kind) -> String {
+    match kind {
+        Kind::BitTriple => totals::AND_GATES.to_owned(),
+        Kind::RingTriple { width } => format!("triples_{width}"),
+        Kind::SquarePair { width } => format!("square_pairs_{width}"),
+        Kind::SharedBit { width } => format!("shared_bits_{width}"),
+    }
+}
+
+/// The demand that the totals of a plan state.
+///
+/// # Panics
+/// If the program is not planned for shares.
+pub fn demand(description: &Description) -> Demand {
+    let plan = description.plan.as_ref().expect("the program is planned");
+    let mut demand = Demand::default();
+    for (name, &count) in &plan.costs {
+        let width = |prefix: &str| name.strip_prefix(prefix).and_then(|width| width.parse().ok());
+        let kind = match name.as_str() {
+            totals::AND_GATES => Some(Kind::BitTriple),
+            _ => width("triples_")
+                .map(|width| Kind::RingTriple { width })
+                .or(width("square_pairs_").map(|width| Kind::SquarePair { width }))
+                .or(width("shared_bits_").map(|width| Kind::SharedBit { width })),
+        };
+        if let Some(kind) = kind {
+            demand.add(kind, count as usize);
+        }
+    }
+    demand
+}
+
+/// What a planned program needs of preprocessed material, in the order in which it needs it.
+pub struct Needs<R> {
+    planned: ProgramReader<R>,
+    replay: Replay,
+    frame: usize,
+    instructions: Vec<Instruction>,
+}
+
+impl<R: Read + Seek> Needs<R> {
+    /// Of `planned`, for so many parties.
+    pub fn new(planned: ProgramReader<R>, parties: usize) -> Needs<R> {
+        Needs { planned, replay: Replay::new(parties), frame: 0, instructions: Vec::new() }
+    }
+}
+
+impl<R: Read + Seek> Iterator for Needs<R> {
+    type Item = Result<(Kind, usize), phineus_bytecode::Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(need) = self.replay.needs.pop_front() {
+                return Some(Ok(need));
+            }
+            if self.frame == self.planned.frame_count() {
+                return None;
+            }
+            if let Err(error) = self.planned.read_frame(self.frame, &mut self.instructions) {
+                self.frame = self.planned.frame_count();
+                return Some(Err(error));
+            }
+            self.frame += 1;
+            self.instructions.iter().for_each(|instruction| self.replay.step(instruction));
+        }
+    }
+}
+
+/// The cost model of computation on shares.
+pub struct MixedCosts {
+    parties: usize,
+    field: FieldBits,
+    replay: Replay,
+    demand: Demand,
+    rounds: u64,
+    /// Bytes that everybody sends to each other party.
+    opened_bytes: u64,
+    /// Bytes of outputs by learner: what each other party sends to it.
+    output_bytes: Vec<u64>,
+    held_bytes: u64,
+    peak_held_bytes: u64,
+    compute_ns: u64,
+}
+
+impl MixedCosts {
+    /// For so many parties.
+    pub fn new(parties: usize) -> MixedCosts {
+        MixedCosts {
+            parties,
+            field: FieldBits::DEFAULT,
+            replay: Replay::new(parties),
+            demand: Demand::default(),
+            rounds: 0,
+            opened_bytes: 0,
+            output_bytes: vec![0; parties],
+            held_bytes: 0,
+            peak_held_bytes: 0,
+            compute_ns: 0,
+        }
+    }
+
+    fn hold(&mut self, instruction: &Instruction) {
+        let interaction = self.replay.model.interaction(&instruction.part(Phase::Whole));
+        match instruction.phase {
+            Phase::Issue => self.held_bytes += interaction.held_bytes,
+            Phase::Finish => self.held_bytes -= interaction.held_bytes,
+            Phase::Whole => {}
+        }
+        self.peak_held_bytes = self.peak_held_bytes.max(self.held_bytes);
+    }
+
+    fn output(&mut self, instruction: &Instruction, description: &Description) {
+        let shape = instruction.shape();
+        let bytes = match shape.sharing {
+            Sharing::Arithmetic => ring_bytes(shape.width) * shape.lanes as usize,
+            _ => (shape.wires() as usize).div_ceil(8),
+        };
+        let port = &description.outputs[instruction.immediates[0] as usize];
+        for &learner in &port.parties {
+            self.output_bytes[usize::from(learner)] += bytes as u64;
+        }
+    }
+}
+
+impl CostModel for MixedCosts {
+    fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
+        match instruction.op {
+            Op::Round => NS_PER_ROUND,
+            _ => NS_PER_INSTRUCTION,
+        }
+    }
+
+    fn count(&mut self, instruction: &Instruction, description: &Description) {
+        match instruction.op {
+            Op::Round => {
+                self.rounds += 1;
+                self.opened_bytes += self.replay.opened_bits.div_ceil(8) as u64;
+                self.opened_bytes += self.replay.opened_ring_bytes as u64;
+            }
+            Op::Output => self.output(instruction, description),
+            _ => self.hold(instruction),
+        }
+        self.replay.step(instruction);
+        self.compute_ns += self.duration_ns(instruction);
+        for (kind, count) in self.replay.needs.drain(..) {
+            self.compute_ns += NS_PER_OT * (count * usize::from(kind.width().max(1))) as u64;
+            self.demand.add(kind, count);
+        }
+    }
+
+    fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
+        let mut entries = BTreeMap::new();
+        let mut pair = demand_costs(&self.demand, self.parties, self.field);
+        if self.demand.kinds().next().is_some() {
+            let setup = setup_costs(self.field);
+            pair.from_lower_bytes += setup.from_lower_bytes;
+            pair.from_higher_bytes += setup.from_higher_bytes;
+            pair.rounds += setup.rounds;
+        }
+        for party in 0..self.parties {
+            let (lower, higher) = ((party) as u64, (self.parties - 1 - party) as u64);
+            let outputs: u64 = self.output_bytes.iter().sum::<u64>() - self.output_bytes[party];
+            // Seeds of the common generators go to the parties of higher number.
+            let online = (lower + higher) * self.opened_bytes + outputs + 16 * higher;
+            let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
+            entries.insert(totals::online_bytes(party), online);
+            entries.insert(totals::sent_bytes(party), online + preprocessing);
+        }
+        entries.insert(totals::AND_GATES.to_owned(), 0);
+        for (kind, count) in self.demand.kinds() {
+            entries.insert(name_of(kind), count as u64);
+        }
+        for (name, value) in [
+            (totals::ROUNDS, self.rounds),
+            (totals::HELD_BYTES, self.peak_held_bytes),
+            (totals::OTS, pair.ots),
+            (totals::PREPROCESSING_ROUNDS, pair.rounds),
+            (totals::COMPUTE_NS, self.compute_ns),
+        ] {
+            entries.insert(name.to_owned(), value);
+        }
+        entries
+    }
+}

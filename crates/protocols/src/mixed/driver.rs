@@ -1,0 +1,492 @@
+//! [`MixedDriver`]: one party's side of a run on shares.
+
+use std::collections::VecDeque;
+
+use phineus_bytecode::layout::share_bytes;
+use phineus_bytecode::{Description, Instruction, Lane, Phase, Shape, Sharing};
+use phineus_channels::Channel;
+use phineus_crypto::{Block, Prg};
+use phineus_engine::{Driver, Inputs, Outputs, packed};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::flight::{Circuit, Context, Conversion, Flight, Product, Words, blank};
+use super::openings::Openings;
+use super::ring::{self, mask_of};
+use super::rows;
+use super::templates::{MixedRounds, Way, way};
+use super::words::words;
+use crate::preprocessing::Preprocessing;
+use crate::{Parties, ProtocolError};
+
+/// An output whose shares are on their way.
+struct PendingOutput {
+    instruction: Instruction,
+    /// Our share, packed without gaps.
+    share: Zeroizing<Vec<u8>>,
+    at: usize,
+}
+
+/// One party of a computation on shares.
+pub struct MixedDriver<C, P> {
+    parties: Parties<C>,
+    preprocessing: P,
+    description: Description,
+    inputs: Inputs,
+    outputs: Outputs,
+    /// For each other party, the generator that only it and this party know.
+    common: Vec<Option<Prg>>,
+    rounds_model: MixedRounds,
+    openings: Openings,
+    in_flight: VecDeque<(Instruction, Flight)>,
+    done: VecDeque<(Instruction, Flight)>,
+    pending: Vec<PendingOutput>,
+    rounds: u64,
+}
+
+impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
+    /// Agrees on the generators that each two parties have in common.
+    ///
+    /// Cost: 16 bytes from each party to each of higher number.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    pub fn new(
+        mut parties: Parties<C>,
+        preprocessing: P,
+        prg: &mut Prg,
+        description: &Description,
+        inputs: Inputs,
+    ) -> Result<MixedDriver<C, P>, ProtocolError> {
+        let (me, count) = (parties.me(), parties.count());
+        let mut seeds = vec![Block::ZERO; count];
+        for peer in parties.peers().filter(|&peer| peer > me) {
+            seeds[peer] = prg.next_block();
+            parties.channel(peer).send(seeds[peer].as_bytes())?;
+        }
+        parties.flush()?;
+        for peer in parties.peers().filter(|&peer| peer < me) {
+            parties.channel(peer).recv(seeds[peer].as_mut_bytes())?;
+        }
+        let common =
+            seeds.iter().enumerate().map(|(k, &seed)| (k != me).then(|| Prg::from_seed(seed)));
+        Ok(MixedDriver {
+            common: common.collect(),
+            openings: Openings::new(count),
+            rounds_model: MixedRounds::new(count),
+            outputs: Outputs::new(description, me as u16),
+            description: description.clone(),
+            parties,
+            preprocessing,
+            inputs,
+            in_flight: VecDeque::new(),
+            done: VecDeque::new(),
+            pending: Vec::new(),
+            rounds: 0,
+        })
+    }
+
+    /// Rounds so far.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// The channels.
+    pub fn parties(&self) -> &Parties<C> {
+        &self.parties
+    }
+
+    /// Channels, outputs and what is left of the preprocessing, after [`Driver::finish`].
+    pub fn into_parts(self) -> (Parties<C>, Outputs, P) {
+        (self.parties, self.outputs, self.preprocessing)
+    }
+
+    fn first(&self) -> bool {
+        self.parties.me() == 0
+    }
+
+    fn context(&mut self) -> Context<'_, P> {
+        let first = self.first();
+        Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first }
+    }
+
+    /// Our XOR share of `owner`'s packed bits: what the generators give, and for the owner besides
+    /// `values`.
+    fn share_bits(&mut self, owner: usize, shape: Shape, share: &mut [u8], values: Option<&[u8]>) {
+        let me = self.parties.me();
+        share.fill(0);
+        let mut masks = Zeroizing::new(vec![0; share.len()]);
+        for (peer, prg) in self.common.iter_mut().enumerate() {
+            let Some(prg) = prg.as_mut().filter(|_| owner == me || owner == peer) else { continue };
+            prg.fill_bytes(&mut masks);
+            share.iter_mut().zip(&*masks).for_each(|(share, mask)| *share ^= mask);
+        }
+        packed::clear_padding(share, shape.lanes as usize);
+        if let Some(values) = values {
+            share.iter_mut().zip(values).for_each(|(share, value)| *share ^= value);
+        }
+    }
+
+    /// As [`Self::share_bits`] for elements of a ring.
+    fn share_ring(&mut self, owner: usize, share: &mut [u64], values: Option<&[u64]>) {
+        let me = self.parties.me();
+        share.fill(0);
+        let mut masks = blank(share.len());
+        for (peer, prg) in self.common.iter_mut().enumerate() {
+            let Some(prg) = prg.as_mut().filter(|_| owner == me || owner == peer) else { continue };
+            prg.fill_bytes(masks.as_mut_bytes());
+            for (share, mask) in share.iter_mut().zip(&*masks) {
+                // What the owner takes off is what the others have.
+                let mask = if owner == me { mask.wrapping_neg() } else { *mask };
+                *share = share.wrapping_add(mask);
+            }
+        }
+        if let Some(values) = values {
+            share.iter_mut().zip(values).for_each(|(share, value)| {
+                *share = share.wrapping_add(*value);
+            });
+        }
+    }
+
+    /// Brings an instruction on its way, or does it if it needs nobody.
+    fn circuit(
+        &mut self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+    ) -> Result<Circuit, ProtocolError> {
+        let template = self.rounds_model.template(instruction);
+        let (template, lanes) = template.expect("this way has a template");
+        let mut slots = blank(template.slot_count as usize * words(lanes));
+        let mut at = 0;
+        for (k, bytes) in operands.iter().enumerate() {
+            let shape = instruction.operand_shape(k);
+            let whole = lanes == shape.lanes as usize;
+            let rows = if whole { usize::from(shape.width) } else { shape.wires() as usize };
+            let size = rows * words(lanes);
+            let slots = &mut slots[at..at + size];
+            if whole {
+                packed::rows_to_words(slots, bytes, lanes);
+            } else {
+                rows::load_single(slots, bytes, shape.lanes as usize);
+            }
+            at += size;
+        }
+        Ok(Circuit::new(template, lanes, slots))
+    }
+
+    /// The parties' additive shares as XOR-shared inputs of the circuit that adds them.
+    fn sum_circuit(
+        &mut self,
+        instruction: &Instruction,
+        operand: &[u8],
+    ) -> Result<Circuit, ProtocolError> {
+        let (template, lanes) =
+            self.rounds_model.template(instruction).expect("this way has a template");
+        let (count, me, width) =
+            (self.parties.count(), self.parties.me(), instruction.element.width());
+        let (w, n) = (usize::from(width), words(lanes));
+        let mut slots = blank(template.slot_count as usize * n);
+        let shape = Shape { sharing: Sharing::Boolean, ..instruction.shape() };
+        let mut share = Zeroizing::new(vec![0; share_bytes(shape)]);
+        let mut own = Zeroizing::new(vec![0; share_bytes(shape)]);
+        let mut elements = blank(lanes);
+        ring::load(&mut elements, operand, width);
+        packed::to_bits(elements.iter().map(|&element| Lane::from(element)), lanes, &mut own);
+        let mut rows = blank(w * n);
+        for owner in 0..count {
+            let values = (owner == me).then_some(own.as_slice());
+            self.share_bits(owner, shape, &mut share, values);
+            packed::rows_to_words(&mut rows, &share, lanes);
+            for bit in 0..w {
+                let slot = (bit * count + owner) * n;
+                slots[slot..slot + n].copy_from_slice(&rows[bit * n..(bit + 1) * n]);
+            }
+        }
+        Ok(Circuit::new(template, lanes, slots))
+    }
+
+    fn issue(
+        &mut self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+    ) -> Result<Flight, ProtocolError> {
+        let ring_operands = |k: usize| {
+            let shape = instruction.operand_shape(k);
+            let mut elements = blank(shape.lanes as usize);
+            ring::load(&mut elements, operands[k], shape.width);
+            elements
+        };
+        match way(instruction) {
+            Way::Circuit => {
+                let mut circuit = self.circuit(instruction, operands)?;
+                let issued = circuit.issue(&mut self.context())?;
+                assert!(issued, "an instruction without rounds is not issued");
+                Ok(Flight::Circuit(Box::new(circuit)))
+            }
+            Way::ArithmeticToBoolean => {
+                let mut circuit = self.sum_circuit(instruction, operands[0])?;
+                let issued = circuit.issue(&mut self.context())?;
+                assert!(issued, "an instruction without rounds is not issued");
+                Ok(Flight::Circuit(Box::new(circuit)))
+            }
+            Way::Product => {
+                let (x, y) = (ring_operands(0), ring_operands(1));
+                let product = Product::issue(&mut self.context(), instruction, &x, Some(&y))?;
+                Ok(Flight::Product(Box::new(product)))
+            }
+            Way::Square => {
+                let x = ring_operands(0);
+                let product = Product::issue(&mut self.context(), instruction, &x, None)?;
+                Ok(Flight::Product(Box::new(product)))
+            }
+            Way::BooleanToArithmetic => {
+                let bits = without_gaps(operands[0], instruction.operand_shape(0));
+                let issued = Conversion::issue(&mut self.context(), instruction, &bits)?;
+                Ok(Flight::Conversion(Box::new(issued)))
+            }
+            Way::Packed | Way::Ring | Way::Copy => {
+                unreachable!("{} has no rounds", instruction.op.info().name)
+            }
+        }
+    }
+
+    fn whole(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [u8]],
+        operands: &[&[u8]],
+    ) -> Result<(), ProtocolError> {
+        match way(instruction) {
+            Way::Packed => {
+                let done = packed::execute(instruction, results, operands, self.first());
+                assert!(done, "this way is local");
+            }
+            Way::Copy => results[0].copy_from_slice(operands[0]),
+            Way::Ring => {
+                let shape = |k: usize| instruction.operand_shape(k);
+                let operands: Vec<Vec<u64>> = operands
+                    .iter()
+                    .enumerate()
+                    .map(|(k, bytes)| {
+                        let mut elements = vec![0; shape(k).lanes as usize];
+                        ring::load(&mut elements, bytes, shape(k).width);
+                        elements
+                    })
+                    .collect();
+                let mut values: Vec<Vec<u64>> = (0..results.len())
+                    .map(|k| vec![0; instruction.result_shape(k).lanes as usize])
+                    .collect();
+                ring::execute(instruction, &mut values, &operands, self.first());
+                for (bytes, values) in results.iter_mut().zip(&values) {
+                    ring::store(bytes, values, instruction.element.width());
+                }
+            }
+            Way::Circuit => {
+                let mut circuit = self.circuit(instruction, operands)?;
+                let issued = circuit.issue(&mut self.context())?;
+                assert!(!issued, "an instruction with rounds is issued and finished");
+                write_circuit(instruction, &circuit, results);
+            }
+            Way::ArithmeticToBoolean => {
+                let mut circuit = self.sum_circuit(instruction, operands[0])?;
+                let issued = circuit.issue(&mut self.context())?;
+                assert!(!issued, "an instruction with rounds is issued and finished");
+                write_circuit(instruction, &circuit, results);
+            }
+            _ => unreachable!("{} has rounds", instruction.op.info().name),
+        }
+        Ok(())
+    }
+
+    /// Reads and reconstructs the outputs whose shares came in the last round.
+    fn write_outputs(&mut self) {
+        for pending in self.pending.drain(..) {
+            let PendingOutput { instruction, mut share, at } = pending;
+            let shape = instruction.shape();
+            for peer in self.parties.peers() {
+                let theirs = &self.openings.output(peer)[at..at + share.len()];
+                if shape.sharing == Sharing::Arithmetic {
+                    ring::add_assign(&mut share, theirs, shape.width);
+                } else {
+                    share.iter_mut().zip(theirs).for_each(|(sum, theirs)| *sum ^= theirs);
+                }
+            }
+            let lanes = shape.lanes as usize;
+            let value = |j: usize| match shape.sharing {
+                Sharing::Arithmetic => {
+                    let mut element = [0];
+                    let size = share.len() / lanes;
+                    ring::load(&mut element, &share[j * size..(j + 1) * size], shape.width);
+                    Lane::from(element[0] & mask_of(shape.width))
+                }
+                _ => {
+                    let mut limbs = [0u64; 4];
+                    for i in 0..usize::from(shape.width) {
+                        let k = i * lanes + j;
+                        limbs[i / 64] |= u64::from(share[k / 8] >> (k % 8) & 1) << (i % 64);
+                    }
+                    Lane::from_limbs(limbs)
+                }
+            };
+            self.outputs.write(&instruction, (0..lanes).map(value));
+        }
+    }
+}
+
+/// The bits of packed rows next to each other.
+fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
+    let (width, lanes) = (usize::from(shape.width), shape.lanes as usize);
+    let n = words(lanes);
+    let mut rows = blank(width * n);
+    packed::rows_to_words(&mut rows, bytes, lanes);
+    let mut bits = blank(words(width * lanes));
+    for (k, row) in rows.chunks_exact(n).enumerate() {
+        super::words::put(&mut bits, k * lanes, row, lanes);
+    }
+    bits
+}
+
+/// Writes the results of a circuit that is done.
+fn write_circuit(instruction: &Instruction, circuit: &Circuit, results: &mut [&mut [u8]]) {
+    let n = words(circuit.lanes);
+    let mut outputs = circuit.template.outputs.iter();
+    for (k, bytes) in results.iter_mut().enumerate() {
+        let shape = instruction.result_shape(k);
+        let lanes = shape.lanes as usize;
+        let row_bytes = lanes.div_ceil(8);
+        bytes.fill(0);
+        for row in bytes[..share_bytes(shape)].chunks_exact_mut(row_bytes) {
+            if circuit.lanes == lanes {
+                let slot = *outputs.next().expect("a template has all outputs") as usize;
+                packed::words_to_rows(row, &circuit.rows[slot * n..(slot + 1) * n], lanes);
+                continue;
+            }
+            for j in 0..lanes {
+                let slot = *outputs.next().expect("a template has all outputs") as usize;
+                row[j / 8] |= (circuit.rows[slot] as u8 & 1) << (j % 8);
+            }
+        }
+    }
+}
+
+impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
+    type Wire = Block;
+    type Error = ProtocolError;
+
+    fn input(
+        &mut self,
+        instruction: &Instruction,
+        wires: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        let owner = usize::from(self.description.inputs[instruction.immediates[0] as usize].party);
+        let is_ours = owner == self.parties.me();
+        let (shape, bytes) = (instruction.shape(), wires.as_mut_bytes());
+        let lanes = shape.lanes as usize;
+        if shape.sharing == Sharing::Arithmetic {
+            let values: Option<Words> = is_ours.then(|| {
+                Zeroizing::new(
+                    self.inputs.lanes(instruction).map(|lane| lane.as_limbs()[0]).collect(),
+                )
+            });
+            let mut share = blank(lanes);
+            self.share_ring(owner, &mut share, values.as_ref().map(|values| values.as_slice()));
+            ring::store(bytes, &share, shape.width);
+            return Ok(());
+        }
+        let bytes = &mut bytes[..share_bytes(shape)];
+        let values = is_ours.then(|| {
+            let mut values = Zeroizing::new(vec![0; bytes.len()]);
+            packed::to_bits(self.inputs.lanes(instruction), lanes, &mut values);
+            values
+        });
+        self.share_bits(owner, shape, bytes, values.as_ref().map(|values| values.as_slice()));
+        Ok(())
+    }
+
+    fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
+        let shape = instruction.shape();
+        let bytes = &wires.as_bytes()[..share_bytes(shape)];
+        let share = if shape.sharing == Sharing::Arithmetic {
+            Zeroizing::new(bytes.to_vec())
+        } else {
+            let bits = without_gaps(bytes, shape);
+            let length = (shape.wires() as usize).div_ceil(8);
+            Zeroizing::new(bits.as_bytes()[..length].to_vec())
+        };
+        let learners = &self.description.outputs[instruction.immediates[0] as usize].parties;
+        let me = self.parties.me();
+        for learner in learners.iter().map(|&party| usize::from(party)) {
+            if learner != me {
+                self.openings.push_output(learner, &share);
+            }
+        }
+        if learners.iter().any(|&party| usize::from(party) == me) {
+            let at = self.openings.expect_output(share.len());
+            self.pending.push(PendingOutput { instruction: *instruction, share, at });
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        let bytes: [&[u8]; 3] = std::array::from_fn(|k| match operands.get(k) {
+            Some(wires) => &wires.as_bytes()[..share_bytes(instruction.operand_shape(k))],
+            None => &[],
+        });
+        let operands = &bytes[..operands.len()];
+        let mut results: Vec<&mut [u8]> = results
+            .iter_mut()
+            .enumerate()
+            .map(|(k, wires)| &mut wires.as_mut_bytes()[..share_bytes(instruction.result_shape(k))])
+            .collect();
+        match instruction.phase {
+            Phase::Issue => {
+                let flight = self.issue(instruction, operands)?;
+                self.in_flight.push_back((*instruction, flight));
+                Ok(())
+            }
+            Phase::Whole => self.whole(instruction, &mut results, operands),
+            Phase::Finish => {
+                let (issued, flight) =
+                    self.done.pop_front().expect("the planner finishes what is done");
+                assert_eq!(issued.op, instruction.op, "the planner finishes in the right order");
+                let width = instruction.element.width();
+                match &flight {
+                    Flight::Circuit(circuit) => write_circuit(instruction, circuit, &mut results),
+                    Flight::Product(product) => ring::store(results[0], product.shares(), width),
+                    Flight::Conversion(done) => ring::store(results[0], done.shares(), width),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn round(&mut self) -> Result<(), ProtocolError> {
+        assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
+        self.openings.exchange(&mut self.parties)?;
+        self.rounds += 1;
+        self.write_outputs();
+        let first = self.first();
+        let mut context =
+            Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first };
+        for _ in 0..self.in_flight.len() {
+            let (instruction, mut flight) = self.in_flight.pop_front().expect("just counted");
+            if flight.step(&mut context)? {
+                self.done.push_back((instruction, flight));
+            } else {
+                self.in_flight.push_back((instruction, flight));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), ProtocolError> {
+        let is_done = self.in_flight.is_empty() && self.pending.is_empty();
+        assert!(is_done, "an ordered program ends when everything is done");
+        self.parties.flush()
+    }
+}

@@ -1,0 +1,40 @@
+//! Computation on shares by any number of parties: additive shares (A) and XOR shares (B).
+//!
+//! Sources: Goldreich, Micali, Wigderson, "How to play any mental game", STOC 1987; Beaver,
+//! CRYPTO 1991, for the triples; Braun, Demmler, Schneider, Tkachenko, "MOTION", TOPS 2022 (ePrint
+//! 2020/1137), sections 6.1, 6.2 and 7, for squares and conversions.
+//!
+//! How it runs: the planner has ordered the program (`phineus_plan::order`), so that instructions
+//! that need the other parties come in two parts with rounds between them. Values on XOR shares are
+//! computed by recorded circuits of least depth, one level of ANDs a round. In each round every
+//! party sends one message to each other party, for all instructions in flight together.
+//!
+//! Cost: each AND opens 2 bits a lane and uses a triple, a product opens two ring elements and
+//! uses a triple, a square opens one and uses a square pair; a bit that becomes additive opens one
+//! bit and uses a shared bit; an output sends its shares to those who learn it. Inputs are free:
+//! each two parties have a generator in common, from which both draw the share. Exact totals are
+//! in [`MixedCosts`].
+//!
+//! Adversary: semi-honest, any number of the parties but one. Invariants: all parties run the same
+//! ordered program, which the agreement on its hash ensures, so that triples, openings and draws
+//! from common generators match; each triple is used once; an opened value is masked by a triple or
+//! a shared bit that nothing else uses.
+//!
+//! Not protected: against a party that deviates. It can make results wrong; what an output reveals
+//! is then not what the program says.
+
+mod costs;
+mod driver;
+mod flight;
+mod openings;
+mod replay;
+mod ring;
+mod rows;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use costs::{MixedCosts, Needs, demand, totals};
+pub use driver::MixedDriver;
+pub use templates::MixedRounds;

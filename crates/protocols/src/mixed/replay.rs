@@ -1,0 +1,98 @@
+//! [`Replay`]: what a run opens and uses, without values: the same steps as [`super::MixedDriver`].
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use phineus_bytecode::layout::ring_bytes;
+use phineus_bytecode::{Instruction, Op, Phase};
+use phineus_circuits::record::Template;
+
+use super::templates::{MixedRounds, Way, way};
+use crate::preprocessing::Kind;
+
+/// A circuit in flight: the level whose ANDs are being opened.
+struct Circuit {
+    template: Arc<Template>,
+    lanes: usize,
+    level: usize,
+}
+
+/// Walks through an ordered program as a driver does.
+pub(super) struct Replay {
+    pub(super) model: MixedRounds,
+    circuits: VecDeque<Circuit>,
+    /// Preprocessed material in the order in which it is used; for the caller to take.
+    pub(super) needs: VecDeque<(Kind, usize)>,
+    /// Bits and ring bytes that the coming round opens.
+    pub(super) opened_bits: usize,
+    pub(super) opened_ring_bytes: usize,
+}
+
+impl Replay {
+    pub(super) fn new(parties: usize) -> Replay {
+        Replay {
+            model: MixedRounds::new(parties),
+            circuits: VecDeque::new(),
+            needs: VecDeque::new(),
+            opened_bits: 0,
+            opened_ring_bytes: 0,
+        }
+    }
+
+    /// Takes the next instruction.
+    ///
+    /// Before a [`Op::Round`], the caller takes note of what it opens.
+    pub(super) fn step(&mut self, instruction: &Instruction) {
+        match instruction.phase {
+            Phase::Whole if instruction.op == Op::Round => self.round(),
+            Phase::Issue => self.issue(instruction),
+            Phase::Whole | Phase::Finish => {}
+        }
+    }
+
+    fn issue(&mut self, instruction: &Instruction) {
+        let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
+        let ring = ring_bytes(width) * lanes;
+        match way(instruction) {
+            Way::Product => {
+                self.needs.push_back((Kind::RingTriple { width }, lanes));
+                self.opened_ring_bytes += 2 * ring;
+            }
+            Way::Square => {
+                self.needs.push_back((Kind::SquarePair { width }, lanes));
+                self.opened_ring_bytes += ring;
+            }
+            Way::BooleanToArithmetic => {
+                let bits = usize::from(width) * lanes;
+                self.needs.push_back((Kind::SharedBit { width }, bits));
+                self.opened_bits += bits;
+            }
+            Way::Circuit | Way::ArithmeticToBoolean => {
+                let template = self.model.template(instruction);
+                let (template, lanes) = template.expect("this way has a template");
+                let circuit = Circuit { template, lanes, level: 0 };
+                self.open(&circuit);
+                self.circuits.push_back(circuit);
+            }
+            Way::Packed | Way::Ring | Way::Copy => {}
+        }
+    }
+
+    fn open(&mut self, circuit: &Circuit) {
+        let count = circuit.template.levels[circuit.level].ands.len() * circuit.lanes;
+        self.needs.push_back((Kind::BitTriple, count));
+        self.opened_bits += 2 * count;
+    }
+
+    fn round(&mut self) {
+        (self.opened_bits, self.opened_ring_bytes) = (0, 0);
+        for _ in 0..self.circuits.len() {
+            let mut circuit = self.circuits.pop_front().expect("just counted");
+            circuit.level += 1;
+            if !circuit.template.levels[circuit.level].ands.is_empty() {
+                self.open(&circuit);
+                self.circuits.push_back(circuit);
+            }
+        }
+    }
+}

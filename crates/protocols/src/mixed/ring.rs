@@ -1,0 +1,83 @@
+//! Additive shares in `Z_2^w`: how they lie in memory, and what is computed without the others.
+
+use phineus_bytecode::layout::ring_bytes;
+use phineus_bytecode::{Instruction, Op};
+
+/// The elements that a width has.
+pub(super) fn mask_of(width: u16) -> u64 {
+    if width == 64 { u64::MAX } else { (1 << width) - 1 }
+}
+
+/// Reads elements of `Z_2^width`.
+pub(super) fn load(elements: &mut [u64], bytes: &[u8], width: u16) {
+    let size = ring_bytes(width);
+    for (element, bytes) in elements.iter_mut().zip(bytes.chunks_exact(size)) {
+        let mut whole = [0; 8];
+        whole[..size].copy_from_slice(bytes);
+        *element = u64::from_le_bytes(whole);
+    }
+}
+
+/// Writes elements, reduced modulo `2^width`.
+pub(super) fn store(bytes: &mut [u8], elements: &[u64], width: u16) {
+    let (size, mask) = (ring_bytes(width), mask_of(width));
+    for (element, bytes) in elements.iter().zip(bytes.chunks_exact_mut(size)) {
+        bytes.copy_from_slice(&(element & mask).to_le_bytes()[..size]);
+    }
+}
+
+/// Computes a local operation: elements in, elements out, not reduced.
+///
+/// # Panics
+/// If the operation is not local on additive shares.
+pub(super) fn execute(
+    instruction: &Instruction,
+    results: &mut [Vec<u64>],
+    operands: &[Vec<u64>],
+    first: bool,
+) {
+    let [one, two, ..] = instruction.immediates.map(|word| word as usize);
+    let n = instruction.lanes as usize;
+    let Some((out, more)) = results.split_first_mut() else { unreachable!("it has a result") };
+    let a = operands.first().map_or(&[][..], Vec::as_slice);
+    let b = operands.get(1).map_or(&[][..], Vec::as_slice);
+    let mut each = |from: &dyn Fn(usize) -> u64| {
+        out.iter_mut().enumerate().for_each(|(j, out)| *out = from(j));
+    };
+    match instruction.op {
+        Op::Constant => {
+            let value = if first { instruction.immediates[0] } else { 0 };
+            each(&|_| value);
+        }
+        Op::Add => each(&|j| a[j].wrapping_add(b[j])),
+        Op::Sub => each(&|j| a[j].wrapping_sub(b[j])),
+        Op::Neg => each(&|j| a[j].wrapping_neg()),
+        Op::LaneSlice => each(&|j| a[one + j]),
+        Op::LaneConcat => each(&|j| if j < one { a[j] } else { b[j - one] }),
+        Op::LaneReverse => each(&|j| a[n - 1 - j]),
+        Op::LaneTile => each(&|j| a[j % one]),
+        Op::LaneRepeat => each(&|j| a[j / (n / one)]),
+        Op::LaneDeinterleave => {
+            each(&|j| a[2 * (j / one) * one + j % one]);
+            let odd = more[0].iter_mut().enumerate();
+            odd.for_each(|(j, out)| *out = a[(2 * (j / one) + 1) * one + j % one]);
+        }
+        Op::LaneInterleave => each(&|j| {
+            let from = if (j / one).is_multiple_of(2) { a } else { b };
+            from[j / (2 * one) * one + j % one]
+        }),
+        Op::LaneSum => each(&|_| a[..two].iter().fold(0, |sum, &a| sum.wrapping_add(a))),
+        _ => unreachable!("{} is not local on additive shares", instruction.op.info().name),
+    }
+}
+
+/// Adds the elements of `Z_2^width` in `addends` to those in `sums`.
+pub(super) fn add_assign(sums: &mut [u8], addends: &[u8], width: u16) {
+    let size = ring_bytes(width);
+    for (sum, addend) in sums.chunks_exact_mut(size).zip(addends.chunks_exact(size)) {
+        let (mut left, mut right) = ([0], [0]);
+        load(&mut left, sum, width);
+        load(&mut right, addend, width);
+        store(sum, &[left[0].wrapping_add(right[0])], width);
+    }
+}

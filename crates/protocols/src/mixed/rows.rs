@@ -1,0 +1,83 @@
+//! Rows of XOR shares: between packed values in memory, and words that circuits run on.
+
+use phineus_circuits::record::{And, Local};
+
+use super::words::{get, last_mask, put, words};
+
+/// Makes each bit of packed rows of `lanes` bits a row of its own.
+pub(super) fn load_single(rows: &mut [u64], bytes: &[u8], lanes: usize) {
+    let row_bytes = lanes.div_ceil(8);
+    for (rows, bytes) in rows.chunks_exact_mut(lanes).zip(bytes.chunks_exact(row_bytes)) {
+        for (j, row) in rows.iter_mut().enumerate() {
+            *row = u64::from(bytes[j / 8] >> (j % 8) & 1);
+        }
+    }
+}
+
+/// Runs gates without communication on rows of `lanes` bits. Only the `first` party complements
+/// and has constants, since the XOR of all shares is the value.
+pub(super) fn run(rows: &mut [u64], gates: &[Local], lanes: usize, first: bool) {
+    let n = words(lanes);
+    let last = last_mask(lanes);
+    for &gate in gates {
+        match gate {
+            Local::Xor { out, a, b } if n == 1 => {
+                rows[out as usize] = rows[a as usize] ^ rows[b as usize];
+            }
+            Local::Xor { out, a, b } => {
+                let (out, a, b) = (out as usize * n, a as usize * n, b as usize * n);
+                for k in 0..n {
+                    rows[out + k] = rows[a + k] ^ rows[b + k];
+                }
+            }
+            Local::Not { out, a } => {
+                let (out, a) = (out as usize * n, a as usize * n);
+                let flip = if first { u64::MAX } else { 0 };
+                for k in 0..n {
+                    rows[out + k] = rows[a + k] ^ flip;
+                }
+                rows[out + n - 1] &= last;
+            }
+            Local::Constant { out, value } => {
+                let row = &mut rows[out as usize * n..][..n];
+                row.fill(if first && value { u64::MAX } else { 0 });
+                row[n - 1] &= last;
+            }
+        }
+    }
+}
+
+/// Packs one operand of each of `ands` next to each other.
+pub(super) fn gather(
+    packed: &mut [u64],
+    rows: &[u64],
+    ands: &[And],
+    lanes: usize,
+    operand: impl Fn(&And) -> u32,
+) {
+    let n = words(lanes);
+    packed.fill(0);
+    if lanes == 1 {
+        for (k, and) in ands.iter().enumerate() {
+            packed[k / 64] |= rows[operand(and) as usize] << (k % 64);
+        }
+        return;
+    }
+    for (k, and) in ands.iter().enumerate() {
+        put(packed, k * lanes, &rows[operand(and) as usize * n..][..n], lanes);
+    }
+}
+
+/// The inverse of [`gather`], for the results.
+pub(super) fn scatter(rows: &mut [u64], packed: &[u64], ands: &[And], lanes: usize) {
+    let n = words(lanes);
+    if lanes == 1 {
+        for (k, and) in ands.iter().enumerate() {
+            rows[and.out as usize] = packed[k / 64] >> (k % 64) & 1;
+        }
+        return;
+    }
+    for (k, and) in ands.iter().enumerate() {
+        get(packed, k * lanes, &mut rows[and.out as usize * n..][..n], lanes);
+    }
+}

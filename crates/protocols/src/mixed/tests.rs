@@ -1,0 +1,288 @@
+//! Runs on shares against the meanings of the op table.
+
+use std::fs::File;
+use std::io::Cursor;
+use std::thread;
+
+use phineus_bytecode::random::{Random, RandomOptions, random_program};
+use phineus_bytecode::{
+    Description, Instruction, Kind, Layout, Op, ProgramReader, ProgramWriter, Sharing, Table,
+};
+use phineus_crypto::{Block, Prg};
+use phineus_engine::{
+    ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
+};
+use phineus_plan::{Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
+
+use super::{MixedCosts, MixedDriver, MixedRounds, Needs, demand, totals};
+use crate::memory_mesh;
+use crate::preprocessing::{Dealer, Demand, Preprocessing};
+
+fn scratch() -> File {
+    tempfile::tempfile().expect("a temporary file")
+}
+
+fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
+    ProgramReader::open(Cursor::new(bytes.to_vec())).expect("just written")
+}
+
+fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
+    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
+    writer.finish(description).expect("a valid description").0
+}
+
+/// Gives every value the sharing that `pick` says, with conversions where uses differ.
+fn assigned(
+    program: &[Instruction],
+    mut pick: impl FnMut(&Instruction) -> Sharing,
+) -> Vec<Instruction> {
+    let mut made: Vec<Instruction> = Vec::new();
+    // New name and sharing of each old value.
+    let mut values: Vec<(u64, Sharing)> = Vec::new();
+    let mut next = 0;
+    for instruction in program {
+        let sharing = pick(instruction);
+        let mut instruction = *instruction;
+        instruction.element = instruction.element.shared(sharing);
+        if instruction.op == Op::Convert {
+            // Its operand is brought to the same sharing below.
+            instruction.immediates[0] = sharing as u64;
+        }
+        for k in 0..instruction.operands().len() {
+            let (name, from) = values[instruction.operands[k] as usize];
+            instruction.operands[k] = name;
+            if from != sharing {
+                let shape = instruction.operand_shape(k);
+                let element = phineus_bytecode::ElementType::unsigned(shape.width).shared(sharing);
+                let mut convert = Instruction::new(Op::Convert, element, shape.lanes);
+                convert.immediates[0] = from as u64;
+                convert.operands[0] = name;
+                convert.results[0] = next;
+                made.push(convert);
+                instruction.operands[k] = next;
+                next += 1;
+            }
+        }
+        for k in 0..instruction.results().len() {
+            instruction.results[k] = next;
+            values.push((next, sharing));
+            next += 1;
+        }
+        made.push(instruction);
+    }
+    made
+}
+
+/// Orders and plans `program` for so many parties; both checkers agree.
+fn planned(program: &[u8], parties: usize, frame_count: u64) -> Vec<u8> {
+    let layout = Layout::Shares { parties: parties as u16 };
+    let options = OrderOptions {
+        layout,
+        window_units: 10_000,
+        held_bytes: 1 << 20,
+        planner_memory_bytes: 64 << 20,
+    };
+    let mut model = MixedRounds::new(parties);
+    let ordered = order(&mut read(program), Vec::new(), scratch(), &options, &mut model);
+    let ordered = ordered.expect("a valid program").0;
+    let faults = check_order(&mut read(program), &mut read(&ordered), &mut model);
+    let faults = faults.expect("readable");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let options = PlanOptions {
+        protocol: "mixed".to_string(),
+        memory_limit_bytes: 0,
+        frame_count,
+        layout,
+        page_wires: layout.units_max().next_power_of_two(),
+        wire_bytes: 16,
+        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
+        planner_memory_bytes: 64 << 20,
+    };
+    let mut costs = MixedCosts::new(parties);
+    let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
+    let bytes = bytes.expect("it fits").0;
+    let faults = check(&mut read(&ordered), &mut read(&bytes)).expect("readable");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    bytes
+}
+
+fn memory(description: &Description) -> Memory {
+    let plan = description.plan.as_ref().expect("it is planned");
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
+    let config = StorageConfig {
+        directory: std::env::temp_dir(),
+        page_bytes,
+        slots: plan.spill_slot_count as u32,
+        backend: StorageBackend::Threads,
+        depth: 8,
+    };
+    let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
+    Memory { frames, storage }
+}
+
+fn random_inputs(description: &Description, random: &mut Random) -> Vec<Table> {
+    let table = |port: &phineus_bytecode::InputPort| {
+        let mut table = Table::zeros(port.columns.clone(), port.rows);
+        for row in 0..port.rows {
+            for (k, column) in port.columns.iter().enumerate() {
+                table.set_cell(row, k, random.lane(column.element.width()));
+            }
+        }
+        table
+    };
+    description.inputs.iter().map(table).collect()
+}
+
+fn own(description: &Description, tables: &[Table], party: usize) -> Inputs {
+    let ports = description.inputs.iter().zip(tables);
+    let tables =
+        ports.map(|(port, table)| (usize::from(port.party) == party).then(|| table.clone()));
+    Inputs::new(description, tables.collect()).expect("the right shapes")
+}
+
+/// The outputs in the clear, of the program as it was before it got sharings.
+fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
+    let reader = read(program);
+    let description = reader.description().clone();
+    let options = PlanOptions {
+        protocol: "clear".to_string(),
+        memory_limit_bytes: 0,
+        frame_count: 1 << 16,
+        layout: Layout::Wires,
+        page_wires: 4096,
+        wire_bytes: 1,
+        lookahead: Lookahead { time_ns: 0, frames: 2 },
+        planner_memory_bytes: 64 << 20,
+    };
+    let mut costs = MixedCosts::new(description.parties.len());
+    let planned = plan(&mut read(program), Vec::new(), scratch(), &options, &mut costs);
+    let planned = planned.expect("it fits").0;
+    let mut reader = read(&planned);
+    let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
+    let parties = 0..description.parties.len() as u16;
+    let outputs = parties.map(|party| Outputs::new(&description, party)).collect();
+    let mut driver = ClearDriver::new(inputs.expect("the right shapes"), outputs);
+    let mut memory = memory(reader.description());
+    run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("it runs");
+    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
+    for outputs in driver.into_outputs() {
+        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
+            *merged = merged.take().or(table);
+        }
+    }
+    merged.into_iter().map(|table| table.expect("every port has a learner")).collect()
+}
+
+/// Runs all parties in threads; each learns what it should, and sends what the plan states.
+fn run_all<P: Preprocessing + 'static>(
+    planned: &[u8],
+    tables: &[Table],
+    expected: &[Table],
+    mut preprocessing: impl FnMut(usize) -> P,
+) {
+    let description = read(planned).description().clone();
+    let count = description.parties.len();
+    let costs = description.plan.as_ref().expect("it is planned").costs.clone();
+    let handles: Vec<_> = memory_mesh(count)
+        .into_iter()
+        .map(|parties| {
+            let me = parties.me();
+            let inputs = own(&description, tables, me);
+            let (preprocessing, bytes) = (preprocessing(me), planned.to_vec());
+            let description = description.clone();
+            thread::spawn(move || {
+                let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
+                let mut driver =
+                    MixedDriver::new(parties, preprocessing, &mut prg, &description, inputs)
+                        .expect("the set-up works");
+                let mut memory = memory(&description);
+                run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
+                let rounds = driver.rounds();
+                let (parties, outputs, _) = driver.into_parts();
+                let sent: u64 = parties.traffic().iter().map(|traffic| traffic.sent_bytes).sum();
+                (outputs.into_tables(), sent, rounds)
+            })
+        })
+        .collect();
+    for (me, handle) in handles.into_iter().enumerate() {
+        let (outputs, sent, rounds) = handle.join().expect("no party panics");
+        assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
+        assert_eq!(sent, costs[&totals::online_bytes(me)], "bytes of party {me}");
+        for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
+            assert_eq!(output.is_some(), port.parties.contains(&(me as u16)));
+            if let Some(output) = output {
+                assert_same(&output, expected, &port.name);
+            }
+        }
+    }
+}
+
+fn assert_same(found: &Table, expected: &Table, port: &str) {
+    for row in 0..expected.row_count() {
+        for column in 0..expected.columns().len() {
+            let (found, expected) = (found.cell(row, column), expected.cell(row, column));
+            assert!(found == expected, "{port}, row {row}, column {column}");
+        }
+    }
+}
+
+fn check_program(
+    source: &[Instruction],
+    description: &Description,
+    seed: u64,
+    frame_count: u64,
+    pick: impl FnMut(&Instruction) -> Sharing,
+) {
+    let mut random = Random::new(seed);
+    let tables = random_inputs(description, &mut random);
+    let expected = expected(&write(source, description), &tables);
+    let program = write(&assigned(source, pick), description);
+    let faults = phineus_bytecode::verify(&mut read(&program)).expect("readable");
+    assert!(faults.is_empty(), "{}", faults[0]);
+    let parties = description.parties.len();
+    let planned = planned(&program, parties, frame_count);
+    let needs = Needs::new(read(&planned), parties).map(|need| need.expect("readable"));
+    assert_eq!(Demand::of(needs), demand(read(&planned).description()));
+    let seed = Block::from_bits(u128::from(seed));
+    run_all(&planned, &tables, &expected, |me| Dealer::insecure(seed, me, parties));
+}
+
+#[test]
+fn random_programs_on_xor_shares() {
+    for seed in 0..40 {
+        let options = RandomOptions {
+            instruction_count: 60,
+            party_count: [2, 3, 5][seed as usize % 3],
+            width_max: [8, 40, 256][seed as usize / 3 % 3],
+            ..RandomOptions::default()
+        };
+        let (source, description) = random_program(seed, &options);
+        check_program(&source, &description, seed, 16, |_| Sharing::Boolean);
+    }
+}
+
+#[test]
+fn random_programs_on_all_kinds_of_shares() {
+    for seed in 0..60 {
+        let options = RandomOptions {
+            instruction_count: 60,
+            party_count: [2, 3, 5][seed as usize % 3],
+            width_max: 64,
+            wires_max: [300, 4096][seed as usize % 2],
+            ..RandomOptions::default()
+        };
+        let (source, description) = random_program(1000 + seed, &options);
+        let mut random = Random::new(seed);
+        check_program(&source, &description, seed, 16, |instruction| {
+            let wide = instruction.op == Op::LaneSum
+                && instruction.immediates[0] != u64::from(instruction.element.width());
+            if instruction.op.is_arithmetic() && !wide && !random.one_in(3) {
+                Sharing::Arithmetic
+            } else {
+                Sharing::Boolean
+            }
+        });
+    }
+}

@@ -1,0 +1,73 @@
+//! Bits packed into 64-bit words: bit `i` is bit `i % 64` of word `i / 64`.
+
+/// Words that hold `count` bits.
+pub(super) fn words(count: usize) -> usize {
+    count.div_ceil(64)
+}
+
+/// The bits that exist in the last word of `count` bits.
+pub(super) fn last_mask(count: usize) -> u64 {
+    if count.is_multiple_of(64) { u64::MAX } else { (1 << (count % 64)) - 1 }
+}
+
+/// Writes the first `count` bits of `source` at bit `at` of `target`, whose bits there are 0.
+///
+/// Bits of `source` beyond `count` must be 0.
+pub(super) fn put(target: &mut [u64], at: usize, source: &[u64], count: usize) {
+    let (first, shift) = (at / 64, at % 64);
+    let source = &source[..words(count)];
+    if shift == 0 {
+        let target = &mut target[first..first + source.len()];
+        return target.iter_mut().zip(source).for_each(|(target, word)| *target |= word);
+    }
+    for (k, &word) in source.iter().enumerate() {
+        target[first + k] |= word << shift;
+        let high = word >> (64 - shift);
+        if high != 0 {
+            target[first + k + 1] |= high;
+        }
+    }
+}
+
+/// Reads `count` bits from bit `at` of `source` on; bits of `target` beyond them become 0.
+pub(super) fn get(source: &[u64], at: usize, target: &mut [u64], count: usize) {
+    let (first, shift) = (at / 64, at % 64);
+    let target = &mut target[..words(count)];
+    if shift == 0 {
+        target.copy_from_slice(&source[first..first + target.len()]);
+    } else {
+        for (k, word) in target.iter_mut().enumerate() {
+            let high = source.get(first + k + 1).map_or(0, |word| word << (64 - shift));
+            *word = source[first + k] >> shift | high;
+        }
+    }
+    if let Some(last) = target.last_mut() {
+        *last &= last_mask(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use phineus_bytecode::random::Random;
+
+    use super::*;
+
+    #[test]
+    fn what_is_put_can_be_got() {
+        let mut random = Random::new(3);
+        for _ in 0..1000 {
+            let (count, at) = (random.below(300) as usize, random.below(200) as usize);
+            let mut source: Vec<u64> = (0..words(count)).map(|_| random.next_u64()).collect();
+            if let Some(last) = source.last_mut() {
+                *last &= last_mask(count);
+            }
+            let mut target = vec![0; words(at + count) + 1];
+            put(&mut target, at, &source, count);
+            let ones = |words: &[u64]| words.iter().map(|word| word.count_ones()).sum::<u32>();
+            assert_eq!(ones(&target), ones(&source));
+            let mut back = vec![u64::MAX; words(count)];
+            get(&target, at, &mut back, count);
+            assert_eq!(back, source);
+        }
+    }
+}

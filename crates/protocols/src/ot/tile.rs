@@ -1,0 +1,119 @@
+//! The working memory of an extension: one tile of OTs as a matrix of bits.
+
+use phineus_crypto::{Block, transpose};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::limits::{BASE_OT_COUNT, OT_COUNT_MAX, TILE_OTS};
+use super::softspoken::{FieldBits, Security};
+
+/// Blocks of one row of a full tile.
+const TILE_BLOCKS: usize = TILE_OTS / 128;
+
+/// Blocks of the longest row: a full tile and the OTs that mask its check.
+pub(super) const ROW_BLOCKS_MAX: usize = TILE_BLOCKS + 1;
+
+/// Who determines the choice bits of an extension.
+///
+/// Section 3.2 takes the `u` of the first VOLE as the common choices and sends the difference of
+/// every other VOLE to it. A receiver with its own choices would then send their difference to
+/// that `u` as well. Sending instead the difference of *every* VOLE's `u` to the choices is the
+/// same information (each row is the old one XOR that difference) and takes no second pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choices {
+    /// The receiver says them.
+    Chosen,
+    /// They are drawn.
+    Random,
+}
+
+impl Choices {
+    /// Whether VOLE `index` sends a correction.
+    pub(super) fn corrects(self, index: usize) -> bool {
+        self == Choices::Chosen || index > 0
+    }
+
+    /// Corrections per tile.
+    pub(super) fn rows(self, field: FieldBits) -> usize {
+        field.vole_count() - usize::from(self == Choices::Random)
+    }
+}
+
+/// The working memory of one tile and the count of OTs so far.
+pub(super) struct Tile {
+    pub(super) field: FieldBits,
+    pub(super) security: Security,
+    /// The rows of one tree's leaves.
+    pub(super) leaves: Zeroizing<Vec<Block>>,
+    /// One row: the `u` of a VOLE or its correction.
+    pub(super) common: Zeroizing<Vec<Block>>,
+    /// The bit matrix, one row per bit of delta.
+    pub(super) columns: Zeroizing<Vec<Block>>,
+    ot_count: u64,
+    /// What a test's receiver lies about.
+    #[cfg(test)]
+    pub(super) lies: Lies,
+}
+
+/// Bits of a VOLE's `u` that a malicious receiver flips: the VOLE, and the OT of the tile.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Lies(pub(super) Vec<(usize, usize)>);
+
+#[cfg(test)]
+impl Lies {
+    pub(super) fn tell(&self, vole: usize, u: &mut [Block]) {
+        for &(_, ot) in self.0.iter().filter(|lie| lie.0 == vole) {
+            u[ot / 128] ^= Block::from_bits(1 << (ot % 128));
+        }
+    }
+}
+
+impl Tile {
+    pub(super) fn new(field: FieldBits, security: Security) -> Tile {
+        let rows = |count: usize| Zeroizing::new(vec![Block::ZERO; count * ROW_BLOCKS_MAX]);
+        Tile {
+            field,
+            security,
+            leaves: rows(1 << field.bits()),
+            common: rows(1),
+            columns: rows(BASE_OT_COUNT),
+            ot_count: 0,
+            #[cfg(test)]
+            lies: Lies::default(),
+        }
+    }
+
+    /// Counts OTs before they are made.
+    ///
+    /// # Panics
+    /// When the session's OTs are exhausted.
+    pub(super) fn count(&mut self, ots: usize) {
+        let total = self.ot_count.checked_add(ots as u64).filter(|total| *total <= OT_COUNT_MAX);
+        self.ot_count = total.expect("a session has at most 2^63 OTs");
+    }
+
+    /// Blocks of a row for `ots` OTs, and its bytes in a correction.
+    pub(super) fn row(&self, ots: usize) -> (usize, usize) {
+        match self.security {
+            Security::SemiHonest => (ots.div_ceil(128), ots.div_ceil(8)),
+            Security::Malicious => {
+                let blocks = ots.div_ceil(128) + 1;
+                (blocks, blocks * size_of::<Block>())
+            }
+        }
+    }
+
+    /// Turns the columns into one block per OT.
+    pub(super) fn transpose(&self, out: &mut [Block]) {
+        let row_bytes = self.row(out.len()).0 * size_of::<Block>();
+        let columns = self.columns.as_bytes();
+        let (whole, rest) = out.split_at_mut(out.len() / 128 * 128);
+        transpose(columns, row_bytes, whole);
+        if !rest.is_empty() {
+            let mut last = Zeroizing::new([Block::ZERO; 128]);
+            transpose(&columns[whole.len() / 8..], row_bytes, &mut *last);
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! [`Parties`]: the other parties of a protocol, each behind a channel.
+//!
+//! Cost of [`Parties::exchange`] and [`Parties::open_xor`]: one round, and the payload once to
+//! each peer. Nothing is added to the payload, so bytes on the channels are bytes of the protocol.
+
+use phineus_channels::{Channel, MAX_BORROW_BYTES, MemoryChannel, Traffic, memory_pair_named};
+
+use crate::ProtocolError;
+
+/// Bytes that all parties send before they receive: far less than a channel takes without a
+/// reader, so that no two parties wait for each other.
+const PIECE_BYTES: usize = MAX_BORROW_BYTES;
+const _: () = assert!(2 * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
+
+/// The other parties of a protocol, and which party this is.
+pub struct Parties<C> {
+    me: usize,
+    channels: Vec<Option<C>>,
+}
+
+impl<C: Channel> Parties<C> {
+    /// Party `me` with a channel to every other party, by their indices.
+    ///
+    /// # Panics
+    /// If there is a channel to itself, or none to another party.
+    pub fn new(me: usize, channels: Vec<Option<C>>) -> Parties<C> {
+        assert!(channels.len() >= 2, "a protocol has two parties or more");
+        let right = channels.iter().enumerate().all(|(i, channel)| channel.is_none() == (i == me));
+        assert!(right && me < channels.len(), "a channel to every party but itself");
+        Parties { me, channels }
+    }
+
+    /// Which party this is.
+    pub fn me(&self) -> usize {
+        self.me
+    }
+
+    /// How many parties there are, this one included.
+    pub fn count(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// All other parties, ascending.
+    pub fn peers(&self) -> impl Iterator<Item = usize> + use<C> {
+        let me = self.me;
+        (0..self.channels.len()).filter(move |&party| party != me)
+    }
+
+    /// The channel to `peer`.
+    ///
+    /// # Panics
+    /// If `peer` is this party or no party.
+    pub fn channel(&mut self, peer: usize) -> &mut C {
+        self.channels[peer].as_mut().expect("a party has no channel to itself")
+    }
+
+    /// Payload bytes to and from each party; none to this one.
+    pub fn traffic(&self) -> Vec<Traffic> {
+        let of = |channel: &Option<C>| channel.as_ref().map(Channel::traffic).unwrap_or_default();
+        self.channels.iter().map(of).collect()
+    }
+
+    /// The channels, by party.
+    pub fn into_channels(self) -> Vec<Option<C>> {
+        self.channels
+    }
+
+    /// Hands everything sent so far to the transports.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    pub fn flush(&mut self) -> Result<(), ProtocolError> {
+        self.channels.iter_mut().flatten().try_for_each(|channel| Ok(channel.flush()?))
+    }
+
+    /// Sends `outgoing[p]` to each peer `p` and fills `incoming[p]` with what it sends.
+    ///
+    /// The lengths are part of the protocol: both ends know them.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    pub fn exchange(
+        &mut self,
+        outgoing: &[&[u8]],
+        incoming: &mut [&mut [u8]],
+    ) -> Result<(), ProtocolError> {
+        let longest = outgoing.iter().map(|bytes| bytes.len());
+        let longest = longest.chain(incoming.iter().map(|bytes| bytes.len())).max().unwrap_or(0);
+        for start in (0..longest).step_by(PIECE_BYTES) {
+            let piece = |len: usize| start.min(len)..(start + PIECE_BYTES).min(len);
+            for peer in self.peers() {
+                let bytes = &outgoing[peer][piece(outgoing[peer].len())];
+                if !bytes.is_empty() {
+                    self.channel(peer).send(bytes)?;
+                    self.channel(peer).flush()?;
+                }
+            }
+            for peer in self.peers() {
+                let piece = piece(incoming[peer].len());
+                self.channel(peer).recv(&mut incoming[peer][piece])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens XOR shares in place: afterwards `bytes` is the XOR of all parties' `bytes`.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    pub fn open_xor(&mut self, bytes: &mut [u8]) -> Result<(), ProtocolError> {
+        for piece in bytes.chunks_mut(PIECE_BYTES) {
+            for channel in self.channels.iter_mut().flatten() {
+                channel.send(piece)?;
+                channel.flush()?;
+            }
+            for channel in self.channels.iter_mut().flatten() {
+                channel.recv_with(piece.len(), |theirs| {
+                    piece.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours ^= theirs);
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All parties of a protocol inside one process, joined pairwise: for tests and dry runs.
+pub fn memory_mesh(parties: usize) -> Vec<Parties<MemoryChannel>> {
+    let mut channels: Vec<Vec<Option<MemoryChannel>>> = Vec::new();
+    for second in 0..parties {
+        let mut own = Vec::new();
+        for (first, row) in channels.iter_mut().enumerate() {
+            let names = [first, second].map(|party| format!("party_{party}"));
+            let (near, far) = memory_pair_named(&names[0], &names[1]);
+            row.push(Some(near));
+            own.push(Some(far));
+        }
+        own.push(None);
+        channels.push(own);
+    }
+    channels.into_iter().enumerate().map(|(me, channels)| Parties::new(me, channels)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn everybody_gets_what_everybody_sent() {
+        for count in [2, 3, 5] {
+            let handles: Vec<_> = memory_mesh(count)
+                .into_iter()
+                .map(|mut parties| {
+                    thread::spawn(move || {
+                        let me = parties.me();
+                        let length = |from: usize, to: usize| 200_000 * from + to;
+                        let outgoing: Vec<Vec<u8>> =
+                            (0..count).map(|to| vec![me as u8; length(me, to)]).collect();
+                        let mut incoming: Vec<Vec<u8>> =
+                            (0..count).map(|from| vec![99; length(from, me)]).collect();
+                        incoming[me].clear();
+                        let sent: Vec<&[u8]> = outgoing.iter().map(Vec::as_slice).collect();
+                        let mut got: Vec<&mut [u8]> =
+                            incoming.iter_mut().map(Vec::as_mut_slice).collect();
+                        parties.exchange(&sent, &mut got).expect("the exchange works");
+                        for (from, bytes) in incoming.iter().enumerate() {
+                            assert!(bytes.iter().all(|&byte| byte == from as u8));
+                        }
+                        let mut opened = vec![1 << me; 300_000];
+                        parties.open_xor(&mut opened).expect("the opening works");
+                        assert!(opened.iter().all(|&byte| byte == (1 << count) - 1));
+                    })
+                })
+                .collect();
+            handles.into_iter().for_each(|handle| handle.join().expect("no party panics"));
+        }
+    }
+}

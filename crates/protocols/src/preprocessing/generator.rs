@@ -1,0 +1,378 @@
+//! [`Generator`]: all parties make preprocessed material together, with oblivious transfer.
+//!
+//! Source: Braun, Demmler, Schneider, Tkachenko, "MOTION", ACM TOPS 2022, Sections 5.2 and 5.3,
+//! which generalises Demmler, Schneider, Zohner, "ABY", NDSS 2015. A product of sums is the sum of
+//! the products of summands; each pair of parties turns its two cross products into shares.
+//! * Triples in Z_2, two parties: a random OT of bits gives its sender `m_0 ^ m_1` for `a` and its
+//!   receiver the choice for `b`, and shares `m_0`, `m_choice` of their product: no more messages
+//!   (Asharov, Lindell, Schneider, Zohner, CCS 2013, Section 5.2).
+//! * Three parties and more: choices are the same towards all peers, and one bit per OT corrects
+//!   `m_0 ^ m_1` to the same `a`.
+//! * Triples and square pairs in `Z_2^w`: `ot::product`. The cross products of a square come
+//!   twice, so they are needed in `Z_2^(w-1)` only, and one direction of a pair suffices: each
+//!   direction does one half of a batch.
+//!
+//! Cost: `costs`, exact. Between each pair both directions and all pairs go at once.
+//! Invariants: all parties make the same batches in the same order. A batch allocates nothing once
+//! its kind has been made before. Memory: [`Generator::memory_bytes`].
+//! Not protected: malicious parties; wrong offers make wrong triples, which nobody checks.
+
+use phineus_channels::Channel;
+use phineus_crypto::{Block, Delta, Prg};
+use sha2::{Digest, Sha256};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::limits::{BATCH_ELEMENTS, BATCH_OTS, FIELD_BITS_MIN};
+use super::{Batch, Kind};
+use crate::ot::packing::{mask, pack, unpack};
+use crate::ot::{
+    ChoiceBits, FieldBits, RandomOtReceiver, RandomOtSender, SessionId, SoftSpokenReceiver,
+    SoftSpokenSender, state_bytes,
+};
+use crate::{Parties, ProtocolError};
+
+/// Makes preprocessed material with all other parties.
+pub struct Generator<C> {
+    pub(super) parties: Parties<C>,
+    /// By peer; none for this party.
+    pub(super) pairs: Vec<Option<Pair>>,
+    pub(super) prg: Prg,
+    /// Room for one column of words.
+    pub(super) scratch: Zeroizing<Vec<u64>>,
+}
+
+/// The OTs with one peer, in both directions, and room for what waits for its messages.
+pub(super) struct Pair {
+    pub(super) sender: RandomOtSender<SoftSpokenSender>,
+    pub(super) receiver: RandomOtReceiver<SoftSpokenReceiver>,
+    /// The receiver's pads: a word, or bits.
+    pub(super) pads: Zeroizing<Vec<u64>>,
+    /// The receiver's choices in this pair's order.
+    pub(super) choices: Zeroizing<Vec<u64>>,
+    /// The sender's words for both choices.
+    pub(super) words: [Zeroizing<Vec<u64>>; 2],
+}
+
+impl<C: Channel> Generator<C> {
+    /// Sets up oblivious transfer with all peers, in both directions.
+    ///
+    /// `session` is the same at all parties and was never used before.
+    ///
+    /// # Errors
+    /// When a channel fails or a peer sends what no honest peer sends.
+    ///
+    /// # Panics
+    /// If the field has fewer than 2^2 elements: its messages would be too long for a batch.
+    pub fn setup(
+        mut parties: Parties<C>,
+        mut prg: Prg,
+        session: &SessionId,
+        field: FieldBits,
+    ) -> Result<Generator<C>, ProtocolError> {
+        assert!(field.bits() >= FIELD_BITS_MIN, "a field of 2^2 elements or more");
+        let (me, count) = (parties.me(), parties.count());
+        let mut pairs: Vec<Option<Pair>> = (0..count).map(|_| None).collect();
+        // In turn `t` parties whose numbers add up to `t` modulo their count meet: each party
+        // meets at most one peer a turn, and all pairs of a turn work at the same time.
+        for turn in 0..count {
+            let peer = (turn + count - me) % count;
+            if peer != me {
+                pairs[peer] = Some(Pair::setup(&mut parties, peer, &mut prg, session, field)?);
+            }
+        }
+        let scratch = Zeroizing::new(vec![0; BATCH_ELEMENTS]);
+        Ok(Generator { parties, pairs, prg, scratch })
+    }
+
+    /// Bytes of memory that a generator holds, channels not included.
+    pub fn memory_bytes(parties: usize, field: FieldBits) -> usize {
+        let ots = crate::ot::limits::BATCH_OTS + 4 * crate::ot::limits::TILE_OTS;
+        let words = BATCH_OTS + 2 * (BATCH_ELEMENTS / 2) + BATCH_OTS / 64;
+        let pair = 2 * state_bytes(field) + ots * size_of::<Block>() + words * size_of::<u64>();
+        BATCH_ELEMENTS * size_of::<u64>() + (parties - 1) * pair
+    }
+
+    /// The parties, with the bytes that have been sent.
+    pub fn parties(&mut self) -> &mut Parties<C> {
+        &mut self.parties
+    }
+
+    /// Ends the generator; the channels can be used for something else.
+    pub fn into_parties(self) -> Parties<C> {
+        self.parties
+    }
+
+    /// Makes `count` of a kind, at most [`Kind::batch_elements`].
+    ///
+    /// # Errors
+    /// When a channel fails or a peer sends what no honest peer sends.
+    ///
+    /// # Panics
+    /// If `count` is more than a batch.
+    pub fn make(
+        &mut self,
+        kind: Kind,
+        count: usize,
+        batch: &mut Batch,
+    ) -> Result<(), ProtocolError> {
+        assert!(count <= kind.batch_elements(), "a batch is bounded");
+        batch.reset(kind, count);
+        let [first, second, third] = &mut batch.columns;
+        let width = kind.width();
+        match kind {
+            Kind::BitTriple if self.parties.count() == 2 => {
+                self.bit_triples_of_two(count, first, second, third)
+            }
+            Kind::BitTriple => self.bit_triples(count, first, second, third),
+            Kind::RingTriple { .. } => self.ring_triples(width, first, second, third),
+            Kind::SquarePair { .. } => self.square_pairs(width, first, second),
+            Kind::SharedBit { .. } => self.shared_bits(width, first, second),
+        }
+    }
+
+    /// Whether choices are drawn by the OTs: with one peer nobody else has to see the same ones.
+    pub(super) fn draws_choices(&self) -> bool {
+        self.parties.count() == 2
+    }
+
+    fn bit_triples_of_two(
+        &mut self,
+        count: usize,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        let peer = 1 - self.parties.me();
+        let channel = self.parties.channel(peer);
+        let Pair { sender, receiver, .. } = pair(&mut self.pairs, peer);
+        receiver.extend_bits(channel, ChoiceBits::Random(b), count, c)?;
+        clear_beyond(count, b);
+        let zero = &mut self.scratch[..a.len()];
+        sender.extend_random_bits(channel, count, zero, a)?;
+        for (((a, &b), c), &zero) in a.iter_mut().zip(b.iter()).zip(c).zip(zero.iter()) {
+            *a ^= zero;
+            *c ^= *a & b ^ zero;
+        }
+        Ok(())
+    }
+
+    fn bit_triples(
+        &mut self,
+        count: usize,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        for column in [&mut *a, &mut *b] {
+            self.prg.fill_bytes(column.as_mut_bytes());
+            clear_beyond(count, column);
+        }
+        c.iter_mut().zip(a.iter().zip(b.iter())).for_each(|(c, (a, b))| *c = a & b);
+        for peer in self.parties.peers() {
+            let Pair { receiver, pads, .. } = pair(&mut self.pairs, peer);
+            let (channel, pads) = (self.parties.channel(peer), &mut pads[..b.len()]);
+            receiver.extend_bits(channel, ChoiceBits::Chosen(b), count, pads)?;
+            c.iter_mut().zip(pads).for_each(|(c, pad)| *c ^= *pad);
+        }
+        let (zero, rest) = self.scratch.split_at_mut(a.len());
+        let one = &mut rest[..a.len()];
+        for peer in self.parties.peers() {
+            let channel = self.parties.channel(peer);
+            pair(&mut self.pairs, peer).sender.extend_bits(channel, count, zero, one)?;
+            for (((a, c), &zero), one) in a.iter().zip(c.iter_mut()).zip(zero.iter()).zip(&mut *one)
+            {
+                *c ^= zero;
+                *one = (*one ^ zero ^ a).to_le();
+            }
+            channel.send(&one.as_bytes()[..count.div_ceil(8)])?;
+            channel.flush()?;
+        }
+        for peer in self.parties.peers() {
+            one.fill(0);
+            self.parties.channel(peer).recv(&mut one.as_mut_bytes()[..count.div_ceil(8)])?;
+            for ((b, c), correction) in b.iter().zip(c.iter_mut()).zip(one.iter()) {
+                *c ^= b & u64::from_le(*correction);
+            }
+        }
+        Ok(())
+    }
+
+    fn ring_triples(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        let (ots, modulus) = (a.len() * usize::from(width), mask(width.into()));
+        draw(&mut self.prg, modulus, a);
+        draw(&mut self.prg, modulus, b);
+        let random = self.draws_choices();
+        for peer in self.parties.peers() {
+            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
+            if random {
+                receiver.issue_multiply(channel, ChoiceBits::Random(choices), &mut pads[..ots])?;
+                unpack(width.into(), choices, b);
+            } else {
+                pack(width.into(), b, choices);
+                receiver.issue_multiply(channel, ChoiceBits::Chosen(choices), &mut pads[..ots])?;
+            }
+        }
+        for ((a, b), c) in a.iter().zip(b.iter()).zip(c.iter_mut()) {
+            *c = a.wrapping_mul(*b);
+        }
+        let shares = &mut self.scratch[..a.len()];
+        for peer in self.parties.peers() {
+            let channel = self.parties.channel(peer);
+            pair(&mut self.pairs, peer).sender.multiply(channel, width, random, a, shares)?;
+            add(c, shares, 0);
+        }
+        for peer in self.parties.peers() {
+            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let channel = self.parties.channel(peer);
+            receiver.finish_multiply(channel, width, choices, &pads[..ots], shares)?;
+            add(c, shares, 0);
+        }
+        c.iter_mut().for_each(|c| *c &= modulus);
+        Ok(())
+    }
+
+    fn square_pairs(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        let modulus = mask(width.into());
+        draw(&mut self.prg, modulus, a);
+        if width == 1 {
+            // A bit is its own square.
+            c.copy_from_slice(a);
+            return Ok(());
+        }
+        let (narrow, random) = (width - 1, self.draws_choices());
+        let low = mask(narrow.into());
+        let me = self.parties.me();
+        for peer in self.parties.peers() {
+            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let chosen = &mut a[half_of(peer, me, c.len())];
+            let ots = chosen.len() * usize::from(narrow);
+            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
+            if random {
+                receiver.issue_multiply(channel, ChoiceBits::Random(choices), &mut pads[..ots])?;
+                let drawn = &mut self.scratch[..chosen.len()];
+                unpack(narrow.into(), choices, drawn);
+                for (a, drawn) in chosen.iter_mut().zip(drawn) {
+                    *a = *a & !low | *drawn;
+                }
+            } else {
+                pack(narrow.into(), chosen, choices);
+                receiver.issue_multiply(channel, ChoiceBits::Chosen(choices), &mut pads[..ots])?;
+            }
+        }
+        for (a, c) in a.iter().zip(c.iter_mut()) {
+            *c = a.wrapping_mul(*a);
+        }
+        for peer in self.parties.peers() {
+            let offered = half_of(me, peer, c.len());
+            let (channel, shares) =
+                (self.parties.channel(peer), &mut self.scratch[..offered.len()]);
+            let sender = &mut pair(&mut self.pairs, peer).sender;
+            sender.multiply(channel, narrow, random, &a[offered.clone()], shares)?;
+            // Each cross product comes twice.
+            add(&mut c[offered], shares, 1);
+        }
+        for peer in self.parties.peers() {
+            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let chosen = half_of(peer, me, c.len());
+            let (channel, shares) = (self.parties.channel(peer), &mut self.scratch[..chosen.len()]);
+            let pads = &pads[..chosen.len() * usize::from(narrow)];
+            receiver.finish_multiply(channel, narrow, choices, pads, shares)?;
+            add(&mut c[chosen], shares, 1);
+        }
+        c.iter_mut().for_each(|c| *c &= modulus);
+        Ok(())
+    }
+}
+
+impl Pair {
+    /// Both directions with `peer`; the party of lower number sends first.
+    fn setup<C: Channel>(
+        parties: &mut Parties<C>,
+        peer: usize,
+        prg: &mut Prg,
+        session: &SessionId,
+        field: FieldBits,
+    ) -> Result<Pair, ProtocolError> {
+        let me = parties.me();
+        let channel = parties.channel(peer);
+        let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
+        let send = |channel: &mut C, prg: &mut Prg| {
+            let delta = Delta::random(prg);
+            SoftSpokenSender::setup(channel, prg, &outgoing, field, delta)
+        };
+        let receive = |channel: &mut C, prg: &mut Prg| {
+            SoftSpokenReceiver::setup(channel, prg, &incoming, field)
+        };
+        let (sender, receiver) = if me < peer {
+            let sender = send(channel, prg)?;
+            (sender, receive(channel, prg)?)
+        } else {
+            let receiver = receive(channel, prg)?;
+            (send(channel, prg)?, receiver)
+        };
+        let room = |words: usize| Zeroizing::new(vec![0; words]);
+        Ok(Pair {
+            sender: RandomOtSender::new(sender, &outgoing),
+            receiver: RandomOtReceiver::new(receiver, &incoming),
+            pads: room(BATCH_OTS),
+            choices: room(BATCH_OTS / 64),
+            words: [room(BATCH_ELEMENTS / 2), room(BATCH_ELEMENTS / 2)],
+        })
+    }
+}
+
+/// The session of the OTs from party `sender` to party `receiver`.
+fn link(session: &SessionId, sender: usize, receiver: usize) -> SessionId {
+    let digest = Sha256::new()
+        .chain_update(b"phineus preprocessing link 1")
+        .chain_update(session.as_bytes())
+        .chain_update((sender as u64).to_le_bytes())
+        .chain_update((receiver as u64).to_le_bytes())
+        .finalize();
+    SessionId::new(digest.into())
+}
+
+/// The OTs with `peer`.
+pub(super) fn pair(pairs: &mut [Option<Pair>], peer: usize) -> &mut Pair {
+    pairs[peer].as_mut().expect("there is a pair for every peer")
+}
+
+/// The elements of a batch for which `sender` offers to `receiver`: the first half those of the
+/// party of lower number.
+fn half_of(sender: usize, receiver: usize, count: usize) -> std::ops::Range<usize> {
+    let half = count.div_ceil(2);
+    if sender < receiver { 0..half } else { half..count }
+}
+
+/// Draws elements below a power of two, whose mask is `modulus`.
+fn draw(prg: &mut Prg, modulus: u64, words: &mut [u64]) {
+    prg.fill_bytes(words.as_mut_bytes());
+    words.iter_mut().for_each(|word| *word &= modulus);
+}
+
+/// Adds `shares * 2^shift`.
+fn add(sums: &mut [u64], shares: &[u64], shift: u32) {
+    for (sum, share) in sums.iter_mut().zip(shares) {
+        *sum = sum.wrapping_add(share << shift);
+    }
+}
+
+/// Sets the bits from number `count` on to 0.
+pub(super) fn clear_beyond(count: usize, bits: &mut [u64]) {
+    if let Some(last) = bits.last_mut().filter(|_| !count.is_multiple_of(64)) {
+        *last &= mask((count % 64) as u32);
+    }
+}

@@ -1,0 +1,27 @@
+//! The limits of preprocessing, related to each other by compile-time assertions.
+
+use phineus_channels::SEND_AHEAD_BYTES;
+
+/// OTs that a batch takes in each direction between two parties, at most.
+///
+/// A round trip is paid once for so many: at 32 bits each they are 256 KiB on the wire. One word
+/// of pad each is 512 KiB of memory for every peer.
+pub const BATCH_OTS: usize = 1 << 16;
+
+/// Elements of a batch, at most; so a column of words is 512 KiB.
+pub const BATCH_ELEMENTS: usize = 1 << 16;
+
+/// The smallest `k` of the extension, whose messages are the longest: 128 / k bits per OT.
+pub const FIELD_BITS_MIN: usize = 2;
+
+/// Batches between the thread that makes them and the protocol that uses them.
+pub const BATCHES_AHEAD: usize = 2;
+
+/// Bytes that are encrypted and authenticated together in a file.
+pub const PAGE_BYTES: usize = 64 * 1024;
+
+/// A party sends all extensions of a batch and all its offers without waiting for a peer: an
+/// extension is at most `128 / k` bits per OT, the offers of products at most `(64 + 1) / 2` bits.
+const _: () =
+    assert!(BATCH_OTS / 8 * (128 / FIELD_BITS_MIN) + BATCH_OTS / 8 * 33 <= SEND_AHEAD_BYTES);
+const _: () = assert!(BATCH_OTS >= 64 && BATCH_ELEMENTS.is_multiple_of(128));
