@@ -16,7 +16,7 @@ enum Slot {
     Missing,
     /// A hello was accepted and is being answered.
     Reserved,
-    Here(FramedChannel),
+    Here(Box<FramedChannel>),
 }
 
 struct State {
@@ -283,7 +283,7 @@ impl<'a> Gathering<'a> {
     /// A connection is there.
     pub(crate) fn put(&self, party: usize, channel: FramedChannel) {
         let place = usize::from(channel.stream());
-        self.state().slots[place][party] = Slot::Here(channel);
+        self.state().slots[place][party] = Slot::Here(Box::new(channel));
         self.changed.notify_all();
     }
 
@@ -352,7 +352,7 @@ impl<'a> Gathering<'a> {
     pub(crate) fn into_mesh(self) -> Mesh {
         let state = self.state.into_inner().expect("no code panics while it holds this lock");
         let channel = |slot| match slot {
-            Slot::Here(channel) => Some(channel),
+            Slot::Here(channel) => Some(*channel),
             Slot::Missing | Slot::Reserved => None,
         };
         state.slots.into_iter().map(|row| row.into_iter().map(channel).collect()).collect()

@@ -8,6 +8,7 @@
 mod channel;
 mod cluster;
 mod error;
+mod filling;
 mod fingerprint;
 mod frame;
 mod framed;
@@ -22,6 +23,7 @@ mod mesh;
 mod names;
 mod pipe;
 mod quic;
+mod quic_config;
 mod reader;
 mod receiver;
 mod record;

@@ -12,8 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, TryLockError};
 use std::time::Duration;
 
 use crate::ChannelError;
+use crate::filling::{Filling, Payload};
 use crate::frame::{AbortReason, Fault, Header, Kind};
-use crate::limits::{DIRECT_READ_BYTES, READ_AHEAD_BYTES};
+use crate::limits::DIRECT_READ_BYTES;
 use crate::link::Link;
 use crate::names::check_name;
 use crate::pipe::{Block, Pipe, Popped};
@@ -232,121 +233,6 @@ impl Receiving {
             }
             Phase::Open | Phase::Parted | Phase::Ended => {}
         }
-    }
-}
-
-/// Where the payload of a message comes from: the network, or the reorder window.
-struct Payload<'a> {
-    reader: &'a mut Reader,
-    held: Option<Vec<u8>>,
-    taken: usize,
-    by_owner: bool,
-    link: Arc<Link>,
-}
-
-impl Payload<'_> {
-    /// Fills a part of `target`, which is not empty, and returns how much.
-    fn fill(&mut self, target: &mut [u8]) -> Result<usize, ChannelError> {
-        let Some(held) = &self.held else {
-            let (by_owner, link) = (self.by_owner, &self.link);
-            return self.reader.payload(target, &|| if by_owner { link.error() } else { None });
-        };
-        let count = target.len().min(held.len() - self.taken);
-        target[..count].copy_from_slice(&held[self.taken..self.taken + count]);
-        self.taken += count;
-        Ok(count)
-    }
-
-    fn fill_exact(&mut self, mut target: &mut [u8]) -> Result<(), ChannelError> {
-        while !target.is_empty() {
-            let count = self.fill(target)?;
-            target = &mut target[count..];
-        }
-        Ok(())
-    }
-
-    fn discard(&mut self, length: usize) -> Result<(), ChannelError> {
-        let mut scratch = [0; READ_AHEAD_BYTES];
-        let mut left = length;
-        while left > 0 {
-            let wanted = left.min(scratch.len());
-            left -= self.fill(&mut scratch[..wanted])?;
-        }
-        Ok(())
-    }
-}
-
-/// Puts payload into the blocks of the incoming pipe.
-struct Filling<'a> {
-    link: &'a Link,
-    /// The block being filled, whether the owner reads no more, whether it waited.
-    slot: (&'a mut Option<Block>, &'a mut bool, &'a mut bool),
-}
-
-impl Filling<'_> {
-    /// The block to fill next; `None` when the owner no longer reads.
-    fn take_block(&mut self) -> Option<Block> {
-        let (block, discarding, _) = &mut self.slot;
-        if **discarding {
-            return None;
-        }
-        let block = block.take().or_else(|| self.link.incoming.take_free(None).ok());
-        **discarding = block.is_none();
-        block
-    }
-
-    fn push_block(&mut self) {
-        let (slot, discarding, was_awaited) = &mut self.slot;
-        let Some(block) = slot.take() else {
-            return;
-        };
-        if block.content().is_empty() && block.kind == Kind::Data {
-            **slot = Some(block);
-            return;
-        }
-        match self.link.incoming.push(block) {
-            Ok((left_over, awaited)) => {
-                **slot = left_over;
-                **was_awaited |= awaited;
-            }
-            Err(_) => **discarding = true,
-        }
-    }
-
-    fn data(&mut self, payload: &mut Payload<'_>, length: usize) -> Result<(), ChannelError> {
-        let mut left = length;
-        while left > 0 {
-            let Some(mut block) = self.take_block() else {
-                return payload.discard(left);
-            };
-            let room = block.room();
-            let wanted = room.len().min(left);
-            let outcome = payload.fill(&mut room[..wanted]);
-            let count = *outcome.as_ref().unwrap_or(&0);
-            block.grow(count);
-            let is_full = block.room().is_empty();
-            // Back in its place even after an error: what came before it is still delivered.
-            *self.slot.0 = Some(block);
-            outcome?;
-            left -= count;
-            if is_full {
-                self.push_block();
-            }
-        }
-        Ok(())
-    }
-
-    fn agreement(&mut self, payload: &mut Payload<'_>, length: usize) -> Result<(), ChannelError> {
-        self.push_block();
-        let Some(mut block) = self.take_block() else {
-            return payload.discard(length);
-        };
-        payload.fill_exact(&mut block.room()[..length])?;
-        block.grow(length);
-        block.kind = Kind::Agreement;
-        *self.slot.0 = Some(block);
-        self.push_block();
-        Ok(())
     }
 }
 

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use phineus_bytecode::Sharing;
 use phineus_channels::{NetworkModel, Transport};
 use phineus_engine::StorageBackend;
+use phineus_plan::Assignment;
 
 use crate::quantity::parse_size;
 
@@ -124,6 +126,14 @@ impl Backend {
 pub(crate) enum Protocol {
     /// Two-party garbled circuits, semi-honest
     Garbled,
+    /// XOR shares and GMW, two parties or more, semi-honest: few bytes, rounds by depth
+    Gmw,
+    /// Garbled circuits of two parties or more (BMR), semi-honest: few rounds, more bytes
+    Bmr,
+    /// Additive shares for sums and products, XOR shares for all else
+    Arith,
+    /// As the program says; XOR shares where it says nothing
+    Mixed,
     /// No protection at all: the reference
     Clear,
 }
@@ -132,7 +142,51 @@ impl Protocol {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Protocol::Garbled => "garbled",
+            Protocol::Gmw => "gmw",
+            Protocol::Bmr => "bmr",
+            Protocol::Arith => "arith",
+            Protocol::Mixed => "mixed",
             Protocol::Clear => "clear",
+        }
+    }
+
+    /// The protocol with this name.
+    pub(crate) fn from_name(name: &str) -> Option<Protocol> {
+        Protocol::value_variants().iter().copied().find(|protocol| protocol.name() == name)
+    }
+
+    /// How values get their sharings, if parties compute on shares.
+    pub(crate) fn assignment(self) -> Option<Assignment> {
+        match self {
+            Protocol::Garbled | Protocol::Clear => None,
+            Protocol::Gmw => Some(Assignment::Uniform(Sharing::Boolean)),
+            Protocol::Bmr => Some(Assignment::Uniform(Sharing::Garbled)),
+            Protocol::Arith => Some(Assignment::Arithmetic),
+            Protocol::Mixed => Some(Assignment::Stated(Sharing::Boolean)),
+        }
+    }
+
+    /// Whether parties compute on shares, in rounds.
+    pub(crate) fn is_shared(self) -> bool {
+        self.assignment().is_some()
+    }
+}
+
+/// When triples and other material that depends on no input is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Preprocessed {
+    /// In the background, just ahead of its use
+    #[default]
+    Interleaved,
+    /// All of it before anything else
+    Sequential,
+}
+
+impl Preprocessed {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Preprocessed::Interleaved => "interleaved",
+            Preprocessed::Sequential => "sequential",
         }
     }
 }
@@ -164,6 +218,9 @@ pub(crate) struct Run {
     /// The protocol
     #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
     pub(crate) protocol: Protocol,
+    /// When triples are made, for protocols on shares
+    #[arg(long, value_enum, default_value_t, env = "PHINEUS_PREPROCESSING")]
+    pub(crate) preprocessing: Preprocessed,
     /// A slower network than there is, such as rtt=40ms,bw=100mbit
     #[arg(long, value_name = "MODEL", env = "PHINEUS_SIMULATE", value_parser = parse_network)]
     pub(crate) simulate: Option<NetworkModel>,
@@ -202,6 +259,12 @@ pub(crate) struct Explain {
     /// The network to predict the time for
     #[arg(long, value_name = "MODEL", value_parser = parse_network)]
     pub(crate) net: Option<NetworkModel>,
+    /// The protocol
+    #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
+    pub(crate) protocol: Protocol,
+    /// Compare these protocols, as in gmw,bmr,mixed
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "protocol")]
+    pub(crate) protocols: Vec<Protocol>,
 }
 
 #[derive(Args, Clone)]
@@ -216,6 +279,9 @@ pub(crate) struct Plan {
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) resources: Resources,
+    /// The protocol
+    #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
+    pub(crate) protocol: Protocol,
     /// The planned program
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,

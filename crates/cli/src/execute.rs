@@ -4,16 +4,20 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Instruction, Table};
-use phineus_channels::{Channel, FramedChannel, Traffic};
+use phineus_channels::{Channel, FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
     ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
     StorageConfig, StorageStatistics, run,
 };
 use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
-use phineus_protocols::ot::SessionId;
+use phineus_protocols::mixed::{self, MixedDriver, Needs, totals};
+use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_protocols::preprocessing::{Generator, Live, Preprocessing, Sequential};
+use phineus_protocols::{Parties, ProtocolError};
 
-use crate::agreement::{exchange_ready, give_up};
+use crate::agreement::{exchange_ready, give_up, give_up_all};
+use crate::arguments::Preprocessed;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::memory_budget::STORAGE_DEPTH;
@@ -28,6 +32,7 @@ pub(crate) struct Job<'a> {
     pub(crate) backend: StorageBackend,
     pub(crate) swap_dir: &'a Path,
     pub(crate) limit_bytes: u64,
+    pub(crate) preprocessing: Preprocessed,
     pub(crate) progress: &'a Progress,
 }
 
@@ -36,6 +41,8 @@ pub(crate) struct Executed {
     /// By output port; for the clear protocol, those of all parties.
     pub(crate) outputs: Vec<Option<Table>>,
     pub(crate) and_gates: Option<u64>,
+    /// Rounds of the online phase, where there is one.
+    pub(crate) rounds: Option<u64>,
     pub(crate) traffic: Traffic,
     pub(crate) wire_traffic: Traffic,
     pub(crate) storage: StorageStatistics,
@@ -106,6 +113,10 @@ impl<D: Driver> Driver for Recorded<'_, D> {
         operands: &[&[D::Wire]],
     ) -> Result<(), D::Error> {
         self.driver.compute(i, results, operands)
+    }
+
+    fn round(&mut self) -> Result<(), D::Error> {
+        self.driver.round()
     }
 
     fn finish(&mut self) -> Result<(), D::Error> {
@@ -230,6 +241,7 @@ pub(crate) fn run_garbled(
     Ok(Executed {
         outputs: outputs.into_tables(),
         and_gates: Some(and_gates),
+        rounds: None,
         traffic,
         wire_traffic,
         storage,
@@ -237,6 +249,179 @@ pub(crate) fn run_garbled(
         running,
         blocked_on_network: watch.waited(),
         farewell,
+    })
+}
+
+/// Where preprocessed material comes from.
+enum Material {
+    /// The program needs none.
+    Nothing,
+    Live(Live<FramedChannel>),
+    Sequential(Sequential, Parties<FramedChannel>),
+}
+
+impl Material {
+    /// Begins, or finishes, making what the plan demands.
+    fn make(
+        job: &Job<'_>,
+        parties: Parties<FramedChannel>,
+        prg: Prg,
+        session: &SessionId,
+    ) -> Result<Material, Failure> {
+        let demand = mixed::demand(&job.planned.description);
+        if demand.kinds().next().is_none() {
+            return Ok(Material::Nothing);
+        }
+        let count = parties.count();
+        let needs = Needs::new(job.planned.file.reader()?, count);
+        let order = needs.map(|need| need.expect("the plan was read once already"));
+        let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
+        match job.preprocessing {
+            Preprocessed::Interleaved => {
+                let live = Live::start(generator, demand, order).map_err(|error| {
+                    Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
+                })?;
+                Ok(Material::Live(live))
+            }
+            Preprocessed::Sequential => {
+                let made =
+                    Sequential::make(&mut generator, demand, order, MADE_BYTES, job.swap_dir)?;
+                Ok(Material::Sequential(made, generator.into_parties()))
+            }
+        }
+    }
+
+    /// The channels that it was made over.
+    fn finish(self) -> Result<Option<Parties<FramedChannel>>, ProtocolError> {
+        Ok(match self {
+            Material::Nothing => None,
+            Material::Live(live) => Some(live.finish()?),
+            Material::Sequential(_, parties) => Some(parties),
+        })
+    }
+}
+
+/// Material that is kept in memory when all of it is made before.
+const MADE_BYTES: u64 = 4 << 20;
+
+macro_rules! material {
+    ($self:ident, $source:ident => $call:expr) => {
+        match $self {
+            Material::Nothing => unreachable!("the plan demands nothing"),
+            Material::Live($source) => $call,
+            Material::Sequential($source, _) => $call,
+        }
+    };
+}
+
+impl Preprocessing for Material {
+    fn bit_triples(
+        &mut self,
+        count: usize,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        material!(self, source => source.bit_triples(count, a, b, c))
+    }
+
+    fn ring_triples(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        material!(self, source => source.ring_triples(width, a, b, c))
+    }
+
+    fn square_pairs(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        material!(self, source => source.square_pairs(width, a, c))
+    }
+
+    fn shared_bits(
+        &mut self,
+        width: u16,
+        bits: &mut [u64],
+        ring: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        material!(self, source => source.shared_bits(width, bits, ring))
+    }
+}
+
+/// Runs the job as one of any number of parties that compute on shares.
+pub(crate) fn run_shared(
+    mut job: Job<'_>,
+    mut mesh: Mesh,
+    session: &SessionId,
+) -> Result<Executed, Failure> {
+    let prepared = prepare(&mut job);
+    let (inputs, mut prg, mut memory) = match prepared {
+        Ok(prepared) => prepared,
+        Err(failure) => {
+            give_up_all(mesh, &failure);
+            return Err(unrevealed(failure));
+        }
+    };
+    let description = &job.planned.description;
+    let plan = description.plan.as_ref().expect("it is planned");
+    if let Err(failure) = exchange_ready(mesh[0].iter_mut().flatten(), plan) {
+        give_up_all(mesh, &failure);
+        return Err(unrevealed(failure));
+    }
+    let peers: Vec<String> =
+        mesh[0].iter().flatten().map(|channel| channel.peer().to_owned()).collect();
+    let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
+    let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
+    let start = Instant::now();
+    let me = usize::from(job.party);
+    let mut streams = mesh.into_iter().map(|channels| Parties::new(me, channels));
+    let online = streams.next().expect("shares have two streams");
+    let background = streams.next().expect("shares have two streams");
+    let seed = Prg::from_seed(prg.next_block());
+    let material = Material::make(&job, background, seed, session).map_err(unrevealed)?;
+    let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
+    let driver = driver.map_err(|error| unrevealed(error.into()))?;
+    let mut recorded = Recorded::new(driver, description);
+    job.drive(&mut recorded, &mut memory, &watch)?;
+    let rounds = recorded.driver.rounds();
+    let (online, outputs, material) = recorded.driver.into_parts();
+    let background = material.finish().map_err(Failure::from)?;
+    let channels = online.into_channels().into_iter();
+    let channels: Vec<FramedChannel> = channels
+        .chain(background.map(Parties::into_channels).unwrap_or_default())
+        .flatten()
+        .collect();
+    let sum = |traffic: &dyn Fn(&FramedChannel) -> Traffic| {
+        channels.iter().map(traffic).fold(Traffic::default(), |sum, one| Traffic {
+            sent_bytes: sum.sent_bytes + one.sent_bytes,
+            received_bytes: sum.received_bytes + one.received_bytes,
+        })
+    };
+    let (traffic, wire_traffic) =
+        (sum(&|channel| channel.traffic()), sum(&|channel| channel.wire_traffic()));
+    let running = start.elapsed();
+    let farewells: Vec<String> = channels
+        .into_iter()
+        .filter_map(|channel| channel.close().err().map(|error| error.to_string()))
+        .collect();
+    let (storage, storage_name) = storage_figures(&memory);
+    Ok(Executed {
+        outputs: outputs.into_tables(),
+        and_gates: plan.costs.get(totals::AND_GATES).copied(),
+        rounds: Some(rounds),
+        traffic,
+        wire_traffic,
+        storage,
+        storage_name,
+        running,
+        blocked_on_network: watch.waited(),
+        farewell: farewells.into_iter().next(),
     })
 }
 
@@ -261,6 +446,7 @@ pub(crate) fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
     Ok(Executed {
         outputs: merged,
         and_gates: None,
+        rounds: None,
         traffic: Traffic::default(),
         wire_traffic: Traffic::default(),
         storage,

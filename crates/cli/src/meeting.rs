@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use phineus_bytecode::Description;
 use phineus_channels::{
-    ClusterConfig, FramedChannel, Mesh, MeshSettings, Security, Timeouts, connect_mesh,
+    ClusterConfig, FramedChannel, Mesh, MeshSettings, PARTIES_MAX, Security, Timeouts, connect_mesh,
 };
 
 use crate::arguments::{Protocol, Run};
@@ -22,10 +22,12 @@ pub(crate) struct Meeting<'a> {
 }
 
 /// Streams between each two parties.
-fn streams(protocol: Protocol) -> u16 {
+pub(crate) fn streams(protocol: Protocol) -> u16 {
     match protocol {
         // Its transfers are in the stream of its gates.
         Protocol::Garbled | Protocol::Clear => 1,
+        // Openings, and what is made in the background.
+        _ => 2,
     }
 }
 
@@ -37,8 +39,8 @@ pub(crate) fn meet(run: &Run, meeting: &Meeting<'_>, progress: &Progress) -> Res
     let settings = MeshSettings {
         cluster: &cluster,
         me: names[usize::from(meeting.party)],
-        streams: streams(Protocol::Garbled),
-        security: &meeting.security,
+        streams: streams(run.protocol),
+        security: meeting.security,
         program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
         timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
         network: run.simulate,
@@ -92,12 +94,21 @@ pub(crate) fn roles(
     }
 }
 
-/// Refuses programs that garbled circuits cannot run.
-pub(crate) fn two_parties(description: &Description) -> Result<(), Failure> {
+/// Refuses programs for a number of parties that the protocol cannot have.
+pub(crate) fn check_parties(protocol: Protocol, description: &Description) -> Result<(), Failure> {
     let count = description.parties.len();
-    if count == 2 {
-        return Ok(());
-    }
-    let message = format!("garbled circuits are for two parties, this program has {count}");
-    Err(Failure::new(Exit::ProgramRefused, 130, message))
+    let message = match protocol {
+        Protocol::Garbled if count != 2 => {
+            format!("garbled circuits are for two parties, this program has {count}")
+        }
+        protocol if protocol.is_shared() && !(2..=PARTIES_MAX).contains(&count) => {
+            format!("this protocol is for 2 to {PARTIES_MAX} parties, this program has {count}")
+        }
+        _ => return Ok(()),
+    };
+    let failure = Failure::new(Exit::ProgramRefused, 130, message);
+    Err(match protocol {
+        Protocol::Garbled => failure.remedy("run it with --protocol gmw or bmr"),
+        _ => failure,
+    })
 }

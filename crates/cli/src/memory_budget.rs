@@ -4,12 +4,17 @@
 //! Everything that the process may ever have resident is counted, at its most; what is left are
 //! frames. The same arithmetic is used to explain, to plan and to run, so that they agree.
 
-use phineus_bytecode::{Column, Description, PlanDescription};
-use phineus_channels::{CHANNEL_MEMORY_BYTES, NetworkModel};
+use phineus_bytecode::{Column, Description, Layout, PlanDescription};
+use phineus_channels::{CHANNEL_MEMORY_BYTES, FramedChannel, NetworkModel};
 use phineus_engine::Storage;
 use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
+use phineus_protocols::mixed;
+use phineus_protocols::ot::FieldBits;
+use phineus_protocols::preprocessing::Generator;
 
+use crate::arguments::Protocol;
 use crate::failure::{Exit, Failure};
+use crate::meeting::streams;
 use crate::quantity;
 
 /// Wires of a page: the largest value, and 64 KiB of labels, at which disks reach their bandwidth.
@@ -33,6 +38,38 @@ const READER_BYTES: u64 = 1 << 20;
 /// What the planner holds besides what it counts itself: buffers of instructions, next uses and
 /// compressors (3 MiB) and the scheduler's window of 16,384 events (1.6 MiB).
 pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
+
+/// Preprocessed material that lies ready: 12 batches, of which the largest are 65,536 shared bits
+/// of 8 bytes and 1 bit each.
+const MATERIAL_BYTES: u64 = 12 * 65_536 * 8;
+
+/// Recorded circuits: a gate is 16 bytes at most, and SHA-256 and AES together have 150,000.
+const TEMPLATE_BYTES: u64 = 3 << 20;
+
+/// Bytes of a wire under a protocol, or of a unit of shares.
+pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
+    match protocol {
+        Protocol::Clear => 1,
+        _ => 16,
+    }
+}
+
+/// How values lie in memory under a protocol of so many parties.
+pub(crate) fn layout(protocol: Protocol, parties: usize) -> Layout {
+    match protocol {
+        Protocol::Garbled | Protocol::Clear => Layout::Wires,
+        _ => Layout::Shares { parties: parties as u16 },
+    }
+}
+
+/// Wires or units of a page: any value fits, and labels make 64 KiB at least.
+pub(crate) fn page_wires(protocol: Protocol, parties: usize) -> u64 {
+    let has_keys = matches!(protocol, Protocol::Bmr | Protocol::Mixed);
+    match layout(protocol, parties) {
+        layout @ Layout::Shares { .. } if has_keys => layout.units_max().next_power_of_two(),
+        _ => PAGE_WIRES,
+    }
+}
 
 /// Transfers in flight at the device.
 pub(crate) const STORAGE_DEPTH: u32 = 32;
@@ -59,17 +96,53 @@ pub(crate) struct Situation {
     pub(crate) process_bytes: u64,
     /// Input and output tables.
     pub(crate) tables_bytes: u64,
-    /// Bytes of a wire: 16 for labels, 1 in the clear.
-    pub(crate) wire_bytes: u64,
-    /// Whether there is a peer.
-    pub(crate) is_networked: bool,
+    pub(crate) protocol: Protocol,
+    /// How many parties there are.
+    pub(crate) parties: usize,
     /// A simulated network holds bytes back.
     pub(crate) network: Option<NetworkModel>,
 }
 
 impl Situation {
     pub(crate) fn page_bytes(&self) -> u64 {
-        PAGE_WIRES * self.wire_bytes
+        self.page_wires() * self.wire_bytes()
+    }
+
+    /// Bytes of a wire, or of a unit of shares.
+    pub(crate) fn wire_bytes(&self) -> u64 {
+        wire_bytes(self.protocol)
+    }
+
+    /// How values lie in memory.
+    pub(crate) fn layout(&self) -> Layout {
+        layout(self.protocol, self.parties)
+    }
+
+    /// Wires or units of a page.
+    pub(crate) fn page_wires(&self) -> u64 {
+        page_wires(self.protocol, self.parties)
+    }
+
+    /// Connections of this party's process.
+    fn channels(&self) -> u64 {
+        match self.protocol {
+            Protocol::Clear => 0,
+            Protocol::Garbled => 1,
+            protocol => u64::from(streams(protocol)) * (self.parties as u64 - 1),
+        }
+    }
+
+    /// What the driver holds, except for scratch wires and instructions in flight.
+    fn driver_bytes(&self) -> u64 {
+        match self.protocol {
+            Protocol::Clear => 0,
+            Protocol::Garbled => DRIVER_MEMORY_BYTES,
+            _ => {
+                let generator =
+                    Generator::<FramedChannel>::memory_bytes(self.parties, FieldBits::DEFAULT);
+                generator as u64 + MATERIAL_BYTES + TEMPLATE_BYTES
+            }
+        }
     }
 
     /// The shares for a plan with these figures; `frames` as well.
@@ -80,9 +153,9 @@ impl Situation {
         Budget {
             process: self.process_bytes,
             tables: self.tables_bytes,
-            channel: if self.is_networked { channel } else { 0 },
-            driver: if self.is_networked { DRIVER_MEMORY_BYTES } else { 0 },
-            scratch: figures.scratch_wires * self.wire_bytes,
+            channel: channel * self.channels(),
+            driver: self.driver_bytes(),
+            scratch: figures.scratch_wires * self.wire_bytes() + figures.held_bytes,
             readers: 2 * (READER_BYTES + figures.index_bytes),
             storage: match slots {
                 0 => 0,
@@ -107,6 +180,8 @@ pub(crate) struct Figures {
     pub(crate) frames: u64,
     pub(crate) slots: u64,
     pub(crate) scratch_wires: u64,
+    /// What instructions in flight hold.
+    pub(crate) held_bytes: u64,
     pub(crate) index_bytes: u64,
 }
 
@@ -117,6 +192,7 @@ impl Figures {
             frames: plan.frame_count,
             slots: plan.spill_slot_count,
             scratch_wires: plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0),
+            held_bytes: plan.costs.get(mixed::totals::HELD_BYTES).copied().unwrap_or(0),
             index_bytes: program_frames * INDEX_ENTRY_BYTES,
         }
     }
@@ -182,8 +258,8 @@ mod tests {
             limit_bytes,
             process_bytes: PROCESS_BYTES,
             tables_bytes: 1 << 20,
-            wire_bytes: 16,
-            is_networked: true,
+            protocol: Protocol::Garbled,
+            parties: 2,
             network: None,
         }
     }
@@ -191,8 +267,12 @@ mod tests {
     #[test]
     fn frames_fill_the_limit_and_never_exceed_it() {
         for limit in [32u64 << 20, 48 << 20, 1 << 30, 8 << 30] {
-            let figures =
-                Figures { slots: 10_000, scratch_wires: 5000, index_bytes: 4000, frames: 0 };
+            let figures = Figures {
+                slots: 10_000,
+                scratch_wires: 5000,
+                index_bytes: 4000,
+                ..Figures::default()
+            };
             let situation = situation(limit);
             let frames = situation.frames(figures);
             let total = situation.budget(Figures { frames, ..figures }).total();

@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
-use phineus_plan::{Lookahead, PlanOptions, plan};
+use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, order, plan};
 use phineus_protocols::garbled::GarbledCosts;
+use phineus_protocols::mixed::{MixedCosts, MixedRounds};
 
 use crate::arguments::Protocol;
 use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::heap;
 use crate::memory_budget::{
-    Budget, Figures, INDEX_ENTRY_BYTES, PAGE_WIRES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit,
+    Budget, Figures, INDEX_ENTRY_BYTES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit, layout,
 };
 use crate::program_file::ProgramFile;
 use crate::resolve::{TracedFile, temporary};
@@ -60,7 +61,6 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
         };
-        let situation = Situation { wire_bytes: plan.wire_bytes, ..*situation };
         let budget = situation.budget(Figures::of_plan(plan, reader.frame_count() as u64));
         if budget.total() > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, budget.total())
@@ -73,14 +73,6 @@ impl PlannedFile {
             budget,
             planning: Duration::ZERO,
         })
-    }
-}
-
-/// Bytes of a wire under a protocol.
-pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
-    match protocol {
-        Protocol::Garbled => 16,
-        Protocol::Clear => 1,
     }
 }
 
@@ -99,11 +91,16 @@ pub(crate) fn plan_within(
     scratch: &Path,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
+    let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
+    let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
+    let ordered = ordered(traced, protocol, situation.parties, planner, scratch)?;
+    let traced = ordered.as_ref().map_or(traced, |ordered| &ordered.ordered);
     let program_frames = traced.file.reader()?.frame_count() as u64;
     let mut figures = Figures {
         frames: 0,
         slots: SLOTS_GUESS,
         scratch_wires: SCRATCH_WIRES_GUESS,
+        held_bytes: 0,
         // Directives between the instructions make a plan longer.
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
     };
@@ -158,16 +155,66 @@ fn plan_once(
         protocol: protocol.name().to_owned(),
         memory_limit_bytes: situation.limit_bytes,
         frame_count,
-        layout: phineus_bytecode::Layout::Wires,
-        page_wires: PAGE_WIRES,
-        wire_bytes: situation.wire_bytes,
+        layout: situation.layout(),
+        page_wires: situation.page_wires(),
+        wire_bytes: situation.wire_bytes(),
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
         planner_memory_bytes: situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES),
     };
     match protocol {
         Protocol::Garbled => attempt(traced, &options, &mut GarbledCosts::default(), scratch),
         Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
+        _ => attempt(traced, &options, &mut MixedCosts::new(situation.parties), scratch),
     }
+}
+
+/// Units that results may take before their turn: 8 MiB of shares.
+const WINDOW_UNITS: u64 = (8 << 20) / 16;
+
+/// What the instructions in flight may hold together. All parties order alike whatever their
+/// memory limits are, since both bounds are constants.
+const HELD_BYTES: u64 = 4 << 20;
+
+/// A program with sharings, and the same in rounds.
+pub(crate) struct Ordered {
+    pub(crate) assigned: ProgramFile,
+    pub(crate) ordered: TracedFile,
+}
+
+/// `traced` with sharings and in rounds, if the protocol has any.
+pub(crate) fn ordered(
+    traced: &TracedFile,
+    protocol: Protocol,
+    parties: usize,
+    planner_memory_bytes: u64,
+    scratch: &Path,
+) -> Result<Option<Ordered>, Failure> {
+    let Some(assignment) = protocol.assignment() else { return Ok(None) };
+    let (file, _) = assign(
+        &mut traced.file.reader()?,
+        temporary(scratch)?,
+        temporary(scratch)?,
+        assignment,
+        planner_memory_bytes,
+    )?;
+    let assigned = ProgramFile::new(file);
+    let options = OrderOptions {
+        layout: layout(protocol, parties),
+        window_units: WINDOW_UNITS,
+        held_bytes: HELD_BYTES,
+        planner_memory_bytes,
+    };
+    let mut model = MixedRounds::new(parties);
+    let output = temporary(scratch)?;
+    let (file, written) =
+        order(&mut assigned.reader()?, output, temporary(scratch)?, &options, &mut model)?;
+    let ordered = TracedFile {
+        file: ProgramFile::new(file),
+        description: traced.description.clone(),
+        hash: written.hash,
+        kind: Kind::Program,
+    };
+    Ok(Some(Ordered { assigned, ordered }))
 }
 
 fn attempt(

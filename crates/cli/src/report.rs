@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use phineus_bytecode::{Description, PlanDescription};
 use phineus_protocols::garbled::totals;
+use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
 
 use crate::csv_output::write_atomically;
@@ -30,14 +31,19 @@ impl Costs {
     /// What the plan states for `party`.
     pub(crate) fn predicted(plan: &PlanDescription, party: u16) -> Costs {
         let total = |name: &str| plan.costs.get(name).copied();
-        let sent = [totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES];
-        let party = usize::from(party.min(1));
+        // All that others send goes to this one of two; of more, the plan states what comes in.
+        let sent = |party: usize| total(&mixed::totals::sent_bytes(party));
+        let others = |me: usize| match total(&mixed::totals::received_bytes(me)) {
+            None => sent(1 - me.min(1)),
+            received => received,
+        };
+        let party = usize::from(party);
         Costs {
             and_gates: total(totals::AND_GATES),
-            oblivious_transfers: total(totals::EVALUATOR_INPUT_BITS),
+            oblivious_transfers: total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS)),
             rounds: total(totals::ROUNDS),
-            sent_bytes: total(sent[party]),
-            received_bytes: total(sent[1 - party]),
+            sent_bytes: sent(party),
+            received_bytes: others(party),
             swap_in_pages: plan.swap_in_count,
             swap_out_pages: plan.swap_out_count,
         }
@@ -50,7 +56,7 @@ impl Costs {
         Costs {
             and_gates: executed.and_gates,
             oblivious_transfers: None,
-            rounds: None,
+            rounds: executed.rounds,
             sent_bytes: bytes(executed.traffic.sent_bytes),
             received_bytes: bytes(executed.traffic.received_bytes),
             swap_in_pages: executed.storage.pages_in,
@@ -68,6 +74,7 @@ impl Costs {
                 found.push(format!("{name}: predicted {predicted}, measured {measured}"));
             }
         };
+        compare("rounds", self.rounds, measured.rounds);
         compare("and_gates", self.and_gates, measured.and_gates);
         compare("sent_bytes", self.sent_bytes, measured.sent_bytes);
         compare("received_bytes", self.received_bytes, measured.received_bytes);
@@ -221,6 +228,9 @@ impl RunReport {
             let count = |count: Option<u64>| count.map(quantity::count);
             let bytes = |bytes: Option<u64>| bytes.map(quantity::bytes);
             line("AND gates", count(p.and_gates), count(m.and_gates));
+            if m.rounds.is_some() {
+                line("rounds", count(p.rounds), count(m.rounds));
+            }
             line("sent", bytes(p.sent_bytes), bytes(m.sent_bytes));
             line("received", bytes(p.received_bytes), bytes(m.received_bytes));
         }

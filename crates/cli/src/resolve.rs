@@ -12,8 +12,7 @@ use phineus_protocols::garbled::totals;
 
 use crate::arguments::Protocol;
 use crate::failure::{Exit, Failure};
-use crate::memory_budget::PAGE_WIRES;
-use crate::planning::wire_bytes;
+use crate::memory_budget::{layout, page_wires, wire_bytes};
 use crate::program_file::ProgramFile;
 use crate::registry::Registry;
 
@@ -153,6 +152,7 @@ pub(crate) fn probe(program: &dyn Program, arguments: &Arguments) -> Result<Desc
 }
 
 /// A traced program with what identifies it.
+#[derive(Clone)]
 pub(crate) struct TracedFile {
     pub(crate) file: ProgramFile,
     pub(crate) description: Description,
@@ -172,7 +172,7 @@ pub(crate) fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
             .remedy("make the file again, with the same version of Phineus"));
     }
     if let Some(plan) = &reader.description().plan {
-        check_figures(plan)?;
+        check_figures(reader.description(), plan)?;
     }
     Ok(TracedFile {
         file: file.clone(),
@@ -183,20 +183,24 @@ pub(crate) fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
 }
 
 /// Refuses a plan whose figures no plan of ours has, whatever its instructions are.
-fn check_figures(plan: &PlanDescription) -> Result<(), Failure> {
+fn check_figures(description: &Description, plan: &PlanDescription) -> Result<(), Failure> {
     let has = |name: &str| plan.costs.contains_key(name);
     let complete = plan.protocol != Protocol::Garbled.name()
         || [totals::AND_GATES, totals::EVALUATOR_INPUT_BITS, totals::SCRATCH_WIRES]
             .into_iter()
             .chain([totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES, totals::ROUNDS])
             .all(has);
-    let protocol = [Protocol::Garbled, Protocol::Clear];
-    let known = protocol.into_iter().find(|protocol| protocol.name() == plan.protocol);
-    let wire_fits = known.is_some_and(|protocol| wire_bytes(protocol) == plan.wire_bytes);
+    let parties = description.parties.len();
+    let known = Protocol::from_name(&plan.protocol);
+    let wire_fits = known.is_some_and(|protocol| {
+        wire_bytes(protocol) == plan.wire_bytes
+            && layout(protocol, parties) == plan.layout
+            && page_wires(protocol, parties) == plan.page_wires
+    });
     let scratch = plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0);
     let counts = [plan.frame_count, plan.spill_slot_count, scratch];
     let possible = counts.into_iter().all(|count| count < u64::from(u32::MAX));
-    if complete && wire_fits && possible && plan.page_wires == PAGE_WIRES {
+    if complete && wire_fits && possible {
         return Ok(());
     }
     let message = "the plan states figures that no plan of this version has";

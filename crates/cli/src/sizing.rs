@@ -8,8 +8,9 @@ use crate::arguments::{ProgramChoice, Protocol};
 use crate::binding;
 use crate::commands::party::shape;
 use crate::failure::Failure;
+use crate::meeting::check_parties;
 use crate::memory_budget::{Budget, PROCESS_BYTES, Situation, table_bytes};
-use crate::planning::{PlannedFile, plan_within, wire_bytes};
+use crate::planning::{PlannedFile, plan_within};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
 
@@ -63,7 +64,8 @@ pub(crate) fn stated_rows(
 
 /// A plan for the party that needs more memory, as a run would make it.
 pub(crate) fn planned(
-    traced: TracedFile,
+    traced: &TracedFile,
+    protocol: Protocol,
     limit_bytes: u64,
     scratch: &Path,
 ) -> Result<PlannedFile, Failure> {
@@ -73,14 +75,17 @@ pub(crate) fn planned(
         limit_bytes,
         process_bytes: PROCESS_BYTES,
         tables_bytes: tables.unwrap_or(0),
-        wire_bytes: wire_bytes(Protocol::Garbled),
-        is_networked: true,
+        protocol,
+        parties: traced.description.parties.len(),
         network: None,
     };
     if traced.kind == Kind::Planned {
-        return PlannedFile::open(traced, &situation);
+        let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
+        let protocol = protocol.and_then(Protocol::from_name).unwrap_or(situation.protocol);
+        return PlannedFile::open(traced.clone(), &Situation { protocol, ..situation });
     }
-    plan_within(&traced, Protocol::Garbled, &situation, scratch)
+    check_parties(protocol, &traced.description)?;
+    plan_within(traced, protocol, &situation, scratch)
 }
 
 /// The shares of memory as lines.

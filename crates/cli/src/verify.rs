@@ -5,11 +5,11 @@ use std::path::Path;
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_frontend::{Arguments, Program, same_rows};
 
-use crate::arguments::Protocol;
+use crate::arguments::{Preprocessed, Protocol};
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
-use crate::planning::{PlannedFile, plan_within, wire_bytes};
+use crate::planning::{PlannedFile, plan_within};
 use crate::progress::Progress;
 use crate::resolve::TracedFile;
 
@@ -60,6 +60,7 @@ pub(crate) fn with_clear_driver(
         backend: Default::default(),
         swap_dir: scratch,
         limit_bytes: default_limit(),
+        preprocessing: Preprocessed::default(),
         progress: &Progress::for_user(true, false),
     };
     let expected = run_clear(job)?.outputs;
@@ -80,12 +81,19 @@ pub(crate) fn in_the_clear(
         limit_bytes,
         process_bytes: PROCESS_BYTES,
         tables_bytes: all_tables(&traced.description),
-        wire_bytes: wire_bytes(Protocol::Clear),
-        is_networked: false,
+        protocol: Protocol::Clear,
+        parties: traced.description.parties.len(),
         network: None,
     };
     if traced.kind == Kind::Planned {
-        return PlannedFile::open(traced, &situation);
+        let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
+        let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
+        if protocol.is_shared() {
+            let message = format!("a plan for protocol '{}' has no clear form", protocol.name());
+            return Err(Failure::new(Exit::ProgramRefused, 133, message)
+                .remedy("run the program that it was made from"));
+        }
+        return PlannedFile::open(traced, &Situation { protocol, ..situation });
     }
     plan_within(&traced, Protocol::Clear, &situation, scratch)
 }

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod annotate;
+mod assign;
 mod check;
 mod check_order;
 mod error;
@@ -14,6 +15,7 @@ mod schedule;
 mod simulate;
 mod value_map;
 
+pub use assign::{Assignment, assign};
 pub use check::check;
 pub use check_order::check_order;
 pub use error::Error;

@@ -26,7 +26,7 @@ fn either_party_may_start_first() -> Result<(), ChannelError> {
             let both = securities(over, &cluster);
             let (a, b) = connect_both_with(&cluster, &both, |settings| {
                 if settings.me == late {
-                    thread::sleep(Duration::from_millis(400));
+                    thread::sleep(Duration::from_millis(200));
                 }
             });
             let (mut a, mut b) = (a?, b?);

@@ -1,9 +1,12 @@
 //! `explain`: what a run will cost and reveal, before anybody runs it.
 
+mod comparison;
+
 use std::time::Duration;
 
-use phineus_bytecode::Description;
+use phineus_bytecode::{Description, PlanDescription};
 use phineus_protocols::garbled::totals;
+use phineus_protocols::mixed;
 use serde_json::json;
 
 use crate::arguments::Explain;
@@ -31,8 +34,11 @@ pub(crate) fn run(
     let traced =
         sizing::traced(registry, &explain.choice, &explain.rows, &explain.inputs, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
+    if !explain.protocols.is_empty() {
+        return comparison::run(&traced, explain, limit, &scratch, console);
+    }
     let description = traced.description.clone();
-    let planned = match sizing::planned(traced, limit, &scratch) {
+    let planned = match sizing::planned(&traced, explain.protocol, limit, &scratch) {
         Ok(planned) => planned,
         Err(failure) => {
             if !console.is_json {
@@ -50,20 +56,20 @@ pub(crate) fn run(
 }
 
 /// Predicted seconds.
-struct Prediction {
-    compute: f64,
-    network: f64,
-    storage: f64,
-    latency: f64,
+pub(super) struct Prediction {
+    pub(super) compute: f64,
+    pub(super) network: f64,
+    pub(super) storage: f64,
+    pub(super) latency: f64,
 }
 
 impl Prediction {
     /// Computing, sending and swapping go on at the same time; waiting for answers does not.
-    fn total(&self) -> f64 {
+    pub(super) fn total(&self) -> f64 {
         self.compute.max(self.network).max(self.storage) + self.latency
     }
 
-    fn bound(&self) -> &'static str {
+    pub(super) fn bound(&self) -> &'static str {
         if self.latency > self.compute.max(self.network).max(self.storage) {
             "the network's latency"
         } else if self.network >= self.compute && self.network >= self.storage {
@@ -76,19 +82,35 @@ impl Prediction {
     }
 }
 
-fn predict(planned: &PlannedFile, explain: &Explain) -> Prediction {
+/// What a run of `planned` will take on the network that `explain` names.
+pub(super) fn predict(planned: &PlannedFile, explain: &Explain) -> Prediction {
     let plan = planned.plan();
-    let total = |name| totals::value(&planned.description, name) as f64;
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0) as f64;
     let pages = plan.swap_in_count.max(plan.swap_out_count) as f64;
     let page_bytes = (plan.page_wires * plan.wire_bytes) as f64;
-    let bytes = total(totals::GARBLER_SENT_BYTES).max(total(totals::EVALUATOR_SENT_BYTES));
+    // Every link has the stated bandwidth, each way.
+    let bytes = sent_bytes(planned).into_iter().max().unwrap_or(0) as f64;
+    let links = (planned.description.parties.len() - 1).max(1) as f64;
     let bandwidth = explain.net.and_then(|net| net.bandwidth_bits_per_second);
+    // In a round all parties send at once, so it takes half of what question and answer take.
+    let is_shared = plan.costs.contains_key(mixed::totals::HELD_BYTES);
+    let rounds = total(totals::ROUNDS) * if is_shared { 0.5 } else { 1.0 };
+    // Made in the background; only the set-up and the first batch are waited for.
+    let before = total(mixed::totals::PREPROCESSING_ROUNDS).min(6.0) * 0.5;
     Prediction {
         compute: total(totals::COMPUTE_NS) * 1e-9,
-        network: bandwidth.map_or(0.0, |bits| bytes * 8.0 / bits as f64),
+        network: bandwidth.map_or(0.0, |bits| bytes / links * 8.0 / bits as f64),
         storage: pages * page_bytes / DISK_BYTES_PER_S,
-        latency: explain.net.map_or(0.0, |net| total(totals::ROUNDS) * net.rtt.as_secs_f64()),
+        latency: explain.net.map_or(0.0, |net| (rounds + before) * net.rtt.as_secs_f64()),
     }
+}
+
+/// What each party sends.
+pub(super) fn sent_bytes(planned: &PlannedFile) -> Vec<u64> {
+    let costs = &planned.plan().costs;
+    let parties = 0..planned.description.parties.len();
+    let sent = |party| costs.get(&mixed::totals::sent_bytes(party)).copied();
+    parties.map(|party| sent(party).unwrap_or(0)).collect()
 }
 
 /// Parties, inputs and what is revealed.
@@ -135,24 +157,24 @@ fn print_costs(
     console: &Console,
 ) -> Result<(), Failure> {
     let (plan, description) = (planned.plan(), &planned.description);
-    let total = |name| totals::value(description, name);
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
     let page_bytes = plan.page_wires * plan.wire_bytes;
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
+    let ots = total(totals::EVALUATOR_INPUT_BITS) + total(mixed::totals::OTS);
     line(
         "cost",
         format!(
             "{} AND gates, {} oblivious transfers, {} rounds, {} instructions",
             quantity::count(total(totals::AND_GATES)),
-            quantity::count(total(totals::EVALUATOR_INPUT_BITS)),
+            quantity::count(ots),
             total(totals::ROUNDS),
             quantity::count(plan.instruction_count)
         ),
     )?;
-    for (index, name) in
-        [totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES].into_iter().enumerate()
-    {
-        let bytes = total(name);
-        let party = &description.parties[index];
+    for (what, count) in material(plan) {
+        line("makes", format!("{} {what}", quantity::count(count)))?;
+    }
+    for (party, bytes) in description.parties.iter().zip(sent_bytes(planned)) {
         let exact = quantity::count(bytes);
         line("sends", format!("{party} {} ({exact} bytes)", quantity::bytes(bytes)))?;
     }
@@ -188,6 +210,24 @@ fn print_costs(
         None => "on one machine (say --net rtt=20ms,bw=1gbit for another network)",
     };
     line("time", format!("about {} {network}, limited by {}", seconds(time.total()), time.bound()))
+}
+
+/// Material made before or beside the computation, besides the triples of AND gates.
+fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
+    let kinds = [
+        ("triples_", "multiplication triples"),
+        ("square_pairs_", "square pairs"),
+        ("shared_bits_", "shared bits"),
+    ];
+    let mut found = Vec::new();
+    for (name, &count) in &plan.costs {
+        for (prefix, words) in kinds {
+            if let Some(width) = name.strip_prefix(prefix) {
+                found.push((format!("{words} of {width} bits"), count));
+            }
+        }
+    }
+    found
 }
 
 fn to_json(planned: &PlannedFile, limit: u64, time: &Prediction) -> serde_json::Value {

@@ -17,7 +17,7 @@ use crate::commands::party::{scratch_of, shape};
 use crate::csv_input::{Source, count_rows, read_table};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::meeting::two_parties;
+use crate::meeting::check_parties;
 use crate::progress::{Event, Progress, Snapshot};
 use crate::registry::Registry;
 use crate::report::RunReport;
@@ -80,7 +80,7 @@ pub(crate) fn run(
     let scratch = scratch_of(run.resources.swap_dir.as_deref());
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (_, description) = shape(&resolved, &run.choice.parameters)?;
-    two_parties(&description)?;
+    check_parties(run.protocol, &description)?;
     let files = binding::assign(&description, &run.inputs, &[], None)?;
     binding::require_all(&description, &files, None)?;
     if files.values().filter(|file| **file == "-").count() > 1 {
@@ -191,6 +191,8 @@ fn child_command(
     if let Some(network) = &run.simulate {
         command.arg("--simulate").arg(network_text(network));
     }
+    command.arg("--protocol").arg(run.protocol.name());
+    command.arg("--preprocessing").arg(run.preprocessing.name());
     if run.plain {
         command.arg("--plain");
     }

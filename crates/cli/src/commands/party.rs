@@ -12,13 +12,13 @@ use phineus_frontend::Arguments;
 use crate::agreement::{self, Peers, Wish};
 use crate::arguments::{Protocol, Run};
 use crate::binding::{self, Files};
-use crate::execute::{Executed, Job, run_garbled};
+use crate::execute::{Executed, Job, run_garbled, run_shared};
 use crate::failure::{Exit, Failure};
-use crate::meeting::{Meeting, meet, roles, two_parties};
+use crate::meeting::{Meeting, check_parties, meet, roles};
 use crate::memory_budget::{
     GROWTH_BYTES, PROCESS_BYTES, Situation, default_limit, does_not_fit, table_bytes,
 };
-use crate::planning::{PlannedFile, plan_within, wire_bytes};
+use crate::planning::{PlannedFile, plan_within};
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::report::RunReport;
@@ -96,17 +96,26 @@ pub(crate) fn run(
         backend: run.resources.storage.storage(),
         swap_dir: &prepared.scratch,
         limit_bytes: prepared.limit_bytes,
+        preprocessing: run.preprocessing,
         progress,
     };
-    let executed = run_garbled(job, only_channel(mesh), &session)?;
+    let executed = match run.protocol {
+        Protocol::Garbled => run_garbled(job, only_channel(mesh), &session)?,
+        _ => run_shared(job, mesh, &session)?,
+    };
     interrupt::release();
     progress.clear();
-    Ok(finish(prepared, planned, executed))
+    Ok(finish(run.protocol, prepared, planned, executed))
 }
 
-fn finish(prepared: Preparation<'_>, planned: PlannedFile, executed: Executed) -> Finished {
+fn finish(
+    protocol: Protocol,
+    prepared: Preparation<'_>,
+    planned: PlannedFile,
+    executed: Executed,
+) -> Finished {
     let (party, limit) = (prepared.party, prepared.limit_bytes);
-    let report = RunReport::new(&planned, party, Protocol::Garbled.name(), limit, &executed);
+    let report = RunReport::new(&planned, party, protocol.name(), limit, &executed);
     Finished {
         description: planned.description,
         outputs: executed.outputs,
@@ -129,7 +138,7 @@ fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>, Fai
         Some(transport) => cluster.with_transport(transport),
         None => cluster,
     };
-    two_parties(&description)?;
+    check_parties(run.protocol, &description)?;
     let (party, members) = roles(&description, &cluster, me)?;
     let aliases: Vec<String> = cluster.parties().iter().map(|party| party.name.clone()).collect();
     let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
@@ -211,7 +220,7 @@ fn agree_and_plan(
     let ours = Wish {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
-        protocol: Protocol::Garbled.name().to_owned(),
+        protocol: run.protocol.name().to_owned(),
         party: prepared.party,
         parameters: prepared.parameters.clone(),
         rows: prepared.files.iter().map(|(port, file)| (port.clone(), file.rows)).collect(),
@@ -299,21 +308,25 @@ fn plan_for_process(
     traced: TracedFile,
 ) -> Result<PlannedFile, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
-    let situation =
-        situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?;
+    let situation = Situation {
+        parties: traced.description.parties.len(),
+        ..situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?
+    };
     if traced.kind == Kind::Planned {
-        check_protocol(&traced.description)?;
+        check_protocol(&traced.description, run.protocol)?;
         return PlannedFile::open(traced, &situation);
     }
-    plan_within(&traced, Protocol::Garbled, &situation, &prepared.scratch)
+    plan_within(&traced, run.protocol, &situation, &prepared.scratch)
 }
 
 /// Refuses a plan that was made for another protocol.
-pub(crate) fn check_protocol(description: &Description) -> Result<(), Failure> {
+fn check_protocol(description: &Description, protocol: Protocol) -> Result<(), Failure> {
     match &description.plan {
-        Some(plan) if plan.protocol != Protocol::Garbled.name() => {
-            let message = format!("the plan is for protocol '{}', not garbled", plan.protocol);
-            Err(Failure::new(Exit::ProgramRefused, 131, message))
+        Some(plan) if plan.protocol != protocol.name() => {
+            let (planned, asked) = (&plan.protocol, protocol.name());
+            let message = format!("the plan is for protocol '{planned}', not {asked}");
+            Err(Failure::new(Exit::ProgramRefused, 131, message)
+                .remedy(format!("run it with --protocol {planned}, or plan it again")))
         }
         _ => Ok(()),
     }
@@ -340,8 +353,8 @@ fn situation(
         limit_bytes,
         process_bytes: (measured + growth).max(PROCESS_BYTES),
         tables_bytes,
-        wire_bytes: wire_bytes(Protocol::Garbled),
-        is_networked: true,
+        protocol: run.protocol,
+        parties: 2,
         network: run.simulate,
     })
 }

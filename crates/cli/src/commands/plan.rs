@@ -1,17 +1,21 @@
 //! `plan`, `show` and `check`: programs as files.
 
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
-use phineus_bytecode::{Kind, verify, write_text};
-use phineus_plan::check;
+use phineus_bytecode::{Description, Kind, verify, write_text};
+use phineus_plan::limits::PLANNER_MEMORY_BYTES;
+use phineus_plan::{check, check_order};
+use phineus_protocols::mixed::MixedRounds;
 use serde_json::json;
 
-use crate::arguments::{Check, Plan, ProgramChoice, Show};
+use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
 use crate::commands::party::scratch_of;
 use crate::csv_output::check_writable;
 use crate::failure::{Exit, Failure};
 use crate::memory_budget::default_limit;
 use crate::output::Console;
+use crate::planning;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{TracedFile, arguments_of, trace};
@@ -29,7 +33,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
         traced.file.save(path)?;
     }
     let limit = plan.resources.memory.unwrap_or_else(default_limit);
-    let planned = sizing::planned(traced, limit, &scratch)?;
+    let planned = sizing::planned(&traced, plan.protocol, limit, &scratch)?;
     planned.file.save(&plan.out)?;
     let figures = planned.plan();
     if console.is_json {
@@ -85,13 +89,15 @@ pub(crate) fn check_file(
         let source = source_of(registry, arguments, &traced)?;
         let plan = traced.description.plan.as_ref();
         let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
+        let (source, misordered) = in_rounds(source, &traced.description, &scratch)?;
+        faults.extend(misordered);
         let found = source.hash.to_string();
         if wanted != found {
             faults.push(format!(
                 "the plan was made from program {wanted}, and this program is {found}"
             ));
         } else {
-            faults = check(&mut source.file.reader()?, &mut reader)?;
+            faults.extend(check(&mut source.file.reader()?, &mut reader)?);
             proven = "every instruction is well formed and computes on the values that its \
                       program means; no frame is used while its page moves"
                 .to_owned();
@@ -109,6 +115,27 @@ pub(crate) fn check_file(
         silent: console.is_json,
         ..Failure::new(Exit::ProgramRefused, 107, faults.join("\n"))
     })
+}
+
+/// `source` as the plan's protocol orders it, if it does, and what is wrong with that order.
+fn in_rounds(
+    source: TracedFile,
+    description: &Description,
+    scratch: &Path,
+) -> Result<(TracedFile, Vec<String>), Failure> {
+    let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
+    let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
+    let parties = description.parties.len();
+    match planning::ordered(&source, protocol, parties, PLANNER_MEMORY_BYTES, scratch)? {
+        None => Ok((source, Vec::new())),
+        Some(ordered) => {
+            let mut model = MixedRounds::new(parties);
+            let (assigned, ordered) = (ordered.assigned, ordered.ordered);
+            let faults =
+                check_order(&mut assigned.reader()?, &mut ordered.file.reader()?, &mut model)?;
+            Ok((ordered, faults))
+        }
+    }
 }
 
 /// The program that a plan was made from: as given, or by the plan's own name and sizes.

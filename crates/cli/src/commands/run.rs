@@ -234,6 +234,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         backend: run.resources.storage.storage(),
         swap_dir: &scratch,
         limit_bytes,
+        preprocessing: run.preprocessing,
         progress: &progress,
     };
     let executed = run_clear(job)?;

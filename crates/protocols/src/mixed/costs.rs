@@ -33,6 +33,11 @@ pub mod totals {
         format!("sent_bytes_{party}")
     }
 
+    /// Payload bytes that a party receives in all.
+    pub fn received_bytes(party: usize) -> String {
+        format!("received_bytes_{party}")
+    }
+
     /// Payload bytes that a party sends in the online phase.
     pub fn online_bytes(party: usize) -> String {
         format!("online_bytes_{party}")
@@ -216,6 +221,11 @@ impl CostModel for MixedCosts {
             let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
             entries.insert(totals::online_bytes(party), online);
             entries.insert(totals::sent_bytes(party), online + preprocessing);
+            let received = (lower + higher) * (self.opened_bytes + self.output_bytes[party])
+                + 16 * lower
+                + lower * pair.from_lower_bytes
+                + higher * pair.from_higher_bytes;
+            entries.insert(totals::received_bytes(party), received);
         }
         entries.insert(totals::AND_GATES.to_owned(), 0);
         for (kind, count) in self.demand.kinds() {

@@ -1,0 +1,222 @@
+//! Assignment: which sharing each value has.
+//!
+//! Front ends leave the sharing of most values open. This stage gives every instruction one, and
+//! inserts a conversion where a value is used in another sharing than it has; each value is
+//! converted at most once to each sharing. Inputs and constants are brought in again instead, in
+//! the sharing that is needed. Conversions that the program states become what the assignment
+//! makes of them: where everything has one sharing, nothing.
+//!
+//! Invariant: the program computes the same, since in the clear all conversions are the identity.
+//!
+//! Memory: an entry for each value that is alive, as in ordering.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+
+use phineus_bytecode::limits::RING_WIDTH_MAX;
+use phineus_bytecode::{
+    ElementType, Instruction, Kind, Layout, Op, ProgramReader, ProgramWriter, Shape, Sharing,
+    Written,
+};
+
+use crate::ahead::ahead;
+use crate::annotate::{NextUses, annotate};
+use crate::error::Error;
+
+/// How values get their sharings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assignment {
+    /// Everything in one sharing, whatever the program says.
+    Uniform(Sharing),
+    /// Additive shares for sums, differences and products, XOR shares for all else, whatever the
+    /// program says.
+    Arithmetic,
+    /// As the program says, and where it says nothing, as XOR shares or in the given sharing.
+    Stated(Sharing),
+}
+
+impl Assignment {
+    /// The sharing of `instruction`, given what its operands have.
+    fn sharing(self, instruction: &Instruction, operand: Option<&Value>) -> Sharing {
+        let stated = instruction.element.sharing();
+        match self {
+            Assignment::Uniform(sharing) => sharing,
+            Assignment::Stated(default) if stated == Sharing::Any => default,
+            Assignment::Stated(_) => stated,
+            Assignment::Arithmetic => {
+                let width = instruction.element.width();
+                let fits = width > 1 && width <= RING_WIDTH_MAX;
+                match instruction.op {
+                    Op::Add | Op::Sub | Op::Neg | Op::Mul if fits => Sharing::Arithmetic,
+                    Op::LaneSum if fits && instruction.immediates[0] == u64::from(width) => {
+                        Sharing::Arithmetic
+                    }
+                    op if op.is_arithmetic() && fits => match operand {
+                        Some(value) if value.names[Sharing::Arithmetic as usize].is_some() => {
+                            Sharing::Arithmetic
+                        }
+                        _ => Sharing::Boolean,
+                    },
+                    _ => Sharing::Boolean,
+                }
+            }
+        }
+    }
+}
+
+/// A value of the program, in the sharings that it has been needed in.
+#[derive(Clone)]
+struct Value {
+    /// Its names in the new program, by sharing.
+    names: [Option<u64>; 4],
+    shape: Shape,
+    /// What brings it in again, in any sharing.
+    source: Option<Instruction>,
+}
+
+struct Assigner<E> {
+    assignment: Assignment,
+    emit: E,
+    values: HashMap<u64, Value>,
+    next_name: u64,
+}
+
+/// Assigns sharings to `program`, into `output`; `scratch` is an empty file.
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is not one that the verifier accepts.
+pub fn assign<R: Read + Seek + Send, W: Write>(
+    program: &mut ProgramReader<R>,
+    output: W,
+    scratch: File,
+    assignment: Assignment,
+    planner_memory_bytes: u64,
+) -> Result<(W, Written), Error> {
+    let mut notes = annotate(program, scratch, planner_memory_bytes, Layout::Wires)?;
+    let description = program.description().clone();
+    let mut writer = ProgramWriter::new(output, Kind::Program)?;
+    let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
+    let mut assigner = Assigner { assignment, emit, values: HashMap::new(), next_name: 0 };
+    let mut unread = 0..program.frame_count();
+    let read = |(instructions, uses): &mut (Vec<Instruction>, Vec<NextUses>)| {
+        let Some(frame) = unread.next() else { return Ok(false) };
+        program.read_frame(frame, instructions)?;
+        notes.read_frame(frame, instructions, uses)?;
+        Ok(true)
+    };
+    let mut index = 0;
+    ahead(read, |(instructions, uses)| {
+        instructions.iter().zip(&*uses).try_for_each(|(instruction, uses)| {
+            index += 1;
+            assigner.step(index - 1, instruction, uses)
+        })
+    })?;
+    Ok(writer.finish(&description)?)
+}
+
+impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
+    fn step(
+        &mut self,
+        index: u64,
+        instruction: &Instruction,
+        uses: &NextUses,
+    ) -> Result<(), Error> {
+        let operands = instruction.operands();
+        if operands.iter().any(|operand| !self.values.contains_key(operand)) {
+            return Err(Error::Invalid { instruction: index, what: "an operand is not defined" });
+        }
+        let first = operands.first().map(|operand| &self.values[operand]);
+        let sharing = self.assignment.sharing(instruction, first);
+        match instruction.op {
+            Op::Convert => {
+                // The same value, which may get another name when it is needed.
+                let mut value = self.values[&operands[0]].clone();
+                if !matches!(self.assignment, Assignment::Uniform(_) | Assignment::Arithmetic) {
+                    self.name(operands[0], sharing)?;
+                    value = self.values[&operands[0]].clone();
+                }
+                self.values.insert(instruction.results[0], value);
+            }
+            Op::Input | Op::Constant => {
+                let shape = instruction.shape();
+                let source = Some(*instruction);
+                let mut value = Value { names: [None; 4], shape, source };
+                // What has its sharing for sure comes in at once, in the program's order.
+                if self.assignment != Assignment::Arithmetic {
+                    value.names[sharing as usize] = Some(self.bring(instruction, sharing)?);
+                }
+                self.values.insert(instruction.results[0], value);
+            }
+            _ => self.compute(instruction, sharing)?,
+        }
+        for (k, operand) in operands.iter().enumerate() {
+            if uses.operands[k] == 0 {
+                self.values.remove(operand);
+            }
+        }
+        for (k, result) in instruction.results().iter().enumerate() {
+            if uses.results[k] == 0 {
+                self.values.remove(result);
+            }
+        }
+        Ok(())
+    }
+
+    fn compute(&mut self, instruction: &Instruction, sharing: Sharing) -> Result<(), Error> {
+        let mut made = *instruction;
+        made.element = made.element.shared(sharing);
+        for (k, operand) in instruction.operands().iter().enumerate() {
+            made.operands[k] = self.name(*operand, sharing)?;
+        }
+        for (k, &result) in instruction.results().iter().enumerate() {
+            made.results[k] = self.next_name;
+            let mut names = [None; 4];
+            names[sharing as usize] = Some(self.next_name);
+            self.next_name += 1;
+            let shape = made.result_shape(k);
+            self.values.insert(result, Value { names, shape, source: None });
+        }
+        (self.emit)(&made)
+    }
+
+    /// The name of `value` in `sharing`; converts it if it has none.
+    fn name(&mut self, value: u64, sharing: Sharing) -> Result<u64, Error> {
+        let known = &self.values[&value];
+        if let Some(name) = known.names[sharing as usize] {
+            return Ok(name);
+        }
+        let (shape, source, names) = (known.shape, known.source, known.names);
+        let name = match source {
+            Some(source) => self.bring(&source, sharing)?,
+            None => {
+                // From garbled sharing to XOR shares nobody says anything: prefer XOR shares.
+                let order = [Sharing::Boolean, Sharing::Garbled, Sharing::Arithmetic, Sharing::Any];
+                let from = order.into_iter().find(|&from| names[from as usize].is_some());
+                let from = from.expect("a value that is defined has a sharing");
+                let element = ElementType::unsigned(shape.width).shared(sharing);
+                let mut convert = Instruction::new(Op::Convert, element, shape.lanes);
+                convert.immediates[0] = from as u64;
+                convert.operands[0] = names[from as usize].expect("just found");
+                self.define(convert)?
+            }
+        };
+        let known = self.values.get_mut(&value).expect("just looked at");
+        known.names[sharing as usize] = Some(name);
+        Ok(name)
+    }
+
+    /// Brings an input or constant in.
+    fn bring(&mut self, source: &Instruction, sharing: Sharing) -> Result<u64, Error> {
+        let mut instruction = *source;
+        instruction.element = instruction.element.shared(sharing);
+        self.define(instruction)
+    }
+
+    fn define(&mut self, mut instruction: Instruction) -> Result<u64, Error> {
+        instruction.results[0] = self.next_name;
+        self.next_name += 1;
+        (self.emit)(&instruction)?;
+        Ok(instruction.results[0])
+    }
+}
