@@ -11,7 +11,7 @@ use crate::lanes;
 
 mod record;
 
-pub use record::{Family, record, template_lanes};
+pub use record::{Family, is_repeated, record, template_lanes};
 
 /// Wires of scratch memory that [`execute`] needs for `instruction`.
 pub fn scratch_wires(instruction: &Instruction) -> usize {
@@ -200,7 +200,7 @@ fn movement<A: BitAlgebra>(
             out[..a.len()].copy_from_slice(a);
             out[a.len()..].copy_from_slice(operands[1]);
         }
-        Op::Reshape => out.copy_from_slice(a),
+        Op::Reshape | Op::Convert => out.copy_from_slice(a),
         Op::LaneSlice => lanes::slice(out, a, n, first, second),
         Op::LaneConcat => lanes::concat(out, a, operands[1], n, first),
         Op::LaneReverse => lanes::reverse(out, a, n),

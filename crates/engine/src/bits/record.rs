@@ -1,8 +1,8 @@
 //! Instructions as recorded templates, for protocols that run them level by level on rows.
 //!
 //! An operation that does the same to every lane is recorded for one lane: a row of the template
-//! is then one bit of all lanes. Reductions over lanes, and AES under round keys that all lanes
-//! share, are recorded with every operand wire as a row of one lane.
+//! is then one bit of all lanes. Reductions over lanes are recorded with every operand wire as a
+//! row of one lane.
 
 use phineus_bytecode::{Instruction, Op};
 use phineus_circuits::aes::ROUND_KEYS;
@@ -21,6 +21,12 @@ pub enum Family {
 /// Lanes that a row of the instruction's template has: all or one.
 pub fn template_lanes(instruction: &Instruction) -> u32 {
     if is_lane_wise(instruction.op) { instruction.lanes } else { 1 }
+}
+
+/// Whether each wire of operand `k` is repeated in all lanes of a row of its own, as all lanes use
+/// the same round keys.
+pub fn is_repeated(instruction: &Instruction, k: usize) -> bool {
+    instruction.op == Op::Aes128RoundKeys && k == 0
 }
 
 /// The template of an instruction.
@@ -49,7 +55,7 @@ pub fn record(instruction: &Instruction, family: Family) -> Template {
 /// Whether the operation does the same to every lane, with operands and results of `n` lanes.
 fn is_lane_wise(op: Op) -> bool {
     match op {
-        Op::Reshape | Op::Aes128KeySchedule | Op::Aes128RoundKeys => false,
+        Op::Reshape | Op::Aes128KeySchedule => false,
         _ => !(Op::LaneSlice as u8..=Op::LaneXor as u8).contains(&(op as u8)),
     }
 }
@@ -116,10 +122,7 @@ fn least_depth(
         Op::Aes128 => aes::aes128(r, a, b),
         Op::Aes128KeySchedule => join_lanes(&aes::key_schedule(r, a)),
         Op::Aes128RoundKeys => {
-            let keys = split_lanes(a, ROUND_KEYS, 128);
-            let blocks = split_lanes(b, instruction.lanes as usize, 128);
-            let encrypt = |block: &Vec<Wire>| aes::encrypt_with_round_keys(r, &keys, block);
-            join_lanes(&blocks.iter().map(encrypt).collect::<Vec<_>>())
+            aes::encrypt_with_round_keys(r, &split_lanes(a, ROUND_KEYS, 128), b)
         }
         Op::Sha256Compress => sha256::sha256_compress(r, a, &[b, &operands[2]].concat()),
         _ => return None,

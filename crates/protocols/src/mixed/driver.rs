@@ -6,7 +6,7 @@ use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Phase, Shape, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{Driver, Inputs, Outputs, packed};
+use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -160,14 +160,14 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         let mut at = 0;
         for (k, bytes) in operands.iter().enumerate() {
             let shape = instruction.operand_shape(k);
-            let whole = lanes == shape.lanes as usize;
+            let whole = lanes == shape.lanes as usize && !bits::is_repeated(instruction, k);
             let rows = if whole { usize::from(shape.width) } else { shape.wires() as usize };
             let size = rows * words(lanes);
             let slots = &mut slots[at..at + size];
             if whole {
                 packed::rows_to_words(slots, bytes, lanes);
             } else {
-                rows::load_single(slots, bytes, shape.lanes as usize);
+                rows::load_repeated(slots, bytes, shape.lanes as usize, lanes);
             }
             at += size;
         }

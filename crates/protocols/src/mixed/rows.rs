@@ -4,12 +4,14 @@ use phineus_circuits::record::{And, Local};
 
 use super::words::{get, last_mask, put, words};
 
-/// Makes each bit of packed rows of `lanes` bits a row of its own.
-pub(super) fn load_single(rows: &mut [u64], bytes: &[u8], lanes: usize) {
-    let row_bytes = lanes.div_ceil(8);
-    for (rows, bytes) in rows.chunks_exact_mut(lanes).zip(bytes.chunks_exact(row_bytes)) {
-        for (j, row) in rows.iter_mut().enumerate() {
-            *row = u64::from(bytes[j / 8] >> (j % 8) & 1);
+/// Makes each bit of packed rows of `from_lanes` bits a row of its own, of `lanes` equal bits.
+pub(super) fn load_repeated(rows: &mut [u64], bytes: &[u8], from_lanes: usize, lanes: usize) {
+    let (n, last) = (words(lanes), last_mask(lanes));
+    let values = rows.chunks_exact_mut(from_lanes * n);
+    for (rows, bytes) in values.zip(bytes.chunks_exact(from_lanes.div_ceil(8))) {
+        for (j, row) in rows.chunks_exact_mut(n).enumerate() {
+            row.fill(u64::from(bytes[j / 8] >> (j % 8) & 1).wrapping_neg());
+            row[n - 1] &= last;
         }
     }
 }

@@ -81,6 +81,9 @@ fn rows(
                 let copies = bundles.iter().enumerate();
                 copies.fold(0, |row, (copy, bits)| row | u64::from(bits[wire]) << copy)
             }));
+        } else if bundles[0][k].len() != COPIES {
+            // Repeated in all lanes of a row.
+            out.extend(bits(&bundles[0][k]).iter().map(|&bit| u64::from(bit).wrapping_neg()));
         } else {
             let lanes = &bundles[0][k];
             let bits = bits(lanes);
