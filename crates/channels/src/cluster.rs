@@ -368,7 +368,8 @@ mod tests {
         )
         .expect("this is a cluster");
         assert_eq!(config.transport(), Transport::Tcp);
-        let quic = "transport = 'quic'\n[[party]]\nname='a'\naddress='h'\n[[party]]\nname='b'\naddress='g'\n";
+        let quic = "transport = 'quic'\n[[party]]\nname='a'\naddress='h'\n\
+                    [[party]]\nname='b'\naddress='g'\n";
         assert_eq!(parse(quic).map(|config| config.transport()), Ok(Transport::Quic));
         assert_eq!(config.only(&["site_b"]).parties(), &config.parties()[1..]);
         let [a, b] = config.parties() else { panic!("two parties") };

@@ -17,7 +17,7 @@
 //! | 2 | hello | see `hello.rs` | first message each way, exactly once |
 //! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at one point of the stream |
 //! | 4 | keep-alive | none | when nothing was sent for 15 s |
-//! | 5 | abort | [`AbortReason`], then the name of the party at fault or nothing | last message of a party that failed |
+//! | 5 | abort | [`AbortReason`], the party at fault if known | last of a party that failed |
 //! | 6 | bye | none | last message of a party that is done |
 //!
 //! Session, stream and sequence say where a message belongs, so that it may come over any transport

@@ -2,9 +2,9 @@
 //!
 //! One thread encrypts and sends, one receives and decrypts, so that computing goes on meanwhile;
 //! small messages go past them (`writer.rs`, `receiver.rs`), so that a round trip costs little more
-//! than the kernel's. Between them and the owner lie two pipes of reusable blocks: nothing is allocated per message
-//! (TLS sealing excepted: rustls allocates one buffer per 16 KiB record), and the whole channel
-//! stays within [`CHANNEL_MEMORY_BYTES`](crate::CHANNEL_MEMORY_BYTES).
+//! than the kernel's. Between them and the owner lie two pipes of reusable blocks: nothing is
+//! allocated per message (TLS sealing excepted: rustls allocates one buffer per 16 KiB record), and
+//! the whole channel stays within [`CHANNEL_MEMORY_BYTES`](crate::CHANNEL_MEMORY_BYTES).
 //!
 //! The life of a session: hello each way, then data and agreements, then bye each way. A party
 //! that fails sends one abort instead; a channel that is dropped without [`FramedChannel::close`]

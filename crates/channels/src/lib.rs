@@ -2,8 +2,8 @@
 //!
 //! Protocol code is written against [`Channel`]: slices in, slices out. [`memory_pair`] joins two
 //! ends inside one process; [`connect_mesh`] joins all parties over a network. What goes over the
-//! wire is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by an
-//! [`Identity`] and a [`TrustStore`].
+//! wire is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by
+//! an [`Identity`] and a [`TrustStore`].
 
 mod channel;
 mod cluster;

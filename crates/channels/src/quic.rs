@@ -5,16 +5,17 @@
 //! connections. The threads of a channel wait in it for their own stream.
 //!
 //! Cost: about a third of the throughput of TLS over TCP, as packets are sealed one by one and
-//! acknowledged outside the kernel. Counted as bytes on the wire are the messages; what QUIC adds is
-//! not. Protects what TLS protects.
+//! acknowledged outside the kernel. Counted as bytes on the wire are the messages; what QUIC adds
+//! is not. Protects what TLS protects.
 
 use std::io;
 use std::net::UdpSocket;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle, Scope};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use quinn::{ConnectionError, Incoming, ReadError, RecvStream, SendStream, VarInt};
+use quinn::{Connecting, ConnectionError, Incoming, ReadError, RecvStream, SendStream, VarInt};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -35,14 +36,36 @@ const CRYPTO_ERROR: u64 = 0x100;
 /// The pause between two attempts to dial; QUIC itself repeats its first packets for longer.
 const DIAL_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a first packet is repeated before the peer's address is looked up anew.
-const DIAL_TIME_MAX: Duration = Duration::from_secs(1);
+/// How long first packets are repeated, first after 0.3 s and then with doubling pauses, before the
+/// peer's address is looked up anew. Long enough for a handshake on a busy machine: a dialler that
+/// gives up in the middle of one does not hear why it is refused.
+const DIAL_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Keeps the thread that moves packets alive as long as anything needs it.
 struct Mover {
     handle: Handle,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Mover {
+    /// Waits for a connection to be made; `None` if that takes too long, or is no longer wanted.
+    fn finish(
+        &self,
+        gathering: &Gathering<'_>,
+        connecting: Connecting,
+        patience: Duration,
+    ) -> Option<Result<quinn::Connection, ConnectionError>> {
+        let deadline = Instant::now() + patience;
+        let mut connecting = pin!(connecting);
+        while !gathering.is_over() && Instant::now() < deadline {
+            let made = async { timeout(READ_PAUSE, connecting.as_mut()).await };
+            if let Ok(made) = self.handle.block_on(made) {
+                return Some(made);
+            }
+        }
+        None
+    }
 }
 
 impl Drop for Mover {
@@ -155,7 +178,7 @@ impl Endpoint {
                     let made = connected(&self.mover, known, halves, *presented);
                     greet(gathering, made, Some(Dialled { party, stream }))
                 }
-                Err(error) => Err(Attempt::Again(error.to_string())),
+                Err(error) => Err(failed(gathering, Some(party), &error)),
             };
             match made {
                 Ok((party, channel)) => gathering.put(party, channel),
@@ -187,20 +210,18 @@ impl Endpoint {
                     continue;
                 }
             };
-            let made =
-                self.mover.handle.block_on(async { timeout(DIAL_TIME_MAX, connecting).await });
-            match made {
-                Ok(Ok(connection)) => {
+            match self.mover.finish(gathering, connecting, DIAL_TIME_MAX) {
+                Some(Ok(connection)) => {
                     let presented = verifier.presented().expect("the handshake has verified a key");
                     return Ok((connection, presented));
                 }
-                Ok(Err(error)) => match verifier.presented() {
+                Some(Err(error)) => match verifier.presented() {
                     Some(key) if gathering.trusted(party) != Some(key) => {
                         return Err(Attempt::Settled(wrong_key(gathering, Some(party), key)));
                     }
                     _ => return Err(failed(gathering, Some(party), &error)),
                 },
-                Err(_) => last = "no answer".to_owned(),
+                None => last = "no answer".to_owned(),
             }
         }
         Err(Attempt::Again(last))
@@ -221,10 +242,9 @@ fn welcome<'scope, 'env>(
     drop(entered);
     let connecting = connecting.map_err(|error| Attempt::Again(error.to_string()))?;
     let patience = gathering.settings.timeouts.handshake;
-    let made = mover.handle.block_on(async { timeout(patience, connecting).await });
-    let connection = match made {
-        Ok(Ok(connection)) => connection,
-        Ok(Err(error)) => {
+    let connection = match mover.finish(gathering, connecting, patience) {
+        Some(Ok(connection)) => connection,
+        Some(Err(error)) => {
             return Err(match verifier.presented() {
                 Some(key) if !trusted_diallers(gathering).contains(&key) => {
                     Attempt::Settled(wrong_key(gathering, None, key))
@@ -232,7 +252,7 @@ fn welcome<'scope, 'env>(
                 _ => failed(gathering, None, &error),
             });
         }
-        Err(_) => return Err(Attempt::Again("no answer in time".to_owned())),
+        None => return Err(Attempt::Again("no answer in time".to_owned())),
     };
     let presented = presented_key(&connection)
         .ok_or_else(|| Attempt::Again("a connection without a key".to_owned()))?;
@@ -372,7 +392,7 @@ impl Cut for QuicCut {
     }
 
     fn is_writable(&self) -> bool {
-        // Not known without a lock that its thread holds; so all messages go by the channel's thread.
+        // Not known without a lock that its thread holds; so the channel's thread writes.
         false
     }
 }

@@ -19,6 +19,10 @@ use crate::tls::{PinVerifier, provider};
 /// Both parties must name the same (RFC 9001, section 8.1).
 const APPLICATION: &[u8] = b"phineus";
 
+/// The round trip that is assumed before one is measured: first packets are repeated after three
+/// times as much, while the peer may not have started.
+const INITIAL_RTT: Duration = Duration::from_millis(100);
+
 pub(crate) fn presented_key(connection: &quinn::Connection) -> Option<Fingerprint> {
     let chain = connection.peer_identity()?;
     let chain = chain.downcast::<Vec<CertificateDer<'static>>>().ok()?;
@@ -35,6 +39,7 @@ fn transport_config(gathering: &Gathering<'_>) -> Arc<TransportConfig> {
     let streams = u32::from(gathering.settings.streams);
     // A peer that is silent is found lost by its channels; QUIC need only not be quicker.
     let idle = gathering.settings.timeouts.lost + Duration::from_secs(30);
+    config.initial_rtt(INITIAL_RTT);
     config.max_idle_timeout(idle.try_into().ok());
     config.max_concurrent_bidi_streams(streams.into());
     config.max_concurrent_uni_streams(0u8.into());

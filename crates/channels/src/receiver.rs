@@ -2,10 +2,10 @@
 //!
 //! A thread per channel keeps the network moving while the owner computes. But when the owner waits
 //! for a small message, a thread between the two costs two hand-overs per round trip, more than the
-//! kernel's own. So after a small message that somebody waited for the thread *parks*, and the owner
-//! reads from the network itself ([`Direct`]); it calls the thread back when messages become long
-//! ([`DIRECT_READ_BYTES`]), and the thread comes back by itself when the owner has not read for two
-//! milliseconds. Whoever reads holds the lock on [`Receiving`].
+//! kernel's own. So after a small message that somebody waited for the thread *parks*, and the
+//! owner reads from the network itself ([`Direct`]); it calls the thread back when messages become
+//! long ([`DIRECT_READ_BYTES`]), and the thread comes back by itself when the owner has not read
+//! for two milliseconds. Whoever reads holds the lock on [`Receiving`].
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, TryLockError};

@@ -22,6 +22,12 @@ pub(crate) struct Wish {
     pub(crate) version: String,
     pub(crate) program: String,
     pub(crate) protocol: String,
+    /// When triples are made; nothing for protocols that need none.
+    #[serde(default)]
+    pub(crate) preprocessing: Option<String>,
+    /// What `--protocol auto` depends on besides the program.
+    #[serde(default)]
+    pub(crate) choosing: Option<Choosing>,
     /// The index of the party in the program.
     pub(crate) party: u16,
     pub(crate) parameters: BTreeMap<String, String>,
@@ -29,6 +35,15 @@ pub(crate) struct Wish {
     pub(crate) rows: BTreeMap<String, u64>,
     /// Makes the session new.
     pub(crate) nonce: String,
+}
+
+/// What the choice of a protocol depends on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Choosing {
+    /// The network that the party states; all state the same.
+    pub(crate) network: String,
+    /// The party's memory limit; the choice is made for the least of all.
+    pub(crate) memory_limit_bytes: u64,
 }
 
 /// A fresh nonce of 256 bits.
@@ -102,6 +117,14 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     compare("phineus version", &ours.version, &theirs.version);
     compare("program", &ours.program, &theirs.program);
     compare("protocol", &ours.protocol, &theirs.protocol);
+    // Of another protocol it is something else anyway.
+    if ours.protocol == theirs.protocol {
+        let when = |wish: &Wish| wish.preprocessing.clone().unwrap_or_default();
+        compare("preprocessing", &when(ours), &when(theirs));
+        let network =
+            |wish: &Wish| wish.choosing.as_ref().map_or("", |it| it.network.as_str()).to_owned();
+        compare("the network of --net", &network(ours), &network(theirs));
+    }
     let none = "not set".to_owned();
     let names = ours.parameters.keys().chain(theirs.parameters.keys());
     for name in names.collect::<std::collections::BTreeSet<_>>() {

@@ -1,14 +1,15 @@
 //! The command line as it is typed; each option is described once, here.
 
+mod choices;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use phineus_bytecode::Sharing;
 use phineus_channels::{NetworkModel, Transport};
-use phineus_engine::StorageBackend;
-use phineus_plan::Assignment;
 
 use crate::quantity::parse_size;
+
+pub(crate) use choices::{Backend, Preprocessed, Protocol, ProtocolChoice};
 
 /// Printed below the help.
 const AFTER_HELP: &str = "\
@@ -38,10 +39,17 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Show it all on this machine: two parties, generated data, a memory limit it must swap under
+    /// Show it all on this machine: generated data, a memory limit, the answer checked
     Demo(Demo),
     /// Run a program, as one party or (--local) all parties on this machine
     Run(Run),
+    /// Make the triples of a later run now, with the others, and keep them encrypted
+    ///
+    /// No input is needed, only how many rows there will be. The file serves one run
+    /// (--preprocessing stored=FILE), of the same program and sizes by the same parties, and is spent
+    /// from its first use on, whatever happens after. It is encrypted under a key that stays in
+    /// --id-dir: without the key, or after the run, nobody can read it.
+    Preprocess(Preprocess),
     /// Say what a run would cost and reveal, exactly, without running it
     Explain(Explain),
     /// Plan a program into a file
@@ -94,107 +102,9 @@ pub(crate) struct Resources {
     pub(crate) storage: Backend,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Backend {
-    /// io_uring where the kernel allows it, else threads
-    Auto,
-    /// io_uring or an error
-    Uring,
-    /// A few threads
-    Threads,
-}
-
-impl Backend {
-    pub(crate) fn storage(self) -> StorageBackend {
-        match self {
-            Backend::Auto => StorageBackend::Auto,
-            Backend::Uring => StorageBackend::IoUring,
-            Backend::Threads => StorageBackend::Threads,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Backend::Auto => "auto",
-            Backend::Uring => "uring",
-            Backend::Threads => "threads",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Protocol {
-    /// Two-party garbled circuits, semi-honest
-    Garbled,
-    /// XOR shares and GMW, two parties or more, semi-honest: few bytes, rounds by depth
-    Gmw,
-    /// Garbled circuits of two parties or more (BMR), semi-honest: few rounds, more bytes
-    Bmr,
-    /// Additive shares for sums and products, XOR shares for all else
-    Arith,
-    /// As the program says; XOR shares where it says nothing
-    Mixed,
-    /// No protection at all: the reference
-    Clear,
-}
-
-impl Protocol {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Protocol::Garbled => "garbled",
-            Protocol::Gmw => "gmw",
-            Protocol::Bmr => "bmr",
-            Protocol::Arith => "arith",
-            Protocol::Mixed => "mixed",
-            Protocol::Clear => "clear",
-        }
-    }
-
-    /// The protocol with this name.
-    pub(crate) fn from_name(name: &str) -> Option<Protocol> {
-        Protocol::value_variants().iter().copied().find(|protocol| protocol.name() == name)
-    }
-
-    /// How values get their sharings, if parties compute on shares.
-    pub(crate) fn assignment(self) -> Option<Assignment> {
-        match self {
-            Protocol::Garbled | Protocol::Clear => None,
-            Protocol::Gmw => Some(Assignment::Uniform(Sharing::Boolean)),
-            Protocol::Bmr => Some(Assignment::Uniform(Sharing::Garbled)),
-            Protocol::Arith => Some(Assignment::Arithmetic),
-            Protocol::Mixed => Some(Assignment::Stated(Sharing::Boolean)),
-        }
-    }
-
-    /// Whether parties compute on shares, in rounds.
-    pub(crate) fn is_shared(self) -> bool {
-        self.assignment().is_some()
-    }
-}
-
-/// When triples and other material that depends on no input is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Preprocessed {
-    /// In the background, just ahead of its use
-    #[default]
-    Interleaved,
-    /// All of it before anything else
-    Sequential,
-}
-
-impl Preprocessed {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Preprocessed::Interleaved => "interleaved",
-            Preprocessed::Sequential => "sequential",
-        }
-    }
-}
-
+/// Who takes part, where, and under which protocol.
 #[derive(Args, Clone)]
-pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+pub(crate) struct Together {
     /// Run every party on this machine, each in a process of its own
     #[arg(long, conflicts_with_all = ["as_party", "cluster"])]
     pub(crate) local: bool,
@@ -207,29 +117,16 @@ pub(crate) struct Run {
     /// Where the keys are
     #[arg(long, value_name = "DIR", env = "PHINEUS_ID_DIR", default_value = "phineus-id")]
     pub(crate) id_dir: PathBuf,
-    /// An input file (CSV with a header; - is stdin), by the name of the input or its party
-    #[arg(long = "in", value_name = "[NAME=]FILE")]
-    pub(crate) inputs: Vec<String>,
-    /// Where results go, by the name of the output if there are several; stdout without it
-    #[arg(long = "out", value_name = "[NAME=]FILE")]
-    pub(crate) outputs: Vec<String>,
-    #[command(flatten)]
-    pub(crate) resources: Resources,
     /// The protocol
-    #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
-    pub(crate) protocol: Protocol,
-    /// When triples are made, for protocols on shares
-    #[arg(long, value_enum, default_value_t, env = "PHINEUS_PREPROCESSING")]
-    pub(crate) preprocessing: Preprocessed,
+    #[arg(long, value_enum, default_value = "garbled", env = "PHINEUS_PROTOCOL")]
+    pub(crate) protocol: ProtocolChoice,
+    /// The key of stored preprocessing, made if there is none, readable by its owner only
+    /// [default: stored.key in --id-dir; with --local NAME.key beside each file]
+    #[arg(long, value_name = "FILE", env = "PHINEUS_STORED_KEY")]
+    pub(crate) stored_key: Option<PathBuf>,
     /// A slower network than there is, such as rtt=40ms,bw=100mbit
     #[arg(long, value_name = "MODEL", env = "PHINEUS_SIMULATE", value_parser = parse_network)]
     pub(crate) simulate: Option<NetworkModel>,
-    /// Compare the answer with the plaintext one (with --local: it needs every input)
-    #[arg(long)]
-    pub(crate) verify: bool,
-    /// Where predicted and measured figures go; `none` for nowhere
-    #[arg(long, value_name = "FILE", default_value = "run.json")]
-    pub(crate) report: PathBuf,
     /// Seconds to wait for the peer to appear
     #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "PHINEUS_TIMEOUT")]
     pub(crate) timeout: u64,
@@ -242,6 +139,104 @@ pub(crate) struct Run {
     /// Machine-readable progress on stdout, results to this directory: for `--local`
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) child: Option<PathBuf>,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    #[command(flatten)]
+    pub(crate) together: Together,
+    /// An input file (CSV with a header; - is stdin), by the name of the input or its party
+    #[arg(long = "in", value_name = "[NAME=]FILE")]
+    pub(crate) inputs: Vec<String>,
+    /// Where results go, by the name of the output if there are several; stdout without it
+    #[arg(long = "out", value_name = "[NAME=]FILE")]
+    pub(crate) outputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+    /// The network that there is, for --protocol auto (else that of --simulate, else one machine);
+    /// all parties state the same
+    #[arg(long, value_name = "MODEL", value_parser = parse_network)]
+    pub(crate) net: Option<NetworkModel>,
+    /// When triples are made, for protocols on shares: `interleaved` (in the background),
+    /// `sequential` (all before), or `stored=FILE` (earlier, by `preprocess`; with --local
+    /// `stored=DIR`)
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "interleaved",
+        value_parser = Preprocessed::parse,
+        env = "PHINEUS_PREPROCESSING"
+    )]
+    pub(crate) preprocessing: Preprocessed,
+    /// Compare the answer with the plaintext one (with --local: it needs every input)
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Run so many times and print means and standard deviations (with --local)
+    #[arg(long, value_name = "TIMES", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) repeat: u32,
+    /// Where predicted and measured figures go; `none` for nowhere
+    #[arg(long, value_name = "FILE", default_value = "run.json")]
+    pub(crate) report: PathBuf,
+    /// Only make what the run would need, and keep it: `preprocess`.
+    #[arg(skip)]
+    pub(crate) making: Option<Making>,
+}
+
+impl Run {
+    /// The network that predictions are for: the stated one, or the simulated one.
+    pub(crate) fn network(&self) -> Option<NetworkModel> {
+        self.net.or(self.together.simulate)
+    }
+}
+
+/// Material to be made and kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Making {
+    /// The file, or with --local the directory of all parties' files.
+    pub(crate) out: PathBuf,
+    /// How many rows inputs have, as typed.
+    pub(crate) rows: Vec<(String, String)>,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Preprocess {
+    #[command(flatten)]
+    pub(crate) choice: ProgramChoice,
+    #[command(flatten)]
+    pub(crate) together: Together,
+    /// How many rows an input has, as in site_a=100000
+    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
+    pub(crate) rows: Vec<(String, String)>,
+    /// An input file whose rows are counted, and of which nothing else is read
+    #[arg(long = "in", value_name = "[NAME=]FILE")]
+    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+    /// The file that is made; with --local the directory, with NAME.prep for each party
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+impl Preprocess {
+    /// The run that stops when its material is made.
+    pub(crate) fn as_run(&self) -> Run {
+        Run {
+            choice: self.choice.clone(),
+            together: self.together.clone(),
+            inputs: self.inputs.clone(),
+            outputs: Vec::new(),
+            resources: self.resources.clone(),
+            net: None,
+            preprocessing: Preprocessed::Interleaved,
+            verify: false,
+            repeat: 1,
+            report: PathBuf::from("none"),
+            making: Some(Making { out: self.out.clone(), rows: self.rows.clone() }),
+        }
+    }
 }
 
 #[derive(Args, Clone)]
@@ -326,15 +321,26 @@ pub(crate) struct Data {
 
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Users of each site
-    #[arg(long, default_value_t = 100_000)]
-    pub(crate) rows: u64,
+    /// What to show
+    #[arg(value_enum, default_value_t = DemoSubject::Passwords)]
+    pub(crate) what: DemoSubject,
+    /// Users of each site (default 100000), or rows of the database (default 4096)
+    #[arg(long)]
+    pub(crate) rows: Option<u64>,
     /// The memory limit of each party
     #[arg(long, value_name = "SIZE", default_value = "48MiB", value_parser = parse_size)]
     pub(crate) memory: u64,
     /// Keep the generated files here
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoSubject {
+    /// Two sites find reused passwords with garbled circuits, swapping
+    Passwords,
+    /// Three parties find the nearest match in a database that is split between two of them
+    Mixed,
 }
 
 #[derive(Args)]
@@ -426,6 +432,8 @@ pub(crate) enum BenchSubject {
     Kernels,
     /// Whole runs with less and less memory
     Paging,
+    /// Whole runs on shares: AES, SHA-256, integer operations, biometric matching
+    Shares,
 }
 
 fn parse_pair(text: &str) -> Result<(String, String), String> {
@@ -441,6 +449,15 @@ fn parse_transport(text: &str) -> Result<Transport, String> {
 
 fn parse_network(text: &str) -> Result<NetworkModel, String> {
     NetworkModel::parse(text).map_err(|error| error.to_string())
+}
+
+/// A network as it is typed.
+pub(crate) fn network_text(network: &NetworkModel) -> String {
+    let mut text = format!("rtt={}us", network.rtt.as_micros());
+    if let Some(bits) = network.bandwidth_bits_per_second {
+        text.push_str(&format!(",bw={}kbit", bits.div_ceil(1000)));
+    }
+    text
 }
 
 #[cfg(test)]

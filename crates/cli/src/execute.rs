@@ -10,19 +10,20 @@ use phineus_engine::{
     ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
     StorageConfig, StorageStatistics, run,
 };
+use phineus_protocols::Parties;
 use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
-use phineus_protocols::mixed::{self, MixedDriver, Needs, totals};
-use phineus_protocols::ot::{FieldBits, SessionId};
-use phineus_protocols::preprocessing::{Generator, Live, Preprocessing, Sequential};
-use phineus_protocols::{Parties, ProtocolError};
+use phineus_protocols::mixed::MixedDriver;
+use phineus_protocols::ot::SessionId;
 
 use crate::agreement::{exchange_ready, give_up, give_up_all};
-use crate::arguments::Preprocessed;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::material::{Material, MaterialFigures, Origin};
 use crate::memory_budget::STORAGE_DEPTH;
+use crate::metered::{Metered, Reading, close_all};
 use crate::planning::PlannedFile;
 use crate::progress::{Progress, Watch};
+use crate::statistics::Phases;
 
 /// What to run, as which party, with what.
 pub(crate) struct Job<'a> {
@@ -32,7 +33,8 @@ pub(crate) struct Job<'a> {
     pub(crate) backend: StorageBackend,
     pub(crate) swap_dir: &'a Path,
     pub(crate) limit_bytes: u64,
-    pub(crate) preprocessing: Preprocessed,
+    /// Where triples come from, for protocols on shares.
+    pub(crate) origin: Origin,
     pub(crate) progress: &'a Progress,
 }
 
@@ -41,8 +43,11 @@ pub(crate) struct Executed {
     /// By output port; for the clear protocol, those of all parties.
     pub(crate) outputs: Vec<Option<Table>>,
     pub(crate) and_gates: Option<u64>,
+    /// Oblivious transfers, of each two parties.
+    pub(crate) ots: Option<u64>,
     /// Rounds of the online phase, where there is one.
     pub(crate) rounds: Option<u64>,
+    pub(crate) phases: Phases,
     pub(crate) traffic: Traffic,
     pub(crate) wire_traffic: Traffic,
     pub(crate) storage: StorageStatistics,
@@ -60,11 +65,15 @@ struct Recorded<'a, D> {
     description: &'a Description,
     /// Cells given out, by output port.
     revealed: Vec<u64>,
+    /// Bits that parties have brought, by party.
+    brought_bits: Vec<u64>,
 }
 
 impl<'a, D> Recorded<'a, D> {
     fn new(driver: D, description: &'a Description) -> Recorded<'a, D> {
-        Recorded { driver, description, revealed: vec![0; description.outputs.len()] }
+        let revealed = vec![0; description.outputs.len()];
+        let brought_bits = vec![0; description.parties.len()];
+        Recorded { driver, description, revealed, brought_bits }
     }
 
     /// One sentence about what the parties have learned.
@@ -97,6 +106,8 @@ impl<D: Driver> Driver for Recorded<'_, D> {
     type Error = D::Error;
 
     fn input(&mut self, i: &Instruction, wires: &mut [D::Wire]) -> Result<(), D::Error> {
+        let party = self.description.inputs[i.immediates[0] as usize].party;
+        self.brought_bits[usize::from(party)] += u64::from(i.shape().wires());
         self.driver.input(i, wires)
     }
 
@@ -216,142 +227,59 @@ pub(crate) fn run_garbled(
     let monitor = channel.monitor();
     let watch = job.progress.watch(&peer, Some(monitor), job.total()?, job.limit_bytes);
     let start = Instant::now();
-    let (channel, outputs, and_gates) = if job.party == GARBLER {
+    let channel = Metered::new(channel);
+    let before = Reading::of([&channel].into_iter());
+    let (set_up, ready, used, outputs, and_gates, ots);
+    if job.party == GARBLER {
         let driver = Garbler::new(channel, &mut prg, session, description, inputs);
         let driver = driver.map_err(|error| unrevealed(error.into()))?;
+        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
         let mut recorded = Recorded::new(driver, description);
         job.drive(&mut recorded, &mut memory, &watch)?;
-        let gates = recorded.driver.and_gates();
-        let (channel, outputs) = recorded.driver.into_parts();
-        (channel, outputs, gates)
+        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
+        (used, outputs) = recorded.driver.into_parts();
     } else {
         let upcoming = Box::new(job.planned.file.reader()?.into_inputs());
         let driver = Evaluator::new(channel, &mut prg, session, description, inputs, upcoming);
         let driver = driver.map_err(|error| unrevealed(error.into()))?;
+        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
         let mut recorded = Recorded::new(driver, description);
         job.drive(&mut recorded, &mut memory, &watch)?;
-        let gates = recorded.driver.and_gates();
-        let (channel, outputs) = recorded.driver.into_parts();
-        (channel, outputs, gates)
-    };
-    let (traffic, wire_traffic) = (channel.traffic(), channel.wire_traffic());
+        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
+        (used, outputs) = recorded.driver.into_parts();
+    }
     let running = start.elapsed();
-    let farewell = channel.close().err().map(|error| error.to_string());
+    let channel: Metered<FramedChannel> = used;
+    let online = Reading::of([&channel].into_iter()).since(&ready, running - set_up);
+    let phases = Phases { set_up: ready.since(&before, set_up), online, ..Phases::default() };
     let (storage, storage_name) = storage_figures(&memory);
+    let channel = channel.into_inner();
+    let (traffic, wire_traffic) = traffic_of([&channel].into_iter());
     Ok(Executed {
         outputs: outputs.into_tables(),
         and_gates: Some(and_gates),
+        ots: Some(ots),
         rounds: None,
+        phases,
         traffic,
         wire_traffic,
         storage,
         storage_name,
         running,
         blocked_on_network: watch.waited(),
-        farewell,
+        farewell: close_all(std::iter::once(channel)),
     })
 }
 
-/// Where preprocessed material comes from.
-enum Material {
-    /// The program needs none.
-    Nothing,
-    Live(Live<FramedChannel>),
-    Sequential(Sequential, Parties<FramedChannel>),
-}
-
-impl Material {
-    /// Begins, or finishes, making what the plan demands.
-    fn make(
-        job: &Job<'_>,
-        parties: Parties<FramedChannel>,
-        prg: Prg,
-        session: &SessionId,
-    ) -> Result<Material, Failure> {
-        let demand = mixed::demand(&job.planned.description);
-        if demand.kinds().next().is_none() {
-            return Ok(Material::Nothing);
-        }
-        let count = parties.count();
-        let needs = Needs::new(job.planned.file.reader()?, count);
-        let order = needs.map(|need| need.expect("the plan was read once already"));
-        let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
-        match job.preprocessing {
-            Preprocessed::Interleaved => {
-                let live = Live::start(generator, demand, order).map_err(|error| {
-                    Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
-                })?;
-                Ok(Material::Live(live))
-            }
-            Preprocessed::Sequential => {
-                let made =
-                    Sequential::make(&mut generator, demand, order, MADE_BYTES, job.swap_dir)?;
-                Ok(Material::Sequential(made, generator.into_parties()))
-            }
-        }
-    }
-
-    /// The channels that it was made over.
-    fn finish(self) -> Result<Option<Parties<FramedChannel>>, ProtocolError> {
-        Ok(match self {
-            Material::Nothing => None,
-            Material::Live(live) => Some(live.finish()?),
-            Material::Sequential(_, parties) => Some(parties),
-        })
-    }
-}
-
-/// Material that is kept in memory when all of it is made before.
-const MADE_BYTES: u64 = 4 << 20;
-
-macro_rules! material {
-    ($self:ident, $source:ident => $call:expr) => {
-        match $self {
-            Material::Nothing => unreachable!("the plan demands nothing"),
-            Material::Live($source) => $call,
-            Material::Sequential($source, _) => $call,
-        }
+/// Payload and bytes on the wire of all channels together.
+fn traffic_of<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> (Traffic, Traffic) {
+    let add = |sum: Traffic, one: Traffic| Traffic {
+        sent_bytes: sum.sent_bytes + one.sent_bytes,
+        received_bytes: sum.received_bytes + one.received_bytes,
     };
-}
-
-impl Preprocessing for Material {
-    fn bit_triples(
-        &mut self,
-        count: usize,
-        a: &mut [u64],
-        b: &mut [u64],
-        c: &mut [u64],
-    ) -> Result<(), ProtocolError> {
-        material!(self, source => source.bit_triples(count, a, b, c))
-    }
-
-    fn ring_triples(
-        &mut self,
-        width: u16,
-        a: &mut [u64],
-        b: &mut [u64],
-        c: &mut [u64],
-    ) -> Result<(), ProtocolError> {
-        material!(self, source => source.ring_triples(width, a, b, c))
-    }
-
-    fn square_pairs(
-        &mut self,
-        width: u16,
-        a: &mut [u64],
-        c: &mut [u64],
-    ) -> Result<(), ProtocolError> {
-        material!(self, source => source.square_pairs(width, a, c))
-    }
-
-    fn shared_bits(
-        &mut self,
-        width: u16,
-        bits: &mut [u64],
-        ring: &mut [u64],
-    ) -> Result<(), ProtocolError> {
-        material!(self, source => source.shared_bits(width, bits, ring))
-    }
+    channels.fold((Traffic::default(), Traffic::default()), |(payload, wire), channel| {
+        (add(payload, Channel::traffic(channel)), add(wire, channel.wire_traffic()))
+    })
 }
 
 /// Runs the job as one of any number of parties that compute on shares.
@@ -379,50 +307,58 @@ pub(crate) fn run_shared(
     let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
     let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
     let start = Instant::now();
-    let me = usize::from(job.party);
-    let mut streams = mesh.into_iter().map(|channels| Parties::new(me, channels));
-    let online = streams.next().expect("shares have two streams");
+    let mut streams = metered(mesh, job.party).into_iter();
+    let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let seed = Prg::from_seed(prg.next_block());
-    let material = Material::make(&job, background, seed, session).map_err(unrevealed)?;
+    let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
+    let (planned, swap_dir) = (job.planned, job.swap_dir);
+    let material =
+        Material::make(origin, planned, swap_dir, background, seed, session).map_err(unrevealed)?;
+    let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
     let driver = driver.map_err(|error| unrevealed(error.into()))?;
     let mut recorded = Recorded::new(driver, description);
     job.drive(&mut recorded, &mut memory, &watch)?;
     let rounds = recorded.driver.rounds();
-    let (online, outputs, material) = recorded.driver.into_parts();
-    let background = material.finish().map_err(Failure::from)?;
-    let channels = online.into_channels().into_iter();
-    let channels: Vec<FramedChannel> = channels
-        .chain(background.map(Parties::into_channels).unwrap_or_default())
-        .flatten()
-        .collect();
-    let sum = |traffic: &dyn Fn(&FramedChannel) -> Traffic| {
-        channels.iter().map(traffic).fold(Traffic::default(), |sum, one| Traffic {
-            sent_bytes: sum.sent_bytes + one.sent_bytes,
-            received_bytes: sum.received_bytes + one.received_bytes,
-        })
-    };
-    let (traffic, wire_traffic) =
-        (sum(&|channel| channel.traffic()), sum(&|channel| channel.wire_traffic()));
+    let (mut online, outputs, material) = recorded.driver.into_parts();
+    let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
+    let (background, figures) = material.finish().map_err(Failure::from)?;
     let running = start.elapsed();
-    let farewells: Vec<String> = channels
-        .into_iter()
-        .filter_map(|channel| channel.close().err().map(|error| error.to_string()))
-        .collect();
+    let channels = [online, background].into_iter().flat_map(Parties::into_channels);
+    let channels: Vec<FramedChannel> = channels.flatten().map(Metered::into_inner).collect();
+    let (traffic, wire_traffic) = traffic_of(channels.iter());
     let (storage, storage_name) = storage_figures(&memory);
+    let MaterialFigures { setup, making, ots, used, waited } = figures;
     Ok(Executed {
         outputs: outputs.into_tables(),
-        and_gates: plan.costs.get(totals::AND_GATES).copied(),
+        and_gates: Some(used.get("triples_1").copied().unwrap_or(0)),
+        ots: Some(ots),
         rounds: Some(rounds),
+        phases: Phases {
+            set_up: setup,
+            preprocessing: making,
+            online: phase,
+            used,
+            waited_for_preprocessing_seconds: waited.as_secs_f64(),
+        },
         traffic,
         wire_traffic,
         storage,
         storage_name,
         running,
         blocked_on_network: watch.waited(),
-        farewell: farewells.into_iter().next(),
+        farewell: close_all(channels.into_iter()),
     })
+}
+
+/// The channels of each stream, metered.
+pub(crate) fn metered(mesh: Mesh, party: u16) -> Vec<Parties<Metered<FramedChannel>>> {
+    let stream = |channels: Vec<Option<FramedChannel>>| {
+        let channels = channels.into_iter().map(|channel| channel.map(Metered::new)).collect();
+        Parties::new(usize::from(party), channels)
+    };
+    mesh.into_iter().map(stream).collect()
 }
 
 /// Runs the job in the clear, for all parties at once.
@@ -446,7 +382,9 @@ pub(crate) fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
     Ok(Executed {
         outputs: merged,
         and_gates: None,
+        ots: None,
         rounds: None,
+        phases: Phases::default(),
         traffic: Traffic::default(),
         wire_traffic: Traffic::default(),
         storage,

@@ -301,6 +301,7 @@ impl From<ProtocolError> for Failure {
         match error {
             ProtocolError::Channel(error) => error.into(),
             ProtocolError::Program(error) => error.into(),
+            ProtocolError::Preprocessing(error) => error.into(),
             error => Failure::new(Exit::PeerCheated, 103, error.to_string()),
         }
     }

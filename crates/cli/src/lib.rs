@@ -16,10 +16,13 @@ mod execute;
 mod failure;
 mod heap;
 mod interrupt;
+mod material;
 mod meeting;
 mod memory_budget;
+mod metered;
 mod output;
 mod planning;
+mod prediction;
 mod program_file;
 pub mod programs;
 mod progress;
@@ -30,6 +33,7 @@ mod resolve;
 mod results;
 mod row_order;
 mod sizing;
+mod statistics;
 mod verify;
 
 use std::io::Write;
@@ -73,6 +77,7 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
     match command {
         Command::Demo(demo) => commands::demo::run(registry, &demo, console),
         Command::Run(run) => commands::run::run(registry, &run, console),
+        Command::Preprocess(make) => commands::preprocess::run(registry, &make, console),
         Command::Explain(explain) => commands::explain::run(registry, &explain, console),
         Command::Plan(plan) => commands::plan::plan(registry, &plan, console),
         Command::Show(show) => commands::plan::show(registry, &show, console),

@@ -7,7 +7,7 @@ use phineus_channels::{
     ClusterConfig, FramedChannel, Mesh, MeshSettings, PARTIES_MAX, Security, Timeouts, connect_mesh,
 };
 
-use crate::arguments::{Protocol, Run};
+use crate::arguments::{Protocol, ProtocolChoice, Together};
 use crate::failure::{Exit, Failure};
 use crate::progress::Progress;
 
@@ -27,30 +27,41 @@ pub(crate) fn streams(protocol: Protocol) -> u16 {
         // Its transfers are in the stream of its gates.
         Protocol::Garbled | Protocol::Clear => 1,
         // Openings, and what is made in the background.
-        _ => 2,
+        _ => STREAMS_MAX,
     }
 }
 
+/// Streams that any protocol takes.
+const STREAMS_MAX: u16 = 2;
+
 /// Connects all parties; by stream and by party of the program.
-pub(crate) fn meet(run: &Run, meeting: &Meeting<'_>, progress: &Progress) -> Result<Mesh, Failure> {
-    let connect_timeout = Duration::from_secs(run.timeout.max(1));
+pub(crate) fn meet(
+    together: &Together,
+    meeting: &Meeting<'_>,
+    progress: &Progress,
+) -> Result<Mesh, Failure> {
+    let connect_timeout = Duration::from_secs(together.timeout.max(1));
     let names: Vec<&str> = meeting.members.iter().map(String::as_str).collect();
     let cluster = meeting.cluster.only(&names);
     let settings = MeshSettings {
         cluster: &cluster,
         me: names[usize::from(meeting.party)],
-        streams: streams(run.protocol),
+        streams: match together.protocol {
+            // Some protocol will be chosen when all are there.
+            ProtocolChoice::Auto => STREAMS_MAX,
+            ProtocolChoice::This(protocol) => streams(protocol),
+        },
         security: meeting.security,
         program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
         timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
-        network: run.simulate,
+        network: together.simulate,
     };
     let mut on_wait = |waiting: &phineus_channels::Waiting<'_>| {
         progress.waiting(&waiting.missing.join(", "), waiting.elapsed);
     };
     let mesh = connect_mesh(&settings, &mut on_wait)
         .map_err(|error| Failure::from(error).revealed("nothing was revealed"))?;
-    if run.child.is_none() {
+    if together.child.is_none() {
         for peer in names.iter().filter(|name| **name != settings.me) {
             progress.note(&format!("{peer} connected, identity ok"));
         }
@@ -60,6 +71,18 @@ pub(crate) fn meet(run: &Run, meeting: &Meeting<'_>, progress: &Progress) -> Res
         names.iter().map(|name| row[place(name)].take()).collect()
     };
     Ok(mesh.into_iter().map(ordered).collect())
+}
+
+/// Closes the streams that `protocol` does not take, at all parties at once.
+///
+/// # Errors
+/// When a peer does not close them.
+pub(crate) fn close_unused(mesh: &mut Mesh, protocol: Protocol) -> Result<(), Failure> {
+    let unused = mesh.drain(usize::from(streams(protocol)).min(mesh.len())..);
+    for channel in unused.flatten().flatten() {
+        channel.close()?;
+    }
+    Ok(())
 }
 
 /// Which party of the program `me` is, and who all are: by name if the program's names are those

@@ -39,10 +39,6 @@ const READER_BYTES: u64 = 1 << 20;
 /// compressors (3 MiB) and the scheduler's window of 16,384 events (1.6 MiB).
 pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
 
-/// Preprocessed material that lies ready: 12 batches, of which the largest are 65,536 shared bits
-/// of 8 bytes and 1 bit each.
-const MATERIAL_BYTES: u64 = 12 * 65_536 * 8;
-
 /// Recorded circuits: a gate is 16 bytes at most, and SHA-256 and AES together have 150,000.
 const TEMPLATE_BYTES: u64 = 3 << 20;
 
@@ -140,7 +136,7 @@ impl Situation {
             _ => {
                 let generator =
                     Generator::<FramedChannel>::memory_bytes(self.parties, FieldBits::DEFAULT);
-                generator as u64 + MATERIAL_BYTES + TEMPLATE_BYTES
+                generator as u64 + TEMPLATE_BYTES
             }
         }
     }
@@ -155,7 +151,9 @@ impl Situation {
             tables: self.tables_bytes,
             channel: channel * self.channels(),
             driver: self.driver_bytes(),
-            scratch: figures.scratch_wires * self.wire_bytes() + figures.held_bytes,
+            scratch: figures.scratch_wires * self.wire_bytes()
+                + figures.held_bytes
+                + figures.material_bytes,
             readers: 2 * (READER_BYTES + figures.index_bytes),
             storage: match slots {
                 0 => 0,
@@ -182,6 +180,8 @@ pub(crate) struct Figures {
     pub(crate) scratch_wires: u64,
     /// What instructions in flight hold.
     pub(crate) held_bytes: u64,
+    /// Preprocessed material that lies ready.
+    pub(crate) material_bytes: u64,
     pub(crate) index_bytes: u64,
 }
 
@@ -193,6 +193,10 @@ impl Figures {
             slots: plan.spill_slot_count,
             scratch_wires: plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0),
             held_bytes: plan.costs.get(mixed::totals::HELD_BYTES).copied().unwrap_or(0),
+            material_bytes: match plan.layout {
+                Layout::Shares { .. } => mixed::material_bytes(plan),
+                Layout::Wires => 0,
+            },
             index_bytes: program_frames * INDEX_ENTRY_BYTES,
         }
     }

@@ -101,6 +101,7 @@ pub(crate) fn plan_within(
         slots: SLOTS_GUESS,
         scratch_wires: SCRATCH_WIRES_GUESS,
         held_bytes: 0,
+        material_bytes: 0,
         // Directives between the instructions make a plan longer.
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use phineus_bytecode::{Description, PlanDescription};
+use phineus_bytecode::Description;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,12 @@ use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Exit, Failure};
 use crate::planning::PlannedFile;
+use crate::prediction::preprocessing_bytes;
 use crate::quantity;
+use crate::statistics::Phases;
+
+/// How a run is called whose material was made before.
+pub(crate) const STORED: &str = "stored";
 
 /// Figures that a plan states exactly, as predicted or as measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +33,9 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// What the plan states for `party`.
-    pub(crate) fn predicted(plan: &PlanDescription, party: u16) -> Costs {
+    /// What the plan states for `party`; what is `stored` was made before.
+    fn predicted(planned: &PlannedFile, party: u16, is_stored: bool) -> Costs {
+        let plan = planned.plan();
         let total = |name: &str| plan.costs.get(name).copied();
         // All that others send goes to this one of two; of more, the plan states what comes in.
         let sent = |party: usize| total(&mixed::totals::sent_bytes(party));
@@ -38,12 +44,18 @@ impl Costs {
             received => received,
         };
         let party = usize::from(party);
+        let ots = total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS));
+        let (saved, links) = match is_stored {
+            true => (preprocessing_bytes(planned)[party], planned.description.parties.len() - 1),
+            false => ((0, 0), 0),
+        };
+        let compared = PAIRING_BYTES * links as u64;
         Costs {
             and_gates: total(totals::AND_GATES),
-            oblivious_transfers: total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS)),
+            oblivious_transfers: if is_stored { Some(0) } else { ots },
             rounds: total(totals::ROUNDS),
-            sent_bytes: sent(party),
-            received_bytes: others(party),
+            sent_bytes: sent(party).map(|bytes| bytes - saved.0 + compared),
+            received_bytes: others(party).map(|bytes| bytes - saved.1 + compared),
             swap_in_pages: plan.swap_in_count,
             swap_out_pages: plan.swap_out_count,
         }
@@ -55,7 +67,7 @@ impl Costs {
         let bytes = |bytes: u64| is_networked.then_some(bytes);
         Costs {
             and_gates: executed.and_gates,
-            oblivious_transfers: None,
+            oblivious_transfers: executed.ots,
             rounds: executed.rounds,
             sent_bytes: bytes(executed.traffic.sent_bytes),
             received_bytes: bytes(executed.traffic.received_bytes),
@@ -74,6 +86,7 @@ impl Costs {
                 found.push(format!("{name}: predicted {predicted}, measured {measured}"));
             }
         };
+        compare("oblivious_transfers", self.oblivious_transfers, measured.oblivious_transfers);
         compare("rounds", self.rounds, measured.rounds);
         compare("and_gates", self.and_gates, measured.and_gates);
         compare("sent_bytes", self.sent_bytes, measured.sent_bytes);
@@ -83,6 +96,9 @@ impl Costs {
         found
     }
 }
+
+/// What parties with stored material send each other to compare where it is from.
+const PAIRING_BYTES: u64 = 32;
 
 /// Memory in bytes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -112,6 +128,9 @@ pub(crate) struct RunReport {
     pub(crate) program: String,
     pub(crate) parameters: BTreeMap<String, String>,
     pub(crate) protocol: String,
+    /// When triples were made; nothing for protocols that need none.
+    #[serde(default)]
+    pub(crate) preprocessing: Option<String>,
     pub(crate) party: String,
     pub(crate) program_hash: String,
     pub(crate) plan_hash: String,
@@ -125,6 +144,7 @@ pub(crate) struct RunReport {
     pub(crate) measured: Costs,
     pub(crate) memory_bytes: MemoryFigures,
     pub(crate) seconds: Times,
+    pub(crate) phases: Phases,
     pub(crate) deviations: Vec<String>,
     /// Who learned what, and where it went here.
     pub(crate) outputs: Vec<OutputReport>,
@@ -146,12 +166,13 @@ impl RunReport {
     pub(crate) fn new(
         planned: &PlannedFile,
         party: u16,
-        protocol: &str,
+        (protocol, preprocessing): (&str, Option<&str>),
         limit_bytes: u64,
         executed: &Executed,
     ) -> RunReport {
         let (plan, description) = (planned.plan(), &planned.description);
-        let predicted = Costs::predicted(plan, party);
+        let is_stored = preprocessing == Some(STORED);
+        let predicted = Costs::predicted(planned, party, is_stored);
         let measured = Costs::measured(executed);
         let deviations = predicted.deviations(&measured);
         let storage = &executed.storage;
@@ -162,6 +183,7 @@ impl RunReport {
             program: description.name.clone(),
             parameters: description.parameters.clone(),
             protocol: protocol.to_owned(),
+            preprocessing: preprocessing.map(str::to_owned),
             party: match executed.and_gates {
                 Some(_) => description.parties[usize::from(party)].clone(),
                 None => "all".to_owned(),
@@ -189,6 +211,7 @@ impl RunReport {
                 blocked_on_network: seconds(executed.blocked_on_network),
                 encrypting_pages: seconds(storage.cipher),
             },
+            phases: executed.phases.clone(),
             outputs: outputs(description),
             notes: executed.farewell.iter().cloned().collect(),
             predicted,
@@ -228,6 +251,7 @@ impl RunReport {
             let count = |count: Option<u64>| count.map(quantity::count);
             let bytes = |bytes: Option<u64>| bytes.map(quantity::bytes);
             line("AND gates", count(p.and_gates), count(m.and_gates));
+            line("OTs", count(p.oblivious_transfers), count(m.oblivious_transfers));
             if m.rounds.is_some() {
                 line("rounds", count(p.rounds), count(m.rounds));
             }
@@ -256,6 +280,16 @@ impl RunReport {
         line("  of it storage", None, Some(time(times.blocked_on_storage)));
         line("  of it network", None, Some(time(times.blocked_on_network)));
         lines
+    }
+}
+
+impl RunReport {
+    /// Phase by phase, for those who want to know more; nothing if nothing was sent.
+    pub(crate) fn details(&self) -> Vec<String> {
+        match self.measured.sent_bytes {
+            Some(_) => self.phases.lines(self.measured.oblivious_transfers),
+            None => Vec::new(),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! PROGRAM on the command line: a name, a circuit, a text form, or a file that is ready.
+//! PROGRAM on the command line: a name, a circuit, a directory of them, a text form, or a file that
+//! is ready.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -7,6 +8,7 @@ use std::path::Path;
 use phineus_bytecode::binary::MAGIC;
 use phineus_bytecode::{Description, Hash, Kind, PlanDescription, parse_text, verify};
 use phineus_frontend::bristol::Circuit;
+use phineus_frontend::hycc::Hybrid;
 use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
 use phineus_protocols::garbled::totals;
 
@@ -60,6 +62,9 @@ pub(crate) fn resolve<'a>(
         return Ok(Resolved::Known(program));
     }
     let path = Path::new(name);
+    if path.is_dir() || path.extension().is_some_and(|extension| extension == "cmb") {
+        return Ok(Resolved::Loaded(Box::new(Hybrid::open(path)?)));
+    }
     if path.is_file() {
         return resolve_file(path, scratch);
     }

@@ -5,9 +5,10 @@ use std::path::Path;
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_frontend::{Arguments, Program, same_rows};
 
-use crate::arguments::{Preprocessed, Protocol};
+use crate::arguments::Protocol;
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
+use crate::material::Origin;
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
 use crate::planning::{PlannedFile, plan_within};
 use crate::progress::Progress;
@@ -60,7 +61,7 @@ pub(crate) fn with_clear_driver(
         backend: Default::default(),
         swap_dir: scratch,
         limit_bytes: default_limit(),
-        preprocessing: Preprocessed::default(),
+        origin: Origin::Interleaved,
         progress: &Progress::for_user(true, false),
     };
     let expected = run_clear(job)?.outputs;

@@ -108,7 +108,9 @@ fn step<D: Driver>(
         start..start + layout.units(instruction.operand_shape(k)) as usize
     };
     match (instruction.result_count(), instruction.operand_count()) {
-        (0, 0) => driver.round(),
+        (0, 0) if instruction.op == Op::Round => driver.round(),
+        // The issue of an input.
+        (0, 0) => driver.compute(instruction, &mut [], &[]),
         (1, 0) if instruction.op == Op::Input => {
             driver.input(instruction, frames.slice_mut(result(0)))
         }

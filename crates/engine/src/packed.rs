@@ -7,6 +7,8 @@
 //! These operations are linear, so each party applies them to its share alone. Only one party adds
 //! constants: `adds_constants` says whether this one does.
 //!
+//! Time and places depend on shapes only, never on the bits, which are secret.
+//!
 //! Cost: rows move by bytes where lanes do by eights, else by 56 bits at a time, blocks of 1, 2 and
 //! 4 lanes by shuffles of words. Nothing is allocated.
 
@@ -234,9 +236,10 @@ fn move_lanes(
         Op::LaneRepeat => {
             for (out, a) in targets.zip(a.chunks_exact(row_bytes(first))) {
                 let each = n / first;
-                (0..first)
-                    .filter(|lane| a[lane / 8] >> (lane % 8) & 1 == 1)
-                    .for_each(|lane| fill_bits(out, lane * each, each));
+                for lane in 0..first {
+                    let bit = a[lane / 8] >> (lane % 8) & 1;
+                    fill_bits(out, lane * each, each, bit.wrapping_neg());
+                }
             }
         }
         Op::LaneDeinterleave => {

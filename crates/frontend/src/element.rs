@@ -20,10 +20,10 @@ pub trait Element: Clone {
     /// A value whose type is [`Element::TYPE`]; reports any other.
     #[track_caller]
     fn from_value(value: Value) -> Self {
-        if value.element() == Self::TYPE {
+        if value.integer() == Self::TYPE {
             return Self::from_value_unchecked(value);
         }
-        let (found, wanted) = (value.element(), Self::TYPE);
+        let (found, wanted) = (value.integer(), Self::TYPE);
         value.tracer().fault(format!("expected a value of type {wanted}, got {found}"));
         Self::from_value_unchecked(Value::poisoned(value.tracer(), wanted, value.lanes()))
     }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use phineus_bytecode::{ElementType, Lane};
+use phineus_bytecode::{ElementType, Lane, Sharing};
 
 use crate::element::{Element, Operand, integer};
 use crate::integer::{Bit, Int};

@@ -59,6 +59,40 @@ pub(crate) fn binary(op: Op, a: &Value, b: &Value) -> Option<Value> {
     }
 }
 
+/// A cheaper way to an operation on arithmetic shares, one of the operands public.
+///
+/// Sums and differences are computed by each party alone, so a product with a public factor needs
+/// no multiplication triple: doublings, and an addition or subtraction for each digit of the
+/// factor's non-adjacent form.
+#[track_caller]
+pub(crate) fn arithmetic(op: Op, a: &Value, b: &Value) -> Option<Value> {
+    match (op, a.public(), b.public()) {
+        (Op::Mul, Some(public), _) => Some(multiple(b, public)),
+        (Op::Mul, _, Some(public)) => Some(multiple(a, public)),
+        (Op::Add | Op::Sub, _, Some(public)) if public.is_zero() => Some(a.clone()),
+        (Op::Add, Some(public), _) if public.is_zero() => Some(b.clone()),
+        (Op::Sub, Some(public), _) if public.is_zero() => Some(b.neg()),
+        _ => None,
+    }
+}
+
+/// `x * public` in doublings, sums and differences.
+#[track_caller]
+fn multiple(x: &Value, public: Lane) -> Value {
+    let mut sum: Option<Value> = None;
+    for digit in digits(public, x.width()).into_iter().rev() {
+        sum = sum.map(|sum| sum.add(&sum));
+        sum = match (sum, digit) {
+            (sum, 0) => sum,
+            (None, 1) => Some(x.clone()),
+            (None, _) => Some(x.neg()),
+            (Some(sum), 1) => Some(sum.add(x)),
+            (Some(sum), _) => Some(sum.sub(x)),
+        };
+    }
+    sum.unwrap_or_else(|| x.like(Lane::ZERO))
+}
+
 #[track_caller]
 fn with_public(op: Op, x: &Value, public: Lane) -> Option<Value> {
     let mask = mask_of(x.width());
@@ -138,29 +172,42 @@ fn add(x: &Value, public: Lane) -> Option<Value> {
     Some(low.bit_concat(&sum).with_sign(x.element().is_signed()))
 }
 
+/// The digits of the non-adjacent form of `value` modulo two to the `width`, the lowest first.
+///
+/// A run of ones has two digits; there are at most `(width + 1) / 2` digits that are not 0.
+fn digits(value: Lane, width: u16) -> Vec<i8> {
+    let width = usize::from(width);
+    let mut rest = value;
+    (0..width)
+        .map(|index| {
+            let odd = rest.bit(0);
+            let negative = odd && rest.bit(1) && index + 1 < width;
+            rest >>= 1;
+            if negative {
+                rest = rest.wrapping_add(Lane::ONE);
+            }
+            if negative { -1 } else { i8::from(odd) }
+        })
+        .collect()
+}
+
 /// `x * public` as shifted sums and differences: one for each digit of the non-adjacent form.
 ///
 /// An addition costs fewer than `w` ANDs and there are at most `(w + 1) / 2` digits, where a
 /// product costs about `w^2`.
 #[track_caller]
 fn mul(x: &Value, public: Lane) -> Option<Value> {
-    let width = usize::from(x.width());
-    let mut rest = public;
     let mut result: Option<Value> = None;
-    for index in 0..width {
-        if !rest.bit(0) {
-            rest >>= 1;
+    for (index, digit) in digits(public, x.width()).into_iter().enumerate() {
+        if digit == 0 {
             continue;
         }
-        // The digit is -1 where the next bit is 1 too, so that a run of ones has two digits.
-        let negative = rest.bit(1) && index + 1 < width;
-        rest = if negative { Lane::wrapping_add(rest >> 1, Lane::ONE) } else { rest >> 1 };
         let term = x.shift_left(index as u64);
-        result = Some(match (result, negative) {
-            (None, false) => term,
-            (None, true) => term.neg(),
-            (Some(sum), false) => add_shifted(&sum, &term, index as u16, Op::Add),
-            (Some(sum), true) => add_shifted(&sum, &term, index as u16, Op::Sub),
+        result = Some(match (result, digit) {
+            (None, 1) => term,
+            (None, _) => term.neg(),
+            (Some(sum), 1) => add_shifted(&sum, &term, index as u16, Op::Add),
+            (Some(sum), _) => add_shifted(&sum, &term, index as u16, Op::Sub),
         });
     }
     Some(result.unwrap_or_else(|| x.like(Lane::ZERO)))

@@ -5,7 +5,7 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
-use phineus_bytecode::{ElementType, Lane};
+use phineus_bytecode::{ElementType, Lane, Sharing};
 
 use crate::element::{Element, Operand, integer};
 use crate::operators::{common, operator, unary_operator};

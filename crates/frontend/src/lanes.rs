@@ -2,6 +2,7 @@
 
 use phineus_bytecode::{ElementType, Op};
 
+use crate::sharing;
 use crate::value::Value;
 
 impl Value {
@@ -29,8 +30,8 @@ impl Value {
     #[track_caller]
     pub fn lane_concat(&self, next: &Value) -> Value {
         let lanes = self.lanes().saturating_add(next.lanes());
-        if self.element() != next.element() {
-            let (a, b) = (self.element(), next.element());
+        if self.integer() != next.integer() {
+            let (a, b) = (self.integer(), next.integer());
             self.tracer().fault(format!("lane_concat needs equal types, got {a} and {b}"));
             return Value::poisoned(self.tracer(), a, lanes);
         }
@@ -122,6 +123,9 @@ impl Value {
     pub fn lane_sum(&self, element: ElementType) -> Value {
         if self.lanes() == 1 {
             return self.with_sign(element.is_signed()).cast(element);
+        }
+        if sharing::refuses_width("lane_sum", self, element.width()) {
+            return Value::poisoned(self.tracer(), element, 1);
         }
         let immediates = [u64::from(self.width()), u64::from(self.lanes()), 0, 0];
         self.emit(Op::LaneSum, element, 1, &[self], immediates)

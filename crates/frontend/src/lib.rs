@@ -1,4 +1,20 @@
-//! The Rust language for secure programs, and Bristol circuits.
+//! The Rust language for secure programs, Bristol circuits, and hybrid circuits of HyCC.
+//!
+//! A value may say how the parties hold it: `.to_arith()`, `.to_gmw()`, `.to_bmr()`. Operators take
+//! operands of one sharing; a public operand fits each, and one that says nothing follows the
+//! others. What comes straight from an input is brought in in that sharing, without a conversion.
+//! ```
+//! use phineus_frontend::{U32, Vector, program};
+//!
+//! let program = program("least_square").party("a").trace(|t, _| {
+//!     let x = t.input("a", 100).number::<U32>("x").vector::<U32>().to_arith();
+//!     // A product of a value with itself is a square, which costs half a product.
+//!     let squares: Vector<U32> = &x * &x;
+//!     let least = squares.to_gmw().reduce(|a, b| a.min(b)).expect("there are some");
+//!     t.output("least", &["a"]).number("square", &least).write();
+//!     Ok(())
+//! });
+//! ```
 
 mod arguments;
 pub mod bristol;
@@ -6,6 +22,7 @@ mod element;
 mod error;
 mod fixed;
 mod fold;
+pub mod hycc;
 mod integer;
 mod lanes;
 mod operations;
@@ -15,6 +32,7 @@ mod port;
 mod program;
 mod records;
 pub mod reference;
+mod sharing;
 mod tracer;
 mod value;
 mod vector;
@@ -25,6 +43,7 @@ pub use error::{FAULTS_MAX, Fault, Faults, ProgramError};
 pub use fixed::Fixed;
 pub use integer::{Bit, I8, I16, I32, I64, I128, Int, U8, U16, U32, U64, U128, U256, UInt, select};
 pub use order::arranged;
+pub use phineus_bytecode::Sharing;
 pub use port::{InputBuilder, OutputBuilder, column};
 pub use program::{
     ClosureProgram, Program, ProgramBuilder, Traced, program, same_rows, trace_into, trace_to_file,

@@ -1,9 +1,9 @@
 //! The operations on [`Value`]s: integers and bits, lane by lane.
 
-use phineus_bytecode::{ElementType, Lane, Op};
+use phineus_bytecode::{ElementType, Lane, Op, Sharing};
 
-use crate::fold;
 use crate::value::Value;
+use crate::{fold, sharing};
 
 impl Value {
     /// Records `op` on two values of one type with a result of that type, or of one bit.
@@ -14,8 +14,15 @@ impl Value {
             let element = if bit { ElementType::BIT } else { self.element() };
             return Value::poisoned(self.tracer(), element, self.lanes());
         };
+        let Some(sharing) = sharing::common(op, &[&a, &b]) else {
+            let element = if bit { ElementType::BIT } else { self.element() };
+            return Value::poisoned(self.tracer(), element, a.lanes());
+        };
         if (a.public().is_some() || b.public().is_some())
-            && let Some(simple) = fold::binary(op, &a, &b)
+            && let Some(simple) = match sharing {
+                Sharing::Arithmetic => fold::arithmetic(op, &a, &b),
+                _ => fold::binary(op, &a, &b),
+            }
         {
             return simple;
         }
@@ -83,8 +90,7 @@ impl Value {
     #[track_caller]
     pub fn mul_full(&self, other: &Value) -> Value {
         let element =
-            ElementType::integer(self.width().saturating_mul(2), self.element().is_signed())
-                .shared(self.element().sharing());
+            ElementType::integer(self.width().saturating_mul(2), self.element().is_signed());
         let Some((a, b)) = self.aligned("mul_full", other) else {
             return Value::poisoned(self.tracer(), element, self.lanes());
         };
@@ -174,9 +180,11 @@ impl Value {
             let lanes = select.lanes();
             Some((select, a.tile_if_one(lanes), b.tile_if_one(lanes)))
         });
-        let Some((select, a, b)) = aligned else {
-            return Value::poisoned(self.tracer(), when_one.element(), when_one.lanes());
-        };
+        let poisoned = Value::poisoned(self.tracer(), when_one.element(), when_one.lanes());
+        let Some((select, a, b)) = aligned else { return poisoned };
+        if sharing::common(Op::Mux, &[&select, &a, &b]).is_none() {
+            return poisoned;
+        }
         if let Some(simple) = fold::select(&select, &a, &b) {
             return simple;
         }
@@ -208,6 +216,9 @@ impl Value {
             return Value::poisoned(self.tracer(), value.element(), value.lanes());
         };
         let value = value.tile_if_one(select.lanes());
+        if sharing::common(Op::Mask, &[&select, &value]).is_none() {
+            return Value::poisoned(self.tracer(), value.element(), value.lanes());
+        }
         if let Some(simple) = fold::select(&select, &value, &value.like(Lane::ZERO)) {
             return simple;
         }
@@ -326,6 +337,9 @@ impl Value {
     pub fn cast(&self, element: ElementType) -> Value {
         if element.width() == self.width() {
             return self.with_sign(element.is_signed());
+        }
+        if sharing::refuses_width("cast", self, element.width()) {
+            return Value::poisoned(self.tracer(), element, self.lanes());
         }
         let signed = u64::from(self.element().is_signed());
         self.unary(Op::Cast, element, [u64::from(self.width()), signed, 0, 0])

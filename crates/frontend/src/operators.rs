@@ -1,7 +1,7 @@
 //! What the typed values have in common, written once.
 //!
-//! Each macro expects `Element`, `Operand`, `Tracer` and `Bit` in scope where it is used, and a
-//! tuple struct around a [`crate::Value`].
+//! Each macro expects `Element`, `Operand`, `Sharing`, `Tracer` and `Bit` in scope where it is used,
+//! and a tuple struct around a [`crate::Value`].
 
 /// An operator of two values of one type.
 macro_rules! operator {
@@ -59,6 +59,30 @@ macro_rules! common {
             #[track_caller]
             pub fn constant(tracer: &Tracer, value: impl Operand<Self>) -> Self {
                 Self::from_value_unchecked(value.to_operand(tracer))
+            }
+
+            /// In arithmetic sharing, modulo two to its width: cheap sums and products, no more.
+            #[track_caller]
+            pub fn to_arith(&self) -> Self {
+                self.to_sharing(Sharing::Arithmetic)
+            }
+
+            /// In Boolean sharing, computed on by GMW: a round for each level of a circuit.
+            #[track_caller]
+            pub fn to_gmw(&self) -> Self {
+                self.to_sharing(Sharing::Boolean)
+            }
+
+            /// In garbled sharing, computed on by BMR: no rounds, more bytes.
+            #[track_caller]
+            pub fn to_bmr(&self) -> Self {
+                self.to_sharing(Sharing::Garbled)
+            }
+
+            /// In a sharing; [`Sharing::Any`] leaves it as it is.
+            #[track_caller]
+            pub fn to_sharing(&self, sharing: Sharing) -> Self {
+                Self::from_value_unchecked(self.0.to_sharing(sharing))
             }
 
             /// Whether equal.

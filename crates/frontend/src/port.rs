@@ -239,8 +239,10 @@ impl Source<'_> {
     fn value(&self, column: usize, row: u64, lanes: u32) -> Value {
         let immediates = [self.port, column as u64, row, 0];
         let element = self.columns[column].element;
-        let results = self.tracer.emit(Op::Input, element, lanes, &[], immediates);
-        Value::result(self.tracer, element, lanes, results, 0)
+        match self.tracer.add_cells(element, lanes, immediates) {
+            Some(cells) => Value::input(self.tracer, cells),
+            None => Value::poisoned(self.tracer, element, lanes),
+        }
     }
 }
 
@@ -338,7 +340,8 @@ impl OutputBuilder {
             columns[index].0 = row + u64::from(chunk.lanes());
             debug_assert!(chunk.shape().wires() <= VALUE_WIRES_MAX);
             let immediates = [port, index as u64, row, 0];
-            tracer.emit(Op::Output, elements[index], chunk.lanes(), &[&chunk], immediates);
+            let element = elements[index].shared(chunk.sharing());
+            tracer.emit(Op::Output, element, chunk.lanes(), &[&chunk], immediates);
         }
     }
 }

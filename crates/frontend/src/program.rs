@@ -23,6 +23,14 @@ pub trait Program: Send + Sync {
     /// Its parties' names; input and output ports refer to them.
     fn parties(&self) -> Vec<String>;
 
+    /// Its parties' names, where they depend on the arguments.
+    ///
+    /// # Errors
+    /// If the arguments name no possible parties.
+    fn parties_for(&self, _arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        Ok(self.parties())
+    }
+
     /// Does the computation on names of secret values, which records it.
     ///
     /// # Errors
@@ -77,7 +85,7 @@ pub fn trace_into(
     output: impl Write + 'static,
 ) -> Result<Traced, ProgramError> {
     let mut tracer = Tracer::new(program.name(), output)?;
-    for party in program.parties() {
+    for party in program.parties_for(arguments)? {
         tracer.party(&party);
     }
     for (name, value) in arguments.values() {

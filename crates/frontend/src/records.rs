@@ -1,6 +1,6 @@
 //! [`Records`]: rows of secret columns that move together.
 
-use phineus_bytecode::ElementType;
+use phineus_bytecode::{ElementType, Sharing};
 
 use crate::element::Element;
 use crate::tracer::Tracer;
@@ -40,7 +40,7 @@ impl Records {
         let rows: u64 = columns.first().map_or(0, rows_of);
         let elements = columns
             .iter()
-            .map(|column| column.first().map_or(ElementType::BIT, Value::element))
+            .map(|column| column.first().map_or(ElementType::BIT, Value::integer))
             .collect();
         let alike = columns.iter().all(|column| {
             let (last, full) = match column.split_last() {
@@ -94,6 +94,33 @@ impl Records {
         self
     }
 
+    /// All columns in a sharing; [`Sharing::Any`] leaves them as they are.
+    #[track_caller]
+    pub fn to_sharing(mut self, sharing: Sharing) -> Records {
+        for value in self.columns.iter_mut().flatten() {
+            *value = value.to_sharing(sharing);
+        }
+        self
+    }
+
+    /// All columns in arithmetic sharing.
+    #[track_caller]
+    pub fn to_arith(self) -> Records {
+        self.to_sharing(Sharing::Arithmetic)
+    }
+
+    /// All columns in Boolean sharing, computed on by GMW.
+    #[track_caller]
+    pub fn to_gmw(self) -> Records {
+        self.to_sharing(Sharing::Boolean)
+    }
+
+    /// All columns in garbled sharing, computed on by BMR.
+    #[track_caller]
+    pub fn to_bmr(self) -> Records {
+        self.to_sharing(Sharing::Garbled)
+    }
+
     /// The same rows in chunks of `lanes`.
     #[track_caller]
     pub fn rechunked(self, lanes: u32) -> Records {
@@ -119,7 +146,7 @@ impl Records {
         self.columns.first().map_or(0, Vec::len)
     }
 
-    /// The columns' types.
+    /// The columns' types, however they are shared.
     pub fn elements(&self) -> &[ElementType] {
         &self.elements
     }

@@ -4,14 +4,14 @@
 //! Mistakes do not stop the program: they are collected with the line that made them, and
 //! [`Tracer::finish`] reports them all.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Write;
 use std::panic::Location;
 use std::rc::Rc;
 
 use phineus_bytecode::{
     Description, ElementType, InputPort, Instruction, Kind, Lane, Op, OutputPort, ProgramWriter,
-    Shape,
+    Shape, Sharing,
 };
 
 use crate::error::{FAULTS_MAX, Fault, Faults, ProgramError};
@@ -30,6 +30,50 @@ struct Recording {
     faults: Vec<Fault>,
     failure: Option<phineus_bytecode::Error>,
     description: Description,
+    /// Cells of inputs that were read and not recorded yet.
+    pending: Vec<Rc<Cells>>,
+    /// Conversions recorded before, by the value's name modulo their number.
+    converted: [Option<Conversion>; CONVERSIONS_KEPT],
+}
+
+/// Some rows of a column of an input.
+///
+/// They are recorded when something else is recorded, or never: a program that reads a column and
+/// brings it to a sharing at once means an input in that sharing.
+pub(crate) struct Cells {
+    pub(crate) element: ElementType,
+    pub(crate) lanes: u32,
+    immediates: [u64; 4],
+    name: Cell<Option<u64>>,
+    /// Read in a sharing before they were recorded: only a use of them records them.
+    is_replaced: Cell<bool>,
+    /// The same cells in each sharing, by its code.
+    shared: RefCell<[Option<Rc<Cells>>; Sharing::ALL.len()]>,
+}
+
+impl Cells {
+    fn new(element: ElementType, lanes: u32, immediates: [u64; 4]) -> Rc<Cells> {
+        Rc::new(Cells {
+            element,
+            lanes,
+            immediates,
+            name: Cell::new(None),
+            is_replaced: Cell::new(false),
+            shared: RefCell::default(),
+        })
+    }
+}
+
+/// Conversions that are remembered, so that a value used twice beside shared ones is converted
+/// once.
+const CONVERSIONS_KEPT: usize = 64;
+
+/// The value called `from` is `to` in the sharing.
+#[derive(Clone, Copy)]
+struct Conversion {
+    from: u64,
+    sharing: Sharing,
+    to: u64,
 }
 
 /// Results of an emission: the names of up to two values, or nothing after a fault.
@@ -45,6 +89,8 @@ impl Tracer {
             faults: Vec::new(),
             failure: None,
             description: Description { name: name.to_string(), ..Description::default() },
+            pending: Vec::new(),
+            converted: [None; CONVERSIONS_KEPT],
         };
         Ok(Tracer { recording: Rc::new(RefCell::new(recording)) })
     }
@@ -85,6 +131,7 @@ impl Tracer {
     /// [`ProgramError::Faults`] if the program made mistakes; nothing useful was written then.
     pub fn finish(&self) -> Result<Traced, ProgramError> {
         let mut recording = self.recording.borrow_mut();
+        recording.flush();
         let faults = recording.description.faults();
         if recording.faults.is_empty() && !faults.is_empty() {
             return Err(ProgramError::Refused(faults.join("\n")));
@@ -135,9 +182,41 @@ impl Tracer {
         outputs.len() as u64 - 1
     }
 
+    /// Adds cells of an input, in the order of the calls; `None` if they are no valid value.
+    #[track_caller]
+    pub(crate) fn add_cells(
+        &self,
+        element: ElementType,
+        lanes: u32,
+        immediates: [u64; 4],
+    ) -> Option<Rc<Cells>> {
+        let mut instruction = Instruction::new(Op::Input, element, lanes);
+        instruction.immediates = immediates;
+        if let Some(what) = violation(&instruction, &[]) {
+            self.fault(what);
+            return None;
+        }
+        let cells = Cells::new(element, lanes, immediates);
+        self.recording.borrow_mut().pending.push(cells.clone());
+        Some(cells)
+    }
+
+    /// The same cells in a sharing.
+    pub(crate) fn shared_cells(&self, cells: &Rc<Cells>, sharing: Sharing) -> Rc<Cells> {
+        let mut shared = cells.shared.borrow_mut();
+        let twin = shared[sharing as usize].get_or_insert_with(|| {
+            cells.is_replaced.set(true);
+            let twin = Cells::new(cells.element.shared(sharing), cells.lanes, cells.immediates);
+            self.recording.borrow_mut().pending.push(twin.clone());
+            twin
+        });
+        twin.clone()
+    }
+
     /// Records one instruction; `operands` are as many as the operation takes.
     ///
     /// Checks everything that the op table says; a violation becomes a fault at the caller's line.
+    /// Operands without a sharing are brought to that of `element`.
     #[track_caller]
     pub(crate) fn emit(
         &self,
@@ -150,15 +229,14 @@ impl Tracer {
         let mut instruction = Instruction::new(op, element, lanes);
         instruction.immediates = immediates;
         for (&operand, place) in operands.iter().zip(&mut instruction.operands) {
-            match operand.place() {
-                Place::Named(name) => *place = *name,
-                Place::Poisoned => return None,
-                Place::Known(lane) => *place = self.emit_constant(operand, **lane)?,
+            if matches!(operand.place(), Place::Poisoned) {
+                return None;
             }
             if !self.is_same(operand.tracer()) {
                 self.fault(format!("{} mixes values of two programs", op.info().name));
                 return None;
             }
+            *place = self.name_in(operand, element.sharing())?;
         }
         if let Some(what) = violation(&instruction, operands) {
             self.fault(what);
@@ -167,23 +245,90 @@ impl Tracer {
         self.push(&mut instruction)
     }
 
-    fn emit_constant(&self, value: &Value, lane: Lane) -> Option<u64> {
-        let mut instruction = Instruction::new(Op::Constant, value.element(), value.lanes());
-        instruction.immediates = *lane.as_limbs();
-        self.push(&mut instruction).map(|results| results[0])
+    /// The name of `operand` in a sharing, which is its own unless it has none.
+    pub(crate) fn name_in(&self, operand: &Value, sharing: Sharing) -> Option<u64> {
+        let is_open = operand.sharing() == Sharing::Any && sharing != Sharing::Any;
+        match operand.place() {
+            Place::Poisoned => None,
+            Place::Known(lane) => {
+                let element = operand.element().shared(sharing);
+                let mut instruction = Instruction::new(Op::Constant, element, operand.lanes());
+                instruction.immediates = *lane.as_limbs();
+                self.push(&mut instruction).map(|results| results[0])
+            }
+            Place::Input(cells) if is_open => {
+                let cells = self.shared_cells(cells, sharing);
+                self.name_of(&cells)
+            }
+            Place::Input(cells) => self.name_of(cells),
+            Place::Named(_) if is_open => self.convert(operand, sharing).map(|results| results[0]),
+            Place::Named(name) => Some(*name),
+        }
+    }
+
+    /// Records the conversion of a named value, unless it was recorded before.
+    pub(crate) fn convert(&self, operand: &Value, sharing: Sharing) -> Results {
+        let from = self.name_in(operand, operand.sharing())?;
+        let slot = (from % CONVERSIONS_KEPT as u64) as usize;
+        let kept = self.recording.borrow().converted[slot];
+        if let Some(kept) = kept.filter(|kept| kept.from == from && kept.sharing == sharing) {
+            return Some([kept.to, 0]);
+        }
+        let element = operand.element().shared(sharing);
+        let mut instruction = Instruction::new(Op::Convert, element, operand.lanes());
+        instruction.immediates[0] = operand.sharing() as u64;
+        instruction.operands[0] = from;
+        let results = self.push(&mut instruction)?;
+        let conversion = Conversion { from, sharing, to: results[0] };
+        self.recording.borrow_mut().converted[slot] = Some(conversion);
+        Some(results)
+    }
+
+    /// The name of cells of an input, after those that were read before.
+    fn name_of(&self, cells: &Cells) -> Option<u64> {
+        let mut recording = self.recording.borrow_mut();
+        recording.flush();
+        recording.name_of(cells)
     }
 
     fn push(&self, instruction: &mut Instruction) -> Results {
         let mut recording = self.recording.borrow_mut();
-        let recording = &mut *recording;
+        recording.flush();
+        recording.push(instruction)
+    }
+}
+
+impl Recording {
+    /// Records the inputs that were read, in the order in which they were.
+    fn flush(&mut self) {
+        for cells in std::mem::take(&mut self.pending) {
+            if !cells.is_replaced.get() {
+                self.name_of(&cells);
+            }
+        }
+    }
+
+    /// The name of cells of an input, which are recorded if they were not.
+    fn name_of(&mut self, cells: &Cells) -> Option<u64> {
+        if let Some(name) = cells.name.get() {
+            return Some(name);
+        }
+        let mut instruction = Instruction::new(Op::Input, cells.element, cells.lanes);
+        instruction.immediates = cells.immediates;
+        let name = self.push(&mut instruction)?[0];
+        cells.name.set(Some(name));
+        Some(name)
+    }
+
+    fn push(&mut self, instruction: &mut Instruction) -> Results {
         for k in 0..instruction.op.info().results.len() {
-            instruction.results[k] = recording.next_value;
-            recording.next_value += 1;
+            instruction.results[k] = self.next_value;
+            self.next_value += 1;
         }
         // After a fault or failure nothing will be kept: do not write, but find further faults.
-        if recording.faults.is_empty() && recording.failure.is_none() {
-            let writer = recording.writer.as_mut()?;
-            recording.failure = writer.push(instruction).err();
+        if self.faults.is_empty() && self.failure.is_none() {
+            let writer = self.writer.as_mut()?;
+            self.failure = writer.push(instruction).err();
         }
         Some(instruction.results)
     }
@@ -197,7 +342,7 @@ fn violation(instruction: &Instruction, operands: &[&Value]) -> Option<String> {
         .operands
         .iter()
         .zip(operands)
-        .all(|(role, operand)| role.shape(instruction) == operand.shape());
+        .all(|(role, operand)| is_shape(role.shape(instruction), operand));
     let results_fit = info.results.iter().all(|role| role.shape(instruction).is_valid());
     let rule = (info.rule)(instruction);
     if operands_fit && results_fit && rule.is_ok() {
@@ -206,13 +351,19 @@ fn violation(instruction: &Instruction, operands: &[&Value]) -> Option<String> {
     Some(describe(instruction, operands, rule.err()))
 }
 
+/// Whether an operand has the shape that is wanted, but for the sharing: it is brought to that.
+#[inline]
+fn is_shape(wanted: Shape, operand: &Value) -> bool {
+    (wanted.width, wanted.lanes) == (operand.width(), operand.lanes())
+}
+
 #[cold]
 fn describe(instruction: &Instruction, operands: &[&Value], rule: Option<&str>) -> String {
     let info = instruction.op.info();
     let name = info.name;
     for (role, operand) in info.operands.iter().zip(operands) {
         let (wanted, found) = (role.shape(instruction), operand.shape());
-        if wanted != found {
+        if !is_shape(wanted, operand) {
             return if wanted.lanes != found.lanes {
                 let (wanted, found) = (wanted.lanes, found.lanes);
                 format!("{name} needs equal lanes, got {wanted} and {found}")

@@ -1,17 +1,22 @@
 //! [`Value`]: the name of a secret value, of a type known only when tracing.
 
-use phineus_bytecode::meaning::mask_of;
-use phineus_bytecode::{ElementType, Lane, Op, Shape};
+use std::rc::Rc;
 
-use crate::tracer::{Results, Tracer};
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{ElementType, Lane, Op, Shape, Sharing};
+
+use crate::sharing;
+use crate::tracer::{Cells, Results, Tracer};
 
 /// Where a value is.
 #[derive(Clone)]
 pub(crate) enum Place {
     /// It was defined under this name.
     Named(u64),
-    /// It is public: this in every lane. It is recorded only when used.
+    /// It is public: this in every lane. It is recorded only when used, in the sharing of its use.
     Known(Box<Lane>),
+    /// It is these cells of an input, recorded when something else is.
+    Input(Rc<Cells>),
     /// It is the result of a mistake that was reported.
     Poisoned,
 }
@@ -31,7 +36,12 @@ pub struct Value {
 impl Value {
     pub(crate) fn known(tracer: &Tracer, element: ElementType, lanes: u32, value: Lane) -> Value {
         let place = Place::Known(Box::new(value & mask_of(element.width())));
-        Value { tracer: tracer.clone(), place, element, lanes }
+        Value { tracer: tracer.clone(), place, element: element.shared(Sharing::Any), lanes }
+    }
+
+    pub(crate) fn input(tracer: &Tracer, cells: Rc<Cells>) -> Value {
+        let (element, lanes) = (cells.element, cells.lanes);
+        Value { tracer: tracer.clone(), place: Place::Input(cells), element, lanes }
     }
 
     pub(crate) fn result(
@@ -58,9 +68,19 @@ impl Value {
         &self.tracer
     }
 
-    /// What its lanes are.
+    /// What its lanes are, and how they are shared.
     pub fn element(&self) -> ElementType {
         self.element
+    }
+
+    /// What its lanes are, however they are shared.
+    pub fn integer(&self) -> ElementType {
+        self.element.shared(Sharing::Any)
+    }
+
+    /// How the parties hold it; a public value fits every sharing.
+    pub fn sharing(&self) -> Sharing {
+        self.element.sharing()
     }
 
     /// Bits per lane.
@@ -93,7 +113,7 @@ impl Value {
 
     /// The same bits, signed or not.
     pub fn with_sign(&self, signed: bool) -> Value {
-        let element = ElementType::integer(self.width(), signed);
+        let element = ElementType::integer(self.width(), signed).shared(self.sharing());
         Value { element, ..self.clone() }
     }
 
@@ -106,7 +126,12 @@ impl Value {
         operands: &[&Value],
         immediates: [u64; 4],
     ) -> Value {
-        let results = self.tracer.emit(op, element, lanes, operands, immediates);
+        let sharing = sharing::common(op, operands);
+        let element = element.shared(sharing.unwrap_or_default());
+        let results = match sharing {
+            Some(_) => self.tracer.emit(op, element, lanes, operands, immediates),
+            None => None,
+        };
         let info = op.info();
         let mut instruction = phineus_bytecode::Instruction::new(op, element, lanes);
         instruction.immediates = immediates;
@@ -114,7 +139,7 @@ impl Value {
         let element = if shape.width == element.width() {
             element
         } else {
-            ElementType::unsigned(shape.width)
+            ElementType::unsigned(shape.width).shared(element.sharing())
         };
         Value::result(&self.tracer, element, shape.lanes, results, 0)
     }
@@ -129,7 +154,12 @@ impl Value {
         operands: &[&Value],
         immediates: [u64; 4],
     ) -> (Value, Value) {
-        let results = self.tracer.emit(op, element, lanes, operands, immediates);
+        let sharing = sharing::common(op, operands);
+        let element = element.shared(sharing.unwrap_or_default());
+        let results = match sharing {
+            Some(_) => self.tracer.emit(op, element, lanes, operands, immediates),
+            None => None,
+        };
         let result = |index| Value::result(&self.tracer, element, lanes, results, index);
         (result(0), result(1))
     }
@@ -142,14 +172,15 @@ impl Value {
     /// Both with the same lanes, one lane being repeated; `None`, and a fault, if types differ.
     #[track_caller]
     pub(crate) fn aligned(&self, name: &str, other: &Value) -> Option<(Value, Value)> {
-        if self.element != other.element {
-            let (a, b) = (self.element, other.element);
+        if self.integer() != other.integer() {
+            let (a, b) = (self.integer(), other.integer());
             self.tracer.fault(format!("{name} needs equal types, got {a} and {b}"));
             return None;
         }
         Some(match (self.lanes, other.lanes) {
-            (1, lanes) if lanes > 1 => (self.tile(lanes), other.clone()),
-            (lanes, 1) if lanes > 1 => (self.clone(), other.tile(lanes)),
+            // In the other's sharing first: one lane is cheaper to convert than many.
+            (1, lanes) if lanes > 1 => (self.beside(other).tile(lanes), other.clone()),
+            (lanes, 1) if lanes > 1 => (self.clone(), other.beside(self).tile(lanes)),
             _ => (self.clone(), other.clone()),
         })
     }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
 
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
-use phineus_bytecode::{ElementType, Lane};
+use phineus_bytecode::{ElementType, Lane, Sharing};
 
 use crate::element::{Element, Operand};
 use crate::integer::{Bit, Int, UInt};
@@ -166,24 +166,25 @@ impl<T: Element> Vector<T> {
         other: &Vector<U>,
         function: impl Fn(&T, &U) -> V,
     ) -> Vector<V> {
+        let (pairs, lanes) = self.paired(other);
+        let chunks = pairs.iter().map(|(a, b)| function(a, b).value().clone()).collect();
+        Vector::from_parts(&self.tracer, chunks, lanes)
+    }
+
+    /// The chunks of both, cut alike, and the lanes of a full one; no chunks, and a fault, if the
+    /// lengths differ.
+    #[track_caller]
+    fn paired<U: Element>(&self, other: &Vector<U>) -> (Vec<(T, U)>, u32) {
         if self.length != other.length {
             let (a, b) = (self.length, other.length);
             self.tracer.fault(format!("vectors need equal lengths, got {a} and {b}"));
-            return Vector::from_parts(&self.tracer, Vec::new(), self.lanes);
+            return (Vec::new(), self.lanes);
         }
         let lanes = self.lanes.min(other.lanes);
         let (left, right) = (self.rechunked(lanes), other.rechunked(lanes));
-        let chunks = left
-            .chunks
-            .iter()
-            .zip(&right.chunks)
-            .map(|(a, b)| {
-                let (a, b) =
-                    (T::from_value_unchecked(a.clone()), U::from_value_unchecked(b.clone()));
-                function(&a, &b).value().clone()
-            })
-            .collect();
-        Vector::from_parts(&self.tracer, chunks, lanes)
+        let left = left.chunks.into_iter().map(T::from_value_unchecked);
+        let right = right.chunks.into_iter().map(U::from_value_unchecked);
+        (left.zip(right).collect(), lanes)
     }
 
     /// The same elements in chunks of `lanes` lanes.
@@ -200,7 +201,40 @@ impl<T: Element> Vector<T> {
     #[track_caller]
     pub fn to<U: Element>(&self) -> Vector<U> {
         let lanes = self.lanes.min(lanes_for(U::TYPE.width()));
-        self.rechunked(lanes).map(|chunk| U::from_value_unchecked(chunk.value().cast(U::TYPE)))
+        // A loop and no closure: mistakes are reported at the caller's line.
+        let mut chunks = Vec::with_capacity(self.chunks.len());
+        for chunk in self.rechunked(lanes).chunks {
+            chunks.push(chunk.cast(U::TYPE));
+        }
+        Vector::from_parts(&self.tracer, chunks, lanes)
+    }
+
+    /// In arithmetic sharing, modulo two to the width: cheap sums and products, nothing else.
+    #[track_caller]
+    pub fn to_arith(&self) -> Vector<T> {
+        self.to_sharing(Sharing::Arithmetic)
+    }
+
+    /// In Boolean sharing, computed on by GMW: a round for each level of a circuit.
+    #[track_caller]
+    pub fn to_gmw(&self) -> Vector<T> {
+        self.to_sharing(Sharing::Boolean)
+    }
+
+    /// In garbled sharing, computed on by BMR: no rounds, more bytes.
+    #[track_caller]
+    pub fn to_bmr(&self) -> Vector<T> {
+        self.to_sharing(Sharing::Garbled)
+    }
+
+    /// In a sharing; [`Sharing::Any`] leaves it as it is.
+    #[track_caller]
+    pub fn to_sharing(&self, sharing: Sharing) -> Vector<T> {
+        let mut chunks = Vec::with_capacity(self.chunks.len());
+        for chunk in &self.chunks {
+            chunks.push(chunk.to_sharing(sharing));
+        }
+        Vector::from_parts(&self.tracer, chunks, self.lanes)
     }
 
     /// The `length` elements from `start` on.
@@ -334,16 +368,18 @@ macro_rules! sums {
             #[track_caller]
             pub fn sum<const R: u16>(&self) -> $type<R> {
                 let element = $type::<R>::TYPE;
-                let zero = Value::known(&self.tracer, element, 1, Lane::ZERO);
-                let parts = self.chunks.iter().map(|chunk| chunk.lane_sum(element));
-                $type::from_value_unchecked(parts.fold(zero, |sum, part| sum.add(&part)))
+                let mut sum = Value::known(&self.tracer, element, 1, Lane::ZERO);
+                for chunk in &self.chunks {
+                    sum = sum.add(&chunk.lane_sum(element));
+                }
+                $type::from_value_unchecked(sum)
             }
 
             /// The sum of the products of elements of equal index, wrapping in `R` bits.
             #[track_caller]
             pub fn dot<const R: u16>(&self, other: &Self) -> $type<R> {
                 let (a, b) = (self.to::<$type<R>>(), other.to::<$type<R>>());
-                a.zip(&b, |x, y| x * y).sum()
+                (&a * &b).sum()
             }
         }
     )+};
@@ -356,23 +392,22 @@ impl Vector<Bit> {
     #[track_caller]
     pub fn count<const R: u16>(&self) -> UInt<R> {
         let element = UInt::<R>::TYPE;
-        let zero = Value::known(&self.tracer, element, 1, Lane::ZERO);
-        let parts = self.chunks.iter().map(|chunk| chunk.lane_sum(element));
-        UInt::from_value_unchecked(parts.fold(zero, |sum, part| sum.add(&part)))
+        let mut sum = Value::known(&self.tracer, element, 1, Lane::ZERO);
+        for chunk in &self.chunks {
+            sum = sum.add(&chunk.lane_sum(element));
+        }
+        UInt::from_value_unchecked(sum)
     }
 
     /// Where an element is 1 that of the first vector, else that of the second.
     #[track_caller]
     pub fn select<T: Element>(&self, when_one: &Vector<T>, when_zero: &Vector<T>) -> Vector<T> {
         let lanes = when_one.lanes.min(when_zero.lanes).min(self.lanes);
-        let bits = self.rechunked(lanes);
-        let pairs = when_one.rechunked(lanes);
-        let chunks = bits
-            .chunks
-            .iter()
-            .zip(pairs.chunks.iter().zip(&when_zero.rechunked(lanes).chunks))
-            .map(|(bit, (a, b))| bit.select(a, b))
-            .collect();
+        let (pairs, _) = when_one.rechunked(lanes).paired(&when_zero.rechunked(lanes));
+        let mut chunks = Vec::with_capacity(pairs.len());
+        for (bit, (a, b)) in self.rechunked(lanes).chunks.iter().zip(pairs) {
+            chunks.push(bit.select(a.value(), b.value()));
+        }
         Vector::from_parts(&self.tracer, chunks, lanes)
     }
 }
@@ -387,7 +422,12 @@ macro_rules! elementwise {
 
             #[track_caller]
             fn $method(self, other: &Vector<T>) -> Vector<T> {
-                self.zip(other, |a, b| $trait::$method(a, b))
+                let (pairs, lanes) = self.paired(other);
+                let mut chunks = Vec::with_capacity(pairs.len());
+                for (a, b) in &pairs {
+                    chunks.push($trait::$method(a, b).value().clone());
+                }
+                Vector::from_parts(&self.tracer, chunks, lanes)
             }
         }
 
@@ -399,7 +439,7 @@ macro_rules! elementwise {
 
             #[track_caller]
             fn $method(self, other: Vector<T>) -> Vector<T> {
-                self.zip(&other, |a, b| $trait::$method(a, b))
+                $trait::$method(&self, &other)
             }
         }
 
@@ -412,7 +452,12 @@ macro_rules! elementwise {
             /// With one value beside each element.
             #[track_caller]
             fn $method(self, other: &T) -> Vector<T> {
-                self.map(|a| $trait::$method(a, other))
+                let mut chunks = Vec::with_capacity(self.chunks.len());
+                for chunk in &self.chunks {
+                    let chunk = T::from_value_unchecked(chunk.clone());
+                    chunks.push($trait::$method(&chunk, other).value().clone());
+                }
+                Vector::from_parts(&self.tracer, chunks, self.lanes)
             }
         }
     )+};
@@ -439,7 +484,12 @@ macro_rules! elementwise_unary {
 
             #[track_caller]
             fn $method(self) -> Vector<T> {
-                self.map(|a| $trait::$method(a))
+                let mut chunks = Vec::with_capacity(self.chunks.len());
+                for chunk in &self.chunks {
+                    let chunk = T::from_value_unchecked(chunk.clone());
+                    chunks.push($trait::$method(&chunk).value().clone());
+                }
+                Vector::from_parts(&self.tracer, chunks, self.lanes)
             }
         }
     )+};

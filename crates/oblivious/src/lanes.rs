@@ -126,7 +126,7 @@ fn sort_power(key: &Key, direction: Direction, mut rows: Rows) -> Rows {
 /// Public bits, lane `j` being `bit(j)`, beside `value`.
 #[track_caller]
 fn pattern(value: &Value, bit: impl Fn(u32) -> bool) -> Value {
-    debug_assert_eq!(value.element(), ElementType::BIT);
+    debug_assert_eq!(value.integer(), ElementType::BIT);
     let bits = Vector::<Bit>::constants(value.tracer(), (0..value.lanes()).map(bit));
     bits.chunks()
         .iter()

@@ -91,7 +91,7 @@ fn protocols_are_compared_and_refused() -> Result {
     assert!(done.stdout.contains("garbled circuits are for two parties"), "{}", done.stdout);
     assert!(done.stdout.contains("cheapest  "), "{}", done.stdout);
     place.run(&format!("{RUN} --protocol garbled"))?.failed_with(3)?.says("for two parties")?;
-    place.write("wrong.phi", &THREE.replace("lt u32@bx3 %7 %6", "lt u32@bx3 %7 %5"))?;
+    place.write("wrong.phi", THREE.replace("lt u32@bx3 %7 %6", "lt u32@bx3 %7 %5"))?;
     let done = place.run("explain wrong.phi --protocol mixed")?;
     done.failed_with(3)?.says("wrong.phi:25")?;
     Ok(())

@@ -1,4 +1,5 @@
-//! How fast oblivious transfer is on this machine: `ot_speed [log2 of the count] [k ...]`.
+//! How fast oblivious transfer is on this machine: `ot_speed [log2 of the count] [k ...]`; `k = 0`
+//! is silent OT, all sizes.
 //!
 //! Both parties are threads over an in-process channel; each party is also measured alone, against
 //! a channel that swallows or repeats bytes, because extension goes one way only.
@@ -12,9 +13,9 @@ use phineus_crypto::{Block, Delta, Prg};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::ot::limits::{BASE_OT_COUNT, BATCH_OTS};
 use phineus_protocols::ot::{
-    ChoiceBits, CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, RandomOtReceiver,
-    RandomOtSender, Security, SessionId, SoftSpokenReceiver, SoftSpokenSender, base,
-    extension_bytes,
+    ChoiceBits, CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, LpnParameters,
+    RandomOtReceiver, RandomOtSender, Security, SessionId, SilentReceiver, SilentSender,
+    SoftSpokenReceiver, SoftSpokenSender, base, extension_bytes, silent,
 };
 
 const REPETITIONS: usize = 7;
@@ -22,7 +23,7 @@ const REPETITIONS: usize = 7;
 fn main() -> Result<(), ProtocolError> {
     let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let count = 1usize << arguments.first().copied().unwrap_or(22);
-    let fields = arguments.get(1..).filter(|fields| !fields.is_empty()).unwrap_or(&[2, 4]);
+    let fields = arguments.get(1..).filter(|fields| !fields.is_empty()).unwrap_or(&[2, 4, 8, 0]);
 
     report("128 base OTs, both parties", &repeat(base_ots)?, |t| format!("{:.2} ms", 1e3 * t));
     for field in fields.iter().filter_map(|&k| FieldBits::new(k)) {
@@ -48,6 +49,55 @@ fn main() -> Result<(), ProtocolError> {
         let times = repeat(|| random(&mut sender, &mut receiver, count))?;
         report("  random, malicious, both", &times, rate);
     }
+    if fields.contains(&0) {
+        let (small, medium) = (LpnParameters::SMALL, LpnParameters::MEDIUM);
+        for size in [small, medium, LpnParameters::LARGE, LpnParameters::HUGE] {
+            report_silent(size, count)?;
+        }
+    }
+    Ok(())
+}
+
+fn report_silent(size: LpnParameters, count: usize) -> Result<(), ProtocolError> {
+    let (sent, received) = silent::setup_bytes(size);
+    let iterations = silent::iterations(count as u64, size);
+    let bytes = sent + received + iterations * size.iteration_bytes();
+    println!(
+        "silent, {} OTs an iteration, {count} OTs, {:.2} bits per OT with set-up, {:.2} without, \
+         {:.1} MB of memory",
+        size.output_ots(),
+        8.0 * bytes as f64 / count as f64,
+        8.0 * size.iteration_bytes() as f64 / size.output_ots() as f64,
+        1e-6 * silent::state_bytes(size) as f64,
+    );
+    report("  set-up", &repeat(|| silent_ots(size, 0))?, |t| format!("{:.2} ms", 1e3 * t));
+    let rate = |t: f64| format!("{:.1} M OT/s", 1e-6 * count as f64 / t);
+    report("  correlated, set-up included, both", &repeat(|| silent_ots(size, count))?, rate);
+    Ok(())
+}
+
+/// Set-up and `count` OTs.
+fn silent_ots(size: LpnParameters, count: usize) -> Result<(), ProtocolError> {
+    both(
+        |channel| {
+            let mut prg = prg(1);
+            let delta = Delta::random(&mut prg);
+            let mut sender = SilentSender::setup(channel, &mut prg, &session(), size, delta)?;
+            let mut q = vec![Block::ZERO; BATCH_OTS];
+            (0..count / BATCH_OTS).try_for_each(|_| {
+                sender.reserve(channel, BATCH_OTS)?;
+                sender.extend_random(channel, &mut q)
+            })
+        },
+        |channel| {
+            let mut receiver = SilentReceiver::setup(channel, &mut prg(2), &session(), size)?;
+            let (mut t, mut choices) = (vec![Block::ZERO; BATCH_OTS], vec![0; BATCH_OTS / 64]);
+            (0..count / BATCH_OTS).try_for_each(|_| {
+                receiver.reserve(channel, BATCH_OTS)?;
+                receiver.extend_random(channel, &mut choices, &mut t)
+            })
+        },
+    )?;
     Ok(())
 }
 

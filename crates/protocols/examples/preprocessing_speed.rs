@@ -1,4 +1,5 @@
-//! How fast preprocessed material is made on this machine: `preprocessing_speed [parties] [k]`.
+//! How fast preprocessed material is made on this machine: `preprocessing_speed [parties] [k]`;
+//! `k = 0` is silent OT.
 //!
 //! All parties are threads over an in-process mesh. Rates are those of one party, which is what a
 //! protocol consumes; bytes are those that one party of two sends for each.
@@ -8,7 +9,7 @@ use std::time::Instant;
 
 use phineus_crypto::{Block, Prg};
 use phineus_protocols::memory_mesh;
-use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_protocols::ot::{FieldBits, LpnParameters, OtKind, SessionId};
 use phineus_protocols::preprocessing::{Batch, Generator, Kind, costs};
 
 const BATCHES: usize = 8;
@@ -16,13 +17,17 @@ const BATCHES: usize = 8;
 fn main() {
     let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let parties = arguments.first().copied().unwrap_or(2);
-    let field = arguments.get(1).copied().and_then(FieldBits::new).unwrap_or(FieldBits::DEFAULT);
+    let ot = match arguments.get(1) {
+        Some(0) => OtKind::Silent(LpnParameters::MEDIUM),
+        Some(&k) => FieldBits::new(k).unwrap_or(FieldBits::DEFAULT).into(),
+        None => FieldBits::DEFAULT.into(),
+    };
     let start = Instant::now();
     let mut generators: Vec<_> = on_threads(memory_mesh(parties), move |parties| {
         let prg = Prg::from_seed(Block::from_bits(parties.me() as u128));
-        Generator::setup(parties, prg, &SessionId::new([3; 32]), field).expect("all are honest")
+        Generator::setup(parties, prg, &SessionId::new([3; 32]), ot).expect("all are honest")
     });
-    println!("{parties} parties, {field:?}, set-up {:.1} ms", 1e3 * start.elapsed().as_secs_f64());
+    println!("{parties} parties, {ot:?}, set-up {:.1} ms", 1e3 * start.elapsed().as_secs_f64());
     let mut kinds = vec![Kind::BitTriple];
     for width in [8, 32, 64] {
         kinds.push(Kind::RingTriple { width });
@@ -43,9 +48,9 @@ fn main() {
             });
             best = best.min(start.elapsed().as_secs_f64());
         }
-        let costs = costs::batch_costs(kind, count, parties, field);
-        let (ots, made) = (costs.ots as f64 / count as f64, (count * BATCHES) as f64);
-        let bytes = costs.from_lower_bytes as f64 / count as f64;
+        let costs = costs::kind_costs(kind, count * BATCHES, parties, ot);
+        let made = (count * BATCHES) as f64;
+        let (ots, bytes) = (costs.ots as f64 / made, costs.from_lower_bytes as f64 / made);
         println!(
             "{kind:?}: {:.3} M/s, {:.1} M OT/s between each two, {bytes:.2} bytes each way",
             1e-6 * made / best,

@@ -15,6 +15,9 @@ pub enum ProtocolError {
     /// Preprocessed material cannot be had.
     #[error(transparent)]
     Preprocessing(#[from] crate::preprocessing::StoreError),
+    /// The swap file of the garbling walk failed.
+    #[error(transparent)]
+    Storage(#[from] phineus_engine::StorageError),
     /// The peer sent bytes that an honest peer never sends.
     #[error("the peer misbehaved during {during}")]
     Misbehaved {

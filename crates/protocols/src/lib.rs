@@ -1,5 +1,6 @@
 //! Protocols: two-party garbled circuits, sharing among any number of parties, oblivious transfer.
 
+pub mod bmr;
 mod error;
 pub mod garbled;
 pub mod mixed;

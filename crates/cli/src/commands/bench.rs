@@ -2,6 +2,8 @@
 //!
 //! Every figure is the median of several repetitions, with the smallest and the largest.
 
+mod shares;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -57,6 +59,7 @@ pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Resu
         BenchSubject::Plan => planning(registry, bench, &mut table)?,
         BenchSubject::Kernels => kernels(registry, bench, &mut table)?,
         BenchSubject::Paging => paging(registry, bench, &mut table)?,
+        BenchSubject::Shares => shares::run(registry, bench, &mut table)?,
     }
     if console.is_json {
         console.document(&Value::Array(table.rows))?;
@@ -234,14 +237,24 @@ fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<
 struct Workload {
     directory: tempfile::TempDir,
     program: String,
-    n: u64,
+    parameters: Vec<(String, String)>,
+    protocol: Protocol,
     inputs: Vec<(String, PathBuf)>,
 }
 
 impl Workload {
     fn new(program: &dyn Program, n: u64) -> Result<Workload, Failure> {
+        let parameters = vec![("n".to_owned(), n.to_string())];
+        Workload::with(program, parameters, Protocol::Garbled)
+    }
+
+    fn with(
+        program: &dyn Program,
+        parameters: Vec<(String, String)>,
+        protocol: Protocol,
+    ) -> Result<Workload, Failure> {
         let directory = tempfile::Builder::new().prefix("phineus-bench-").tempdir()?;
-        let arguments = arguments_of(program, &[("n".to_owned(), n.to_string())])?;
+        let arguments = arguments_of(program, &parameters)?;
         let description = crate::resolve::probe(program, &arguments)?;
         let tables = program
             .generate(&arguments, 1)
@@ -252,7 +265,7 @@ impl Workload {
             write_atomically(&path, |file| write_table(table, file))?;
             inputs.push((port.name.clone(), path));
         }
-        Ok(Workload { directory, program: program.name().to_owned(), n, inputs })
+        Ok(Workload { directory, program: program.name().to_owned(), parameters, protocol, inputs })
     }
 
     fn run(
@@ -267,14 +280,17 @@ impl Workload {
                 .map(str::to_owned)
                 .to_vec();
         let mut option = |name: &str, value: String| typed.extend([name.to_owned(), value]);
-        option("--param", format!("n={}", self.n));
+        for (name, value) in &self.parameters {
+            option("--param", format!("{name}={value}"));
+        }
+        option("--protocol", self.protocol.name().to_owned());
         option("--memory", memory.to_string());
         option("--out", shown(&out));
         for (port, path) in &self.inputs {
             option("--in", format!("{port}={}", shown(path)));
         }
         let mut run = parse(typed)?;
-        run.plain = plain;
+        run.together.plain = plain;
         Ok(local::run(registry, &run, &Progress::for_user(true, false))?.reports)
     }
 }

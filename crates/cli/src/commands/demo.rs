@@ -1,5 +1,7 @@
 //! `demo`: the whole system in a minute, for someone who has never seen it.
 
+mod mixed;
+
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -7,7 +9,7 @@ use std::time::Instant;
 use clap::Parser;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{Cli, Command, Demo, Run};
+use crate::arguments::{Cli, Command, Demo, DemoSubject, Run};
 use crate::commands::run::{answer_locally, say_verified};
 use crate::csv_output::format_value;
 use crate::failure::{Exit, Failure};
@@ -21,13 +23,24 @@ const PROGRAM: &str = "password-reuse";
 /// One user in this many is on both sites, and half of those reuse their password.
 const SHARED_ONE_IN: u64 = 10;
 
+/// Users of each site where nothing is said.
+const USERS: u64 = 100_000;
+
 /// Runs the demonstration.
 pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), Failure> {
-    let start = Instant::now();
-    if demo.rows == 0 {
-        return Err(Failure::usage("--rows: at least one user is needed"));
+    if demo.rows == Some(0) {
+        return Err(Failure::usage("--rows: at least one is needed"));
     }
-    let rows = quantity::count(demo.rows);
+    match demo.what {
+        DemoSubject::Passwords => passwords(registry, demo, console),
+        DemoSubject::Mixed => mixed::run(registry, demo, console),
+    }
+}
+
+fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), Failure> {
+    let start = Instant::now();
+    let users = demo.rows.unwrap_or(USERS);
+    let rows = quantity::count(users);
     let memory = quantity::bytes(demo.memory);
     console.say(&format!("Two sites, site_a and site_b, have {rows} users each."));
     console.say("They want to know how many people use the same password on both sites,");
@@ -36,13 +49,13 @@ pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     crate::interrupt::remember(temporary.path());
     let directory = demo.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     std::fs::create_dir_all(&directory).map_err(|error| Failure::file(&directory, &error))?;
-    let files = write_sites(&directory, demo.rows)?;
+    let files = write_sites(&directory, users)?;
     console.say("");
     console.say("Each site is a process of its own here; they talk over TLS. One turns the");
     console.say("computation into a garbled circuit, the other evaluates it without seeing");
     console.say("what flows through it. All that both learn is the one number at the end.");
     // 128 bits of 16 bytes for each of the users of both sites.
-    let wires = 2 * demo.rows * 128 * 16;
+    let wires = 2 * users * 128 * 16;
     console.say(&format!(
         "The computation holds {} of encrypted wires; each process may use {memory},",
         quantity::bytes(wires)
@@ -65,7 +78,7 @@ pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
             "parties": &answer.reports,
         }))?;
     } else {
-        let shared = quantity::count(demo.rows / SHARED_ONE_IN);
+        let shared = quantity::count(users / SHARED_ONE_IN);
         console.print(&format!("reused passwords: {count} (of {shared} users on both sites)"))?;
     }
     say_verified(console, answer.verified)?;
@@ -91,7 +104,7 @@ pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
 fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<Run, Failure> {
     let input = |name: &str, file: &Path| format!("{name}={}", file.display());
     let report = files[0].with_file_name("run.json");
-    let typed = [
+    typed_run([
         "phineus".to_owned(),
         "run".to_owned(),
         PROGRAM.to_owned(),
@@ -105,7 +118,11 @@ fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<Run, Failure> {
         demo.memory.to_string(),
         "--report".to_owned(),
         report.display().to_string(),
-    ];
+    ])
+}
+
+/// The arguments of `run` as if they were typed.
+fn typed_run(typed: impl IntoIterator<Item = String>) -> Result<Run, Failure> {
     match Cli::try_parse_from(typed).map(|cli| cli.command) {
         Ok(Command::Run(run)) => Ok(run),
         Ok(_) => unreachable!("`run` was typed"),

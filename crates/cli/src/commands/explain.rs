@@ -4,7 +4,7 @@ mod comparison;
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, PlanDescription};
+use phineus_bytecode::Description;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde_json::json;
@@ -15,14 +15,11 @@ use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning::PlannedFile;
+use crate::prediction::{Times, material, predict, sent_bytes};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::sizing;
-
-/// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
-/// NVMe or a good network disk. `doctor` measures the one at hand.
-const DISK_BYTES_PER_S: f64 = 800e6;
 
 /// Prints what the program would cost.
 pub(crate) fn run(
@@ -47,70 +44,12 @@ pub(crate) fn run(
             return Err(Failure { revealed: None, ..failure });
         }
     };
-    let time = predict(&planned, explain);
+    let time = predict(&planned, explain.net).whole;
     if console.is_json {
         return console.document(&to_json(&planned, limit, &time));
     }
     describe(&planned.description, console)?;
     print_costs(&planned, limit, &time, explain, console)
-}
-
-/// Predicted seconds.
-pub(super) struct Prediction {
-    pub(super) compute: f64,
-    pub(super) network: f64,
-    pub(super) storage: f64,
-    pub(super) latency: f64,
-}
-
-impl Prediction {
-    /// Computing, sending and swapping go on at the same time; waiting for answers does not.
-    pub(super) fn total(&self) -> f64 {
-        self.compute.max(self.network).max(self.storage) + self.latency
-    }
-
-    pub(super) fn bound(&self) -> &'static str {
-        if self.latency > self.compute.max(self.network).max(self.storage) {
-            "the network's latency"
-        } else if self.network >= self.compute && self.network >= self.storage {
-            "the network's bandwidth"
-        } else if self.storage > self.compute {
-            "storage"
-        } else {
-            "computing"
-        }
-    }
-}
-
-/// What a run of `planned` will take on the network that `explain` names.
-pub(super) fn predict(planned: &PlannedFile, explain: &Explain) -> Prediction {
-    let plan = planned.plan();
-    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0) as f64;
-    let pages = plan.swap_in_count.max(plan.swap_out_count) as f64;
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as f64;
-    // Every link has the stated bandwidth, each way.
-    let bytes = sent_bytes(planned).into_iter().max().unwrap_or(0) as f64;
-    let links = (planned.description.parties.len() - 1).max(1) as f64;
-    let bandwidth = explain.net.and_then(|net| net.bandwidth_bits_per_second);
-    // In a round all parties send at once, so it takes half of what question and answer take.
-    let is_shared = plan.costs.contains_key(mixed::totals::HELD_BYTES);
-    let rounds = total(totals::ROUNDS) * if is_shared { 0.5 } else { 1.0 };
-    // Made in the background; only the set-up and the first batch are waited for.
-    let before = total(mixed::totals::PREPROCESSING_ROUNDS).min(6.0) * 0.5;
-    Prediction {
-        compute: total(totals::COMPUTE_NS) * 1e-9,
-        network: bandwidth.map_or(0.0, |bits| bytes / links * 8.0 / bits as f64),
-        storage: pages * page_bytes / DISK_BYTES_PER_S,
-        latency: explain.net.map_or(0.0, |net| (rounds + before) * net.rtt.as_secs_f64()),
-    }
-}
-
-/// What each party sends.
-pub(super) fn sent_bytes(planned: &PlannedFile) -> Vec<u64> {
-    let costs = &planned.plan().costs;
-    let parties = 0..planned.description.parties.len();
-    let sent = |party| costs.get(&mixed::totals::sent_bytes(party)).copied();
-    parties.map(|party| sent(party).unwrap_or(0)).collect()
 }
 
 /// Parties, inputs and what is revealed.
@@ -152,7 +91,7 @@ fn describe(description: &Description, console: &Console) -> Result<(), Failure>
 fn print_costs(
     planned: &PlannedFile,
     limit: u64,
-    time: &Prediction,
+    time: &Times,
     explain: &Explain,
     console: &Console,
 ) -> Result<(), Failure> {
@@ -212,25 +151,7 @@ fn print_costs(
     line("time", format!("about {} {network}, limited by {}", seconds(time.total()), time.bound()))
 }
 
-/// Material made before or beside the computation, besides the triples of AND gates.
-fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
-    let kinds = [
-        ("triples_", "multiplication triples"),
-        ("square_pairs_", "square pairs"),
-        ("shared_bits_", "shared bits"),
-    ];
-    let mut found = Vec::new();
-    for (name, &count) in &plan.costs {
-        for (prefix, words) in kinds {
-            if let Some(width) = name.strip_prefix(prefix) {
-                found.push((format!("{words} of {width} bits"), count));
-            }
-        }
-    }
-    found
-}
-
-fn to_json(planned: &PlannedFile, limit: u64, time: &Prediction) -> serde_json::Value {
+fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value {
     let budget: serde_json::Map<String, serde_json::Value> = sizing::budget_lines(&planned.budget)
         .into_iter()
         .map(|(name, bytes)| (name.replace(' ', "_"), bytes.into()))

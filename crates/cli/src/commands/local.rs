@@ -1,28 +1,34 @@
 //! `run --local`: every party in a process of its own on this machine, with keys that end with
 //! the run.
 
+mod children;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::process::{Child, Command};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore, check_name};
 
-use crate::arguments::{Backend, Run};
+use crate::arguments::{Making, Preprocessed, ProtocolChoice, Run};
 use crate::binding;
-use crate::commands::party::{scratch_of, shape};
+use crate::commands::party::{KeptReport, check_material, open_key, scratch_of, shape};
 use crate::csv_input::{Source, count_rows, read_table};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::material;
 use crate::meeting::check_parties;
 use crate::progress::{Event, Progress, Snapshot};
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::resolve::resolve;
 use crate::results::child_file;
+use crate::sizing::stated_rows;
+
+use children::{REPORT, child_command, key_file, stored_file};
 
 /// How long the other children may take to end after the first failed.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -77,12 +83,40 @@ pub(crate) fn run(
     run: &Run,
     progress: &Progress,
 ) -> Result<LocalRun, Failure> {
+    let (parties, _directory) = run_children(registry, run, progress)?;
+    collect(&parties)
+}
+
+/// Makes what all parties will need in a later run.
+pub(crate) fn preprocess(
+    registry: &Registry,
+    run: &Run,
+    making: &Making,
+    progress: &Progress,
+) -> Result<Vec<KeptReport>, Failure> {
+    std::fs::create_dir_all(&making.out).map_err(|error| Failure::file(&making.out, &error))?;
+    let (parties, _directory) = run_children(registry, run, progress)?;
+    let report = |party: &Party| read_json(&party.directory.join(REPORT));
+    parties.0.iter().map(report).collect()
+}
+
+/// Runs all parties until they have ended well.
+fn run_children(
+    registry: &Registry,
+    run: &Run,
+    progress: &Progress,
+) -> Result<(Parties, PrivateDirectory), Failure> {
+    check_material(run)?;
     let scratch = scratch_of(run.resources.swap_dir.as_deref());
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (_, description) = shape(&resolved, &run.choice.parameters)?;
-    check_parties(run.protocol, &description)?;
+    if let ProtocolChoice::This(protocol) = run.together.protocol {
+        check_parties(protocol, &description)?;
+    }
     let files = binding::assign(&description, &run.inputs, &[], None)?;
-    binding::require_all(&description, &files, None)?;
+    if run.making.is_none() {
+        binding::require_all(&description, &files, None)?;
+    }
     if files.values().filter(|file| **file == "-").count() > 1 {
         return Err(Failure::usage("only one input can come from stdin"));
     }
@@ -90,41 +124,62 @@ pub(crate) fn run(
     for file in files.values().filter(|file| **file != "-") {
         count_rows(Source::open(file)?)?;
     }
-    let directory = PrivateDirectory::new()?;
     let names = party_names(&description);
+    if let Some(making) = &run.making {
+        stated_rows(&description, &making.rows)?;
+        names.iter().try_for_each(|name| material::check_free(&stored_file(&making.out, name)))?;
+    }
+    if let Preprocessed::Stored(directory) = &run.preprocessing {
+        let key = |name: &String| key_file(run, directory, name);
+        names
+            .iter()
+            .try_for_each(|name| open_key(&stored_file(directory, name), &key(name)).map(drop))?;
+    }
+    let directory = PrivateDirectory::new()?;
     prepare_places(directory.0.path(), &names)?;
     interrupt::cooperate();
     let (sender, events) = mpsc::channel();
     let mut parties = Parties(Vec::new());
     for (index, name) in names.iter().enumerate() {
-        let own = directory.0.path().join(name);
         let inputs: Vec<(&str, &str)> = description
             .inputs
             .iter()
             .filter(|port| usize::from(port.party) == index)
             .filter_map(|port| Some((port.name.as_str(), *files.get(&port.name)?)))
             .collect();
-        let mut command = child_command(run, directory.0.path(), name, &inputs)?;
-        let mut child = command.spawn().map_err(|error| {
-            Failure::new(Exit::RunTime, 170, format!("cannot start a process: {error}"))
-        })?;
-        let stdout = child.stdout.take().expect("it is piped");
-        let sender = sender.clone();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if let Ok(event) = serde_json::from_str::<Event>(&line)
-                    && sender.send((index, event)).is_err()
-                {
-                    break;
-                }
-            }
-        });
-        parties.0.push(Party { name: name.clone(), directory: own, child });
+        let command = child_command(run, directory.0.path(), name, &inputs)?;
+        let party = start(command, directory.0.path().join(name), name, index, &sender)?;
+        parties.0.push(party);
     }
     drop(sender);
     follow(&mut parties, &events, progress)?;
     progress.clear();
-    collect(&parties)
+    Ok((parties, directory))
+}
+
+/// Starts a child whose events go to `sender`.
+fn start(
+    mut command: Command,
+    directory: PathBuf,
+    name: &str,
+    index: usize,
+    sender: &Sender<(usize, Event)>,
+) -> Result<Party, Failure> {
+    let mut child = command.spawn().map_err(|error| {
+        Failure::new(Exit::RunTime, 170, format!("cannot start a process: {error}"))
+    })?;
+    let stdout = child.stdout.take().expect("it is piped");
+    let sender = sender.clone();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if let Ok(event) = serde_json::from_str::<Event>(&line)
+                && sender.send((index, event)).is_err()
+            {
+                break;
+            }
+        }
+    });
+    Ok(Party { name: name.to_owned(), directory, child })
 }
 
 /// Names that can stand in a cluster: the program's, if they can.
@@ -158,62 +213,6 @@ fn prepare_places(directory: &Path, names: &[String]) -> Result<(), Failure> {
     }
     std::fs::write(directory.join("cluster.toml"), cluster)?;
     Ok(())
-}
-
-fn child_command(
-    run: &Run,
-    directory: &Path,
-    name: &str,
-    inputs: &[(&str, &str)],
-) -> Result<Command, Failure> {
-    let own = directory.join(name);
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("run");
-    command.args(run.choice.program.as_deref());
-    for (parameter, value) in &run.choice.parameters {
-        command.arg("--param").arg(format!("{parameter}={value}"));
-    }
-    command.arg("--as").arg(name);
-    command.arg("--cluster").arg(directory.join("cluster.toml"));
-    command.arg("--id-dir").arg(&own);
-    for (port, file) in inputs {
-        command.arg("--in").arg(format!("{port}={file}"));
-    }
-    if let Some(memory) = run.resources.memory {
-        command.arg("--memory").arg(memory.to_string());
-    }
-    if let Some(swap_dir) = &run.resources.swap_dir {
-        command.arg("--swap-dir").arg(swap_dir);
-    }
-    if run.resources.storage != Backend::Auto {
-        command.arg("--storage").arg(run.resources.storage.name());
-    }
-    if let Some(network) = &run.simulate {
-        command.arg("--simulate").arg(network_text(network));
-    }
-    command.arg("--protocol").arg(run.protocol.name());
-    command.arg("--preprocessing").arg(run.preprocessing.name());
-    if run.plain {
-        command.arg("--plain");
-    }
-    if let Some(transport) = run.transport {
-        command.arg("--transport").arg(transport.name());
-    }
-    command.arg("--timeout").arg(run.timeout.to_string());
-    command.arg("--report").arg(own.join("run.json"));
-    command.arg("--child").arg(own.join("out"));
-    let reads_stdin = inputs.iter().any(|(_, file)| *file == "-");
-    command.stdin(if reads_stdin { Stdio::inherit() } else { Stdio::null() });
-    command.stdout(Stdio::piped());
-    Ok(command)
-}
-
-fn network_text(network: &phineus_channels::NetworkModel) -> String {
-    let mut text = format!("rtt={}us", network.rtt.as_micros());
-    if let Some(bits) = network.bandwidth_bits_per_second {
-        text.push_str(&format!(",bw={}kbit", bits.div_ceil(1000)));
-    }
-    text
 }
 
 /// Relays what the children say until all have ended.
@@ -309,16 +308,12 @@ fn merge(snapshots: &[Snapshot]) -> Option<Snapshot> {
 /// Reads reports and outputs of children that succeeded.
 fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
     let read = |path: PathBuf| std::fs::read(&path).map_err(|error| Failure::file(&path, &error));
-    let ours = |what: serde_json::Error| {
-        Failure::new(Exit::RunTime, 172, format!("a report of our own is not readable: {what}"))
-    };
     let first = &parties.0[0].directory;
-    let description: Description =
-        serde_json::from_slice(&read(first.join("out/description.json"))?).map_err(ours)?;
+    let description: Description = read_json(&first.join("out/description.json"))?;
     let reports = parties
         .0
         .iter()
-        .map(|party| serde_json::from_slice(&read(party.directory.join("run.json"))?).map_err(ours))
+        .map(|party| read_json(&party.directory.join(REPORT)))
         .collect::<Result<Vec<RunReport>, Failure>>()?;
     let mut outputs = Vec::new();
     for (index, port) in description.outputs.iter().enumerate() {
@@ -345,6 +340,19 @@ fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
         outputs.push(Some(restored(table, port)));
     }
     Ok(LocalRun { description, reports, outputs })
+}
+
+/// Reads what a child has written for its parent.
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    let text = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    serde_json::from_slice(&text).map_err(|what| {
+        Failure::new(Exit::RunTime, 172, format!("a report of our own is not readable: {what}"))
+    })
+}
+
+/// Where a child of `preprocess` leaves its report, seen from its directory for results.
+pub(crate) fn report_beside(directory: &Path) -> PathBuf {
+    directory.with_file_name(REPORT)
 }
 
 /// The table with the columns that the port states.

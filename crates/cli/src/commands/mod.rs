@@ -8,5 +8,6 @@ pub(crate) mod id;
 pub(crate) mod local;
 pub(crate) mod party;
 pub(crate) mod plan;
+pub(crate) mod preprocess;
 pub(crate) mod programs;
 pub(crate) mod run;

@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use phineus_bytecode::{Description, Table};
+use phineus_frontend::same_rows;
 use serde_json::json;
 
-use crate::arguments::{Protocol, Run};
+use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run};
 use crate::binding;
 use crate::commands::local::{self, LocalRun};
-use crate::commands::party::{self, scratch_of, shape};
+use crate::commands::party::{self, check_material, scratch_of, shape};
 use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::material::Origin;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::progress::Progress;
@@ -20,20 +22,25 @@ use crate::registry::Registry;
 use crate::report::{RunReport, write_json};
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::results::{self, destination};
+use crate::statistics::{Repeated, repeated};
 use crate::verify::{self, Reference};
 
 /// Runs what the command line says.
 pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
     // Before the first secret is in memory.
     phineus_engine::forbid_core_dumps()?;
-    if let Some(directory) = &run.child {
+    if let Some(directory) = &run.together.child {
         return run_child(registry, run, directory);
     }
     if run.report != Path::new("none") {
         check_writable(&run.report)?;
     }
-    if run.protocol == Protocol::Clear {
-        if run.as_party.is_some() && !run.local {
+    if run.together.protocol == ProtocolChoice::This(Protocol::Clear) {
+        check_material(run)?;
+        if run.repeat > 1 {
+            return Err(Failure::usage("--repeat needs parties, and the clear protocol has none"));
+        }
+        if run.together.as_party.is_some() && !run.together.local {
             return Err(Failure::usage(
                 "the clear protocol hides nothing from anybody: it has no parties",
             )
@@ -41,13 +48,16 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
         }
         return run_in_the_clear(registry, run, console);
     }
-    if run.local {
+    if run.together.local {
         return run_locally(registry, run, console).map(drop);
     }
-    if run.verify {
-        return Err(Failure::usage(
-            "--verify needs the inputs of all parties, so it needs --local",
-        ));
+    for (is_given, why) in [
+        (run.verify, "--verify needs the inputs of all parties, so it needs --local"),
+        (run.repeat > 1, "--repeat starts all parties again, so it needs --local"),
+    ] {
+        if is_given {
+            return Err(Failure::usage(why));
+        }
     }
     let progress = console.progress();
     let result = party::run(registry, run, &progress);
@@ -95,6 +105,9 @@ fn write_report(run: &Run, report: &impl serde::Serialize) -> Result<(), Failure
 fn print_summary(console: &Console, report: &RunReport) {
     console.say("");
     report.summary().iter().for_each(|line| console.say(line));
+    if console.is_verbose {
+        report.details().iter().for_each(|line| console.say(line));
+    }
     report.notes.iter().for_each(|note| console.say(&format!("note: {note}")));
 }
 
@@ -104,12 +117,14 @@ pub(crate) struct Answer {
     pub(crate) outputs: Vec<Option<Table>>,
     pub(crate) reports: Vec<RunReport>,
     pub(crate) verified: Option<(Reference, bool)>,
+    /// Means over all runs, if there were several; the rest is of the last one.
+    pub(crate) repeated: Vec<Repeated>,
 }
 
 /// Runs all parties on this machine and prints what came out.
 fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answer, Failure> {
     let answer = answer_locally(registry, run, console)?;
-    let Answer { description, outputs, reports, verified } = &answer;
+    let Answer { description, outputs, reports, verified, repeated } = &answer;
     let target = destination(&run.outputs, description, None)?;
     let mut places = results_of(description);
     results::write(description, outputs, &target, &mut places, console.is_json)?;
@@ -118,6 +133,7 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answ
     }
     let merged = json!({
         "parties": reports,
+        "repeated": repeated,
         "verified": verified.map(|(_, equal)| equal),
         "outputs": places,
     });
@@ -127,6 +143,10 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answ
         console.document(&json!({ "outputs": outputs, "report": merged }))?;
     }
     reports.iter().for_each(|report| print_summary(console, report));
+    for party in repeated {
+        console.say("");
+        party.lines().iter().for_each(|line| console.say(line));
+    }
     say_verified(console, *verified)?;
     Ok(answer)
 }
@@ -158,14 +178,56 @@ pub(crate) fn answer_locally(
         let (_, description) = shape(&resolved, &run.choice.parameters)?;
         destination(&run.outputs, &description, None)?;
     }
+    check_repeatable(run)?;
     let progress = console.progress();
-    let result = local::run(registry, run, &progress);
+    let result = run_all(registry, run, &progress);
     progress.clear();
     interrupt::release();
-    let LocalRun { description, reports, outputs } = result?;
+    let (LocalRun { description, reports, outputs }, repeated) = result?;
     let verified =
         if run.verify { Some(compare(registry, run, &description, &outputs)?) } else { None };
-    Ok(Answer { description, outputs, reports, verified })
+    Ok(Answer { description, outputs, reports, verified, repeated })
+}
+
+/// Refuses to run several times what can be run once.
+fn check_repeatable(run: &Run) -> Result<(), Failure> {
+    let from_stdin = |input: &String| binding::split_name(input).1 == "-";
+    let once = match &run.preprocessing {
+        _ if run.repeat == 1 => return Ok(()),
+        Preprocessed::Stored(_) => "stored preprocessing serves one run",
+        _ if run.inputs.iter().any(from_stdin) => "stdin can be read once",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!("--repeat {}: {once}", run.repeat)))
+}
+
+/// Runs once or several times, always with the same result.
+fn run_all(
+    registry: &Registry,
+    run: &Run,
+    progress: &Progress,
+) -> Result<(LocalRun, Vec<Repeated>), Failure> {
+    let mut last = local::run(registry, run, progress)?;
+    if run.repeat == 1 {
+        return Ok((last, Vec::new()));
+    }
+    let mut reports = vec![last.reports.clone()];
+    for _ in 1..run.repeat {
+        let next = local::run(registry, run, progress)?;
+        let pairs = next.outputs.iter().zip(&last.outputs);
+        let is_same = |(next, last): (&Option<Table>, &Option<Table>)| match (next, last) {
+            (Some(next), Some(last)) => same_rows(next, last),
+            _ => next.is_none() && last.is_none(),
+        };
+        if !pairs.into_iter().all(is_same) {
+            let message = "the same inputs gave other results in another run";
+            return Err(Failure::new(Exit::RunTime, 195, message)
+                .remedy("this is a bug in Phineus, please report it"));
+        }
+        reports.push(next.reports.clone());
+        last = next;
+    }
+    Ok((last, repeated(&reports)?))
 }
 
 /// Compares the outputs with the twin's, or with those of the clear driver.
@@ -234,13 +296,13 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         backend: run.resources.storage.storage(),
         swap_dir: &scratch,
         limit_bytes,
-        preprocessing: run.preprocessing,
+        origin: Origin::Interleaved,
         progress: &progress,
     };
     let executed = run_clear(job)?;
     progress.clear();
     let name = Protocol::Clear.name();
-    let mut report = RunReport::new(&planned, 0, name, limit_bytes, &executed);
+    let mut report = RunReport::new(&planned, 0, (name, None), limit_bytes, &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);
     results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
     let verified =

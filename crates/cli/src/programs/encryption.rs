@@ -1,13 +1,15 @@
-//! `aes128` and `sha256`: standard primitives on many blocks.
+//! `aes128` and `sha256`: standard primitives on many blocks, among two or more parties.
+//!
+//! Either the first party has the key, or the messages, and the second the blocks, and the others
+//! bring nothing; or each brings a table of every input, and the key and the blocks are the
+//! exclusive or of all of them, so that nobody knows them.
 
 use phineus_bytecode::{Column, ElementType, Encoding, Instruction, Lane, Op, Table};
-use phineus_frontend::{
-    Arguments, Element, Parameter, Program, ProgramError, Tracer, U128, U256, Value, column,
-};
+use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, Value, column};
 
+use super::parties::{choice, parties_parameter, party_names, receivers, to_parameter};
 use super::random::Random;
-use super::sorting::{receivers, to_parameter};
-use super::{SITES, sites};
+use super::sites;
 
 /// Encrypts blocks under the other site's key.
 pub(super) struct Aes128;
@@ -53,6 +55,80 @@ fn block_column(name: &str) -> Column {
     column(name, ElementType::unsigned(128), Encoding::Hex)
 }
 
+/// Whether all parties bring a part of every input, as parameter `inputs` says.
+fn is_shared(arguments: &Arguments) -> Result<bool, ProgramError> {
+    Ok(choice(arguments, "inputs", &["owners", "shared"])? == "shared")
+}
+
+fn parameters(n: &str, to: &str) -> Vec<Parameter> {
+    vec![
+        Parameter::new("n", "1000", n),
+        Parameter::new("inputs", "owners", "who brings them: owners, or shared by all parties"),
+        parties_parameter("2"),
+        to_parameter(to),
+    ]
+}
+
+/// The ports of an input: name and party. One for each party if it is shared.
+fn ports(
+    name: &str,
+    owner: usize,
+    arguments: &Arguments,
+    names: &[String],
+) -> Result<Vec<(String, String)>, ProgramError> {
+    if !is_shared(arguments)? {
+        return Ok(vec![(name.to_owned(), names[owner].clone())]);
+    }
+    Ok(names.iter().map(|party| (format!("{name}_{party}"), party.clone())).collect())
+}
+
+/// How many rows the ports have, which is the same for all.
+fn rows_of(ports: &[(String, String)], arguments: &Arguments) -> Result<u64, ProgramError> {
+    let mut stated = ports.iter().filter_map(|(port, _)| arguments.stated_rows(port));
+    let Some(rows) = stated.next() else { return arguments.count("n") };
+    if stated.any(|other| other != rows) {
+        let what = "all parties bring as many rows of what they share";
+        return Err(ProgramError::Refused(what.to_owned()));
+    }
+    Ok(rows)
+}
+
+/// The chunks of `columns`, each the exclusive or of all ports.
+#[track_caller]
+fn read(
+    tracer: &Tracer,
+    ports: &[(String, String)],
+    rows: u64,
+    columns: &[Column],
+) -> Vec<Vec<Value>> {
+    let tables = ports.iter().map(|(port, party)| {
+        let mut input = tracer.input(port, rows).by(party);
+        for column in columns {
+            input = input.column(column.clone());
+        }
+        input.read().into_columns()
+    });
+    let all = tables.reduce(|sum, table| {
+        let columns = sum.iter().zip(&table);
+        columns.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a.xor(b)).collect()).collect()
+    });
+    all.expect("an input has a port")
+}
+
+/// The cells of a column that is the exclusive or of tables.
+fn cell(tables: &[Table], row: u64, column: usize) -> Lane {
+    tables.iter().fold(Lane::ZERO, |sum, table| sum ^ table.cell(row, column))
+}
+
+fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
+    let mut table = Table::new(columns.clone());
+    for _ in 0..rows {
+        let row: Vec<Lane> = columns.iter().map(|c| random.bits(c.element.width())).collect();
+        table.push(&row);
+    }
+    table
+}
+
 impl Program for Aes128 {
     fn name(&self) -> &str {
         "aes128"
@@ -63,36 +139,41 @@ impl Program for Aes128 {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![Parameter::new("n", "1000", "blocks, where no file says"), to_parameter("both")]
+        parameters("blocks, where no file says", "all")
     }
 
     fn parties(&self) -> Vec<String> {
         sites()
     }
 
+    fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        party_names(arguments)
+    }
+
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
-        let key = tracer.input("key", 1).by(SITES[0]).hex::<U128>("key").vector::<U128>();
-        let blocks = tracer
-            .input("blocks", arguments.rows("blocks")?)
-            .by(SITES[1])
-            .hex::<U128>("block")
-            .vector::<U128>();
-        let round_keys = reversed_pieces(key.get(0).value(), 8).aes128_key_schedule();
-        let encrypted = blocks.chunks().iter().map(|chunk| {
+        let names = party_names(arguments)?;
+        let [key_ports, block_ports] =
+            [ports("key", 0, arguments, &names)?, ports("blocks", 1, arguments, &names)?];
+        let rows = rows_of(&block_ports, arguments)?;
+        let key = read(tracer, &key_ports, 1, &[block_column("key")]);
+        let blocks = read(tracer, &block_ports, rows, &[block_column("block")]);
+        let round_keys = reversed_pieces(&key[0][0], 8).aes128_key_schedule();
+        let encrypted = blocks[0].iter().map(|chunk| {
             reversed_pieces(&reversed_pieces(chunk, 8).aes128_round_keys(&round_keys), 8)
         });
         tracer
-            .output("result", &receivers(arguments)?)
+            .output("result", &receivers(arguments, &names)?)
             .chunks(block_column("encrypted"), encrypted.collect())
             .write();
         Ok(())
     }
 
     fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
-        let key = reversed_lane(inputs[0].cell(0, 0), 128, 8);
+        let (keys, blocks) = inputs.split_at(inputs.len() / 2);
+        let key = reversed_lane(cell(keys, 0, 0), 128, 8);
         let mut table = Table::new(vec![block_column("encrypted")]);
-        for row in 0..inputs[1].row_count() {
-            let block = reversed_lane(inputs[1].cell(row, 0), 128, 8);
+        for row in 0..blocks[0].row_count() {
+            let block = reversed_lane(cell(blocks, row, 0), 128, 8);
             let encrypted = meaning(Op::Aes128, 128, &[key, block]);
             table.push(&[reversed_lane(encrypted, 128, 8)]);
         }
@@ -100,14 +181,18 @@ impl Program for Aes128 {
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        let names = party_names(arguments).ok()?;
+        let block_ports = ports("blocks", 1, arguments, &names).ok()?;
+        let rows = rows_of(&block_ports, arguments).ok()?;
         let mut random = Random::new(seed);
-        let mut key = Table::new(vec![block_column("key")]);
-        key.push(&[random.bits(128)]);
-        let mut blocks = Table::new(vec![block_column("block")]);
-        for _ in 0..arguments.rows("blocks").ok()? {
-            blocks.push(&[random.bits(128)]);
+        let sizes = [("key", 1), ("block", rows)];
+        let mut tables = Vec::new();
+        for (name, rows) in sizes {
+            for _ in &block_ports {
+                tables.push(random_table(vec![block_column(name)], rows, &mut random));
+            }
         }
-        Some(vec![key, blocks])
+        Some(tables)
     }
 }
 
@@ -141,28 +226,30 @@ impl Program for Sha256 {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![Parameter::new("n", "1000", "messages, where no file says"), to_parameter("site_b")]
+        parameters("messages, where no file says", "site_b")
     }
 
     fn parties(&self) -> Vec<String> {
         sites()
     }
 
+    fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        party_names(arguments)
+    }
+
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
-        let messages = tracer
-            .input("messages", arguments.rows("messages")?)
-            .by(SITES[0])
-            .hex::<U256>("first_half")
-            .hex::<U256>("second_half")
-            .read();
+        let names = party_names(arguments)?;
+        let ports = ports("messages", 0, arguments, &names)?;
+        let columns = ["first_half", "second_half"].map(half_column);
+        let messages = read(tracer, &ports, rows_of(&ports, arguments)?, &columns);
         let state = tracer.constant(ElementType::unsigned(256), initial_state());
-        let halves = messages.chunks(0).iter().zip(messages.chunks(1));
+        let halves = messages[0].iter().zip(&messages[1]);
         let digests = halves.map(|(first, second)| {
             let (first, second) = (reversed_pieces(first, 32), reversed_pieces(second, 32));
             reversed_pieces(&state.sha256_compress(&first, &second), 32)
         });
         tracer
-            .output("result", &receivers(arguments)?)
+            .output("result", &receivers(arguments, &names)?)
             .chunks(half_column("digest"), digests.collect())
             .write();
         Ok(())
@@ -172,7 +259,7 @@ impl Program for Sha256 {
         let mut table = Table::new(vec![half_column("digest")]);
         for row in 0..inputs[0].row_count() {
             let [first, second] =
-                [0, 1].map(|column| reversed_lane(inputs[0].cell(row, column), 256, 32));
+                [0, 1].map(|column| reversed_lane(cell(inputs, row, column), 256, 32));
             let digest = meaning(Op::Sha256Compress, 256, &[initial_state(), first, second]);
             table.push(&[reversed_lane(digest, 256, 32)]);
         }
@@ -180,12 +267,12 @@ impl Program for Sha256 {
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        let names = party_names(arguments).ok()?;
+        let ports = ports("messages", 0, arguments, &names).ok()?;
+        let rows = rows_of(&ports, arguments).ok()?;
         let mut random = Random::new(seed);
         let columns = ["first_half", "second_half"].map(half_column).to_vec();
-        let mut table = Table::new(columns);
-        for _ in 0..arguments.rows("messages").ok()? {
-            table.push(&[random.bits(256), random.bits(256)]);
-        }
-        Some(vec![table])
+        let tables = ports.iter().map(|_| random_table(columns.clone(), rows, &mut random));
+        Some(tables.collect())
     }
 }

@@ -1,9 +1,14 @@
 //! The programs that can be run by name.
 
+mod biometric;
 mod encryption;
+mod intersection;
 mod join;
 mod layers;
 mod millionaires;
+mod network;
+mod operations;
+mod parties;
 mod password_reuse;
 mod random;
 mod sorting;
@@ -22,6 +27,11 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(layers::BinaryLayer),
         Box::new(encryption::Aes128),
         Box::new(encryption::Sha256),
+        Box::new(biometric::Biometric),
+        Box::new(intersection::Intersection),
+        Box::new(network::Network),
+        Box::new(operations::IntegerOperation),
+        Box::new(operations::Ands),
     ]
 }
 

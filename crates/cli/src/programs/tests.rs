@@ -1,6 +1,6 @@
 //! Every program against its twin, for sizes that are and are not powers of two.
 
-use phineus_bytecode::{Lane, Op, ProgramReader, Table, verify};
+use phineus_bytecode::{Lane, Op, ProgramReader, Sharing, Table, verify};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
 use phineus_oblivious::{merge_comparators, sort_comparators};
 
@@ -8,6 +8,16 @@ use super::{all, find};
 
 /// Generates, traces, runs in the clear and compares with the twin.
 fn check(program: &dyn Program, given: &[(&str, &str)], rows: &[(&str, u64)], seed: u64) {
+    checked(program, given, rows, seed);
+}
+
+/// As [`check`]; gives the outputs.
+fn checked(
+    program: &dyn Program,
+    given: &[(&str, &str)],
+    rows: &[(&str, u64)],
+    seed: u64,
+) -> Vec<Table> {
     let name = program.name();
     let mut arguments =
         Arguments::new(program, given.iter().copied()).expect("the parameters exist");
@@ -31,6 +41,7 @@ fn check(program: &dyn Program, given: &[(&str, &str)], rows: &[(&str, u64)], se
         program.agrees(&outputs, &expected),
         "{name} {given:?} {rows:?} with seed {seed} differs from its twin"
     );
+    outputs
 }
 
 #[test]
@@ -114,8 +125,13 @@ fn sha256_reads_hexadecimal_text_as_the_standard_does() {
 
 /// Lanes of results that `op` has in all.
 fn lanes_of(name: &str, n: &str, op: Op) -> u64 {
+    lanes_in(name, &[("n", n)], op)
+}
+
+fn lanes_in(name: &str, given: &[(&str, &str)], op: Op) -> u64 {
     let program = find(name).expect("it exists");
-    let arguments = Arguments::new(program.as_ref(), [("n", n)]).expect("it has n");
+    let arguments =
+        Arguments::new(program.as_ref(), given.iter().copied()).expect("the parameters exist");
     let (file, _) = trace_to_file(program.as_ref(), &arguments).expect("it traces");
     let mut reader = ProgramReader::open(file).expect("it was written");
     let mut lanes = 0;
@@ -142,4 +158,155 @@ fn programs_compare_as_often_as_stated() {
     }
     assert_eq!(lanes_of("ljoin", "100", Op::Lt), 100 * 100);
     assert_eq!(lanes_of("mvmul", "100", Op::MulFull), 100 * 100);
+}
+
+#[test]
+fn any_number_of_parties() {
+    for parties in ["2", "3", "5"] {
+        for name in ["aes128", "sha256"] {
+            let program = find(name).expect("it exists");
+            for inputs in ["owners", "shared"] {
+                let given = [("parties", parties), ("inputs", inputs), ("n", "35"), ("to", "all")];
+                check(program.as_ref(), &given, &[], 1);
+            }
+        }
+        let program = find("biometric").expect("it exists");
+        for n in ["5", "128", "129", "300", "513"] {
+            check(program.as_ref(), &[("parties", parties), ("n", n)], &[], 7);
+            let given = [("parties", parties), ("n", n), ("index", "false"), ("minimum", "bmr")];
+            check(program.as_ref(), &given, &[], 8);
+        }
+        let program = find("psi").expect("it exists");
+        for result in ["count", "elements"] {
+            for (n, overlap) in [("1", "100"), ("20", "50"), ("70", "0"), ("64", "100")] {
+                let given =
+                    [("parties", parties), ("n", n), ("result", result), ("overlap", overlap)];
+                check(program.as_ref(), &given, &[], 3);
+            }
+        }
+    }
+    let names = |given: &[(&str, &str)]| {
+        let program = find("psi").expect("it exists");
+        let arguments = Arguments::new(program.as_ref(), given.iter().copied()).expect("known");
+        trace_to_file(program.as_ref(), &arguments).map(|(_, traced)| traced.description.parties)
+    };
+    let three = names(&[("parties", "3"), ("n", "4")]).expect("it traces");
+    assert_eq!(three, ["site_a", "site_b", "site_c"]);
+    for (parties, count) in [("16", 16), ("2", 2)] {
+        assert_eq!(names(&[("parties", parties), ("n", "1")]).expect("it traces").len(), count);
+    }
+    for wrong in ["1", "0", "17", "x"] {
+        let error = names(&[("parties", wrong)]).expect_err("it is no possible number");
+        assert_eq!(error.to_string(), format!("parties={wrong}: expected 2 to 16"));
+    }
+}
+
+#[test]
+fn sets_and_databases_may_differ_in_size() {
+    let program = find("psi").expect("it exists");
+    for (a, b, c) in [(1, 50, 7), (64, 1, 65), (100, 100, 3)] {
+        let rows = [("site_a", a), ("site_b", b), ("site_c", c)];
+        check(program.as_ref(), &[("parties", "3"), ("result", "elements")], &rows, a + b);
+    }
+    let program = find("biometric").expect("it exists");
+    let given = [("parties", "3"), ("d", "1")];
+    check(program.as_ref(), &given, &[("site_b", 200), ("site_c", 3)], 4);
+    check(program.as_ref(), &given, &[("site_b", 1), ("site_c", 130)], 5);
+    for width in ["8", "16", "33", "64"] {
+        check(program.as_ref(), &[("n", "77"), ("d", "17"), ("width", width)], &[], 6);
+    }
+}
+
+/// Distances take a square for each coordinate, and comparisons are one fewer than rows.
+#[test]
+fn biometric_matching_squares_on_arithmetic_shares() {
+    let program = find("biometric").expect("it exists");
+    let given = [("n", "500"), ("d", "3"), ("minimum", "bmr")];
+    let arguments = Arguments::new(program.as_ref(), given).expect("known");
+    let (file, _) = trace_to_file(program.as_ref(), &arguments).expect("it traces");
+    let (mut squares, mut comparisons) = (0, 0);
+    ProgramReader::open(file)
+        .expect("it was written")
+        .for_each::<phineus_bytecode::Error>(|i| {
+            match (i.op, i.element.sharing()) {
+                (Op::Mul, Sharing::Arithmetic) => {
+                    assert_eq!(i.operands[0], i.operands[1]);
+                    squares += i.lanes;
+                }
+                (Op::Lt, Sharing::Garbled) => comparisons += i.lanes,
+                (Op::Mul | Op::Lt, _) => panic!("in another sharing: {i:?}"),
+                (Op::Input, sharing) => assert_eq!(sharing, Sharing::Arithmetic),
+                _ => {}
+            }
+            Ok(())
+        })
+        .expect("it reads");
+    assert_eq!((squares, comparisons), (3 * 500, 499));
+}
+
+#[test]
+fn every_integer_operation() {
+    let program = find("intops").expect("it exists");
+    for op in ["add", "sub", "mul", "div", "gt", "eq"] {
+        for width in ["8", "16", "32", "64", "17"] {
+            for sharing in ["any", "gmw", "bmr", "arith"] {
+                let given = [("op", op), ("width", width), ("lanes", "150"), ("sharing", sharing)];
+                if sharing == "arith" && !["add", "sub", "mul"].contains(&op) {
+                    let arguments = Arguments::new(program.as_ref(), given).expect("known");
+                    let error =
+                        trace_to_file(program.as_ref(), &arguments).expect_err("no circuit");
+                    let expected =
+                        format!("op={op}: expected add, sub or mul, where sharing=arith");
+                    assert_eq!(error.to_string(), expected);
+                    continue;
+                }
+                check(program.as_ref(), &given, &[], 11);
+            }
+        }
+    }
+    check(program.as_ref(), &[("parties", "4")], &[("site_a", 3), ("site_b", 3)], 12);
+}
+
+#[test]
+fn as_many_ands_as_stated() {
+    let program = find("and").expect("it exists");
+    for n in ["1", "63", "64", "65", "4095", "4096", "4097", "9000"] {
+        check(program.as_ref(), &[("n", n), ("sharing", "gmw"), ("parties", "3")], &[], 13);
+        let (lanes, whole): (u64, u64) = (lanes_of("and", n, Op::And), n.parse().expect("number"));
+        assert_eq!(lanes, whole.div_ceil(64), "{n}");
+    }
+}
+
+#[test]
+fn networks_of_any_shape() {
+    let program = find("cnn").expect("it exists");
+    let shapes = [
+        [("size", "8"), ("pad", "1"), ("kernel", "3"), ("stride", "2"), ("kernels", "2")],
+        [("size", "7"), ("pad", "0"), ("kernel", "2"), ("stride", "1"), ("kernels", "3")],
+        [("size", "5"), ("pad", "4"), ("kernel", "4"), ("stride", "2"), ("kernels", "1")],
+        [("size", "1"), ("pad", "0"), ("kernel", "1"), ("stride", "1"), ("kernels", "1")],
+        [("size", "26"), ("pad", "1"), ("kernel", "5"), ("stride", "2"), ("kernels", "1")],
+    ];
+    for (seed, shape) in shapes.iter().enumerate() {
+        for (relu, result) in [("gmw", "scores"), ("bmr", "class")] {
+            let more = [("hidden", "7"), ("classes", "5"), ("relu", relu), ("result", result)];
+            let given: Vec<(&str, &str)> = shape.iter().chain(&more).copied().collect();
+            check(program.as_ref(), &given, &[], seed as u64);
+        }
+    }
+    let refused = [("kernel", "40"), ("stride", "3"), ("shift", "32"), ("relu", "arith")];
+    for (name, value) in refused {
+        let arguments = Arguments::new(program.as_ref(), [(name, value)]).expect("known");
+        let error = trace_to_file(program.as_ref(), &arguments).expect_err("it is refused");
+        assert!(error.to_string().starts_with(&format!("{name}={value}: expected")), "{error}");
+    }
+}
+
+/// CryptoNets' sizes: 5 maps of 13 x 13 after the convolution, 100 and 10 values after that.
+#[test]
+fn the_default_network_has_the_published_sizes() {
+    let products = 845 * 25 + 845 * 100 + 100 * 10;
+    assert_eq!(lanes_in("cnn", &[], Op::Mul), products);
+    let outputs = checked(find("cnn").expect("it exists").as_ref(), &[], &[], 1);
+    assert_eq!(outputs[0].row_count(), 10);
 }

@@ -121,9 +121,7 @@ fn least_depth(
         }
         Op::Aes128 => aes::aes128(r, a, b),
         Op::Aes128KeySchedule => join_lanes(&aes::key_schedule(r, a)),
-        Op::Aes128RoundKeys => {
-            aes::encrypt_with_round_keys(r, &split_lanes(a, ROUND_KEYS, 128), b)
-        }
+        Op::Aes128RoundKeys => aes::encrypt_with_round_keys(r, &split_lanes(a, ROUND_KEYS, 128), b),
         Op::Sha256Compress => sha256::sha256_compress(r, a, &[b, &operands[2]].concat()),
         _ => return None,
     };

@@ -53,18 +53,18 @@ pub(super) fn copy_bits_within(row: &mut [u8], to: usize, count: usize) {
     }
 }
 
-/// Sets `count` bits from bit `start` on.
-pub(super) fn fill_bits(row: &mut [u8], start: usize, count: usize) {
+/// Sets `count` bits from bit `start` on if `value` is 0xff, none if it is 0; without a branch.
+pub(super) fn fill_bits(row: &mut [u8], start: usize, count: usize, value: u8) {
     let mut done = 0;
     while done < count {
         let place = start + done;
         if place.is_multiple_of(8) && count - done >= 8 {
             let bytes = (count - done) / 8;
-            row[place / 8..][..bytes].fill(0xff);
+            row[place / 8..][..bytes].fill(value);
             done += 8 * bytes;
         } else {
             let step = (8 - place % 8).min(count - done);
-            row[place / 8] |= (0xff >> (8 - step)) << (place % 8);
+            row[place / 8] |= (value >> (8 - step)) << (place % 8);
             done += step;
         }
     }

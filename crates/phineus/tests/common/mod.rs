@@ -78,32 +78,38 @@ impl Place {
 
     /// Keys for two parties that trust each other, in id_NAME, and their cluster.toml.
     pub fn two_parties(&self, names: [&str; 2]) -> Result {
+        self.parties(&names)
+    }
+
+    /// The same for any number of parties.
+    pub fn parties(&self, names: &[&str]) -> Result {
         let mut fingerprints = Vec::new();
         for name in names {
             let done = self.run(&format!("id init {name} --dir id_{name}"))?.succeeded()?;
             let fingerprint = done.stdout.split_whitespace().last().ok_or("no fingerprint")?;
             fingerprints.push(fingerprint.to_owned());
         }
-        for (me, other) in [(0, 1), (1, 0)] {
-            let (dir, peer, key) = (names[me], names[other], &fingerprints[other]);
-            self.run(&format!("id trust {peer} {key} --dir id_{dir}"))?.succeeded()?;
+        for dir in names {
+            for (peer, key) in names.iter().zip(&fingerprints).filter(|(peer, _)| *peer != dir) {
+                self.run(&format!("id trust {peer} {key} --dir id_{dir}"))?.succeeded()?;
+            }
         }
-        let ports = free_ports()?;
+        self.cluster(names)
+    }
+
+    /// A cluster.toml for these parties at ports that are free.
+    pub fn cluster(&self, names: &[&str]) -> Result {
+        let listeners: Vec<_> = names
+            .iter()
+            .map(|_| std::net::TcpListener::bind("127.0.0.1:0"))
+            .collect::<std::io::Result<_>>()?;
         let mut text = String::new();
-        for (name, port) in names.iter().zip(ports) {
-            text.push_str(&format!(
-                "[[party]]\nname = \"{name}\"\naddress = \"127.0.0.1:{port}\"\n"
-            ));
+        for (name, listener) in names.iter().zip(&listeners) {
+            let address = listener.local_addr()?;
+            text.push_str(&format!("[[party]]\nname = \"{name}\"\naddress = \"{address}\"\n"));
         }
         self.write("cluster.toml", text)
     }
-}
-
-/// Two ports that were free a moment ago.
-pub fn free_ports() -> Result<[u16; 2]> {
-    let first = std::net::TcpListener::bind("127.0.0.1:0")?;
-    let second = std::net::TcpListener::bind("127.0.0.1:0")?;
-    Ok([first.local_addr()?.port(), second.local_addr()?.port()])
 }
 
 impl Done {

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use phineus_bytecode::layout::ring_bytes;
+use phineus_bytecode::layout::{SHARE_UNIT_BYTES, ring_bytes};
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
+    CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader, RoundModel,
+    Sharing,
 };
 
 use super::replay::Replay;
+use crate::bmr::costs::{PartyCosts, evaluation_ns, garbling_costs, totals as garbling_totals};
 use crate::ot::FieldBits;
 use crate::preprocessing::costs::{demand_costs, setup_costs};
+use crate::preprocessing::limits::BATCHES_AHEAD;
 use crate::preprocessing::{Demand, Kind};
 
 /// The names of the totals.
@@ -27,6 +30,8 @@ pub mod totals {
     pub const PREPROCESSING_ROUNDS: &str = "preprocessing_rounds";
     /// Predicted nanoseconds of computation of one party.
     pub const COMPUTE_NS: &str = "compute_ns";
+    /// What of it makes preprocessed material.
+    pub const PREPROCESSING_NS: &str = "preprocessing_ns";
 
     /// Payload bytes that a party sends in all.
     pub fn sent_bytes(party: usize) -> String {
@@ -68,7 +73,21 @@ fn name_of(kind: Kind) -> String {
 /// # Panics
 /// If the program is not planned for shares.
 pub fn demand(description: &Description) -> Demand {
-    let plan = description.plan.as_ref().expect("the program is planned");
+    stated_demand(description.plan.as_ref().expect("the program is planned"))
+}
+
+/// Bytes of preprocessed material that lie ready at the most: those of the thread that makes it,
+/// and a batch of each kind in use.
+pub fn material_bytes(plan: &PlanDescription) -> u64 {
+    let batch =
+        |kind: Kind, count: usize| Demand::of([(kind, count.min(kind.batch_elements()))]).bytes();
+    let batches: Vec<u64> =
+        stated_demand(plan).kinds().map(|(kind, count)| batch(kind, count)).collect();
+    let largest = batches.iter().copied().max().unwrap_or(0);
+    batches.iter().sum::<u64>() + (BATCHES_AHEAD as u64 + 3) * largest
+}
+
+fn stated_demand(plan: &PlanDescription) -> Demand {
     let mut demand = Demand::default();
     for (name, &count) in &plan.costs {
         let width = |prefix: &str| name.strip_prefix(prefix).and_then(|width| width.parse().ok());
@@ -136,6 +155,7 @@ pub struct MixedCosts {
     held_bytes: u64,
     peak_held_bytes: u64,
     compute_ns: u64,
+    preprocessing_ns: u64,
 }
 
 impl MixedCosts {
@@ -152,6 +172,7 @@ impl MixedCosts {
             held_bytes: 0,
             peak_held_bytes: 0,
             compute_ns: 0,
+            preprocessing_ns: 0,
         }
     }
 
@@ -182,7 +203,10 @@ impl CostModel for MixedCosts {
     fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
         match instruction.op {
             Op::Round => NS_PER_ROUND,
-            _ => NS_PER_INSTRUCTION,
+            _ => {
+                let (gates, _) = self.replay.model.garbled(instruction);
+                NS_PER_INSTRUCTION + gates * evaluation_ns(self.parties)
+            }
         }
     }
 
@@ -192,6 +216,7 @@ impl CostModel for MixedCosts {
                 self.rounds += 1;
                 self.opened_bytes += self.replay.opened_bits.div_ceil(8) as u64;
                 self.opened_bytes += self.replay.opened_ring_bytes as u64;
+                self.opened_bytes += (self.replay.told_keys * SHARE_UNIT_BYTES) as u64;
             }
             Op::Output => self.output(instruction, description),
             _ => self.hold(instruction),
@@ -199,13 +224,16 @@ impl CostModel for MixedCosts {
         self.replay.step(instruction);
         self.compute_ns += self.duration_ns(instruction);
         for (kind, count) in self.replay.needs.drain(..) {
-            self.compute_ns += NS_PER_OT * (count * usize::from(kind.width().max(1))) as u64;
+            let made_ns = NS_PER_OT * (count * usize::from(kind.width().max(1))) as u64;
+            self.compute_ns += made_ns;
+            self.preprocessing_ns += made_ns;
             self.demand.add(kind, count);
         }
     }
 
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
         let mut entries = BTreeMap::new();
+        let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
         let mut pair = demand_costs(&self.demand, self.parties, self.field);
         if self.demand.kinds().next().is_some() {
             let setup = setup_costs(self.field);
@@ -219,24 +247,39 @@ impl CostModel for MixedCosts {
             // Seeds of the common generators go to the parties of higher number.
             let online = (lower + higher) * self.opened_bytes + outputs + 16 * higher;
             let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
+            let garbling = match is_garbled {
+                true => garbling_costs(party, self.parties, gates, self.field).bytes,
+                false => 0,
+            };
+            entries.insert(garbling_totals::garbling_bytes(party), garbling);
             entries.insert(totals::online_bytes(party), online);
-            entries.insert(totals::sent_bytes(party), online + preprocessing);
+            entries.insert(totals::sent_bytes(party), online + preprocessing + garbling);
             let received = (lower + higher) * (self.opened_bytes + self.output_bytes[party])
                 + 16 * lower
                 + lower * pair.from_lower_bytes
-                + higher * pair.from_higher_bytes;
+                + higher * pair.from_higher_bytes
+                + garbling;
             entries.insert(totals::received_bytes(party), received);
         }
         entries.insert(totals::AND_GATES.to_owned(), 0);
         for (kind, count) in self.demand.kinds() {
             entries.insert(name_of(kind), count as u64);
         }
+        let garbling = match is_garbled {
+            true => garbling_costs(0, self.parties, gates, self.field),
+            false => PartyCosts::default(),
+        };
         for (name, value) in [
+            (garbling_totals::Y_AND_GATES, gates),
+            (garbling_totals::GARBLING_ROUNDS, garbling.rounds),
+            (garbling_totals::GARBLING_OTS, garbling.ots),
+            (garbling_totals::SCRATCH_BYTES, self.replay.scratch_bytes),
             (totals::ROUNDS, self.rounds),
             (totals::HELD_BYTES, self.peak_held_bytes),
             (totals::OTS, pair.ots),
             (totals::PREPROCESSING_ROUNDS, pair.rounds),
             (totals::COMPUTE_NS, self.compute_ns),
+            (totals::PREPROCESSING_NS, self.preprocessing_ns),
         ] {
             entries.insert(name.to_owned(), value);
         }

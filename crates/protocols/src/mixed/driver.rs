@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use phineus_bytecode::layout::share_bytes;
-use phineus_bytecode::{Description, Instruction, Lane, Phase, Shape, Sharing};
+use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
@@ -15,7 +15,9 @@ use super::openings::Openings;
 use super::ring::{self, mask_of};
 use super::rows;
 use super::templates::{MixedRounds, Way, way};
+use super::values::{bytes, bytes_mut, without_gaps, write_circuit};
 use super::words::words;
+use crate::bmr::{Evaluation, Tables};
 use crate::preprocessing::Preprocessing;
 use crate::{Parties, ProtocolError};
 
@@ -29,15 +31,17 @@ struct PendingOutput {
 
 /// One party of a computation on shares.
 pub struct MixedDriver<C, P> {
-    parties: Parties<C>,
+    pub(super) parties: Parties<C>,
     preprocessing: P,
+    /// What garbled values are computed with, if there are any.
+    pub(super) evaluation: Option<Evaluation>,
     description: Description,
-    inputs: Inputs,
+    pub(super) inputs: Inputs,
     outputs: Outputs,
     /// For each other party, the generator that only it and this party know.
     common: Vec<Option<Prg>>,
-    rounds_model: MixedRounds,
-    openings: Openings,
+    pub(super) rounds_model: MixedRounds,
+    pub(super) openings: Openings,
     in_flight: VecDeque<(Instruction, Flight)>,
     done: VecDeque<(Instruction, Flight)>,
     pending: Vec<PendingOutput>,
@@ -78,12 +82,25 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             description: description.clone(),
             parties,
             preprocessing,
+            evaluation: None,
             inputs,
             in_flight: VecDeque::new(),
             done: VecDeque::new(),
             pending: Vec::new(),
             rounds: 0,
         })
+    }
+
+    /// The same driver with the garbled tables of its program, which a program with garbled values
+    /// needs.
+    ///
+    /// # Panics
+    /// If as many parties did not garble them.
+    #[must_use]
+    pub fn with_tables(mut self, tables: Tables) -> MixedDriver<C, P> {
+        assert_eq!(tables.parties(), self.parties.count(), "all parties garbled");
+        self.evaluation = Some(Evaluation::new(tables, self.parties.me()));
+        self
     }
 
     /// Rounds so far.
@@ -101,18 +118,29 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         (self.parties, self.outputs, self.preprocessing)
     }
 
+    /// Who brings the values of an input instruction.
+    pub(super) fn owner(&self, instruction: &Instruction) -> usize {
+        usize::from(self.description.inputs[instruction.immediates[0] as usize].party)
+    }
+
     fn first(&self) -> bool {
         self.parties.me() == 0
     }
 
-    fn context(&mut self) -> Context<'_, P> {
+    pub(super) fn context(&mut self) -> Context<'_, P> {
         let first = self.first();
         Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first }
     }
 
     /// Our XOR share of `owner`'s packed bits: what the generators give, and for the owner besides
     /// `values`.
-    fn share_bits(&mut self, owner: usize, shape: Shape, share: &mut [u8], values: Option<&[u8]>) {
+    pub(super) fn share_bits(
+        &mut self,
+        owner: usize,
+        shape: Shape,
+        share: &mut [u8],
+        values: Option<&[u8]>,
+    ) {
         let me = self.parties.me();
         share.fill(0);
         let mut masks = Zeroizing::new(vec![0; share.len()]);
@@ -244,9 +272,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
                 let issued = Conversion::issue(&mut self.context(), instruction, &bits)?;
                 Ok(Flight::Conversion(Box::new(issued)))
             }
-            Way::Packed | Way::Ring | Way::Copy => {
-                unreachable!("{} has no rounds", instruction.op.info().name)
-            }
+            _ => unreachable!("{} has no rounds", instruction.op.info().name),
         }
     }
 
@@ -298,6 +324,28 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         Ok(())
     }
 
+    /// Writes the results of an instruction that is done.
+    fn finish_flight(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+    ) -> Result<(), ProtocolError> {
+        let (issued, flight) = self.done.pop_front().expect("the planner finishes what is done");
+        assert_eq!(issued.op, instruction.op, "the planner finishes in the right order");
+        let width = instruction.element.width();
+        if let Flight::Entry(entry) = &flight {
+            return self.finish_garbled(instruction, entry, results[0]);
+        }
+        let mut results = bytes_mut(instruction, results);
+        match &flight {
+            Flight::Circuit(circuit) => write_circuit(instruction, circuit, &mut results),
+            Flight::Product(product) => ring::store(results[0], product.shares(), width),
+            Flight::Conversion(done) => ring::store(results[0], done.shares(), width),
+            Flight::Entry(_) => unreachable!("done above"),
+        }
+        Ok(())
+    }
+
     /// Reads and reconstructs the outputs whose shares came in the last round.
     fn write_outputs(&mut self) {
         for pending in self.pending.drain(..) {
@@ -333,40 +381,11 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
     }
 }
 
-/// The bits of packed rows next to each other.
-fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
-    let (width, lanes) = (usize::from(shape.width), shape.lanes as usize);
-    let n = words(lanes);
-    let mut rows = blank(width * n);
-    packed::rows_to_words(&mut rows, bytes, lanes);
-    let mut bits = blank(words(width * lanes));
-    for (k, row) in rows.chunks_exact(n).enumerate() {
-        super::words::put(&mut bits, k * lanes, row, lanes);
-    }
-    bits
-}
-
-/// Writes the results of a circuit that is done.
-fn write_circuit(instruction: &Instruction, circuit: &Circuit, results: &mut [&mut [u8]]) {
-    let n = words(circuit.lanes);
-    let mut outputs = circuit.template.outputs.iter();
-    for (k, bytes) in results.iter_mut().enumerate() {
-        let shape = instruction.result_shape(k);
-        let lanes = shape.lanes as usize;
-        let row_bytes = lanes.div_ceil(8);
-        bytes.fill(0);
-        for row in bytes[..share_bytes(shape)].chunks_exact_mut(row_bytes) {
-            if circuit.lanes == lanes {
-                let slot = *outputs.next().expect("a template has all outputs") as usize;
-                packed::words_to_rows(row, &circuit.rows[slot * n..(slot + 1) * n], lanes);
-                continue;
-            }
-            for j in 0..lanes {
-                let slot = *outputs.next().expect("a template has all outputs") as usize;
-                row[j / 8] |= (circuit.rows[slot] as u8 & 1) << (j % 8);
-            }
-        }
-    }
+/// Whether an instruction has garbled operands or results.
+fn is_garbled(instruction: &Instruction) -> bool {
+    let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
+    instruction.element.sharing() == Sharing::Garbled
+        || instruction.op == Op::Convert && from == Sharing::Garbled
 }
 
 impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
@@ -378,7 +397,10 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         instruction: &Instruction,
         wires: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        let owner = usize::from(self.description.inputs[instruction.immediates[0] as usize].party);
+        if instruction.phase == Phase::Finish {
+            return self.finish_flight(instruction, &mut [wires]);
+        }
+        let owner = self.owner(instruction);
         let is_ours = owner == self.parties.me();
         let (shape, bytes) = (instruction.shape(), wires.as_mut_bytes());
         let lanes = shape.lanes as usize;
@@ -405,11 +427,13 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
 
     fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
         let shape = instruction.shape();
-        let bytes = &wires.as_bytes()[..share_bytes(shape)];
         let share = if shape.sharing == Sharing::Arithmetic {
-            Zeroizing::new(bytes.to_vec())
+            Zeroizing::new(wires.as_bytes()[..share_bytes(shape)].to_vec())
         } else {
-            let bits = without_gaps(bytes, shape);
+            let bits = match shape.sharing {
+                Sharing::Garbled => self.garbled_shares(wires, shape),
+                _ => without_gaps(&wires.as_bytes()[..share_bytes(shape)], shape),
+            };
             let length = (shape.wires() as usize).div_ceil(8);
             Zeroizing::new(bits.as_bytes()[..length].to_vec())
         };
@@ -433,35 +457,23 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        let bytes: [&[u8]; 3] = std::array::from_fn(|k| match operands.get(k) {
-            Some(wires) => &wires.as_bytes()[..share_bytes(instruction.operand_shape(k))],
-            None => &[],
-        });
-        let operands = &bytes[..operands.len()];
-        let mut results: Vec<&mut [u8]> = results
-            .iter_mut()
-            .enumerate()
-            .map(|(k, wires)| &mut wires.as_mut_bytes()[..share_bytes(instruction.result_shape(k))])
-            .collect();
         match instruction.phase {
             Phase::Issue => {
-                let flight = self.issue(instruction, operands)?;
+                let flight = match is_garbled(instruction) {
+                    true => self.issue_garbled(instruction, operands)?,
+                    false => self.issue(instruction, &bytes(instruction, operands))?,
+                };
                 self.in_flight.push_back((*instruction, flight));
                 Ok(())
             }
-            Phase::Whole => self.whole(instruction, &mut results, operands),
-            Phase::Finish => {
-                let (issued, flight) =
-                    self.done.pop_front().expect("the planner finishes what is done");
-                assert_eq!(issued.op, instruction.op, "the planner finishes in the right order");
-                let width = instruction.element.width();
-                match &flight {
-                    Flight::Circuit(circuit) => write_circuit(instruction, circuit, &mut results),
-                    Flight::Product(product) => ring::store(results[0], product.shares(), width),
-                    Flight::Conversion(done) => ring::store(results[0], done.shares(), width),
-                }
-                Ok(())
+            Phase::Whole if is_garbled(instruction) => {
+                self.whole_garbled(instruction, results, operands)
             }
+            Phase::Whole => {
+                let operands = bytes(instruction, operands);
+                self.whole(instruction, &mut bytes_mut(instruction, results), &operands)
+            }
+            Phase::Finish => self.finish_flight(instruction, results),
         }
     }
 
@@ -487,6 +499,9 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
     fn finish(&mut self) -> Result<(), ProtocolError> {
         let is_done = self.in_flight.is_empty() && self.pending.is_empty();
         assert!(is_done, "an ordered program ends when everything is done");
+        if let Some(evaluation) = &mut self.evaluation {
+            evaluation.finish();
+        }
         self.parties.flush()
     }
 }

@@ -14,6 +14,7 @@ use phineus_bytecode::Instruction;
 use phineus_circuits::record::Template;
 use zeroize::Zeroizing;
 
+use super::garbled::Entry;
 use super::openings::Openings;
 use super::ring::mask_of;
 use super::rows::{gather, run, scatter};
@@ -113,6 +114,8 @@ pub(super) enum Flight {
     Product(Box<Product>),
     /// XOR shares to additive ones.
     Conversion(Box<Conversion>),
+    /// Wires that become garbled.
+    Entry(Box<Entry>),
 }
 
 impl Flight {
@@ -134,6 +137,7 @@ impl Flight {
                 conversion.take(context.openings, context.first);
                 Ok(true)
             }
+            Flight::Entry(entry) => Ok(entry.step(context.openings)),
         }
     }
 }

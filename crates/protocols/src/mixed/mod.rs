@@ -1,4 +1,5 @@
-//! Computation on shares by any number of parties: additive shares (A) and XOR shares (B).
+//! Computation on shares by any number of parties: additive shares (A), XOR shares (B) and garbled
+//! values (Y), with conversions between all of them.
 //!
 //! Sources: Goldreich, Micali, Wigderson, "How to play any mental game", STOC 1987; Beaver,
 //! CRYPTO 1991, for the triples; Braun, Demmler, Schneider, Tkachenko, "MOTION", TOPS 2022 (ePrint
@@ -11,9 +12,10 @@
 //!
 //! Cost: each AND opens 2 bits a lane and uses a triple, a product opens two ring elements and
 //! uses a triple, a square opens one and uses a square pair; a bit that becomes additive opens one
-//! bit and uses a shared bit; an output sends its shares to those who learn it. Inputs are free:
-//! each two parties have a generator in common, from which both draw the share. Exact totals are
-//! in [`MixedCosts`].
+//! bit and uses a shared bit; a garbled value is computed without the others, once its tables are
+//! made ([`crate::bmr`]), and begins with two rounds; an output sends its shares to those who learn
+//! it. Inputs to shares are free: each two parties have a generator in common, from which both draw
+//! the share. Exact totals are in [`MixedCosts`].
 //!
 //! Adversary: semi-honest, any number of the parties but one. Invariants: all parties run the same
 //! ordered program, which the agreement on its hash ensures, so that triples, openings and draws
@@ -26,6 +28,7 @@
 mod costs;
 mod driver;
 mod flight;
+mod garbled;
 mod openings;
 mod replay;
 mod ring;
@@ -33,8 +36,10 @@ mod rows;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod values;
 mod words;
 
-pub use costs::{MixedCosts, Needs, demand, totals};
+pub use costs::{MixedCosts, Needs, demand, material_bytes, totals};
 pub use driver::MixedDriver;
 pub use templates::MixedRounds;
+pub(crate) use templates::{Templates, sum_of_shares};

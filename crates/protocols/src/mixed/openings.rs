@@ -1,14 +1,15 @@
 //! [`Openings`]: what all parties tell each other in one round.
 //!
 //! A round's message to a peer is: the shares of the bits that are opened, packed, the last byte
-//! filled up; the shares of the ring elements that are opened, 1, 2, 4 or 8 bytes each; and the
-//! shares of the outputs that the peer learns. Both ends know all lengths from the plan, so a
-//! message has no lengths in it.
+//! filled up; the shares of the ring elements that are opened, 1, 2, 4 or 8 bytes each; the own
+//! keys of wires that become garbled, 16 bytes each; and the shares of the outputs that the peer
+//! learns. Both ends know all lengths from the plan, so a message has no lengths in it.
 //!
 //! Cost: one round; each opened bit goes once to each peer.
 
 use phineus_bytecode::layout::ring_bytes;
 use phineus_channels::Channel;
+use phineus_crypto::Block;
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
@@ -28,13 +29,17 @@ pub(super) struct Openings {
     bit_count: usize,
     ring: Vec<u8>,
     regions: Vec<Region>,
+    /// This party's keys for all others.
+    keys: Vec<Block>,
+    /// Bytes of keys in the last round.
+    key_bytes: usize,
     /// For each party, shares of outputs that it learns.
     outputs: Vec<Vec<u8>>,
     /// How many bytes of outputs each other party sends to this one.
     output_bytes: usize,
     opened_bits: Vec<u64>,
     opened_ring: Vec<u8>,
-    /// From each party, its shares of the outputs that this one learns.
+    /// From each party, its keys, then its shares of the outputs that this one learns.
     received: Vec<Vec<u8>>,
     messages: Vec<Vec<u8>>,
 }
@@ -47,6 +52,8 @@ impl Openings {
             bit_count: 0,
             ring: Vec::new(),
             regions: Vec::new(),
+            keys: Vec::new(),
+            key_bytes: 0,
             outputs: blank(),
             output_bytes: 0,
             opened_bits: Vec::new(),
@@ -88,6 +95,19 @@ impl Openings {
         opened.iter_mut().zip(elements).for_each(|(word, bytes)| *word = load(bytes));
     }
 
+    /// Tells all others these keys at the end of the round; returns where theirs will be.
+    pub(super) fn push_keys(&mut self, keys: &[Block]) -> usize {
+        self.keys.extend_from_slice(keys);
+        self.keys.len() - keys.len()
+    }
+
+    /// The keys of `party` from the last round.
+    pub(super) fn keys(&self, party: usize, at: usize, keys: &mut [Block]) {
+        let bytes = keys.as_mut_bytes();
+        let at = at * size_of::<Block>();
+        bytes.copy_from_slice(&self.received[party][at..at + bytes.len()]);
+    }
+
     /// Sends `shares` of an output to `party` at the end of the round.
     pub(super) fn push_output(&mut self, party: usize, shares: &[u8]) {
         self.outputs[party].extend_from_slice(shares);
@@ -101,7 +121,7 @@ impl Openings {
 
     /// What `party` sent of outputs in the last round.
     pub(super) fn output(&self, party: usize) -> &[u8] {
-        &self.received[party]
+        &self.received[party][self.key_bytes..]
     }
 
     /// Ends the round: everybody learns the sums of everybody's shares.
@@ -111,13 +131,15 @@ impl Openings {
     ) -> Result<(), ProtocolError> {
         let bit_bytes = self.bit_count.div_ceil(8);
         let common = bit_bytes + self.ring.len();
+        let key_bytes = self.keys.as_bytes().len();
         for peer in parties.peers() {
             let message = &mut self.messages[peer];
             message.clear();
             message.extend_from_slice(&self.bits.as_bytes()[..bit_bytes]);
             message.extend_from_slice(&self.ring);
+            message.extend_from_slice(self.keys.as_bytes());
             message.append(&mut self.outputs[peer]);
-            self.received[peer].resize(common + self.output_bytes, 0);
+            self.received[peer].resize(common + key_bytes + self.output_bytes, 0);
         }
         let me = parties.me();
         self.received[me].clear();
@@ -140,6 +162,8 @@ impl Openings {
         self.bits.clear();
         self.ring.clear();
         self.regions.clear();
+        self.keys.clear();
+        self.key_bytes = key_bytes;
         (self.bit_count, self.output_bytes) = (0, 0);
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use phineus_bytecode::layout::ring_bytes;
-use phineus_bytecode::{Instruction, Op, Phase};
+use phineus_bytecode::{Instruction, Op, Phase, Sharing};
 use phineus_circuits::record::Template;
 
 use super::templates::{MixedRounds, Way, way};
@@ -26,6 +26,15 @@ pub(super) struct Replay {
     /// Bits and ring bytes that the coming round opens.
     pub(super) opened_bits: usize,
     pub(super) opened_ring_bytes: usize,
+    /// Keys that the coming round tells.
+    pub(super) told_keys: usize,
+    /// Keys that the round after it tells.
+    later_keys: usize,
+    /// Garbled ANDs so far, and whether anything is garbled.
+    pub(super) garbled_gates: u64,
+    pub(super) is_garbled: bool,
+    /// Bytes of the rows of the largest garbled circuit.
+    pub(super) scratch_bytes: u64,
 }
 
 impl Replay {
@@ -36,6 +45,11 @@ impl Replay {
             needs: VecDeque::new(),
             opened_bits: 0,
             opened_ring_bytes: 0,
+            told_keys: 0,
+            later_keys: 0,
+            garbled_gates: 0,
+            is_garbled: false,
+            scratch_bytes: 0,
         }
     }
 
@@ -46,7 +60,17 @@ impl Replay {
         match instruction.phase {
             Phase::Whole if instruction.op == Op::Round => self.round(),
             Phase::Issue => self.issue(instruction),
-            Phase::Whole | Phase::Finish => {}
+            Phase::Whole | Phase::Finish => self.garbled(instruction),
+        }
+    }
+
+    fn garbled(&mut self, instruction: &Instruction) {
+        let is_garbled = instruction.element.sharing() == Sharing::Garbled;
+        if is_garbled && instruction.result_count() > 0 {
+            let (gates, scratch_bytes) = self.model.garbled(&instruction.part(Phase::Whole));
+            self.is_garbled = true;
+            self.garbled_gates += gates;
+            self.scratch_bytes = self.scratch_bytes.max(scratch_bytes);
         }
     }
 
@@ -74,7 +98,13 @@ impl Replay {
                 self.open(&circuit);
                 self.circuits.push_back(circuit);
             }
+            Way::ToGarbled | Way::ArithmeticToGarbled => {
+                let wires = self.model.garbled_wires(instruction);
+                self.opened_bits += wires;
+                self.later_keys += wires;
+            }
             Way::Packed | Way::Ring | Way::Copy => {}
+            Way::Linear | Way::Garbled | Way::GarbledToBoolean => {}
         }
     }
 
@@ -86,6 +116,7 @@ impl Replay {
 
     fn round(&mut self) {
         (self.opened_bits, self.opened_ring_bytes) = (0, 0);
+        (self.told_keys, self.later_keys) = (self.later_keys, 0);
         for _ in 0..self.circuits.len() {
             let mut circuit = self.circuits.pop_front().expect("just counted");
             circuit.level += 1;

@@ -5,26 +5,32 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use phineus_bytecode::{
-    ElementType, Instruction, Interaction, Op, RoundModel, Sharing, layout::ring_bytes,
+    ElementType, Instruction, Interaction, Op, RoundModel, Sharing,
+    layout::{SHARE_UNIT_BYTES, ring_bytes},
 };
 use phineus_circuits::record::Template;
 use phineus_engine::bits::{Family, record, template_lanes};
 use phineus_engine::packed;
 
 use super::words::words;
+use crate::bmr::{Rows, is_linear};
 
 /// What makes two instructions have the same template.
 type Key = (Op, u16, bool, u32, [u64; 4]);
 
-/// Least-depth circuits of the instructions met so far.
-#[derive(Default)]
-pub(super) struct Templates {
+/// Circuits of one family for the instructions met so far.
+pub(crate) struct Templates {
+    family: Family,
     by_key: HashMap<Key, Arc<Template>>,
 }
 
 impl Templates {
-    /// The template of an instruction on XOR shares, and the lanes of its rows.
-    pub(super) fn of(&mut self, instruction: &Instruction) -> (Arc<Template>, usize) {
+    pub(crate) fn new(family: Family) -> Templates {
+        Templates { family, by_key: HashMap::new() }
+    }
+
+    /// The template of an instruction, and the lanes of its rows.
+    pub(crate) fn of(&mut self, instruction: &Instruction) -> (Arc<Template>, usize) {
         let lanes = template_lanes(instruction);
         // Where rows are whole lane vectors, the circuit does not depend on how many lanes.
         let key_lanes = if lanes == 1 { instruction.lanes } else { 0 };
@@ -36,16 +42,14 @@ impl Templates {
             key_lanes,
             instruction.immediates,
         );
-        let template = self
-            .by_key
-            .entry(key)
-            .or_insert_with(|| Arc::new(record(instruction, Family::LeastDepth)));
+        let template =
+            self.by_key.entry(key).or_insert_with(|| Arc::new(record(instruction, self.family)));
         (template.clone(), lanes as usize)
     }
 }
 
 /// The instruction whose template adds the parties' shares of `instruction`, a conversion.
-pub(super) fn sum_of_shares(instruction: &Instruction, parties: usize) -> Instruction {
+pub(crate) fn sum_of_shares(instruction: &Instruction, parties: usize) -> Instruction {
     let width = instruction.element.width();
     let mut sum = Instruction::new(Op::LaneSum, ElementType::unsigned(width), 1);
     sum.immediates = [u64::from(width), parties as u64, 0, 0];
@@ -71,51 +75,104 @@ pub(super) enum Way {
     ArithmeticToBoolean,
     /// The same shares again.
     Copy,
+    /// Without the others and without gates, on garbled values.
+    Linear,
+    /// By a template on garbled values, without the others: it was garbled before.
+    Garbled,
+    /// XOR shares to garbled values, or an input to one: mask bits, then keys.
+    ToGarbled,
+    /// The parties' additive shares to garbled values, which are added.
+    ArithmeticToGarbled,
+    /// This party's share of a garbled value.
+    GarbledToBoolean,
 }
 
-/// How `instruction`, a computation, is done on the sharing that it names.
+/// How `instruction` is done on the sharing that it names; of inputs, garbled ones only.
 pub(super) fn way(instruction: &Instruction) -> Way {
-    let boolean = |sharing: Sharing| !matches!(sharing, Sharing::Arithmetic);
+    use Sharing::{Arithmetic, Garbled};
     let to = instruction.element.sharing();
-    if instruction.op == Op::Convert {
-        let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
-        return match (boolean(from), boolean(to)) {
-            (true, false) => Way::BooleanToArithmetic,
-            (false, true) => Way::ArithmeticToBoolean,
-            _ => Way::Copy,
-        };
-    }
-    if boolean(to) {
-        return if packed::is_local(instruction) { Way::Packed } else { Way::Circuit };
-    }
     match instruction.op {
-        Op::Mul if instruction.operands[0] == instruction.operands[1] => Way::Square,
-        Op::Mul => Way::Product,
-        _ => Way::Ring,
+        Op::Input => return Way::ToGarbled,
+        Op::Convert => {
+            let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
+            return match (from, to) {
+                (Arithmetic, Arithmetic) | (Garbled, Garbled) => Way::Copy,
+                (Arithmetic, Garbled) => Way::ArithmeticToGarbled,
+                (_, Garbled) => Way::ToGarbled,
+                (Arithmetic, _) => Way::ArithmeticToBoolean,
+                (_, Arithmetic) => Way::BooleanToArithmetic,
+                (Garbled, _) => Way::GarbledToBoolean,
+                _ => Way::Copy,
+            };
+        }
+        _ => {}
+    }
+    match (to, instruction.op) {
+        (Garbled, _) if is_linear(instruction) => Way::Linear,
+        (Garbled, _) => Way::Garbled,
+        (Arithmetic, Op::Mul) if instruction.operands[0] == instruction.operands[1] => Way::Square,
+        (Arithmetic, Op::Mul) => Way::Product,
+        (Arithmetic, _) => Way::Ring,
+        _ if packed::is_local(instruction) => Way::Packed,
+        _ => Way::Circuit,
     }
 }
 
 /// The rounds of the instructions of mixed protocols.
 pub struct MixedRounds {
     parties: usize,
-    templates: Templates,
+    shallow: Templates,
+    small: Templates,
 }
 
 impl MixedRounds {
     /// For so many parties.
     pub fn new(parties: usize) -> MixedRounds {
-        MixedRounds { parties, templates: Templates::default() }
+        MixedRounds {
+            parties,
+            shallow: Templates::new(Family::LeastDepth),
+            small: Templates::new(Family::FewestAnds),
+        }
     }
 
     /// The template of an instruction that has one, and the lanes of its rows.
     pub(super) fn template(&mut self, instruction: &Instruction) -> Option<(Arc<Template>, usize)> {
         match way(instruction) {
-            Way::Circuit => Some(self.templates.of(instruction)),
-            Way::ArithmeticToBoolean => {
-                let (template, _) = self.templates.of(&sum_of_shares(instruction, self.parties));
-                Some((template, instruction.lanes as usize))
+            Way::Circuit => Some(self.shallow.of(instruction)),
+            Way::Garbled => Some(self.small.of(instruction)),
+            way @ (Way::ArithmeticToBoolean | Way::ArithmeticToGarbled) => {
+                let sum = sum_of_shares(instruction, self.parties);
+                let of_sums = way == Way::ArithmeticToBoolean;
+                let templates = if of_sums { &mut self.shallow } else { &mut self.small };
+                Some((templates.of(&sum).0, instruction.lanes as usize))
             }
             _ => None,
+        }
+    }
+
+    /// Garbled ANDs of an instruction that defines garbled values, and the bytes of its rows.
+    pub(super) fn garbled(&mut self, instruction: &Instruction) -> (u64, u64) {
+        let sharing = instruction.element.sharing();
+        if instruction.result_count() == 0 || sharing != Sharing::Garbled {
+            return (0, 0);
+        }
+        match way(instruction) {
+            Way::Garbled | Way::ArithmeticToGarbled => {
+                let (template, lanes) = self.template(instruction).expect("it is a circuit");
+                let gates = (template.and_count() * lanes) as u64;
+                (gates, Rows::bytes(&template, self.parties, lanes))
+            }
+            _ => (0, 0),
+        }
+    }
+
+    /// Wires that become garbled when `instruction` does.
+    pub(super) fn garbled_wires(&self, instruction: &Instruction) -> usize {
+        let wires = instruction.shape().wires() as usize;
+        match way(instruction) {
+            Way::ToGarbled => wires,
+            Way::ArithmeticToGarbled => wires * self.parties,
+            _ => 0,
         }
     }
 }
@@ -124,6 +181,7 @@ impl RoundModel for MixedRounds {
     fn interaction(&mut self, instruction: &Instruction) -> Interaction {
         let shape = instruction.shape();
         match instruction.op {
+            Op::Input if shape.sharing == Sharing::Garbled => {}
             Op::Input | Op::Constant | Op::Round => return Interaction::default(),
             // Shares go to all others, and as many come from them.
             Op::Output => {
@@ -137,6 +195,13 @@ impl RoundModel for MixedRounds {
         let wires = u64::from(shape.wires());
         match way(instruction) {
             Way::Packed | Way::Ring | Way::Copy => Interaction::default(),
+            Way::Linear | Way::Garbled | Way::GarbledToBoolean => Interaction::default(),
+            Way::ToGarbled | Way::ArithmeticToGarbled => {
+                // Own keys and those of all, those of all on their way, and masked bits.
+                let wires = self.garbled_wires(instruction) as u64;
+                let keys = SHARE_UNIT_BYTES as u64 * (2 + self.parties as u64 + copies);
+                Interaction { rounds: 2, held_bytes: wires * keys + wires.div_ceil(8) * copies }
+            }
             Way::Product => {
                 let bytes = 8 * u64::from(shape.lanes);
                 Interaction { rounds: 1, held_bytes: bytes * (3 + 2 * copies) }

@@ -8,6 +8,7 @@ use phineus_bytecode::random::{Random, RandomOptions, random_program};
 use phineus_bytecode::{
     Description, Instruction, Kind, Layout, Op, ProgramReader, ProgramWriter, Sharing, Table,
 };
+use phineus_channels::{MemoryChannel, Traffic};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{
     ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
@@ -15,8 +16,11 @@ use phineus_engine::{
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
 
 use super::{MixedCosts, MixedDriver, MixedRounds, Needs, demand, totals};
-use crate::memory_mesh;
+use crate::bmr::costs::totals as garbling_totals;
+use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
+use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::{Dealer, Demand, Preprocessing};
+use crate::{Parties, memory_mesh};
 
 fn scratch() -> File {
     tempfile::tempfile().expect("a temporary file")
@@ -74,8 +78,14 @@ fn assigned(
     made
 }
 
+/// What all parties run: the planned program, and the planned garbling program if it has any.
+struct Plans {
+    program: Vec<u8>,
+    garbling: Option<Vec<u8>>,
+}
+
 /// Orders and plans `program` for so many parties; both checkers agree.
-fn planned(program: &[u8], parties: usize, frame_count: u64) -> Vec<u8> {
+fn planned(program: &[u8], parties: usize, frame_count: u64) -> Plans {
     let layout = Layout::Shares { parties: parties as u16 };
     let options = OrderOptions {
         layout,
@@ -104,7 +114,60 @@ fn planned(program: &[u8], parties: usize, frame_count: u64) -> Vec<u8> {
     let bytes = bytes.expect("it fits").0;
     let faults = check(&mut read(&ordered), &mut read(&bytes)).expect("readable");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    bytes
+    Plans { garbling: planned_garbling(&ordered, frame_count, &bytes), program: bytes }
+}
+
+/// The planned garbling program of `ordered`, whose own plan is `whole`, if anything is garbled.
+fn planned_garbling(ordered: &[u8], frame_count: u64, whole: &[u8]) -> Option<Vec<u8>> {
+    let derived = GarblingProgram::derive(&mut read(ordered), Vec::new()).expect("memory");
+    let (garbling, written) = derived;
+    if written.instruction_count == 0 {
+        return None;
+    }
+    let parties = read(ordered).description().parties.len();
+    let options = PlanOptions {
+        protocol: "garbling".to_string(),
+        memory_limit_bytes: 0,
+        frame_count,
+        layout: Layout::Wires,
+        page_wires: 4096,
+        wire_bytes: 16,
+        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
+        planner_memory_bytes: 64 << 20,
+    };
+    let mut costs = GarblingCosts::new(parties);
+    let bytes = plan(&mut read(&garbling), Vec::new(), scratch(), &options, &mut costs);
+    let bytes = bytes.expect("it fits").0;
+    let faults = check(&mut read(&garbling), &mut read(&bytes)).expect("readable");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let costs = |bytes: &[u8]| read(bytes).description().plan.clone().expect("planned").costs;
+    let (own, all) = (costs(&bytes), costs(whole));
+    for name in [garbling_totals::Y_AND_GATES.to_owned(), garbling_totals::garbling_bytes(0)] {
+        assert_eq!(own[&name], all[&name], "{name}");
+    }
+    Some(bytes)
+}
+
+/// The tables of `garbling`: made beside the run, or all before it.
+fn tables(
+    parties: Parties<MemoryChannel>,
+    garbling: Vec<u8>,
+    beforehand: bool,
+) -> (Tables, Box<dyn FnOnce() -> Parties<MemoryChannel> + Send>) {
+    let prg = Prg::from_seed(Block::from_bits(99 + parties.me() as u128));
+    let session = SessionId::new([5; 32]);
+    let set_up = Garbling::set_up(parties, prg, &session, FieldBits::DEFAULT);
+    let set_up = set_up.expect("all are honest");
+    let planned = read(&garbling);
+    if beforehand {
+        let mut memory = memory(planned.description());
+        let made = set_up.run(&mut read(&garbling), &mut memory, 1 << 16, &std::env::temp_dir());
+        let (tables, parties) = made.expect("all are honest");
+        return (tables, Box::new(move || parties));
+    }
+    let started = set_up.start(planned, move || Ok(memory(read(&garbling).description())));
+    let (tables, thread) = started.expect("there are threads");
+    (tables, Box::new(move || thread.join().expect("all are honest")))
 }
 
 fn memory(description: &Description) -> Memory {
@@ -177,39 +240,49 @@ fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.
 fn run_all<P: Preprocessing + 'static>(
-    planned: &[u8],
-    tables: &[Table],
+    plans: &Plans,
+    inputs: &[Table],
     expected: &[Table],
     mut preprocessing: impl FnMut(usize) -> P,
 ) {
-    let description = read(planned).description().clone();
+    let description = read(&plans.program).description().clone();
     let count = description.parties.len();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
+    let mut streams: Vec<_> = memory_mesh(count).into_iter().map(Some).collect();
     let handles: Vec<_> = memory_mesh(count)
         .into_iter()
         .map(|parties| {
             let me = parties.me();
-            let inputs = own(&description, tables, me);
-            let (preprocessing, bytes) = (preprocessing(me), planned.to_vec());
+            let inputs = own(&description, inputs, me);
+            let (preprocessing, bytes) = (preprocessing(me), plans.program.clone());
+            let garbling = plans.garbling.clone().zip(streams[me].take());
             let description = description.clone();
             thread::spawn(move || {
                 let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
                 let mut driver =
                     MixedDriver::new(parties, preprocessing, &mut prg, &description, inputs)
                         .expect("the set-up works");
+                let mut garbled = None;
+                if let Some((garbling, parties)) = garbling {
+                    let (tables, rest) = tables(parties, garbling, count == 3);
+                    driver = driver.with_tables(tables);
+                    garbled = Some(rest);
+                }
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
                 let rounds = driver.rounds();
                 let (parties, outputs, _) = driver.into_parts();
-                let sent: u64 = parties.traffic().iter().map(|traffic| traffic.sent_bytes).sum();
-                (outputs.into_tables(), sent, rounds)
+                let sum = |traffic: &[Traffic]| traffic.iter().map(|t| t.sent_bytes).sum::<u64>();
+                let garbling = garbled.map_or(0, |join| sum(&join().traffic()));
+                (outputs.into_tables(), sum(&parties.traffic()), garbling, rounds)
             })
         })
         .collect();
     for (me, handle) in handles.into_iter().enumerate() {
-        let (outputs, sent, rounds) = handle.join().expect("no party panics");
+        let (outputs, sent, garbling, rounds) = handle.join().expect("no party panics");
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
         assert_eq!(sent, costs[&totals::online_bytes(me)], "bytes of party {me}");
+        assert_eq!(garbling, costs[&garbling_totals::garbling_bytes(me)], "garbling of {me}");
         for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
             assert_eq!(output.is_some(), port.parties.contains(&(me as u16)));
             if let Some(output) = output {
@@ -243,15 +316,15 @@ fn check_program(
     assert!(faults.is_empty(), "{}", faults[0]);
     let parties = description.parties.len();
     let planned = planned(&program, parties, frame_count);
-    let needs = Needs::new(read(&planned), parties).map(|need| need.expect("readable"));
-    assert_eq!(Demand::of(needs), demand(read(&planned).description()));
+    let needs = Needs::new(read(&planned.program), parties).map(|need| need.expect("readable"));
+    assert_eq!(Demand::of(needs), demand(read(&planned.program).description()));
     let seed = Block::from_bits(u128::from(seed));
     run_all(&planned, &tables, &expected, |me| Dealer::insecure(seed, me, parties));
 }
 
 #[test]
 fn random_programs_on_xor_shares() {
-    for seed in 0..40 {
+    for seed in 0..18 {
         let options = RandomOptions {
             instruction_count: 60,
             party_count: [2, 3, 5][seed as usize % 3],
@@ -265,7 +338,7 @@ fn random_programs_on_xor_shares() {
 
 #[test]
 fn random_programs_on_all_kinds_of_shares() {
-    for seed in 0..60 {
+    for seed in 0..24 {
         let options = RandomOptions {
             instruction_count: 60,
             party_count: [2, 3, 5][seed as usize % 3],
@@ -280,6 +353,46 @@ fn random_programs_on_all_kinds_of_shares() {
                 && instruction.immediates[0] != u64::from(instruction.element.width());
             if instruction.op.is_arithmetic() && !wide && !random.one_in(3) {
                 Sharing::Arithmetic
+            } else {
+                Sharing::Boolean
+            }
+        });
+    }
+}
+
+#[test]
+fn random_programs_on_garbled_values() {
+    for seed in 0..9 {
+        let options = RandomOptions {
+            instruction_count: 60,
+            party_count: [2, 3, 5][seed as usize % 3],
+            width_max: [8, 40, 256][seed as usize / 3 % 3],
+            ..RandomOptions::default()
+        };
+        let (source, description) = random_program(2000 + seed, &options);
+        check_program(&source, &description, seed, 16, |_| Sharing::Garbled);
+    }
+}
+
+#[test]
+fn random_programs_in_all_sharings() {
+    for seed in 0..18 {
+        let options = RandomOptions {
+            instruction_count: 60,
+            party_count: [2, 3, 5][seed as usize % 3],
+            width_max: 64,
+            wires_max: [300, 2000][seed as usize % 2],
+            ..RandomOptions::default()
+        };
+        let (source, description) = random_program(3000 + seed, &options);
+        let mut random = Random::new(seed);
+        check_program(&source, &description, seed, 16, |instruction| {
+            let wide = instruction.op == Op::LaneSum
+                && instruction.immediates[0] != u64::from(instruction.element.width());
+            if instruction.op.is_arithmetic() && !wide && random.one_in(2) {
+                Sharing::Arithmetic
+            } else if random.one_in(2) {
+                Sharing::Garbled
             } else {
                 Sharing::Boolean
             }

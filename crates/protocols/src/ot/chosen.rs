@@ -35,6 +35,18 @@ impl<S: CorrelatedOtSender> ChosenOtSender<S> {
         ChosenOtSender { random, pads: Zeroizing::new(vec![[Block::ZERO; 2]; TILE_OTS]) }
     }
 
+    /// Makes sure that the next `count` OTs can be made; see [`CorrelatedOtSender::reserve`].
+    ///
+    /// # Errors
+    /// When the channel fails.
+    pub fn reserve(
+        &mut self,
+        channel: &mut impl Channel,
+        count: usize,
+    ) -> Result<(), ProtocolError> {
+        self.random.reserve(channel, count)
+    }
+
     /// Offers both messages of every pair.
     ///
     /// # Errors
@@ -63,6 +75,18 @@ impl<R: CorrelatedOtReceiver> ChosenOtReceiver<R> {
     /// Chosen OTs from the correlated OTs of `session`, which nobody else must use.
     pub fn new(correlated: R, session: &SessionId) -> ChosenOtReceiver<R> {
         ChosenOtReceiver { random: RandomOtReceiver::new(correlated, session) }
+    }
+
+    /// Makes sure that the next `count` OTs can be made; see [`CorrelatedOtReceiver::reserve`].
+    ///
+    /// # Errors
+    /// When the channel fails.
+    pub fn reserve(
+        &mut self,
+        channel: &mut impl Channel,
+        count: usize,
+    ) -> Result<(), ProtocolError> {
+        self.random.reserve(channel, count)
     }
 
     /// Gets of every pair the message of choice; choices are packed as for

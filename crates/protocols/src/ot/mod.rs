@@ -6,12 +6,15 @@
 //! |---|---|---|
 //! | [`base`] | 128-bit random pads | elliptic curves |
 //! | [`softspoken`] | correlated OTs, any number | 128 base OTs and AES |
+//! | [`silent`] | the same for less than a bit each | `softspoken`, LPN |
 //! | [`ideal`] | correlated OTs for tests | a trusted dealer in the process |
 //! | [`random`] | random OTs of blocks, and of packed bits | correlated OTs and a hash |
 //! | [`correlated`] | shares of choice times x: C-XOR and C+ | random OTs |
 //! | [`product`] | shares of products in `Z_2^w` | random OTs |
 //! | [`precomputed`] | C-XOR and C+ made ahead, then one round | random OTs |
 //! | [`chosen`] | OTs of chosen 128-bit messages | random OTs |
+//!
+//! [`OtKind`] chooses between the two extensions while a program runs.
 //!
 //! Adversary: semi-honest from the extension upwards, or any receiver with
 //! [`Security::Malicious`]; the base OTs are secure against a malicious party. Everything works on
@@ -22,14 +25,19 @@ pub mod chosen;
 pub mod consistency;
 pub mod correlated;
 pub mod ideal;
+mod iterations;
+mod kind;
 pub mod limits;
+mod lpn;
 pub(crate) mod packing;
 mod pprf;
 pub mod precomputed;
 pub mod product;
 pub mod random;
 mod random_bits;
+pub mod silent;
 pub mod softspoken;
+mod spcot;
 mod tile;
 mod vole;
 
@@ -37,6 +45,8 @@ mod vole;
 mod flavour_tests;
 #[cfg(test)]
 mod malicious_tests;
+#[cfg(test)]
+mod silent_tests;
 #[cfg(test)]
 mod tests;
 
@@ -48,9 +58,12 @@ use crate::ProtocolError;
 
 pub use chosen::{ChosenOtReceiver, ChosenOtSender};
 pub use correlated::Correlation;
+pub use kind::{OtExtensionReceiver, OtExtensionSender, OtKind};
+pub use lpn::LpnParameters;
 pub use precomputed::{PrecomputedReceiver, PrecomputedSender};
 pub use product::product_bytes;
 pub use random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
+pub use silent::{SilentReceiver, SilentSender};
 pub use softspoken::{
     FieldBits, Security, SoftSpokenReceiver, SoftSpokenSender, extension_bytes,
     random_extension_bytes, setup_bytes, state_bytes,
@@ -63,6 +76,20 @@ pub use softspoken::{
 pub trait CorrelatedOtSender {
     /// The offset common to all OTs.
     fn delta(&self) -> &Delta;
+
+    /// Makes sure that the next `count` OTs need no message from this party; only sends.
+    ///
+    /// Before extending, both parties reserve the same counts in the same order, and never extend
+    /// by more. An extension without messages from its sender has nothing to do.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    ///
+    /// # Panics
+    /// If `count` is more than can be reserved at a time ([`LpnParameters::output_ots`]).
+    fn reserve(&mut self, _: &mut impl Channel, _count: usize) -> Result<(), ProtocolError> {
+        Ok(())
+    }
 
     /// Makes `q.len()` OTs with choices of the receiver; only receives.
     ///
@@ -85,6 +112,17 @@ pub trait CorrelatedOtSender {
 ///
 /// Choices are packed bits: choice `j` is bit `j % 64` of word `j / 64`.
 pub trait CorrelatedOtReceiver {
+    /// Takes what the sender's [`CorrelatedOtSender::reserve`] sends; only receives.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    ///
+    /// # Panics
+    /// If `count` is more than can be reserved at a time ([`LpnParameters::output_ots`]).
+    fn reserve(&mut self, _: &mut impl Channel, _count: usize) -> Result<(), ProtocolError> {
+        Ok(())
+    }
+
     /// Makes `t.len()` OTs: `t[j]` is the sender's `q[j]`, XOR delta if choice `j` is 1.
     ///
     /// Only sends, so a receiver may extend several times before its sender does. Bits of

@@ -63,6 +63,24 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         }
     }
 
+    /// Blocks of messages made so far: as many as OTs where a message is one block.
+    pub(crate) fn blocks_made(&self) -> u64 {
+        self.pads.next
+    }
+
+    /// Makes sure that the next `count` OTs need no message from this party; see
+    /// [`CorrelatedOtSender::reserve`].
+    ///
+    /// # Errors
+    /// When the channel fails.
+    pub fn reserve(
+        &mut self,
+        channel: &mut impl Channel,
+        count: usize,
+    ) -> Result<(), ProtocolError> {
+        self.correlated.reserve(channel, count)
+    }
+
     /// Makes `messages.len()` OTs with choices of the receiver; only receives.
     ///
     /// # Errors
@@ -159,6 +177,23 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
             messages: room(HASH_BLOCKS),
             source: BitSource::with_capacity(2 * HASH_BLOCKS),
         }
+    }
+
+    /// Blocks of messages made so far: as many as OTs where a message is one block.
+    pub(crate) fn blocks_made(&self) -> u64 {
+        self.pads.next
+    }
+
+    /// Takes what the sender's [`RandomOtSender::reserve`] sends.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    pub fn reserve(
+        &mut self,
+        channel: &mut impl Channel,
+        count: usize,
+    ) -> Result<(), ProtocolError> {
+        self.correlated.reserve(channel, count)
     }
 
     /// Makes `messages.len()` OTs: `messages[j]` is the sender's `messages[j][choice j]`. Only

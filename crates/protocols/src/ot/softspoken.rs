@@ -35,6 +35,8 @@ impl FieldBits {
     pub const LAN: FieldBits = FieldBits(2);
     /// 32 bits and 4 AES calls per OT.
     pub const DEFAULT: FieldBits = FieldBits(4);
+    /// 16 bits and 32 AES calls per OT: for few OTs, whose bytes count.
+    pub const QUIET: FieldBits = FieldBits(8);
 
     /// `k`, or `None` if it is not in 1 to [`FIELD_BITS_MAX`].
     pub fn new(k: usize) -> Option<FieldBits> {

@@ -6,9 +6,7 @@
 use super::schedule::batches;
 use super::shared_bits::lower_half;
 use super::{Demand, Kind};
-use crate::ot::{
-    Correlation, FieldBits, extension_bytes, product_bytes, random_extension_bytes, setup_bytes,
-};
+use crate::ot::{Correlation, OtKind, product_bytes};
 
 /// What goes over one link in one direction or both, and how long it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,72 +31,100 @@ impl PairCosts {
 }
 
 /// The costs of a pair for everything that is demanded, made in full batches; set-up not included.
-pub fn demand_costs(demand: &Demand, parties: usize, field: FieldBits) -> PairCosts {
-    let mut costs = PairCosts::default();
-    for (kind, count) in demand.kinds() {
-        costs.add(kind_costs(kind, count, parties, field));
+pub fn demand_costs(demand: &Demand, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
+    let batches = demand.kinds().flat_map(|(kind, count)| batches(kind, count));
+    sum_costs(batches, parties, ot.into())
+}
+
+/// The costs of a pair for `count` of a kind and nothing else, made in full batches and one for
+/// the rest.
+pub fn kind_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
+    sum_costs(batches(kind, count), parties, ot.into())
+}
+
+/// The costs of a pair for all batches of a session, in whatever order.
+fn sum_costs(
+    batches: impl Iterator<Item = (Kind, usize)>,
+    parties: usize,
+    ot: OtKind,
+) -> PairCosts {
+    let (mut costs, mut by_lower, mut by_higher) = (PairCosts::default(), 0, 0);
+    for (kind, count) in batches {
+        costs.add(batch_costs(kind, count, parties, ot));
+        let (lower, higher) = offered_ots(kind, count);
+        by_lower += lower as u64;
+        by_higher += higher as u64;
     }
+    // Both directions reserve before the same batches, but for a few OTs of difference.
+    let (lower, higher) = (ot.reservations(by_lower), ot.reservations(by_higher));
+    costs.from_lower_bytes += lower * ot.reservation_bytes();
+    costs.from_higher_bytes += higher * ot.reservation_bytes();
+    costs.rounds += lower.max(higher);
     costs
 }
 
-/// The costs of a pair for `count` of a kind, made in full batches and one for the rest.
-pub fn kind_costs(kind: Kind, count: usize, parties: usize, field: FieldBits) -> PairCosts {
-    let mut costs = PairCosts::default();
-    for (kind, count) in batches(kind, count) {
-        costs.add(batch_costs(kind, count, parties, field));
-    }
-    costs
+/// The costs of a pair for setting up a generator: both directions, one after the other.
+pub fn setup_costs(ot: impl Into<OtKind>) -> PairCosts {
+    let ot = ot.into();
+    let (from_sender, from_receiver) = ot.setup_bytes();
+    let (bytes, rounds) = (from_sender + from_receiver, 2 * ot.setup_rounds());
+    PairCosts { from_lower_bytes: bytes, from_higher_bytes: bytes, ots: 0, rounds }
 }
 
-/// The costs of a pair for setting up a generator: both directions' base OTs and trees.
-pub fn setup_costs(field: FieldBits) -> PairCosts {
-    let (from_sender, from_receiver) = setup_bytes(field);
-    let bytes = from_sender + from_receiver;
-    PairCosts { from_lower_bytes: bytes, from_higher_bytes: bytes, ots: 0, rounds: 4 }
-}
-
-/// The costs of a pair for one batch, of at most [`Kind::batch_elements`].
-pub fn batch_costs(kind: Kind, count: usize, parties: usize, field: FieldBits) -> PairCosts {
-    let (width, two) = (kind.width(), parties == 2);
-    // What the chooser of so many OTs sends.
-    let extension = |ots: usize| match (ots, two) {
-        (0, _) => 0,
-        (_, true) => random_extension_bytes(ots as u64, field),
-        (_, false) => extension_bytes(ots as u64, field),
-    };
-    let both = |bytes: u64, ots: usize, rounds: u64| PairCosts {
-        from_lower_bytes: bytes,
-        from_higher_bytes: bytes,
-        ots: 2 * ots as u64,
-        rounds,
-    };
+/// The OTs of a batch in which the party of lower number is the sender, and the other.
+pub(super) fn offered_ots(kind: Kind, count: usize) -> (usize, usize) {
+    let width = usize::from(kind.width());
     match kind {
-        Kind::BitTriple if two => both(extension(count), count, 1),
-        Kind::BitTriple => both(extension(count) + count.div_ceil(8) as u64, count, 2),
-        Kind::RingTriple { .. } => {
-            let ots = count * usize::from(width);
-            both(extension(ots) + product_bytes(width, count), ots, 2)
-        }
-        Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => PairCosts::default(),
+        Kind::BitTriple => (count, count),
+        Kind::RingTriple { .. } => (count * width, count * width),
+        Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => (0, 0),
         Kind::SquarePair { .. } => {
-            let (lower, per_pair) = (count.div_ceil(2), usize::from(width) - 1);
-            let higher = count - lower;
-            PairCosts {
-                from_lower_bytes: extension(higher * per_pair) + product_bytes(width - 1, lower),
-                from_higher_bytes: extension(lower * per_pair) + product_bytes(width - 1, higher),
-                ots: (count * per_pair) as u64,
-                rounds: 2,
-            }
+            let lower = count.div_ceil(2);
+            (lower * (width - 1), (count - lower) * (width - 1))
         }
         Kind::SharedBit { .. } => {
             let lower = lower_half(count);
+            (lower, count - lower)
+        }
+    }
+}
+
+/// The costs of a pair for one batch, of at most [`Kind::batch_elements`], without what it may
+/// have to reserve, which depends on the batches before.
+pub fn batch_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
+    let (width, two, ot) = (kind.width(), parties == 2, ot.into());
+    let (by_lower, by_higher) = offered_ots(kind, count);
+    let ots = (by_lower + by_higher) as u64;
+    // What the chooser of so many OTs sends.
+    let extension = |ots: usize| match (ots, two) {
+        (0, _) => 0,
+        (_, true) => ot.random_extension_bytes(ots as u64),
+        (_, false) => ot.extension_bytes(ots as u64),
+    };
+    let costs = |lower_offers: u64, higher_offers: u64, rounds: u64| PairCosts {
+        from_lower_bytes: extension(by_higher) + lower_offers,
+        from_higher_bytes: extension(by_lower) + higher_offers,
+        ots,
+        rounds,
+    };
+    match kind {
+        Kind::BitTriple if two => costs(0, 0, 1),
+        Kind::BitTriple => {
+            let correction = count.div_ceil(8) as u64;
+            costs(correction, correction, 2)
+        }
+        Kind::RingTriple { .. } => {
+            let offers = product_bytes(width, count);
+            costs(offers, offers, 2)
+        }
+        Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => PairCosts::default(),
+        Kind::SquarePair { .. } => {
+            let lower = count.div_ceil(2);
+            costs(product_bytes(width - 1, lower), product_bytes(width - 1, count - lower), 2)
+        }
+        Kind::SharedBit { .. } => {
             let offers = |ots| Correlation::additive(width - 1, 1).message_bytes(ots);
-            PairCosts {
-                from_lower_bytes: extension(count - lower) + offers(lower),
-                from_higher_bytes: extension(lower) + offers(count - lower),
-                ots: count as u64,
-                rounds: parties as u64,
-            }
+            costs(offers(by_lower), offers(by_higher), parties as u64)
         }
     }
 }

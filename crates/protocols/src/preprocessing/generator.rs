@@ -18,18 +18,16 @@
 //! Not protected: malicious parties; wrong offers make wrong triples, which nobody checks.
 
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Delta, Prg};
-use sha2::{Digest, Sha256};
+use phineus_crypto::Prg;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::limits::{BATCH_ELEMENTS, BATCH_OTS, FIELD_BITS_MIN};
+use super::costs::offered_ots;
+use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN};
+use super::pair::{Pair, pair};
 use super::{Batch, Kind};
 use crate::ot::packing::{mask, pack, unpack};
-use crate::ot::{
-    ChoiceBits, FieldBits, RandomOtReceiver, RandomOtSender, SessionId, SoftSpokenReceiver,
-    SoftSpokenSender, state_bytes,
-};
+use crate::ot::{ChoiceBits, OtKind, SessionId};
 use crate::{Parties, ProtocolError};
 
 /// Makes preprocessed material with all other parties.
@@ -40,18 +38,6 @@ pub struct Generator<C> {
     pub(super) prg: Prg,
     /// Room for one column of words.
     pub(super) scratch: Zeroizing<Vec<u64>>,
-}
-
-/// The OTs with one peer, in both directions, and room for what waits for its messages.
-pub(super) struct Pair {
-    pub(super) sender: RandomOtSender<SoftSpokenSender>,
-    pub(super) receiver: RandomOtReceiver<SoftSpokenReceiver>,
-    /// The receiver's pads: a word, or bits.
-    pub(super) pads: Zeroizing<Vec<u64>>,
-    /// The receiver's choices in this pair's order.
-    pub(super) choices: Zeroizing<Vec<u64>>,
-    /// The sender's words for both choices.
-    pub(super) words: [Zeroizing<Vec<u64>>; 2],
 }
 
 impl<C: Channel> Generator<C> {
@@ -68,9 +54,12 @@ impl<C: Channel> Generator<C> {
         mut parties: Parties<C>,
         mut prg: Prg,
         session: &SessionId,
-        field: FieldBits,
+        kind: impl Into<OtKind>,
     ) -> Result<Generator<C>, ProtocolError> {
-        assert!(field.bits() >= FIELD_BITS_MIN, "a field of 2^2 elements or more");
+        let kind = kind.into();
+        if let OtKind::SoftSpoken(field) = kind {
+            assert!(field.bits() >= FIELD_BITS_MIN, "a field of 2^2 elements or more");
+        }
         let (me, count) = (parties.me(), parties.count());
         let mut pairs: Vec<Option<Pair>> = (0..count).map(|_| None).collect();
         // In turn `t` parties whose numbers add up to `t` modulo their count meet: each party
@@ -78,7 +67,7 @@ impl<C: Channel> Generator<C> {
         for turn in 0..count {
             let peer = (turn + count - me) % count;
             if peer != me {
-                pairs[peer] = Some(Pair::setup(&mut parties, peer, &mut prg, session, field)?);
+                pairs[peer] = Some(Pair::setup(&mut parties, peer, &mut prg, session, kind)?);
             }
         }
         let scratch = Zeroizing::new(vec![0; BATCH_ELEMENTS]);
@@ -86,16 +75,20 @@ impl<C: Channel> Generator<C> {
     }
 
     /// Bytes of memory that a generator holds, channels not included.
-    pub fn memory_bytes(parties: usize, field: FieldBits) -> usize {
-        let ots = crate::ot::limits::BATCH_OTS + 4 * crate::ot::limits::TILE_OTS;
-        let words = BATCH_OTS + 2 * (BATCH_ELEMENTS / 2) + BATCH_OTS / 64;
-        let pair = 2 * state_bytes(field) + ots * size_of::<Block>() + words * size_of::<u64>();
-        BATCH_ELEMENTS * size_of::<u64>() + (parties - 1) * pair
+    pub fn memory_bytes(parties: usize, kind: impl Into<OtKind>) -> usize {
+        BATCH_ELEMENTS * size_of::<u64>() + (parties - 1) * Pair::memory_bytes(kind.into())
     }
 
     /// The parties, with the bytes that have been sent.
     pub fn parties(&mut self) -> &mut Parties<C> {
         &mut self.parties
+    }
+
+    /// Oblivious transfers made so far, in both directions with all peers together.
+    pub fn ots(&self) -> u64 {
+        // Every message of this module is one block.
+        let made = |pair: &Pair| pair.sender.blocks_made() + pair.receiver.blocks_made();
+        self.pairs.iter().flatten().map(made).sum()
     }
 
     /// Ends the generator; the channels can be used for something else.
@@ -118,6 +111,7 @@ impl<C: Channel> Generator<C> {
     ) -> Result<(), ProtocolError> {
         assert!(count <= kind.batch_elements(), "a batch is bounded");
         batch.reset(kind, count);
+        self.reserve(kind, count)?;
         let [first, second, third] = &mut batch.columns;
         let width = kind.width();
         match kind {
@@ -129,6 +123,20 @@ impl<C: Channel> Generator<C> {
             Kind::SquarePair { .. } => self.square_pairs(width, first, second),
             Kind::SharedBit { .. } => self.shared_bits(width, first, second),
         }
+    }
+
+    /// Sends to all peers what their OTs of a batch need from this party, then takes theirs.
+    fn reserve(&mut self, kind: Kind, count: usize) -> Result<(), ProtocolError> {
+        let (me, (by_lower, by_higher)) = (self.parties.me(), offered_ots(kind, count));
+        for peer in self.parties.peers() {
+            let ots = if me < peer { by_lower } else { by_higher };
+            pair(&mut self.pairs, peer).sender.reserve(self.parties.channel(peer), ots)?;
+        }
+        for peer in self.parties.peers() {
+            let ots = if me < peer { by_higher } else { by_lower };
+            pair(&mut self.pairs, peer).receiver.reserve(self.parties.channel(peer), ots)?;
+        }
+        Ok(())
     }
 
     /// Whether choices are drawn by the OTs: with one peer nobody else has to see the same ones.
@@ -295,59 +303,6 @@ impl<C: Channel> Generator<C> {
         c.iter_mut().for_each(|c| *c &= modulus);
         Ok(())
     }
-}
-
-impl Pair {
-    /// Both directions with `peer`; the party of lower number sends first.
-    fn setup<C: Channel>(
-        parties: &mut Parties<C>,
-        peer: usize,
-        prg: &mut Prg,
-        session: &SessionId,
-        field: FieldBits,
-    ) -> Result<Pair, ProtocolError> {
-        let me = parties.me();
-        let channel = parties.channel(peer);
-        let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
-        let send = |channel: &mut C, prg: &mut Prg| {
-            let delta = Delta::random(prg);
-            SoftSpokenSender::setup(channel, prg, &outgoing, field, delta)
-        };
-        let receive = |channel: &mut C, prg: &mut Prg| {
-            SoftSpokenReceiver::setup(channel, prg, &incoming, field)
-        };
-        let (sender, receiver) = if me < peer {
-            let sender = send(channel, prg)?;
-            (sender, receive(channel, prg)?)
-        } else {
-            let receiver = receive(channel, prg)?;
-            (send(channel, prg)?, receiver)
-        };
-        let room = |words: usize| Zeroizing::new(vec![0; words]);
-        Ok(Pair {
-            sender: RandomOtSender::new(sender, &outgoing),
-            receiver: RandomOtReceiver::new(receiver, &incoming),
-            pads: room(BATCH_OTS),
-            choices: room(BATCH_OTS / 64),
-            words: [room(BATCH_ELEMENTS / 2), room(BATCH_ELEMENTS / 2)],
-        })
-    }
-}
-
-/// The session of the OTs from party `sender` to party `receiver`.
-fn link(session: &SessionId, sender: usize, receiver: usize) -> SessionId {
-    let digest = Sha256::new()
-        .chain_update(b"phineus preprocessing link 1")
-        .chain_update(session.as_bytes())
-        .chain_update((sender as u64).to_le_bytes())
-        .chain_update((receiver as u64).to_le_bytes())
-        .finalize();
-    SessionId::new(digest.into())
-}
-
-/// The OTs with `peer`.
-pub(super) fn pair(pairs: &mut [Option<Pair>], peer: usize) -> &mut Pair {
-    pairs[peer].as_mut().expect("there is a pair for every peer")
 }
 
 /// The elements of a batch for which `sender` offers to `receiver`: the first half those of the

@@ -2,6 +2,8 @@
 
 use phineus_channels::SEND_AHEAD_BYTES;
 
+use crate::ot::LpnParameters;
+
 /// OTs that a batch takes in each direction between two parties, at most.
 ///
 /// A round trip is paid once for so many: at 32 bits each they are 256 KiB on the wire. One word
@@ -25,3 +27,5 @@ pub const PAGE_BYTES: usize = 64 * 1024;
 const _: () =
     assert!(BATCH_OTS / 8 * (128 / FIELD_BITS_MIN) + BATCH_OTS / 8 * 33 <= SEND_AHEAD_BYTES);
 const _: () = assert!(BATCH_OTS >= 64 && BATCH_ELEMENTS.is_multiple_of(128));
+/// The OTs of a batch can be reserved in one piece.
+const _: () = assert!(BATCH_OTS <= LpnParameters::SMALL.output_ots());

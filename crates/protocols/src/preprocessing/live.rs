@@ -15,7 +15,7 @@ use phineus_channels::Channel;
 use super::limits::BATCHES_AHEAD;
 use super::supply::{Source, Supply};
 use super::{Batch, Demand, Generator, Kind, Schedule, StoreError};
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// Preprocessed material from a thread; see [`Live::start`].
 pub type Live<C> = Supply<LiveSource<C>>;
@@ -24,7 +24,7 @@ pub type Live<C> = Supply<LiveSource<C>>;
 pub struct LiveSource<C> {
     batches: Receiver<Result<Batch, ProtocolError>>,
     used: SyncSender<Batch>,
-    thread: JoinHandle<Option<Parties<C>>>,
+    thread: JoinHandle<Option<Generator<C>>>,
     failed: bool,
 }
 
@@ -49,33 +49,33 @@ impl<C: Channel + Send + 'static> Live<C> {
         Ok(Supply::new(LiveSource { batches, used, thread, failed: false }))
     }
 
-    /// Waits for the thread after everything has been used; gives the channels back.
+    /// Waits for the thread after everything has been used; gives the generator back.
     ///
     /// # Errors
     /// When the thread failed.
     ///
     /// # Panics
     /// If something that was demanded has not been used.
-    pub fn finish(self) -> Result<Parties<C>, ProtocolError> {
+    pub fn finish(self) -> Result<Generator<C>, ProtocolError> {
         assert!(self.is_used_up(), "less was used than was demanded");
         match self.source.batches.recv() {
             Ok(Ok(_)) => panic!("less was used than was demanded"),
             Ok(Err(error)) => Err(error),
             Err(_) => match self.source.thread.join() {
-                Ok(parties) => parties.ok_or(StoreError::Failed.into()),
+                Ok(generator) => generator.ok_or(StoreError::Failed.into()),
                 Err(panic) => std::panic::resume_unwind(panic),
             },
         }
     }
 }
 
-/// What the thread does; gives its channels back unless it failed.
+/// What the thread does; gives the generator back unless it failed.
 fn make<C: Channel>(
     mut generator: Generator<C>,
     schedule: Schedule<impl Iterator<Item = (Kind, usize)>>,
     batches: SyncSender<Result<Batch, ProtocolError>>,
     recycled: Receiver<Batch>,
-) -> Option<Parties<C>> {
+) -> Option<Generator<C>> {
     for (kind, count) in schedule {
         let mut batch = recycled.try_recv().unwrap_or_else(|_| Batch::empty());
         let made = generator.make(kind, count, &mut batch);
@@ -85,7 +85,7 @@ fn make<C: Channel>(
             return None;
         }
     }
-    Some(generator.into_parties())
+    Some(generator)
 }
 
 impl<C: Send> Source for LiveSource<C> {

@@ -22,12 +22,15 @@ mod file;
 mod generator;
 pub mod limits;
 mod live;
+mod pair;
 mod schedule;
 mod sequential;
 mod shared_bits;
 mod stored;
 mod supply;
 
+#[cfg(test)]
+mod silent_tests;
 #[cfg(test)]
 mod tests;
 

@@ -15,7 +15,8 @@ use std::ops::Range;
 
 use phineus_channels::Channel;
 
-use super::generator::{Generator, Pair, clear_beyond, pair};
+use super::generator::{Generator, clear_beyond};
+use super::pair::{Pair, pair};
 use crate::ProtocolError;
 use crate::ot::packing::mask;
 use crate::ot::{ChoiceBits, Correlation};

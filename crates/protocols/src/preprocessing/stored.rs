@@ -226,6 +226,12 @@ impl StoredFile {
         Ok(StoredFile { file, path: owned(), cipher, pairing, header_bytes, batches })
     }
 
+    /// What files that were made together have in common, and no others; it says nothing of what
+    /// is in them.
+    pub fn pairing(&self) -> &[u8; 32] {
+        &self.pairing
+    }
+
     /// Makes sure that all parties have files made together, marks this one as used, and gives
     /// what is in it.
     ///

@@ -16,7 +16,7 @@ use crate::{Parties, memory_mesh};
 const FIELD: FieldBits = FieldBits::DEFAULT;
 
 /// Runs a function as every party, and gives the results by party.
-fn everybody<T: Send + 'static>(
+pub(super) fn everybody<T: Send + 'static>(
     parties: usize,
     run: impl Fn(Parties<MemoryChannel>) -> T + Send + Sync + Clone + 'static,
 ) -> Vec<T> {
@@ -50,7 +50,7 @@ fn opened(shares: &[&Vec<Vec<u64>>], kind: Kind, column: usize, index: usize) ->
 }
 
 /// The meaning of every kind. Shares are also reduced, and there is nothing beyond the last bit.
-fn assert_meaning(kind: Kind, count: usize, shares: &[&Vec<Vec<u64>>], what: &str) {
+pub(super) fn assert_meaning(kind: Kind, count: usize, shares: &[&Vec<Vec<u64>>], what: &str) {
     let modulus = mask(kind.width().into());
     let (mut seen, mut ones) = (std::collections::BTreeSet::new(), 0);
     for index in 0..count {
@@ -241,7 +241,11 @@ fn a_live_supply_makes_exactly_what_is_demanded() {
             let setup = setup_costs(FIELD).from_lower_bytes;
             let mut live = Live::start(generator, demand, needs().into_iter()).expect("a thread");
             let used = use_all(&mut live);
-            let parties = live.finish().expect("the thread does not fail");
+            let mut generator = live.finish().expect("the thread does not fail");
+            let links = count as u64 - 1;
+            let ots = demand_costs(&Demand::of(needs()), count, FIELD).ots;
+            assert_eq!(generator.ots(), links * ots, "every OT is counted");
+            let parties = generator.parties();
             if parties.me() == 0 {
                 assert_eq!(parties.traffic()[1].sent_bytes, setup + expected);
             }

@@ -3,24 +3,25 @@
 use std::path::Path;
 use std::time::Duration;
 
+use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde_json::json;
 
-use super::{predict, sent_bytes};
 use crate::arguments::{Explain, Protocol};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::output::Console;
 use crate::planning::PlannedFile;
+use crate::prediction::{
+    Candidate, Prediction, bytes_before, candidates, cheapest, is_shared, material, reason,
+    rounds_before, sent_bytes,
+};
 use crate::quantity;
 use crate::resolve::TracedFile;
-use crate::sizing;
 
-/// One protocol's line.
-struct Candidate {
-    protocol: Protocol,
-    outcome: Result<(PlannedFile, f64, &'static str), Failure>,
-}
+/// Columns for the names of figures; five protocols of [`FIGURE_WIDTH`] leave a line of 98.
+const NAME_WIDTH: usize = 23;
+const FIGURE_WIDTH: usize = 14;
 
 /// Prints what the program costs under each protocol, and which is the cheapest.
 pub(super) fn run(
@@ -30,65 +31,141 @@ pub(super) fn run(
     scratch: &Path,
     console: &Console,
 ) -> Result<(), Failure> {
-    let candidate = |&protocol: &Protocol| Candidate {
-        protocol,
-        outcome: sizing::planned(traced, protocol, limit, scratch).map(|planned| {
-            let time = predict(&planned, explain);
-            (planned, time.total(), time.bound())
-        }),
-    };
-    let candidates: Vec<Candidate> = explain.protocols.iter().map(candidate).collect();
-    let seconds = |candidate: &&Candidate| candidate.outcome.as_ref().map_or(f64::MAX, |it| it.1);
-    let best = candidates.iter().min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
-    let best = best.filter(|best| best.outcome.is_ok());
+    let candidates = candidates(traced, &explain.protocols, limit, explain.net, scratch);
+    let best = cheapest(&candidates);
     if console.is_json {
-        return console.document(&to_json(&candidates, best));
+        return console.document(&to_json(&candidates, best.ok()));
     }
-    console.print(&format!(
-        "{:<9} {:>14} {:>14} {:>8} {:>12} {:>12} {:>10}",
-        "protocol", "AND gates", "transfers", "rounds", "sent at most", "memory", "time"
-    ))?;
-    for Candidate { protocol, outcome } in &candidates {
-        let name = protocol.name();
-        let Ok((planned, seconds, _)) = outcome else {
-            let why = outcome.as_ref().err().map(|failure| failure.message.clone());
-            console.print(&format!("{name:<9} {}", why.unwrap_or_default()))?;
-            continue;
-        };
-        let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
-        console.print(&format!(
-            "{name:<9} {:>14} {:>14} {:>8} {:>12} {:>12} {:>10}",
-            quantity::count(total(totals::AND_GATES) + total("y_and_gates")),
-            quantity::count(total(totals::EVALUATOR_INPUT_BITS) + total(mixed::totals::OTS)),
-            quantity::count(total(totals::ROUNDS)),
-            quantity::bytes(sent_bytes(planned).into_iter().max().unwrap_or(0)),
-            quantity::bytes(planned.budget.total()),
-            quantity::duration(Duration::from_secs_f64(*seconds)),
-        ))?;
+    let (fitting, refused): (Vec<_>, Vec<_>) =
+        candidates.iter().partition(|candidate| candidate.outcome.is_ok());
+    let mut columns: Vec<Column> = Vec::new();
+    for Candidate { protocol, outcome } in fitting {
+        if let Ok((planned, time)) = outcome {
+            columns.push(column(*protocol, planned, time));
+        }
     }
-    let Some(Candidate { protocol, outcome: Ok((_, seconds, bound)) }) = best else {
-        return Err(Failure::new(Exit::DoesNotFit, 121, "no protocol can run this program here")
-            .remedy("give more memory, or other protocols"));
+    print(&columns, console)?;
+    for Candidate { protocol, outcome } in refused {
+        let why = outcome.as_ref().err().map_or("", |failure| &failure.message);
+        console.print(&format!("{:<NAME_WIDTH$} {why}", protocol.name()))?;
+    }
+    let best = best?;
+    let network = if explain.net.is_some() { "on that network" } else { "on one machine" };
+    console.print(&format!("cheapest  {network}: {}", reason(&candidates, best)))
+}
+
+/// A protocol's figures, by name.
+struct Column {
+    protocol: Protocol,
+    figures: Vec<(String, String)>,
+}
+
+fn column(protocol: Protocol, planned: &PlannedFile, time: &Prediction) -> Column {
+    let plan = planned.plan();
+    let total = |name: &str| plan.costs.get(name).copied();
+    let count = |name: &str| total(name).map(quantity::count);
+    let seconds = |seconds: f64| quantity::duration(Duration::from_secs_f64(seconds));
+    let mut figures: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, figure: Option<String>| {
+        if let Some(figure) = figure {
+            figures.push((name.to_owned(), figure));
+        }
     };
-    console.print(&format!(
-        "cheapest  {}: about {}, limited by {bound}",
-        protocol.name(),
-        quantity::duration(Duration::from_secs_f64(*seconds))
-    ))
+    add("AND gates", count(totals::AND_GATES));
+    if total(garbling::Y_AND_GATES).is_some_and(|gates| gates > 0) {
+        add("garbled AND gates", count(garbling::Y_AND_GATES));
+    }
+    if is_shared(plan) {
+        add("triples of 1 bit", count(totals::AND_GATES));
+    }
+    for (what, amount) in material(plan) {
+        add(&what.replace("multiplication ", ""), Some(quantity::count(amount)));
+    }
+    let transfers = match total(mixed::totals::OTS) {
+        Some(ots) => Some(ots + total(garbling::GARBLING_OTS).unwrap_or(0)),
+        None => total(totals::EVALUATOR_INPUT_BITS),
+    };
+    add("OTs of two parties", transfers.map(quantity::count));
+    add("rounds", count(totals::ROUNDS));
+    if is_shared(plan) {
+        add("rounds before", Some(quantity::count(rounds_before(plan))));
+    }
+    add("bytes per link", Some(quantity::count(link_bytes(planned))));
+    add("  of them before", Some(quantity::count(link_bytes_before(planned))));
+    add("memory", Some(quantity::bytes(planned.budget.total())));
+    if is_shared(plan) {
+        add("time before", Some(seconds(time.preprocessing.total())));
+        add("time online", Some(seconds(time.online.total())));
+    }
+    add("time, interleaved", Some(seconds(time.whole.total())));
+    Column { protocol, figures }
+}
+
+/// The most that goes over a link between two parties in one direction.
+fn link_bytes(planned: &PlannedFile) -> u64 {
+    let links = (planned.description.parties.len() as u64 - 1).max(1);
+    sent_bytes(planned).into_iter().max().unwrap_or(0).div_ceil(links)
+}
+
+/// What of it is sent for triples, garbled tables and the like.
+fn link_bytes_before(planned: &PlannedFile) -> u64 {
+    let links = (planned.description.parties.len() as u64 - 1).max(1);
+    bytes_before(planned).into_iter().max().unwrap_or(0).div_ceil(links)
+}
+
+/// Figures below each other, protocols beside each other.
+fn print(columns: &[Column], console: &Console) -> Result<(), Failure> {
+    let line = |name: &str, cells: &[&str]| {
+        let cells: String = cells.iter().map(|cell| format!(" {cell:>FIGURE_WIDTH$}")).collect();
+        console.print(&format!("{name:<NAME_WIDTH$}{cells}"))
+    };
+    let protocols: Vec<&str> = columns.iter().map(|column| column.protocol.name()).collect();
+    line("", &protocols)?;
+    for name in figure_names(columns) {
+        let of = |column: &'_ Column| -> String {
+            let figure = column.figures.iter().find(|(known, _)| *known == name);
+            figure.map_or_else(|| "-".to_owned(), |(_, figure)| figure.clone())
+        };
+        let cells: Vec<String> = columns.iter().map(of).collect();
+        line(&name, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// The names of all columns: each after the one that it follows in its own column.
+fn figure_names(columns: &[Column]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for column in columns {
+        let mut place = 0;
+        for (name, _) in &column.figures {
+            match names.iter().position(|known| known == name) {
+                Some(known) => place = known + 1,
+                None => {
+                    names.insert(place, name.clone());
+                    place += 1;
+                }
+            }
+        }
+    }
+    names
 }
 
 fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Value {
     let lines: Vec<serde_json::Value> = candidates
         .iter()
         .map(|Candidate { protocol, outcome }| match outcome {
-            Ok((planned, seconds, bound)) => json!({
+            Ok((planned, time)) => json!({
                 "protocol": protocol.name(),
                 "fits": true,
                 "costs": planned.plan().costs,
                 "sent_bytes": sent_bytes(planned),
+                "link_bytes": link_bytes(planned),
+                "link_bytes_before": link_bytes_before(planned),
                 "peak_memory_bytes": planned.budget.total(),
-                "seconds": seconds,
-                "limited_by": bound,
+                "preprocessing_seconds": time.preprocessing.total(),
+                "online_seconds": time.online.total(),
+                "seconds": time.whole.total(),
+                "limited_by": time.whole.bound(),
             }),
             Err(failure) => json!({
                 "protocol": protocol.name(),
@@ -97,5 +174,9 @@ fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Va
             }),
         })
         .collect();
-    json!({ "protocols": lines, "cheapest": best.map(|best| best.protocol.name()) })
+    json!({
+        "protocols": lines,
+        "cheapest": best.map(|best| best.protocol.name()),
+        "reason": best.map(|best| reason(candidates, best)),
+    })
 }

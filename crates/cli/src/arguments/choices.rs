@@ -1,0 +1,167 @@
+//! What options choose between.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use phineus_bytecode::Sharing;
+use phineus_engine::StorageBackend;
+use phineus_plan::Assignment;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backend {
+    /// io_uring where the kernel allows it, else threads
+    Auto,
+    /// io_uring or an error
+    Uring,
+    /// A few threads
+    Threads,
+}
+
+impl Backend {
+    pub(crate) fn storage(self) -> StorageBackend {
+        match self {
+            Backend::Auto => StorageBackend::Auto,
+            Backend::Uring => StorageBackend::IoUring,
+            Backend::Threads => StorageBackend::Threads,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Backend::Auto => "auto",
+            Backend::Uring => "uring",
+            Backend::Threads => "threads",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Protocol {
+    /// Two-party garbled circuits, semi-honest
+    Garbled,
+    /// XOR shares and GMW, two parties or more, semi-honest: few bytes, rounds by depth
+    Gmw,
+    /// Garbled circuits of two parties or more (BMR), semi-honest: few rounds, more bytes
+    Bmr,
+    /// Additive shares for sums and products, XOR shares for all else
+    Arith,
+    /// As the program says; XOR shares where it says nothing
+    Mixed,
+    /// No protection at all: the reference
+    Clear,
+}
+
+impl Protocol {
+    /// Those that `auto` chooses from; of several that take the same time, the first.
+    pub(crate) const AUTOMATIC: [Protocol; 5] =
+        [Protocol::Garbled, Protocol::Gmw, Protocol::Bmr, Protocol::Arith, Protocol::Mixed];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Protocol::Garbled => "garbled",
+            Protocol::Gmw => "gmw",
+            Protocol::Bmr => "bmr",
+            Protocol::Arith => "arith",
+            Protocol::Mixed => "mixed",
+            Protocol::Clear => "clear",
+        }
+    }
+
+    /// The protocol with this name.
+    pub(crate) fn from_name(name: &str) -> Option<Protocol> {
+        Protocol::value_variants().iter().copied().find(|protocol| protocol.name() == name)
+    }
+
+    /// How values get their sharings, if parties compute on shares.
+    pub(crate) fn assignment(self) -> Option<Assignment> {
+        match self {
+            Protocol::Garbled | Protocol::Clear => None,
+            Protocol::Gmw => Some(Assignment::Uniform(Sharing::Boolean)),
+            Protocol::Bmr => Some(Assignment::Uniform(Sharing::Garbled)),
+            Protocol::Arith => Some(Assignment::Arithmetic),
+            Protocol::Mixed => Some(Assignment::Stated(Sharing::Boolean)),
+        }
+    }
+
+    /// Whether parties compute on shares, in rounds.
+    pub(crate) fn is_shared(self) -> bool {
+        self.assignment().is_some()
+    }
+}
+
+/// `--protocol` of commands that can choose one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProtocolChoice {
+    /// The one with the least predicted time.
+    Auto,
+    This(Protocol),
+}
+
+impl ProtocolChoice {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ProtocolChoice::Auto => "auto",
+            ProtocolChoice::This(protocol) => protocol.name(),
+        }
+    }
+}
+
+impl ValueEnum for ProtocolChoice {
+    fn value_variants<'a>() -> &'a [ProtocolChoice] {
+        use ProtocolChoice::{Auto, This};
+        const ALL: [ProtocolChoice; 7] = [
+            This(Protocol::Garbled),
+            This(Protocol::Gmw),
+            This(Protocol::Bmr),
+            This(Protocol::Arith),
+            This(Protocol::Mixed),
+            This(Protocol::Clear),
+            Auto,
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            ProtocolChoice::Auto => Some(
+                PossibleValue::new("auto")
+                    .help("The one that is predicted to be the fastest on the network of --net"),
+            ),
+            ProtocolChoice::This(protocol) => protocol.to_possible_value(),
+        }
+    }
+}
+
+/// When triples and other material that depends on no input is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Preprocessed {
+    /// In the background, just ahead of its use.
+    #[default]
+    Interleaved,
+    /// All of it before anything else.
+    Sequential,
+    /// Earlier, by `preprocess`, into this file (with --local: this directory).
+    Stored(PathBuf),
+}
+
+impl Preprocessed {
+    /// Reads what is typed after `--preprocessing`.
+    pub(super) fn parse(text: &str) -> Result<Preprocessed, String> {
+        match (text, text.strip_prefix("stored=")) {
+            ("interleaved", _) => Ok(Preprocessed::Interleaved),
+            ("sequential", _) => Ok(Preprocessed::Sequential),
+            (_, Some(file)) if !file.is_empty() => Ok(Preprocessed::Stored(file.into())),
+            _ => Err("write `interleaved`, `sequential` or `stored=FILE`".to_owned()),
+        }
+    }
+
+    /// What all parties must agree on: not where a file is.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Preprocessed::Interleaved => "interleaved",
+            Preprocessed::Sequential => "sequential",
+            Preprocessed::Stored(_) => "stored",
+        }
+    }
+}

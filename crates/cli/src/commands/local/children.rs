@@ -1,0 +1,97 @@
+//! The command lines of the processes of a local run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::arguments::{Backend, Preprocessed, Run, network_text};
+use crate::failure::Failure;
+
+/// The report that a child leaves in its directory.
+pub(super) const REPORT: &str = "run.json";
+
+/// A party's stored material in the directory of all.
+pub(super) fn stored_file(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.prep"))
+}
+
+/// The key of a party's stored material.
+pub(super) fn key_file(run: &Run, directory: &Path, name: &str) -> PathBuf {
+    let stated = run.together.stored_key.clone();
+    stated.unwrap_or_else(|| directory.join(format!("{name}.key")))
+}
+
+/// The command that runs a party whose keys are in its part of `directory`.
+pub(super) fn child_command(
+    run: &Run,
+    directory: &Path,
+    name: &str,
+    inputs: &[(&str, &str)],
+) -> Result<Command, Failure> {
+    let own = directory.join(name);
+    let together = &run.together;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(if run.making.is_some() { "preprocess" } else { "run" });
+    command.args(run.choice.program.as_deref());
+    for (parameter, value) in &run.choice.parameters {
+        command.arg("--param").arg(format!("{parameter}={value}"));
+    }
+    command.arg("--as").arg(name);
+    command.arg("--cluster").arg(directory.join("cluster.toml"));
+    command.arg("--id-dir").arg(&own);
+    for (port, file) in inputs {
+        command.arg("--in").arg(format!("{port}={file}"));
+    }
+    if let Some(memory) = run.resources.memory {
+        command.arg("--memory").arg(memory.to_string());
+    }
+    if let Some(swap_dir) = &run.resources.swap_dir {
+        command.arg("--swap-dir").arg(swap_dir);
+    }
+    if run.resources.storage != Backend::Auto {
+        command.arg("--storage").arg(run.resources.storage.name());
+    }
+    if let Some(network) = &together.simulate {
+        command.arg("--simulate").arg(network_text(network));
+    }
+    command.arg("--protocol").arg(together.protocol.name());
+    material_options(&mut command, run, name, &own);
+    if together.plain {
+        command.arg("--plain");
+    }
+    if let Some(transport) = together.transport {
+        command.arg("--transport").arg(transport.name());
+    }
+    command.arg("--timeout").arg(together.timeout.to_string());
+    command.arg("--child").arg(own.join("out"));
+    let reads_stdin = inputs.iter().any(|(_, file)| *file == "-");
+    command.stdin(if reads_stdin { Stdio::inherit() } else { Stdio::null() });
+    command.stdout(Stdio::piped());
+    Ok(command)
+}
+
+/// What differs between a run and the making of what it needs.
+fn material_options(command: &mut Command, run: &Run, name: &str, own: &Path) {
+    let key = |directory: &Path| key_file(run, directory, name);
+    if let Some(making) = &run.making {
+        for (port, rows) in &making.rows {
+            command.arg("--rows").arg(format!("{port}={rows}"));
+        }
+        command.arg("--out").arg(stored_file(&making.out, name));
+        command.arg("--stored-key").arg(key(&making.out));
+        return;
+    }
+    if let Some(network) = &run.net {
+        command.arg("--net").arg(network_text(network));
+    }
+    match &run.preprocessing {
+        Preprocessed::Stored(directory) => {
+            let file = stored_file(directory, name);
+            command.arg("--preprocessing").arg(format!("stored={}", file.display()));
+            command.arg("--stored-key").arg(key(directory));
+        }
+        other => {
+            command.arg("--preprocessing").arg(other.name());
+        }
+    }
+    command.arg("--report").arg(own.join(REPORT));
+}

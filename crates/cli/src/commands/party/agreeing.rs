@@ -1,0 +1,281 @@
+//! What the parties agree on when they have met: sizes, program, protocol, stored material.
+
+use std::collections::BTreeMap;
+
+use phineus_bytecode::{Description, Kind, Table};
+use phineus_protocols::ot::SessionId;
+
+use super::preparation::Preparation;
+use crate::agreement::{self, Choosing, Peers, Wish};
+use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, network_text};
+use crate::binding;
+use crate::failure::{Exit, Failure};
+use crate::material::{self, Origin};
+use crate::meeting::check_parties;
+use crate::memory_budget::{GROWTH_BYTES, PROCESS_BYTES, Situation, does_not_fit, table_bytes};
+use crate::planning::{PlannedFile, plan_within};
+use crate::prediction::{candidates, cheapest, check_runnable, reason};
+use crate::progress::Progress;
+use crate::resolve::{Resolved, TracedFile, ready, trace};
+use crate::{heap, quantity};
+
+/// Rows that a peer may bring: as many as one can sort here.
+const ROWS_MAX: u64 = 1 << 32;
+
+/// The most rows that a peer may claim before anything is traced for them.
+///
+/// Tracing takes time and scratch space with the rows, memory one name per chunk of some 32 rows:
+/// 2^26 of them are 2 million names.
+const PEER_ROWS_MAX: u64 = 1 << 26;
+
+/// What all parties agreed on, ready to run.
+pub(super) struct Agreed {
+    pub(super) protocol: Protocol,
+    pub(super) planned: PlannedFile,
+    pub(super) inputs: Vec<Option<Table>>,
+    pub(super) session: SessionId,
+    pub(super) origin: Origin,
+}
+
+/// What this party wants, for the others to know.
+fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
+    let protocol = run.together.protocol;
+    let is_auto = protocol == ProtocolChoice::Auto;
+    let takes_material = match protocol {
+        ProtocolChoice::Auto => true,
+        ProtocolChoice::This(protocol) => protocol.is_shared(),
+    };
+    let preprocessing = match &run.making {
+        Some(_) => "made for a later run",
+        None => run.preprocessing.name(),
+    };
+    Ok(Wish {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        program: prepared.program.clone(),
+        protocol: protocol.name().to_owned(),
+        preprocessing: takes_material.then(|| preprocessing.to_owned()),
+        choosing: is_auto.then(|| Choosing {
+            network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
+            memory_limit_bytes: prepared.limit_bytes,
+        }),
+        party: prepared.party,
+        parameters: prepared.parameters.clone(),
+        rows: prepared.rows.clone(),
+        nonce: agreement::nonce()?,
+    })
+}
+
+/// Agrees with the others on everything, and plans.
+pub(super) fn agree_and_plan(
+    run: &Run,
+    prepared: &Preparation<'_>,
+    channels: &mut Peers,
+    progress: &Progress,
+) -> Result<Agreed, Failure> {
+    progress.stage("agreeing");
+    let ours = wish(run, prepared)?;
+    let wishes = agreement::exchange_wishes(channels, &ours)?;
+    check_their_rows(prepared, &wishes)?;
+    if run.together.child.is_none() {
+        for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
+            for (port, rows) in &theirs.rows {
+                let (peer, rows) = (prepared.name(theirs), quantity::count(*rows));
+                progress.note(&format!("{peer} brings {rows} rows for '{port}'"));
+            }
+        }
+    }
+    progress.stage("tracing the program");
+    let traced = traced_for_all(prepared, &wishes)?;
+    let protocol = chosen(run, prepared, &wishes, &traced, progress)?;
+    let program_hash = match &traced.description.plan {
+        Some(plan) => plan.program_hash.clone(),
+        None => traced.hash.to_string(),
+    };
+    let items = agreement::agreement(&program_hash, &traced.description, protocol.name());
+    agreement::exchange_agreement(channels, &items)?;
+    let session = agreement::session_id(&program_hash, &wishes);
+    progress.stage("reading inputs");
+    let inputs = match run.making {
+        Some(_) => Vec::new(),
+        None => binding::read_inputs(&traced.description, &prepared.files)?,
+    };
+    progress.stage("planning");
+    let planned = plan_for_process(run, protocol, prepared, traced)?;
+    check_runnable(&planned)?;
+    let origin = origin(run, prepared, &planned, channels)?;
+    progress.stage("waiting for the others to be ready");
+    Ok(Agreed { protocol, planned, inputs, session, origin })
+}
+
+/// The protocol: as stated, or the one that takes the least time on the stated network with the
+/// least of all memory limits, which is the same one at all parties.
+fn chosen(
+    run: &Run,
+    prepared: &Preparation<'_>,
+    wishes: &[Wish],
+    traced: &TracedFile,
+    progress: &Progress,
+) -> Result<Protocol, Failure> {
+    if let ProtocolChoice::This(protocol) = run.together.protocol {
+        return Ok(protocol);
+    }
+    if let Some(plan) = &traced.description.plan {
+        let known = Protocol::from_name(&plan.protocol);
+        return known.ok_or_else(|| {
+            let message = format!("the plan is for a protocol '{}', unknown here", plan.protocol);
+            Failure::new(Exit::ProgramRefused, 131, message)
+        });
+    }
+    let limits = wishes.iter().filter_map(|wish| wish.choosing.as_ref());
+    let limit = limits.map(|choosing| choosing.memory_limit_bytes).min();
+    let limit = limit.unwrap_or(prepared.limit_bytes);
+    let possible: Vec<Protocol> = Protocol::AUTOMATIC
+        .into_iter()
+        .filter(|&protocol| check_parties(protocol, &traced.description).is_ok())
+        .collect();
+    progress.stage("choosing the protocol");
+    let mut candidates = candidates(traced, &possible, limit, run.network(), &prepared.scratch);
+    candidates.retain(|candidate| match &candidate.outcome {
+        Ok((planned, _)) => check_runnable(planned).is_ok(),
+        Err(_) => true,
+    });
+    let best = cheapest(&candidates)?;
+    // One voice is enough for all parties of a local run.
+    if run.together.child.is_none() || prepared.party == 0 {
+        progress.note(&format!("protocol: {}", reason(&candidates, best)));
+    }
+    Ok(best.protocol)
+}
+
+/// Where triples come from; what is stored is compared with what the others have stored.
+fn origin(
+    run: &Run,
+    prepared: &Preparation<'_>,
+    planned: &PlannedFile,
+    channels: &mut Peers,
+) -> Result<Origin, Failure> {
+    match &run.preprocessing {
+        Preprocessed::Interleaved => Ok(Origin::Interleaved),
+        Preprocessed::Sequential => Ok(Origin::Sequential),
+        Preprocessed::Stored(path) => {
+            let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
+            let file = material::open(path, key, planned, prepared.party)?;
+            let pairing: String =
+                file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+            let name = "the run that stored preprocessing is from".to_owned();
+            agreement::exchange_agreement(channels, &BTreeMap::from([(name, pairing)]))
+                .map_err(|failure| failure.remedy("make the files again, all of them together"))?;
+            Ok(Origin::Stored(file))
+        }
+    }
+}
+
+/// The peers say how many rows they bring, and the program grows with that.
+fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), Failure> {
+    for wish in wishes {
+        for (port, rows) in &wish.rows {
+            let peer = prepared.name(wish);
+            if !(1..=ROWS_MAX).contains(rows) {
+                let message = format!("{peer} says it brings {rows} rows for '{port}'");
+                return Err(Failure::new(Exit::Disagreement, 102, message));
+            }
+            if let Some(expected) = prepared.expected_rows.get(port)
+                && expected != rows
+            {
+                let message = format!(
+                    "{peer} says it brings {rows} rows for '{port}', and --rows says {expected}"
+                );
+                return Err(Failure::new(Exit::Disagreement, 105, message));
+            }
+            if prepared.ports.get(port) != Some(&wish.party) {
+                let message = format!("{peer} says it brings '{port}', which is not its own");
+                return Err(Failure::new(Exit::Disagreement, 103, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedFile, Failure> {
+    match (&prepared.resolved, &prepared.arguments) {
+        (Resolved::File(file), _) => ready(file),
+        (resolved, Some(arguments)) => {
+            let mut arguments = arguments.clone();
+            // Ours are counted.
+            for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
+                for (port, rows) in &theirs.rows {
+                    if *rows > PEER_ROWS_MAX {
+                        let message =
+                            format!("{} says that it brings {rows} rows", prepared.name(theirs));
+                        return Err(Failure::new(Exit::ProgramRefused, 132, message)
+                            .remedy(format!("more than {PEER_ROWS_MAX} rows are not accepted")));
+                    }
+                    arguments.set_rows(port, *rows);
+                }
+            }
+            let program = resolved.program().expect("only files have none");
+            trace(program, &arguments, &prepared.scratch)
+        }
+        (_, None) => unreachable!("a program has arguments"),
+    }
+}
+
+fn plan_for_process(
+    run: &Run,
+    protocol: Protocol,
+    prepared: &Preparation<'_>,
+    traced: TracedFile,
+) -> Result<PlannedFile, Failure> {
+    let tables_bytes = table_bytes(&traced.description, prepared.party);
+    let situation = Situation {
+        protocol,
+        parties: traced.description.parties.len(),
+        ..situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?
+    };
+    if traced.kind == Kind::Planned {
+        check_protocol(&traced.description, protocol)?;
+        return PlannedFile::open(traced, &situation);
+    }
+    plan_within(&traced, protocol, &situation, &prepared.scratch)
+}
+
+/// Refuses a plan that was made for another protocol.
+fn check_protocol(description: &Description, protocol: Protocol) -> Result<(), Failure> {
+    match &description.plan {
+        Some(plan) if plan.protocol != protocol.name() => {
+            let (planned, asked) = (&plan.protocol, protocol.name());
+            let message = format!("the plan is for protocol '{planned}', not {asked}");
+            Err(Failure::new(Exit::ProgramRefused, 131, message)
+                .remedy(format!("run it with --protocol {planned}, or plan it again")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// This process as it is now, connected and with its inputs read.
+fn situation(
+    limit_bytes: u64,
+    tables_bytes: u64,
+    is_planned: bool,
+    run: &Run,
+) -> Result<Situation, Failure> {
+    heap::trim();
+    let resident = phineus_engine::resident_bytes().unwrap_or(0);
+    let measured = resident.saturating_sub(tables_bytes);
+    // Reading the inputs took more for a moment than keeping them does.
+    let peak = phineus_engine::peak_resident_bytes().unwrap_or(0);
+    if peak > limit_bytes {
+        return Err(does_not_fit(limit_bytes, peak));
+    }
+    // A plan made before cannot shrink: the allowance for growth must do, if it has to.
+    let growth = if is_planned { 0 } else { GROWTH_BYTES };
+    Ok(Situation {
+        limit_bytes,
+        process_bytes: (measured + growth).max(PROCESS_BYTES),
+        tables_bytes,
+        // The caller knows.
+        protocol: Protocol::Garbled,
+        parties: 2,
+        network: run.together.simulate,
+    })
+}

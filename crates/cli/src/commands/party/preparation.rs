@@ -1,0 +1,228 @@
+//! What a party finds out and checks before it meets the others.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use phineus_bytecode::Description;
+use phineus_channels::{ClusterConfig, Identity, PlainLoopback, Security, TrustStore};
+use phineus_frontend::Arguments;
+use phineus_protocols::preprocessing::StoredKey;
+
+use crate::agreement::Wish;
+use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, Together};
+use crate::binding::{self, Files};
+use crate::failure::{Exit, Failure};
+use crate::material;
+use crate::meeting::{check_parties, roles};
+use crate::memory_budget::default_limit;
+use crate::registry::Registry;
+use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
+use crate::results::{Destination, destination};
+use crate::sizing::stated_rows;
+
+/// How many rows inputs have, by input.
+type Rows = BTreeMap<String, u64>;
+
+/// What this party is to do, settled before the peer is met.
+pub(super) struct Preparation<'a> {
+    pub(super) resolved: Resolved<'a>,
+    pub(super) arguments: Option<Arguments>,
+    pub(super) parameters: BTreeMap<String, String>,
+    pub(super) program: String,
+    pub(super) party: u16,
+    /// The names of the parties in the cluster, in the order of the program.
+    pub(super) members: Vec<String>,
+    /// Which party brings which input.
+    pub(super) ports: BTreeMap<String, u16>,
+    pub(super) files: Files,
+    /// Rows of this party's inputs, as counted or stated.
+    pub(super) rows: Rows,
+    /// Rows that this party's user has stated for inputs of others.
+    pub(super) expected_rows: Rows,
+    /// Of material that is kept, if there is some.
+    pub(super) stored_key: Option<StoredKey>,
+    pub(super) destination: Destination,
+    pub(super) cluster: ClusterConfig,
+    pub(super) security: Security,
+    pub(super) limit_bytes: u64,
+    pub(super) scratch: PathBuf,
+}
+
+impl Preparation<'_> {
+    /// The name of the party whose wish this is.
+    pub(super) fn name(&self, wish: &Wish) -> &str {
+        &self.members[usize::from(wish.party)]
+    }
+}
+
+/// Everything that can be found wrong without the peer.
+pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>, Failure> {
+    let together = &run.together;
+    let scratch = run.resources.swap_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let me = together.as_party.as_deref().ok_or_else(|| {
+        Failure::usage("say which party this is with --as NAME, or run all parties with --local")
+    })?;
+    check_material(run)?;
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let (arguments, description) = shape(&resolved, &run.choice.parameters)?;
+    let cluster = ClusterConfig::load(&together.cluster)?;
+    let cluster = match together.transport {
+        Some(transport) => cluster.with_transport(transport),
+        None => cluster,
+    };
+    check_parties(any_of(together.protocol), &description)?;
+    let (party, members) = roles(&description, &cluster, me)?;
+    let aliases: Vec<String> = cluster.parties().iter().map(|party| party.name.clone()).collect();
+    let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
+    if run.making.is_none() {
+        binding::require_all(&description, &assigned, Some(party))?;
+    }
+    let files = binding::count_all(&assigned)?;
+    let destination = match &together.child {
+        Some(directory) => Destination::Directory(directory.clone()),
+        None => destination(&run.outputs, &description, Some(party))?,
+    };
+    let security = security(together, &cluster, me)?;
+    let stored_key = stored_key(run)?;
+    let (rows, expected_rows) = rows(run, &description, party, &files, arguments.is_some())?;
+    let mut arguments = arguments;
+    match &mut arguments {
+        Some(arguments) => {
+            let all = expected_rows.iter().chain(&rows);
+            all.for_each(|(port, rows)| arguments.set_rows(port, *rows));
+        }
+        None => binding::check_rows(&description, &files)?,
+    }
+    Ok(Preparation {
+        parameters: match &arguments {
+            Some(arguments) => arguments.values().clone(),
+            None => description.parameters.clone(),
+        },
+        arguments,
+        resolved,
+        program: description.name,
+        party,
+        members,
+        ports: description.inputs.into_iter().map(|port| (port.name, port.party)).collect(),
+        files,
+        rows,
+        expected_rows,
+        stored_key,
+        destination,
+        cluster,
+        security,
+        limit_bytes: run.resources.memory.unwrap_or_else(default_limit),
+        scratch,
+    })
+}
+
+fn security(together: &Together, cluster: &ClusterConfig, me: &str) -> Result<Security, Failure> {
+    if together.plain {
+        return Ok(Security::Plain(PlainLoopback::new(cluster)?));
+    }
+    Ok(Security::Tls {
+        identity: Identity::load(&together.id_dir, me)?,
+        trusted: TrustStore::load(&together.id_dir)?,
+    })
+}
+
+/// Rows of this party's inputs, and those that are stated for the others'.
+fn rows(
+    run: &Run,
+    description: &Description,
+    party: u16,
+    files: &Files,
+    is_open: bool,
+) -> Result<(Rows, Rows), Failure> {
+    let typed = run.making.iter().flat_map(|making| &making.rows).cloned();
+    let stated = stated_rows(description, &typed.collect::<Vec<_>>())?;
+    if !stated.is_empty() && !is_open {
+        return Err(Failure::usage("a file that is traced or planned has its sizes already"));
+    }
+    let is_ours =
+        |name: &str| description.inputs.iter().any(|port| port.name == name && port.party == party);
+    let (ours, theirs): (Vec<_>, Vec<_>) = stated.into_iter().partition(|(port, _)| is_ours(port));
+    let counted = files.iter().map(|(port, file)| (port.clone(), file.rows));
+    Ok((ours.into_iter().chain(counted).collect(), theirs.into_iter().collect()))
+}
+
+/// A protocol that has the same number of parties as the choice.
+fn any_of(choice: ProtocolChoice) -> Protocol {
+    match choice {
+        ProtocolChoice::This(protocol) => protocol,
+        ProtocolChoice::Auto => Protocol::Gmw,
+    }
+}
+
+/// Refuses material that is kept for a protocol that takes none, or for any.
+pub(crate) fn check_material(run: &Run) -> Result<(), Failure> {
+    let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
+    if run.making.is_none() && !is_stored {
+        return Ok(());
+    }
+    let message = match run.together.protocol {
+        // Tables are garbled while they are used.
+        ProtocolChoice::This(Protocol::Bmr) => "garbled tables cannot be stored".to_owned(),
+        ProtocolChoice::This(protocol) if protocol.is_shared() => return Ok(()),
+        ProtocolChoice::This(protocol) => {
+            format!("protocol '{}' has no preprocessing that could be stored", protocol.name())
+        }
+        ProtocolChoice::Auto => "what is stored is for one protocol".to_owned(),
+    };
+    Err(Failure::usage(message).remedy("say which with --protocol gmw, arith or mixed"))
+}
+
+/// The key of what is kept, if something is.
+fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
+    let path = run.together.stored_key.clone();
+    let path = path.unwrap_or_else(|| run.together.id_dir.join(STORED_KEY));
+    match (&run.making, &run.preprocessing) {
+        (Some(making), _) => {
+            material::check_free(&making.out)?;
+            material::key(&path, true).map(Some)
+        }
+        (None, Preprocessed::Stored(file)) => open_key(file, &path).map(Some),
+        (None, _) => Ok(None),
+    }
+}
+
+/// The key in `path` of the material in `file`, which must be there.
+pub(crate) fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
+    if !file.exists() {
+        let message = format!("there is no file {}", file.display());
+        return Err(
+            Failure::new(Exit::BadInput, 130, message).remedy("make it with `phineus preprocess`")
+        );
+    }
+    material::key(path, false)
+}
+
+/// The key of stored material in the directory of a party's keys.
+const STORED_KEY: &str = "stored.key";
+
+/// The parties and ports, and the parameters if the sizes are still open.
+pub(crate) fn shape(
+    resolved: &Resolved<'_>,
+    parameters: &[(String, String)],
+) -> Result<(Option<Arguments>, Description), Failure> {
+    match resolved.program() {
+        Some(program) => {
+            let arguments = arguments_of(program, parameters)?;
+            let description = probe(program, &arguments)?;
+            Ok((Some(arguments), description))
+        }
+        None => {
+            let Resolved::File(file) = resolved else { unreachable!("it has no program") };
+            if !parameters.is_empty() {
+                let message = "a file that is traced or planned has its parameters already";
+                return Err(Failure::usage(message));
+            }
+            Ok((None, ready(file)?.description))
+        }
+    }
+}
+
+/// The directory of a path, for temporary files beside it.
+pub(crate) fn scratch_of(swap_dir: Option<&Path>) -> PathBuf {
+    swap_dir.map_or_else(std::env::temp_dir, Path::to_owned)
+}

@@ -1,0 +1,278 @@
+//! What a plan will take on a network, and which protocol will take the least.
+//!
+//! The same at all parties that give the same program, network and memory limit: `--protocol auto`
+//! rests on it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use phineus_bytecode::PlanDescription;
+use phineus_channels::NetworkModel;
+use phineus_protocols::bmr::costs::totals as garbling;
+use phineus_protocols::garbled::totals;
+use phineus_protocols::mixed;
+use phineus_protocols::ot::FieldBits;
+use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
+
+use crate::arguments::Protocol;
+use crate::failure::{Exit, Failure};
+use crate::planning::PlannedFile;
+use crate::quantity;
+use crate::resolve::TracedFile;
+use crate::sizing;
+
+/// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
+/// NVMe or a good network disk. `doctor` measures the one at hand.
+const DISK_BYTES_PER_S: f64 = 800e6;
+
+/// Rounds of preprocessing in the background that are waited for: those of the set-up and of the
+/// first batch.
+const ROUNDS_AWAITED_MAX: f64 = 6.0;
+
+/// In a round all parties send at once, so it takes half of what question and answer take.
+const ROUND_TRIPS_PER_ROUND: f64 = 0.5;
+
+/// Seconds that parts of a run take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    pub(crate) compute: f64,
+    pub(crate) network: f64,
+    pub(crate) storage: f64,
+    pub(crate) latency: f64,
+}
+
+impl Times {
+    /// Computing, sending and swapping go on at the same time; waiting for answers does not.
+    pub(crate) fn total(&self) -> f64 {
+        self.compute.max(self.network).max(self.storage) + self.latency
+    }
+
+    pub(crate) fn bound(&self) -> &'static str {
+        if self.latency > self.compute.max(self.network).max(self.storage) {
+            "the network's latency"
+        } else if self.network >= self.compute && self.network >= self.storage {
+            "the network's bandwidth"
+        } else if self.storage > self.compute {
+            "storage"
+        } else {
+            "computing"
+        }
+    }
+}
+
+/// Predicted times of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Prediction {
+    /// All of it, with preprocessing in the background where there is any.
+    pub(crate) whole: Times,
+    /// The preprocessing alone, set-up included, if all of it is made before.
+    pub(crate) preprocessing: Times,
+    /// The rest of it then.
+    pub(crate) online: Times,
+}
+
+/// What a run of `planned` will take on the network `net`; on one machine if there is none.
+pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
+    let plan = planned.plan();
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0) as f64;
+    let pages = plan.swap_in_count.max(plan.swap_out_count) as f64;
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as f64;
+    // Every link has the stated bandwidth, each way.
+    let links = (planned.description.parties.len() - 1).max(1) as f64;
+    let bandwidth = net.and_then(|net| net.bandwidth_bits_per_second);
+    let sending =
+        |bytes: f64| bandwidth.map_or(0.0, |bits| (bytes / links * 8.0 / bits as f64).max(0.0));
+    let rtt = net.map_or(0.0, |net| net.rtt.as_secs_f64());
+    let bytes = sent_bytes(planned).into_iter().max().unwrap_or(0) as f64;
+    let before_bytes = bytes_before(planned).into_iter().max().unwrap_or(0) as f64;
+    let trips = if is_shared(plan) { ROUND_TRIPS_PER_ROUND } else { 1.0 };
+    let rounds = total(totals::ROUNDS) * trips;
+    let before_rounds = rounds_before(plan) as f64 * trips;
+    let awaited = before_rounds.min(ROUNDS_AWAITED_MAX * trips);
+    let compute = total(totals::COMPUTE_NS) * 1e-9;
+    let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
+    let storage = pages * page_bytes / DISK_BYTES_PER_S;
+    Prediction {
+        whole: Times {
+            compute,
+            network: sending(bytes),
+            storage,
+            latency: (rounds + awaited).max(before_rounds) * rtt,
+        },
+        preprocessing: Times {
+            compute: before,
+            network: sending(before_bytes),
+            storage: 0.0,
+            latency: before_rounds * rtt,
+        },
+        online: Times {
+            compute: compute - before,
+            network: sending(bytes - before_bytes),
+            storage,
+            latency: rounds * rtt,
+        },
+    }
+}
+
+/// Whether parties compute on shares, in rounds.
+pub(crate) fn is_shared(plan: &PlanDescription) -> bool {
+    plan.costs.contains_key(mixed::totals::HELD_BYTES)
+}
+
+/// What each party sends.
+pub(crate) fn sent_bytes(planned: &PlannedFile) -> Vec<u64> {
+    let costs = &planned.plan().costs;
+    let parties = 0..planned.description.parties.len();
+    let sent = |party| costs.get(&mixed::totals::sent_bytes(party)).copied();
+    parties.map(|party| sent(party).unwrap_or(0)).collect()
+}
+
+/// Rounds that triples and garbled tables take, if all are made in one go.
+pub(crate) fn rounds_before(plan: &PlanDescription) -> u64 {
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
+    // They are made at the same time, over channels of their own.
+    total(mixed::totals::PREPROCESSING_ROUNDS).max(total(garbling::GARBLING_ROUNDS))
+}
+
+/// What each party sends and receives to garble.
+fn garbling_bytes(planned: &PlannedFile) -> impl Iterator<Item = u64> {
+    let total = |party| planned.plan().costs.get(&garbling::garbling_bytes(party)).copied();
+    (0..planned.description.parties.len()).map(move |party| total(party).unwrap_or(0))
+}
+
+/// Refuses plans with garbled values of any number of parties, which can be planned and explained
+/// and not run yet: `run` does not garble beside the evaluation.
+pub(crate) fn check_runnable(planned: &PlannedFile) -> Result<(), Failure> {
+    if garbling_bytes(planned).all(|bytes| bytes == 0) {
+        return Ok(());
+    }
+    let message = "this program has garbled values, which `run` can only do for two parties";
+    Err(Failure::new(Exit::ProgramRefused, 134, message)
+        .remedy("run it with --protocol garbled, gmw or arith"))
+}
+
+/// What each party sends before the online phase, whenever it does.
+pub(crate) fn bytes_before(planned: &PlannedFile) -> Vec<u64> {
+    let triples = preprocessing_bytes(planned).into_iter().map(|(sent, _)| sent);
+    triples.zip(garbling_bytes(planned)).map(|(triples, tables)| triples + tables).collect()
+}
+
+/// What each party sends and receives for triples and the like, set-up included.
+pub(crate) fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
+    let setup = setup_bytes(planned).into_iter();
+    let made = if is_shared(planned.plan()) {
+        let demand = mixed::demand(&planned.description);
+        let parties = planned.description.parties.len();
+        of_links(demand_costs(&demand, parties, FieldBits::DEFAULT), parties)
+    } else {
+        vec![(0, 0); planned.description.parties.len()]
+    };
+    setup.zip(made).map(|(setup, made)| (setup.0 + made.0, setup.1 + made.1)).collect()
+}
+
+/// What each party sends and receives to set up the making of triples and the like.
+pub(crate) fn setup_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
+    let parties = planned.description.parties.len();
+    let needs_some =
+        is_shared(planned.plan()) && mixed::demand(&planned.description).kinds().next().is_some();
+    match needs_some {
+        true => of_links(setup_costs(FieldBits::DEFAULT), parties),
+        false => vec![(0, 0); parties],
+    }
+}
+
+/// What a party sends and receives when each two parties have these costs.
+fn of_links(
+    pair: phineus_protocols::preprocessing::costs::PairCosts,
+    parties: usize,
+) -> Vec<(u64, u64)> {
+    let of = |party: usize| {
+        let (lower, higher) = (party as u64, (parties - 1 - party) as u64);
+        let sent = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
+        let received = lower * pair.from_lower_bytes + higher * pair.from_higher_bytes;
+        (sent, received)
+    };
+    (0..parties).map(of).collect()
+}
+
+/// Material that a plan takes besides the triples of AND gates, and how much.
+pub(crate) fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
+    let kinds = [
+        ("triples_", "multiplication triples"),
+        ("square_pairs_", "square pairs"),
+        ("shared_bits_", "shared bits"),
+    ];
+    let mut found = Vec::new();
+    for (name, &count) in &plan.costs {
+        for (prefix, words) in kinds {
+            if let Some(width) = name.strip_prefix(prefix) {
+                found.push((format!("{words} of {width} bits"), count));
+            }
+        }
+    }
+    found
+}
+
+/// A protocol that could run a program, and what that would take.
+pub(crate) struct Candidate {
+    pub(crate) protocol: Protocol,
+    /// Or why it cannot.
+    pub(crate) outcome: Result<(PlannedFile, Prediction), Failure>,
+}
+
+impl Candidate {
+    fn seconds(&self) -> f64 {
+        self.outcome.as_ref().map_or(f64::MAX, |(_, time)| time.whole.total())
+    }
+}
+
+/// Plans `traced` under each protocol, for the party that needs more memory.
+pub(crate) fn candidates(
+    traced: &TracedFile,
+    protocols: &[Protocol],
+    limit_bytes: u64,
+    net: Option<NetworkModel>,
+    scratch: &Path,
+) -> Vec<Candidate> {
+    let plan = |&protocol: &Protocol| Candidate {
+        protocol,
+        outcome: sizing::planned(traced, protocol, limit_bytes, scratch).map(|planned| {
+            let time = predict(&planned, net);
+            (planned, time)
+        }),
+    };
+    protocols.iter().map(plan).collect()
+}
+
+/// The candidate that takes the least time, the first of those that take the same.
+///
+/// # Errors
+/// Exit 6 if none fits, with the reason of each.
+pub(crate) fn cheapest(candidates: &[Candidate]) -> Result<&Candidate, Failure> {
+    let best = candidates.iter().min_by(|a, b| a.seconds().total_cmp(&b.seconds()));
+    best.filter(|best| best.outcome.is_ok()).ok_or_else(|| {
+        let why = |candidate: &Candidate| {
+            let failure = candidate.outcome.as_ref().err()?;
+            Some(format!("{}: {}", candidate.protocol.name(), failure.message))
+        };
+        let reasons: Vec<String> = candidates.iter().filter_map(why).collect();
+        let message = format!("no protocol can run this program here\n{}", reasons.join("\n"));
+        Failure::new(Exit::DoesNotFit, 121, message).remedy("give more memory, or other protocols")
+    })
+}
+
+/// One line: which is taken, what it is predicted to take, and what the others would.
+pub(crate) fn reason(candidates: &[Candidate], best: &Candidate) -> String {
+    let time = |candidate: &Candidate| {
+        let seconds = Duration::from_secs_f64(candidate.seconds());
+        format!("{} {}", candidate.protocol.name(), quantity::duration(seconds))
+    };
+    let bound = best.outcome.as_ref().map_or("", |(_, time)| time.whole.bound());
+    let others: Vec<String> = candidates
+        .iter()
+        .filter(|other| other.protocol != best.protocol && other.outcome.is_ok())
+        .map(time)
+        .collect();
+    let others = if others.is_empty() { "no other".to_owned() } else { others.join(", ") };
+    format!("{}, limited by {bound} (others: {others})", time(best))
+}

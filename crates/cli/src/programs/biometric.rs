@@ -1,0 +1,294 @@
+//! `biometric`: which row of a database is nearest to a sample, by squared Euclidean distance.
+//!
+//! The first party holds the sample, the others parts of the database. Distances are sums of
+//! squares in arithmetic sharing: `d` square pairs a row and one round, no gates. The minimum is a
+//! tournament of `n - 1` comparisons and choices in Boolean or garbled sharing, first between
+//! chunks, which leaves all lanes full, then between the lanes of the one chunk that is left. The
+//! index of the winner needs no numbers to begin with: each comparison adds one bit to it. Of rows
+//! that are equally near, the one in the first lane wins, and in that the first.
+//!
+//! The example of Büscher et al., "HyCC: Compilation of Hybrid Protocols for Practical Secure
+//! Computation", CCS 2018, and of MOTION (ePrint 2020/1137). Distances are modulo 2^width.
+
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Sharing, Table};
+use phineus_frontend::{
+    Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column, lanes_for,
+};
+
+use super::parties::{
+    bad, parties_parameter, party_names, receivers, sharing, to_parameter, width,
+};
+use super::random::Random;
+use super::sites;
+
+/// Finds the nearest row.
+pub(super) struct Biometric;
+
+/// The most dimensions.
+const DIMENSIONS_MAX: u64 = 4096;
+/// Bits of a generated coordinate: squares of 4096 of them stay below 2^32.
+const COORDINATE_BITS: u16 = 8;
+
+/// What the parameters say.
+struct Settings {
+    names: Vec<String>,
+    dimensions: u64,
+    width: u16,
+    minimum: Sharing,
+    index: bool,
+    /// Rows of each party's part of the database; the sample's owner has none.
+    rows: Vec<u64>,
+}
+
+impl Settings {
+    fn new(arguments: &Arguments) -> Result<Settings, ProgramError> {
+        let names = party_names(arguments)?;
+        let dimensions = arguments.count("d")?;
+        if dimensions > DIMENSIONS_MAX {
+            return Err(bad("d", arguments, "1 to 4096"));
+        }
+        if arguments.stated_rows(&names[0]).is_some_and(|rows| rows != 1) {
+            return Err(ProgramError::Refused(format!("{} brings one sample", names[0])));
+        }
+        let all = arguments.count("n")?;
+        let parts = names.len() as u64 - 1;
+        if all < parts {
+            return Err(bad("n", arguments, "a row for each party with a part of the database"));
+        }
+        let rows = names[1..].iter().zip(0..).map(|(name, part)| {
+            let share = all / parts + u64::from(part < all % parts);
+            arguments.stated_rows(name).unwrap_or(share)
+        });
+        let rows: Vec<u64> = rows.collect();
+        if rows.iter().sum::<u64>() > u64::from(u32::MAX) {
+            return Err(ProgramError::Refused("more than 2^32 rows".to_owned()));
+        }
+        Ok(Settings {
+            rows,
+            names,
+            dimensions,
+            width: width(arguments, 8, 64)?,
+            minimum: sharing(arguments, "minimum", &[Sharing::Boolean, Sharing::Garbled])?,
+            index: arguments.flag("index")?,
+        })
+    }
+
+    fn element(&self) -> ElementType {
+        ElementType::unsigned(self.width)
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        (0..self.dimensions)
+            .map(|index| column(&format!("x{index}"), self.element(), Encoding::Number))
+            .collect()
+    }
+
+    fn result_columns(&self) -> Vec<Column> {
+        let mut columns = vec![column("distance", self.element(), Encoding::Number)];
+        if self.index {
+            columns.push(column("row", ElementType::unsigned(32), Encoding::Number));
+        }
+        columns
+    }
+
+    #[track_caller]
+    fn input(&self, tracer: &Tracer, name: &str, rows: u64) -> Records {
+        let mut input = tracer.input(name, rows);
+        for column in self.columns() {
+            input = input.column(column);
+        }
+        input.read().to_arith()
+    }
+}
+
+/// The nearest of some rows, for each lane.
+struct Nearest {
+    distance: Value,
+    /// The bits of its row's number that are known so far; `None` before the first.
+    row: Option<Value>,
+}
+
+impl Nearest {
+    /// The nearer of this and `other`, which has at most as many lanes and later rows; the bit
+    /// that says which is the next of the row's number, above the others or below them.
+    #[track_caller]
+    fn or(self, other: Nearest, index: bool, above: bool) -> Nearest {
+        let (all, lanes) = (self.distance.lanes(), other.distance.lanes());
+        let cut = |value: &Value| value.lane_slice(0, lanes);
+        let left = cut(&self.distance);
+        let is_nearer = other.distance.lt(&left);
+        let mut distance = is_nearer.select(&other.distance, &left);
+        let joined = |old: Option<&Value>, bit: &Value| match old {
+            Some(old) if above => old.bit_concat(bit),
+            Some(old) => bit.bit_concat(old),
+            None => bit.clone(),
+        };
+        let mut row = index.then(|| {
+            let rows = self.row.as_ref().zip(other.row.as_ref());
+            let old = rows.map(|(left, right)| is_nearer.select(right, &cut(left)));
+            joined(old.as_ref(), &is_nearer)
+        });
+        if lanes < all {
+            let rest = |value: &Value| value.lane_slice(lanes, all - lanes);
+            distance = distance.lane_concat(&rest(&self.distance));
+            row = row.map(|row| {
+                let zero = distance.tracer().constant(ElementType::BIT, Lane::ZERO);
+                let alone = joined(self.row.as_ref().map(rest).as_ref(), &zero.tile(all - lanes));
+                row.lane_concat(&alone)
+            });
+        }
+        Nearest { distance, row }
+    }
+
+    /// Some of the lanes.
+    #[track_caller]
+    fn part(&self, first: u32, count: u32) -> Nearest {
+        let cut = |value: &Value| value.lane_slice(first, count);
+        Nearest { distance: cut(&self.distance), row: self.row.as_ref().map(cut) }
+    }
+
+    /// A row that has no other to be compared with: the next bit of its number is 0.
+    fn alone(self, index: bool) -> Nearest {
+        let zero = self.distance.tracer().constant(ElementType::BIT, Lane::ZERO);
+        let zero = zero.tile(self.distance.lanes());
+        let row = index.then(|| match &self.row {
+            Some(row) => row.bit_concat(&zero),
+            None => zero,
+        });
+        Nearest { row, ..self }
+    }
+}
+
+/// The nearest of all rows, and its number, in chunks cut alike but for the last.
+#[track_caller]
+fn nearest(distances: Vec<Value>, index: bool) -> Nearest {
+    let mut chunks: Vec<Nearest> =
+        distances.into_iter().map(|distance| Nearest { distance, row: None }).collect();
+    while chunks.len() > 1 {
+        let mut pairs = Vec::new();
+        let mut rest = chunks.into_iter();
+        while let Some(left) = rest.next() {
+            pairs.push(match rest.next() {
+                Some(right) => left.or(right, index, true),
+                None => left.alone(index),
+            });
+        }
+        chunks = pairs;
+    }
+    // The number of the lane comes below that of the chunk, its bits from the highest down.
+    let mut all = chunks.pop().expect("a database has a row");
+    while all.distance.lanes() > 1 {
+        let half = all.distance.lanes().next_power_of_two() / 2;
+        let (left, right) = (all.part(0, half), all.part(half, all.distance.lanes() - half));
+        all = left.or(right, index, false);
+    }
+    all
+}
+
+impl Program for Biometric {
+    fn name(&self) -> &str {
+        "biometric"
+    }
+
+    fn about(&self) -> &str {
+        "the row of the other parties' database nearest to site_a's sample, and its distance"
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::new("n", "1000", "rows of the database in all, where no file says"),
+            Parameter::new("d", "4", "coordinates of a row"),
+            Parameter::new("width", "32", "bits of a coordinate and of a distance, 8 to 64"),
+            Parameter::new("minimum", "gmw", "the sharing of the comparisons: gmw or bmr"),
+            Parameter::new("index", "true", "whether to find the row's number: true or false"),
+            parties_parameter("2"),
+            to_parameter("all"),
+        ]
+    }
+
+    fn parties(&self) -> Vec<String> {
+        sites()
+    }
+
+    fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        party_names(arguments)
+    }
+
+    fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
+        let settings = Settings::new(arguments)?;
+        let sample = settings.input(tracer, &settings.names[0], 1);
+        let parts = settings.names[1..].iter().zip(&settings.rows);
+        let database = parts
+            .map(|(name, &rows)| settings.input(tracer, name, rows))
+            .reduce(Records::concat)
+            .expect("there are two parties or more");
+        let mut distances = Vec::new();
+        for chunk in 0..database.chunk_count() {
+            let squares = database.chunk(chunk).into_iter().enumerate().map(|(place, value)| {
+                let difference = value.sub(&sample.chunks(place)[0]);
+                difference.mul(&difference)
+            });
+            let distance = squares.reduce(|sum, square| sum.add(&square));
+            let distance = distance.expect("a row has a coordinate");
+            distances.push(distance.to_sharing(settings.minimum));
+        }
+        let Nearest { distance, row } = nearest(distances, settings.index);
+        let receivers = receivers(arguments, &settings.names)?;
+        let mut output = tracer.output("nearest", &receivers);
+        let mut columns = settings.result_columns().into_iter();
+        output = output.chunks(columns.next().expect("the distance"), vec![distance]);
+        if let Some(column) = columns.next() {
+            // A database of one row has no bit to choose by.
+            let row = row.unwrap_or_else(|| tracer.constant(ElementType::BIT, Lane::ZERO));
+            output = output.chunks(column, vec![row.cast(ElementType::unsigned(32))]);
+        }
+        output.write();
+        Ok(())
+    }
+
+    fn twin(
+        &self,
+        arguments: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
+        Some(Settings::new(arguments).map(|settings| {
+            let mask = u64::MAX >> (64 - settings.width);
+            let cell = |table: &Table, row, column| table.cell(row, column).as_limbs()[0];
+            let distance = |table: &Table, row| {
+                (0..settings.dimensions as usize).fold(0u64, |sum, column| {
+                    let difference =
+                        cell(table, row, column).wrapping_sub(cell(&inputs[0], 0, column));
+                    sum.wrapping_add(difference.wrapping_mul(difference)) & mask
+                })
+            };
+            let database = inputs[1..]
+                .iter()
+                .flat_map(|table| (0..table.row_count()).map(move |row| (table, row)));
+            let lanes = u64::from(lanes_for(settings.width));
+            let all = database
+                .zip(0u64..)
+                .map(|((table, row), number)| (distance(table, row), number % lanes, number));
+            let (least, _, number) = all.min().expect("a database has a row");
+            let mut table = Table::new(settings.result_columns());
+            let row = [Lane::from(least), Lane::from(number)];
+            table.push(&row[..if settings.index { 2 } else { 1 }]);
+            vec![table]
+        }))
+    }
+
+    fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        let settings = Settings::new(arguments).ok()?;
+        let mut random = Random::new(seed);
+        let mut tables = Vec::new();
+        for rows in std::iter::once(1).chain(settings.rows.iter().copied()) {
+            let mut table = Table::new(settings.columns());
+            for _ in 0..rows {
+                let row: Vec<Lane> =
+                    (0..settings.dimensions).map(|_| random.bits(COORDINATE_BITS)).collect();
+                table.push(&row);
+            }
+            tables.push(table);
+        }
+        Some(tables)
+    }
+}

@@ -1,0 +1,286 @@
+//! `intops` and `and`: one operation on many lanes, to measure what it costs.
+//!
+//! `intops` has the integer operations of MOTION's table 8 (Braun et al., ePrint 2020/1137). In
+//! arithmetic sharing there are sums, differences and products. `and` is independent ANDs alone;
+//! only the exclusive or of their results, in words of 64, is given out.
+
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Op, Sharing, Table};
+use phineus_frontend::{
+    Arguments, Parameter, Program, ProgramError, Tracer, U64, Value, column, lanes_for,
+};
+
+use super::parties::{
+    bad, choice, parties_parameter, party_names, receivers, sharing, to_parameter, width,
+};
+use super::random::Random;
+use super::sites;
+
+/// One integer operation on two parties' columns.
+pub(super) struct IntegerOperation;
+
+/// Independent ANDs of two parties' bits.
+pub(super) struct Ands;
+
+const OPERATIONS: [(&str, Op); 6] = [
+    ("add", Op::Add),
+    ("sub", Op::Sub),
+    ("mul", Op::Mul),
+    ("div", Op::Div),
+    ("gt", Op::Lt),
+    ("eq", Op::Eq),
+];
+
+/// What the parameters say.
+struct Settings {
+    names: Vec<String>,
+    op: Op,
+    element: ElementType,
+    lanes: u64,
+    sharing: Sharing,
+}
+
+impl Settings {
+    fn new(arguments: &Arguments) -> Result<Settings, ProgramError> {
+        let names = party_names(arguments)?;
+        let name = choice(arguments, "op", &OPERATIONS.map(|(name, _)| name))?;
+        let op = OPERATIONS.into_iter().find(|(other, _)| *other == name);
+        let (_, op) = op.expect("it is one of them");
+        let sharing = sharing(arguments, "sharing", &Sharing::ALL)?;
+        if sharing == Sharing::Arithmetic && !op.is_arithmetic() {
+            return Err(bad("op", arguments, "add, sub or mul, where sharing=arith"));
+        }
+        let stated: Vec<u64> =
+            names[..2].iter().filter_map(|name| arguments.stated_rows(name)).collect();
+        if stated.windows(2).any(|pair| pair[0] != pair[1]) {
+            let what = "site_a and site_b bring a row for each lane, and as many as each other";
+            return Err(ProgramError::Refused(what.to_owned()));
+        }
+        let lanes = stated.first().copied().map_or_else(|| arguments.count("lanes"), Ok)?;
+        let element = ElementType::unsigned(width(arguments, 8, 64)?);
+        Ok(Settings { names, op, element, lanes, sharing })
+    }
+
+    fn result_column(&self) -> Column {
+        let is_bit = matches!(self.op, Op::Lt | Op::Eq);
+        let element = if is_bit { ElementType::BIT } else { self.element };
+        column("result", element, Encoding::Number)
+    }
+
+    fn input_column(&self) -> Column {
+        column("x", self.element, Encoding::Number)
+    }
+
+    #[track_caller]
+    fn compute(&self, a: &Value, b: &Value) -> Value {
+        match self.op {
+            Op::Add => a.add(b),
+            Op::Sub => a.sub(b),
+            Op::Mul => a.mul(b),
+            Op::Div => a.div(b),
+            Op::Lt => b.lt(a),
+            _ => a.eq(b),
+        }
+    }
+
+    fn twin(&self, a: u64, b: u64) -> u64 {
+        match self.op {
+            Op::Add => a.wrapping_add(b),
+            Op::Sub => a.wrapping_sub(b),
+            Op::Mul => a.wrapping_mul(b),
+            Op::Div => a.checked_div(b).unwrap_or(u64::MAX),
+            Op::Lt => u64::from(a > b),
+            _ => u64::from(a == b),
+        }
+    }
+}
+
+/// The first 64 bits of a cell.
+fn word(table: &Table, row: u64) -> u64 {
+    table.cell(row, 0).as_limbs()[0]
+}
+
+impl Program for IntegerOperation {
+    fn name(&self) -> &str {
+        "intops"
+    }
+
+    fn about(&self) -> &str {
+        "one operation on site_a's and site_b's integers, row by row"
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::new("op", "add", "add, sub, mul, div, gt or eq"),
+            Parameter::new("width", "32", "bits of an integer, 8 to 64"),
+            Parameter::new("lanes", "1000", "rows, where no file says"),
+            Parameter::new("sharing", "any", "how they are shared: any, arith, gmw or bmr"),
+            parties_parameter("2"),
+            to_parameter("all"),
+        ]
+    }
+
+    fn parties(&self) -> Vec<String> {
+        sites()
+    }
+
+    fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        party_names(arguments)
+    }
+
+    fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
+        let settings = Settings::new(arguments)?;
+        let [a, b] = [0, 1].map(|party| {
+            let input = tracer.input(&settings.names[party], settings.lanes);
+            input.column(settings.input_column()).read().to_sharing(settings.sharing)
+        });
+        let pairs = a.chunks(0).iter().zip(b.chunks(0));
+        let results = pairs.map(|(a, b)| settings.compute(a, b)).collect();
+        tracer
+            .output("result", &receivers(arguments, &settings.names)?)
+            .chunks(settings.result_column(), results)
+            .write();
+        Ok(())
+    }
+
+    fn twin(
+        &self,
+        arguments: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
+        Some(Settings::new(arguments).map(|settings| {
+            let column = settings.result_column();
+            let mask = mask_of(column.element.width());
+            let mut table = Table::new(vec![column]);
+            for row in 0..settings.lanes {
+                let result = settings.twin(word(&inputs[0], row), word(&inputs[1], row));
+                table.push(&[Lane::from(result) & mask]);
+            }
+            vec![table]
+        }))
+    }
+
+    fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        let settings = Settings::new(arguments).ok()?;
+        let mut random = Random::new(seed);
+        let tables = [0, 1].map(|_| {
+            let mut table = Table::new(vec![settings.input_column()]);
+            for row in 0..settings.lanes {
+                // Small ones in between, so that quotients are large and some rows are equal.
+                let width = if row % 4 == 3 { 2 } else { settings.element.width() };
+                table.push(&[random.bits(width)]);
+            }
+            table
+        });
+        Some(tables.to_vec())
+    }
+}
+
+const WORD_BITS: u64 = 64;
+
+impl Ands {
+    fn column(name: &str) -> Column {
+        column(name, ElementType::unsigned(WORD_BITS as u16), Encoding::Hex)
+    }
+
+    /// Words of a column; the last may have bits that are not used.
+    fn words(arguments: &Arguments) -> Result<u64, ProgramError> {
+        Ok(arguments.count("n")?.div_ceil(WORD_BITS))
+    }
+}
+
+impl Program for Ands {
+    fn name(&self) -> &str {
+        "and"
+    }
+
+    fn about(&self) -> &str {
+        "n independent ANDs of site_a's and site_b's bits, and their exclusive or by words"
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::new("n", "1000000", "how many ANDs"),
+            Parameter::new("sharing", "any", "how the bits are shared: any, gmw or bmr"),
+            parties_parameter("2"),
+            to_parameter("all"),
+        ]
+    }
+
+    fn parties(&self) -> Vec<String> {
+        sites()
+    }
+
+    fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        party_names(arguments)
+    }
+
+    fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
+        let names = party_names(arguments)?;
+        let bits = [Sharing::Any, Sharing::Boolean, Sharing::Garbled];
+        let sharing = sharing(arguments, "sharing", &bits)?;
+        let words = Ands::words(arguments)?;
+        if names[..2].iter().filter_map(|n| arguments.stated_rows(n)).any(|rows| rows != words) {
+            return Err(ProgramError::Refused(format!("n ANDs are {words} words of 64 bits")));
+        }
+        let [a, b] = [0, 1].map(|party| {
+            let input = tracer.input(&names[party], words).hex::<U64>("word");
+            input.read().to_sharing(sharing)
+        });
+        let bits = (arguments.count("n")? % WORD_BITS) as u16;
+        let mut whole_words = arguments.count("n")? / WORD_BITS;
+        let (mut full, mut rest) = (None::<Value>, Vec::new());
+        for (a, b) in a.chunks(0).iter().zip(b.chunks(0)) {
+            let lanes = whole_words.min(u64::from(a.lanes())) as u32;
+            whole_words -= u64::from(lanes);
+            let product = (lanes > 0).then(|| a.lane_slice(0, lanes).and(&b.lane_slice(0, lanes)));
+            match product {
+                Some(product) if lanes == lanes_for(WORD_BITS as u16) => {
+                    full = Some(full.map_or(product.clone(), |sum| sum.xor(&product)));
+                }
+                Some(product) => rest.push(product.lane_xor()),
+                None => {}
+            }
+            if lanes < a.lanes() {
+                let [a, b] = [a, b].map(|value| value.lane_slice(lanes, 1).bit_slice(0, bits));
+                rest.push(a.and(&b).cast(ElementType::unsigned(WORD_BITS as u16)));
+            }
+        }
+        let words = full.map(|sum| sum.lane_xor()).into_iter().chain(rest);
+        let result = words.reduce(|a, b| a.xor(&b));
+        tracer
+            .output("result", &receivers(arguments, &names)?)
+            .chunks(Ands::column("xor"), vec![result.expect("there is an AND")])
+            .write();
+        Ok(())
+    }
+
+    fn twin(
+        &self,
+        arguments: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
+        Some(arguments.count("n").map(|n| {
+            let result = (0..n.div_ceil(WORD_BITS)).fold(0u64, |sum, row| {
+                let used = u64::MAX >> (WORD_BITS - (n - row * WORD_BITS).min(WORD_BITS));
+                sum ^ (word(&inputs[0], row) & word(&inputs[1], row) & used)
+            });
+            let mut table = Table::new(vec![Ands::column("xor")]);
+            table.push(&[Lane::from(result)]);
+            vec![table]
+        }))
+    }
+
+    fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        let words = Ands::words(arguments).ok()?;
+        let mut random = Random::new(seed);
+        let tables = [0, 1].map(|_| {
+            let mut table = Table::new(vec![Ands::column("word")]);
+            for _ in 0..words {
+                table.push(&[random.bits(WORD_BITS as u16)]);
+            }
+            table
+        });
+        Some(tables.to_vec())
+    }
+}

@@ -1,0 +1,174 @@
+//! [`Batch`]: AND gates whose tables are being made, and this party's part of the tables.
+//!
+//! What the parties compute together for gate `g` and every party `j`, all sums being XORs over
+//! the parties `i`, `H` being hashes of `i`'s keys (see `hash`) and `R_j` the offset of `j`:
+//!
+//! * `A_j = sum H_i(a_0) ^ H_i(a_1) ^ mask_b R_j`
+//! * `B_j = sum H_i(b_0) ^ H_i(b_1) ^ mask_a R_j ^ a_{j,0}`
+//! * `C_j = sum H_i(a_0) ^ H_i(b_0) ^ (mask_a mask_b ^ mask_w) R_j ^ w_{j,0}`
+//!
+//! With active keys `a`, `b` and public values `alpha`, `beta`, everybody then has
+//! `sum (H_i(a) ^ H_i(b)) ^ alpha A_j ^ beta (B_j ^ a_j) ^ C_j = w_{j,0} ^ gamma R_j`,
+//! where `gamma = (alpha ^ mask_a)(beta ^ mask_b) ^ mask_w`: both halves of half gates.
+//!
+//! The shares of a bit times `R_j` are what correlated OTs with offset `R_j` give, the parties'
+//! shares of the bit being the choices.
+
+use phineus_crypto::{Block, CrHash, Prg};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::hash::{first_tweak, with_select_bit};
+use super::limits::{GATES_PER_CHUNK, ROWS};
+use super::links::pack;
+
+type Bits = Zeroizing<Vec<u64>>;
+
+/// AND gates on their way.
+pub(super) struct Batch {
+    pub(super) number: u64,
+    pub(super) gates: usize,
+    /// This party's zero-keys of operands and results, with its shares of the masks.
+    pub(super) a: Zeroizing<Vec<Block>>,
+    pub(super) b: Zeroizing<Vec<Block>>,
+    pub(super) w: Zeroizing<Vec<Block>>,
+    pub(super) mask_a: Bits,
+    pub(super) mask_b: Bits,
+    pub(super) mask_w: Bits,
+    /// This party's share of `mask_a mask_b`, then of that and `mask_w`.
+    pub(super) product: Bits,
+    /// By peer, this party's pads as receiver of the OTs of bits.
+    pub(super) pads: Vec<Bits>,
+    /// By peer, corrections to and from it.
+    pub(super) sent: Vec<Vec<u64>>,
+    pub(super) received: Vec<Vec<u64>>,
+    /// Shares of the tables, then the tables.
+    pub(super) rows: Vec<Block>,
+}
+
+impl Batch {
+    /// An empty batch with room for `capacity` gates of so many parties.
+    pub(super) fn new(capacity: usize, parties: usize) -> Batch {
+        let keys = || Zeroizing::new(vec![Block::ZERO; capacity]);
+        let words = capacity.div_ceil(64);
+        let bits = || Zeroizing::new(vec![0; words]);
+        Batch {
+            number: 0,
+            gates: 0,
+            a: keys(),
+            b: keys(),
+            w: keys(),
+            mask_a: bits(),
+            mask_b: bits(),
+            mask_w: bits(),
+            product: bits(),
+            pads: (0..parties).map(|_| bits()).collect(),
+            sent: vec![vec![0; words]; parties],
+            received: vec![vec![0; words]; parties],
+            rows: Vec::new(),
+        }
+    }
+
+    /// Makes it batch `number`, without gates; draws the keys and masks of results.
+    pub(super) fn reset(&mut self, number: u64, prg: &mut Prg) {
+        (self.number, self.gates) = (number, 0);
+        prg.fill_blocks(&mut self.w);
+    }
+
+    pub(super) fn words(&self) -> usize {
+        self.gates.div_ceil(64)
+    }
+
+    /// Appends as many gates as fit of those with these operands, and writes their results.
+    pub(super) fn push(&mut self, a: &[Block], b: &[Block], products: &mut [Block]) -> usize {
+        let count = a.len().min(self.a.len() - self.gates);
+        let range = self.gates..self.gates + count;
+        self.a[range.clone()].copy_from_slice(&a[..count]);
+        self.b[range.clone()].copy_from_slice(&b[..count]);
+        products[..count].copy_from_slice(&self.w[range]);
+        self.gates += count;
+        count
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.gates == self.a.len()
+    }
+
+    /// Takes note of the masks and begins with empty tables.
+    pub(super) fn seal(&mut self, parties: usize) {
+        let gates = self.gates;
+        for (keys, mask) in
+            [(&self.a, &mut self.mask_a), (&self.b, &mut self.mask_b), (&self.w, &mut self.mask_w)]
+        {
+            pack(&keys[..gates], mask);
+        }
+        let masks = self.mask_a.iter().zip(self.mask_b.iter());
+        self.product.iter_mut().zip(masks).for_each(|(product, (a, b))| *product = a & b);
+        self.rows.clear();
+        self.rows.resize(gates * parties * ROWS, Block::ZERO);
+    }
+
+    /// Adds to `product` what the corrections from `peer` make of the OTs with it.
+    pub(super) fn correct(&mut self, peer: usize) {
+        let words = self.gates.div_ceil(64);
+        for k in 0..words {
+            self.product[k] ^=
+                self.pads[peer][k] ^ self.mask_b[k] & u64::from_le(self.received[peer][k]);
+        }
+    }
+
+    /// Adds shares of a bit times the offset of party `party`, of gate `first` on, to row `row`.
+    pub(super) fn add(
+        rows: &mut [Block],
+        parties: usize,
+        party: usize,
+        row: usize,
+        first: usize,
+        shares: &[Block],
+    ) {
+        let stride = parties * ROWS;
+        let gates = rows[first * stride..].chunks_exact_mut(stride);
+        gates.zip(shares).for_each(|(rows, &share)| rows[party * ROWS + row] ^= share);
+    }
+
+    /// Adds this party's hashes and keys.
+    pub(super) fn garble(&mut self, me: usize, parties: usize, offset: Block, hash: &CrHash) {
+        let chunk = 2 * parties * GATES_PER_CHUNK;
+        let mut zero = Zeroizing::new(vec![Block::ZERO; chunk]);
+        let mut one = Zeroizing::new(vec![Block::ZERO; chunk]);
+        for first in (0..self.gates).step_by(GATES_PER_CHUNK) {
+            let gates = GATES_PER_CHUNK.min(self.gates - first);
+            let (zero, one) = (&mut zero[..2 * parties * gates], &mut one[..2 * parties * gates]);
+            let targets = zero.chunks_exact_mut(2 * parties).zip(one.chunks_exact_mut(2 * parties));
+            let operands = self.a[first..].iter().zip(&self.b[first..]);
+            for ((zero, one), (&a, &b)) in targets.zip(operands) {
+                let keys = [with_select_bit(a, false), with_select_bit(b, false)];
+                zero.as_chunks_mut().0.fill(keys);
+                one.as_chunks_mut().0.fill(keys.map(|key| key ^ offset));
+            }
+            let tweak = first_tweak(first, parties);
+            hash.hash_blocks(tweak, zero);
+            hash.hash_blocks(tweak, one);
+            let rows = &mut self.rows[first * parties * ROWS..][..gates * parties * ROWS];
+            let hashes = zero.as_chunks::<2>().0.iter().zip(one.as_chunks::<2>().0);
+            for (row, (zero, one)) in rows.as_chunks_mut::<ROWS>().0.iter_mut().zip(hashes) {
+                row[0] ^= zero[0] ^ one[0];
+                row[1] ^= zero[1] ^ one[1];
+                row[2] ^= zero[0] ^ zero[1];
+            }
+        }
+        let own = self.rows.as_chunks_mut::<ROWS>().0.iter_mut().skip(me).step_by(parties);
+        for (gate, row) in own.enumerate() {
+            let bit = |mask: &[u64]| mask[gate / 64] >> (gate % 64) & 1 == 1;
+            row[0] ^= offset.and_bit(bit(&self.mask_b));
+            row[1] ^= offset.and_bit(bit(&self.mask_a)) ^ with_select_bit(self.a[gate], false);
+            row[2] ^= offset.and_bit(bit(&self.product)) ^ with_select_bit(self.w[gate], false);
+        }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // Shares of the tables hold multiples of the offset.
+        self.rows.zeroize();
+    }
+}

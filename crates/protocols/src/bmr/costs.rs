@@ -1,0 +1,169 @@
+//! What garbling costs, to the byte.
+
+use std::collections::BTreeMap;
+
+use phineus_bytecode::{CostModel, Description, Instruction, Op};
+use phineus_circuits::record::Template;
+use phineus_crypto::Block;
+use phineus_engine::bits::Family;
+
+use super::garbler::summed_gates;
+use super::limits::{ROWS, gates_per_batch};
+use super::program::SUMS;
+use super::{Rows, is_linear};
+use crate::mixed::{Templates, sum_of_shares};
+use crate::ot::{FieldBits, extension_bytes, setup_bytes};
+
+/// The names of the totals.
+pub mod totals {
+    /// AND gates on garbled values.
+    pub const Y_AND_GATES: &str = "y_and_gates";
+    /// Rounds of garbling, if nothing but the network takes time.
+    pub const GARBLING_ROUNDS: &str = "garbling_rounds";
+    /// Correlated oblivious transfers of each pair of parties.
+    pub const GARBLING_OTS: &str = "garbling_ots";
+    /// Bytes that the largest circuit takes beside the frames, in the garbling walk or (in the plan
+    /// of a whole program) in the evaluation.
+    pub const SCRATCH_BYTES: &str = "y_scratch_bytes";
+    /// Predicted nanoseconds of computation of one party.
+    pub const COMPUTE_NS: &str = "compute_ns";
+
+    /// Payload bytes that a party sends to garble; it receives as many.
+    pub fn garbling_bytes(party: usize) -> String {
+        format!("garbling_bytes_{party}")
+    }
+}
+
+/// Nanoseconds of a garbled AND for each pair of parties: oblivious transfers and tables; and of
+/// each hash, in the garbling as in the evaluation.
+const NS_PER_AND_AND_PEER: u64 = 200;
+const NS_PER_HASH: u64 = 6;
+
+/// What garbling costs one party, if there is anything to garble.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartyCosts {
+    /// Payload bytes that it sends, and as many that it receives.
+    pub bytes: u64,
+    /// Messages that wait for one another.
+    pub rounds: u64,
+    /// Correlated oblivious transfers with each peer, both directions together.
+    pub ots: u64,
+}
+
+/// The costs of `party` of so many, for that many AND gates; set-up included.
+pub fn garbling_costs(party: usize, parties: usize, gates: u64, field: FieldBits) -> PartyCosts {
+    let peers = parties as u64 - 1;
+    let (from_sender, from_receiver) = setup_bytes(field);
+    let set_up = from_sender + from_receiver + size_of::<Block>() as u64;
+    let batch = gates_per_batch(parties);
+    let (full, rest) = (gates / batch as u64, (gates % batch as u64) as usize);
+    let bytes =
+        full * batch_bytes(party, parties, batch, field) + batch_bytes(party, parties, rest, field);
+    let batches = gates.div_ceil(batch as u64);
+    // A batch ends one step after it begins, with three parties or more two.
+    let more = if batches == 0 { 0 } else { 2 + u64::from(parties > 2) };
+    PartyCosts {
+        bytes: peers * set_up + bytes,
+        rounds: 5 + 2 * batches + more,
+        ots: 2 * ROWS as u64 * gates,
+    }
+}
+
+/// Bytes that `party` sends for a batch of `gates` gates.
+fn batch_bytes(party: usize, parties: usize, gates: usize, field: FieldBits) -> u64 {
+    let peers = parties as u64 - 1;
+    let ots = ROWS as u64 * extension_bytes(gates as u64, field) + gates.div_ceil(8) as u64;
+    let tables = |party| {
+        let gates = summed_gates(gates, party, parties).len();
+        (gates * parties * ROWS * size_of::<Block>()) as u64
+    };
+    let others = (0..parties).filter(|&other| other != party).map(tables).sum::<u64>();
+    let sums = if parties == 2 { 0 } else { peers * tables(party) };
+    peers * ots + others + sums
+}
+
+/// Predicted nanoseconds of garbling an AND.
+fn garbling_ns(parties: usize) -> u64 {
+    NS_PER_AND_AND_PEER * (parties as u64 - 1) + NS_PER_HASH * 4 * parties as u64
+}
+
+/// Predicted nanoseconds of evaluating an AND.
+pub(crate) fn evaluation_ns(parties: usize) -> u64 {
+    NS_PER_HASH * 2 * (parties * parties) as u64
+}
+
+/// The cost model of a garbling program.
+pub struct GarblingCosts {
+    parties: usize,
+    field: FieldBits,
+    templates: Templates,
+    gates: u64,
+    scratch_bytes: u64,
+    compute_ns: u64,
+}
+
+impl GarblingCosts {
+    /// For so many parties.
+    pub fn new(parties: usize) -> GarblingCosts {
+        GarblingCosts {
+            parties,
+            field: FieldBits::DEFAULT,
+            templates: Templates::new(Family::FewestAnds),
+            gates: 0,
+            scratch_bytes: 0,
+            compute_ns: 0,
+        }
+    }
+
+    /// ANDs of an instruction and the bytes of its rows.
+    fn measure(&mut self, instruction: &Instruction) -> (u64, u64) {
+        let of = |template: &Template, lanes: usize| {
+            let ands = (template.and_count() * lanes) as u64;
+            (ands, Rows::bytes(template, 1, lanes))
+        };
+        match instruction.op {
+            Op::Input if instruction.immediates[0] == SUMS => {
+                let sum = sum_of_shares(instruction, self.parties);
+                of(&self.templates.of(&sum).0, instruction.lanes as usize)
+            }
+            Op::Input => (0, 0),
+            _ if is_linear(instruction) => (0, 0),
+            _ => {
+                let (template, lanes) = self.templates.of(instruction);
+                of(&template, lanes)
+            }
+        }
+    }
+}
+
+impl CostModel for GarblingCosts {
+    fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
+        let (gates, _) = self.measure(instruction);
+        100 + gates * garbling_ns(self.parties)
+    }
+
+    fn count(&mut self, instruction: &Instruction, _: &Description) {
+        let (gates, scratch_bytes) = self.measure(instruction);
+        self.gates += gates;
+        self.scratch_bytes = self.scratch_bytes.max(scratch_bytes);
+        self.compute_ns += self.duration_ns(instruction);
+    }
+
+    fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
+        let costs = |party| garbling_costs(party, self.parties, self.gates, self.field);
+        let mut entries = BTreeMap::new();
+        for party in 0..self.parties {
+            entries.insert(totals::garbling_bytes(party), costs(party).bytes);
+        }
+        for (name, value) in [
+            (totals::Y_AND_GATES, self.gates),
+            (totals::GARBLING_ROUNDS, costs(0).rounds),
+            (totals::GARBLING_OTS, costs(0).ots),
+            (totals::SCRATCH_BYTES, self.scratch_bytes),
+            (totals::COMPUTE_NS, self.compute_ns),
+        ] {
+            entries.insert(name.to_owned(), value);
+        }
+        entries
+    }
+}

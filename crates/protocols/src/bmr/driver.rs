@@ -1,0 +1,131 @@
+//! [`GarblingDriver`]: the garbling walk, as a protocol that the engine runs.
+//!
+//! A wire is this party's zero-key with its share of the mask bit in the select bit. XORs are free,
+//! complements and constants are the first party's to make in its mask bits, and ANDs have new keys
+//! and masks and go to the [`Garbler`]. Nothing here depends on inputs.
+
+use phineus_bytecode::{Instruction, Phase};
+use phineus_channels::Channel;
+use phineus_circuits::record::Level;
+use phineus_crypto::Block;
+use phineus_engine::bits::Family;
+use phineus_engine::{Driver, packed};
+use zeroize::Zeroizing;
+
+use super::fresh::FreshWires;
+use super::garbler::Garbler;
+use super::program::SUMS;
+use super::rows::{Gates, Rows, grow, linear};
+use crate::ProtocolError;
+use crate::mixed::{Templates, sum_of_shares};
+
+impl<C: Channel> Gates for Garbler<C> {
+    type Error = ProtocolError;
+
+    fn ands(
+        &mut self,
+        level: &Level,
+        rows: &Rows,
+        products: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        for (and, products) in level.ands.iter().zip(products.chunks_exact_mut(rows.lanes)) {
+            self.push(rows.row(and.a), rows.row(and.b), products)?;
+        }
+        Ok(())
+    }
+}
+
+/// One party's garbling walk.
+pub(super) struct GarblingDriver<C> {
+    pub(super) garbler: Garbler<C>,
+    templates: Templates,
+    fresh: FreshWires,
+    rows: Rows,
+    scratch: Zeroizing<Vec<Block>>,
+    parties: usize,
+    flipped: Option<usize>,
+}
+
+impl<C: Channel> GarblingDriver<C> {
+    /// Of `parties` parties, of which this is number `me`.
+    pub(super) fn new(
+        garbler: Garbler<C>,
+        fresh: Block,
+        me: usize,
+        parties: usize,
+    ) -> GarblingDriver<C> {
+        let flipped = (me == 0).then_some(0);
+        GarblingDriver {
+            garbler,
+            templates: Templates::new(Family::FewestAnds),
+            fresh: FreshWires::new(fresh),
+            rows: Rows::new(1, flipped),
+            scratch: Zeroizing::default(),
+            parties,
+            flipped,
+        }
+    }
+}
+
+impl<C: Channel> Driver for GarblingDriver<C> {
+    type Wire = Block;
+    type Error = ProtocolError;
+
+    fn input(
+        &mut self,
+        instruction: &Instruction,
+        wires: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        if instruction.immediates[0] != SUMS {
+            self.fresh.fill(wires);
+            return Ok(());
+        }
+        let (template, _) = self.templates.of(&sum_of_shares(instruction, self.parties));
+        let lanes = instruction.lanes as usize;
+        self.rows.reset(&template, lanes);
+        grow(&mut self.scratch, wires.len());
+        let fresh = &mut self.scratch[..wires.len()];
+        for owner in 0..self.parties {
+            self.fresh.fill(fresh);
+            for (bit, wires) in fresh.chunks_exact(lanes).enumerate() {
+                self.rows.plane_mut(bit * self.parties + owner, 0).copy_from_slice(wires);
+            }
+        }
+        self.rows.run(&template, &mut self.garbler)?;
+        self.rows.store(&mut template.outputs.iter(), wires);
+        Ok(())
+    }
+
+    fn output(&mut self, _: &Instruction, _: &[Block]) -> Result<(), ProtocolError> {
+        unreachable!("a garbling program has no outputs")
+    }
+
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        assert_eq!(instruction.phase, Phase::Whole, "garbling takes no rounds of the plan");
+        if is_linear(instruction) {
+            linear(instruction, 1, self.flipped, results, operands, &mut self.scratch);
+            return Ok(());
+        }
+        let (template, lanes) = self.templates.of(instruction);
+        self.rows.reset(&template, lanes);
+        self.rows.load_all(instruction, operands);
+        self.rows.run(&template, &mut self.garbler)?;
+        let mut outputs = template.outputs.iter();
+        results.iter_mut().for_each(|result| self.rows.store(&mut outputs, result));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), ProtocolError> {
+        self.garbler.finish()
+    }
+}
+
+/// Whether an instruction on garbled values has no ANDs: then it needs no template either.
+pub(crate) fn is_linear(instruction: &Instruction) -> bool {
+    packed::is_local(instruction) || instruction.op == phineus_bytecode::Op::Convert
+}

@@ -1,0 +1,329 @@
+//! [`Garbler`]: makes the tables of batches of AND gates together with all other parties.
+//!
+//! Sources: Ben-Efraim, Lindell, Omri, CCS 2016, as in Braun, Demmler, Schneider, Tkachenko,
+//! "MOTION", TOPS 2022 (ePrint 2020/1137), Section 6.3, with these deviations:
+//! * Deviation: three keys a gate and party and not four, by both halves of half gates (Zahur,
+//!   Rosulek, Evans, EUROCRYPT 2015; among many parties: Yang, Wang, Zhang, CCS 2020, ePrint
+//!   2019/1104). An unknown hash masks each of the two halves, and the third key is fixed by the
+//!   others and the key of the result, so a table looks random but for the active key.
+//! * Deviation: the shares of bits times offsets come from correlated OTs whose correlation is
+//!   the offset itself: 128/k bits each, where MOTION's are 128-bit strings (or, swapped, three
+//!   bits for each of 128 OTs for each gate).
+//! * Deviation: the OTs for the product of mask bits are those of the second operand again, hashed.
+//! * Deviation: with three parties or more each sums a part of a batch and sends the sums, instead
+//!   of everything going to everybody: `2 (n - 1) / n` and not `n - 1` tables are sent.
+//!
+//! Cost for each gate and ordered pair of parties: 3 correlated OTs, 1 bit; for each gate and
+//! party 96 bytes of tables to the peer of two parties, `96 (n - 1)` to all peers with more, and
+//! `4 n` hashes. Two rounds a batch, since a batch's messages go with those of the batches around
+//! it: see [`Garbler::step`].
+//! Invariants: all parties meet the same gates in the same order.
+//! Not protected: malicious parties; nobody checks a table.
+
+use std::ops::Range;
+
+use phineus_channels::Channel;
+use phineus_crypto::{Block, Delta, Prg};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::batch::Batch;
+use super::exchange::{Parts, exchange, gather, xor_bytes};
+use super::hash::batch_hash;
+use super::limits::{ROWS, gates_per_batch};
+use super::links::Link;
+use super::sink::Sink;
+use super::tables::TableBatch;
+use crate::{Parties, ProtocolError};
+
+/// The part of a batch of `gates` gates that `party` sums: everything if there are two.
+pub(super) fn summed_gates(gates: usize, party: usize, parties: usize) -> Range<usize> {
+    if parties == 2 {
+        return 0..gates;
+    }
+    gates * party / parties..gates * (party + 1) / parties
+}
+
+/// One party's side of garbling.
+pub(super) struct Garbler<C> {
+    parties: Parties<C>,
+    links: Vec<Option<Link>>,
+    offset: Delta,
+    /// This party's start value.
+    start: Block,
+    prg: Prg,
+    sink: Sink,
+    /// The batch that is being filled.
+    current: Batch,
+    /// The one whose mask bits have been multiplied.
+    second: Option<Batch>,
+    /// The one of which every party has a part of the sums.
+    third: Option<Batch>,
+    spare: Vec<Batch>,
+    next_number: u64,
+    bits: [Zeroizing<Vec<u64>>; 2],
+}
+
+impl<C: Channel> Garbler<C> {
+    pub(super) fn new(
+        parties: Parties<C>,
+        links: Vec<Option<Link>>,
+        offset: Delta,
+        start: Block,
+        mut prg: Prg,
+        sink: Sink,
+    ) -> Garbler<C> {
+        let (count, capacity) = (parties.count(), gates_per_batch(parties.count()));
+        let mut current = Batch::new(capacity, count);
+        current.reset(0, &mut prg);
+        let bits = || Zeroizing::new(vec![0; capacity.div_ceil(64)]);
+        Garbler {
+            parties,
+            links,
+            offset,
+            start,
+            prg,
+            sink,
+            current,
+            second: None,
+            third: None,
+            spare: Vec::new(),
+            next_number: 1,
+            bits: [bits(), bits()],
+        }
+    }
+
+    /// Garbles a row of ANDs; `products` become this party's wires.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        mut a: &[Block],
+        mut b: &[Block],
+        mut products: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        while !a.is_empty() {
+            let count = self.current.push(a, b, products);
+            (a, b, products) = (&a[count..], &b[count..], &mut products[count..]);
+            if self.current.is_full() {
+                self.end_batch()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes all batches.
+    pub(super) fn finish(&mut self) -> Result<(), ProtocolError> {
+        if self.current.gates > 0 {
+            self.end_batch()?;
+        }
+        while self.second.is_some() || self.third.is_some() {
+            self.step(None)?;
+        }
+        self.parties.flush()
+    }
+
+    /// The channels, and where the batches went.
+    pub(super) fn into_parts(self) -> (Parties<C>, Sink) {
+        (self.parties, self.sink)
+    }
+
+    fn end_batch(&mut self) -> Result<(), ProtocolError> {
+        let (count, capacity) = (self.parties.count(), gates_per_batch(self.parties.count()));
+        let mut next = self.spare.pop().unwrap_or_else(|| Batch::new(capacity, count));
+        next.reset(self.next_number, &mut self.prg);
+        self.next_number += 1;
+        let full = std::mem::replace(&mut self.current, next);
+        self.step(Some(full))
+    }
+
+    /// One step: OTs for the masks of `first`'s operands and for the products of the batch before,
+    /// then the corrections of the one, the tables of the other, and the sums of the third.
+    fn step(&mut self, mut first: Option<Batch>) -> Result<(), ProtocolError> {
+        let (me, count) = (self.parties.me(), self.parties.count());
+        let (mut second, mut third) = (self.second.take(), self.third.take());
+        if let Some(batch) = &mut first {
+            batch.seal(count);
+        }
+        for peer in self.parties.peers() {
+            let link = self.links[peer].as_mut().expect("there is a link to every peer");
+            let channel = self.parties.channel(peer);
+            choose(link, channel, peer, count, first.as_mut(), second.as_mut())?;
+        }
+        for peer in self.parties.peers() {
+            let link = self.links[peer].as_mut().expect("there is a link to every peer");
+            let (channel, bits) = (self.parties.channel(peer), &mut self.bits);
+            offer(link, channel, (me, peer, count), first.as_mut(), second.as_mut(), bits)?;
+        }
+        if let Some(batch) = &mut second {
+            let hash = batch_hash(self.start, batch.number);
+            batch.garble(me, count, self.offset.block(), &hash);
+        }
+        let mut parts = Messages { me, count, first, second, third };
+        exchange(&mut self.parties, &mut parts)?;
+        Messages { first, second, third, .. } = parts;
+        if let Some(batch) = &mut first {
+            self.parties.peers().for_each(|peer| batch.correct(peer));
+            let masks = batch.product.iter_mut().zip(batch.mask_w.iter());
+            masks.for_each(|(product, mask)| *product ^= mask);
+        }
+        self.second = first;
+        let done = if count == 2 {
+            second
+        } else {
+            self.third = second;
+            third
+        };
+        if let Some(batch) = done {
+            self.emit(batch)?;
+        }
+        Ok(())
+    }
+
+    fn emit(&mut self, mut batch: Batch) -> Result<(), ProtocolError> {
+        let words = batch.words();
+        let mut tables = self.sink.blank();
+        let TableBatch { gates, rows, masks } = &mut tables;
+        *gates = batch.gates;
+        std::mem::swap(rows, &mut batch.rows);
+        masks.resize(words, 0);
+        masks.copy_from_slice(&batch.mask_w[..words]);
+        self.spare.push(batch);
+        self.sink.put(tables)
+    }
+}
+
+/// This party's choices in the OTs with `peer`; only sends.
+fn choose(
+    link: &mut Link,
+    channel: &mut impl Channel,
+    peer: usize,
+    parties: usize,
+    first: Option<&mut Batch>,
+    second: Option<&mut Batch>,
+) -> Result<(), ProtocolError> {
+    if let Some(batch) = first {
+        let (count, words) = (batch.gates, batch.words());
+        let Batch { rows, mask_a, mask_b, pads, .. } = batch;
+        let pads = &mut pads[peer][..words];
+        link.receive_bits(channel, &mask_b[..words], count, pads, |first, ots| {
+            Batch::add(rows, parties, peer, 0, first, ots);
+        })?;
+        link.receive(channel, &mask_a[..words], count, |first, ots| {
+            Batch::add(rows, parties, peer, 1, first, ots);
+        })?;
+    }
+    if let Some(batch) = second {
+        let (count, words) = (batch.gates, batch.words());
+        let Batch { rows, product, .. } = batch;
+        link.receive(channel, &product[..words], count, |first, ots| {
+            Batch::add(rows, parties, peer, 2, first, ots);
+        })?;
+    }
+    Ok(())
+}
+
+/// This party's offset in the OTs with `peer`; only receives.
+fn offer(
+    link: &mut Link,
+    channel: &mut impl Channel,
+    (me, peer, parties): (usize, usize, usize),
+    first: Option<&mut Batch>,
+    second: Option<&mut Batch>,
+    [zero, one]: &mut [Zeroizing<Vec<u64>>; 2],
+) -> Result<(), ProtocolError> {
+    if let Some(batch) = first {
+        let (count, words) = (batch.gates, batch.words());
+        let Batch { rows, mask_a, product, sent, .. } = batch;
+        link.send_bits(channel, count, zero, one, |first, ots| {
+            Batch::add(rows, parties, me, 0, first, ots);
+        })?;
+        for k in 0..words {
+            product[k] ^= zero[k];
+            sent[peer][k] = (zero[k] ^ one[k] ^ mask_a[k]).to_le();
+        }
+        link.send(channel, count, |first, ots| Batch::add(rows, parties, me, 1, first, ots))?;
+    }
+    if let Some(batch) = second {
+        let (count, rows) = (batch.gates, &mut batch.rows);
+        link.send(channel, count, |first, ots| Batch::add(rows, parties, me, 2, first, ots))?;
+    }
+    Ok(())
+}
+
+/// What goes to and comes from each peer in a step.
+struct Messages {
+    me: usize,
+    count: usize,
+    first: Option<Batch>,
+    second: Option<Batch>,
+    third: Option<Batch>,
+}
+
+impl Messages {
+    /// Bytes of the tables that `party` sums.
+    fn summed(&self, batch: &Batch, party: usize) -> Range<usize> {
+        let gates = summed_gates(batch.gates, party, self.count);
+        let bytes = self.count * ROWS * size_of::<Block>();
+        gates.start * bytes..gates.end * bytes
+    }
+
+    /// Lengths of the three parts that `from` sends to `to`.
+    fn parts(&self, from: usize, to: usize) -> [usize; 3] {
+        let length = |batch: &Option<Batch>, length: &dyn Fn(&Batch) -> usize| {
+            batch.as_ref().map_or(0, length)
+        };
+        [
+            length(&self.first, &|batch| batch.gates.div_ceil(8)),
+            length(&self.second, &|batch| self.summed(batch, to).len()),
+            length(&self.third, &|batch| self.summed(batch, from).len()),
+        ]
+    }
+}
+
+impl Parts for Messages {
+    fn lengths(&self, peer: usize) -> (usize, usize) {
+        let sum = |parts: [usize; 3]| parts.iter().sum();
+        (sum(self.parts(self.me, peer)), sum(self.parts(peer, self.me)))
+    }
+
+    fn fill(&self, peer: usize, at: usize, bytes: &mut [u8]) {
+        let [corrections, _, _] = self.parts(self.me, peer);
+        let rows = |batch: &Batch, party| self.summed(batch, party);
+        let first = self.first.as_ref().map_or(&[][..], |batch| batch.sent[peer].as_bytes());
+        let second = self.second.as_ref();
+        let second = second.map_or(&[][..], |b| &b.rows.as_bytes()[rows(b, peer)]);
+        let third = self.third.as_ref();
+        let third = third.map_or(&[][..], |b| &b.rows.as_bytes()[rows(b, self.me)]);
+        gather(at, bytes, &[&first[..corrections], second, third]);
+    }
+
+    fn take(&mut self, peer: usize, mut at: usize, mut bytes: &[u8]) {
+        let lengths = self.parts(peer, self.me);
+        let own = self.second.as_ref().map_or(0..0, |batch| self.summed(batch, self.me));
+        let theirs = self.third.as_ref().map_or(0..0, |batch| self.summed(batch, peer));
+        for (part, length) in lengths.into_iter().enumerate() {
+            if at >= length {
+                at -= length;
+                continue;
+            }
+            let (now, later) = bytes.split_at(bytes.len().min(length - at));
+            let batch = [&mut self.first, &mut self.second, &mut self.third];
+            let [first, second, third] = batch;
+            match (part, first, second, third) {
+                (0, Some(batch), _, _) => {
+                    batch.received[peer].as_mut_bytes()[at..at + now.len()].copy_from_slice(now);
+                }
+                (1, _, Some(batch), _) => xor_bytes(&mut batch.rows, own.start + at, now),
+                (2, _, _, Some(batch)) => {
+                    let target = &mut batch.rows.as_mut_bytes()[theirs.start + at..];
+                    target[..now.len()].copy_from_slice(now);
+                }
+                _ => unreachable!("a part that has a length has a batch"),
+            }
+            (bytes, at) = (later, 0);
+            if bytes.is_empty() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The limits of BMR garbling, related to each other by compile-time assertions.
+
+use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
+use phineus_crypto::Block;
+
+use crate::ot::FieldBits;
+use crate::ot::limits::{BASE_OT_COUNT, TILE_OTS};
+
+/// Keys of a garbled gate for each party.
+pub const ROWS: usize = 3;
+
+/// Bytes of garbled tables that are made together, about: large enough that two messages each way
+/// are a small part of the time on a network of 10 ms, small enough for the second level of cache.
+#[cfg(not(test))]
+pub const BATCH_BYTES: usize = 3 << 20;
+
+/// In tests a batch is as small as can be, so that there are many.
+#[cfg(test)]
+pub const BATCH_BYTES: usize = 0;
+
+/// Gates that are hashed together: for two parties 4 KiB of keys, in the first level of cache.
+pub const GATES_PER_CHUNK: usize = 64;
+
+/// Finished batches that wait for the evaluation.
+pub const BATCHES_AHEAD: usize = 2;
+
+/// Bytes that a party is ahead of what its peer has sent.
+pub const WINDOW_BYTES: usize = 512 * 1024;
+
+/// The smallest `k` of the OT extension, whose messages are the longest.
+pub const FIELD_BITS_MIN: usize = 4;
+
+/// AND gates whose tables are made together by so many parties: whole tiles of the OT extension.
+pub const fn gates_per_batch(parties: usize) -> usize {
+    let gates = BATCH_BYTES / (ROWS * parties * size_of::<Block>());
+    let tiles = gates / TILE_OTS;
+    if tiles == 0 { TILE_OTS } else { tiles * TILE_OTS }
+}
+
+/// Bytes that garbling holds beside its frames: three batches on their way with all their keys,
+/// those that wait and the one in use, the state of the OTs, and what the largest circuit needs.
+pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64) -> u64 {
+    let gates = gates_per_batch(parties);
+    let tables = gates * (ROWS * parties * size_of::<Block>() + 1);
+    let keys = gates * (ROWS + 1) * size_of::<Block>();
+    let bits = gates / 8 * (5 + 3 * parties);
+    let links = 2 * crate::ot::state_bytes(field) * (parties - 1);
+    let batches = 3 * (tables + keys + bits) + (BATCHES_AHEAD + 2) * tables;
+    (batches + links) as u64 + scratch_bytes
+}
+
+/// Before a party waits, it has sent what is left of the last exchange and the choices of the OTs
+/// of three operands of each gate: then its peer can always come to receive.
+const _: () = assert!(
+    WINDOW_BYTES + ROWS * gates_per_batch(2) / 8 * (BASE_OT_COUNT / FIELD_BITS_MIN)
+        <= SEND_AHEAD_BYTES
+);
+const _: () = assert!(WINDOW_BYTES.is_multiple_of(MAX_BORROW_BYTES));
+const _: () = assert!(gates_per_batch(2).is_multiple_of(GATES_PER_CHUNK));

@@ -1,0 +1,49 @@
+//! BMR: garbled circuits that any number of parties garble together and evaluate alone.
+//!
+//! Sources: Beaver, Micali, Rogaway, STOC 1990; with free XOR and oblivious transfer: Ben-Efraim,
+//! Lindell, Omri, "Optimizing Semi-Honest Secure Multiparty Computation for the Internet", CCS
+//! 2016, as in Braun, Demmler, Schneider, Tkachenko, "MOTION", TOPS 2022 (ePrint 2020/1137),
+//! Section 6.3.
+//! Where the tables differ from theirs, and why, stands in `garbler`.
+//!
+//! How it runs: two walks over the same instructions. The *garbling walk* ([`Garbling`]) needs no
+//! inputs: it runs a garbling program ([`GarblingProgram`]), makes the tables of ANDs with the
+//! other parties in large batches over channels of its own, and hands them over as [`Tables`]. The
+//! *evaluation* is part of the driver on shares ([`crate::mixed`]) and needs no messages.
+//!
+//! Cost: see `garbler` for an AND, `evaluation` for its evaluation, [`costs`] to the byte. XOR,
+//! complement and constants are free.
+//!
+//! Adversary: semi-honest, any number of the parties but one. Assumption: that of `hash`.
+//! Invariants: the offset of a party has select bit 1 and its zero-keys 0, so the select bit of an
+//! active key is the wire's public value; both walks of a party and those of all parties meet the
+//! same gates in the same order.
+//! Not protected: against a party that deviates.
+
+mod batch;
+pub mod costs;
+mod driver;
+mod evaluation;
+mod exchange;
+mod fresh;
+mod garbler;
+mod hash;
+pub mod limits;
+mod links;
+mod program;
+mod rows;
+mod sink;
+mod start;
+mod stored;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use costs::GarblingCosts;
+pub use program::GarblingProgram;
+pub use start::{Garbling, GarblingThread};
+pub use tables::Tables;
+
+pub(crate) use driver::is_linear;
+pub(crate) use evaluation::Evaluation;
+pub(crate) use rows::Rows;

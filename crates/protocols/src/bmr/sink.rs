@@ -1,0 +1,55 @@
+//! [`Sink`]: where finished batches go.
+
+use std::collections::VecDeque;
+
+use zerocopy::IntoBytes;
+
+use super::stored::TableFile;
+use super::tables::{Producer, TableBatch};
+use crate::ProtocolError;
+use crate::preprocessing::StoreError;
+
+/// Where finished batches go.
+pub(super) enum Sink {
+    /// To an evaluation that runs at the same time.
+    Queue(Producer),
+    /// Into memory while they fit, then all into the file.
+    Store { batches: VecDeque<TableBatch>, bytes_left: u64, file: Box<TableFile>, spilled: bool },
+}
+
+impl Sink {
+    pub(super) fn blank(&self) -> TableBatch {
+        match self {
+            Sink::Queue(producer) => producer.blank(),
+            Sink::Store { .. } => TableBatch::default(),
+        }
+    }
+
+    /// Tells who waits for batches why there are no more.
+    pub(super) fn fail(&self, error: ProtocolError) {
+        if let Sink::Queue(producer) = self {
+            producer.send(Err(error));
+        }
+    }
+
+    pub(super) fn put(&mut self, batch: TableBatch) -> Result<(), ProtocolError> {
+        match self {
+            Sink::Queue(producer) => match producer.send(Ok(batch)) {
+                true => Ok(()),
+                // Nobody listens any more.
+                false => Err(StoreError::Failed.into()),
+            },
+            Sink::Store { batches, bytes_left, file, spilled } => {
+                let bytes = (batch.rows.as_bytes().len() + batch.masks.as_bytes().len()) as u64;
+                if !*spilled && bytes <= *bytes_left {
+                    *bytes_left -= bytes;
+                    batches.push_back(batch);
+                    return Ok(());
+                }
+                *spilled = true;
+                batches.drain(..).try_for_each(|batch| file.write(&batch))?;
+                Ok(file.write(&batch)?)
+            }
+        }
+    }
+}

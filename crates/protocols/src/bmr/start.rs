@@ -1,0 +1,177 @@
+//! [`Garbling`]: sets garbling up and runs it, beside the evaluation or before it.
+
+use std::collections::VecDeque;
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+
+use phineus_bytecode::ProgramReader;
+use phineus_channels::Channel;
+use phineus_crypto::{Block, Delta, Prg};
+use phineus_engine::{Memory, RunError, StorageError, run};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::driver::GarblingDriver;
+use super::garbler::Garbler;
+use super::limits::FIELD_BITS_MIN;
+use super::links::{self, Link};
+use super::sink::Sink;
+use super::stored::TableFile;
+use super::tables::{Common, Tables};
+use crate::ot::{FieldBits, SessionId};
+use crate::preprocessing::StoreError;
+use crate::{Parties, ProtocolError};
+
+/// One party's side of garbling, set up.
+///
+/// Has no `Debug`: it holds the offset.
+pub struct Garbling<C> {
+    pub(super) parties: Parties<C>,
+    pub(super) links: Vec<Option<Link>>,
+    pub(super) prg: Prg,
+    pub(super) common: Common,
+}
+
+/// The thread of a garbling that has been started.
+pub struct GarblingThread<C>(JoinHandle<Option<Parties<C>>>);
+
+impl<C: Channel> Garbling<C> {
+    /// Sets up oblivious transfer with all peers, in both directions, and the hashes.
+    ///
+    /// `parties` are channels that nobody else uses; `session` is the same at all parties and was
+    /// never used before.
+    ///
+    /// # Errors
+    /// When a channel fails or a peer sends what no honest peer sends.
+    ///
+    /// # Panics
+    /// If the field has fewer than 2^4 elements: its messages would be too long for a batch.
+    pub fn set_up(
+        mut parties: Parties<C>,
+        mut prg: Prg,
+        session: &SessionId,
+        field: FieldBits,
+    ) -> Result<Garbling<C>, ProtocolError> {
+        assert!(field.bits() >= FIELD_BITS_MIN, "a field of 2^4 elements or more");
+        let offset = Delta::random(&mut prg);
+        let links = links::set_up(&mut parties, &mut prg, session, field, &offset)?;
+        let mut starts = vec![Block::ZERO; parties.count()];
+        starts[parties.me()] = prg.next_block();
+        let own = starts[parties.me()];
+        for peer in parties.peers() {
+            parties.channel(peer).send(own.as_bytes())?;
+        }
+        parties.flush()?;
+        for peer in parties.peers() {
+            parties.channel(peer).recv(starts[peer].as_mut_bytes())?;
+        }
+        let fresh = Zeroizing::new(prg.next_block());
+        Ok(Garbling { parties, links, prg, common: Common { offset, fresh, starts } })
+    }
+
+    /// Makes all tables of `planned` before any is used; keeps them in memory if they take at most
+    /// `memory_bytes`, and else in a nameless encrypted file in `directory`.
+    ///
+    /// # Errors
+    /// When a channel, a peer, the plan or the storage fails.
+    pub fn run<R: Read + Seek>(
+        mut self,
+        planned: &mut ProgramReader<R>,
+        memory: &mut Memory,
+        memory_bytes: u64,
+        directory: &Path,
+    ) -> Result<(Tables, Parties<C>), ProtocolError> {
+        let file = TableFile::create(directory, &mut self.prg, self.parties.count())?;
+        let sink = Sink::Store {
+            batches: VecDeque::new(),
+            bytes_left: memory_bytes,
+            file: Box::new(file),
+            spilled: false,
+        };
+        let common = self.common.clone();
+        let (done, sink) = self.walk(planned, memory, sink);
+        let parties = done?;
+        let Sink::Store { batches, mut file, spilled, .. } = sink else {
+            unreachable!("the sink is the one that was given")
+        };
+        file.rewind();
+        let tables = match spilled {
+            true => Tables::in_file(common, file),
+            false => Tables::in_memory(common, batches),
+        };
+        Ok((tables, parties))
+    }
+
+    /// Garbles `planned` into `sink`.
+    fn walk<R: Read + Seek>(
+        self,
+        planned: &mut ProgramReader<R>,
+        memory: &mut Memory,
+        sink: Sink,
+    ) -> (Result<Parties<C>, ProtocolError>, Sink) {
+        let Garbling { parties, links, prg, common } = self;
+        let (me, count) = (parties.me(), parties.count());
+        let Common { offset, fresh, starts } = common;
+        let garbler = Garbler::new(parties, links, offset, starts[me], prg, sink);
+        let mut driver = GarblingDriver::new(garbler, *fresh, me, count);
+        let done = run(planned, &mut driver, memory, &mut |_| true);
+        let (parties, sink) = driver.garbler.into_parts();
+        (done.map(|()| parties).map_err(protocol_error), sink)
+    }
+}
+
+impl<C: Channel + Send + 'static> Garbling<C> {
+    /// Starts a thread that makes its `memory` and garbles `planned`, a planned garbling program;
+    /// its error comes in place of tables. It ends when the tables are dropped.
+    ///
+    /// # Errors
+    /// When the system has no thread to give.
+    pub fn start<R: Read + Seek + Send + 'static>(
+        self,
+        mut planned: ProgramReader<R>,
+        memory: impl FnOnce() -> Result<Memory, StorageError> + Send + 'static,
+    ) -> std::io::Result<(Tables, GarblingThread<C>)> {
+        let (producer, tables) = Tables::queue(self.common.clone());
+        let thread = thread::Builder::new().name("garbling".to_owned()).spawn(move || {
+            let mut memory = match memory() {
+                Ok(memory) => memory,
+                Err(error) => {
+                    producer.send(Err(error.into()));
+                    return None;
+                }
+            };
+            let (done, sink) = self.walk(&mut planned, &mut memory, Sink::Queue(producer));
+            match (done, sink) {
+                (Ok(parties), _) => Some(parties),
+                (Err(error), sink) => {
+                    sink.fail(error);
+                    None
+                }
+            }
+        })?;
+        Ok((tables, GarblingThread(thread)))
+    }
+}
+
+impl<C> GarblingThread<C> {
+    /// Waits for the end of the garbling; gives its channels back.
+    ///
+    /// # Errors
+    /// When it failed; why, the tables have said.
+    pub fn join(self) -> Result<Parties<C>, ProtocolError> {
+        match self.0.join() {
+            Ok(parties) => parties.ok_or(StoreError::Failed.into()),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn protocol_error(error: RunError<ProtocolError>) -> ProtocolError {
+    match error {
+        RunError::Program(error) => error.into(),
+        RunError::Storage(error) => error.into(),
+        RunError::Driver(error) => error,
+        _ => unreachable!("nothing else stops a garbling walk"),
+    }
+}

@@ -1,0 +1,129 @@
+//! [`Tables`]: garbled tables on their way from the garbling walk to the evaluation.
+//!
+//! Batches come through a queue that holds [`BATCHES_AHEAD`] of them, or from where they all lie
+//! when they were made before. The error of the garbling comes in place of a batch.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+
+use phineus_crypto::{Block, Delta};
+use zeroize::Zeroizing;
+
+use super::limits::{BATCHES_AHEAD, gates_per_batch};
+use super::stored::TableFile;
+use crate::ProtocolError;
+use crate::preprocessing::StoreError;
+
+/// What evaluating a batch of gates takes.
+#[derive(Default)]
+pub(super) struct TableBatch {
+    pub(super) gates: usize,
+    /// For each gate, for each party, three keys: see `garbler`.
+    pub(super) rows: Vec<Block>,
+    /// This party's share of the mask bit of each gate's result, packed.
+    pub(super) masks: Zeroizing<Vec<u64>>,
+}
+
+/// The end of the queue at the garbling walk.
+pub(super) struct Producer {
+    ready: SyncSender<Result<TableBatch, ProtocolError>>,
+    used: Receiver<TableBatch>,
+}
+
+impl Producer {
+    /// A batch to fill: one that was used, or a new one.
+    pub(super) fn blank(&self) -> TableBatch {
+        self.used.try_recv().unwrap_or_default()
+    }
+
+    /// Hands a batch or an error over; whether anybody still wants it.
+    pub(super) fn send(&self, batch: Result<TableBatch, ProtocolError>) -> bool {
+        self.ready.send(batch).is_ok()
+    }
+}
+
+/// Where finished batches are.
+enum Place {
+    Queue { ready: Receiver<Result<TableBatch, ProtocolError>>, used: SyncSender<TableBatch> },
+    Memory(VecDeque<TableBatch>),
+    File(Box<TableFile>),
+}
+
+/// What a party knows of the keys from set-up.
+#[derive(Clone)]
+pub(super) struct Common {
+    /// The offset between this party's two keys of a wire.
+    pub(super) offset: Delta,
+    /// The seed of this party's fresh wires.
+    pub(super) fresh: Zeroizing<Block>,
+    /// The public start values of all parties' hashes.
+    pub(super) starts: Vec<Block>,
+}
+
+/// The garbled tables of a program, in the order of its gates.
+///
+/// Has no `Debug`: it holds this party's offset.
+pub struct Tables {
+    pub(super) common: Common,
+    place: Place,
+    failed: bool,
+}
+
+impl Tables {
+    /// A queue.
+    pub(super) fn queue(common: Common) -> (Producer, Tables) {
+        let (sender, ready) = sync_channel(BATCHES_AHEAD);
+        let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
+        let place = Place::Queue { ready, used };
+        (Producer { ready: sender, used: recycled }, Tables { common, place, failed: false })
+    }
+
+    /// Batches that lie in memory.
+    pub(super) fn in_memory(common: Common, batches: VecDeque<TableBatch>) -> Tables {
+        Tables { common, place: Place::Memory(batches), failed: false }
+    }
+
+    /// Batches that lie in a file.
+    pub(super) fn in_file(common: Common, file: Box<TableFile>) -> Tables {
+        Tables { common, place: Place::File(file), failed: false }
+    }
+
+    /// How many parties garbled.
+    pub fn parties(&self) -> usize {
+        self.common.starts.len()
+    }
+
+    /// The next batch; `used` is one that has been used up, for its memory.
+    pub(super) fn next(&mut self, used: TableBatch) -> Result<TableBatch, ProtocolError> {
+        if self.failed {
+            return Err(StoreError::Failed.into());
+        }
+        let most = gates_per_batch(self.parties());
+        let next = match &mut self.place {
+            Place::Queue { ready, used: back } => {
+                // When the garbling has ended, or has enough of them, the batch is dropped.
+                let _ = back.try_send(used);
+                ready.recv().unwrap_or_else(|_| panic!("{MORE}, or the garbling panicked"))
+            }
+            Place::Memory(batches) => Ok(batches.pop_front().expect(MORE)),
+            Place::File(file) => file.read(used, most).map_err(ProtocolError::from),
+        };
+        self.failed = next.is_err();
+        next
+    }
+
+    /// Whether a queue has nothing more to give; waits for its other end.
+    pub(super) fn is_used_up(&self) -> bool {
+        match &self.place {
+            Place::Queue { ready, .. } => match ready.try_recv() {
+                Ok(_) => false,
+                Err(TryRecvError::Empty) => ready.recv().is_err(),
+                Err(TryRecvError::Disconnected) => true,
+            },
+            Place::Memory(batches) => batches.is_empty(),
+            Place::File(file) => file.is_used_up(),
+        }
+    }
+}
+
+const MORE: &str = "more gates are evaluated than were garbled";

@@ -1,0 +1,178 @@
+//! Garbled tables against the table of AND, over many batches.
+
+use std::thread;
+
+use phineus_bytecode::{ElementType, Instruction, Op};
+use phineus_circuits::record::{And, Level, Template};
+use phineus_crypto::{Block, Prg};
+
+use super::costs::garbling_costs;
+use super::garbler::Garbler;
+use super::hash::with_select_bit;
+use super::limits::gates_per_batch;
+use super::rows::Rows;
+use super::sink::Sink;
+use super::tables::{Common, TableBatch, Tables};
+use super::{Evaluation, Garbling, links};
+use crate::ProtocolError;
+use crate::memory_mesh;
+use crate::ot::{FieldBits, SessionId};
+
+/// One level of ANDs of rows 0 and 1.
+fn template() -> Template {
+    let level = Level { local: Vec::new(), ands: vec![And { out: 2, a: 0, b: 1 }] };
+    let levels = vec![level, Level::default()];
+    Template { input_count: 2, slot_count: 3, levels, outputs: vec![2] }
+}
+
+#[test]
+fn ands_of_many_batches() {
+    for parties in [2, 3, 4] {
+        let lanes = 1000;
+        let rounds = 3 * gates_per_batch(parties) / lanes;
+        let handles: Vec<_> = memory_mesh(parties)
+            .into_iter()
+            .map(|mesh| thread::spawn(move || run(mesh, lanes, rounds)))
+            .collect();
+        let runs: Vec<_> = handles.into_iter().map(|h| h.join().expect("no panic")).collect();
+        let gates = (lanes * rounds) as u64;
+        for (me, run) in runs.iter().enumerate() {
+            let expected = garbling_costs(me, parties, gates, FieldBits::DEFAULT).bytes;
+            // The start values of the hashes are given here, not sent.
+            assert_eq!(run.sent_bytes + 16 * (parties as u64 - 1), expected, "party {me}");
+        }
+        evaluate(runs, lanes, rounds);
+    }
+}
+
+struct Run {
+    common: Common,
+    sink: Sink,
+    /// Wires of operands and results, round by round.
+    wires: Vec<[Vec<Block>; 3]>,
+    sent_bytes: u64,
+}
+
+fn run(
+    mut parties: crate::Parties<phineus_channels::MemoryChannel>,
+    lanes: usize,
+    rounds: usize,
+) -> Run {
+    let (me, count) = (parties.me(), parties.count());
+    let mut prg = Prg::from_seed(Block::from_bits(me as u128 + 1));
+    let offset = phineus_crypto::Delta::random(&mut prg);
+    let session = SessionId::new([8; 32]);
+    let links = links::set_up(&mut parties, &mut prg, &session, FieldBits::DEFAULT, &offset);
+    let links = links.expect("all are honest");
+    let starts: Vec<Block> = (0..count).map(|k| Block::from_bits(1000 + k as u128)).collect();
+    let file = super::stored::TableFile::create(&std::env::temp_dir(), &mut prg, count);
+    let sink = Sink::Store {
+        batches: Default::default(),
+        bytes_left: u64::MAX,
+        file: Box::new(file.expect("a temporary file")),
+        spilled: false,
+    };
+    let common = Common { offset: offset.clone(), fresh: Block::ZERO.into(), starts };
+    let own = Prg::from_seed(prg.next_block());
+    let mut garbler = Garbler::new(parties, links, offset, common.starts[me], own, sink);
+    let mut wires = Vec::new();
+    for _ in 0..rounds {
+        let mut values = [vec![Block::ZERO; lanes], vec![Block::ZERO; lanes], vec![]];
+        values[..2].iter_mut().for_each(|values| prg.fill_blocks(values));
+        let mut products = vec![Block::ZERO; lanes];
+        garbler.push(&values[0], &values[1], &mut products).expect("all are honest");
+        values[2] = products;
+        wires.push(values);
+    }
+    garbler.finish().expect("all are honest");
+    let (parties, sink) = garbler.into_parts();
+    let sent_bytes = parties.traffic().iter().map(|traffic| traffic.sent_bytes).sum();
+    Run { common, sink, wires, sent_bytes }
+}
+
+#[test]
+fn a_peer_that_leaves_is_an_error() {
+    let mut mesh = memory_mesh(2);
+    let leaving = mesh.pop().expect("two parties");
+    let set_up = |parties| {
+        let prg = Prg::from_seed(Block::from_bits(4));
+        let session = SessionId::new([9; 32]);
+        Garbling::set_up(parties, prg, &session, FieldBits::DEFAULT).expect("all are honest")
+    };
+    let thread = thread::spawn(move || drop(set_up(leaving)));
+    let garbling = set_up(mesh.pop().expect("two parties"));
+    thread.join().expect("no panic");
+    let (producer, mut tables) = Tables::queue(garbling.common.clone());
+    let Garbling { parties, links, prg, common } = garbling;
+    let Common { offset, starts, .. } = common;
+    let sink = Sink::Queue(producer);
+    let mut garbler = Garbler::new(parties, links, offset, starts[0], prg, sink);
+    let (a, mut w) = ([Block::ZERO; 100], [Block::ZERO; 100]);
+    garbler.push(&a, &a, &mut w).expect("nothing is sent yet");
+    let error = garbler.finish().expect_err("the peer has left");
+    assert!(matches!(error, ProtocolError::Channel(_)));
+    garbler.into_parts().1.fail(error);
+    assert!(
+        tables.next(TableBatch::default()).is_err_and(|e| matches!(e, ProtocolError::Channel(_)))
+    );
+    assert!(tables.next(TableBatch::default()).is_err(), "it stays failed");
+}
+
+/// Every party evaluates on random values and has the keys that the others' walks say.
+fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
+    let parties = runs.len();
+    let mut prg = Prg::from_seed(Block::from_bits(77));
+    let offsets: Vec<Block> = runs.iter().map(|run| run.common.offset.block()).collect();
+    let mut wires = Vec::new();
+    let mut evaluations = Vec::new();
+    for (me, run) in runs.into_iter().enumerate() {
+        let Sink::Store { batches, .. } = run.sink else { unreachable!("as given") };
+        evaluations.push(Evaluation::new(Tables::in_memory(run.common, batches), me));
+        wires.push(run.wires);
+    }
+    let template = template();
+    let and = Instruction::new(Op::And, ElementType::BIT, lanes as u32);
+    for round in 0..rounds {
+        let mask = |operand: usize, lane: usize| {
+            let bits = wires.iter().map(|wires| wires[round][operand][lane].select_bit());
+            bits.fold(false, |sum, bit| sum ^ bit)
+        };
+        let key = |party: usize, operand: usize, lane: usize, public: bool| {
+            let zero = with_select_bit(wires[party][round][operand][lane], false);
+            zero ^ offsets[party].and_bit(public)
+        };
+        let mut random = || (0..lanes).map(|_| prg.next_block().select_bit()).collect();
+        let (alpha, beta): (Vec<bool>, Vec<bool>) = (random(), random());
+        let gamma = (0..lanes).map(|lane| {
+            let (a, b) = (alpha[lane] ^ mask(0, lane), beta[lane] ^ mask(1, lane));
+            (a & b) ^ mask(2, lane)
+        });
+        let gamma = gamma.collect();
+        let public = [alpha, beta, gamma];
+        for (me, evaluation) in evaluations.iter_mut().enumerate() {
+            let planes = |operand: usize| -> Vec<Block> {
+                let keys = (0..parties * lanes).map(|k| (k / lanes, k % lanes));
+                keys.map(|(party, lane)| {
+                    let key = key(party, operand, lane, public[operand][lane]);
+                    let share = wires[me][round][operand][lane].select_bit();
+                    if party == me { with_select_bit(key, share) } else { key }
+                })
+                .collect()
+            };
+            let mut result = vec![Block::ZERO; parties * lanes];
+            let (a, b) = (planes(0), planes(1));
+            let done = evaluation.circuit(&and, (&template, lanes), &mut [&mut result], &[&a, &b]);
+            done.expect("there are tables");
+            let expected = planes(2);
+            let same = result.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{parties} parties, party {me}, round {round}");
+        }
+    }
+    evaluations.iter_mut().for_each(Evaluation::finish);
+}
+
+#[test]
+fn rows_take_what_they_say() {
+    let template = template();
+    assert_eq!(Rows::bytes(&template, 3, 5), 4 * 3 * 5 * 16);
+}

@@ -1,0 +1,77 @@
+//! Values as the engine stores them: units, bytes, packed rows, and bits without gaps.
+
+use phineus_bytecode::layout::share_bytes;
+use phineus_bytecode::{Instruction, Shape};
+use phineus_crypto::Block;
+use phineus_engine::packed;
+use zerocopy::IntoBytes;
+
+use super::flight::{Circuit, Words, blank};
+use super::words::{get, put, words};
+
+/// The operands as bytes, without what fills up their last units.
+pub(super) fn bytes<'a>(instruction: &Instruction, operands: &[&'a [Block]]) -> Vec<&'a [u8]> {
+    let wires = operands.iter().enumerate();
+    let size = |k: usize| share_bytes(instruction.operand_shape(k));
+    wires.map(|(k, wires)| &wires.as_bytes()[..size(k)]).collect()
+}
+
+/// As [`bytes`], of the results.
+pub(super) fn bytes_mut<'a>(
+    instruction: &Instruction,
+    results: &'a mut [&mut [Block]],
+) -> Vec<&'a mut [u8]> {
+    let wires = results.iter_mut().enumerate();
+    let size = |k: usize| share_bytes(instruction.result_shape(k));
+    wires.map(|(k, wires)| &mut wires.as_mut_bytes()[..size(k)]).collect()
+}
+
+/// The bits of packed rows next to each other.
+pub(super) fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
+    let (width, lanes) = (usize::from(shape.width), shape.lanes as usize);
+    let n = words(lanes);
+    let mut rows = blank(width * n);
+    packed::rows_to_words(&mut rows, bytes, lanes);
+    let mut bits = blank(words(width * lanes));
+    for (k, row) in rows.chunks_exact(n).enumerate() {
+        put(&mut bits, k * lanes, row, lanes);
+    }
+    bits
+}
+
+/// Writes the results of a circuit that is done.
+pub(super) fn write_circuit(
+    instruction: &Instruction,
+    circuit: &Circuit,
+    results: &mut [&mut [u8]],
+) {
+    let n = words(circuit.lanes);
+    let mut outputs = circuit.template.outputs.iter();
+    for (k, bytes) in results.iter_mut().enumerate() {
+        let shape = instruction.result_shape(k);
+        let lanes = shape.lanes as usize;
+        let row_bytes = lanes.div_ceil(8);
+        bytes.fill(0);
+        for row in bytes[..share_bytes(shape)].chunks_exact_mut(row_bytes) {
+            if circuit.lanes == lanes {
+                let slot = *outputs.next().expect("a template has all outputs") as usize;
+                packed::words_to_rows(row, &circuit.rows[slot * n..(slot + 1) * n], lanes);
+                continue;
+            }
+            for j in 0..lanes {
+                let slot = *outputs.next().expect("a template has all outputs") as usize;
+                row[j / 8] |= (circuit.rows[slot] as u8 & 1) << (j % 8);
+            }
+        }
+    }
+}
+
+/// Writes bits that lie next to each other as packed rows.
+pub(super) fn with_gaps(bits: &[u64], shape: Shape, bytes: &mut [u8]) {
+    let lanes = shape.lanes as usize;
+    let mut row = blank(words(lanes));
+    for (k, bytes) in bytes.chunks_exact_mut(lanes.div_ceil(8)).enumerate() {
+        get(bits, k * lanes, &mut row, lanes);
+        packed::words_to_rows(bytes, &row, lanes);
+    }
+}

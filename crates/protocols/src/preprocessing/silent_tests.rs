@@ -1,0 +1,74 @@
+//! Preprocessing over silent OT: the same meanings, through several iterations of it, and the
+//! bytes of `costs`.
+
+use phineus_channels::Traffic;
+use phineus_crypto::{Block, Prg};
+
+use super::costs::{demand_costs, kind_costs, setup_costs};
+use super::tests::{assert_meaning, everybody};
+use super::*;
+use crate::ot::{FieldBits, LpnParameters, OtKind, SessionId};
+
+const OT: OtKind = OtKind::Silent(LpnParameters::SMALL);
+
+/// More bit triples than one iteration has OTs, and all other kinds between them.
+fn order(bit_triples: usize) -> Vec<(Kind, usize)> {
+    let bits = Kind::BitTriple;
+    vec![
+        (bits, 65),
+        (Kind::RingTriple { width: 64 }, 1024),
+        (Kind::SquarePair { width: 32 }, 2001),
+        (bits, bit_triples),
+        (Kind::SharedBit { width: 13 }, 1001),
+        (Kind::SquarePair { width: 1 }, 10),
+        (bits, 1),
+    ]
+}
+
+#[test]
+fn every_kind_means_what_it_says_and_costs_what_it_says() {
+    let iteration = LpnParameters::SMALL.output_ots();
+    for (parties, bit_triples, seed) in [(2, iteration + 1, 0x521), (3, 70_000, 0x531)] {
+        let results = everybody(parties, move |parties| {
+            let prg = Prg::from_seed(Block::from_bits(seed + 1000 * parties.me() as u128));
+            let (me, count) = (parties.me(), parties.count());
+            let mut generator = Generator::setup(parties, prg, &SessionId::new([5; 32]), OT)
+                .expect("all are honest");
+            let demand = Demand::of(order(bit_triples));
+            let (setup, costs) = (setup_costs(OT), demand_costs(&demand, count, OT));
+            let mut made = Vec::new();
+            let mut batch = Batch::empty();
+            for (kind, count) in Schedule::new(demand, order(bit_triples).into_iter()) {
+                generator.make(kind, count, &mut batch).expect("all are honest");
+                let columns = batch.columns[..kind.columns()].iter();
+                made.push((kind, count, columns.map(|column| column.to_vec()).collect::<Vec<_>>()));
+            }
+            let traffic = generator.parties().traffic();
+            for peer in (0..count).filter(|&peer| peer != me) {
+                let Traffic { sent_bytes, received_bytes } = traffic[peer];
+                let lower = setup.from_lower_bytes + costs.from_lower_bytes;
+                let higher = setup.from_higher_bytes + costs.from_higher_bytes;
+                let expected = if me < peer { (lower, higher) } else { (higher, lower) };
+                assert_eq!((sent_bytes, received_bytes), expected, "party {me} and {peer}");
+            }
+            made
+        });
+        for (i, (kind, count, _)) in results[0].iter().enumerate() {
+            let shares: Vec<_> = results.iter().map(|made| &made[i].2).collect();
+            let what = format!("{count} {kind:?}, {parties} parties, seed {seed:#x}");
+            assert_meaning(*kind, *count, &shares, &what);
+        }
+    }
+}
+
+/// What it is for: of the 31 bits of a triple's OT less than 2 remain.
+#[test]
+fn silent_ot_sends_a_twentieth() {
+    let bytes = |ot: OtKind| kind_costs(Kind::BitTriple, 1 << 24, 2, ot).from_lower_bytes;
+    let quiet = bytes(OtKind::Silent(LpnParameters::HUGE));
+    assert_eq!(quiet, 2 * 395_200);
+    assert!(20 * bytes(OT) < bytes(FieldBits::DEFAULT.into()));
+    // Another kind takes OTs of the same iterations.
+    let demand = Demand::of([(Kind::BitTriple, 1 << 19), (Kind::SharedBit { width: 9 }, 1000)]);
+    assert_eq!(demand_costs(&demand, 2, OT).rounds, 8 + 2 + 1);
+}
