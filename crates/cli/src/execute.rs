@@ -17,6 +17,7 @@ use phineus_protocols::ot::SessionId;
 
 use crate::agreement::{exchange_ready, give_up, give_up_all};
 use crate::failure::{Exit, Failure};
+use crate::garbling::Beside;
 use crate::interrupt;
 use crate::material::{Material, MaterialFigures, Origin};
 use crate::memory_budget::STORAGE_DEPTH;
@@ -310,6 +311,15 @@ pub(crate) fn run_shared(
     let mut streams = metered(mesh, job.party).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
+    let mut beside = Beside::Idle(streams.next());
+    let mut tables = None;
+    if let (Some(garbling), Beside::Idle(stream)) = (&job.planned.garbling, &mut beside) {
+        let stream = stream.take().expect("protocols that garble have three streams");
+        let seed = Prg::from_seed(prg.next_block());
+        let started = garbling.start(stream, seed, session, job.swap_dir, job.backend);
+        let (made, thread) = started.map_err(unrevealed)?;
+        (tables, beside) = (Some(made), Beside::Garbling(thread));
+    }
     let seed = Prg::from_seed(prg.next_block());
     let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
     let (planned, swap_dir) = (job.planned, job.swap_dir);
@@ -318,6 +328,10 @@ pub(crate) fn run_shared(
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
     let driver = driver.map_err(|error| unrevealed(error.into()))?;
+    let driver = match tables {
+        Some(tables) => driver.with_tables(tables),
+        None => driver,
+    };
     let mut recorded = Recorded::new(driver, description);
     job.drive(&mut recorded, &mut memory, &watch)?;
     let rounds = recorded.driver.rounds();
@@ -325,7 +339,9 @@ pub(crate) fn run_shared(
     let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
     let (background, figures) = material.finish().map_err(Failure::from)?;
     let running = start.elapsed();
-    let channels = [online, background].into_iter().flat_map(Parties::into_channels);
+    let garbled = beside.finish().map_err(Failure::from)?;
+    let channels = [Some(online), Some(background), garbled].into_iter().flatten();
+    let channels = channels.flat_map(Parties::into_channels);
     let channels: Vec<FramedChannel> = channels.flatten().map(Metered::into_inner).collect();
     let (traffic, wire_traffic) = traffic_of(channels.iter());
     let (storage, storage_name) = storage_figures(&memory);

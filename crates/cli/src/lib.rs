@@ -14,6 +14,7 @@ mod csv_input;
 mod csv_output;
 mod execute;
 mod failure;
+mod garbling;
 mod heap;
 mod interrupt;
 mod material;

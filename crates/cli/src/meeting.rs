@@ -27,12 +27,14 @@ pub(crate) fn streams(protocol: Protocol) -> u16 {
         // Its transfers are in the stream of its gates.
         Protocol::Garbled | Protocol::Clear => 1,
         // Openings, and what is made in the background.
-        _ => STREAMS_MAX,
+        Protocol::Gmw | Protocol::Arith => 2,
+        // And garbling.
+        Protocol::Bmr | Protocol::Mixed => STREAMS_MAX,
     }
 }
 
 /// Streams that any protocol takes.
-const STREAMS_MAX: u16 = 2;
+const STREAMS_MAX: u16 = 3;
 
 /// Connects all parties; by stream and by party of the program.
 pub(crate) fn meet(

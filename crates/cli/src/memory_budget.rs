@@ -7,6 +7,7 @@
 use phineus_bytecode::{Column, Description, Layout, PlanDescription};
 use phineus_channels::{CHANNEL_MEMORY_BYTES, FramedChannel, NetworkModel};
 use phineus_engine::Storage;
+use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
 use phineus_protocols::mixed;
 use phineus_protocols::ot::FieldBits;
@@ -153,7 +154,9 @@ impl Situation {
             driver: self.driver_bytes(),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
-                + figures.material_bytes,
+                + figures.material_bytes
+                + figures.garbling_bytes
+                + figures.circuit_bytes,
             readers: 2 * (READER_BYTES + figures.index_bytes),
             storage: match slots {
                 0 => 0,
@@ -182,6 +185,10 @@ pub(crate) struct Figures {
     pub(crate) held_bytes: u64,
     /// Preprocessed material that lies ready.
     pub(crate) material_bytes: u64,
+    /// Garbling beside the run, its frames included.
+    pub(crate) garbling_bytes: u64,
+    /// The largest circuit on garbled values.
+    pub(crate) circuit_bytes: u64,
     pub(crate) index_bytes: u64,
 }
 
@@ -197,6 +204,8 @@ impl Figures {
                 Layout::Shares { .. } => mixed::material_bytes(plan),
                 Layout::Wires => 0,
             },
+            garbling_bytes: 0,
+            circuit_bytes: plan.costs.get(SCRATCH_BYTES).copied().unwrap_or(0),
             index_bytes: program_frames * INDEX_ENTRY_BYTES,
         }
     }

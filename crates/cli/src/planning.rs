@@ -12,6 +12,7 @@ use phineus_protocols::mixed::{MixedCosts, MixedRounds};
 use crate::arguments::Protocol;
 use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
+use crate::garbling::GarblingPlan;
 use crate::heap;
 use crate::memory_budget::{
     Budget, Figures, INDEX_ENTRY_BYTES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit, layout,
@@ -46,6 +47,8 @@ pub(crate) struct PlannedFile {
     pub(crate) hash: Hash,
     pub(crate) budget: Budget,
     pub(crate) planning: Duration,
+    /// What is garbled beside the run, if anything.
+    pub(crate) garbling: Option<GarblingPlan>,
 }
 
 impl PlannedFile {
@@ -72,6 +75,7 @@ impl PlannedFile {
             description: traced.description,
             budget,
             planning: Duration::ZERO,
+            garbling: None,
         })
     }
 }
@@ -94,6 +98,11 @@ pub(crate) fn plan_within(
     let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
     let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
     let ordered = ordered(traced, protocol, situation.parties, planner, scratch)?;
+    let garbling = match &ordered {
+        Some(ordered) => GarblingPlan::make(&ordered.ordered, situation, planner, scratch)?,
+        None => None,
+    };
+    let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
     let traced = ordered.as_ref().map_or(traced, |ordered| &ordered.ordered);
     let program_frames = traced.file.reader()?.frame_count() as u64;
     let mut figures = Figures {
@@ -102,6 +111,8 @@ pub(crate) fn plan_within(
         scratch_wires: SCRATCH_WIRES_GUESS,
         held_bytes: 0,
         material_bytes: 0,
+        garbling_bytes,
+        circuit_bytes: 0,
         // Directives between the instructions make a plan longer.
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
     };
@@ -113,6 +124,7 @@ pub(crate) fn plan_within(
         }
         let planned = plan_once(traced, protocol, situation, frames, scratch)?;
         let found = Figures::of_plan(planned.plan(), planned.frame_count);
+        let found = Figures { garbling_bytes, ..found };
         let budget = situation.budget(found);
         if budget.total() <= situation.limit_bytes {
             heap::trim();
@@ -122,6 +134,7 @@ pub(crate) fn plan_within(
                 hash: planned.hash,
                 budget,
                 planning: start.elapsed(),
+                garbling,
             });
         }
         // Fewer frames may need more slots: leave room for some.

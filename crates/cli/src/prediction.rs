@@ -140,15 +140,15 @@ fn garbling_bytes(planned: &PlannedFile) -> impl Iterator<Item = u64> {
     (0..planned.description.parties.len()).map(move |party| total(party).unwrap_or(0))
 }
 
-/// Refuses plans with garbled values of any number of parties, which can be planned and explained
-/// and not run yet: `run` does not garble beside the evaluation.
+/// Refuses plans that were made before and have garbled values: what is garbled beside the run is
+/// derived from the program, not from its plan.
 pub(crate) fn check_runnable(planned: &PlannedFile) -> Result<(), Failure> {
-    if garbling_bytes(planned).all(|bytes| bytes == 0) {
+    if planned.garbling.is_some() || garbling_bytes(planned).all(|bytes| bytes == 0) {
         return Ok(());
     }
-    let message = "this program has garbled values, which `run` can only do for two parties";
+    let message = "a plan with garbled values cannot be run from its file";
     Err(Failure::new(Exit::ProgramRefused, 134, message)
-        .remedy("run it with --protocol garbled, gmw or arith"))
+        .remedy("run the program that it was made from"))
 }
 
 /// What each party sends before the online phase, whenever it does.

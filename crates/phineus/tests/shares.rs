@@ -49,7 +49,7 @@ const RUN: &str = "run three.phi --local --in a=a.csv --in b=b.csv --in c=c.csv 
 fn three_parties_compute_on_every_assignment_of_sharings() -> Result {
     let place = Place::new()?;
     three(&place)?;
-    for protocol in ["mixed", "gmw", "arith"] {
+    for protocol in ["mixed", "gmw", "arith", "bmr"] {
         for more in ["", "--preprocessing sequential", "--simulate rtt=2ms"] {
             let done = place.run(&format!("{RUN} --protocol {protocol} {more}"))?;
             done.succeeded().map_err(|error| format!("{protocol} {more}: {error}"))?;

@@ -1,0 +1,134 @@
+//! Garbling by any number of parties beside a run: its plan, its memory, its thread.
+
+use std::path::{Path, PathBuf};
+
+use phineus_bytecode::{Layout, PlanDescription};
+use phineus_channels::FramedChannel;
+use phineus_crypto::Prg;
+use phineus_engine::{FrameMemory, Memory, Storage, StorageBackend, StorageConfig, StorageError};
+use phineus_plan::limits::FRAMES_MIN;
+use phineus_plan::{Lookahead, PlanOptions, plan};
+use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
+use phineus_protocols::bmr::limits::memory_bytes;
+use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram, GarblingThread, Tables};
+use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_protocols::{Parties, ProtocolError};
+use sha2::{Digest, Sha256};
+
+use crate::failure::{Exit, Failure};
+use crate::memory_budget::{PAGE_WIRES, STORAGE_DEPTH, Situation};
+use crate::metered::Metered;
+use crate::program_file::ProgramFile;
+use crate::resolve::{TracedFile, temporary};
+
+/// Spare frames of the garbling walk, and how long before its need a page is asked for.
+const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
+
+/// The channels of one stream.
+type Stream = Parties<Metered<FramedChannel>>;
+
+/// The planned garbling program of a program with garbled values.
+pub(crate) struct GarblingPlan {
+    file: ProgramFile,
+    /// All that garbling holds, frames included.
+    pub(crate) bytes: u64,
+}
+
+impl GarblingPlan {
+    /// Derives and plans it; it gets at most a quarter of the memory limit for frames.
+    ///
+    /// `None` if nothing in the program is garbled.
+    pub(crate) fn make(
+        ordered: &TracedFile,
+        situation: &Situation,
+        planner_memory_bytes: u64,
+        scratch: &Path,
+    ) -> Result<Option<GarblingPlan>, Failure> {
+        let output = temporary(scratch)?;
+        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, output)?;
+        if written.instruction_count == 0 {
+            return Ok(None);
+        }
+        let page_bytes = PAGE_WIRES * 16;
+        let options = PlanOptions {
+            protocol: "garbling".to_owned(),
+            memory_limit_bytes: situation.limit_bytes,
+            frame_count: (situation.limit_bytes / 4 / page_bytes).max(FRAMES_MIN),
+            layout: Layout::Wires,
+            page_wires: PAGE_WIRES,
+            wire_bytes: 16,
+            lookahead: LOOKAHEAD,
+            planner_memory_bytes,
+        };
+        let program = ProgramFile::new(file);
+        let mut costs = GarblingCosts::new(situation.parties);
+        let output = temporary(scratch)?;
+        let (file, figures, _) =
+            plan(&mut program.reader()?, output, temporary(scratch)?, &options, &mut costs)?;
+        let (frames, slots) = (figures.frame_count, figures.spill_slot_count);
+        let storage = match slots {
+            0 => 0,
+            _ => Storage::memory_bytes(frames as u32, slots as u32, STORAGE_DEPTH),
+        };
+        let circuit = figures.costs.get(SCRATCH_BYTES).copied().unwrap_or(0);
+        let state = memory_bytes(situation.parties, FieldBits::DEFAULT, circuit);
+        let bytes = frames * page_bytes + storage + state;
+        Ok(Some(GarblingPlan { file: ProgramFile::new(file), bytes }))
+    }
+
+    /// Sets garbling up and starts its thread.
+    pub(crate) fn start(
+        &self,
+        parties: Stream,
+        prg: Prg,
+        session: &SessionId,
+        swap_dir: &Path,
+        backend: StorageBackend,
+    ) -> Result<(Tables, GarblingThread<Metered<FramedChannel>>), Failure> {
+        // The other oblivious transfers of the run have a session of their own.
+        let own = Sha256::new().chain_update("phineus garbling").chain_update(session.as_bytes());
+        let garbling = Garbling::set_up(
+            parties,
+            prg,
+            &SessionId::new(own.finalize().into()),
+            FieldBits::DEFAULT,
+        )?;
+        let reader = self.file.reader()?;
+        let figures = reader.description().plan.clone().expect("it was planned");
+        let directory = swap_dir.to_owned();
+        let memory = move || memory(&figures, directory, backend);
+        garbling.start(reader, memory).map_err(|error| {
+            Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
+        })
+    }
+}
+
+/// Frames and swap file of the garbling walk.
+fn memory(
+    plan: &PlanDescription,
+    directory: PathBuf,
+    backend: StorageBackend,
+) -> Result<Memory, StorageError> {
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
+    let slots = plan.spill_slot_count as u32;
+    let config = StorageConfig { directory, page_bytes, slots, backend, depth: STORAGE_DEPTH };
+    let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
+    Ok(Memory { frames, storage })
+}
+
+/// A garbling that has been started, or the stream that one would have had.
+pub(crate) enum Beside {
+    Idle(Option<Stream>),
+    Garbling(GarblingThread<Metered<FramedChannel>>),
+}
+
+impl Beside {
+    /// The stream, when all is garbled.
+    pub(crate) fn finish(self) -> Result<Option<Stream>, ProtocolError> {
+        match self {
+            Beside::Idle(stream) => Ok(stream),
+            Beside::Garbling(thread) => thread.join().map(Some),
+        }
+    }
+}
