@@ -29,7 +29,7 @@ const USERS: u64 = 100_000;
 /// Runs the demonstration.
 pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), Failure> {
     if demo.rows == Some(0) {
-        return Err(Failure::usage("--rows: at least one is needed"));
+        return Err(Failure::usage("--rows: at least one user is needed, or one row"));
     }
     match demo.what {
         DemoSubject::Passwords => passwords(registry, demo, console),
