@@ -49,9 +49,9 @@ pub(crate) fn meet(
         cluster: &cluster,
         me: names[usize::from(meeting.party)],
         streams: match together.protocol {
-            // Some protocol will be chosen when all are there.
-            ProtocolChoice::Auto => STREAMS_MAX,
-            ProtocolChoice::This(protocol) => streams(protocol),
+            ProtocolChoice::This(Protocol::Garbled | Protocol::Clear) => 1,
+            // Which protocol it is will be agreed on, or chosen, when all are there.
+            _ => STREAMS_MAX,
         },
         security: meeting.security,
         program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
