@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Description, Instruction, Table};
+use phineus_bytecode::{Description, Instruction, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
     ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
-    StorageConfig, StorageStatistics, run,
+    StorageConfig, StorageError, StorageStatistics, run,
 };
 use phineus_protocols::Parties;
 use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
@@ -136,27 +136,37 @@ impl<D: Driver> Driver for Recorded<'_, D> {
     }
 }
 
+/// Frames and swap file for `plan`, whose sizes are below 2^32.
+pub(crate) fn frames_and_swap(
+    plan: &PlanDescription,
+    directory: &Path,
+    backend: StorageBackend,
+) -> Result<Memory, StorageError> {
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
+    let slots = plan.spill_slot_count as u32;
+    let directory = directory.to_owned();
+    let config = StorageConfig { directory, page_bytes, slots, backend, depth: STORAGE_DEPTH };
+    let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
+    Ok(Memory { frames, storage })
+}
+
 impl Job<'_> {
     /// Makes frames and swap file for the plan.
     fn memory(&self) -> Result<Memory, Failure> {
         let plan = self.planned.plan();
-        let small = |number: u64, what: &str| {
-            u32::try_from(number).map_err(|_| {
-                Failure::new(Exit::DoesNotFit, 120, format!("the plan has too many {what}"))
-            })
-        };
-        let page_bytes = small(plan.page_wires.saturating_mul(plan.wire_bytes), "wires in a page")?;
-        let frames = FrameMemory::new(small(plan.frame_count.max(1), "frames")?, page_bytes)?;
-        let slots = small(plan.spill_slot_count, "spill slots")?;
-        let config = StorageConfig {
-            directory: self.swap_dir.to_owned(),
-            page_bytes,
-            slots,
-            backend: self.backend,
-            depth: STORAGE_DEPTH,
-        };
-        let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
-        Ok(Memory { frames, storage })
+        let page_bytes = plan.page_wires.saturating_mul(plan.wire_bytes);
+        for (number, what) in [
+            (page_bytes, "wires in a page"),
+            (plan.frame_count, "frames"),
+            (plan.spill_slot_count, "spill slots"),
+        ] {
+            if u32::try_from(number).is_err() {
+                let message = format!("the plan has too many {what}");
+                return Err(Failure::new(Exit::DoesNotFit, 120, message));
+            }
+        }
+        Ok(frames_and_swap(plan, self.swap_dir, self.backend)?)
     }
 
     fn drive<D: Driver>(

@@ -1,11 +1,11 @@
 //! Garbling by any number of parties beside a run: its plan, its memory, its thread.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use phineus_bytecode::{Layout, PlanDescription};
+use phineus_bytecode::Layout;
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
-use phineus_engine::{FrameMemory, Memory, Storage, StorageBackend, StorageConfig, StorageError};
+use phineus_engine::{Storage, StorageBackend};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_plan::{Lookahead, PlanOptions, plan};
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
@@ -15,6 +15,7 @@ use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::{Parties, ProtocolError};
 use sha2::{Digest, Sha256};
 
+use crate::execute::frames_and_swap;
 use crate::failure::{Exit, Failure};
 use crate::memory_budget::{PAGE_WIRES, STORAGE_DEPTH, Situation};
 use crate::metered::Metered;
@@ -96,25 +97,11 @@ impl GarblingPlan {
         let reader = self.file.reader()?;
         let figures = reader.description().plan.clone().expect("it was planned");
         let directory = swap_dir.to_owned();
-        let memory = move || memory(&figures, directory, backend);
+        let memory = move || frames_and_swap(&figures, &directory, backend);
         garbling.start(reader, memory).map_err(|error| {
             Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
         })
     }
-}
-
-/// Frames and swap file of the garbling walk.
-fn memory(
-    plan: &PlanDescription,
-    directory: PathBuf,
-    backend: StorageBackend,
-) -> Result<Memory, StorageError> {
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
-    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
-    let slots = plan.spill_slot_count as u32;
-    let config = StorageConfig { directory, page_bytes, slots, backend, depth: STORAGE_DEPTH };
-    let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
-    Ok(Memory { frames, storage })
 }
 
 /// A garbling that has been started, or the stream that one would have had.

@@ -96,6 +96,26 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     Ok(Annotations { file, frames, peak_wires: pass.peak_wires, stored, raw, decompressor })
 }
 
+/// Instructions with their next uses.
+type Annotated = (Vec<Instruction>, Vec<NextUses>);
+
+/// Calls `consume` with the frames of `program`, in order, and the next uses of their instructions;
+/// reads them ahead in a thread of its own.
+pub(crate) fn for_each_frame<R: Read + Seek + Send>(
+    program: &mut ProgramReader<R>,
+    notes: &mut Annotations,
+    mut consume: impl FnMut(&[Instruction], &[NextUses]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut unread = 0..program.frame_count();
+    let read = |(instructions, uses): &mut Annotated| {
+        let Some(frame) = unread.next() else { return Ok(false) };
+        program.read_frame(frame, instructions)?;
+        notes.read_frame(frame, instructions, uses)?;
+        Ok(true)
+    };
+    ahead(read, |(instructions, uses)| consume(instructions, uses))
+}
+
 struct Backward {
     layout: Layout,
     /// For each value alive here, the instruction after here that uses it first.

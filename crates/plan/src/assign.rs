@@ -20,8 +20,7 @@ use phineus_bytecode::{
     Written,
 };
 
-use crate::ahead::ahead;
-use crate::annotate::{NextUses, annotate};
+use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 
 /// How values get their sharings.
@@ -98,16 +97,9 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let mut assigner = Assigner { assignment, emit, values: HashMap::new(), next_name: 0 };
-    let mut unread = 0..program.frame_count();
-    let read = |(instructions, uses): &mut (Vec<Instruction>, Vec<NextUses>)| {
-        let Some(frame) = unread.next() else { return Ok(false) };
-        program.read_frame(frame, instructions)?;
-        notes.read_frame(frame, instructions, uses)?;
-        Ok(true)
-    };
     let mut index = 0;
-    ahead(read, |(instructions, uses)| {
-        instructions.iter().zip(&*uses).try_for_each(|(instruction, uses)| {
+    for_each_frame(program, &mut notes, |instructions, uses| {
+        instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
             index += 1;
             assigner.step(index - 1, instruction, uses)
         })

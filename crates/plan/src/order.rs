@@ -22,8 +22,7 @@ use phineus_bytecode::{
     Instruction, Kind, Layout, Op, Phase, ProgramReader, ProgramWriter, RoundModel, Written,
 };
 
-use crate::ahead::ahead;
-use crate::annotate::{NextUses, annotate};
+use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 
 /// How far ordering looks ahead.
@@ -58,17 +57,10 @@ pub fn order<R: Read + Seek + Send, W: Write>(
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let mut orderer =
         Orderer::new(*options, model, |instruction: &Instruction| Ok(writer.push(instruction)?));
-    let mut unread = 0..program.frame_count();
-    let read = |(instructions, uses): &mut (Vec<Instruction>, Vec<NextUses>)| {
-        let Some(frame) = unread.next() else { return Ok(false) };
-        program.read_frame(frame, instructions)?;
-        notes.read_frame(frame, instructions, uses)?;
-        Ok(true)
-    };
-    ahead(read, |(instructions, uses)| {
+    for_each_frame(program, &mut notes, |instructions, uses| {
         instructions
             .iter()
-            .zip(&*uses)
+            .zip(uses)
             .try_for_each(|(instruction, uses)| orderer.push(instruction, uses))
     })?;
     orderer.finish()?;

@@ -12,12 +12,11 @@ use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, Hash, Instruction, Kind, Layout, PlanDescription, ProgramReader, ProgramWriter,
-    Written,
+    CostModel, Hash, Kind, Layout, PlanDescription, ProgramReader, ProgramWriter, Written,
 };
 
-use crate::ahead::{BATCHES_AHEAD, ahead};
-use crate::annotate::{Annotations, NextUses, annotate};
+use crate::ahead::BATCHES_AHEAD;
+use crate::annotate::{Annotations, annotate, for_each_frame};
 use crate::error::Error;
 use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
 use crate::replace::{Event, Replacer};
@@ -131,16 +130,8 @@ fn place_and_replace<R: Read + Seek + Send>(
     let frame_count = options.frame_count - options.lookahead.frames;
     let mut replacer = Replacer::new(options.layout, options.page_wires, frame_count);
     let mut index = 0;
-    let mut unread = 0..program.frame_count();
-    let (reader, notes) = (&mut *program, &mut annotations);
-    let read = |(instructions, uses): &mut (Vec<Instruction>, Vec<NextUses>)| {
-        let Some(frame) = unread.next() else { return Ok(false) };
-        reader.read_frame(frame, instructions)?;
-        notes.read_frame(frame, instructions, uses)?;
-        Ok(true)
-    };
-    ahead(read, |(instructions, uses)| {
-        for (instruction, uses) in instructions.iter().zip(&*uses) {
+    for_each_frame(program, &mut annotations, |instructions, uses| {
+        for (instruction, uses) in instructions.iter().zip(uses) {
             let duration_ns = costs.count_and_predict(instruction, &description);
             replacer.step(index, instruction, uses, &mut |event| {
                 let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };

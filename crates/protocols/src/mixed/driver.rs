@@ -176,12 +176,16 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         }
     }
 
-    /// Brings an instruction on its way, or does it if it needs nobody.
-    fn circuit(
-        &mut self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-    ) -> Result<Circuit, ProtocolError> {
+    /// The circuit of an instruction with its inputs, not run yet.
+    fn circuit(&mut self, way: Way, instruction: &Instruction, operands: &[&[u8]]) -> Circuit {
+        match way {
+            Way::ArithmeticToBoolean => self.sum_circuit(instruction, operands[0]),
+            _ => self.operand_circuit(instruction, operands),
+        }
+    }
+
+    /// The operands as inputs of the instruction's own circuit.
+    fn operand_circuit(&mut self, instruction: &Instruction, operands: &[&[u8]]) -> Circuit {
         let template = self.rounds_model.template(instruction);
         let (template, lanes) = template.expect("this way has a template");
         let mut slots = blank(template.slot_count as usize * words(lanes));
@@ -199,15 +203,11 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             }
             at += size;
         }
-        Ok(Circuit::new(template, lanes, slots))
+        Circuit::new(template, lanes, slots)
     }
 
     /// The parties' additive shares as XOR-shared inputs of the circuit that adds them.
-    fn sum_circuit(
-        &mut self,
-        instruction: &Instruction,
-        operand: &[u8],
-    ) -> Result<Circuit, ProtocolError> {
+    fn sum_circuit(&mut self, instruction: &Instruction, operand: &[u8]) -> Circuit {
         let (template, lanes) =
             self.rounds_model.template(instruction).expect("this way has a template");
         let (count, me, width) =
@@ -230,7 +230,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
                 slots[slot..slot + n].copy_from_slice(&rows[bit * n..(bit + 1) * n]);
             }
         }
-        Ok(Circuit::new(template, lanes, slots))
+        Circuit::new(template, lanes, slots)
     }
 
     fn issue(
@@ -245,14 +245,8 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             elements
         };
         match way(instruction) {
-            Way::Circuit => {
-                let mut circuit = self.circuit(instruction, operands)?;
-                let issued = circuit.issue(&mut self.context())?;
-                assert!(issued, "an instruction without rounds is not issued");
-                Ok(Flight::Circuit(Box::new(circuit)))
-            }
-            Way::ArithmeticToBoolean => {
-                let mut circuit = self.sum_circuit(instruction, operands[0])?;
+            way @ (Way::Circuit | Way::ArithmeticToBoolean) => {
+                let mut circuit = self.circuit(way, instruction, operands);
                 let issued = circuit.issue(&mut self.context())?;
                 assert!(issued, "an instruction without rounds is not issued");
                 Ok(Flight::Circuit(Box::new(circuit)))
@@ -307,14 +301,8 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
                     ring::store(bytes, values, instruction.element.width());
                 }
             }
-            Way::Circuit => {
-                let mut circuit = self.circuit(instruction, operands)?;
-                let issued = circuit.issue(&mut self.context())?;
-                assert!(!issued, "an instruction with rounds is issued and finished");
-                write_circuit(instruction, &circuit, results);
-            }
-            Way::ArithmeticToBoolean => {
-                let mut circuit = self.sum_circuit(instruction, operands[0])?;
+            way @ (Way::Circuit | Way::ArithmeticToBoolean) => {
+                let mut circuit = self.circuit(way, instruction, operands);
                 let issued = circuit.issue(&mut self.context())?;
                 assert!(!issued, "an instruction with rounds is issued and finished");
                 write_circuit(instruction, &circuit, results);

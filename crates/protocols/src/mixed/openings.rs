@@ -13,6 +13,7 @@ use phineus_crypto::Block;
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
+use super::ring;
 use super::words::{get, put, words};
 use crate::{Parties, ProtocolError};
 
@@ -81,18 +82,15 @@ impl Openings {
     pub(super) fn push_ring(&mut self, width: u16, shares: &[u64]) -> usize {
         let at = self.ring.len();
         let bytes = ring_bytes(width);
-        for share in shares {
-            self.ring.extend_from_slice(&share.to_le_bytes()[..bytes]);
-        }
+        self.ring.resize(at + bytes * shares.len(), 0);
+        ring::store(&mut self.ring[at..], shares, width);
         self.regions.push(Region { bytes, count: shares.len() });
         at
     }
 
     /// Elements of `Z_2^width` that the last round opened, not reduced.
     pub(super) fn ring(&self, at: usize, width: u16, opened: &mut [u64]) {
-        let bytes = ring_bytes(width);
-        let elements = self.opened_ring[at..].chunks_exact(bytes);
-        opened.iter_mut().zip(elements).for_each(|(word, bytes)| *word = load(bytes));
+        ring::load(opened, &self.opened_ring[at..], width);
     }
 
     /// Tells all others these keys at the end of the round; returns where theirs will be.
@@ -177,21 +175,12 @@ impl Drop for Openings {
     }
 }
 
-fn load(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(word)
-}
-
 fn add_regions(mut sums: &mut [u8], mut shares: &[u8], regions: &[Region]) {
     for region in regions {
         let (sum, rest) = sums.split_at_mut(region.bytes * region.count);
         let (share, more) = shares.split_at(region.bytes * region.count);
         (sums, shares) = (rest, more);
-        for (sum, share) in sum.chunks_exact_mut(region.bytes).zip(share.chunks_exact(region.bytes))
-        {
-            let total = load(sum).wrapping_add(load(share)).to_le_bytes();
-            sum.copy_from_slice(&total[..region.bytes]);
-        }
+        // All bits of the bytes, whatever the width: sums are not reduced.
+        ring::add_assign(sum, share, 8 * region.bytes as u16);
     }
 }
