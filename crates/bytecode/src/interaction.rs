@@ -16,3 +16,9 @@ pub trait RoundModel {
     /// Of `instruction`, which is whole. An output takes one round and is never finished.
     fn interaction(&mut self, instruction: &Instruction) -> Interaction;
 }
+
+impl<M: RoundModel + ?Sized> RoundModel for Box<M> {
+    fn interaction(&mut self, instruction: &Instruction) -> Interaction {
+        (**self).interaction(instruction)
+    }
+}

@@ -25,6 +25,14 @@ pub enum Layout {
         /// How many parties share.
         parties: u16,
     },
+    /// A unit is 16 bytes of authenticated shares.
+    ///
+    /// Arithmetic sharing: an element for each lane. Otherwise: an element for each bit of each
+    /// lane, bit-major. For each element a share of it and one of its MAC.
+    Authenticated {
+        /// Bytes of an element of the field: 4, 8 or 16.
+        element_bytes: u16,
+    },
 }
 
 impl From<Layout> for String {
@@ -32,6 +40,7 @@ impl From<Layout> for String {
         match layout {
             Layout::Wires => "wires".to_owned(),
             Layout::Shares { parties } => format!("shares/{parties}"),
+            Layout::Authenticated { element_bytes } => format!("authenticated/{element_bytes}"),
         }
     }
 }
@@ -43,12 +52,18 @@ impl TryFrom<String> for Layout {
         if text == "wires" {
             return Ok(Layout::Wires);
         }
+        let bytes = text.strip_prefix("authenticated/").and_then(|bytes| bytes.parse().ok());
+        if let Some(element_bytes @ (4 | 8 | 16)) = bytes {
+            return Ok(Layout::Authenticated { element_bytes });
+        }
         let parties = text.strip_prefix("shares/").and_then(|parties| parties.parse().ok());
         match parties {
             Some(parties) if parties > 0 && usize::from(parties) <= PARTIES_MAX => {
                 Ok(Layout::Shares { parties })
             }
-            _ => Err(format!("'{text}' is no layout: wires, or shares/N for N parties")),
+            _ => Err(format!(
+                "'{text}' is no layout: wires, shares/N for N parties, or authenticated/4, /8 or /16"
+            )),
         }
     }
 }
@@ -60,12 +75,16 @@ impl Layout {
     /// Units that a value of this shape takes.
     #[inline]
     pub fn units(self, shape: Shape) -> u32 {
-        let Layout::Shares { parties } = self else {
-            return shape.wires();
-        };
-        match shape.sharing {
-            Sharing::Garbled => shape.wires() * u32::from(parties),
-            _ => (share_bytes(shape) as u32).div_ceil(SHARE_UNIT_BYTES as u32),
+        let unit = SHARE_UNIT_BYTES as u32;
+        match self {
+            Layout::Wires => shape.wires(),
+            Layout::Shares { parties } => match shape.sharing {
+                Sharing::Garbled => shape.wires() * u32::from(parties),
+                _ => (share_bytes(shape) as u32).div_ceil(unit),
+            },
+            Layout::Authenticated { element_bytes } => {
+                (element_count(shape) * 2 * u32::from(element_bytes)).div_ceil(unit)
+            }
         }
     }
 
@@ -74,7 +93,19 @@ impl Layout {
         match self {
             Layout::Wires => u64::from(VALUE_WIRES_MAX),
             Layout::Shares { parties } => u64::from(VALUE_WIRES_MAX) * u64::from(parties),
+            Layout::Authenticated { element_bytes } => {
+                let bytes = u64::from(VALUE_WIRES_MAX) * 2 * u64::from(element_bytes);
+                bytes / SHARE_UNIT_BYTES as u64
+            }
         }
+    }
+}
+
+/// Elements of a field that a value in authenticated shares has.
+pub const fn element_count(shape: Shape) -> u32 {
+    match shape.sharing {
+        Sharing::Arithmetic => shape.lanes,
+        _ => shape.wires(),
     }
 }
 
@@ -105,14 +136,19 @@ mod tests {
         assert_eq!(shares.units(shape(17, 5, Sharing::Arithmetic)), 2);
         assert_eq!(shares.units(shape(17, 5, Sharing::Garbled)), 255);
         assert_eq!(shares.units_max(), 3 * 4096);
+        let authenticated = Layout::Authenticated { element_bytes: 4 };
+        assert_eq!(authenticated.units(shape(17, 5, Sharing::Arithmetic)), 3);
+        assert_eq!(authenticated.units(shape(17, 5, Sharing::Boolean)), 43);
+        assert_eq!(authenticated.units_max(), 2048);
     }
 
     #[test]
     fn text_form() {
-        for layout in [Layout::Wires, Layout::Shares { parties: 16 }] {
+        let authenticated = Layout::Authenticated { element_bytes: 8 };
+        for layout in [Layout::Wires, Layout::Shares { parties: 16 }, authenticated] {
             assert_eq!(Layout::try_from(String::from(layout)), Ok(layout));
         }
-        for wrong in ["", "shares", "shares/0", "shares/99", "wires/2"] {
+        for wrong in ["", "shares", "shares/0", "shares/99", "wires/2", "authenticated/5"] {
             assert!(Layout::try_from(wrong.to_owned()).is_err());
         }
     }

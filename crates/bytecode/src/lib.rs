@@ -25,7 +25,7 @@ pub use error::Error;
 pub use instruction::{ElementType, Instruction, Phase, Shape, Sharing};
 pub use interaction::{Interaction, RoundModel};
 pub use layout::Layout;
-pub use meaning::{Lane, Lanes};
+pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use table::Table;
 pub use text::{parse_text, write_text};

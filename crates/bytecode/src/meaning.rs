@@ -280,6 +280,10 @@ pub(crate) fn bit_concat(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     map2(i, o, |low, high| low | shifted_left(high, i.immediates[0] as usize))
 }
 
+pub(crate) fn reduce(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
+    o.to_vec()
+}
+
 pub(crate) fn convert(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     map1(i, o, |a| a)
 }
@@ -354,6 +358,18 @@ pub(crate) fn lane_or(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
 
 pub(crate) fn lane_xor(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     fold(o, |a, b| a ^ b)
+}
+
+pub(crate) fn mat_vec(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
+    let (rows, mask) = (i.lanes as usize, mask_of(i.element.width()));
+    let columns = o[0].chunks_exact(rows).zip(&o[1]);
+    let mut sums = vec![Lane::ZERO; rows];
+    for (column, &factor) in columns {
+        for (sum, &entry) in sums.iter_mut().zip(column) {
+            *sum = sum.wrapping_add(entry.wrapping_mul(factor)) & mask;
+        }
+    }
+    one(sums)
 }
 
 fn bytes16(value: Lane) -> [u8; 16] {

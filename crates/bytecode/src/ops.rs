@@ -35,6 +35,8 @@ pub enum Role {
     WidthLanes(usize, usize),
     /// `immediate` bits, as many lanes as give `w * n` wires.
     Reshaped(usize),
+    /// `w` bits, `n * immediate` lanes.
+    TimesLanes(usize),
     /// `w` bits, 11 lanes: the round keys of AES-128.
     RoundKeys,
     /// `w` bits, `n` lanes, in the sharing with the immediate's code.
@@ -66,6 +68,7 @@ impl Role {
                 let wires = u64::from(width) * u64::from(lanes);
                 (narrow(immediate(i)), short(wires / immediate(i).max(1)))
             }
+            Role::TimesLanes(i) => (width, lanes.saturating_mul(short(immediate(i)))),
             Role::RoundKeys => (width, 11),
             Role::SharedAs(i) => {
                 sharing = Sharing::from_code(immediate(i)).unwrap_or_default();
@@ -141,7 +144,7 @@ macro_rules! ops {
 
 use Role::{
     Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, Reshaped, RestLanes, RestWidth, RoundKeys, Same,
-    SharedAs, Width, WidthLanes,
+    SharedAs, TimesLanes, Width, WidthLanes,
 };
 
 ops! {
@@ -245,6 +248,10 @@ ops! {
     /// The same integers in this element type's sharing, from the sharing with the code `from`.
     Convert = 84 "convert" (SharedAs(0)) -> (Same) [imm("from")] convertible, Some(meaning::convert);
 
+    /// The same integer, held as itself and not as another that is equal modulo 2^w: what protocols
+    /// over a field do before they look at its size.
+    Reduce = 85 "reduce" (Same) -> (Same) [] any, Some(meaning::reduce);
+
     /// The `n` lanes from lane `start` of an operand of `from_lanes`.
     LaneSlice = 90 "lane_slice" (Lanes(1)) -> (Same) [imm("start"), imm("from_lanes")]
         lane_slice_fits, Some(meaning::lane_slice);
@@ -277,6 +284,10 @@ ops! {
     /// Bitwise exclusive or of all lanes.
     LaneXor = 100 "lane_xor" (Lanes(0)) -> (Same) [imm("from_lanes")]
         one_lane, Some(meaning::lane_xor);
+    /// Product of a matrix of `n` rows and `columns` columns, column after column in its lanes, and
+    /// a vector of `columns` lanes, wrapping.
+    MatVec = 101 "mat_vec" (TimesLanes(0), Lanes(0)) -> (Same) [imm("columns")]
+        some_columns, Some(meaning::mat_vec);
 
     /// AES-128 of each block under its own key (first operand); bit `i` is bit `i mod 8` of byte
     /// `i / 8`.
@@ -353,6 +364,7 @@ impl Op {
                 | Op::LaneDeinterleave
                 | Op::LaneInterleave
                 | Op::LaneSum
+                | Op::MatVec
         )
     }
 }
@@ -438,6 +450,10 @@ fn interleave_fits(i: &Instruction) -> Rule {
 
 fn one_lane(i: &Instruction) -> Rule {
     ensure(i.lanes == 1, "a reduction has one lane")
+}
+
+fn some_columns(i: &Instruction) -> Rule {
+    ensure(i.immediates[0] > 0, "a matrix has columns")
 }
 
 fn width_128(i: &Instruction) -> Rule {

@@ -182,6 +182,7 @@ fn network_pair(name: &str) -> Result<(FramedChannel, FramedChannel), Failure> {
         cluster: &cluster,
         me,
         streams: 1,
+        clients: 0,
         security,
         program_version: "throughput",
         timeouts: Timeouts::default(),

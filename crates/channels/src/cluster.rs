@@ -14,6 +14,9 @@
 //! The order of the parties is part of the configuration: of each two parties, the one further up
 //! listens and the other one dials, so the last one need not be reachable.
 //!
+//! `computing = ["site_a", "site_b"]`, above all parties, says who computes; the others are clients,
+//! who only share their inputs and learn outputs. Without it all compute.
+//!
 //! `transport = "quic"`, above all parties, takes QUIC instead of TCP, at the UDP ports of the same
 //! numbers; all parties must say the same.
 
@@ -37,6 +40,7 @@ pub const PARTIES_MAX: usize = 16;
 pub struct ClusterConfig {
     parties: Vec<PartyConfig>,
     transport: Transport,
+    computing: Option<Vec<String>>,
 }
 
 /// What carries the messages.
@@ -179,6 +183,7 @@ impl ClusterFault {
 #[serde(deny_unknown_fields)]
 struct ClusterFile {
     transport: Option<Spanned<String>>,
+    computing: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     party: Vec<Spanned<PartyEntry>>,
 }
@@ -212,6 +217,7 @@ impl ClusterConfig {
         let line_of = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
         let mut faults = Vec::new();
         let mut transport = Transport::default();
+        let mut computing = None;
         let parties = match toml::from_str::<ClusterFile>(text) {
             Err(error) => {
                 let line = error.span().map(|span| line_of(span.start));
@@ -230,6 +236,16 @@ impl ClusterConfig {
                         fault(name.span().start, problem);
                         Transport::default()
                     });
+                }
+                let known: Vec<&str> = file
+                    .party
+                    .iter()
+                    .map(|entry| entry.get_ref().name.get_ref().as_str())
+                    .collect();
+                if let Some(names) = &file.computing {
+                    let problem = computing_fault(names.get_ref(), &known);
+                    problem.into_iter().for_each(|it| fault(names.span().start, it));
+                    computing = Some(names.get_ref().clone());
                 }
                 let entries = file.party.into_iter().map(Spanned::into_inner);
                 let parties: Vec<_> = entries.map(|entry| party(entry, &mut fault)).collect();
@@ -250,6 +266,7 @@ impl ClusterConfig {
         let config = ClusterConfig {
             parties: parties.iter().map(|(_, party)| party.clone()).collect(),
             transport,
+            computing,
         };
         config
             .check_distinct(&parties, line_of)
@@ -293,7 +310,8 @@ impl ClusterConfig {
             let address = Address { host: "127.0.0.1".to_owned(), port };
             PartyConfig { name: name.to_owned(), address, bind: None }
         });
-        ClusterConfig { parties: parties.collect(), transport: Transport::default() }
+        let (parties, transport) = (parties.collect(), Transport::default());
+        ClusterConfig { parties, transport, computing: None }
     }
 
     /// The same parties over another transport.
@@ -305,7 +323,18 @@ impl ClusterConfig {
     pub fn only(&self, names: &[&str]) -> Self {
         let is_named = |party: &&PartyConfig| names.contains(&party.name.as_str());
         let parties = self.parties.iter().filter(is_named).cloned().collect();
-        ClusterConfig { parties, transport: self.transport }
+        ClusterConfig { parties, transport: self.transport, computing: None }
+    }
+
+    /// The same parties with `clients` behind the others.
+    pub fn with_last(mut self, clients: &[&str]) -> Self {
+        self.parties.sort_by_key(|party| clients.contains(&party.name.as_str()));
+        self
+    }
+
+    /// Who computes, if not all do.
+    pub fn computing(&self) -> Option<&[String]> {
+        self.computing.as_deref()
     }
 
     /// What carries the messages.
@@ -321,6 +350,18 @@ impl ClusterConfig {
     /// The place of a party in the order of the file.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.parties.iter().position(|party| party.name == name)
+    }
+}
+
+/// What is wrong with the names of those who compute, of these parties.
+fn computing_fault(names: &[String], known: &[&str]) -> Option<String> {
+    let repeated = names.iter().enumerate().find(|(k, name)| names[..*k].contains(name));
+    let unknown = names.iter().find(|name| !known.contains(&name.as_str()));
+    match (unknown, repeated) {
+        (Some(name), _) => Some(format!("`{name}` computes, and is no [[party]]")),
+        (None, Some((_, name))) => Some(format!("`{name}` is said twice to compute")),
+        _ if names.len() < 2 => Some("two parties or more compute".to_owned()),
+        _ => None,
     }
 }
 
@@ -372,6 +413,23 @@ mod tests {
                     [[party]]\nname='b'\naddress='g'\n";
         assert_eq!(parse(quic).map(|config| config.transport()), Ok(Transport::Quic));
         assert_eq!(config.only(&["site_b"]).parties(), &config.parties()[1..]);
+        let two = |more: &str| {
+            parse(&format!("{more}[[party]]\nname='a'\naddress='h'\n[[party]]\nname='b'\naddress='g'\n"))
+        };
+        let all = two("computing = ['a', 'b']\n").expect("both compute");
+        assert_eq!(all.computing(), Some(&["a".to_owned(), "b".to_owned()][..]));
+        let names = |config: ClusterConfig| -> String {
+            config.parties().iter().map(|party| party.name.as_str()).collect()
+        };
+        assert_eq!((names(all.clone().with_last(&["a"])), names(all)), ("ba".into(), "ab".into()));
+        for (names, expected) in [
+            ("'a', 'c'", "cluster.toml:1: `c` computes, and is no [[party]]"),
+            ("'a', 'a'", "cluster.toml:1: `a` is said twice to compute"),
+            ("'b'", "cluster.toml:1: two parties or more compute"),
+        ] {
+            let told = two(&format!("computing = [{names}]\n")).expect_err("nobody can");
+            assert!(told.starts_with(expected), "{told}");
+        }
         let [a, b] = config.parties() else { panic!("two parties") };
         assert_eq!((a.address.to_string(), a.bind.is_some()), ("a.example:7710".to_owned(), true));
         assert_eq!((b.address.to_string(), b.bind.is_some()), ("[::1]:99".to_owned(), false));

@@ -98,6 +98,27 @@ impl<'a> Gathering<'a> {
         &self.settings.cluster.parties()[party].name
     }
 
+    /// How many channels lead to another party.
+    pub(crate) fn streams_to(&self, party: usize) -> u16 {
+        let is_client = |party: usize| party + self.settings.clients >= self.parties();
+        match (is_client(self.me), is_client(party)) {
+            (false, false) => self.settings.streams,
+            (true, true) => 0,
+            _ => 1,
+        }
+    }
+
+    /// The same by name; of unknown parties, what there is between parties that are no clients.
+    pub(crate) fn streams_with(&self, name: &str) -> u16 {
+        let party = self.settings.cluster.index_of(name);
+        party.map_or(self.settings.streams, |party| self.streams_to(party))
+    }
+
+    /// Those who dial this party.
+    pub(crate) fn diallers(&self) -> impl Iterator<Item = usize> + '_ {
+        (self.me + 1..self.parties()).filter(|&party| self.streams_to(party) > 0)
+    }
+
     /// The key that is trusted for a party.
     pub(crate) fn trusted(&self, party: usize) -> Option<Fingerprint> {
         match self.settings.security {
@@ -109,10 +130,10 @@ impl<'a> Gathering<'a> {
     /// Those who dial this party and are not all there, by name.
     pub(crate) fn awaited(&self) -> String {
         let missing = self.missing();
-        let names: Vec<&str> = missing
-            .iter()
-            .filter(|&&party| party > self.me)
-            .map(|&party| self.name(party))
+        let names: Vec<&str> = self
+            .diallers()
+            .filter(|party| missing.contains(party))
+            .map(|party| self.name(party))
             .collect();
         names.join(", ")
     }
@@ -121,7 +142,8 @@ impl<'a> Gathering<'a> {
     pub(crate) fn missing(&self) -> Vec<usize> {
         let state = self.state();
         let is_here = |party: usize| {
-            party == self.me || state.slots.iter().all(|row| matches!(row[party], Slot::Here(_)))
+            let mut rows = state.slots.iter().take(self.streams_to(party).into());
+            party == self.me || rows.all(|row| matches!(row[party], Slot::Here(_)))
         };
         (0..self.parties()).filter(|&party| !is_here(party)).collect()
     }
@@ -129,7 +151,8 @@ impl<'a> Gathering<'a> {
     /// The first stream that is missing to a party.
     pub(crate) fn missing_stream(&self, party: usize) -> Option<u16> {
         let state = self.state();
-        let place = state.slots.iter().position(|row| matches!(row[party], Slot::Missing))?;
+        let mut rows = state.slots.iter().take(self.streams_to(party).into());
+        let place = rows.position(|row| matches!(row[party], Slot::Missing))?;
         Some(u16::try_from(place).expect("streams are counted by u16"))
     }
 
@@ -216,9 +239,10 @@ impl<'a> Gathering<'a> {
         presented: Option<Fingerprint>,
     ) -> Result<usize, (Verdict, ChannelError)> {
         let sender = &theirs.sender;
-        let party = match self.settings.cluster.index_of(sender) {
-            Some(party) if party > self.me => party,
-            _ => {
+        let known = self.diallers().find(|&party| self.name(party) == sender);
+        let party = match known {
+            Some(party) => party,
+            None => {
                 let (party, found) = (self.awaited(), sender.clone());
                 return Err((Verdict::Unknown, ChannelError::WrongParty { party, found }));
             }
@@ -236,16 +260,16 @@ impl<'a> Gathering<'a> {
             let error = ChannelError::WrongSelf { party: sender.clone(), expected, me };
             return Err((Verdict::NotMe, error));
         }
-        self.compare_counts(theirs).map_err(|error| (Verdict::Welcome, error))?;
+        self.compare_counts(party, theirs).map_err(|error| (Verdict::Welcome, error))?;
         self.reserve(party, theirs).map(|()| party).map_err(|error| (Verdict::Twice, error))
     }
 
-    /// Whether both parties count parties and streams alike.
-    pub(crate) fn compare_counts(&self, theirs: &Hello) -> Result<(), ChannelError> {
+    /// Whether `party` and this one count parties and streams alike.
+    pub(crate) fn compare_counts(&self, party: usize, theirs: &Hello) -> Result<(), ChannelError> {
         let parties = u16::try_from(self.parties()).expect("at most PARTIES_MAX");
         let counts = [
             ("parties", theirs.parties, parties),
-            ("streams between each two parties", theirs.streams, self.settings.streams),
+            ("streams between each two parties", theirs.streams, self.streams_to(party)),
         ];
         for (what, theirs_count, ours) in counts {
             if theirs_count != ours {
@@ -261,7 +285,9 @@ impl<'a> Gathering<'a> {
         self.sweep();
         let mut state = self.state();
         let is_same = state.instances[party].is_none_or(|known| known == theirs.instance);
-        let slot = state.slots.get_mut(usize::from(theirs.stream)).map(|row| &mut row[party]);
+        let wanted = usize::from(self.streams_to(party));
+        let slot = state.slots[..wanted].get_mut(usize::from(theirs.stream));
+        let slot = slot.map(|row| &mut row[party]);
         let old = match slot {
             Some(slot) if is_same && !matches!(slot, Slot::Reserved) => {
                 std::mem::replace(slot, Slot::Reserved)

@@ -76,7 +76,7 @@ fn hello(gathering: &Gathering<'_>, nonce: Nonce, receiver: &str, stream: u16) -
         receiver: receiver.to_owned(),
         instance: gathering.instance,
         parties: u16::try_from(gathering.parties()).expect("at most PARTIES_MAX"),
-        streams: gathering.settings.streams,
+        streams: gathering.streams_with(receiver),
         stream,
         verdict: Verdict::Welcome,
     }
@@ -186,7 +186,8 @@ fn check_answer(
         }
         _ => {}
     }
-    gathering.compare_counts(theirs)?;
+    let place = gathering.settings.cluster.index_of(peer).expect("this party dialled it");
+    gathering.compare_counts(place, theirs)?;
     if theirs.receiver != me {
         let expected = theirs.receiver.clone();
         return Err(ChannelError::WrongSelf { party, expected, me });

@@ -74,6 +74,9 @@ pub struct MeshSettings<'a> {
     pub me: &'a str,
     /// How many channels lead to each other party; all parties must say the same.
     pub streams: u16,
+    /// How many of the parties, the last ones, are clients: each has one channel to each party that
+    /// is none, which it dials, and none to other clients. All parties must say the same.
+    pub clients: usize,
     /// How the connections are protected.
     pub security: &'a Security,
     /// What the peers are shown if the versions differ, such as `phineus 0.1.0`.
@@ -117,12 +120,13 @@ pub fn only_channel(mesh: Mesh) -> FramedChannel {
 /// Why there is no mesh, and what to do about it.
 ///
 /// # Panics
-/// If no streams are asked for.
+/// If no streams are asked for, or all parties are clients.
 pub fn connect_mesh(
     settings: &MeshSettings<'_>,
     on_wait: &mut dyn FnMut(&Waiting<'_>),
 ) -> Result<Mesh, ChannelError> {
     assert!(settings.streams > 0, "a mesh has at least one stream");
+    assert!(settings.clients < settings.cluster.parties().len(), "not all parties are clients");
     let me = check(settings)?;
     let gathering = Gathering::new(settings, me)?;
     let gathered = match settings.cluster.transport() {
@@ -132,7 +136,7 @@ pub fn connect_mesh(
                 if let Some((listener, _)) = &listener {
                     scope.spawn(|| tcp::accept_all(&gathering, listener, scope));
                 }
-                for peer in 0..me {
+                for peer in (0..me).filter(|&peer| gathering.streams_to(peer) > 0) {
                     let gathering = &gathering;
                     scope.spawn(move || tcp::dial_all(gathering, peer));
                 }

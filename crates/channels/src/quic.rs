@@ -126,7 +126,7 @@ impl Endpoint {
         scope: &'scope Scope<'scope, '_>,
     ) {
         let endpoint = Arc::new(self);
-        for party in 0..gathering.me {
+        for party in (0..gathering.me).filter(|&party| gathering.streams_to(party) > 0) {
             let endpoint = endpoint.clone();
             scope.spawn(move || endpoint.dial_all(gathering, party));
         }

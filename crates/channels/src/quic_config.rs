@@ -30,8 +30,7 @@ pub(crate) fn presented_key(connection: &quinn::Connection) -> Option<Fingerprin
 }
 
 pub(crate) fn trusted_diallers(gathering: &Gathering<'_>) -> Vec<Fingerprint> {
-    let diallers = gathering.me + 1..gathering.parties();
-    diallers.filter_map(|party| gathering.trusted(party)).collect()
+    gathering.diallers().filter_map(|party| gathering.trusted(party)).collect()
 }
 
 fn transport_config(gathering: &Gathering<'_>) -> Arc<TransportConfig> {

@@ -77,11 +77,11 @@ pub(crate) fn bind<T>(
     Err(ChannelError::CannotListen { me: me.name.clone(), address, detail })
 }
 
-/// Listens at the port of this party, unless it is the last, which nobody dials.
+/// Listens at the port of this party, unless nobody dials it: it is the last, or a client.
 pub(crate) fn listen(
     gathering: &Gathering<'_>,
 ) -> Result<Option<(TcpListener, SocketAddr)>, ChannelError> {
-    if gathering.me + 1 == gathering.parties() {
+    if gathering.diallers().next().is_none() {
         return Ok(None);
     }
     bind(gathering, |address| {
@@ -248,7 +248,7 @@ fn secure(
     };
     let (side, trusted) = match dialled {
         Some(Dialled { party, .. }) => (Side::Dialler, vec![party]),
-        None => (Side::Listener, (gathering.me + 1..gathering.parties()).collect()),
+        None => (Side::Listener, gathering.diallers().collect()),
     };
     let trusted: Vec<Fingerprint> =
         trusted.into_iter().filter_map(|party| gathering.trusted(party)).collect();
@@ -265,7 +265,8 @@ pub(crate) fn wrong_key(
     dialled: Option<usize>,
     presented: Fingerprint,
 ) -> ChannelError {
-    let only = (gathering.me + 2 == gathering.parties()).then_some(gathering.me + 1);
+    let mut diallers = gathering.diallers();
+    let only = diallers.next().filter(|_| diallers.next().is_none());
     let Some(party) = dialled.or(only) else {
         return ChannelError::Stranger { presented, missing: gathering.awaited() };
     };

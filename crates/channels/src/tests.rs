@@ -90,6 +90,7 @@ fn settings<'a>(
         cluster,
         me,
         streams: 1,
+        clients: 0,
         security,
         program_version: "phineus test",
         timeouts: timeouts(),

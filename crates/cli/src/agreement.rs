@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::binary::FORMAT_VERSION;
-use phineus_bytecode::{Description, InputPort, OutputPort, PlanDescription};
+use phineus_bytecode::{Description, InputPort, OutputPort};
 use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_protocols::ot::SessionId;
@@ -28,7 +28,9 @@ pub(crate) struct Wish {
     /// What `--protocol auto` depends on besides the program.
     #[serde(default)]
     pub(crate) choosing: Option<Choosing>,
-    /// The index of the party in the program.
+    /// Who computes, by name.
+    pub(crate) computing: String,
+    /// The index of the party in the program as it is run.
     pub(crate) party: u16,
     pub(crate) parameters: BTreeMap<String, String>,
     /// Rows of this party's inputs.
@@ -80,17 +82,22 @@ struct Difference {
     theirs: String,
 }
 
-/// Tells the peers our wish and learns theirs; returns all, by party.
+/// Tells the peers our wish and learns theirs; returns all, by party. The parties from `computing`
+/// on are clients, who learn of each other from the others.
 ///
 /// # Errors
 /// Exit 7 with all that differs.
-pub(crate) fn exchange_wishes(channels: &mut Peers, ours: &Wish) -> Result<Vec<Wish>, Failure> {
+pub(crate) fn exchange_wishes(
+    channels: &mut Peers,
+    ours: &Wish,
+    computing: usize,
+) -> Result<Vec<Wish>, Failure> {
     let message = serde_json::to_vec(ours).expect("a wish is text and numbers");
     let mut answers = exchange(channels.iter_mut().flatten(), &message)?.into_iter();
     let (mut wishes, mut differences) = (Vec::new(), Vec::new());
     for (party, channel) in channels.iter().enumerate() {
         if channel.is_none() {
-            wishes.push(ours.clone());
+            wishes.push((party == usize::from(ours.party)).then(|| ours.clone()));
             continue;
         }
         let (peer, answer) = answers.next().expect("each channel gave an answer");
@@ -100,10 +107,49 @@ pub(crate) fn exchange_wishes(channels: &mut Peers, ours: &Wish) -> Result<Vec<W
             let [ours, theirs] = [party, theirs.party.into()].map(|at| format!("party {at}"));
             differences.push(Difference { peer, what: "role".to_owned(), ours, theirs });
         }
-        wishes.push(theirs);
+        wishes.push(Some(theirs));
+    }
+    if computing + 1 < channels.len() {
+        relay_wishes(channels, &mut wishes, usize::from(ours.party), computing)?;
     }
     settle(channels, &differences)?;
-    Ok(wishes)
+    Ok(wishes.into_iter().map(|wish| wish.expect("all have been told")).collect())
+}
+
+/// Clients have no channels to each other: everybody who computes tells each of them all clients'
+/// wishes, and they compare.
+fn relay_wishes(
+    channels: &mut Peers,
+    wishes: &mut [Option<Wish>],
+    me: usize,
+    computing: usize,
+) -> Result<(), Failure> {
+    let (computers, clients) = channels.split_at_mut(computing);
+    if me < computing {
+        let message = serde_json::to_vec(&wishes[computing..]).expect("wishes are text");
+        let mut channels = clients.iter_mut().flatten();
+        return channels.try_for_each(|channel| Ok(channel.send_agreement(&message)?));
+    }
+    let mut first: Option<Vec<u8>> = None;
+    for channel in computers.iter_mut().flatten() {
+        let (peer, message) = (channel.peer().to_owned(), channel.receive_agreement()?);
+        let told: Vec<Wish> = parse(&peer, &message)?;
+        let own = wishes[me].as_ref().map(|wish| &wish.nonce);
+        let is_ours = told.get(me - computing).map(|wish| &wish.nonce) == own;
+        let is_same = first.get_or_insert_with(|| message.clone()) == &message;
+        if told.len() != wishes.len() - computing || !is_ours || !is_same {
+            let message = format!("{peer} says something else of the clients than others do");
+            return Err(Failure::new(Exit::PeerCheated, 106, message));
+        }
+        for (party, wish) in (computing..).zip(told).filter(|(party, _)| *party != me) {
+            if usize::from(wish.party) != party {
+                let message = format!("{peer} calls party {} party {party}", wish.party);
+                return Err(Failure::new(Exit::PeerCheated, 106, message));
+            }
+            wishes[party] = Some(wish);
+        }
+    }
+    Ok(())
 }
 
 fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<Difference>) {
@@ -117,10 +163,13 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     compare("phineus version", &ours.version, &theirs.version);
     compare("program", &ours.program, &theirs.program);
     compare("protocol", &ours.protocol, &theirs.protocol);
+    compare("the list of those who compute", &ours.computing, &theirs.computing);
     // Of another protocol it is something else anyway.
     if ours.protocol == theirs.protocol {
-        let when = |wish: &Wish| wish.preprocessing.clone().unwrap_or_default();
-        compare("preprocessing", &when(ours), &when(theirs));
+        // A client has none.
+        if let (Some(ours), Some(theirs)) = (&ours.preprocessing, &theirs.preprocessing) {
+            compare("preprocessing", ours, theirs);
+        }
         let network =
             |wish: &Wish| wish.choosing.as_ref().map_or("", |it| it.network.as_str()).to_owned();
         compare("the network of --net", &network(ours), &network(theirs));
@@ -138,6 +187,7 @@ pub(crate) fn agreement(
     program_hash: &str,
     description: &Description,
     protocol: &str,
+    computing: usize,
 ) -> BTreeMap<String, String> {
     let mut items = BTreeMap::new();
     let mut add = |name: String, value: String| {
@@ -146,6 +196,7 @@ pub(crate) fn agreement(
     add("format version".to_owned(), FORMAT_VERSION.to_string());
     add("protocol".to_owned(), protocol.to_owned());
     add("parties".to_owned(), description.parties.join(", "));
+    add("the number of those who compute".to_owned(), computing.to_string());
     for port in &description.inputs {
         add(format!("input '{}'", port.name), describe_input(description, port));
     }
@@ -201,10 +252,10 @@ pub(crate) fn exchange_agreement(
 /// Exit 7 if the same program costs a peer something else: then its circuits are others.
 pub(crate) fn exchange_ready<'a>(
     channels: impl IntoIterator<Item = &'a mut FramedChannel>,
-    plan: &PlanDescription,
+    costs: &BTreeMap<String, u64>,
 ) -> Result<(), Failure> {
     let ours: BTreeMap<&str, u64> =
-        plan.costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
+        costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
     let message = serde_json::to_vec(&ours).expect("names and numbers");
     for (peer, answer) in exchange(channels, &message)? {
         let theirs: BTreeMap<&str, u64> = parse(&peer, &answer)?;

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
 
+use crate::casting::Outsourcing;
 use crate::quantity::parse_size;
 
-pub(crate) use choices::{Backend, Preprocessed, Protocol, ProtocolChoice};
+pub(crate) use choices::{Backend, FAKE, Preprocessed, Protocol, ProtocolChoice};
 
 /// Printed below the help.
 const AFTER_HELP: &str = "\
@@ -56,7 +57,7 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Print a program or a planned program as text
     Show(Show),
-    /// Prove that a program or a planned program is right
+    /// Prove that a program or a planned program is right; for a C program, say what leaks
     Check(Check),
     /// List the programs that can be run by name
     Programs(Programs),
@@ -79,8 +80,8 @@ pub(crate) struct Programs {
 /// What to run, and with which public settings.
 #[derive(Args, Clone)]
 pub(crate) struct ProgramChoice {
-    /// A built-in name (see `phineus programs`), a text form (.phi), a Bristol circuit (.txt), or a
-    /// traced or planned file
+    /// A built-in name (see `phineus programs`), a C program (.c), a text form (.phi), a Bristol
+    /// circuit (.txt), or a traced or planned file
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: Option<String>,
     /// A public parameter of the program, as in n=1000
@@ -147,6 +148,8 @@ pub(crate) struct Run {
     pub(crate) choice: ProgramChoice,
     #[command(flatten)]
     pub(crate) together: Together,
+    #[command(flatten)]
+    pub(crate) outsourcing: Outsourcing,
     /// An input file (CSV with a header; - is stdin), by the name of the input or its party
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
@@ -170,6 +173,10 @@ pub(crate) struct Run {
         env = "PHINEUS_PREPROCESSING"
     )]
     pub(crate) preprocessing: Preprocessed,
+    /// Material from a dealer whom everybody would have to trust: NO SECURITY, for measurements of
+    /// spdz; all parties have to say it
+    #[arg(long, conflicts_with = "preprocessing")]
+    pub(crate) fake_preprocessing: bool,
     /// Compare the answer with the plaintext one (with --local: it needs every input)
     #[arg(long)]
     pub(crate) verify: bool,
@@ -186,6 +193,14 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// What is meant by what was typed.
+    pub(crate) fn resolved(mut self) -> Run {
+        if self.fake_preprocessing {
+            self.preprocessing = Preprocessed::Fake;
+        }
+        self
+    }
+
     /// The network that predictions are for: the stated one, or the simulated one.
     pub(crate) fn network(&self) -> Option<NetworkModel> {
         self.net.or(self.together.simulate)
@@ -207,6 +222,8 @@ pub(crate) struct Preprocess {
     pub(crate) choice: ProgramChoice,
     #[command(flatten)]
     pub(crate) together: Together,
+    #[command(flatten)]
+    pub(crate) outsourcing: Outsourcing,
     /// How many rows an input has, as in site_a=100000
     #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
     pub(crate) rows: Vec<(String, String)>,
@@ -226,11 +243,13 @@ impl Preprocess {
         Run {
             choice: self.choice.clone(),
             together: self.together.clone(),
+            outsourcing: self.outsourcing.clone(),
             inputs: self.inputs.clone(),
             outputs: Vec::new(),
             resources: self.resources.clone(),
             net: None,
             preprocessing: Preprocessed::Interleaved,
+            fake_preprocessing: false,
             verify: false,
             repeat: 1,
             report: PathBuf::from("none"),
@@ -243,6 +262,8 @@ impl Preprocess {
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) choice: ProgramChoice,
+    #[command(flatten)]
+    pub(crate) outsourcing: Outsourcing,
     /// How many rows an input has, as in site_a=100000
     #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
     pub(crate) rows: Vec<(String, String)>,
@@ -266,6 +287,8 @@ pub(crate) struct Explain {
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) choice: ProgramChoice,
+    #[command(flatten)]
+    pub(crate) outsourcing: Outsourcing,
     /// How many rows an input has, as in site_a=100000
     #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
     pub(crate) rows: Vec<(String, String)>,

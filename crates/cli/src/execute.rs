@@ -61,8 +61,8 @@ pub(crate) struct Executed {
 }
 
 /// A driver whose outputs are counted, so that a failure can say what was revealed before it.
-struct Recorded<'a, D> {
-    driver: D,
+pub(crate) struct Recorded<'a, D> {
+    pub(crate) driver: D,
     description: &'a Description,
     /// Cells given out, by output port.
     revealed: Vec<u64>,
@@ -71,7 +71,7 @@ struct Recorded<'a, D> {
 }
 
 impl<'a, D> Recorded<'a, D> {
-    fn new(driver: D, description: &'a Description) -> Recorded<'a, D> {
+    pub(crate) fn new(driver: D, description: &'a Description) -> Recorded<'a, D> {
         let revealed = vec![0; description.outputs.len()];
         let brought_bits = vec![0; description.parties.len()];
         Recorded { driver, description, revealed, brought_bits }
@@ -169,7 +169,7 @@ impl Job<'_> {
         Ok(frames_and_swap(plan, self.swap_dir, self.backend)?)
     }
 
-    fn drive<D: Driver>(
+    pub(crate) fn drive<D: Driver>(
         &self,
         recorded: &mut Recorded<'_, D>,
         memory: &mut Memory,
@@ -187,12 +187,12 @@ impl Job<'_> {
         })
     }
 
-    fn total(&self) -> Result<u64, Failure> {
+    pub(crate) fn total(&self) -> Result<u64, Failure> {
         Ok(self.planned.file.reader()?.instruction_count())
     }
 }
 
-fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
+pub(crate) fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
     match &memory.storage {
         Some(storage) => (storage.statistics(), storage.backend_name()),
         None => (StorageStatistics::default(), "none"),
@@ -200,13 +200,13 @@ fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
 }
 
 /// A failure before the first output; what failed because the user stopped it is that.
-fn unrevealed(failure: Failure) -> Failure {
+pub(crate) fn unrevealed(failure: Failure) -> Failure {
     let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
     failure.revealed("nothing was revealed")
 }
 
 /// Everything of our own that can fail before the protocol begins.
-fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
+pub(crate) fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
     let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
     let prg = Prg::from_os().map_err(|error| {
         Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
@@ -230,7 +230,7 @@ pub(crate) fn run_garbled(
     };
     let description = &job.planned.description;
     let plan = description.plan.as_ref().expect("it is planned");
-    if let Err(failure) = exchange_ready([&mut channel], plan) {
+    if let Err(failure) = exchange_ready([&mut channel], &plan.costs) {
         give_up(channel, &failure);
         return Err(unrevealed(failure));
     }
@@ -283,7 +283,9 @@ pub(crate) fn run_garbled(
 }
 
 /// Payload and bytes on the wire of all channels together.
-fn traffic_of<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> (Traffic, Traffic) {
+pub(crate) fn traffic_of<'a>(
+    channels: impl Iterator<Item = &'a FramedChannel>,
+) -> (Traffic, Traffic) {
     let add = |sum: Traffic, one: Traffic| Traffic {
         sent_bytes: sum.sent_bytes + one.sent_bytes,
         received_bytes: sum.received_bytes + one.received_bytes,
@@ -309,7 +311,7 @@ pub(crate) fn run_shared(
     };
     let description = &job.planned.description;
     let plan = description.plan.as_ref().expect("it is planned");
-    if let Err(failure) = exchange_ready(mesh[0].iter_mut().flatten(), plan) {
+    if let Err(failure) = exchange_ready(mesh[0].iter_mut().flatten(), &plan.costs) {
         give_up_all(mesh, &failure);
         return Err(unrevealed(failure));
     }
@@ -318,6 +320,7 @@ pub(crate) fn run_shared(
     let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
     let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
     let start = Instant::now();
+    let clients = take_clients(&mut mesh, job.planned.computing);
     let mut streams = metered(mesh, job.party).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
@@ -337,6 +340,7 @@ pub(crate) fn run_shared(
         Material::make(origin, planned, swap_dir, background, seed, session).map_err(unrevealed)?;
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
+    let driver = driver.and_then(|driver| driver.with_clients(clients));
     let driver = driver.map_err(|error| unrevealed(error.into()))?;
     let driver = match tables {
         Some(tables) => driver.with_tables(tables),
@@ -345,14 +349,17 @@ pub(crate) fn run_shared(
     let mut recorded = Recorded::new(driver, description);
     job.drive(&mut recorded, &mut memory, &watch)?;
     let rounds = recorded.driver.rounds();
+    let clients = recorded.driver.take_clients();
     let (mut online, outputs, material) = recorded.driver.into_parts();
-    let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
+    let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
+    let phase = phase.since(&before, made.elapsed());
     let (background, figures) = material.finish().map_err(Failure::from)?;
     let running = start.elapsed();
     let garbled = beside.finish().map_err(Failure::from)?;
     let channels = [Some(online), Some(background), garbled].into_iter().flatten();
     let channels = channels.flat_map(Parties::into_channels);
-    let channels: Vec<FramedChannel> = channels.flatten().map(Metered::into_inner).collect();
+    let channels = channels.flatten().chain(clients);
+    let channels: Vec<FramedChannel> = channels.map(Metered::into_inner).collect();
     let (traffic, wire_traffic) = traffic_of(channels.iter());
     let (storage, storage_name) = storage_figures(&memory);
     let MaterialFigures { setup, making, ots, used, waited } = figures;
@@ -376,6 +383,12 @@ pub(crate) fn run_shared(
         blocked_on_network: watch.waited(),
         farewell: close_all(channels.into_iter()),
     })
+}
+
+/// Takes the channels to clients, the parties from `computing` on, out of a mesh.
+fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChannel>> {
+    let clients = mesh.iter_mut().flat_map(|row| row.split_off(computing));
+    clients.flatten().map(Metered::new).collect()
 }
 
 /// The channels of each stream, metered.

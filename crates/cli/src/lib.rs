@@ -7,8 +7,11 @@
 
 mod agreement;
 mod arguments;
+mod authenticated;
 mod binding;
+mod casting;
 mod clear_costs;
+mod client;
 mod commands;
 mod csv_input;
 mod csv_output;
@@ -77,7 +80,7 @@ pub fn main(registry: Registry) -> ExitCode {
 fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<(), Failure> {
     match command {
         Command::Demo(demo) => commands::demo::run(registry, &demo, console),
-        Command::Run(run) => commands::run::run(registry, &run, console),
+        Command::Run(run) => commands::run::run(registry, &run.resolved(), console),
         Command::Preprocess(make) => commands::preprocess::run(registry, &make, console),
         Command::Explain(explain) => commands::explain::run(registry, &explain, console),
         Command::Plan(plan) => commands::plan::plan(registry, &plan, console),

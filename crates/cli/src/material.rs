@@ -31,6 +31,8 @@ pub(crate) enum Origin {
     Interleaved,
     Sequential,
     Stored(Box<StoredFile>),
+    /// For authenticated shares only.
+    Fake,
 }
 
 /// Where preprocessed material comes from, and how much has been taken.
@@ -251,7 +253,7 @@ pub(crate) fn open(
     planned: &PlannedFile,
     party: u16,
 ) -> Result<Box<StoredFile>, Failure> {
-    let parties = planned.description.parties.len();
+    let parties = planned.computing;
     let opened = StoredFile::open(path, key, &binding(planned), usize::from(party), parties);
     Ok(Box::new(opened?))
 }

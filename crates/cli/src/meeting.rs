@@ -1,8 +1,8 @@
 //! Who takes part in a run, and the connections between them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use phineus_bytecode::Description;
 use phineus_channels::{
     ClusterConfig, FramedChannel, Mesh, MeshSettings, PARTIES_MAX, Security, Timeouts, connect_mesh,
 };
@@ -14,8 +14,10 @@ use crate::progress::Progress;
 /// What is needed to meet the other parties.
 pub(crate) struct Meeting<'a> {
     pub(crate) cluster: &'a ClusterConfig,
-    /// The names of the parties in the cluster, in the order of the program.
+    /// The names of the parties in the cluster, clients last.
     pub(crate) members: &'a [String],
+    /// How many of them are clients.
+    pub(crate) clients: usize,
     /// Which of them this is.
     pub(crate) party: u16,
     pub(crate) security: &'a Security,
@@ -28,6 +30,7 @@ pub(crate) fn streams(protocol: Protocol) -> u16 {
         Protocol::Garbled | Protocol::Clear => 1,
         // Openings, and what is made in the background.
         Protocol::Gmw | Protocol::Arith => 2,
+        Protocol::Spdz | Protocol::Spdz128 | Protocol::Spdz32 => 2,
         // And garbling.
         Protocol::Bmr | Protocol::Mixed => STREAMS_MAX,
     }
@@ -44,7 +47,8 @@ pub(crate) fn meet(
 ) -> Result<Mesh, Failure> {
     let connect_timeout = Duration::from_secs(together.timeout.max(1));
     let names: Vec<&str> = meeting.members.iter().map(String::as_str).collect();
-    let cluster = meeting.cluster.only(&names);
+    let clients = &names[names.len() - meeting.clients..];
+    let cluster = meeting.cluster.only(&names).with_last(clients);
     let settings = MeshSettings {
         cluster: &cluster,
         me: names[usize::from(meeting.party)],
@@ -53,6 +57,7 @@ pub(crate) fn meet(
             // Which protocol it is will be agreed on, or chosen, when all are there.
             _ => STREAMS_MAX,
         },
+        clients: meeting.clients,
         security: meeting.security,
         program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
         timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
@@ -64,7 +69,9 @@ pub(crate) fn meet(
     let mesh = connect_mesh(&settings, &mut on_wait)
         .map_err(|error| Failure::from(error).revealed("nothing was revealed"))?;
     if together.child.is_none() {
-        for peer in names.iter().filter(|name| **name != settings.me) {
+        let channels = mesh.iter().flatten().flatten();
+        let peers: BTreeSet<&str> = channels.map(FramedChannel::peer).collect();
+        for peer in peers {
             progress.note(&format!("{peer} connected, identity ok"));
         }
     }
@@ -87,41 +94,20 @@ pub(crate) fn close_unused(mesh: &mut Mesh, protocol: Protocol) -> Result<(), Fa
     Ok(())
 }
 
-/// Which party of the program `me` is, and who all are: by name if the program's names are those
-/// of the cluster, else by position.
-pub(crate) fn roles(
-    description: &Description,
-    cluster: &ClusterConfig,
-    me: &str,
-) -> Result<(u16, Vec<String>), Failure> {
-    let names = &description.parties;
-    let by_name = names.iter().all(|name| cluster.index_of(name).is_some());
-    let members: Vec<&str> = if by_name {
-        names.iter().map(String::as_str).collect()
-    } else {
-        cluster.parties().iter().map(|party| party.name.as_str()).collect()
-    };
-    if !by_name && members.len() != names.len() {
-        let message = format!(
-            "the program is for {}, and cluster.toml has {}",
-            names.join(" and "),
-            members.join(", ")
-        );
-        return Err(Failure::new(Exit::Usage, 146, message)
-            .remedy("name the parties in cluster.toml as the program does"));
-    }
-    match members.iter().position(|member| *member == me) {
-        Some(party) => Ok((party as u16, members.into_iter().map(str::to_owned).collect())),
-        None => {
-            let message = format!("{me} is not a party here; there are {}", members.join(" and "));
-            Err(Failure::new(Exit::Usage, 143, message).remedy("check the name given with --as"))
-        }
-    }
-}
-
 /// Refuses programs for a number of parties that the protocol cannot have.
-pub(crate) fn check_parties(protocol: Protocol, description: &Description) -> Result<(), Failure> {
-    let count = description.parties.len();
+///
+/// Of `members`, the first `count` compute.
+pub(crate) fn check_parties(
+    protocol: Protocol,
+    count: usize,
+    members: usize,
+) -> Result<(), Failure> {
+    if protocol == Protocol::Garbled && count < members {
+        let message = "garbled circuits are between the two whose inputs they are: no others can \
+                       compute for them";
+        return Err(Failure::new(Exit::ProgramRefused, 130, message)
+            .remedy("run it with --protocol bmr, gmw, arith or mixed"));
+    }
     let message = match protocol {
         Protocol::Garbled if count != 2 => {
             format!("garbled circuits are for two parties, this program has {count}")

@@ -43,6 +43,11 @@ pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
 /// Recorded circuits: a gate is 16 bytes at most, and SHA-256 and AES together have 150,000.
 const TEMPLATE_BYTES: u64 = 3 << 20;
 
+/// What making authenticated material holds, and what lies ready, besides what it takes for each
+/// other party. Measured as the growth of the resident set.
+const AUTHENTICATED_BYTES: u64 = 24 << 20;
+const AUTHENTICATED_PEER_BYTES: u64 = 6 << 20;
+
 /// Bytes of a wire under a protocol, or of a unit of shares.
 pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
     match protocol {
@@ -53,8 +58,9 @@ pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
 
 /// How values lie in memory under a protocol of so many parties.
 pub(crate) fn layout(protocol: Protocol, parties: usize) -> Layout {
-    match protocol {
-        Protocol::Garbled | Protocol::Clear => Layout::Wires,
+    match (protocol, protocol.field()) {
+        (_, Some(field)) => Layout::Authenticated { element_bytes: field.bytes() as u16 },
+        (Protocol::Garbled | Protocol::Clear, _) => Layout::Wires,
         _ => Layout::Shares { parties: parties as u16 },
     }
 }
@@ -64,6 +70,7 @@ pub(crate) fn page_wires(protocol: Protocol, parties: usize) -> u64 {
     let has_keys = matches!(protocol, Protocol::Bmr | Protocol::Mixed);
     match layout(protocol, parties) {
         layout @ Layout::Shares { .. } if has_keys => layout.units_max().next_power_of_two(),
+        layout @ Layout::Authenticated { .. } => layout.units_max().max(PAGE_WIRES),
         _ => PAGE_WIRES,
     }
 }
@@ -94,8 +101,10 @@ pub(crate) struct Situation {
     /// Input and output tables.
     pub(crate) tables_bytes: u64,
     pub(crate) protocol: Protocol,
-    /// How many parties there are.
+    /// How many parties compute.
     pub(crate) parties: usize,
+    /// How many clients they have.
+    pub(crate) clients: usize,
     /// A simulated network holds bytes back.
     pub(crate) network: Option<NetworkModel>,
 }
@@ -125,8 +134,16 @@ impl Situation {
         match self.protocol {
             Protocol::Clear => 0,
             Protocol::Garbled => 1,
-            protocol => u64::from(streams(protocol)) * (self.parties as u64 - 1),
+            protocol => {
+                u64::from(streams(protocol)) * (self.parties as u64 - 1) + self.clients as u64
+            }
         }
+    }
+
+    /// What a connection holds.
+    pub(crate) fn channel_bytes(&self) -> u64 {
+        let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
+        CHANNEL_MEMORY_BYTES as u64 + network
     }
 
     /// What the driver holds, except for scratch wires and instructions in flight.
@@ -134,6 +151,9 @@ impl Situation {
         match self.protocol {
             Protocol::Clear => 0,
             Protocol::Garbled => DRIVER_MEMORY_BYTES,
+            protocol if protocol.field().is_some() => {
+                AUTHENTICATED_BYTES + AUTHENTICATED_PEER_BYTES * (self.parties as u64 - 1)
+            }
             _ => {
                 let generator =
                     Generator::<FramedChannel>::memory_bytes(self.parties, FieldBits::DEFAULT);
@@ -144,13 +164,11 @@ impl Situation {
 
     /// The shares for a plan with these figures; `frames` as well.
     pub(crate) fn budget(&self, figures: Figures) -> Budget {
-        let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
-        let channel = CHANNEL_MEMORY_BYTES as u64 + network;
         let (frames, slots) = (figures.frames, figures.slots);
         Budget {
             process: self.process_bytes,
             tables: self.tables_bytes,
-            channel: channel * self.channels(),
+            channel: self.channel_bytes() * self.channels(),
             driver: self.driver_bytes(),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
@@ -202,7 +220,8 @@ impl Figures {
             held_bytes: plan.costs.get(mixed::totals::HELD_BYTES).copied().unwrap_or(0),
             material_bytes: match plan.layout {
                 Layout::Shares { .. } => mixed::material_bytes(plan),
-                Layout::Wires => 0,
+                // Batches of a fixed size, which the driver's share counts.
+                Layout::Wires | Layout::Authenticated { .. } => 0,
             },
             garbling_bytes: 0,
             circuit_bytes: plan.costs.get(SCRATCH_BYTES).copied().unwrap_or(0),
@@ -273,6 +292,7 @@ mod tests {
             tables_bytes: 1 << 20,
             protocol: Protocol::Garbled,
             parties: 2,
+            clients: 0,
             network: None,
         }
     }

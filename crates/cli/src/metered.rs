@@ -108,14 +108,19 @@ impl Reading {
     pub(crate) fn of_parties<C: Channel>(parties: &mut Parties<Metered<C>>) -> Reading {
         let mut sum = Reading::default();
         for peer in parties.peers() {
-            let one = Reading::of(std::iter::once(&*parties.channel(peer)));
-            sum.messages += one.messages;
-            sum.rounds = sum.rounds.max(one.rounds);
-            sum.traffic.sent_bytes += one.traffic.sent_bytes;
-            sum.traffic.received_bytes += one.traffic.received_bytes;
-            sum.last_received = sum.last_received.max(one.last_received);
+            sum = sum.and(Reading::of(std::iter::once(&*parties.channel(peer))));
         }
         sum
+    }
+
+    /// This and what has gone over other channels.
+    pub(crate) fn and(mut self, other: Reading) -> Reading {
+        self.messages += other.messages;
+        self.rounds = self.rounds.max(other.rounds);
+        self.traffic.sent_bytes += other.traffic.sent_bytes;
+        self.traffic.received_bytes += other.traffic.received_bytes;
+        self.last_received = self.last_received.max(other.last_received);
+        self
     }
 
     /// When the last bytes came, if any did.

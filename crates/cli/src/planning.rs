@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
+use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription, RoundModel};
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
-use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, order, plan};
+use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, lower_to_field, order, plan};
 use phineus_protocols::garbled::GarbledCosts;
 use phineus_protocols::mixed::{MixedCosts, MixedRounds};
+use phineus_protocols::spdz::{SpdzCosts, SpdzRounds};
 
 use crate::arguments::Protocol;
 use crate::clear_costs::ClearCosts;
@@ -47,6 +48,8 @@ pub(crate) struct PlannedFile {
     pub(crate) hash: Hash,
     pub(crate) budget: Budget,
     pub(crate) planning: Duration,
+    /// How many of the parties compute, the first ones; the others are clients.
+    pub(crate) computing: usize,
     /// What is garbled beside the run, if anything.
     pub(crate) garbling: Option<GarblingPlan>,
 }
@@ -75,6 +78,7 @@ impl PlannedFile {
             description: traced.description,
             budget,
             planning: Duration::ZERO,
+            computing: traced.computing,
             garbling: None,
         })
     }
@@ -134,6 +138,7 @@ pub(crate) fn plan_within(
                 hash: planned.hash,
                 budget,
                 planning: start.elapsed(),
+                computing: traced.computing,
                 garbling,
             });
         }
@@ -175,6 +180,10 @@ fn plan_once(
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
         planner_memory_bytes: situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES),
     };
+    if let Some(field) = protocol.field() {
+        let mut costs = SpdzCosts::new(situation.parties, field);
+        return attempt(traced, &options, &mut costs, scratch);
+    }
     match protocol {
         Protocol::Garbled => attempt(traced, &options, &mut GarbledCosts::default(), scratch),
         Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
@@ -203,14 +212,23 @@ pub(crate) fn ordered(
     planner_memory_bytes: u64,
     scratch: &Path,
 ) -> Result<Option<Ordered>, Failure> {
-    let Some(assignment) = protocol.assignment() else { return Ok(None) };
-    let (file, _) = assign(
-        &mut traced.file.reader()?,
-        temporary(scratch)?,
-        temporary(scratch)?,
-        assignment,
-        planner_memory_bytes,
-    )?;
+    let (program, output) = (&mut traced.file.reader()?, temporary(scratch)?);
+    let notes = temporary(scratch)?;
+    let (file, mut model): (_, Box<dyn RoundModel + Send>) =
+        match (protocol.assignment(), protocol.field()) {
+            (Some(assignment), _) => {
+                let assigned = assign(program, output, notes, assignment, planner_memory_bytes)?;
+                (assigned.0, Box::new(MixedRounds::new(parties)))
+            }
+            (_, Some(field)) => {
+                // Comparisons look at the difference of two integers, and at its sign.
+                let magnitude_bits = field.bits() - 2;
+                let lowered =
+                    lower_to_field(program, output, notes, magnitude_bits, planner_memory_bytes)?;
+                (lowered.0, Box::new(SpdzRounds::new(parties, field)))
+            }
+            (None, None) => return Ok(None),
+        };
     let assigned = ProgramFile::new(file);
     let options = OrderOptions {
         layout: layout(protocol, parties),
@@ -218,7 +236,6 @@ pub(crate) fn ordered(
         held_bytes: HELD_BYTES,
         planner_memory_bytes,
     };
-    let mut model = MixedRounds::new(parties);
     let output = temporary(scratch)?;
     let (file, written) =
         order(&mut assigned.reader()?, output, temporary(scratch)?, &options, &mut model)?;
@@ -227,6 +244,7 @@ pub(crate) fn ordered(
         description: traced.description.clone(),
         hash: written.hash,
         kind: Kind::Program,
+        computing: traced.computing,
     };
     Ok(Some(Ordered { assigned, ordered }))
 }

@@ -13,6 +13,7 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
+use phineus_protocols::spdz::costs::totals as authenticated;
 
 use crate::arguments::Protocol;
 use crate::failure::{Exit, Failure};
@@ -78,12 +79,13 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let pages = plan.swap_in_count.max(plan.swap_out_count) as f64;
     let page_bytes = (plan.page_wires * plan.wire_bytes) as f64;
     // Every link has the stated bandwidth, each way.
-    let links = (planned.description.parties.len() - 1).max(1) as f64;
+    let links = (planned.computing - 1).max(1) as f64;
     let bandwidth = net.and_then(|net| net.bandwidth_bits_per_second);
     let sending =
         |bytes: f64| bandwidth.map_or(0.0, |bits| (bytes / links * 8.0 / bits as f64).max(0.0));
     let rtt = net.map_or(0.0, |net| net.rtt.as_secs_f64());
-    let bytes = sent_bytes(planned).into_iter().max().unwrap_or(0) as f64;
+    let sent = sent_bytes(planned).into_iter().take(planned.computing);
+    let bytes = sent.max().unwrap_or(0) as f64;
     let before_bytes = bytes_before(planned).into_iter().max().unwrap_or(0) as f64;
     let trips = if is_shared(plan) { ROUND_TRIPS_PER_ROUND } else { 1.0 };
     let rounds = total(totals::ROUNDS) * trips;
@@ -137,7 +139,7 @@ pub(crate) fn rounds_before(plan: &PlanDescription) -> u64 {
 /// What each party sends and receives to garble.
 fn garbling_bytes(planned: &PlannedFile) -> impl Iterator<Item = u64> {
     let total = |party| planned.plan().costs.get(&garbling::garbling_bytes(party)).copied();
-    (0..planned.description.parties.len()).map(move |party| total(party).unwrap_or(0))
+    (0..planned.computing).map(move |party| total(party).unwrap_or(0))
 }
 
 /// Refuses plans that were made before and have garbled values: what is garbled beside the run is
@@ -159,20 +161,31 @@ pub(crate) fn bytes_before(planned: &PlannedFile) -> Vec<u64> {
 
 /// What each party sends and receives for triples and the like, set-up included.
 pub(crate) fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
+    let costs = &planned.plan().costs;
+    if costs.contains_key(&authenticated::online_received_bytes(0)) {
+        let total = |name: String| costs.get(&name).copied().unwrap_or(0);
+        let of = |party| {
+            let sent = total(mixed::totals::sent_bytes(party));
+            let received = total(mixed::totals::received_bytes(party));
+            let online = total(mixed::totals::online_bytes(party));
+            (sent - online, received - total(authenticated::online_received_bytes(party)))
+        };
+        return (0..planned.computing).map(of).collect();
+    }
     let setup = setup_bytes(planned).into_iter();
     let made = if is_shared(planned.plan()) {
         let demand = mixed::demand(&planned.description);
-        let parties = planned.description.parties.len();
+        let parties = planned.computing;
         of_links(demand_costs(&demand, parties, FieldBits::DEFAULT), parties)
     } else {
-        vec![(0, 0); planned.description.parties.len()]
+        vec![(0, 0); planned.computing]
     };
     setup.zip(made).map(|(setup, made)| (setup.0 + made.0, setup.1 + made.1)).collect()
 }
 
 /// What each party sends and receives to set up the making of triples and the like.
 pub(crate) fn setup_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
-    let parties = planned.description.parties.len();
+    let parties = planned.computing;
     let needs_some =
         is_shared(planned.plan()) && mixed::demand(&planned.description).kinds().next().is_some();
     match needs_some {

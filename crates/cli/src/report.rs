@@ -9,6 +9,8 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
 
+use crate::arguments::FAKE;
+use crate::client::{ClientRun, ClientWalk};
 use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Exit, Failure};
@@ -33,8 +35,10 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// What the plan states for `party`; what is `stored` was made before.
-    fn predicted(planned: &PlannedFile, party: u16, is_stored: bool) -> Costs {
+    /// What the plan states for `party`; what is stored was made before, and what is fake never.
+    fn predicted(planned: &PlannedFile, party: u16, preprocessing: Option<&str>) -> Costs {
+        let is_stored = preprocessing == Some(STORED);
+        let is_made = !is_stored && preprocessing != Some(FAKE);
         let plan = planned.plan();
         let total = |name: &str| plan.costs.get(name).copied();
         // All that others send goes to this one of two; of more, the plan states what comes in.
@@ -45,10 +49,8 @@ impl Costs {
         };
         let party = usize::from(party);
         let ots = total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS));
-        let (saved, links) = match is_stored {
-            true => (preprocessing_bytes(planned)[party], planned.description.parties.len() - 1),
-            false => ((0, 0), 0),
-        };
+        let saved = if is_made { (0, 0) } else { preprocessing_bytes(planned)[party] };
+        let links = if is_stored { planned.computing - 1 } else { 0 };
         let compared = PAIRING_BYTES * links as u64;
         Costs {
             and_gates: total(totals::AND_GATES),
@@ -171,8 +173,7 @@ impl RunReport {
         executed: &Executed,
     ) -> RunReport {
         let (plan, description) = (planned.plan(), &planned.description);
-        let is_stored = preprocessing == Some(STORED);
-        let predicted = Costs::predicted(planned, party, is_stored);
+        let predicted = Costs::predicted(planned, party, preprocessing);
         let measured = Costs::measured(executed);
         let deviations = predicted.deviations(&measured);
         let storage = &executed.storage;
@@ -220,6 +221,61 @@ impl RunReport {
         }
     }
 
+    /// Of a client, which shares inputs and learns outputs.
+    pub(crate) fn of_client(
+        walk: &ClientWalk,
+        party: u16,
+        protocol: &str,
+        limit_bytes: u64,
+        ran: &ClientRun,
+    ) -> RunReport {
+        let description = &walk.program.description;
+        let total = |name: String| walk.costs.get(&name).copied();
+        let place = usize::from(party);
+        let predicted = Costs {
+            sent_bytes: total(mixed::totals::sent_bytes(place)),
+            received_bytes: total(mixed::totals::received_bytes(place)),
+            ..Costs::default()
+        };
+        let measured = Costs {
+            sent_bytes: Some(ran.traffic.sent_bytes),
+            received_bytes: Some(ran.traffic.received_bytes),
+            ..Costs::default()
+        };
+        RunReport {
+            phineus: env!("CARGO_PKG_VERSION").to_owned(),
+            program: description.name.clone(),
+            parameters: description.parameters.clone(),
+            protocol: protocol.to_owned(),
+            party: description.parties[place].clone(),
+            program_hash: walk.program.hash.to_string(),
+            kernel: phineus_crypto::kernel_name().to_owned(),
+            storage: "none".to_owned(),
+            wire_bytes_sent: ran.wire_traffic.sent_bytes,
+            wire_bytes_received: ran.wire_traffic.received_bytes,
+            memory_bytes: MemoryFigures {
+                limit: limit_bytes,
+                predicted_peak: walk.peak_bytes,
+                measured_peak: phineus_engine::peak_resident_bytes(),
+                frames: 0,
+                process: walk.process_bytes,
+            },
+            seconds: Times {
+                planning: walk.ordering.as_secs_f64(),
+                running: ran.phase.seconds,
+                blocked_on_network: ran.blocked_on_network.as_secs_f64(),
+                ..Times::default()
+            },
+            phases: Phases { online: ran.phase, ..Phases::default() },
+            outputs: outputs(description),
+            notes: ran.farewell.iter().cloned().collect(),
+            deviations: predicted.deviations(&measured),
+            predicted,
+            measured,
+            ..RunReport::default()
+        }
+    }
+
     /// The failure that a deviation or a broken promise is, if there is one.
     pub(crate) fn verdict(&self) -> Result<(), Failure> {
         let mut faults = self.deviations.clone();
@@ -247,14 +303,16 @@ impl RunReport {
             lines.push(format!("  {name:<16} {predicted:>16} {measured:>16}"));
         };
         let (p, m) = (&self.predicted, &self.measured);
+        let count = |count: Option<u64>| count.map(quantity::count);
+        let bytes = |bytes: Option<u64>| bytes.map(quantity::bytes);
         if p.and_gates.is_some() {
-            let count = |count: Option<u64>| count.map(quantity::count);
-            let bytes = |bytes: Option<u64>| bytes.map(quantity::bytes);
             line("AND gates", count(p.and_gates), count(m.and_gates));
             line("OTs", count(p.oblivious_transfers), count(m.oblivious_transfers));
-            if m.rounds.is_some() {
-                line("rounds", count(p.rounds), count(m.rounds));
-            }
+        }
+        if m.rounds.is_some() {
+            line("rounds", count(p.rounds), count(m.rounds));
+        }
+        if p.sent_bytes.is_some() {
             line("sent", bytes(p.sent_bytes), bytes(m.sent_bytes));
             line("received", bytes(p.received_bytes), bytes(m.received_bytes));
         }

@@ -1,5 +1,5 @@
-//! PROGRAM on the command line: a name, a circuit, a directory of them, a text form, or a file that
-//! is ready.
+//! PROGRAM on the command line: a name, a circuit, a directory of them, a C program, a text form, or
+//! a file that is ready.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -13,6 +13,7 @@ use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
 use phineus_protocols::garbled::totals;
 
 use crate::arguments::Protocol;
+use crate::casting::computing_of;
 use crate::failure::{Exit, Failure};
 use crate::memory_budget::{layout, page_wires, wire_bytes};
 use crate::program_file::ProgramFile;
@@ -65,6 +66,9 @@ pub(crate) fn resolve<'a>(
     if path.is_dir() || path.extension().is_some_and(|extension| extension == "cmb") {
         return Ok(Resolved::Loaded(Box::new(Hybrid::open(path)?)));
     }
+    if path.is_file() && is_c(path) {
+        return c_program(path).map(Resolved::Loaded);
+    }
     if path.is_file() {
         return resolve_file(path, scratch);
     }
@@ -75,6 +79,25 @@ pub(crate) fn resolve<'a>(
         None => "`phineus programs` lists the names".to_owned(),
     });
     Err(failure)
+}
+
+/// Whether the file is a C program.
+pub(crate) fn is_c(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "c")
+}
+
+#[cfg(feature = "llvm")]
+fn c_program(path: &Path) -> Result<Box<dyn Program>, Failure> {
+    Ok(Box::new(phineus_frontend::llvm::CProgram::open(path)?))
+}
+
+#[cfg(not(feature = "llvm"))]
+fn c_program(path: &Path) -> Result<Box<dyn Program>, Failure> {
+    let message = format!("{}: this build of phineus cannot read C programs", path.display());
+    Err(Failure::new(Exit::ProgramRefused, 108, message).remedy(
+        "`apt-get install clang-19 llvm-19-dev`, then build with `cargo build --release --features \
+         llvm`",
+    ))
 }
 
 fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure> {
@@ -164,6 +187,8 @@ pub(crate) struct TracedFile {
     pub(crate) hash: Hash,
     /// `Planned` if PROGRAM was a plan.
     pub(crate) kind: Kind,
+    /// How many of its parties compute, the first ones; the others are clients.
+    pub(crate) computing: usize,
 }
 
 /// Opens a file that is traced or planned already, and verifies it: it comes from anywhere.
@@ -179,7 +204,10 @@ pub(crate) fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
     if let Some(plan) = &reader.description().plan {
         check_figures(reader.description(), plan)?;
     }
+    let parties = reader.description().parties.len();
+    let plan = reader.description().plan.as_ref();
     Ok(TracedFile {
+        computing: plan.map_or(parties, |plan| computing_of(reader.description(), plan)),
         file: file.clone(),
         description: reader.description().clone(),
         hash: reader.hash(),
@@ -195,7 +223,7 @@ fn check_figures(description: &Description, plan: &PlanDescription) -> Result<()
             .into_iter()
             .chain([totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES, totals::ROUNDS])
             .all(has);
-    let parties = description.parties.len();
+    let parties = computing_of(description, plan);
     let known = Protocol::from_name(&plan.protocol);
     let wire_fits = known.is_some_and(|protocol| {
         wire_bytes(protocol) == plan.wire_bytes
@@ -222,6 +250,7 @@ pub(crate) fn trace(
     let traced = trace_into(program, arguments, file.try_clone()?)?;
     Ok(TracedFile {
         file: ProgramFile::new(file),
+        computing: traced.description.parties.len(),
         description: traced.description,
         hash: traced.written.hash,
         kind: Kind::Program,

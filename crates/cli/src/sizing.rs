@@ -6,6 +6,7 @@ use phineus_bytecode::{Description, Kind};
 
 use crate::arguments::{ProgramChoice, Protocol};
 use crate::binding;
+use crate::casting::{Cast, Outsourcing};
 use crate::commands::party::shape;
 use crate::failure::Failure;
 use crate::meeting::check_parties;
@@ -22,25 +23,44 @@ pub(crate) fn traced(
     inputs: &[String],
     scratch: &Path,
 ) -> Result<TracedFile, Failure> {
+    traced_for(registry, choice, &Outsourcing::default(), (rows, inputs), scratch)
+}
+
+/// The same, for those who compute and their clients.
+pub(crate) fn traced_for(
+    registry: &Registry,
+    choice: &ProgramChoice,
+    outsourcing: &Outsourcing,
+    (rows, inputs): (&[(String, String)], &[String]),
+    scratch: &Path,
+) -> Result<TracedFile, Failure> {
     let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
     let (arguments, description) = shape(&resolved, &choice.parameters)?;
+    let cast = match outsourcing.is_stated() {
+        true => Some(Cast::new(&description, outsourcing, None)?),
+        false => None,
+    };
     let files = binding::count_all(&binding::assign(&description, inputs, &[], None)?)?;
     let stated = stated_rows(&description, rows)?;
-    match (&resolved, arguments) {
+    let traced = match (&resolved, arguments) {
         (Resolved::File(file), _) => {
             if !stated.is_empty() {
                 let message = "a file that is traced or planned has its sizes already";
                 return Err(Failure::usage(message));
             }
             binding::check_rows(&description, &files)?;
-            ready(file)
+            ready(file)?
         }
         (resolved, Some(mut arguments)) => {
             binding::set_rows(&mut arguments, &files);
             stated.iter().for_each(|(port, rows)| arguments.set_rows(port, *rows));
-            trace(resolved.program().expect("only files have none"), &arguments, scratch)
+            trace(resolved.program().expect("only files have none"), &arguments, scratch)?
         }
         (_, None) => unreachable!("a program has arguments"),
+    };
+    match cast {
+        Some(cast) => cast.recast(traced, scratch),
+        None => Ok(traced),
     }
 }
 
@@ -69,14 +89,15 @@ pub(crate) fn planned(
     limit_bytes: u64,
     scratch: &Path,
 ) -> Result<PlannedFile, Failure> {
-    let parties = 0..traced.description.parties.len() as u16;
+    let parties = 0..traced.computing as u16;
     let tables = parties.map(|party| table_bytes(&traced.description, party)).max();
     let situation = Situation {
         limit_bytes,
         process_bytes: PROCESS_BYTES,
         tables_bytes: tables.unwrap_or(0),
         protocol,
-        parties: traced.description.parties.len(),
+        parties: traced.computing,
+        clients: traced.description.parties.len() - traced.computing,
         network: None,
     };
     if traced.kind == Kind::Planned {
@@ -84,7 +105,7 @@ pub(crate) fn planned(
         let protocol = protocol.and_then(Protocol::from_name).unwrap_or(situation.protocol);
         return PlannedFile::open(traced.clone(), &Situation { protocol, ..situation });
     }
-    check_parties(protocol, &traced.description)?;
+    check_parties(protocol, traced.computing, traced.description.parties.len())?;
     plan_within(traced, protocol, &situation, scratch)
 }
 

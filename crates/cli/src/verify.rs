@@ -83,7 +83,8 @@ pub(crate) fn in_the_clear(
         process_bytes: PROCESS_BYTES,
         tables_bytes: all_tables(&traced.description),
         protocol: Protocol::Clear,
-        parties: traced.description.parties.len(),
+        parties: traced.computing,
+        clients: 0,
         network: None,
     };
     if traced.kind == Kind::Planned {

@@ -38,6 +38,11 @@ impl Variant {
         Variant::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
+    /// What the environment variable `PHINEUS_KERNEL` says, if it says a name.
+    pub(crate) fn cap() -> Option<Variant> {
+        std::env::var("PHINEUS_KERNEL").ok().as_deref().and_then(Variant::from_name)
+    }
+
     #[cfg(target_arch = "x86_64")]
     fn is_supported(self) -> bool {
         use std::arch::is_x86_feature_detected as has;
@@ -89,10 +94,7 @@ impl Kernel {
     /// unknown name changes nothing.
     pub fn selected() -> Kernel {
         static SELECTED: OnceLock<Kernel> = OnceLock::new();
-        *SELECTED.get_or_init(|| {
-            let wanted = std::env::var("PHINEUS_KERNEL").ok();
-            Kernel::best_within(wanted.as_deref().and_then(Variant::from_name))
-        })
+        *SELECTED.get_or_init(|| Kernel::best_within(Variant::cap()))
     }
 
     fn best_within(cap: Option<Variant>) -> Kernel {

@@ -6,12 +6,16 @@
 mod block;
 mod cipher;
 mod cr_hash;
+pub mod field;
 mod half_gates;
 mod kernel;
+mod matrix;
 pub mod measure;
 mod page_cipher;
 mod polyval;
 mod prg;
+pub mod ring;
+mod simd;
 mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -23,4 +27,5 @@ pub use kernel::{Kernel, Variant, kernel_name};
 pub use page_cipher::{PageCipher, Tag, TagMismatch};
 pub use polyval::Polyval;
 pub use prg::Prg;
+pub use simd::{Simd, Width};
 pub use transpose::{transpose, transpose_with};

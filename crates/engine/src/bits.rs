@@ -41,6 +41,12 @@ pub fn scratch_wires(instruction: &Instruction) -> usize {
         Op::LaneAnd | Op::LaneOr | Op::LaneXor => {
             reduction::scratch_wires(width, instruction.immediates[0] as usize)
         }
+        Op::MatVec => {
+            let entries = lanes * from_width;
+            let inner =
+                multiplier::scratch_wires(width, entries).max(adder::scratch_wires(width, lanes));
+            2 * width * entries + width * lanes + inner
+        }
         Op::Aes128 => aes::scratch_wires(lanes),
         Op::Aes128KeySchedule => 11 * 128 + aes::scratch_wires(1),
         Op::Aes128RoundKeys => 11 * 128 * lanes + aes::scratch_wires(lanes),
@@ -200,7 +206,7 @@ fn movement<A: BitAlgebra>(
             out[..a.len()].copy_from_slice(a);
             out[a.len()..].copy_from_slice(operands[1]);
         }
-        Op::Reshape | Op::Convert => out.copy_from_slice(a),
+        Op::Reshape | Op::Convert | Op::Reduce => out.copy_from_slice(a),
         Op::LaneSlice => lanes::slice(out, a, n, first, second),
         Op::LaneConcat => lanes::concat(out, a, operands[1], n, first),
         Op::LaneReverse => lanes::reverse(out, a, n),
@@ -212,6 +218,7 @@ fn movement<A: BitAlgebra>(
         Op::LaneAnd => reduction::lane_and(alg, out, a, first, scratch),
         Op::LaneOr => reduction::lane_or(alg, out, a, first, scratch),
         Op::LaneXor => reduction::lane_xor(alg, out, a, first, scratch),
+        Op::MatVec => mat_vec(alg, instruction, out, (a, operands[1]), scratch),
         _ => wrong_op(instruction),
     }
 }
@@ -235,6 +242,30 @@ fn lane_sum<A: BitAlgebra>(
     let (wide, scratch) = scratch.split_at_mut(width * from_lanes);
     shift::cast_signed(wide, a, from_lanes);
     reduction::lane_sum(alg, out, wide, from_lanes, scratch);
+}
+
+/// All products at once, then the columns one after another.
+fn mat_vec<A: BitAlgebra>(
+    alg: &mut A,
+    instruction: &Instruction,
+    out: &mut [A::Wire],
+    (matrix, vector): (&[A::Wire], &[A::Wire]),
+    scratch: &mut [A::Wire],
+) {
+    let (rows, columns) = (instruction.lanes as usize, instruction.immediates[0] as usize);
+    let entries = rows * columns;
+    let (factors, scratch) = scratch.split_at_mut(matrix.len());
+    let (products, scratch) = scratch.split_at_mut(matrix.len());
+    lanes::repeat(factors, vector, entries, columns);
+    multiplier::mul(alg, products, matrix, factors, entries, scratch);
+    lanes::slice(out, products, rows, 0, entries);
+    let (column, scratch) = scratch.split_at_mut(out.len());
+    let sum = &mut factors[..out.len()];
+    for k in 1..columns {
+        lanes::slice(column, products, rows, k * rows, entries);
+        sum.copy_from_slice(out);
+        adder::add(alg, out, sum, column, rows, scratch);
+    }
 }
 
 fn ciphers<A: BitAlgebra>(

@@ -25,6 +25,8 @@ mod fold;
 pub mod hycc;
 mod integer;
 mod lanes;
+#[cfg(feature = "llvm")]
+pub mod llvm;
 mod operations;
 mod operators;
 mod order;

@@ -68,6 +68,24 @@ impl Value {
         self.binary(Op::Add, other)
     }
 
+    /// The sum of all, wrapping; none if there are none.
+    ///
+    /// As many additions as one after another, in a tree: protocols with rounds add in their
+    /// logarithm. At most one partial sum of each height waits.
+    #[track_caller]
+    pub fn sum_of(terms: impl IntoIterator<Item = Value>) -> Option<Value> {
+        let mut waiting: Vec<(u32, Value)> = Vec::new();
+        for term in terms {
+            let (mut height, mut sum) = (0, term);
+            while let Some((_, left)) = waiting.pop_if(|(other, _)| *other == height) {
+                sum = left.add(&sum);
+                height += 1;
+            }
+            waiting.push((height, sum));
+        }
+        waiting.into_iter().map(|(_, sum)| sum).rev().reduce(|right, left| left.add(&right))
+    }
+
     /// Difference, wrapping.
     #[track_caller]
     pub fn sub(&self, other: &Value) -> Value {

@@ -368,11 +368,9 @@ macro_rules! sums {
             #[track_caller]
             pub fn sum<const R: u16>(&self) -> $type<R> {
                 let element = $type::<R>::TYPE;
-                let mut sum = Value::known(&self.tracer, element, 1, Lane::ZERO);
-                for chunk in &self.chunks {
-                    sum = sum.add(&chunk.lane_sum(element));
-                }
-                $type::from_value_unchecked(sum)
+                let sum = Value::sum_of(self.chunks.iter().map(|chunk| chunk.lane_sum(element)));
+                let zero = || Value::known(&self.tracer, element, 1, Lane::ZERO);
+                $type::from_value_unchecked(sum.unwrap_or_else(zero))
             }
 
             /// The sum of the products of elements of equal index, wrapping in `R` bits.
@@ -392,11 +390,9 @@ impl Vector<Bit> {
     #[track_caller]
     pub fn count<const R: u16>(&self) -> UInt<R> {
         let element = UInt::<R>::TYPE;
-        let mut sum = Value::known(&self.tracer, element, 1, Lane::ZERO);
-        for chunk in &self.chunks {
-            sum = sum.add(&chunk.lane_sum(element));
-        }
-        UInt::from_value_unchecked(sum)
+        let sum = Value::sum_of(self.chunks.iter().map(|chunk| chunk.lane_sum(element)));
+        let zero = || Value::known(&self.tracer, element, 1, Lane::ZERO);
+        UInt::from_value_unchecked(sum.unwrap_or_else(zero))
     }
 
     /// Where an element is 1 that of the first vector, else that of the second.

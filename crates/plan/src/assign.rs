@@ -47,7 +47,9 @@ impl Assignment {
                 let width = instruction.element.width();
                 let fits = width > 1 && width <= RING_WIDTH_MAX;
                 match instruction.op {
-                    Op::Add | Op::Sub | Op::Neg | Op::Mul if fits => Sharing::Arithmetic,
+                    Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::MatVec if fits => {
+                        Sharing::Arithmetic
+                    }
                     Op::LaneSum if fits && instruction.immediates[0] == u64::from(width) => {
                         Sharing::Arithmetic
                     }
@@ -156,6 +158,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
     }
 
     fn compute(&mut self, instruction: &Instruction, sharing: Sharing) -> Result<(), Error> {
+        if instruction.op == Op::MatVec && sharing == Sharing::Arithmetic {
+            return self.mat_vec(instruction);
+        }
         let mut made = *instruction;
         made.element = made.element.shared(sharing);
         for (k, operand) in instruction.operands().iter().enumerate() {
@@ -170,6 +175,44 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
             self.values.insert(result, Value { names, shape, source: None });
         }
         (self.emit)(&made)
+    }
+
+    /// A product of matrix and vector as products of entries and a tree of sums.
+    fn mat_vec(&mut self, instruction: &Instruction) -> Result<(), Error> {
+        let element = instruction.element.shared(Sharing::Arithmetic);
+        let (rows, columns) = (instruction.lanes, instruction.immediates[0]);
+        let entries = instruction.operand_shape(0).lanes;
+        let matrix = self.name(instruction.operands[0], Sharing::Arithmetic)?;
+        let vector = self.name(instruction.operands[1], Sharing::Arithmetic)?;
+        let mut repeated = Instruction::new(Op::LaneRepeat, element, entries);
+        repeated.immediates[0] = columns;
+        repeated.operands[0] = vector;
+        let mut products = Instruction::new(Op::Mul, element, entries);
+        products.operands = [matrix, self.define(repeated)?, 0];
+        let products = self.define(products)?;
+        let mut sums = Vec::with_capacity(columns as usize);
+        for column in 0..columns {
+            let mut slice = Instruction::new(Op::LaneSlice, element, rows);
+            slice.immediates = [column * u64::from(rows), u64::from(entries), 0, 0];
+            slice.operands[0] = products;
+            sums.push(self.define(slice)?);
+        }
+        while sums.len() > 1 {
+            let pairs = sums.chunks(2).map(|pair| match *pair {
+                [a, b] => {
+                    let mut add = Instruction::new(Op::Add, element, rows);
+                    add.operands = [a, b, 0];
+                    self.define(add)
+                }
+                _ => Ok(pair[0]),
+            });
+            sums = pairs.collect::<Result<Vec<_>, _>>()?;
+        }
+        let mut names = [None; 4];
+        names[Sharing::Arithmetic as usize] = Some(sums[0]);
+        let value = Value { names, shape: instruction.result_shape(0), source: None };
+        self.values.insert(instruction.results[0], value);
+        Ok(())
     }
 
     /// The name of `value` in `sharing`; converts it if it has none.

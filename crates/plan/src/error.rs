@@ -40,4 +40,17 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
+    /// An integer may be larger than the field holds.
+    #[error(
+        "instruction {instruction} ({op}) may give integers that need a field of {needed_bits} \
+         bits"
+    )]
+    FieldTooSmall {
+        /// The instruction, counted from 0.
+        instruction: u64,
+        /// Its operation.
+        op: &'static str,
+        /// Bits of a field that is large enough.
+        needed_bits: u32,
+    },
 }

@@ -216,6 +216,7 @@ fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failur
         cluster: &cluster,
         me,
         streams: 1,
+        clients: 0,
         security,
         program_version: "garbled_speed",
         timeouts: Timeouts::default(),

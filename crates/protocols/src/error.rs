@@ -24,4 +24,10 @@ pub enum ProtocolError {
         /// The step of the protocol; never which check failed.
         during: &'static str,
     },
+    /// Somebody told a lie about shares, MACs or what was opened; nobody has an output of it.
+    #[error("a party cheated: {during} does not hold")]
+    Cheated {
+        /// The check of the protocol; never which value failed it.
+        during: &'static str,
+    },
 }

@@ -3,10 +3,12 @@
 pub mod bmr;
 mod error;
 pub mod garbled;
+pub mod mascot;
 pub mod mixed;
 pub mod ot;
 mod parties;
 pub mod preprocessing;
+pub mod spdz;
 
 pub use error::ProtocolError;
 pub use parties::{Parties, memory_mesh};

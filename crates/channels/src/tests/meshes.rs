@@ -401,3 +401,43 @@ fn agreements_go_to_all_before_any_is_awaited() {
         }
     });
 }
+
+#[test]
+fn clients_have_one_channel_to_each_other_party_and_none_among_themselves() {
+    for (over, count, clients) in [(Over::Tcp, 5, 3), (Over::Tls, 4, 2), (Over::Quic, 4, 2)] {
+        let gathered = gather(&world(over, count), 2, |settings| settings.clients = clients);
+        thread::scope(|scope| {
+            for (me, mesh) in gathered.into_iter().enumerate() {
+                let mut mesh = mesh.expect("all are there");
+                scope.spawn(move || {
+                    let is_client = |party: usize| party + clients >= count;
+                    for (stream, row) in mesh.iter().enumerate() {
+                        for (peer, channel) in row.iter().enumerate() {
+                            let is_there = peer != me
+                                && match (is_client(me), is_client(peer)) {
+                                    (false, false) => true,
+                                    (true, true) => false,
+                                    _ => stream == 0,
+                                };
+                            assert_eq!(channel.is_some(), is_there, "{me} {peer} {stream}");
+                        }
+                    }
+                    chat(me, &mut mesh, 10).expect("all live");
+                    close(mesh).expect("a clean end");
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn different_numbers_of_clients_are_told() {
+    let (cluster, securities) = world(Over::Tcp, 3);
+    let gathered = gather(&(cluster, securities), 2, |settings| {
+        settings.clients = usize::from(settings.me != "site_b");
+        settings.timeouts.connect = Duration::from_secs(5);
+    });
+    let errors: Vec<String> = gathered.into_iter().map(|it| failed(it).to_string()).collect();
+    let is_told = |error: &String| error.contains("streams between each two parties");
+    assert!(errors.iter().any(is_told), "{errors:?}");
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use phineus_bytecode::Sharing;
+use phineus_crypto::field::FieldName;
 use phineus_engine::StorageBackend;
 use phineus_plan::Assignment;
 
@@ -48,6 +49,14 @@ pub(crate) enum Protocol {
     Arith,
     /// As the program says; XOR shares where it says nothing
     Mixed,
+    /// Authenticated shares modulo 2^61-1 (SPDZ with MASCOT): all other parties may cheat
+    Spdz,
+    /// The same modulo 2^128-159: for larger integers
+    #[value(name = "spdz-128")]
+    Spdz128,
+    /// The same modulo 2^32-5: too weak for use, to compare with the literature
+    #[value(name = "spdz-32")]
+    Spdz32,
     /// No protection at all: the reference
     Clear,
 }
@@ -64,6 +73,9 @@ impl Protocol {
             Protocol::Bmr => "bmr",
             Protocol::Arith => "arith",
             Protocol::Mixed => "mixed",
+            Protocol::Spdz => "spdz",
+            Protocol::Spdz128 => "spdz-128",
+            Protocol::Spdz32 => "spdz-32",
             Protocol::Clear => "clear",
         }
     }
@@ -77,6 +89,7 @@ impl Protocol {
     pub(crate) fn assignment(self) -> Option<Assignment> {
         match self {
             Protocol::Garbled | Protocol::Clear => None,
+            Protocol::Spdz | Protocol::Spdz128 | Protocol::Spdz32 => None,
             Protocol::Gmw => Some(Assignment::Uniform(Sharing::Boolean)),
             Protocol::Bmr => Some(Assignment::Uniform(Sharing::Garbled)),
             Protocol::Arith => Some(Assignment::Arithmetic),
@@ -86,7 +99,17 @@ impl Protocol {
 
     /// Whether parties compute on shares, in rounds.
     pub(crate) fn is_shared(self) -> bool {
-        self.assignment().is_some()
+        self.assignment().is_some() || self.field().is_some()
+    }
+
+    /// The field that values are shared in, if they are authenticated.
+    pub(crate) fn field(self) -> Option<FieldName> {
+        match self {
+            Protocol::Spdz => Some(FieldName::F61),
+            Protocol::Spdz128 => Some(FieldName::F128),
+            Protocol::Spdz32 => Some(FieldName::F32),
+            _ => None,
+        }
     }
 }
 
@@ -110,12 +133,15 @@ impl ProtocolChoice {
 impl ValueEnum for ProtocolChoice {
     fn value_variants<'a>() -> &'a [ProtocolChoice] {
         use ProtocolChoice::{Auto, This};
-        const ALL: [ProtocolChoice; 7] = [
+        const ALL: [ProtocolChoice; 10] = [
             This(Protocol::Garbled),
             This(Protocol::Gmw),
             This(Protocol::Bmr),
             This(Protocol::Arith),
             This(Protocol::Mixed),
+            This(Protocol::Spdz),
+            This(Protocol::Spdz128),
+            This(Protocol::Spdz32),
             This(Protocol::Clear),
             Auto,
         ];
@@ -133,6 +159,9 @@ impl ValueEnum for ProtocolChoice {
     }
 }
 
+/// The name of preprocessing that gives no security, as all parties have to agree on it.
+pub(crate) const FAKE: &str = "fake";
+
 /// When triples and other material that depends on no input is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Preprocessed {
@@ -143,6 +172,8 @@ pub(crate) enum Preprocessed {
     Sequential,
     /// Earlier, by `preprocess`, into this file (with --local: this directory).
     Stored(PathBuf),
+    /// By a dealer whom all parties would have to trust: no security.
+    Fake,
 }
 
 impl Preprocessed {
@@ -151,6 +182,7 @@ impl Preprocessed {
         match (text, text.strip_prefix("stored=")) {
             ("interleaved", _) => Ok(Preprocessed::Interleaved),
             ("sequential", _) => Ok(Preprocessed::Sequential),
+            (FAKE, _) => Ok(Preprocessed::Fake),
             (_, Some(file)) if !file.is_empty() => Ok(Preprocessed::Stored(file.into())),
             _ => Err("write `interleaved`, `sequential` or `stored=FILE`".to_owned()),
         }
@@ -162,6 +194,7 @@ impl Preprocessed {
             Preprocessed::Interleaved => "interleaved",
             Preprocessed::Sequential => "sequential",
             Preprocessed::Stored(_) => "stored",
+            Preprocessed::Fake => FAKE,
         }
     }
 }

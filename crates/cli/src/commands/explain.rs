@@ -19,7 +19,7 @@ use crate::prediction::{Times, material, predict, sent_bytes};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
-use crate::sizing;
+use crate::sizing::{self, traced_for};
 
 /// Prints what the program would cost.
 pub(crate) fn run(
@@ -28,8 +28,8 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<(), Failure> {
     let scratch = scratch_of(explain.resources.swap_dir.as_deref());
-    let traced =
-        sizing::traced(registry, &explain.choice, &explain.rows, &explain.inputs, &scratch)?;
+    let sizes = (&explain.rows[..], &explain.inputs[..]);
+    let traced = traced_for(registry, &explain.choice, &explain.outsourcing, sizes, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     if !explain.protocols.is_empty() {
         return comparison::run(&traced, explain, limit, &scratch, console);
@@ -39,7 +39,7 @@ pub(crate) fn run(
         Ok(planned) => planned,
         Err(failure) => {
             if !console.is_json {
-                describe(&description, console)?;
+                describe((&description, traced.computing), console)?;
             }
             return Err(Failure { revealed: None, ..failure });
         }
@@ -48,14 +48,23 @@ pub(crate) fn run(
     if console.is_json {
         return console.document(&to_json(&planned, limit, &time));
     }
-    describe(&planned.description, console)?;
+    describe((&planned.description, planned.computing), console)?;
     print_costs(&planned, limit, &time, explain, console)
 }
 
 /// Parties, inputs and what is revealed.
-fn describe(description: &Description, console: &Console) -> Result<(), Failure> {
-    let parties = description.parties.join(", ");
-    console.print(&format!("program   {}   parties {parties}   semi-honest", description.name))?;
+fn describe(
+    (description, computing): (&Description, usize),
+    console: &Console,
+) -> Result<(), Failure> {
+    let (parties, clients) = description.parties.split_at(computing);
+    let clients = match clients {
+        [] => String::new(),
+        clients => format!("   clients {}", clients.join(", ")),
+    };
+    let parties = parties.join(", ");
+    let name = &description.name;
+    console.print(&format!("program   {name}   parties {parties}{clients}   semi-honest"))?;
     for (name, value) in &description.parameters {
         console.print(&format!("parameter {name}={value}"))?;
     }
@@ -117,6 +126,16 @@ fn print_costs(
         let exact = quantity::count(bytes);
         line("sends", format!("{party} {} ({exact} bytes)", quantity::bytes(bytes)))?;
     }
+    for client in planned.computing..description.parties.len() {
+        let name = &description.parties[client];
+        let last = &description.parties[planned.computing - 1];
+        let inputs = quantity::count(total(&mixed::totals::client_input_bytes(client)));
+        let outputs = quantity::count(total(&mixed::totals::client_output_bytes(client)));
+        line(
+            "links",
+            format!("{name} sends {last} {inputs} bytes, each party sends {name} {outputs} bytes"),
+        )?;
+    }
     let need = quantity::bytes(planned.budget.total());
     let unbounded = quantity::bytes(
         planned.budget.total() - planned.budget.frames + plan.unbounded_page_count * page_bytes,
@@ -159,6 +178,7 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value
     json!({
         "program": planned.description.name,
         "parties": planned.description.parties,
+        "computing": planned.computing,
         "parameters": planned.description.parameters,
         "inputs": planned.description.inputs,
         "outputs": outputs(&planned.description),

@@ -3,6 +3,7 @@
 
 mod children;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Encoding, Table};
-use phineus_channels::{Identity, TrustStore, check_name};
+use phineus_channels::{Identity, TrustStore};
 
 use crate::arguments::{Making, Preprocessed, ProtocolChoice, Run};
 use crate::binding;
+use crate::casting::Cast;
 use crate::commands::party::{KeptReport, check_material, open_key, scratch_of, shape};
 use crate::csv_input::{Source, count_rows, read_table};
 use crate::failure::{Exit, Failure};
@@ -28,7 +30,7 @@ use crate::resolve::resolve;
 use crate::results::child_file;
 use crate::sizing::stated_rows;
 
-use children::{REPORT, child_command, key_file, stored_file};
+use children::{REPORT, child_command, key_file, material_options, stored_file};
 
 /// How long the other children may take to end after the first failed.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -109,10 +111,12 @@ fn run_children(
     check_material(run)?;
     let scratch = scratch_of(run.resources.swap_dir.as_deref());
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
-    let (_, description) = shape(&resolved, &run.choice.parameters)?;
+    let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
+    let cast = Cast::new(&description, &run.outsourcing, None)?;
     if let ProtocolChoice::This(protocol) = run.together.protocol {
-        check_parties(protocol, &description)?;
+        check_parties(protocol, cast.computing, cast.members.len())?;
     }
+    cast.apply(&mut description);
     let files = binding::assign(&description, &run.inputs, &[], None)?;
     if run.making.is_none() {
         binding::require_all(&description, &files, None)?;
@@ -124,19 +128,24 @@ fn run_children(
     for file in files.values().filter(|file| **file != "-") {
         count_rows(Source::open(file)?)?;
     }
-    let names = party_names(&description);
+    // Triples are made by those who compute.
+    let (names, run) = match &run.making {
+        Some(_) => (cast.computing_names(), &with_clients_rows(run, &cast, &description, &files)?),
+        None => (&cast.members[..], run),
+    };
+    let computing = names[..cast.computing].iter();
     if let Some(making) = &run.making {
         stated_rows(&description, &making.rows)?;
         names.iter().try_for_each(|name| material::check_free(&stored_file(&making.out, name)))?;
     }
     if let Preprocessed::Stored(directory) = &run.preprocessing {
         let key = |name: &String| key_file(run, directory, name);
-        names
-            .iter()
+        computing
+            .clone()
             .try_for_each(|name| open_key(&stored_file(directory, name), &key(name)).map(drop))?;
     }
     let directory = PrivateDirectory::new()?;
-    prepare_places(directory.0.path(), &names)?;
+    prepare_places(directory.0.path(), &cast.members)?;
     interrupt::cooperate();
     let (sender, events) = mpsc::channel();
     let mut parties = Parties(Vec::new());
@@ -147,7 +156,13 @@ fn run_children(
             .filter(|port| usize::from(port.party) == index)
             .filter_map(|port| Some((port.name.as_str(), *files.get(&port.name)?)))
             .collect();
-        let command = child_command(run, directory.0.path(), name, &inputs)?;
+        let mut command = child_command(run, directory.0.path(), name, &inputs)?;
+        if run.outsourcing.is_stated() {
+            command.args(run.outsourcing.typed(cast.computing_names()));
+        }
+        if !cast.is_client(index as u16) {
+            material_options(&mut command, run, name);
+        }
         let party = start(command, directory.0.path().join(name), name, index, &sender)?;
         parties.0.push(party);
     }
@@ -182,13 +197,22 @@ fn start(
     Ok(Party { name: name.to_owned(), directory, child })
 }
 
-/// Names that can stand in a cluster: the program's, if they can.
-fn party_names(description: &Description) -> Vec<String> {
-    let parties = &description.parties;
-    if parties.iter().all(|name| check_name(name).is_ok()) {
-        return parties.clone();
+/// The run with the rows of the files that clients would bring, who have no part in it.
+fn with_clients_rows(
+    run: &Run,
+    cast: &Cast,
+    description: &Description,
+    files: &BTreeMap<String, &str>,
+) -> Result<Run, Failure> {
+    let mut run = run.clone();
+    let making = run.making.as_mut().expect("material is made");
+    for port in description.inputs.iter().filter(|port| cast.is_client(port.party)) {
+        if let Some(file) = files.get(&port.name) {
+            let rows = count_rows(Source::open(file)?)?.rows;
+            making.rows.push((port.name.clone(), rows.to_string()));
+        }
     }
-    (0..parties.len()).map(|index| format!("party_{index}")).collect()
+    Ok(run)
 }
 
 /// Makes each party's directory with its keys, and the common cluster.toml.

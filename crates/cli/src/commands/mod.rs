@@ -1,6 +1,8 @@
 //! One module for each command.
 
 pub(crate) mod bench;
+#[cfg(feature = "llvm")]
+mod check_c;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;

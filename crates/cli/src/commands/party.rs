@@ -9,10 +9,13 @@ use std::collections::BTreeMap;
 use phineus_bytecode::{Description, Table};
 use phineus_channels::{FramedChannel, Mesh, only_channel};
 use phineus_crypto::Prg;
+use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::arguments::{Making, Protocol, Run};
+use crate::authenticated::run_authenticated;
+use crate::client::ClientJob;
 use crate::execute::{Executed, Job, metered, run_garbled, run_shared};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -25,7 +28,7 @@ use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::results::Destination;
 
-use agreeing::{Agreed, agree_and_plan};
+use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};
 pub(crate) use preparation::{check_material, open_key, scratch_of, shape};
 
@@ -67,7 +70,22 @@ pub(crate) fn run(
     progress: &Progress,
 ) -> Result<Finished, Failure> {
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
-    let Agreed { protocol, planned, inputs, session, origin } = agreed;
+    let Agreed { protocol, part, inputs, session } = agreed;
+    let (planned, origin) = match part {
+        Part::Computing(planned, origin) => (planned, origin),
+        Part::Client(walk) => {
+            progress.stage("sharing inputs");
+            let (party, limit_bytes) = (prepared.party, prepared.limit_bytes);
+            let job = ClientJob { party, inputs, limit_bytes, progress };
+            let ran = walk.run(job, mesh)?;
+            interrupt::release();
+            progress.clear();
+            let report = RunReport::of_client(&walk, party, protocol.name(), limit_bytes, &ran);
+            let description = walk.program.description;
+            let (outputs, destination) = (ran.outputs, prepared.destination);
+            return Ok(Finished { description, outputs, destination, report, party });
+        }
+    };
     progress.stage("computing");
     let job = Job {
         planned: &planned,
@@ -79,8 +97,9 @@ pub(crate) fn run(
         origin,
         progress,
     };
-    let executed = match protocol {
-        Protocol::Garbled => run_garbled(job, only_channel(mesh), &session)?,
+    let executed = match (protocol, protocol.field()) {
+        (_, Some(field)) => run_authenticated(job, mesh, &session, field)?,
+        (Protocol::Garbled, _) => run_garbled(job, only_channel(mesh), &session)?,
         _ => run_shared(job, mesh, &session)?,
     };
     interrupt::release();
@@ -98,7 +117,8 @@ pub(crate) fn preprocess(
 ) -> Result<KeptReport, Failure> {
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
     progress.stage("making triples");
-    let kept = keep(&prepared, &agreed, making, mesh);
+    let Part::Computing(planned, _) = &agreed.part else { unreachable!("clients were refused") };
+    let kept = keep(&prepared, (planned, &agreed.session), making, mesh);
     let kept = kept.map_err(|failure| {
         let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
         failure.revealed("nothing was revealed, and nothing is kept")
@@ -107,7 +127,7 @@ pub(crate) fn preprocess(
     progress.clear();
     let party = usize::from(prepared.party);
     Ok(KeptReport {
-        party: agreed.planned.description.parties[party].clone(),
+        party: planned.description.parties[party].clone(),
         protocol: agreed.protocol.name().to_owned(),
         file: making.out.display().to_string(),
         file_bytes: kept.bytes,
@@ -120,7 +140,7 @@ pub(crate) fn preprocess(
 
 fn keep(
     prepared: &Preparation<'_>,
-    agreed: &Agreed,
+    (planned, session): (&PlannedFile, &SessionId),
     making: &Making,
     mut mesh: Mesh,
 ) -> Result<Kept, Failure> {
@@ -130,7 +150,6 @@ fn keep(
         Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
     })?;
     let key = prepared.stored_key.as_ref().expect("made when it was prepared");
-    let (planned, session) = (&agreed.planned, &agreed.session);
     let (kept, parties) = material::keep(&making.out, key, planned, parties, prg, session)?;
     // A file is of no use unless all have theirs.
     let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
@@ -146,14 +165,22 @@ fn keep(
 /// Meets the other parties and agrees with them on everything.
 fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Joined<'a>, Failure> {
     let prepared = prepare(registry, run)?;
-    let Preparation { cluster, members, party, security, .. } = &prepared;
-    let meeting = Meeting { cluster, members, party: *party, security };
+    let Preparation { cluster, cast, party, security, .. } = &prepared;
+    // Triples are made by those who compute.
+    let (members, clients) = match run.making {
+        Some(_) => (cast.computing_names(), 0),
+        None => (&cast.members[..], cast.clients()),
+    };
+    let meeting = Meeting { cluster, members, clients, party: *party, security };
     let mut mesh = meet(&run.together, &meeting, progress)?;
     let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
     interrupt::guard_session(aborter.expect("there is another party"));
     let agreed = agree_and_plan(run, &prepared, &mut mesh[0], progress);
     let agreed = agreed.and_then(|agreed| {
-        close_unused(&mut mesh, agreed.protocol)?;
+        // A client has one stream to begin with.
+        if !prepared.cast.is_client(prepared.party) {
+            close_unused(&mut mesh, agreed.protocol)?;
+        }
         Ok(agreed)
     });
     match agreed {

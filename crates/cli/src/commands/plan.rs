@@ -10,6 +10,7 @@ use phineus_protocols::mixed::MixedRounds;
 use serde_json::json;
 
 use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
+use crate::casting::{computing_of, described};
 use crate::commands::party::scratch_of;
 use crate::csv_output::check_writable;
 use crate::failure::{Exit, Failure};
@@ -25,7 +26,8 @@ use crate::sizing;
 pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
     let scratch = scratch_of(plan.resources.swap_dir.as_deref());
     check_writable(&plan.out)?;
-    let traced = sizing::traced(registry, &plan.choice, &plan.rows, &plan.inputs, &scratch)?;
+    let sizes = (&plan.rows[..], &plan.inputs[..]);
+    let traced = sizing::traced_for(registry, &plan.choice, &plan.outsourcing, sizes, &scratch)?;
     if traced.kind == Kind::Planned {
         return Err(Failure::new(Exit::ProgramRefused, 106, "this file is planned already"));
     }
@@ -77,6 +79,10 @@ pub(crate) fn check_file(
     arguments: &Check,
     console: &Console,
 ) -> Result<(), Failure> {
+    #[cfg(feature = "llvm")]
+    if let Some(path) = super::check_c::source(&arguments.choice) {
+        return super::check_c::check(&path, &arguments.choice, console);
+    }
     let scratch = scratch_of(None);
     let traced = sizing::traced(registry, &arguments.choice, &[], &[], &scratch)?;
     let mut reader = traced.file.reader()?;
@@ -89,6 +95,7 @@ pub(crate) fn check_file(
         let source = source_of(registry, arguments, &traced)?;
         let plan = traced.description.plan.as_ref();
         let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
+        let (source, clients) = owned_as(source, &traced, &scratch)?;
         let (source, misordered) = in_rounds(source, &traced.description, &scratch)?;
         faults.extend(misordered);
         let found = source.hash.to_string();
@@ -100,7 +107,8 @@ pub(crate) fn check_file(
             faults.extend(check(&mut source.file.reader()?, &mut reader)?);
             proven = "every instruction is well formed and computes on the values that its \
                       program means; no frame is used while its page moves"
-                .to_owned();
+                .to_owned()
+                + &clients;
         }
     }
     let hash = traced.hash.to_string();
@@ -117,6 +125,34 @@ pub(crate) fn check_file(
     })
 }
 
+/// `source` with the parties of the plan, and words about those that are not the program's own.
+fn owned_as(
+    source: TracedFile,
+    planned: &TracedFile,
+    scratch: &Path,
+) -> Result<(TracedFile, String), Failure> {
+    let (own, plans) = (&source.description, &planned.description);
+    let is_comparable =
+        own.inputs.len() == plans.inputs.len() && own.outputs.len() == plans.outputs.len();
+    if own.parties == plans.parties || !is_comparable || source.kind == Kind::Planned {
+        return Ok((source, String::new()));
+    }
+    let mut description = Description { parties: plans.parties.clone(), ..own.clone() };
+    let mut words = format!("\ncomputed by {}", plans.parties[..planned.computing].join(", "));
+    let name = |party: u16| plans.parties[usize::from(party)].as_str();
+    for (port, planned) in description.inputs.iter_mut().zip(&plans.inputs) {
+        port.party = planned.party;
+        words.push_str(&format!("; '{}' from {}", port.name, name(port.party)));
+    }
+    for (port, planned) in description.outputs.iter_mut().zip(&plans.outputs) {
+        port.parties.clone_from(&planned.parties);
+        let names: Vec<&str> = port.parties.iter().map(|&party| name(party)).collect();
+        words.push_str(&format!("; '{}' to {}", port.name, names.join(" and ")));
+    }
+    let cast = described(&source, description, scratch)?;
+    Ok((TracedFile { computing: planned.computing, ..cast }, words))
+}
+
 /// `source` as the plan's protocol orders it, if it does, and what is wrong with that order.
 fn in_rounds(
     source: TracedFile,
@@ -125,7 +161,7 @@ fn in_rounds(
 ) -> Result<(TracedFile, Vec<String>), Failure> {
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
-    let parties = description.parties.len();
+    let parties = description.plan.as_ref().map_or(0, |plan| computing_of(description, plan));
     match planning::ordered(&source, protocol, parties, PLANNER_MEMORY_BYTES, scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run};
 use crate::binding;
+use crate::casting::Cast;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, check_material, scratch_of, shape};
 use crate::csv_output::check_writable;
@@ -35,8 +36,14 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
     if run.report != Path::new("none") {
         check_writable(&run.report)?;
     }
+    if run.preprocessing == Preprocessed::Fake {
+        console.say("INSECURE: --fake-preprocessing lets every party compute all secrets");
+    }
     if run.together.protocol == ProtocolChoice::This(Protocol::Clear) {
         check_material(run)?;
+        if run.outsourcing.is_stated() {
+            return Err(Failure::usage("the clear protocol has nobody who computes for others"));
+        }
         if run.repeat > 1 {
             return Err(Failure::usage("--repeat needs parties, and the clear protocol has none"));
         }
@@ -175,7 +182,8 @@ pub(crate) fn answer_locally(
     if !run.outputs.is_empty() {
         let scratch = scratch_of(run.resources.swap_dir.as_deref());
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
-        let (_, description) = shape(&resolved, &run.choice.parameters)?;
+        let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
+        Cast::new(&description, &run.outsourcing, None)?.apply(&mut description);
         destination(&run.outputs, &description, None)?;
     }
     check_repeatable(run)?;

@@ -105,7 +105,7 @@ impl Program for MatrixVector {
                 let cells = &matrix.chunks(column as usize)[chunk];
                 cells.mul_full(vector.get(column).value())
             });
-            products.extend(terms.reduce(|sum, term| sum.add(&term)));
+            products.extend(Value::sum_of(terms));
         }
         tracer.output("result", &receivers(arguments)?).chunks(product_column(), products).write();
         Ok(())

@@ -64,7 +64,7 @@ pub fn garbling_costs(party: usize, parties: usize, gates: u64, field: FieldBits
     let more = if batches == 0 { 0 } else { 2 + u64::from(parties > 2) };
     PartyCosts {
         bytes: peers * set_up + bytes,
-        rounds: 5 + 2 * batches + more,
+        rounds: 3 + 2 * batches + more,
         ots: 2 * ROWS as u64 * gates,
     }
 }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::ot::limits::TILE_OTS;
 use crate::ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
-    SoftSpokenSender,
+    SoftSpokenSender, setup_both,
 };
 use crate::{Parties, ProtocolError};
 
@@ -83,7 +83,7 @@ pub(super) fn set_up<C: Channel>(
 }
 
 impl Link {
-    /// Both directions with `peer`; the party of lower number sends first.
+    /// Both directions with `peer`.
     fn set_up<C: Channel>(
         parties: &mut Parties<C>,
         peer: usize,
@@ -95,19 +95,8 @@ impl Link {
         let me = parties.me();
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
-        let send = |channel: &mut C, prg: &mut Prg| {
-            SoftSpokenSender::setup(channel, prg, &outgoing, field, offset.clone())
-        };
-        let receive = |channel: &mut C, prg: &mut Prg| {
-            SoftSpokenReceiver::setup(channel, prg, &incoming, field)
-        };
-        let (sender, receiver) = if me < peer {
-            let sender = send(channel, prg)?;
-            (sender, receive(channel, prg)?)
-        } else {
-            let receiver = receive(channel, prg)?;
-            (send(channel, prg)?, receiver)
-        };
+        let sessions = (&outgoing, &incoming);
+        let (sender, receiver) = setup_both(channel, prg, sessions, field, offset.clone())?;
         let room = || Zeroizing::new(vec![Block::ZERO; TILE_OTS]);
         Ok(Link {
             sender,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use phineus_bytecode::layout::{SHARE_UNIT_BYTES, ring_bytes};
+use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
     CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader, RoundModel,
-    Sharing,
 };
 
+use super::client::sent_share_bytes;
 use super::replay::Replay;
 use crate::bmr::costs::{PartyCosts, evaluation_ns, garbling_costs, totals as garbling_totals};
 use crate::ot::FieldBits;
@@ -41,6 +41,16 @@ pub mod totals {
     /// Payload bytes that a party receives in all.
     pub fn received_bytes(party: usize) -> String {
         format!("received_bytes_{party}")
+    }
+
+    /// Bytes of inputs that a client sends to the last computing party.
+    pub fn client_input_bytes(party: usize) -> String {
+        format!("client_input_bytes_{party}")
+    }
+
+    /// Bytes of outputs that each computing party sends to a client.
+    pub fn client_output_bytes(party: usize) -> String {
+        format!("client_output_bytes_{party}")
     }
 
     /// Payload bytes that a party sends in the online phase.
@@ -150,8 +160,10 @@ pub struct MixedCosts {
     rounds: u64,
     /// Bytes that everybody sends to each other party.
     opened_bytes: u64,
-    /// Bytes of outputs by learner: what each other party sends to it.
+    /// Bytes of outputs by learner: what each other computing party sends to it.
     output_bytes: Vec<u64>,
+    /// Bytes of inputs by client, the parties that do not compute.
+    client_bytes: Vec<u64>,
     held_bytes: u64,
     peak_held_bytes: u64,
     compute_ns: u64,
@@ -159,7 +171,7 @@ pub struct MixedCosts {
 }
 
 impl MixedCosts {
-    /// For so many parties.
+    /// For so many parties that compute.
     pub fn new(parties: usize) -> MixedCosts {
         MixedCosts {
             parties,
@@ -169,6 +181,7 @@ impl MixedCosts {
             rounds: 0,
             opened_bytes: 0,
             output_bytes: vec![0; parties],
+            client_bytes: Vec::new(),
             held_bytes: 0,
             peak_held_bytes: 0,
             compute_ns: 0,
@@ -187,15 +200,42 @@ impl MixedCosts {
     }
 
     fn output(&mut self, instruction: &Instruction, description: &Description) {
-        let shape = instruction.shape();
-        let bytes = match shape.sharing {
-            Sharing::Arithmetic => ring_bytes(shape.width) * shape.lanes as usize,
-            _ => (shape.wires() as usize).div_ceil(8),
-        };
+        let bytes = sent_share_bytes(instruction.shape()) as u64;
         let port = &description.outputs[instruction.immediates[0] as usize];
+        self.output_bytes.resize(description.parties.len(), 0);
         for &learner in &port.parties {
-            self.output_bytes[usize::from(learner)] += bytes as u64;
+            self.output_bytes[usize::from(learner)] += bytes;
         }
+    }
+
+    /// Counts what a client shares.
+    fn input(&mut self, instruction: &Instruction, description: &Description) {
+        let owner = description.inputs[instruction.immediates[0] as usize].party;
+        if let Some(client) = usize::from(owner).checked_sub(self.parties) {
+            self.client_bytes.resize(description.parties.len() - self.parties, 0);
+            self.client_bytes[client] += sent_share_bytes(instruction.shape()) as u64;
+        }
+    }
+
+    /// Adds the totals of clients; returns bytes of all clients' inputs, and how many bring any.
+    fn clients(
+        &self,
+        description: &Description,
+        entries: &mut BTreeMap<String, u64>,
+    ) -> (u64, u64) {
+        let (mut all_bytes, mut seeds) = (0, 0);
+        for client in self.parties..description.parties.len() {
+            let brings = description.inputs.iter().any(|port| usize::from(port.party) == client);
+            let inputs = self.client_bytes.get(client - self.parties).copied().unwrap_or(0);
+            let outputs = self.output_bytes.get(client).copied().unwrap_or(0);
+            let sent = inputs + if brings { 16 * (self.parties as u64 - 1) } else { 0 };
+            (all_bytes, seeds) = (all_bytes + inputs, seeds + u64::from(brings));
+            entries.insert(totals::client_input_bytes(client), inputs);
+            entries.insert(totals::client_output_bytes(client), outputs);
+            entries.insert(totals::sent_bytes(client), sent);
+            entries.insert(totals::received_bytes(client), outputs * self.parties as u64);
+        }
+        (all_bytes, seeds)
     }
 }
 
@@ -221,6 +261,9 @@ impl CostModel for MixedCosts {
             Op::Output => self.output(instruction, description),
             _ => self.hold(instruction),
         }
+        if instruction.op == Op::Input && instruction.phase != Phase::Finish {
+            self.input(instruction, description);
+        }
         self.replay.step(instruction);
         self.compute_ns += self.duration_ns(instruction);
         for (kind, count) in self.replay.needs.drain(..) {
@@ -231,8 +274,9 @@ impl CostModel for MixedCosts {
         }
     }
 
-    fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
+    fn totals(&self, description: &Description) -> BTreeMap<String, u64> {
         let mut entries = BTreeMap::new();
+        let (client_bytes, client_seeds) = self.clients(description, &mut entries);
         let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
         let mut pair = demand_costs(&self.demand, self.parties, self.field);
         if self.demand.kinds().next().is_some() {
@@ -254,7 +298,9 @@ impl CostModel for MixedCosts {
             entries.insert(garbling_totals::garbling_bytes(party), garbling);
             entries.insert(totals::online_bytes(party), online);
             entries.insert(totals::sent_bytes(party), online + preprocessing + garbling);
+            let clients = if higher == 0 { client_bytes } else { 16 * client_seeds };
             let received = (lower + higher) * (self.opened_bytes + self.output_bytes[party])
+                + clients
                 + 16 * lower
                 + lower * pair.from_lower_bytes
                 + higher * pair.from_higher_bytes

@@ -10,12 +10,13 @@ use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::flight::{Circuit, Context, Conversion, Flight, Product, Words, blank};
+use super::client::Clients;
+use super::flight::{Circuit, Context, Conversion, Flight, Product, blank};
 use super::openings::Openings;
-use super::ring::{self, mask_of};
+use super::ring;
 use super::rows;
 use super::templates::{MixedRounds, Way, way};
-use super::values::{bytes, bytes_mut, without_gaps, write_circuit};
+use super::values::{add_share, bytes, bytes_mut, lane_of_share, without_gaps, write_circuit};
 use super::words::words;
 use crate::bmr::{Evaluation, Tables};
 use crate::preprocessing::Preprocessing;
@@ -32,14 +33,16 @@ struct PendingOutput {
 /// One party of a computation on shares.
 pub struct MixedDriver<C, P> {
     pub(super) parties: Parties<C>,
+    /// Those who bring inputs and learn outputs, and do not compute.
+    pub(super) clients: Clients<C>,
     preprocessing: P,
     /// What garbled values are computed with, if there are any.
     pub(super) evaluation: Option<Evaluation>,
-    description: Description,
+    pub(super) description: Description,
     pub(super) inputs: Inputs,
     outputs: Outputs,
     /// For each other party, the generator that only it and this party know.
-    common: Vec<Option<Prg>>,
+    pub(super) common: Vec<Option<Prg>>,
     pub(super) rounds_model: MixedRounds,
     pub(super) openings: Openings,
     in_flight: VecDeque<(Instruction, Flight)>,
@@ -81,6 +84,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             outputs: Outputs::new(description, me as u16),
             description: description.clone(),
             parties,
+            clients: Clients::default(),
             preprocessing,
             evaluation: None,
             inputs,
@@ -103,6 +107,28 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         self
     }
 
+    /// The same driver with channels to its clients: the parties of the description after those
+    /// that compute, in its order.
+    ///
+    /// Cost: 16 bytes from each client that brings something, except at the last party.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    ///
+    /// # Panics
+    /// If there are more or fewer channels than clients.
+    pub fn with_clients(mut self, channels: Vec<C>) -> Result<MixedDriver<C, P>, ProtocolError> {
+        let (me, count) = (self.parties.me(), self.parties.count());
+        assert_eq!(count + channels.len(), self.description.parties.len(), "all clients are there");
+        self.clients = Clients::meet(channels, &self.description, me, count)?;
+        Ok(self)
+    }
+
+    /// The channels to the clients, after [`Driver::finish`].
+    pub fn take_clients(&mut self) -> Vec<C> {
+        std::mem::take(&mut self.clients).into_channels()
+    }
+
     /// Rounds so far.
     pub fn rounds(&self) -> u64 {
         self.rounds
@@ -118,11 +144,6 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         (self.parties, self.outputs, self.preprocessing)
     }
 
-    /// Who brings the values of an input instruction.
-    pub(super) fn owner(&self, instruction: &Instruction) -> usize {
-        usize::from(self.description.inputs[instruction.immediates[0] as usize].party)
-    }
-
     fn first(&self) -> bool {
         self.parties.me() == 0
     }
@@ -130,50 +151,6 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
     pub(super) fn context(&mut self) -> Context<'_, P> {
         let first = self.first();
         Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first }
-    }
-
-    /// Our XOR share of `owner`'s packed bits: what the generators give, and for the owner besides
-    /// `values`.
-    pub(super) fn share_bits(
-        &mut self,
-        owner: usize,
-        shape: Shape,
-        share: &mut [u8],
-        values: Option<&[u8]>,
-    ) {
-        let me = self.parties.me();
-        share.fill(0);
-        let mut masks = Zeroizing::new(vec![0; share.len()]);
-        for (peer, prg) in self.common.iter_mut().enumerate() {
-            let Some(prg) = prg.as_mut().filter(|_| owner == me || owner == peer) else { continue };
-            prg.fill_bytes(&mut masks);
-            share.iter_mut().zip(&*masks).for_each(|(share, mask)| *share ^= mask);
-        }
-        packed::clear_padding(share, shape.lanes as usize);
-        if let Some(values) = values {
-            share.iter_mut().zip(values).for_each(|(share, value)| *share ^= value);
-        }
-    }
-
-    /// As [`Self::share_bits`] for elements of a ring.
-    fn share_ring(&mut self, owner: usize, share: &mut [u64], values: Option<&[u64]>) {
-        let me = self.parties.me();
-        share.fill(0);
-        let mut masks = blank(share.len());
-        for (peer, prg) in self.common.iter_mut().enumerate() {
-            let Some(prg) = prg.as_mut().filter(|_| owner == me || owner == peer) else { continue };
-            prg.fill_bytes(masks.as_mut_bytes());
-            for (share, mask) in share.iter_mut().zip(&*masks) {
-                // What the owner takes off is what the others have.
-                let mask = if owner == me { mask.wrapping_neg() } else { *mask };
-                *share = share.wrapping_add(mask);
-            }
-        }
-        if let Some(values) = values {
-            share.iter_mut().zip(values).for_each(|(share, value)| {
-                *share = share.wrapping_add(*value);
-            });
-        }
     }
 
     /// The circuit of an instruction with its inputs, not run yet.
@@ -341,30 +318,10 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             let shape = instruction.shape();
             for peer in self.parties.peers() {
                 let theirs = &self.openings.output(peer)[at..at + share.len()];
-                if shape.sharing == Sharing::Arithmetic {
-                    ring::add_assign(&mut share, theirs, shape.width);
-                } else {
-                    share.iter_mut().zip(theirs).for_each(|(sum, theirs)| *sum ^= theirs);
-                }
+                add_share(shape, &mut share, theirs);
             }
-            let lanes = shape.lanes as usize;
-            let value = |j: usize| match shape.sharing {
-                Sharing::Arithmetic => {
-                    let mut element = [0];
-                    let size = share.len() / lanes;
-                    ring::load(&mut element, &share[j * size..(j + 1) * size], shape.width);
-                    Lane::from(element[0] & mask_of(shape.width))
-                }
-                _ => {
-                    let mut limbs = [0u64; 4];
-                    for i in 0..usize::from(shape.width) {
-                        let k = i * lanes + j;
-                        limbs[i / 64] |= u64::from(share[k / 8] >> (k % 8) & 1) << (i % 64);
-                    }
-                    Lane::from_limbs(limbs)
-                }
-            };
-            self.outputs.write(&instruction, (0..lanes).map(value));
+            let lane = |j: usize| lane_of_share(shape, &share, j);
+            self.outputs.write(&instruction, (0..shape.lanes as usize).map(lane));
         }
     }
 }
@@ -388,29 +345,12 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         if instruction.phase == Phase::Finish {
             return self.finish_flight(instruction, &mut [wires]);
         }
-        let owner = self.owner(instruction);
-        let is_ours = owner == self.parties.me();
         let (shape, bytes) = (instruction.shape(), wires.as_mut_bytes());
-        let lanes = shape.lanes as usize;
         if shape.sharing == Sharing::Arithmetic {
-            let values: Option<Words> = is_ours.then(|| {
-                Zeroizing::new(
-                    self.inputs.lanes(instruction).map(|lane| lane.as_limbs()[0]).collect(),
-                )
-            });
-            let mut share = blank(lanes);
-            self.share_ring(owner, &mut share, values.as_ref().map(|values| values.as_slice()));
-            ring::store(bytes, &share, shape.width);
+            ring::store(bytes, &self.input_ring(instruction)?, shape.width);
             return Ok(());
         }
-        let bytes = &mut bytes[..share_bytes(shape)];
-        let values = is_ours.then(|| {
-            let mut values = Zeroizing::new(vec![0; bytes.len()]);
-            packed::to_bits(self.inputs.lanes(instruction), lanes, &mut values);
-            values
-        });
-        self.share_bits(owner, shape, bytes, values.as_ref().map(|values| values.as_slice()));
-        Ok(())
+        self.input_bits(instruction, shape, &mut bytes[..share_bytes(shape)])
     }
 
     fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
@@ -426,10 +366,12 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
             Zeroizing::new(bits.as_bytes()[..length].to_vec())
         };
         let learners = &self.description.outputs[instruction.immediates[0] as usize].parties;
-        let me = self.parties.me();
+        let (me, count) = (self.parties.me(), self.parties.count());
         for learner in learners.iter().map(|&party| usize::from(party)) {
-            if learner != me {
-                self.openings.push_output(learner, &share);
+            match learner.checked_sub(count) {
+                Some(client) => self.clients.push_output(client, &share),
+                None if learner != me => self.openings.push_output(learner, &share),
+                None => {}
             }
         }
         if learners.iter().any(|&party| usize::from(party) == me) {
@@ -468,6 +410,7 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
     fn round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
         self.openings.exchange(&mut self.parties)?;
+        self.clients.send_outputs()?;
         self.rounds += 1;
         self.write_outputs();
         let first = self.first();

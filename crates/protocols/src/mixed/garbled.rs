@@ -151,7 +151,11 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
                 let issued = Conversion::issue(&mut self.context(), instruction, &bits)?;
                 return Ok(Flight::Conversion(Box::new(issued)));
             }
-            Way::ToGarbled if operands.is_empty() => self.input_bits(instruction, shape),
+            Way::ToGarbled if operands.is_empty() => {
+                let mut share = Zeroizing::new(vec![0; share_bytes(shape)]);
+                self.input_bits(instruction, shape, &mut share)?;
+                without_gaps(&share, shape)
+            }
             Way::ToGarbled => without_gaps(&operands[0].as_bytes()[..share_bytes(shape)], shape),
             Way::ArithmeticToGarbled => self.summand_bits(instruction, operands[0].as_bytes()),
             _ => unreachable!("{} does not begin or end garbled", instruction.op.info().name),
@@ -186,19 +190,6 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         let mut bits = blank(words(shape.wires() as usize));
         self.evaluation().shares(value, &mut bits);
         bits
-    }
-
-    /// This party's XOR shares of an input, without gaps.
-    fn input_bits(&mut self, instruction: &Instruction, shape: Shape) -> Words {
-        let owner = self.owner(instruction);
-        let mut share = Zeroizing::new(vec![0; share_bytes(shape)]);
-        let values = (owner == self.parties.me()).then(|| {
-            let mut values = Zeroizing::new(vec![0; share.len()]);
-            packed::to_bits(self.inputs.lanes(instruction), shape.lanes as usize, &mut values);
-            values
-        });
-        self.share_bits(owner, shape, &mut share, values.as_ref().map(|values| values.as_slice()));
-        without_gaps(&share, shape)
     }
 
     /// This party's XOR shares of every party's additive share, one after the other.

@@ -17,6 +17,9 @@
 //! it. Inputs to shares are free: each two parties have a generator in common, from which both draw
 //! the share. Exact totals are in [`MixedCosts`].
 //!
+//! Clients ([`MixedClient`]) may bring inputs and learn outputs without computing; they are the
+//! parties of a program's description after those that compute.
+//!
 //! Adversary: semi-honest, any number of the parties but one. Invariants: all parties run the same
 //! ordered program, which the agreement on its hash ensures, so that triples, openings and draws
 //! from common generators match; each triple is used once; an opened value is masked by a triple or
@@ -25,6 +28,7 @@
 //! Not protected: against a party that deviates. It can make results wrong; what an output reveals
 //! is then not what the program says.
 
+mod client;
 mod costs;
 mod driver;
 mod flight;
@@ -33,12 +37,14 @@ mod openings;
 mod replay;
 mod ring;
 mod rows;
+mod sharing;
 mod templates;
 #[cfg(test)]
 mod tests;
 mod values;
 mod words;
 
+pub use client::MixedClient;
 pub use costs::{MixedCosts, Needs, demand, material_bytes, totals};
 pub use driver::MixedDriver;
 pub use templates::MixedRounds;

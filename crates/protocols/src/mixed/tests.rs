@@ -8,19 +8,19 @@ use phineus_bytecode::random::{Random, RandomOptions, random_program};
 use phineus_bytecode::{
     Description, Instruction, Kind, Layout, Op, ProgramReader, ProgramWriter, Sharing, Table,
 };
-use phineus_channels::{MemoryChannel, Traffic};
+use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{
     ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
 };
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
 
-use super::{MixedCosts, MixedDriver, MixedRounds, Needs, demand, totals};
+use super::{MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, demand, totals};
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::{Dealer, Demand, Preprocessing};
-use crate::{Parties, memory_mesh};
+use crate::{Parties, ProtocolError, memory_mesh};
 
 fn scratch() -> File {
     tempfile::tempfile().expect("a temporary file")
@@ -78,8 +78,10 @@ fn assigned(
     made
 }
 
-/// What all parties run: the planned program, and the planned garbling program if it has any.
+/// What all parties run: the planned program, and the planned garbling program if it has any. What
+/// clients walk through is the ordered program.
 struct Plans {
+    ordered: Vec<u8>,
     program: Vec<u8>,
     garbling: Option<Vec<u8>>,
 }
@@ -114,17 +116,22 @@ fn planned(program: &[u8], parties: usize, frame_count: u64) -> Plans {
     let bytes = bytes.expect("it fits").0;
     let faults = check(&mut read(&ordered), &mut read(&bytes)).expect("readable");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    Plans { garbling: planned_garbling(&ordered, frame_count, &bytes), program: bytes }
+    let garbling = planned_garbling(&ordered, parties, frame_count, &bytes);
+    Plans { garbling, ordered, program: bytes }
 }
 
 /// The planned garbling program of `ordered`, whose own plan is `whole`, if anything is garbled.
-fn planned_garbling(ordered: &[u8], frame_count: u64, whole: &[u8]) -> Option<Vec<u8>> {
+fn planned_garbling(
+    ordered: &[u8],
+    parties: usize,
+    frame_count: u64,
+    whole: &[u8],
+) -> Option<Vec<u8>> {
     let derived = GarblingProgram::derive(&mut read(ordered), Vec::new()).expect("memory");
     let (garbling, written) = derived;
     if written.instruction_count == 0 {
         return None;
     }
-    let parties = read(ordered).description().parties.len();
     let options = PlanOptions {
         protocol: "garbling".to_string(),
         memory_limit_bytes: 0,
@@ -241,18 +248,20 @@ fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.
 fn run_all<P: Preprocessing + 'static>(
     plans: &Plans,
+    count: usize,
     inputs: &[Table],
     expected: &[Table],
     mut preprocessing: impl FnMut(usize) -> P,
 ) {
     let description = read(&plans.program).description().clone();
-    let count = description.parties.len();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
     let mut streams: Vec<_> = memory_mesh(count).into_iter().map(Some).collect();
+    let (mut links, clients) = clients(plans, &description, count, inputs);
     let handles: Vec<_> = memory_mesh(count)
         .into_iter()
         .map(|parties| {
             let me = parties.me();
+            let links = std::mem::take(&mut links[me]);
             let inputs = own(&description, inputs, me);
             let (preprocessing, bytes) = (preprocessing(me), plans.program.clone());
             let garbling = plans.garbling.clone().zip(streams[me].take());
@@ -262,6 +271,7 @@ fn run_all<P: Preprocessing + 'static>(
                 let mut driver =
                     MixedDriver::new(parties, preprocessing, &mut prg, &description, inputs)
                         .expect("the set-up works");
+                driver = driver.with_clients(links).expect("the clients are there");
                 let mut garbled = None;
                 if let Some((garbling, parties)) = garbling {
                     let (tables, rest) = tables(parties, garbling, count == 3);
@@ -271,10 +281,11 @@ fn run_all<P: Preprocessing + 'static>(
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
                 let rounds = driver.rounds();
+                let links: Vec<Traffic> =
+                    driver.take_clients().iter().map(Channel::traffic).collect();
                 let (parties, outputs, _) = driver.into_parts();
-                let sum = |traffic: &[Traffic]| traffic.iter().map(|t| t.sent_bytes).sum::<u64>();
-                let garbling = garbled.map_or(0, |join| sum(&join().traffic()));
-                (outputs.into_tables(), sum(&parties.traffic()), garbling, rounds)
+                let garbling = garbled.map_or(0, |join| sent(&join().traffic()));
+                (outputs.into_tables(), sent(&parties.traffic()) + sent(&links), garbling, rounds)
             })
         })
         .collect();
@@ -283,11 +294,67 @@ fn run_all<P: Preprocessing + 'static>(
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
         assert_eq!(sent, costs[&totals::online_bytes(me)], "bytes of party {me}");
         assert_eq!(garbling, costs[&garbling_totals::garbling_bytes(me)], "garbling of {me}");
-        for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
-            assert_eq!(output.is_some(), port.parties.contains(&(me as u16)));
-            if let Some(output) = output {
-                assert_same(&output, expected, &port.name);
-            }
+        assert_learned(&description, me, outputs, expected);
+    }
+    for (client, handle) in (count..).zip(clients) {
+        let (outputs, sent, received) = handle.join().expect("no client panics");
+        assert_eq!(sent, costs[&totals::sent_bytes(client)], "bytes of client {client}");
+        assert_eq!(received, costs[&totals::received_bytes(client)], "bytes to client {client}");
+        assert_learned(&description, client, outputs, expected);
+    }
+}
+
+fn sent(traffic: &[Traffic]) -> u64 {
+    traffic.iter().map(|traffic| traffic.sent_bytes).sum()
+}
+
+/// A client's outputs, and what it sent and received.
+type ClientThread = thread::JoinHandle<(Vec<Option<Table>>, u64, u64)>;
+
+/// Starts the parties after the first `count`; also returns the channels to them, by party.
+fn clients(
+    plans: &Plans,
+    description: &Description,
+    count: usize,
+    inputs: &[Table],
+) -> (Vec<Vec<MemoryChannel>>, Vec<ClientThread>) {
+    let mut links: Vec<Vec<MemoryChannel>> = (0..count).map(|_| Vec::new()).collect();
+    let threads = (count..description.parties.len()).map(|me| {
+        let mut own_links = Vec::new();
+        for links in &mut links {
+            let (near, far) = memory_pair_named("client", "party");
+            own_links.push(near);
+            links.push(far);
+        }
+        let (ordered, description) = (plans.ordered.clone(), description.clone());
+        let inputs = own(&description, inputs, me);
+        thread::spawn(move || {
+            let mut prg = Prg::from_seed(Block::from_bits(70 + me as u128));
+            let client = MixedClient::new(own_links, &mut prg, &description, me, inputs);
+            let mut client = client.expect("the parties are there");
+            read(&ordered)
+                .for_each::<ProtocolError>(|instruction| client.step(instruction))
+                .expect("it runs");
+            let (links, outputs) = client.finish().expect("the parties are there");
+            let traffic: Vec<Traffic> = links.iter().map(Channel::traffic).collect();
+            let received = traffic.iter().map(|traffic| traffic.received_bytes).sum();
+            (outputs.into_tables(), sent(&traffic), received)
+        })
+    });
+    let threads = threads.collect();
+    (links, threads)
+}
+
+fn assert_learned(
+    description: &Description,
+    party: usize,
+    outputs: Vec<Option<Table>>,
+    expected: &[Table],
+) {
+    for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
+        assert_eq!(output.is_some(), port.parties.contains(&(party as u16)));
+        if let Some(output) = output {
+            assert_same(&output, expected, &port.name);
         }
     }
 }
@@ -308,18 +375,37 @@ fn check_program(
     frame_count: u64,
     pick: impl FnMut(&Instruction) -> Sharing,
 ) {
+    check_outsourced(source, description, seed, (frame_count, 0), pick);
+}
+
+/// The same where the last so many parties are clients.
+fn check_outsourced(
+    source: &[Instruction],
+    description: &Description,
+    seed: u64,
+    (frame_count, clients): (u64, usize),
+    pick: impl FnMut(&Instruction) -> Sharing,
+) {
     let mut random = Random::new(seed);
     let tables = random_inputs(description, &mut random);
     let expected = expected(&write(source, description), &tables);
     let program = write(&assigned(source, pick), description);
     let faults = phineus_bytecode::verify(&mut read(&program)).expect("readable");
     assert!(faults.is_empty(), "{}", faults[0]);
-    let parties = description.parties.len();
+    let parties = description.parties.len() - clients;
     let planned = planned(&program, parties, frame_count);
     let needs = Needs::new(read(&planned.program), parties).map(|need| need.expect("readable"));
     assert_eq!(Demand::of(needs), demand(read(&planned.program).description()));
     let seed = Block::from_bits(u128::from(seed));
-    run_all(&planned, &tables, &expected, |me| Dealer::insecure(seed, me, parties));
+    run_all(&planned, parties, &tables, &expected, |me| Dealer::insecure(seed, me, parties));
+}
+
+/// Whether the driver computes `instruction` on additive shares as it is: sums of other widths are
+/// not, and products with matrices come to it as products of entries.
+fn can_be_additive(instruction: &Instruction) -> bool {
+    let is_sum = instruction.op == Op::LaneSum;
+    let is_wide = is_sum && instruction.immediates[0] != u64::from(instruction.element.width());
+    instruction.op.is_arithmetic() && instruction.op != Op::MatVec && !is_wide
 }
 
 #[test]
@@ -349,9 +435,7 @@ fn random_programs_on_all_kinds_of_shares() {
         let (source, description) = random_program(1000 + seed, &options);
         let mut random = Random::new(seed);
         check_program(&source, &description, seed, 16, |instruction| {
-            let wide = instruction.op == Op::LaneSum
-                && instruction.immediates[0] != u64::from(instruction.element.width());
-            if instruction.op.is_arithmetic() && !wide && !random.one_in(3) {
+            if can_be_additive(instruction) && !random.one_in(3) {
                 Sharing::Arithmetic
             } else {
                 Sharing::Boolean
@@ -387,14 +471,36 @@ fn random_programs_in_all_sharings() {
         let (source, description) = random_program(3000 + seed, &options);
         let mut random = Random::new(seed);
         check_program(&source, &description, seed, 16, |instruction| {
-            let wide = instruction.op == Op::LaneSum
-                && instruction.immediates[0] != u64::from(instruction.element.width());
-            if instruction.op.is_arithmetic() && !wide && random.one_in(2) {
+            if can_be_additive(instruction) && random.one_in(2) {
                 Sharing::Arithmetic
             } else if random.one_in(2) {
                 Sharing::Garbled
             } else {
                 Sharing::Boolean
+            }
+        });
+    }
+}
+
+#[test]
+fn random_programs_with_clients() {
+    for seed in 0..12 {
+        let (count, clients) = [(3, 1), (5, 2), (5, 3), (4, 2)][seed as usize % 4];
+        let options = RandomOptions {
+            instruction_count: 60,
+            party_count: count,
+            width_max: 64,
+            wires_max: [300, 2000][seed as usize / 4 % 2],
+            ..RandomOptions::default()
+        };
+        let (source, description) = random_program(5000 + seed, &options);
+        let mut random = Random::new(seed);
+        let frames = (16, clients);
+        check_outsourced(&source, &description, seed, frames, |instruction| {
+            match random.below(3) {
+                0 if can_be_additive(instruction) => Sharing::Arithmetic,
+                1 => Sharing::Garbled,
+                _ => Sharing::Boolean,
             }
         });
     }

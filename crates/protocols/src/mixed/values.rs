@@ -1,12 +1,13 @@
 //! Values as the engine stores them: units, bytes, packed rows, and bits without gaps.
 
 use phineus_bytecode::layout::share_bytes;
-use phineus_bytecode::{Instruction, Shape};
+use phineus_bytecode::{Instruction, Lane, Shape, Sharing};
 use phineus_crypto::Block;
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
 
 use super::flight::{Circuit, Words, blank};
+use super::ring;
 use super::words::{get, put, words};
 
 /// The operands as bytes, without what fills up their last units.
@@ -37,6 +38,31 @@ pub(super) fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
         put(&mut bits, k * lanes, row, lanes);
     }
     bits
+}
+
+/// Adds a share of an output to a sum of shares, both as they are sent.
+pub(super) fn add_share(shape: Shape, sum: &mut [u8], share: &[u8]) {
+    if shape.sharing == Sharing::Arithmetic {
+        ring::add_assign(sum, share, shape.width);
+    } else {
+        packed::xor_assign(sum, share);
+    }
+}
+
+/// Lane `j` of an output, of the sum of all shares.
+pub(super) fn lane_of_share(shape: Shape, sum: &[u8], j: usize) -> Lane {
+    let lanes = shape.lanes as usize;
+    if shape.sharing == Sharing::Arithmetic {
+        let (mut element, size) = ([0], sum.len() / lanes);
+        ring::load(&mut element, &sum[j * size..(j + 1) * size], shape.width);
+        return Lane::from(element[0] & ring::mask_of(shape.width));
+    }
+    let mut limbs = [0u64; 4];
+    for i in 0..usize::from(shape.width) {
+        let k = i * lanes + j;
+        limbs[i / 64] |= u64::from(sum[k / 8] >> (k % 8) & 1) << (i % 64);
+    }
+    Lane::from_limbs(limbs)
 }
 
 /// Writes the results of a circuit that is done.

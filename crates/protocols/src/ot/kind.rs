@@ -44,6 +44,42 @@ impl OtKind {
         }
     }
 
+    /// Messages that wait for one another when both directions are set up.
+    pub fn both_setup_rounds(self) -> u64 {
+        match self {
+            OtKind::SoftSpoken(_) => self.setup_rounds(),
+            // One direction after the other.
+            OtKind::Silent(_) => 2 * self.setup_rounds(),
+        }
+    }
+
+    /// Sets up both directions with a peer: as sender with `delta` in the session `outgoing`, as
+    /// receiver in `incoming`. One of the two parties is `first`.
+    ///
+    /// # Errors
+    /// When the channel fails or the peer sends what no honest peer sends.
+    pub fn setup_both(
+        self,
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        (outgoing, incoming): (&SessionId, &SessionId),
+        delta: Delta,
+        first: bool,
+    ) -> Result<(OtExtensionSender, OtExtensionReceiver), ProtocolError> {
+        if let OtKind::SoftSpoken(field) = self {
+            let sessions = (outgoing, incoming);
+            let (sender, receiver) = softspoken::setup_both(channel, prg, sessions, field, delta)?;
+            let sender = OtExtensionSender::SoftSpoken(sender);
+            return Ok((sender, OtExtensionReceiver::SoftSpoken(receiver)));
+        }
+        if first {
+            let sender = OtExtensionSender::setup(channel, prg, outgoing, self, delta)?;
+            return Ok((sender, OtExtensionReceiver::setup(channel, prg, incoming, self)?));
+        }
+        let receiver = OtExtensionReceiver::setup(channel, prg, incoming, self)?;
+        Ok((OtExtensionSender::setup(channel, prg, outgoing, self, delta)?, receiver))
+    }
+
     /// Bytes from receiver to sender of one `extend` by `count` OTs.
     pub fn extension_bytes(self, count: u64) -> u64 {
         match self {

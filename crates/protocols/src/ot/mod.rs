@@ -66,7 +66,7 @@ pub use random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 pub use silent::{SilentReceiver, SilentSender};
 pub use softspoken::{
     FieldBits, Security, SoftSpokenReceiver, SoftSpokenSender, extension_bytes,
-    random_extension_bytes, setup_bytes, state_bytes,
+    random_extension_bytes, setup_both, setup_bytes, state_bytes,
 };
 
 /// The party that holds delta in correlated OTs.

@@ -108,6 +108,25 @@ pub struct SoftSpokenSender {
     challenges: Challenges,
 }
 
+/// Sets both directions with a peer up at the same time: as sender in the session `outgoing`, as
+/// receiver in `incoming`, which at the peer are the other way round.
+///
+/// Cost: the bytes of two set-ups, in the rounds of one.
+///
+/// # Errors
+/// When the channel fails or the peer sends what no honest peer sends.
+pub fn setup_both(
+    channel: &mut impl Channel,
+    prg: &mut Prg,
+    (outgoing, incoming): (&SessionId, &SessionId),
+    field: FieldBits,
+    delta: Delta,
+) -> Result<(SoftSpokenSender, SoftSpokenReceiver), ProtocolError> {
+    let asked = SenderSetup::issue(channel, prg, outgoing, field, Security::SemiHonest, delta)?;
+    let receiver = SoftSpokenReceiver::setup(channel, prg, incoming, field)?;
+    Ok((asked.finish(channel)?, receiver))
+}
+
 /// The party that chooses and gets `t`.
 pub struct SoftSpokenReceiver {
     /// One generator per leaf, tree after tree.
@@ -115,6 +134,64 @@ pub struct SoftSpokenReceiver {
     pub(super) tile: Tile,
     /// What the checks of a malicious peer hash.
     challenges: Challenges,
+}
+
+/// A sender whose set-up has begun: its base OTs are asked for.
+pub(super) struct SenderSetup {
+    session: SessionId,
+    field: FieldBits,
+    security: Security,
+    delta: Delta,
+    asked: base::Asked,
+}
+
+impl SenderSetup {
+    /// Asks for the base OTs.
+    pub(super) fn issue(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        field: FieldBits,
+        security: Security,
+        delta: Delta,
+    ) -> Result<SenderSetup, ProtocolError> {
+        let path = Zeroizing::new(delta.block().to_bits());
+        // A base OT gives the seeds beside the path: the choice is the complement of delta's bit.
+        let choices = Zeroizing::new([!*path as u64, (!*path >> 64) as u64]);
+        let asked = base::Asked::issue(channel, prg, session, &*choices, BASE_OT_COUNT)?;
+        Ok(SenderSetup { session: session.clone(), field, security, delta, asked })
+    }
+
+    /// Takes the base OTs and the trees.
+    pub(super) fn finish(
+        self,
+        channel: &mut impl Channel,
+    ) -> Result<SoftSpokenSender, ProtocolError> {
+        let SenderSetup { session, field, security, delta, asked } = self;
+        let path = Zeroizing::new(delta.block().to_bits());
+        let bit = |column: usize| *path >> column & 1 == 1;
+        let mut pads = Zeroizing::new([Block::ZERO; BASE_OT_COUNT]);
+        asked.finish(channel, &mut *pads)?;
+
+        let mut generators = Vec::with_capacity(field.leaf_count() - field.vole_count());
+        let mut leaves = Zeroizing::new([Block::ZERO; 1 << FIELD_BITS_MAX]);
+        for (first, width) in field.voles() {
+            // The first level of a tree is the most significant bit of the field element.
+            let columns = (first..first + width).rev();
+            let path: Zeroizing<Vec<bool>> = Zeroizing::new(columns.clone().map(bit).collect());
+            let pads: Zeroizing<Vec<Block>> = Zeroizing::new(columns.map(|c| pads[c]).collect());
+            let mut message = vec![Block::ZERO; pprf::message_blocks(width)];
+            channel.recv(message.as_mut_bytes())?;
+            let leaves = &mut leaves[..1 << width];
+            pprf::evaluate(&path, &pads, &message, leaves);
+            if security == Security::Malicious {
+                consistency::check_tree(channel, &path, leaves)?;
+            }
+            generators.extend(leaves[1..].iter().map(|&seed| Prg::from_seed(seed)));
+        }
+        let challenges = Challenges::new(&session);
+        Ok(SoftSpokenSender { delta, generators, tile: Tile::new(field, security), challenges })
+    }
 }
 
 impl SoftSpokenSender {
@@ -145,31 +222,7 @@ impl SoftSpokenSender {
         security: Security,
         delta: Delta,
     ) -> Result<SoftSpokenSender, ProtocolError> {
-        let path = Zeroizing::new(delta.block().to_bits());
-        let bit = |column: usize| *path >> column & 1 == 1;
-        // A base OT gives the seeds beside the path: the choice is the complement of delta's bit.
-        let choices = Zeroizing::new([!*path as u64, (!*path >> 64) as u64]);
-        let mut pads = Zeroizing::new([Block::ZERO; BASE_OT_COUNT]);
-        base::receive(channel, prg, session, &*choices, &mut *pads)?;
-
-        let mut generators = Vec::with_capacity(field.leaf_count() - field.vole_count());
-        let mut leaves = Zeroizing::new([Block::ZERO; 1 << FIELD_BITS_MAX]);
-        for (first, width) in field.voles() {
-            // The first level of a tree is the most significant bit of the field element.
-            let columns = (first..first + width).rev();
-            let path: Zeroizing<Vec<bool>> = Zeroizing::new(columns.clone().map(bit).collect());
-            let pads: Zeroizing<Vec<Block>> = Zeroizing::new(columns.map(|c| pads[c]).collect());
-            let mut message = vec![Block::ZERO; pprf::message_blocks(width)];
-            channel.recv(message.as_mut_bytes())?;
-            let leaves = &mut leaves[..1 << width];
-            pprf::evaluate(&path, &pads, &message, leaves);
-            if security == Security::Malicious {
-                consistency::check_tree(channel, &path, leaves)?;
-            }
-            generators.extend(leaves[1..].iter().map(|&seed| Prg::from_seed(seed)));
-        }
-        let challenges = Challenges::new(session);
-        Ok(SoftSpokenSender { delta, generators, tile: Tile::new(field, security), challenges })
+        SenderSetup::issue(channel, prg, session, field, security, delta)?.finish(channel)
     }
 
     fn extend_tile(

@@ -63,11 +63,11 @@ fn sum_costs(
     costs
 }
 
-/// The costs of a pair for setting up a generator: both directions, one after the other.
+/// The costs of a pair for setting up a generator, in both directions.
 pub fn setup_costs(ot: impl Into<OtKind>) -> PairCosts {
     let ot = ot.into();
     let (from_sender, from_receiver) = ot.setup_bytes();
-    let (bytes, rounds) = (from_sender + from_receiver, 2 * ot.setup_rounds());
+    let (bytes, rounds) = (from_sender + from_receiver, ot.both_setup_rounds());
     PairCosts { from_lower_bytes: bytes, from_higher_bytes: bytes, ots: 0, rounds }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Both directions with `peer`; the party of lower number sends first.
+    /// Both directions with `peer`.
     pub(super) fn setup<C: Channel>(
         parties: &mut Parties<C>,
         peer: usize,
@@ -38,20 +38,8 @@ impl Pair {
         let me = parties.me();
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
-        let send = |channel: &mut C, prg: &mut Prg| {
-            let delta = Delta::random(prg);
-            OtExtensionSender::setup(channel, prg, &outgoing, kind, delta)
-        };
-        let receive = |channel: &mut C, prg: &mut Prg| {
-            OtExtensionReceiver::setup(channel, prg, &incoming, kind)
-        };
-        let (sender, receiver) = if me < peer {
-            let sender = send(channel, prg)?;
-            (sender, receive(channel, prg)?)
-        } else {
-            let receiver = receive(channel, prg)?;
-            (send(channel, prg)?, receiver)
-        };
+        let (delta, sessions) = (Delta::random(prg), (&outgoing, &incoming));
+        let (sender, receiver) = kind.setup_both(channel, prg, sessions, delta, me < peer)?;
         let room = |words: usize| Zeroizing::new(vec![0; words]);
         Ok(Pair {
             sender: RandomOtSender::new(sender, &outgoing),

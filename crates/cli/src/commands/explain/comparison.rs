@@ -6,6 +6,7 @@ use std::time::Duration;
 use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
+use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
 use serde_json::json;
 
 use crate::arguments::{Explain, Protocol};
@@ -92,6 +93,9 @@ fn column(protocol: Protocol, planned: &PlannedFile, time: &Prediction) -> Colum
     }
     add("bytes per link", Some(quantity::count(link_bytes(planned))));
     add("  of them before", Some(quantity::count(link_bytes_before(planned))));
+    if planned.computing < planned.description.parties.len() {
+        add("bytes of client link", Some(quantity::count(client_link_bytes(planned))));
+    }
     add("memory", Some(quantity::bytes(planned.budget.total())));
     if is_shared(plan) {
         add("time before", Some(seconds(time.preprocessing.total())));
@@ -103,13 +107,24 @@ fn column(protocol: Protocol, planned: &PlannedFile, time: &Prediction) -> Colum
 
 /// The most that goes over a link between two parties in one direction.
 fn link_bytes(planned: &PlannedFile) -> u64 {
-    let links = (planned.description.parties.len() as u64 - 1).max(1);
-    sent_bytes(planned).into_iter().max().unwrap_or(0).div_ceil(links)
+    let links = (planned.computing as u64 - 1).max(1);
+    let sent = sent_bytes(planned).into_iter().take(planned.computing).max().unwrap_or(0);
+    let to_clients = (planned.computing..planned.description.parties.len())
+        .filter_map(|client| planned.plan().costs.get(&client_output_bytes(client)));
+    (sent - to_clients.sum::<u64>()).div_ceil(links)
+}
+
+/// The most that goes between a client and a party in one direction.
+fn client_link_bytes(planned: &PlannedFile) -> u64 {
+    let total = |name: String| planned.plan().costs.get(&name).copied().unwrap_or(0);
+    let clients = planned.computing..planned.description.parties.len();
+    let both = |client| [total(client_input_bytes(client)), total(client_output_bytes(client))];
+    clients.flat_map(both).max().unwrap_or(0)
 }
 
 /// What of it is sent for triples, garbled tables and the like.
 fn link_bytes_before(planned: &PlannedFile) -> u64 {
-    let links = (planned.description.parties.len() as u64 - 1).max(1);
+    let links = (planned.computing as u64 - 1).max(1);
     bytes_before(planned).into_iter().max().unwrap_or(0).div_ceil(links)
 }
 

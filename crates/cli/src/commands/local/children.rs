@@ -54,7 +54,12 @@ pub(super) fn child_command(
         command.arg("--simulate").arg(network_text(network));
     }
     command.arg("--protocol").arg(together.protocol.name());
-    material_options(&mut command, run, name, &own);
+    if run.making.is_none() {
+        command.arg("--report").arg(own.join(REPORT));
+        if let Some(network) = &run.net {
+            command.arg("--net").arg(network_text(network));
+        }
+    }
     if together.plain {
         command.arg("--plain");
     }
@@ -69,8 +74,8 @@ pub(super) fn child_command(
     Ok(command)
 }
 
-/// What differs between a run and the making of what it needs.
-fn material_options(command: &mut Command, run: &Run, name: &str, own: &Path) {
+/// What parties that compute are told besides: where their triples come from, or go to.
+pub(super) fn material_options(command: &mut Command, run: &Run, name: &str) {
     let key = |directory: &Path| key_file(run, directory, name);
     if let Some(making) = &run.making {
         for (port, rows) in &making.rows {
@@ -79,9 +84,6 @@ fn material_options(command: &mut Command, run: &Run, name: &str, own: &Path) {
         command.arg("--out").arg(stored_file(&making.out, name));
         command.arg("--stored-key").arg(key(&making.out));
         return;
-    }
-    if let Some(network) = &run.net {
-        command.arg("--net").arg(network_text(network));
     }
     match &run.preprocessing {
         Preprocessed::Stored(directory) => {
@@ -93,5 +95,4 @@ fn material_options(command: &mut Command, run: &Run, name: &str, own: &Path) {
             command.arg("--preprocessing").arg(other.name());
         }
     }
-    command.arg("--report").arg(own.join(REPORT));
 }

@@ -9,6 +9,7 @@ use super::preparation::Preparation;
 use crate::agreement::{self, Choosing, Peers, Wish};
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, network_text};
 use crate::binding;
+use crate::client::ClientWalk;
 use crate::failure::{Exit, Failure};
 use crate::material::{self, Origin};
 use crate::meeting::check_parties;
@@ -31,10 +32,17 @@ const PEER_ROWS_MAX: u64 = 1 << 26;
 /// What all parties agreed on, ready to run.
 pub(super) struct Agreed {
     pub(super) protocol: Protocol,
-    pub(super) planned: PlannedFile,
+    pub(super) part: Part,
     pub(super) inputs: Vec<Option<Table>>,
     pub(super) session: SessionId,
-    pub(super) origin: Origin,
+}
+
+/// What this party does in the run.
+pub(super) enum Part {
+    /// It computes, with material from there.
+    Computing(PlannedFile, Origin),
+    /// It shares its inputs and learns outputs.
+    Client(ClientWalk),
 }
 
 /// What this party wants, for the others to know.
@@ -49,15 +57,18 @@ fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
         Some(_) => "made for a later run",
         None => run.preprocessing.name(),
     };
+    let is_client = prepared.cast.is_client(prepared.party);
     Ok(Wish {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
         protocol: protocol.name().to_owned(),
-        preprocessing: takes_material.then(|| preprocessing.to_owned()),
+        preprocessing: (takes_material && !is_client).then(|| preprocessing.to_owned()),
         choosing: is_auto.then(|| Choosing {
             network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
-            memory_limit_bytes: prepared.limit_bytes,
+            // What a client holds does not depend on the protocol.
+            memory_limit_bytes: if is_client { u64::MAX } else { prepared.limit_bytes },
         }),
+        computing: prepared.cast.computing_names().join(", "),
         party: prepared.party,
         parameters: prepared.parameters.clone(),
         rows: prepared.rows.clone(),
@@ -74,7 +85,7 @@ pub(super) fn agree_and_plan(
 ) -> Result<Agreed, Failure> {
     progress.stage("agreeing");
     let ours = wish(run, prepared)?;
-    let wishes = agreement::exchange_wishes(channels, &ours)?;
+    let wishes = agreement::exchange_wishes(channels, &ours, prepared.cast.computing)?;
     check_their_rows(prepared, &wishes)?;
     if run.together.child.is_none() {
         for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
@@ -91,7 +102,8 @@ pub(super) fn agree_and_plan(
         Some(plan) => plan.program_hash.clone(),
         None => traced.hash.to_string(),
     };
-    let items = agreement::agreement(&program_hash, &traced.description, protocol.name());
+    let (description, name) = (&traced.description, protocol.name());
+    let items = agreement::agreement(&program_hash, description, name, traced.computing);
     agreement::exchange_agreement(channels, &items)?;
     let session = agreement::session_id(&program_hash, &wishes);
     progress.stage("reading inputs");
@@ -100,11 +112,18 @@ pub(super) fn agree_and_plan(
         None => binding::read_inputs(&traced.description, &prepared.files)?,
     };
     progress.stage("planning");
+    if prepared.cast.is_client(prepared.party) {
+        let tables_bytes = table_bytes(&traced.description, prepared.party);
+        let situation = situation(prepared.limit_bytes, tables_bytes, false, run)?;
+        let walk = ClientWalk::new(&traced, protocol, &situation, &prepared.scratch)?;
+        progress.stage("waiting for the others to be ready");
+        return Ok(Agreed { protocol, part: Part::Client(walk), inputs, session });
+    }
     let planned = plan_for_process(run, protocol, prepared, traced)?;
     check_runnable(&planned)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
-    Ok(Agreed { protocol, planned, inputs, session, origin })
+    Ok(Agreed { protocol, part: Part::Computing(planned, origin), inputs, session })
 }
 
 /// The protocol: as stated, or the one that takes the least time on the stated network with the
@@ -129,9 +148,10 @@ fn chosen(
     let limits = wishes.iter().filter_map(|wish| wish.choosing.as_ref());
     let limit = limits.map(|choosing| choosing.memory_limit_bytes).min();
     let limit = limit.unwrap_or(prepared.limit_bytes);
+    let cast = &prepared.cast;
     let possible: Vec<Protocol> = Protocol::AUTOMATIC
         .into_iter()
-        .filter(|&protocol| check_parties(protocol, &traced.description).is_ok())
+        .filter(|&protocol| check_parties(protocol, cast.computing, cast.members.len()).is_ok())
         .collect();
     progress.stage("choosing the protocol");
     let mut candidates = candidates(traced, &possible, limit, run.network(), &prepared.scratch);
@@ -157,12 +177,15 @@ fn origin(
     match &run.preprocessing {
         Preprocessed::Interleaved => Ok(Origin::Interleaved),
         Preprocessed::Sequential => Ok(Origin::Sequential),
+        Preprocessed::Fake => Ok(Origin::Fake),
         Preprocessed::Stored(path) => {
             let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
             let file = material::open(path, key, planned, prepared.party)?;
             let pairing: String =
                 file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             let name = "the run that stored preprocessing is from".to_owned();
+            // Clients have none.
+            let channels = &mut channels[..prepared.cast.computing];
             agreement::exchange_agreement(channels, &BTreeMap::from([(name, pairing)]))
                 .map_err(|failure| failure.remedy("make the files again, all of them together"))?;
             Ok(Origin::Stored(file))
@@ -198,7 +221,7 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), F
 
 fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedFile, Failure> {
     match (&prepared.resolved, &prepared.arguments) {
-        (Resolved::File(file), _) => ready(file),
+        (Resolved::File(file), _) => prepared.cast.recast(ready(file)?, &prepared.scratch),
         (resolved, Some(arguments)) => {
             let mut arguments = arguments.clone();
             // Ours are counted.
@@ -214,7 +237,8 @@ fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedF
                 }
             }
             let program = resolved.program().expect("only files have none");
-            trace(program, &arguments, &prepared.scratch)
+            let traced = trace(program, &arguments, &prepared.scratch)?;
+            prepared.cast.recast(traced, &prepared.scratch)
         }
         (_, None) => unreachable!("a program has arguments"),
     }
@@ -229,7 +253,8 @@ fn plan_for_process(
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let situation = Situation {
         protocol,
-        parties: traced.description.parties.len(),
+        parties: traced.computing,
+        clients: if run.making.is_some() { 0 } else { prepared.cast.clients() },
         ..situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?
     };
     if traced.kind == Kind::Planned {
@@ -276,6 +301,7 @@ fn situation(
         // The caller knows.
         protocol: Protocol::Garbled,
         parties: 2,
+        clients: 0,
         network: run.together.simulate,
     })
 }

@@ -11,9 +11,10 @@ use phineus_protocols::preprocessing::StoredKey;
 use crate::agreement::Wish;
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, Together};
 use crate::binding::{self, Files};
+use crate::casting::Cast;
 use crate::failure::{Exit, Failure};
 use crate::material;
-use crate::meeting::{check_parties, roles};
+use crate::meeting::check_parties;
 use crate::memory_budget::default_limit;
 use crate::registry::Registry;
 use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
@@ -30,8 +31,8 @@ pub(super) struct Preparation<'a> {
     pub(super) parameters: BTreeMap<String, String>,
     pub(super) program: String,
     pub(super) party: u16,
-    /// The names of the parties in the cluster, in the order of the program.
-    pub(super) members: Vec<String>,
+    /// Who takes part; of clients those that the run needs.
+    pub(super) cast: Cast,
     /// Which party brings which input.
     pub(super) ports: BTreeMap<String, u16>,
     pub(super) files: Files,
@@ -51,7 +52,7 @@ pub(super) struct Preparation<'a> {
 impl Preparation<'_> {
     /// The name of the party whose wish this is.
     pub(super) fn name(&self, wish: &Wish) -> &str {
-        &self.members[usize::from(wish.party)]
+        &self.cast.members[usize::from(wish.party)]
     }
 }
 
@@ -64,15 +65,18 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     })?;
     check_material(run)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
-    let (arguments, description) = shape(&resolved, &run.choice.parameters)?;
+    let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = ClusterConfig::load(&together.cluster)?;
     let cluster = match together.transport {
         Some(transport) => cluster.with_transport(transport),
         None => cluster,
     };
-    check_parties(any_of(together.protocol), &description)?;
-    let (party, members) = roles(&description, &cluster, me)?;
-    let aliases: Vec<String> = cluster.parties().iter().map(|party| party.name.clone()).collect();
+    let cast = Cast::new(&description, &run.outsourcing, Some(&cluster))?;
+    check_parties(any_of(together.protocol), cast.computing, cast.members.len())?;
+    let party = cast.place(me)?;
+    check_client(run, &cast, party)?;
+    cast.apply(&mut description);
+    let aliases = cast.members.clone();
     let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
     if run.making.is_none() {
         binding::require_all(&description, &assigned, Some(party))?;
@@ -102,7 +106,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         resolved,
         program: description.name,
         party,
-        members,
+        cast,
         ports: description.inputs.into_iter().map(|port| (port.name, port.party)).collect(),
         files,
         rows,
@@ -114,6 +118,35 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         limit_bytes: run.resources.memory.unwrap_or_else(default_limit),
         scratch,
     })
+}
+
+/// Refuses what a client has no part in.
+fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
+    if !cast.is_client(party) {
+        return Ok(());
+    }
+    let field = match run.together.protocol {
+        ProtocolChoice::This(protocol) => protocol.field(),
+        ProtocolChoice::Auto => None,
+    };
+    if run.preprocessing == Preprocessed::Fake {
+        return match field {
+            Some(_) => Ok(()),
+            None => Err(Failure::usage("fake preprocessing is for measurements of spdz alone")),
+        };
+    }
+    let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
+    if run.making.is_none() && !is_stored {
+        return Ok(());
+    }
+    if field.is_some() {
+        let message = "authenticated material cannot be stored: it is made in the run";
+        return Err(Failure::usage(message).remedy("leave --preprocessing away"));
+    }
+    let names = cast.computing_names().join(" and ");
+    let name = &cast.members[usize::from(party)];
+    let message = format!("{name} only shares inputs and learns outputs: {names} need triples");
+    Err(Failure::usage(message).remedy("run it there, and here without --preprocessing"))
 }
 
 fn security(together: &Together, cluster: &ClusterConfig, me: &str) -> Result<Security, Failure> {
@@ -156,9 +189,23 @@ fn any_of(choice: ProtocolChoice) -> Protocol {
 
 /// Refuses material that is kept for a protocol that takes none, or for any.
 pub(crate) fn check_material(run: &Run) -> Result<(), Failure> {
+    let field = match run.together.protocol {
+        ProtocolChoice::This(protocol) => protocol.field(),
+        ProtocolChoice::Auto => None,
+    };
+    if run.preprocessing == Preprocessed::Fake {
+        return match field {
+            Some(_) => Ok(()),
+            None => Err(Failure::usage("fake preprocessing is for measurements of spdz alone")),
+        };
+    }
     let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
     if run.making.is_none() && !is_stored {
         return Ok(());
+    }
+    if field.is_some() {
+        let message = "authenticated material cannot be stored: it is made in the run";
+        return Err(Failure::usage(message).remedy("leave --preprocessing away"));
     }
     let message = match run.together.protocol {
         // Tables are garbled while they are used.

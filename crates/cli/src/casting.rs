@@ -1,0 +1,428 @@
+//! Who takes part in a run, and as what: parties that compute, and clients, who only share inputs
+//! and learn outputs.
+//!
+//! A program names its own parties. Without more they are those who compute. `--computing` (or
+//! `computing` in cluster.toml) lets others compute; `--inputs-from` and `--outputs-to` say who
+//! brings an input and who learns an output. The program is then run with those who compute as its
+//! first parties and the clients after them: the instructions stay the same, the description
+//! changes, and with it the hash that all agree on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::Args;
+use phineus_bytecode::{Description, Kind, Layout, PlanDescription, ProgramWriter};
+use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
+
+use crate::failure::{Exit, Failure};
+use crate::program_file::ProgramFile;
+use crate::resolve::{TracedFile, temporary};
+
+/// Who computes for whom.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Outsourcing {
+    /// Who computes, as in s1,s2,s3; with --local also how many, as in 3. The others are clients:
+    /// they share their inputs and learn outputs. [default: cluster.toml, else the program's parties]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', env = "PHINEUS_COMPUTING")]
+    pub(crate) computing: Vec<String>,
+    /// Who brings inputs, if not the program's parties: by input or party as in probe=alice, or a
+    /// name for each party that brings any
+    #[arg(long, value_name = "[INPUT=]NAME,...", value_delimiter = ',')]
+    pub(crate) inputs_from: Vec<String>,
+    /// Who learns outputs, if not the program's parties: by output as in match=alice, or names of
+    /// those who learn all
+    #[arg(long, value_name = "[OUTPUT=]NAME,...", value_delimiter = ',')]
+    pub(crate) outputs_to: Vec<String>,
+}
+
+impl Outsourcing {
+    /// Whether anything is stated.
+    pub(crate) fn is_stated(&self) -> bool {
+        !(self.computing.is_empty() && self.inputs_from.is_empty() && self.outputs_to.is_empty())
+    }
+
+    /// The same as it would be typed.
+    pub(crate) fn typed(&self, computing: &[String]) -> Vec<String> {
+        let options = [
+            ("--computing", computing),
+            ("--inputs-from", &self.inputs_from[..]),
+            ("--outputs-to", &self.outputs_to[..]),
+        ];
+        let stated = options.into_iter().filter(|(_, values)| !values.is_empty());
+        stated.flat_map(|(name, values)| [name.to_owned(), values.join(",")]).collect()
+    }
+}
+
+/// Who takes part.
+#[derive(Clone, Debug)]
+pub(crate) struct Cast {
+    /// Those who compute, then the clients: by their names in the cluster.
+    pub(crate) members: Vec<String>,
+    /// How many of them compute.
+    pub(crate) computing: usize,
+    /// Who takes whose place; nothing if the parties of the program compute.
+    recast: Option<Recast>,
+}
+
+/// Members by what the program calls them.
+#[derive(Clone, Debug)]
+struct Recast {
+    /// For each party of the program; none if no port is left to it.
+    parties: Vec<Option<u16>>,
+    inputs: BTreeMap<String, u16>,
+    outputs: BTreeMap<String, Vec<u16>>,
+}
+
+/// Names by input, and by output.
+#[derive(Default)]
+struct Owners {
+    inputs: Vec<String>,
+    outputs: Vec<Vec<String>>,
+    /// The names of the program's parties, where they are needed.
+    parties: Vec<Option<String>>,
+}
+
+impl Cast {
+    /// The parties of `description` compute, under these names.
+    pub(crate) fn plain(members: Vec<String>) -> Cast {
+        Cast { computing: members.len(), members, recast: None }
+    }
+
+    /// Casts the program that `description` describes; among the parties of `cluster`, or of any
+    /// names on one machine.
+    ///
+    /// # Errors
+    /// Names that nobody has, or too many parties.
+    pub(crate) fn new(
+        description: &Description,
+        options: &Outsourcing,
+        cluster: Option<&ClusterConfig>,
+    ) -> Result<Cast, Failure> {
+        if let Some(plan) = &description.plan {
+            return Cast::of_plan(description, computing_of(description, plan), options, cluster);
+        }
+        let stated = computing(options, cluster)?;
+        if stated.is_none() && !options.is_stated() {
+            return program_names(description, cluster, None).map(Cast::plain);
+        }
+        let owners = owners(description, options, cluster, stated.as_deref())?;
+        let computing = match stated {
+            Some(names) => names,
+            None => program_names(description, cluster, None)?,
+        };
+        let mut members = computing.clone();
+        let all = owners.inputs.iter().chain(owners.outputs.iter().flatten());
+        for name in all {
+            if !members.contains(name) {
+                members.push(name.clone());
+            }
+        }
+        if members.len() > PARTIES_MAX {
+            let message = format!("{} parties take part, at most {PARTIES_MAX} can", members.len());
+            return Err(Failure::usage(message));
+        }
+        check_members(&members, cluster)?;
+        let place = |name: &String| {
+            members.iter().position(|member| member == name).map(|place| place as u16)
+        };
+        let known = |name: &String| place(name).expect("all owners are members");
+        let learners = |names: &Vec<String>| {
+            let mut places: Vec<u16> = names.iter().map(known).collect();
+            places.sort_unstable();
+            places.dedup();
+            places
+        };
+        let inputs = description.inputs.iter().map(|port| port.name.clone());
+        let outputs = description.outputs.iter().map(|port| port.name.clone());
+        let recast = Recast {
+            parties: owners.parties.iter().map(|name| name.as_ref().and_then(place)).collect(),
+            inputs: inputs.zip(owners.inputs.iter().map(known)).collect(),
+            outputs: outputs.zip(owners.outputs.iter().map(learners)).collect(),
+        };
+        Ok(Cast { members, computing: computing.len(), recast: Some(recast) })
+    }
+
+    /// A plan says itself who computes.
+    fn of_plan(
+        description: &Description,
+        computing: usize,
+        options: &Outsourcing,
+        cluster: Option<&ClusterConfig>,
+    ) -> Result<Cast, Failure> {
+        let wanted = self::computing(options, cluster)?;
+        let is_other = wanted.is_some_and(|names| names != description.parties[..computing]);
+        if is_other || !options.inputs_from.is_empty() || !options.outputs_to.is_empty() {
+            let names = description.parties[..computing].join(", ");
+            let message = format!("the plan is for {names} to compute, on the inputs it names");
+            return Err(Failure::new(Exit::ProgramRefused, 135, message)
+                .remedy("run it without these options, or plan it again with them"));
+        }
+        if computing == description.parties.len() {
+            return program_names(description, cluster, None).map(Cast::plain);
+        }
+        check_members(&description.parties, cluster)?;
+        Ok(Cast { members: description.parties.clone(), computing, recast: None })
+    }
+
+    /// How many clients there are.
+    pub(crate) fn clients(&self) -> usize {
+        self.members.len() - self.computing
+    }
+
+    /// Whether this member is a client.
+    pub(crate) fn is_client(&self, member: u16) -> bool {
+        usize::from(member) >= self.computing
+    }
+
+    /// The place of the member of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn place(&self, name: &str) -> Result<u16, Failure> {
+        let place = self.members.iter().position(|member| member == name);
+        place.map(|place| place as u16).ok_or_else(|| {
+            let members = self.members.join(" and ");
+            let message = format!("{name} is not a party here; there are {members}");
+            Failure::new(Exit::Usage, 143, message).remedy("check the name given with --as")
+        })
+    }
+
+    /// Those who compute, by name.
+    pub(crate) fn computing_names(&self) -> &[String] {
+        &self.members[..self.computing]
+    }
+
+    /// Gives the ports of a description of the program to the members.
+    pub(crate) fn apply(&self, description: &mut Description) {
+        let Some(recast) = &self.recast else { return };
+        description.parties = self.members.clone();
+        let of_party = |party: u16| recast.parties[usize::from(party)].unwrap_or(0);
+        for port in &mut description.inputs {
+            port.party = recast.inputs.get(&port.name).copied().unwrap_or(of_party(port.party));
+        }
+        for port in &mut description.outputs {
+            let places = || port.parties.iter().map(|&party| of_party(party)).collect();
+            port.parties = recast.outputs.get(&port.name).cloned().unwrap_or_else(places);
+        }
+    }
+
+    /// The program as the members run it.
+    pub(crate) fn recast(&self, traced: TracedFile, scratch: &Path) -> Result<TracedFile, Failure> {
+        if self.recast.is_none() {
+            return Ok(traced);
+        }
+        let mut description = traced.description.clone();
+        self.apply(&mut description);
+        let cast = described(&traced, description, scratch)?;
+        Ok(TracedFile { computing: self.computing, ..cast })
+    }
+}
+
+/// How many of the parties of a planned program compute.
+pub(crate) fn computing_of(description: &Description, plan: &PlanDescription) -> usize {
+    match plan.layout {
+        Layout::Shares { parties } => usize::from(parties).min(description.parties.len()),
+        _ => description.parties.len(),
+    }
+}
+
+/// The instructions of `traced` under another description.
+pub(crate) fn described(
+    traced: &TracedFile,
+    description: Description,
+    scratch: &Path,
+) -> Result<TracedFile, Failure> {
+    assert!(traced.kind == Kind::Program, "a plan is not changed");
+    let mut writer = ProgramWriter::new(temporary(scratch)?, Kind::Program)?;
+    traced
+        .file
+        .reader()?
+        .for_each(|instruction| writer.push(instruction).map_err(Failure::from))?;
+    let (file, written) = writer.finish(&description)?;
+    let file = ProgramFile::new(file);
+    Ok(TracedFile { file, description, hash: written.hash, ..traced.clone() })
+}
+
+/// Who computes, if it is stated.
+fn computing(
+    options: &Outsourcing,
+    cluster: Option<&ClusterConfig>,
+) -> Result<Option<Vec<String>>, Failure> {
+    let names = match (options.computing.as_slice(), cluster) {
+        ([], None) => return Ok(None),
+        ([], Some(cluster)) => return Ok(cluster.computing().map(<[String]>::to_vec)),
+        ([number], None) => match number.parse::<usize>() {
+            Ok(count) => (1..=count.min(PARTIES_MAX + 1)).map(|k| format!("server_{k}")).collect(),
+            Err(_) => vec![number.clone()],
+        },
+        (names, _) => names.to_vec(),
+    };
+    let is_repeated = |(k, name): (usize, &String)| names[..k].contains(name);
+    if names.iter().enumerate().any(is_repeated) {
+        return Err(Failure::usage("--computing: somebody is named twice"));
+    }
+    if !(2..=PARTIES_MAX).contains(&names.len()) {
+        let message = format!("--computing: 2 to {PARTIES_MAX} parties compute");
+        return Err(Failure::usage(message).remedy("name them, as in --computing s1,s2"));
+    }
+    Ok(Some(names))
+}
+
+/// Who brings each input and learns each output.
+fn owners(
+    description: &Description,
+    options: &Outsourcing,
+    cluster: Option<&ClusterConfig>,
+    computing: Option<&[String]>,
+) -> Result<Owners, Failure> {
+    let mut owners = Owners {
+        inputs: vec![String::new(); description.inputs.len()],
+        outputs: vec![Vec::new(); description.outputs.len()],
+        parties: vec![None; description.parties.len()],
+    };
+    read_inputs(description, options, &mut owners)?;
+    read_outputs(description, options, &mut owners)?;
+    let left: Vec<u16> = {
+        let inputs = description.inputs.iter().zip(&owners.inputs);
+        let inputs = inputs.filter(|(_, name)| name.is_empty()).map(|(port, _)| port.party);
+        let outputs = description.outputs.iter().zip(&owners.outputs);
+        let outputs = outputs.filter(|(_, names)| names.is_empty());
+        inputs.chain(outputs.flat_map(|(port, _)| port.parties.iter().copied())).collect()
+    };
+    if left.is_empty() {
+        return Ok(owners);
+    }
+    let names = program_names(description, cluster, computing)?;
+    for party in left.into_iter().map(usize::from) {
+        owners.parties[party] = Some(names[party].clone());
+    }
+    let name = |party: u16| names[usize::from(party)].clone();
+    for (port, owner) in description.inputs.iter().zip(&mut owners.inputs) {
+        if owner.is_empty() {
+            *owner = name(port.party);
+        }
+    }
+    for (port, learners) in description.outputs.iter().zip(&mut owners.outputs) {
+        if learners.is_empty() {
+            *learners = port.parties.iter().map(|&party| name(party)).collect();
+        }
+    }
+    Ok(owners)
+}
+
+/// `--inputs-from`.
+fn read_inputs(
+    description: &Description,
+    options: &Outsourcing,
+    owners: &mut Owners,
+) -> Result<(), Failure> {
+    let mut bringing: Vec<u16> = description.inputs.iter().map(|port| port.party).collect();
+    bringing.sort_unstable();
+    bringing.dedup();
+    let mut unnamed = bringing.into_iter();
+    for typed in &options.inputs_from {
+        let ports = || description.inputs.iter().enumerate();
+        let of_party =
+            |party: u16| ports().filter(|(_, port)| port.party == party).map(|(k, _)| k).collect();
+        let (owner, places): (&str, Vec<usize>) = match typed.split_once('=') {
+            Some((name, owner)) => {
+                let party = description.parties.iter().position(|party| party == name);
+                let port = ports().find(|(_, port)| port.name == name).map(|(k, _)| vec![k]);
+                let of_named = || party.map_or_else(Vec::new, |party| of_party(party as u16));
+                (owner, port.unwrap_or_else(of_named))
+            }
+            None => match unnamed.next() {
+                Some(party) => (typed, of_party(party)),
+                None => {
+                    let message = format!("--inputs-from: what does {typed} bring?");
+                    return Err(Failure::usage(message)
+                        .remedy("there is one name for each party that brings inputs"));
+                }
+            },
+        };
+        if places.is_empty() || owner.is_empty() {
+            let known: Vec<&str> = description.inputs.iter().map(|p| p.name.as_str()).collect();
+            let message = format!("--inputs-from {typed}: the inputs are {}", known.join(", "));
+            return Err(Failure::new(Exit::Usage, 126, message));
+        }
+        places.into_iter().for_each(|place| owner.clone_into(&mut owners.inputs[place]));
+    }
+    Ok(())
+}
+
+/// `--outputs-to`.
+fn read_outputs(
+    description: &Description,
+    options: &Outsourcing,
+    owners: &mut Owners,
+) -> Result<(), Failure> {
+    for typed in &options.outputs_to {
+        let (port, learner) = match typed.split_once('=') {
+            Some((port, learner)) => (Some(port), learner),
+            None => (None, typed.as_str()),
+        };
+        let mut is_known = false;
+        for (known, learners) in description.outputs.iter().zip(&mut owners.outputs) {
+            if port.is_none_or(|port| port == known.name) {
+                learners.push(learner.to_owned());
+                is_known = true;
+            }
+        }
+        if !is_known || learner.is_empty() {
+            let known: Vec<&str> = description.outputs.iter().map(|p| p.name.as_str()).collect();
+            let message = format!("--outputs-to {typed}: the outputs are {}", known.join(", "));
+            return Err(Failure::new(Exit::Usage, 126, message));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the program's parties in the cluster: their own if it has them, else by position
+/// among those who do not compute for others.
+fn program_names(
+    description: &Description,
+    cluster: Option<&ClusterConfig>,
+    computing: Option<&[String]>,
+) -> Result<Vec<String>, Failure> {
+    let names = &description.parties;
+    let Some(cluster) = cluster else { return Ok(local_names(names)) };
+    if names.iter().all(|name| cluster.index_of(name).is_some()) {
+        return Ok(names.clone());
+    }
+    let all = cluster.parties().iter().map(|party| party.name.clone());
+    let is_other = |name: &String| computing.is_none_or(|computing| !computing.contains(name));
+    let others: Vec<String> = all.filter(is_other).collect();
+    if others.len() == names.len() {
+        return Ok(others);
+    }
+    let role = if computing.is_some() { " as clients" } else { "" };
+    let (names, others) = (names.join(" and "), others.join(", "));
+    let message = format!("the program is for {names}, and cluster.toml has {others}{role}");
+    Err(Failure::new(Exit::Usage, 146, message)
+        .remedy("name the parties in cluster.toml as the program does, or use --inputs-from"))
+}
+
+/// Names that can stand in a cluster: the program's, if they can.
+fn local_names(names: &[String]) -> Vec<String> {
+    if names.iter().all(|name| check_name(name).is_ok()) {
+        return names.to_vec();
+    }
+    (0..names.len()).map(|index| format!("party_{index}")).collect()
+}
+
+/// Refuses names that are no names, or of nobody in the cluster.
+fn check_members(members: &[String], cluster: Option<&ClusterConfig>) -> Result<(), Failure> {
+    for name in members {
+        if let Err(problem) = check_name(name) {
+            return Err(Failure::usage(format!("'{name}': {problem}")));
+        }
+        if let Some(cluster) = cluster
+            && cluster.index_of(name).is_none()
+        {
+            let known: Vec<&str> = cluster.parties().iter().map(|p| p.name.as_str()).collect();
+            let message = format!("{name} is not in cluster.toml; there are {}", known.join(", "));
+            return Err(Failure::new(Exit::Usage, 143, message));
+        }
+    }
+    Ok(())
+}

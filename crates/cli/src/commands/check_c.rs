@@ -1,0 +1,51 @@
+//! `check prog.c`: what a C program does that depends on a secret, as a compiler says it.
+
+use std::path::{Path, PathBuf};
+
+use phineus_frontend::llvm::{CProgram, render};
+use serde_json::json;
+
+use crate::arguments::ProgramChoice;
+use crate::failure::{Exit, Failure};
+use crate::output::Console;
+use crate::resolve::{arguments_of, is_c};
+
+/// The C file that is to be checked, if it is one.
+pub(super) fn source(choice: &ProgramChoice) -> Option<PathBuf> {
+    let path = Path::new(choice.program.as_deref()?);
+    (path.is_file() && is_c(path)).then(|| path.to_owned())
+}
+
+/// Says all that is wrong with the program, and what in it is costly.
+pub(super) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> Result<(), Failure> {
+    let program = CProgram::open(path)?;
+    let arguments = arguments_of(&program, &choice.parameters)?;
+    let found = program.check(&arguments)?;
+    let errors = found.iter().filter(|diagnostic| diagnostic.is_error).count();
+    if console.is_json {
+        let all: Vec<_> = found
+            .iter()
+            .map(|diagnostic| {
+                json!({
+                    "error": diagnostic.is_error,
+                    "file": diagnostic.spot.file,
+                    "line": diagnostic.spot.line,
+                    "column": diagnostic.spot.column,
+                    "message": diagnostic.message,
+                    "remedy": diagnostic.remedy,
+                })
+            })
+            .collect();
+        console.document(&json!({ "right": errors == 0, "diagnostics": all }))?;
+    }
+    if errors == 0 {
+        if !found.is_empty() {
+            console.say(&render(&found));
+        }
+        console.say("right: nothing that the program does depends on a secret");
+        return Ok(());
+    }
+    let message = format!("{} is refused\n{}", path.display(), render(&found));
+    let failure = Failure::new(Exit::ProgramRefused, 109, message);
+    Err(Failure { silent: console.is_json, ..failure })
+}

@@ -1,0 +1,70 @@
+//! The loops of [`super::loops`], compiled for each width of vectors and chosen by a [`Simd`].
+
+use super::Field;
+use super::loops::{self, InLanes, InWords};
+use crate::matrix::Rows;
+use crate::{Prg, Simd, Width};
+use zerocopy::IntoBytes;
+
+/// Makes, for every loop, a function that runs it at a given width.
+macro_rules! at_every_width {
+    ($(fn $name:ident($($arg:ident: $ty:ty),*) $(-> $out:ty)?;)*) => {$(
+        pub(super) fn $name<F: Field>(simd: Simd, $($arg: $ty),*) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,bmi2")]
+            fn avx2<F: Field>($($arg: $ty),*) $(-> $out)? {
+                loops::$name::<F, InLanes>($($arg),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+            fn avx512<F: Field>($($arg: $ty),*) $(-> $out)? {
+                loops::$name::<F, InLanes>($($arg),*)
+            }
+            match simd.width() {
+                _ if !F::IN_LANES => loops::$name::<F, InWords>($($arg),*),
+                // SAFETY: a `Simd` exists only for a width whose features this CPU has.
+                #[cfg(target_arch = "x86_64")]
+                Width::Avx512 => unsafe { avx512::<F>($($arg),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                Width::Avx2 => unsafe { avx2::<F>($($arg),*) },
+                _ => loops::$name::<F, InWords>($($arg),*),
+            }
+        }
+    )*};
+}
+
+at_every_width! {
+    fn truncate(x: &mut [F]) -> bool;
+    fn are_reduced(x: &[F]) -> bool;
+    fn add_assign(out: &mut [F], x: &[F]);
+    fn sub_assign(out: &mut [F], x: &[F]);
+    fn scale_add(out: &mut [F], k: F, x: &[F]);
+    fn scale_assign(out: &mut [F], k: F);
+    fn mul_slices(out: &mut [F], x: &[F], y: &[F]);
+    fn mul_add_assign(out: &mut [F], x: &[F], y: &[F]);
+    fn sum(x: &[F]) -> F;
+    fn dot(x: &[F], y: &[F]) -> F;
+    fn mat_vec_add(out: &mut [F], rows: Rows<'_, F>, vector: &[F]);
+}
+
+/// Elements that are drawn and then looked at while they lie in the first-level cache; whole
+/// blocks of the generator for every field.
+const PIECE: usize = 1024;
+
+pub(super) fn fill_random<F: Field>(simd: Simd, prg: &mut Prg, out: &mut [F]) {
+    for piece in out.chunks_mut(PIECE) {
+        prg.fill_bytes(piece.as_mut_bytes());
+        if truncate(simd, piece) {
+            continue;
+        }
+        // Rare: below 2^-20 per piece for the worst prime.
+        for element in piece {
+            while !element.is_reduced() {
+                let mut again = [F::ZERO];
+                prg.fill_bytes(again.as_mut_bytes());
+                *element = again[0].truncated();
+            }
+        }
+    }
+}

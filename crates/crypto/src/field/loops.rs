@@ -1,0 +1,173 @@
+//! The loops over slices of elements, as [`super::kernels`] compiles them for each width.
+//!
+//! All are inlined into functions that enable a width's instructions, and are written so that the
+//! compiler makes vectors of them: no branch in a loop, elements next to each other.
+
+use super::Field;
+use crate::matrix::{Products, Rows, add_products};
+use std::marker::PhantomData;
+
+/// How products are made.
+pub(super) trait Form {
+    fn mul<F: Field>(a: F, b: F) -> F;
+    fn wide_mul_add<F: Field>(sum: F::Wide, a: F, b: F) -> F::Wide;
+}
+
+/// In the words of the processor.
+pub(super) struct InWords;
+
+/// In the lanes of vectors.
+pub(super) struct InLanes;
+
+impl Form for InWords {
+    #[inline(always)]
+    fn mul<F: Field>(a: F, b: F) -> F {
+        a.mul(b)
+    }
+
+    #[inline(always)]
+    fn wide_mul_add<F: Field>(sum: F::Wide, a: F, b: F) -> F::Wide {
+        F::wide_mul_add(sum, a, b)
+    }
+}
+
+impl Form for InLanes {
+    #[inline(always)]
+    fn mul<F: Field>(a: F, b: F) -> F {
+        a.mul_in_lane(b)
+    }
+
+    #[inline(always)]
+    fn wide_mul_add<F: Field>(sum: F::Wide, a: F, b: F) -> F::Wide {
+        F::wide_mul_add_in_lane(sum, a, b)
+    }
+}
+
+/// Drops superfluous bits; whether all elements are then reduced.
+#[inline(always)]
+pub(super) fn truncate<F: Field, M: Form>(x: &mut [F]) -> bool {
+    let mut reduced = true;
+    for x in x {
+        *x = x.truncated();
+        reduced &= x.is_reduced();
+    }
+    reduced
+}
+
+#[inline(always)]
+pub(super) fn are_reduced<F: Field, M: Form>(x: &[F]) -> bool {
+    x.iter().fold(true, |reduced, x| reduced & x.is_reduced())
+}
+
+#[inline(always)]
+pub(super) fn add_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
+    assert_eq!(out.len(), x.len(), "slices of one length");
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = out.add(*x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn sub_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
+    assert_eq!(out.len(), x.len(), "slices of one length");
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = out.sub(*x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn scale_add<F: Field, M: Form>(out: &mut [F], k: F, x: &[F]) {
+    assert_eq!(out.len(), x.len(), "slices of one length");
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = out.add(M::mul(*x, k));
+    }
+}
+
+#[inline(always)]
+pub(super) fn scale_assign<F: Field, M: Form>(out: &mut [F], k: F) {
+    for out in out {
+        *out = M::mul(*out, k);
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_slices<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
+    assert!(out.len() == x.len() && out.len() == y.len(), "slices of one length");
+    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+        *out = M::mul(*x, *y);
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_add_assign<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
+    assert!(out.len() == x.len() && out.len() == y.len(), "slices of one length");
+    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+        *out = out.add(M::mul(*x, *y));
+    }
+}
+
+/// Sums that are added to side by side, so that they fill vectors: four of the widest.
+const SUMS: usize = 32;
+
+#[inline(always)]
+pub(super) fn sum<F: Field, M: Form>(x: &[F]) -> F {
+    let mut sums = [F::ZERO; SUMS];
+    let (groups, rest) = x.as_chunks::<SUMS>();
+    for group in groups {
+        for (sum, x) in sums.iter_mut().zip(group) {
+            *sum = sum.add(*x);
+        }
+    }
+    sums.iter().chain(rest).fold(F::ZERO, |sum, x| sum.add(*x))
+}
+
+#[inline(always)]
+pub(super) fn dot<F: Field, M: Form>(x: &[F], y: &[F]) -> F {
+    assert_eq!(x.len(), y.len(), "slices of one length");
+    let mut total = F::ZERO;
+    // Each sum takes one product of a group and less than one of a rest.
+    let part = F::WIDE_TERMS.saturating_mul(SUMS) / 2;
+    for (x, y) in x.chunks(part).zip(y.chunks(part)) {
+        let mut sums = [F::Wide::default(); SUMS];
+        let ((xs, x), (ys, y)) = (x.as_chunks::<SUMS>(), y.as_chunks::<SUMS>());
+        for (x, y) in xs.iter().zip(ys) {
+            for i in 0..SUMS {
+                sums[i] = M::wide_mul_add(sums[i], x[i], y[i]);
+            }
+        }
+        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *sum = M::wide_mul_add(*sum, *x, *y);
+        }
+        total = sums.iter().fold(total, |total, &sum| total.add(F::narrow(sum)));
+    }
+    total
+}
+
+/// Sums of products in a field.
+struct InField<F, M>(PhantomData<(F, M)>);
+
+impl<F: Field, M: Form> Products for InField<F, M> {
+    type Element = F;
+    type Sum = F::Wide;
+    const TERMS: usize = F::WIDE_TERMS;
+
+    #[inline(always)]
+    fn mul_add(sum: F::Wide, a: F, b: F) -> F::Wide {
+        M::wide_mul_add(sum, a, b)
+    }
+
+    #[inline(always)]
+    fn fold(sum: F::Wide) -> F::Wide {
+        F::fold(sum)
+    }
+
+    #[inline(always)]
+    fn finish(out: F, sum: F::Wide) -> F {
+        out.add(F::narrow(sum))
+    }
+}
+
+#[inline(always)]
+pub(super) fn mat_vec_add<F: Field, M: Form>(out: &mut [F], rows: Rows<'_, F>, vector: &[F]) {
+    add_products::<InField<F, M>>(out, rows, vector);
+}

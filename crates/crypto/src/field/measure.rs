@@ -1,0 +1,115 @@
+//! How fast the loops over elements are on this machine, beside what bounds them.
+//!
+//! Loops over slices are measured in cache, where the multipliers bound them; a matrix is measured
+//! out of cache too, where memory bounds it: [`read_limit`] is that bound.
+
+use super::{Field, kernels};
+use crate::measure::{Rate, rate};
+use crate::{Block, Prg, Simd};
+use std::hint::black_box;
+
+/// A loop over elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loop {
+    /// [`Field::add_assign`].
+    Add,
+    /// [`Field::scale_add`].
+    ScaleAdd,
+    /// [`Field::mul_slices`].
+    Mul,
+    /// [`Field::dot`].
+    Dot,
+    /// [`Field::fill_random`].
+    Random,
+    /// [`Field::read`].
+    Read,
+}
+
+impl Loop {
+    /// All of them.
+    pub const ALL: [Loop; 6] =
+        [Loop::Add, Loop::ScaleAdd, Loop::Mul, Loop::Dot, Loop::Random, Loop::Read];
+}
+
+/// Elements per second in slices of 1024.
+pub fn elements<F: Field>(simd: Simd, what: Loop, repetitions: usize) -> Rate {
+    const LEN: usize = 1024;
+    const TIMES: usize = 256;
+    let mut prg = Prg::from_seed(Block::from_bits(4));
+    let [mut out, mut x, mut y] = [(); 3].map(|()| vec![F::ZERO; LEN]);
+    [&mut out, &mut x, &mut y].into_iter().for_each(|x| F::fill_random(&mut prg, x));
+    rate(LEN * TIMES, repetitions, || {
+        for _ in 0..TIMES {
+            match what {
+                Loop::Add => kernels::add_assign(simd, &mut out, &x),
+                Loop::ScaleAdd => kernels::scale_add(simd, &mut out, y[0], &x),
+                Loop::Mul => kernels::mul_slices(simd, &mut out, &x, &y),
+                Loop::Dot => out[0] = kernels::dot(simd, &x, &y),
+                Loop::Random => kernels::fill_random(simd, &mut prg, &mut out),
+                Loop::Read => assert!(kernels::are_reduced(simd, black_box(&x))),
+            }
+            black_box(&mut out);
+        }
+    })
+}
+
+/// Elements of a matrix per second that [`Field::mat_vec_add`] multiplies.
+pub fn matrix<F: Field>(simd: Simd, rows: usize, cols: usize, repetitions: usize) -> Rate {
+    let mut prg = Prg::from_seed(Block::from_bits(5));
+    let [mut out, mut matrix, mut vector] = [rows, rows * cols, cols].map(|n| vec![F::ZERO; n]);
+    [&mut out, &mut matrix, &mut vector].into_iter().for_each(|x| F::fill_random(&mut prg, x));
+    let times = (1usize << 20).div_ceil(rows * cols);
+    rate(rows * cols * times, repetitions, || {
+        for _ in 0..times {
+            F::mat_vec_add_on(simd, 1, &mut out, &matrix, &vector);
+            black_box(&mut out);
+        }
+    })
+}
+
+/// Bytes per second that one core reads from `bytes` bytes that lie next to each other.
+pub fn read_limit(bytes: usize, repetitions: usize) -> Rate {
+    let words = vec![1u64; bytes / 8];
+    rate(bytes, repetitions, || {
+        let mut sums = [0u64; 32];
+        for group in words.as_chunks::<32>().0 {
+            for (sum, word) in sums.iter_mut().zip(group) {
+                *sum ^= word;
+            }
+        }
+        black_box(sums);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{F32, F61, F128};
+    use super::*;
+
+    fn print<F: Field>() {
+        let simds: Vec<Simd> = Simd::supported().collect();
+        let names: Vec<&str> = simds.iter().map(|simd| simd.name()).collect();
+        println!("{}: million elements per second: {}", F::NAME, names.join(", "));
+        for what in Loop::ALL {
+            let rates = simds.iter().map(|&simd| elements::<F>(simd, what, 20).best / 1e6);
+            println!("  {what:?}: {:.0?}", rates.collect::<Vec<f64>>());
+        }
+        for (rows, cols) in [(128, 64), (1024, 1024), (4096, 4096)] {
+            let rates = simds.iter().map(|&simd| matrix::<F>(simd, rows, cols, 10).best / 1e6);
+            let rates: Vec<f64> = rates.collect();
+            let bytes = rates.last().copied().unwrap_or_default() * F::BYTES as f64 / 1e3;
+            println!("  {rows} x {cols}: {rates:.0?}, that is {bytes:.1} GB/s");
+        }
+    }
+
+    #[test]
+    #[ignore = "a measurement"]
+    fn measure() {
+        for bytes in [1 << 15, 1 << 19, 1 << 22, 1 << 26, 1 << 27] {
+            println!("reading {bytes} bytes: {:.1} GB/s", read_limit(bytes, 20).best / 1e9);
+        }
+        print::<F32>();
+        print::<F61>();
+        print::<F128>();
+    }
+}

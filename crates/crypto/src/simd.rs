@@ -1,0 +1,104 @@
+//! [`Simd`]: how wide the vectors are in loops that need no AES, chosen once at run time.
+//!
+//! Apart from [`Kernel`](crate::Kernel) because machines with AVX2 and without VAES are many.
+
+use crate::Variant;
+use std::sync::OnceLock;
+
+/// The widths that a [`Simd`] can stand for, narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Width {
+    /// What the compiler's target has.
+    Portable,
+    /// AVX2 (with BMI2).
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL (with BMI2).
+    Avx512,
+}
+
+/// A [`Width`] that this CPU is known to support.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Simd(Width);
+
+impl Simd {
+    /// The width that every machine has.
+    pub const PORTABLE: Simd = Simd(Width::Portable);
+
+    const ALL: [Width; 3] = [Width::Portable, Width::Avx2, Width::Avx512];
+
+    /// Every width that this CPU supports, narrowest first; what tests and benches go through.
+    pub fn supported() -> impl Iterator<Item = Simd> {
+        Simd::ALL.into_iter().filter(|width| width.is_supported()).map(Simd)
+    }
+
+    /// The width of this process: the widest supported one, chosen at the first call.
+    ///
+    /// `PHINEUS_KERNEL` caps it as it caps [`Kernel::selected`](crate::Kernel::selected):
+    /// `portable` and `aesni` at no vectors of AVX, `vaes256` at AVX2.
+    pub fn selected() -> Simd {
+        static SELECTED: OnceLock<Simd> = OnceLock::new();
+        *SELECTED.get_or_init(|| Simd::best_within(Variant::cap()))
+    }
+
+    fn best_within(cap: Option<Variant>) -> Simd {
+        let cap = match cap {
+            Some(Variant::Portable | Variant::AesNi) => Width::Portable,
+            Some(Variant::Vaes256) => Width::Avx2,
+            Some(Variant::Vaes512) | None => Width::Avx512,
+        };
+        Simd::supported().filter(|simd| simd.0 <= cap).last().unwrap_or(Simd::PORTABLE)
+    }
+
+    /// What this stands for.
+    #[inline]
+    pub const fn width(self) -> Width {
+        self.0
+    }
+
+    /// The name in measurements.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            Width::Portable => "portable",
+            Width::Avx2 => "avx2",
+            Width::Avx512 => "avx512",
+        }
+    }
+}
+
+impl Width {
+    #[cfg(target_arch = "x86_64")]
+    fn is_supported(self) -> bool {
+        use std::arch::is_x86_feature_detected as has;
+        match self {
+            Width::Portable => true,
+            Width::Avx2 => has!("avx2") && has!("bmi2"),
+            Width::Avx512 => {
+                has!("bmi2")
+                    && has!("avx512f")
+                    && has!("avx512bw")
+                    && has!("avx512dq")
+                    && has!("avx512vl")
+            }
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_supported(self) -> bool {
+        self == Width::Portable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_never_selects_above_itself() {
+        let widest = Simd::supported().last().expect("portable is always supported");
+        assert_eq!(Simd::best_within(None), widest);
+        assert_eq!(Simd::best_within(Some(Variant::Portable)), Simd::PORTABLE);
+        assert_eq!(Simd::best_within(Some(Variant::AesNi)), Simd::PORTABLE);
+        assert!(Simd::best_within(Some(Variant::Vaes256)).width() <= Width::Avx2);
+        assert!(Simd::ALL.is_sorted());
+    }
+}

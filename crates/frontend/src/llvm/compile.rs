@@ -1,0 +1,187 @@
+//! Runs clang: annotations from the preprocessor, bitcode with debug information from the rest.
+//!
+//! clang does nothing but translate (`-disable-llvm-passes`): `-O2` would vectorise, and turn a
+//! `switch` into a load from a table at a secret index. [`PASSES`] are run on the bitcode instead.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module as LlvmModule;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    CodeModel, InitializationConfig, RelocMode, Target, TargetMachine,
+};
+use inkwell::OptimizationLevel;
+
+use super::diagnostic::{Diagnostic, Spot};
+use super::scan::{Annotations, scan};
+use crate::error::ProgramError;
+
+/// What is shipped as `phineus.h`.
+pub(super) const HEADER: &str = include_str!("phineus.h");
+
+/// Registers instead of memory, simple control flow, loops with one header and one latch, no value
+/// of a loop used outside but through a phi. Nothing that unrolls, vectorises or makes tables.
+const PASSES: &str = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,\
+    early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa),\
+    function(loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa)";
+
+const FLAGS: [&str; 12] = [
+    "-O1",
+    "-Xclang",
+    "-disable-llvm-passes",
+    "-g",
+    "-fwrapv",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-unroll-loops",
+    "-fno-jump-tables",
+    "-Werror=uninitialized",
+    "-Werror=return-type",
+    "-Werror=implicit-function-declaration",
+];
+
+/// The names under which clang 19 is looked for, after the variable `PHINEUS_CLANG`.
+const CLANGS: [&str; 2] = ["clang-19", "/usr/lib/llvm-19/bin/clang"];
+
+/// How a missing clang is got.
+pub(super) const INSTALL: &str = "clang 19 is not installed: run `apt-get install clang-19`";
+
+/// A program on its way to bitcode.
+pub(super) struct Compiler {
+    clang: PathBuf,
+    pub(super) folder: tempfile::TempDir,
+    source: PathBuf,
+}
+
+impl Compiler {
+    /// For the program at `path`.
+    pub(super) fn new(path: &Path) -> Result<Compiler, ProgramError> {
+        let named = std::env::var_os("PHINEUS_CLANG").map(PathBuf::from);
+        let known = named.into_iter().chain(CLANGS.iter().map(PathBuf::from));
+        let clang = known.into_iter().find(|clang| {
+            let version = Command::new(clang).arg("--version").output();
+            version.is_ok_and(|v| String::from_utf8_lossy(&v.stdout).contains("version 19."))
+        });
+        let clang = clang.ok_or_else(|| ProgramError::Refused(INSTALL.to_owned()))?;
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("phineus.h"), HEADER)?;
+        let source = std::path::absolute(path)?;
+        Ok(Compiler { clang, folder, source })
+    }
+
+    /// What the annotations say.
+    pub(super) fn annotations(&self) -> Result<Annotations, ProgramError> {
+        let mut command = self.command();
+        command.args(["-E", "-DPHINEUS_SCAN"]).arg(&self.source);
+        let output = self.run(command)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        scan(&self.source, &text).map_err(refused)
+    }
+
+    /// The program's bitcode for these sizes, with the value of each expression in `dimensions` in
+    /// a global `phineus_dimension_K`.
+    pub(super) fn bitcode(
+        &self,
+        sizes: &[(String, u64)],
+        dimensions: &[String],
+    ) -> Result<PathBuf, ProgramError> {
+        let wrapper = self.folder.path().join("wrapper.c");
+        let mut text = format!("#include \"{}\"\n", self.source.display());
+        for (index, dimension) in dimensions.iter().enumerate() {
+            text += &format!(
+                "__attribute__((used)) const unsigned long long phineus_dimension_{index} = \
+                 ({dimension});\n"
+            );
+        }
+        std::fs::write(&wrapper, text)?;
+        let bitcode = self.folder.path().join("program.bc");
+        let mut command = self.command();
+        command.args(FLAGS).args(defines(sizes)).args(["-c", "-emit-llvm", "-o"]);
+        command.arg(&bitcode).arg(&wrapper);
+        self.run(command)?;
+        Ok(bitcode)
+    }
+
+    /// The program's file.
+    pub(super) fn source(&self) -> &Path {
+        &self.source
+    }
+
+    /// A compiler for the program as plain C: the system's own, else clang.
+    pub(super) fn plain(&self) -> PathBuf {
+        match Command::new("cc").arg("--version").output() {
+            Ok(output) if output.status.success() => PathBuf::from("cc"),
+            _ => self.clang.clone(),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.clang);
+        command.args(["-DPHINEUS", "-fdiagnostics-color=never", "-I"]).arg(self.folder.path());
+        command
+    }
+
+    fn run(&self, mut command: Command) -> Result<Output, ProgramError> {
+        let output = command.output()?;
+        if output.status.success() {
+            return Ok(output);
+        }
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        let wrapper = self.folder.path().display().to_string();
+        let lines = messages.lines().filter(|line| {
+            !(line.starts_with("In file included from") && line.contains(&wrapper))
+        });
+        let shown: Vec<&str> = lines.collect();
+        Err(ProgramError::Refused(format!("clang refuses the program\n{}", shown.join("\n"))))
+    }
+}
+
+/// The sizes as clang takes them.
+pub(super) fn defines(sizes: &[(String, u64)]) -> Vec<String> {
+    sizes.iter().map(|(name, value)| format!("-DPH_PARAM_{name}=0,{value}")).collect()
+}
+
+/// A diagnostic of the program before it is compiled.
+pub(super) fn refused(diagnostic: Diagnostic) -> ProgramError {
+    ProgramError::Refused(super::diagnostic::render(&[diagnostic]))
+}
+
+/// Reads bitcode and runs [`PASSES`] on it; `inspect` sees it before and after.
+pub(super) fn module<'c>(
+    context: &'c Context,
+    bitcode: &Path,
+) -> Result<LlvmModule<'c>, ProgramError> {
+    let broken = |what: String| {
+        let spot = Spot { file: bitcode.display().to_string(), ..Spot::default() };
+        refused(Diagnostic::error(spot, what, "clang and LLVM must both be version 19"))
+    };
+    let buffer = MemoryBuffer::create_from_file(bitcode).map_err(|e| broken(e.to_string()))?;
+    let module =
+        LlvmModule::parse_bitcode_from_buffer(&buffer, context).map_err(|e| broken(e.to_string()))?;
+    module.verify().map_err(|e| broken(e.to_string()))?;
+    Ok(module)
+}
+
+/// Runs [`PASSES`].
+pub(super) fn simplify(module: &LlvmModule<'_>) -> Result<(), ProgramError> {
+    let failed = |what: String| ProgramError::Refused(format!("LLVM: {what}"));
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = TargetMachine::get_default_triple();
+    let target = Target::from_triple(&triple).map_err(|e| failed(e.to_string()))?;
+    let machine = target
+        .create_target_machine(
+            &triple,
+            "x86-64",
+            "",
+            OptimizationLevel::None,
+            RelocMode::Default,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| failed("no machine for x86-64".to_owned()))?;
+    module
+        .run_passes(PASSES, &machine, PassBuilderOptions::create())
+        .map_err(|e| failed(e.to_string()))
+}

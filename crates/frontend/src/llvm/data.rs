@@ -1,0 +1,91 @@
+//! [`Data`]: what a register or a cell of memory holds while a program is executed.
+
+use std::rc::Rc;
+
+use crate::value::Value;
+
+/// A value of the running program: public ones are here, secret ones are names.
+#[derive(Clone)]
+pub(super) enum Data {
+    /// Not set yet.
+    Undefined,
+    /// The result of a mistake that was reported.
+    Poison,
+    /// An integer, or the null pointer.
+    Public(u128),
+    /// A place in an object.
+    Pointer(u32, i64),
+    /// A place in an object that a secret chooses.
+    Indexed(Rc<Indexed>),
+    Function(u32),
+    /// A secret of one lane, or of as many as run together.
+    Secret(Rc<Value>),
+    /// One lane of a secret, not cut out yet.
+    Lane(Rc<Value>, u32),
+    /// A secret in a rehearsal, in which nothing is recorded.
+    Hidden,
+    /// An integer for each lane.
+    Spread(Rc<[u128]>),
+    /// A place in one object for each lane.
+    Places(u32, Rc<[i64]>),
+    /// The elements of a vector, array or structure.
+    Many(Rc<[Data]>),
+}
+
+/// `offset` plus a multiple for each secret index.
+#[derive(Clone)]
+pub(super) struct Indexed {
+    pub(super) object: u32,
+    pub(super) offset: i64,
+    pub(super) terms: Vec<Term>,
+}
+
+/// A secret index of `width` bits, `stride` bytes each, below `bound` where C says so.
+#[derive(Clone)]
+pub(super) struct Term {
+    pub(super) index: Data,
+    pub(super) width: u16,
+    pub(super) stride: i64,
+    pub(super) bound: Option<u64>,
+}
+
+impl Data {
+    pub(super) fn bit(bit: bool) -> Data {
+        Data::Public(u128::from(bit))
+    }
+
+    /// Whether it is the name of a secret integer.
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self, Data::Secret(_) | Data::Lane(..) | Data::Hidden)
+    }
+
+    /// Whether both are surely the same.
+    pub(super) fn is_same(&self, other: &Data) -> bool {
+        match (self, other) {
+            (Data::Undefined, Data::Undefined) => true,
+            (Data::Public(a), Data::Public(b)) => a == b,
+            (Data::Pointer(a, x), Data::Pointer(b, y)) => (a, x) == (b, y),
+            (Data::Function(a), Data::Function(b)) => a == b,
+            (Data::Secret(a), Data::Secret(b)) => Rc::ptr_eq(a, b),
+            (Data::Lane(a, i), Data::Lane(b, j)) => Rc::ptr_eq(a, b) && i == j,
+            (Data::Spread(a), Data::Spread(b)) => a == b,
+            (Data::Places(a, x), Data::Places(b, y)) => a == b && x == y,
+            (Data::Indexed(a), Data::Indexed(b)) => Rc::ptr_eq(a, b),
+            (Data::Many(a), Data::Many(b)) => {
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.is_same(b))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The low `width` bits.
+pub(super) fn mask(width: u16) -> u128 {
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
+}
+
+/// As a signed integer of `width` bits.
+pub(super) fn signed(value: u128, width: u16) -> i128 {
+    let unused = 128 - u32::from(width.clamp(1, 128));
+    ((value << unused) as i128) >> unused
+}

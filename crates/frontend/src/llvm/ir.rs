@@ -1,0 +1,259 @@
+//! The program as the machine runs it: LLVM's instructions with operands and layouts resolved.
+
+/// Where an instruction came from: file (an index), line and column, counted from 1; 0 is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) file: u16,
+    pub(super) column: u16,
+    pub(super) line: u32,
+}
+
+/// A register of the running function, or one of its constants.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand {
+    Register(u32),
+    Constant(u32),
+}
+
+/// What a constant operand is.
+#[derive(Clone, Debug)]
+pub(super) enum Constant {
+    Undefined,
+    Integer(u128),
+    Null,
+    /// A global variable and an offset in it.
+    Global(u32, i64),
+    Function(u32),
+    Many(Vec<Constant>),
+    /// Something that has no meaning here.
+    Unsupported,
+}
+
+/// A type of values in registers and memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    Void,
+    /// An integer of 1 to 128 bits.
+    Integer(u16),
+    Pointer,
+    /// Elements with their offsets, and the size of all.
+    Many(Vec<(Type, u64)>, u64),
+    /// Floating point, or wider than 128 bits.
+    Unsupported(String),
+}
+
+impl Type {
+    /// Bytes that a load or store of it touches.
+    pub(super) fn size_bytes(&self) -> u64 {
+        match self {
+            Type::Void | Type::Unsupported(_) => 0,
+            Type::Integer(width) => u64::from(width.div_ceil(8)),
+            Type::Pointer => 8,
+            Type::Many(_, size) => *size,
+        }
+    }
+
+    /// The width of an integer or of the elements.
+    pub(super) fn width(&self) -> u16 {
+        match self {
+            Type::Integer(width) => *width,
+            Type::Pointer => 64,
+            Type::Many(elements, _) => elements.first().map_or(0, |(element, _)| element.width()),
+            Type::Void | Type::Unsupported(_) => 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    UDiv,
+    SDiv,
+    URem,
+    SRem,
+    Shl,
+    LShr,
+    AShr,
+    And,
+    Or,
+    Xor,
+    UMin,
+    UMax,
+    SMin,
+    SMax,
+    UAddSat,
+    SAddSat,
+    USubSat,
+    SSubSat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compare {
+    Eq,
+    Ne,
+    Ult,
+    Ule,
+    Ugt,
+    Uge,
+    Slt,
+    Sle,
+    Sgt,
+    Sge,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unary {
+    Truncate,
+    ZeroExtend,
+    SignExtend,
+    Abs,
+    PopCount,
+    LeadingZeros,
+    TrailingZeros,
+    ByteSwap,
+    BitReverse,
+}
+
+/// One index of an address computation: `stride` bytes each, below `bound` where C says so.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Index {
+    pub(super) operand: Operand,
+    pub(super) width: u16,
+    pub(super) stride: i64,
+    pub(super) bound: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// Operation, width.
+    Binary(Binary, u16, [Operand; 2]),
+    Compare(Compare, u16, [Operand; 2]),
+    /// Operation, from and to width.
+    Unary(Unary, u16, u16, Operand),
+    /// Width, condition, both.
+    Select(u16, [Operand; 3]),
+    /// Funnel shift to the left or right of the width.
+    Funnel(bool, u16, [Operand; 3]),
+    /// Result and whether it overflowed; signed or not.
+    Overflow(Binary, bool, u16, [Operand; 2]),
+    /// All elements into one by the operation.
+    Reduce(Binary, u16, Operand),
+    Load(Type, Operand),
+    Store(Type, [Operand; 2]),
+    /// Bytes of one element, granule, count.
+    Allocate(u64, u8, Operand),
+    Address(Operand, i64, Vec<Index>),
+    /// Difference of two addresses, and back, both as integers of 64 bits.
+    ToInteger(Operand),
+    ToPointer(Operand),
+    Call(u32, Vec<Operand>),
+    CallPointer(Operand, Vec<Operand>),
+    /// `memcpy` and `memmove`: target, source, bytes.
+    Copy([Operand; 3]),
+    /// `memset`: target, byte, bytes.
+    Fill([Operand; 3]),
+    /// `malloc` and `calloc`: bytes or count and bytes each.
+    Heap(Vec<Operand>, bool),
+    Extract(Operand, Vec<u32>),
+    Insert(Operand, Operand, Vec<u32>),
+    ExtractElement([Operand; 2]),
+    InsertElement([Operand; 3]),
+    /// Mask, negative where undefined.
+    Shuffle([Operand; 2], Vec<i32>),
+    Freeze(Operand),
+    /// What is not supported, and what to write instead.
+    Unsupported(String, String),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Instruction {
+    pub(super) result: u32,
+    pub(super) place: Place,
+    pub(super) kind: Kind,
+}
+
+/// A choice by the edge on which the block was entered.
+#[derive(Clone, Debug)]
+pub(super) struct Phi {
+    pub(super) result: u32,
+    pub(super) width: u16,
+    pub(super) incoming: Vec<(u32, Operand)>,
+}
+
+impl Phi {
+    /// What comes in from block `from`.
+    pub(super) fn from(&self, from: u32) -> Operand {
+        let found = self.incoming.iter().find(|(block, _)| *block == from);
+        found.expect("a phi names each block that goes to its own").1
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Terminator {
+    Jump(u32),
+    Branch(Operand, u32, u32),
+    /// Width, cases, default.
+    Switch(Operand, Vec<(u128, u32)>, u32),
+    Return(Option<Operand>),
+    Unreachable,
+}
+
+impl Terminator {
+    pub(super) fn successors(&self) -> Vec<u32> {
+        match self {
+            Terminator::Jump(target) => vec![*target],
+            Terminator::Branch(_, yes, no) => vec![*yes, *no],
+            Terminator::Switch(_, cases, default) => {
+                cases.iter().map(|(_, block)| *block).chain([*default]).collect()
+            }
+            Terminator::Return(_) | Terminator::Unreachable => Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) phis: Vec<Phi>,
+    pub(super) instructions: Vec<Instruction>,
+    pub(super) terminator: Terminator,
+    /// Of the terminator.
+    pub(super) place: Place,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) parameters: Vec<Type>,
+    pub(super) result: Type,
+    pub(super) registers: u32,
+    pub(super) constants: Vec<Constant>,
+    /// The first is where it begins; none if it is only declared.
+    pub(super) blocks: Vec<Block>,
+    pub(super) shape: super::flow::Shape,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Global {
+    pub(super) name: String,
+    pub(super) type_: Type,
+    pub(super) granule: u8,
+    /// `None` if it is defined elsewhere.
+    pub(super) value: Option<Constant>,
+    pub(super) is_constant: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Module {
+    pub(super) functions: Vec<Function>,
+    pub(super) globals: Vec<Global>,
+    pub(super) files: Vec<String>,
+}
+
+impl Module {
+    pub(super) fn function(&self, name: &str) -> Option<u32> {
+        let found = self.functions.iter().position(|function| function.name == name);
+        found.map(|index| index as u32)
+    }
+}

@@ -1,0 +1,501 @@
+//! Loops whose iterations run together, one in each lane.
+//!
+//! A loop with a pattern (`pattern.rs`) is first rehearsed: its body is executed once for all
+//! iterations, counters being different in each lane and secrets mere marks, so that nothing is
+//! recorded; all places that it reads and writes are kept. If a public branch goes different ways
+//! in different lanes, or an iteration touches what another writes, the loop goes in order, and its
+//! inner loops get their chance. Otherwise its body is executed for as many iterations at a time as
+//! fit a value. So `for i, for j: y[i] += W[i][j] * x[j]` becomes products of whole columns.
+//!
+//! Lanes are cut and joined as C's arrays say (`pack.rs`); a place that all iterations write before
+//! they read it is each one's own, and holds the last one's value afterwards.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::combine::Parts;
+use super::data::{Data, mask};
+use super::ir::Terminator;
+use super::machine::{End, Frame, Machine, Next, Stop};
+use super::memory::Storage;
+use super::pattern::{Carried, Pattern, Step, pattern};
+use super::public;
+use super::rehearsal::Rehearsal;
+
+/// Iterations of a rehearsal: keeps its memory small.
+const BLOCK: u64 = 1 << 16;
+/// Fewer iterations are not worth a rehearsal.
+const ITERATIONS_MIN: u64 = 4;
+/// With loops inside, which may have more.
+const OUTER_ITERATIONS_MIN: u64 = 8;
+/// A loop that was refused so often is not tried again.
+const REFUSALS_MAX: u32 = 3;
+/// Wires of a value.
+const WIRES: u64 = phineus_bytecode::limits::VALUE_WIRES_MAX as u64;
+
+/// Patterns of loops by function and loop.
+pub(super) type Patterns = HashMap<(u32, u32), Option<Rc<Pattern>>>;
+
+/// How the body of a loop is run once.
+#[derive(Clone, Default)]
+pub(super) struct Body {
+    /// The block with the way out, and where to go instead.
+    pub(super) forced: Option<(u32, u32)>,
+    /// Registers of a contest, which are not computed.
+    pub(super) skipped: Vec<u32>,
+}
+
+impl<'m> Machine<'m> {
+    /// Runs a loop in lanes if it can be; `block` is entered from `from`.
+    pub(super) fn in_lanes(
+        &mut self,
+        frame: &mut Frame<'m>,
+        from: u32,
+        block: u32,
+    ) -> Result<Option<Next>, Stop> {
+        let Some(index) = frame.function.shape.header_of[block as usize] else { return Ok(None) };
+        let inside = &frame.function.shape.loops[index as usize].contains;
+        if self.lanes > 1 || self.rehearsal.is_some() || inside[from as usize] {
+            return Ok(None);
+        }
+        let key = (frame.index, index);
+        if self.refused_loops.get(&key).is_some_and(|count| *count >= REFUSALS_MAX) {
+            return Ok(None);
+        }
+        let function = frame.function;
+        let known = self.patterns.entry(key);
+        let Some(pattern) = known.or_insert_with(|| pattern(function, index).map(Rc::new)).clone()
+        else {
+            return Ok(None);
+        };
+        let state = self.incoming(frame, from, block);
+        let Some(count) = iterations(frame, &pattern, &state) else { return Ok(None) };
+        let has_inner = function.shape.loops[index as usize].has_inner;
+        let least = if has_inner { OUTER_ITERATIONS_MIN } else { ITERATIONS_MIN };
+        if count < least {
+            return Ok(None);
+        }
+        let before = (self.place, self.arms, self.calls);
+        let done = self.blocks(frame, &pattern, state, count);
+        let (next, done) = match done {
+            Ok(done) => done,
+            Err(Stop::Abandon) => unreachable!("what was rehearsed can be run"),
+            Err(stop) => return Err(stop),
+        };
+        (self.place, self.arms, self.calls) = before;
+        if done < count {
+            *self.refused_loops.entry(key).or_default() += 1;
+        }
+        if done == 0 {
+            return Ok(None);
+        }
+        if pattern.exit.0 == pattern.header || done < count {
+            // The header itself finds that there is nothing left to do, or goes on in order.
+            return Ok(Some(Next::Joined(pattern.header, next)));
+        }
+        let values = self.incoming(frame, pattern.exit.0, pattern.exit.1);
+        Ok(Some(Next::Joined(pattern.exit.1, values)))
+    }
+
+    /// Runs blocks of iterations; returns the carried values after them and how many there were.
+    fn blocks(
+        &mut self,
+        frame: &mut Frame<'m>,
+        pattern: &Pattern,
+        mut state: Vec<Data>,
+        count: u64,
+    ) -> Result<(Vec<Data>, u64), Stop> {
+        let mut done = 0;
+        while done < count {
+            let block = (count - done).min(BLOCK);
+            let Some(lanes) = self.rehearse(frame, pattern, &state, block)? else { break };
+            let mut parts = Parts::new(pattern);
+            let mut at = 0;
+            while at < block {
+                let strip = (block - at).min(lanes);
+                self.strip(frame, pattern, &state, at, strip, &mut parts)?;
+                at += strip;
+            }
+            state = self.after(frame, pattern, state, block, parts)?;
+            done += block;
+        }
+        Ok((state, done))
+    }
+
+    /// Executes a block of iterations without recording; returns how many may run together.
+    fn rehearse(
+        &mut self,
+        frame: &mut Frame<'m>,
+        pattern: &Pattern,
+        state: &[Data],
+        count: u64,
+    ) -> Result<Option<u64>, Stop> {
+        let registers = frame.registers.clone();
+        let before = (self.place, self.arms, self.calls, self.steps);
+        let constants = self.spreads.len();
+        self.rehearsal = Some(Rehearsal::new(self.arms));
+        self.memory.open_log();
+        let end = self.body(frame, pattern, state, 0, count);
+        let challengers = pattern.contests.iter().flat_map(|contest| &contest.members);
+        let fits = challengers.map(|(_, operand)| frame.get(*operand)).all(|data| {
+            data.is_secret() || matches!(data, Data::Public(_) | Data::Spread(_))
+        });
+        drop(self.memory.undo());
+        let rehearsal = self.rehearsal.take().expect("it was begun");
+        frame.registers = registers;
+        (self.place, self.arms, self.calls, self.steps) = before;
+        debug_assert_eq!(constants, self.spreads.len(), "a rehearsal records nothing");
+        match end {
+            Err(Stop::Abandon) => Ok(None),
+            Err(stop) => Err(stop),
+            Ok(_) if !fits || !rehearsal.is_worth() => Ok(None),
+            Ok(_) if rehearsal.has_conflict(&self.memory) => Ok(None),
+            Ok(_) => Ok(Some((WIRES / u64::from(rehearsal.widest())).max(1).next_power_of_two())),
+        }
+    }
+
+    /// Runs some iterations together, and keeps what they contribute.
+    fn strip(
+        &mut self,
+        frame: &mut Frame<'m>,
+        pattern: &Pattern,
+        state: &[Data],
+        first: u64,
+        lanes: u64,
+        parts: &mut Parts,
+    ) -> Result<(), Stop> {
+        let values = self.body(frame, pattern, state, first, lanes)?;
+        for (at, carried) in pattern.carried.iter().enumerate() {
+            if matches!(carried, Carried::Reduction(..)) {
+                parts.reductions[at].push((values[at].clone(), lanes as u32));
+            }
+        }
+        for (contest, parts) in pattern.contests.iter().zip(&mut parts.contests) {
+            let challengers = contest.members.iter().map(|(_, operand)| frame.get(*operand));
+            parts.push((challengers.collect(), lanes as u32));
+        }
+        self.keep_last(lanes as u32);
+        Ok(())
+    }
+
+    /// Executes the body for `lanes` iterations from `first` on; returns what the header's phis
+    /// would become.
+    fn body(
+        &mut self,
+        frame: &mut Frame<'m>,
+        pattern: &Pattern,
+        state: &[Data],
+        first: u64,
+        lanes: u64,
+    ) -> Result<Vec<Data>, Stop> {
+        let function = frame.function;
+        let Terminator::Branch(_, yes, no) =
+            &function.blocks[pattern.exit.0 as usize].terminator
+        else {
+            unreachable!("the pattern has a branch there");
+        };
+        let stay = if pattern.continues_if { *yes } else { *no };
+        let skipped = pattern.contests.iter().flat_map(|contest| contest.skipped.clone());
+        let body = Body { forced: Some((pattern.exit.0, stay)), skipped: skipped.collect() };
+        let outer = std::mem::replace(&mut frame.body, body);
+        let outer_lanes = std::mem::replace(&mut self.lanes, lanes as u32);
+        let phis = pattern
+            .carried
+            .iter()
+            .zip(state)
+            .map(|(carried, start)| match carried {
+                Carried::Counter(step) => counted(frame, start, *step, first, lanes),
+                Carried::Reduction(op, width) => Data::Public(public::identity(*op, *width)),
+                Carried::Contest => Data::Undefined,
+            })
+            .collect();
+        let end = self.run_body(frame, pattern.header, phis);
+        self.lanes = outer_lanes;
+        frame.body = outer;
+        match end? {
+            End::Reached(values) => Ok(values),
+            _ if self.rehearsal.is_some() => Err(Stop::Abandon),
+            _ => unreachable!("a rehearsed body goes round"),
+        }
+    }
+
+    /// What the loop carries after a block of iterations.
+    fn after(
+        &mut self,
+        frame: &mut Frame<'m>,
+        pattern: &Pattern,
+        state: Vec<Data>,
+        count: u64,
+        parts: Parts,
+    ) -> Result<Vec<Data>, Stop> {
+        let mut next = self.combine(frame, pattern, &state, parts)?;
+        for (at, carried) in pattern.carried.iter().enumerate() {
+            if let Carried::Counter(step) = carried {
+                next[at] = stepped(frame, &state[at], *step, count);
+            }
+        }
+        // What is used behind the loop is the last iteration's.
+        let phis = &frame.function.blocks[pattern.header as usize].phis;
+        let results: Vec<(u32, Data)> = phis
+            .iter()
+            .zip(&next)
+            .filter_map(|(phi, value)| match phi.from(pattern.latch) {
+                super::ir::Operand::Register(register) => Some((register, value.clone())),
+                super::ir::Operand::Constant(_) => None,
+            })
+            .collect();
+        for register in &mut frame.registers {
+            if let Some(last) = last_lane(register) {
+                *register = last;
+            }
+        }
+        for (register, value) in results {
+            frame.registers[register as usize] = value;
+        }
+        Ok(next)
+    }
+
+    /// A condition that is the same in all lanes.
+    pub(super) fn uniform(&mut self, data: Data) -> Result<Data, Stop> {
+        match &data {
+            Data::Spread(values) if values.iter().all(|value| *value == values[0]) => {
+                Ok(Data::Public(values[0]))
+            }
+            Data::Spread(_) => Err(Stop::Abandon),
+            _ => Ok(data),
+        }
+    }
+
+    /// Loads from a place for each lane.
+    pub(super) fn gather(
+        &mut self,
+        object: u32,
+        places: &Rc<[i64]>,
+        bytes: u64,
+    ) -> Result<Data, Stop> {
+        for place in [places.iter().min(), places.iter().max()].into_iter().flatten() {
+            if let Err(error) = self.memory.check(object, *place, bytes) {
+                return self.outside(object, *place, error);
+            }
+        }
+        if places.iter().all(|place| *place == places[0]) {
+            self.rehearse_read(object, places[0], bytes)?;
+            return self.read(object, places[0] as u64, bytes as u8);
+        }
+        let width = bytes as u16 * 8;
+        if let Some(rehearsal) = &mut self.rehearsal {
+            if matches!(self.memory.object(object).storage, Storage::Table(_)) {
+                return Ok(rehearsal.hidden(width));
+            }
+            rehearsal.read(object, places, bytes);
+        }
+        let mut cells = Vec::with_capacity(places.len());
+        for place in places.iter() {
+            cells.push(self.read(object, *place as u64, bytes as u8)?);
+        }
+        let publics = cells.iter().map(|cell| match cell {
+            Data::Public(value) => Some(*value),
+            _ => None,
+        });
+        if let Some(values) = publics.collect::<Option<Rc<[u128]>>>() {
+            return Ok(Data::Spread(values));
+        }
+        if !cells.iter().all(|cell| cell.is_secret() || matches!(cell, Data::Public(_))) {
+            return Err(Stop::Abandon);
+        }
+        match &mut self.rehearsal {
+            Some(rehearsal) => Ok(rehearsal.hidden(width)),
+            None => Ok(Data::Secret(self.pack(&cells, width))),
+        }
+    }
+
+    /// Stores to a place for each lane.
+    pub(super) fn scatter(
+        &mut self,
+        object: u32,
+        places: &Rc<[i64]>,
+        bytes: u64,
+        data: &Data,
+    ) -> Result<(), Stop> {
+        for place in [places.iter().min(), places.iter().max()].into_iter().flatten() {
+            if let Err(error) = self.memory.check(object, *place, bytes) {
+                self.outside(object, *place, error)?;
+                return Ok(());
+            }
+        }
+        if self.memory.object(object).is_constant {
+            self.error("this writes to a constant", "write to a copy")?;
+            return Ok(());
+        }
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.write(object, places, bytes);
+        }
+        for (lane, place) in places.iter().enumerate() {
+            let cell = match data {
+                Data::Secret(value) if value.lanes() > 1 => Data::Lane(value.clone(), lane as u32),
+                Data::Spread(values) => Data::Public(values[lane]),
+                Data::Places(object, places) => Data::Pointer(*object, places[lane]),
+                other => other.clone(),
+            };
+            self.write(object, *place as u64, bytes as u8, &cell)?;
+        }
+        self.memory.log_vector(object, places, bytes);
+        Ok(())
+    }
+
+    /// Notes a read of the same place by all lanes.
+    pub(super) fn rehearse_read(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+        if let Some(rehearsal) = &mut self.rehearsal
+            && !matches!(self.memory.object(object).storage, Storage::Table(_))
+        {
+            rehearsal.read(object, &[at], bytes);
+        }
+        Ok(())
+    }
+
+    /// Notes a write to the same place by all lanes.
+    pub(super) fn rehearse_write(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+        let arms = self.arms;
+        if let Some(rehearsal) = &mut self.rehearsal {
+            // In an arm the old value may stay, so that it is read.
+            if rehearsal.is_in_arm(arms) && !self.memory.is_undefined(object, at as u64) {
+                rehearsal.read(object, &[at], bytes);
+            }
+            rehearsal.write(object, &[at], bytes);
+        } else if self.lanes > 1 {
+            self.own_places.push((object, at as u64, bytes));
+        }
+        Ok(())
+    }
+
+    /// Places that were each lane's own keep the last lane's value.
+    fn keep_last(&mut self, lanes: u32) {
+        for (object, offset, bytes) in std::mem::take(&mut self.own_places) {
+            if !self.memory.object(object).is_alive {
+                continue;
+            }
+            let mut at = offset;
+            while at < offset + bytes {
+                let size = self.memory.size_at(object, at).max(1);
+                if let super::memory::Found::Whole(data) =
+                    self.memory.find(object, at, size.min(16) as u8)
+                    && let Some(last) = last_lane(&data)
+                {
+                    self.memory.put(object, at, size as u8, &last);
+                }
+                at += size;
+            }
+        }
+        debug_assert!(lanes > 0, "a strip has iterations");
+    }
+}
+
+/// The last lane of what differs between lanes.
+fn last_lane(data: &Data) -> Option<Data> {
+    match data {
+        Data::Spread(values) => values.last().map(|value| Data::Public(*value)),
+        Data::Places(object, places) => places.last().map(|at| Data::Pointer(*object, *at)),
+        Data::Secret(value) if value.lanes() > 1 => {
+            Some(Data::Lane(value.clone(), value.lanes() - 1))
+        }
+        Data::Many(parts) if parts.iter().any(|part| last_lane(part).is_some()) => {
+            let last = |part: &Data| last_lane(part).unwrap_or_else(|| part.clone());
+            Some(Data::Many(parts.iter().map(last).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// A counter in `lanes` iterations from `first` on.
+fn counted(frame: &Frame<'_>, start: &Data, step: Step, first: u64, lanes: u64) -> Data {
+    if lanes == 1 {
+        return stepped(frame, start, step, first);
+    }
+    let each = (first..first + lanes).map(|k| stepped(frame, start, step, k));
+    match start {
+        Data::Pointer(object, _) => {
+            let places = each.map(|data| match data {
+                Data::Pointer(_, at) => at,
+                _ => 0,
+            });
+            Data::Places(*object, places.collect())
+        }
+        _ => {
+            let values = each.map(|data| match data {
+                Data::Public(value) => value,
+                _ => 0,
+            });
+            Data::Spread(values.collect())
+        }
+    }
+}
+
+/// A counter after some steps.
+fn stepped(frame: &Frame<'_>, start: &Data, step: Step, times: u64) -> Data {
+    match (start, step) {
+        (Data::Public(value), Step::Add(operand, width)) => match frame.get(operand) {
+            Data::Public(step) => {
+                let all = value.wrapping_add(step.wrapping_mul(u128::from(times)));
+                Data::Public(all & mask(width))
+            }
+            _ => Data::Poison,
+        },
+        (Data::Pointer(object, at), Step::Bytes(bytes)) => {
+            Data::Pointer(*object, at.wrapping_add(bytes.wrapping_mul(times as i64)))
+        }
+        _ => Data::Poison,
+    }
+}
+
+/// How often the loop runs, if that is public and all counters are.
+fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -> Option<u64> {
+    for (carried, start) in pattern.carried.iter().zip(state) {
+        let fits = match carried {
+            Carried::Counter(_) => {
+                !matches!(stepped_of(frame, carried, start), Data::Poison)
+            }
+            Carried::Reduction(..) | Carried::Contest => {
+                start.is_secret() || matches!(start, Data::Public(_))
+            }
+        };
+        if !fits {
+            return None;
+        }
+    }
+    let Carried::Counter(step) = pattern.carried[pattern.counter] else { return None };
+    let number = |data: Data| match data {
+        Data::Public(value) => Some(value),
+        Data::Pointer(_, at) => Some(at as u64 as u128),
+        _ => None,
+    };
+    let bound_data = frame.get(pattern.bound);
+    let start = &state[pattern.counter];
+    if let (Data::Pointer(a, _), Data::Pointer(b, _)) = (start, &bound_data)
+        && a != b
+    {
+        return None;
+    }
+    let bound = number(bound_data)?;
+    let mut count = 0u64;
+    loop {
+        let times = if pattern.is_stepped { count + 1 } else { count };
+        let value = number(stepped(frame, start, step, times))?;
+        let (a, b) = if pattern.is_bound_first { (bound, value) } else { (value, bound) };
+        let goes_on = public::compare(pattern.compare, pattern.width, a, b) == pattern.continues_if;
+        let is_at_end = pattern.exit.0 != pattern.header;
+        if !goes_on {
+            return Some(count + u64::from(is_at_end));
+        }
+        count += 1;
+        if count > u64::from(u32::MAX) {
+            return None;
+        }
+    }
+}
+
+fn stepped_of(frame: &Frame<'_>, carried: &Carried, start: &Data) -> Data {
+    match carried {
+        Carried::Counter(step) => stepped(frame, start, *step, 1),
+        _ => Data::Poison,
+    }
+}

@@ -1,0 +1,431 @@
+//! Executes a program: the public part is done, the secret part is recorded.
+//!
+//! Source: Müller, Vasilescu et al., "LLVM pipeline for SPDZ" reads a program's control flow once
+//! when planning; this is the same by execution. Public integers, addresses and branches are
+//! computed; a secret is a name of the tracer's. Where a secret decides a branch, each way is run
+//! up to where they meet, its changes to memory are put back, and the results are chosen between
+//! (`branch.rs`). Loops whose iterations are independent are executed for many lanes at once
+//! (`lanes.rs`).
+//!
+//! Cost: a step is 50 to 200 ns; memory is that of the program's own objects.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::data::Data;
+use super::diagnostic::{Diagnostic, Spot};
+use super::ir::{Constant, Function, Module, Operand, Phi, Place, Terminator};
+use super::lanes::{Body, Patterns};
+use super::memory::Memory;
+use super::rehearsal::Rehearsal;
+use crate::error::FAULTS_MAX;
+use crate::tracer::Tracer;
+use crate::value::Value;
+
+/// Calls within calls.
+const CALLS_MAX: u32 = 10_000;
+/// Calls within calls when a secret decides whether there is another.
+const SECRET_CALLS_MAX: u32 = 400;
+/// Steps of a program: a day's work, so that one that never ends is told so.
+const STEPS_MAX: u64 = 1 << 40;
+/// Stack that must be left, and is added when it is not.
+const STACK_LEFT_BYTES: usize = 256 << 10;
+const STACK_MORE_BYTES: usize = 16 << 20;
+/// Slices of lanes that are remembered.
+const SLICES_KEPT: usize = 4096;
+
+/// Why execution does not go on.
+pub(super) enum Stop {
+    /// A mistake after which nothing sensible can be found out.
+    Fatal,
+    /// A rehearsal found that lanes cannot run together.
+    Abandon,
+}
+
+/// How a stretch of a function ends.
+pub(super) enum End {
+    /// At the block that it should run to, with the values of that block's phis.
+    Reached(Vec<Data>),
+    Returned(Data),
+    /// At a place that is never reached.
+    Never,
+}
+
+/// A running function.
+pub(super) struct Frame<'m> {
+    pub(super) index: u32,
+    pub(super) function: &'m Function,
+    pub(super) constants: Rc<[Data]>,
+    pub(super) registers: Vec<Data>,
+    pub(super) objects: Vec<u32>,
+    /// Loops that a public condition was seen to be able to leave.
+    pub(super) bounded: Vec<bool>,
+    pub(super) body: Body,
+}
+
+impl Frame<'_> {
+    #[inline]
+    pub(super) fn get(&self, operand: Operand) -> Data {
+        match operand {
+            Operand::Register(index) => self.registers[index as usize].clone(),
+            Operand::Constant(index) => self.constants[index as usize].clone(),
+        }
+    }
+}
+
+/// Where execution goes on.
+pub(super) enum Next {
+    /// In this block, entered from another.
+    Block(u32, u32),
+    /// In this block, whose phis are known.
+    Joined(u32, Vec<Data>),
+    End(End),
+}
+
+/// A slice that was cut before: of this value, this lane.
+pub(super) type Slice = Option<(Rc<Value>, u32, Rc<Value>)>;
+
+pub(super) struct Machine<'m> {
+    pub(super) module: &'m Module,
+    pub(super) tracer: Tracer,
+    pub(super) memory: Memory,
+    pub(super) place: Place,
+    /// Iterations that run together; 1 is one after the other.
+    pub(super) lanes: u32,
+    pub(super) rehearsal: Option<Rehearsal>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) slices: Vec<Slice>,
+    pub(super) steps: u64,
+    pub(super) calls: u32,
+    /// Secret branches that are being run.
+    pub(super) arms: u32,
+    /// Loops that could not run in lanes, and how often that was found.
+    pub(super) refused_loops: HashMap<(u32, u32), u32>,
+    pub(super) patterns: Patterns,
+    /// Constants that differ between lanes, by width.
+    pub(super) spreads: HashMap<(u16, Rc<[u128]>), Rc<Value>>,
+    /// Places that all lanes wrote, each its own: object, offset, bytes.
+    pub(super) own_places: Vec<(u32, u64, u64)>,
+    constants: Vec<Option<Rc<[Data]>>>,
+}
+
+impl<'m> Machine<'m> {
+    /// A machine whose memory holds the module's globals, object by object.
+    pub(super) fn new(module: &'m Module, tracer: &Tracer) -> Machine<'m> {
+        let mut machine = Machine {
+            module,
+            tracer: tracer.clone(),
+            memory: Memory::default(),
+            place: Place::default(),
+            lanes: 1,
+            rehearsal: None,
+            diagnostics: Vec::new(),
+            slices: vec![None; SLICES_KEPT],
+            steps: 0,
+            calls: 0,
+            arms: 0,
+            refused_loops: HashMap::new(),
+            patterns: Patterns::new(),
+            spreads: HashMap::new(),
+            own_places: Vec::new(),
+            constants: vec![None; module.functions.len()],
+        };
+        for global in &module.globals {
+            let size = global.type_.size_bytes();
+            machine.memory.allocate(&global.name, size, global.granule);
+        }
+        for (index, global) in module.globals.iter().enumerate() {
+            if let Some(value) = &global.value {
+                let data = machine.constant(value);
+                machine.initialize(index as u32, 0, &global.type_, &data);
+            }
+            machine.memory.object_mut(index as u32).is_constant = global.is_constant;
+        }
+        machine
+    }
+
+    fn constant(&self, constant: &Constant) -> Data {
+        match constant {
+            Constant::Undefined => Data::Undefined,
+            Constant::Integer(value) => Data::Public(*value),
+            Constant::Null => Data::Public(0),
+            Constant::Global(index, offset) => Data::Pointer(*index, *offset),
+            Constant::Function(index) => Data::Function(*index),
+            Constant::Many(elements) => {
+                Data::Many(elements.iter().map(|element| self.constant(element)).collect())
+            }
+            Constant::Unsupported => Data::Poison,
+        }
+    }
+
+    fn constants_of(&mut self, index: u32) -> Rc<[Data]> {
+        if let Some(known) = &self.constants[index as usize] {
+            return known.clone();
+        }
+        let constants = &self.module.functions[index as usize].constants;
+        let made: Rc<[Data]> = constants.iter().map(|constant| self.constant(constant)).collect();
+        self.constants[index as usize] = Some(made.clone());
+        made
+    }
+
+    /// The current place for people.
+    pub(super) fn spot(&self) -> Spot {
+        let file = self.module.files.get(usize::from(self.place.file));
+        Spot {
+            file: file.cloned().unwrap_or_default(),
+            line: self.place.line,
+            column: u32::from(self.place.column),
+        }
+    }
+
+    /// Reports a mistake at the current place; the program goes on with a value that is none.
+    pub(super) fn error(&mut self, message: impl Into<String>, remedy: &str) -> Result<Data, Stop> {
+        if self.rehearsal.is_some() {
+            return Err(Stop::Abandon);
+        }
+        let diagnostic = Diagnostic::error(self.spot(), message.into(), remedy);
+        if !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+        let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error).count();
+        if errors >= FAULTS_MAX { Err(Stop::Fatal) } else { Ok(Data::Poison) }
+    }
+
+    /// Says something once about the current place.
+    pub(super) fn note(&mut self, message: String, remedy: &str) {
+        if self.rehearsal.is_some() {
+            return;
+        }
+        let note =
+            Diagnostic { is_error: false, ..Diagnostic::error(self.spot(), message, remedy) };
+        let is_known = |known: &Diagnostic| known.spot == note.spot && !known.is_error;
+        if !self.diagnostics.iter().any(is_known) && self.diagnostics.len() < 200 {
+            self.diagnostics.push(note);
+        }
+    }
+
+    /// Runs a function on arguments.
+    pub(super) fn call(&mut self, index: u32, arguments: Vec<Data>) -> Result<Data, Stop> {
+        let module = self.module;
+        let function = &module.functions[index as usize];
+        if function.blocks.is_empty() {
+            let what = format!("the function '{}' is not defined here", function.name);
+            return self.error(what, "define it in this file, or leave the call out");
+        }
+        let most = if self.arms > 0 { SECRET_CALLS_MAX } else { CALLS_MAX };
+        if self.calls >= most {
+            let name = &function.name;
+            let (what, remedy) = if self.arms > 0 {
+                let what = format!("how deep '{name}' calls itself depends on a secret");
+                (what, "give the recursion a public depth, or write a loop with a public bound")
+            } else {
+                let what = format!("'{name}' is called inside {CALLS_MAX} other calls");
+                (what, "write a loop")
+            };
+            self.error(what, remedy)?;
+            return Err(Stop::Fatal);
+        }
+        let mut registers = arguments;
+        registers.resize(function.registers as usize, Data::Undefined);
+        let mut frame = Frame {
+            index,
+            function,
+            constants: self.constants_of(index),
+            registers,
+            objects: Vec::new(),
+            bounded: vec![false; function.shape.loops.len()],
+            body: Body::default(),
+        };
+        self.calls += 1;
+        let caller = self.place;
+        let end = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_MORE_BYTES, || {
+            self.run(&mut frame, Next::Block(u32::MAX, 0), None)
+        });
+        self.calls -= 1;
+        self.place = caller;
+        frame.objects.iter().for_each(|object| self.memory.release(*object));
+        match end? {
+            End::Returned(data) => Ok(data),
+            End::Never => self.error(
+                format!("'{}' never returns", function.name),
+                "a computation has to end; give a flag as a result instead of stopping",
+            ),
+            End::Reached(_) => unreachable!("nothing else was to be reached"),
+        }
+    }
+
+    /// Runs from `next` on until the function ends, or block `until` is entered.
+    pub(super) fn run(
+        &mut self,
+        frame: &mut Frame<'m>,
+        mut next: Next,
+        until: Option<u32>,
+    ) -> Result<End, Stop> {
+        loop {
+            let block = match next {
+                Next::End(end) => return Ok(end),
+                Next::Block(from, block) => {
+                    if until == Some(block) {
+                        return Ok(End::Reached(self.incoming(frame, from, block)));
+                    }
+                    if from != u32::MAX
+                        && let Some(done) = self.in_lanes(frame, from, block)?
+                    {
+                        next = done;
+                        continue;
+                    }
+                    let values = self.incoming(frame, from, block);
+                    set_phis(frame, block, values);
+                    block
+                }
+                Next::Joined(block, values) => {
+                    if until == Some(block) {
+                        return Ok(End::Reached(values));
+                    }
+                    set_phis(frame, block, values);
+                    block
+                }
+            };
+            next = self.block(frame, block, until)?;
+        }
+    }
+
+    /// Runs a loop's body once, from its header back to it.
+    pub(super) fn run_body(
+        &mut self,
+        frame: &mut Frame<'m>,
+        header: u32,
+        phis: Vec<Data>,
+    ) -> Result<End, Stop> {
+        set_phis(frame, header, phis);
+        let next = self.block(frame, header, Some(header))?;
+        self.run(frame, next, Some(header))
+    }
+
+    /// What the phis of `block` become when it is entered from `from`.
+    pub(super) fn incoming(&mut self, frame: &Frame<'m>, from: u32, block: u32) -> Vec<Data> {
+        let phis = &frame.function.blocks[block as usize].phis;
+        phis.iter().map(|phi: &Phi| frame.get(phi.from(from))).collect()
+    }
+
+    fn block(
+        &mut self,
+        frame: &mut Frame<'m>,
+        block: u32,
+        until: Option<u32>,
+    ) -> Result<Next, Stop> {
+        let code = &frame.function.blocks[block as usize];
+        self.steps += code.instructions.len() as u64 + 1;
+        if self.steps > STEPS_MAX {
+            self.error("the program does not seem to end", "give its loops smaller bounds")?;
+            return Err(Stop::Fatal);
+        }
+        for instruction in &code.instructions {
+            if frame.body.skipped.contains(&instruction.result) {
+                continue;
+            }
+            self.place = instruction.place;
+            let data = self.execute(frame, &instruction.kind)?;
+            frame.registers[instruction.result as usize] = data;
+        }
+        self.place = code.place;
+        self.terminate(frame, block, until)
+    }
+
+    fn terminate(
+        &mut self,
+        frame: &mut Frame<'m>,
+        block: u32,
+        until: Option<u32>,
+    ) -> Result<Next, Stop> {
+        let function = frame.function;
+        if let Some((exit, stay)) = frame.body.forced
+            && exit == block
+        {
+            return Ok(Next::Block(block, stay));
+        }
+        Ok(match &function.blocks[block as usize].terminator {
+            Terminator::Jump(target) => Next::Block(block, *target),
+            Terminator::Return(None) => Next::End(End::Returned(Data::Undefined)),
+            Terminator::Return(Some(value)) => Next::End(End::Returned(frame.get(*value))),
+            Terminator::Unreachable => Next::End(End::Never),
+            Terminator::Branch(condition, yes, no) => {
+                let condition = self.uniform(frame.get(*condition))?;
+                match condition {
+                    Data::Public(bit) => {
+                        self.saw_exit(frame, block);
+                        Next::Block(block, if bit & 1 == 1 { *yes } else { *no })
+                    }
+                    secret if secret.is_secret() => {
+                        self.branch(frame, block, vec![(secret, *yes)], *no, until)?
+                    }
+                    other => self.astray(frame, block, other)?,
+                }
+            }
+            Terminator::Switch(value, cases, default) => {
+                let value = self.uniform(frame.get(*value))?;
+                match value {
+                    Data::Public(value) => {
+                        self.saw_exit(frame, block);
+                        let case = cases.iter().find(|(case, _)| *case == value);
+                        Next::Block(block, case.map_or(*default, |(_, target)| *target))
+                    }
+                    secret if secret.is_secret() => {
+                        let arms = self.cases(&secret, cases)?;
+                        self.branch(frame, block, arms, *default, until)?
+                    }
+                    other => self.astray(frame, block, other)?,
+                }
+            }
+        })
+    }
+
+    /// Goes on after a condition that cannot be had, the way out of loops if there is one.
+    fn astray(&mut self, frame: &Frame<'m>, block: u32, found: Data) -> Result<Next, Stop> {
+        match found {
+            Data::Poison => {}
+            Data::Undefined => {
+                self.error("this condition depends on a value that is not set", "set it first")?;
+            }
+            _ => {
+                let remedy = "compare integers";
+                self.error("this condition is no integer", remedy)?;
+            }
+        }
+        if self.rehearsal.is_some() {
+            return Err(Stop::Abandon);
+        }
+        Ok(Next::Block(block, self.way_out(frame, block)))
+    }
+
+    /// The successor that leaves the innermost loop, else one that returns.
+    pub(super) fn way_out(&self, frame: &Frame<'m>, block: u32) -> u32 {
+        let shape = &frame.function.shape;
+        let successors = frame.function.blocks[block as usize].terminator.successors();
+        let outside = |target: &&u32| {
+            shape.inner[block as usize]
+                .is_some_and(|l| !shape.loops[l as usize].contains[**target as usize])
+        };
+        let ending = |target: &&u32| shape.ends[**target as usize];
+        let found = successors.iter().find(outside).or_else(|| successors.iter().rev().find(ending));
+        *found.or(successors.first()).expect("a branch has successors")
+    }
+
+    /// Remembers that a loop can be left on a public condition.
+    fn saw_exit(&mut self, frame: &mut Frame<'m>, block: u32) {
+        let shape = &frame.function.shape;
+        if let Some(inner) = shape.inner[block as usize] {
+            let l = &shape.loops[inner as usize];
+            if l.exits.iter().any(|(from, _)| *from == block) {
+                frame.bounded[inner as usize] = true;
+            }
+        }
+    }
+}
+
+fn set_phis(frame: &mut Frame<'_>, block: u32, values: Vec<Data>) {
+    let function = frame.function;
+    for (phi, value) in function.blocks[block as usize].phis.iter().zip(values) {
+        frame.registers[phi.result as usize] = value;
+    }
+}

@@ -1,0 +1,454 @@
+//! Objects and their cells: public values, names of secrets, and input tables read as needed.
+//!
+//! An object is a row of cells, each for a granule of 1 to 16 bytes, the largest that divides all
+//! its scalars. A value of several granules is in the first of its cells. Cells that are arms of a
+//! secret branch or a rehearsal change are logged, and put back afterwards.
+//!
+//! Cost: 16 bytes a cell; an input table costs a name for each 4096 bits that were used.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::rc::Rc;
+
+use phineus_bytecode::ElementType;
+
+use super::data::Data;
+use crate::value::Value;
+
+/// One granule of memory.
+#[derive(Clone)]
+pub(super) enum Cell {
+    Undefined,
+    /// Belongs to the value that begins so many cells before.
+    Tail(u32),
+    /// A public integer of so many bytes.
+    Public(u64, u8),
+    /// Lane of a secret integer of so many bytes.
+    Lane(Rc<Value>, u32, u8),
+    /// A secret integer of so many bytes in a rehearsal.
+    Hidden(u8),
+    /// Anything else of so many bytes.
+    Other(Rc<Data>, u8),
+}
+
+const _: () = assert!(size_of::<Cell>() == 16);
+
+impl Cell {
+    fn new(data: &Data, bytes: u8) -> Cell {
+        match data {
+            Data::Undefined => Cell::Undefined,
+            Data::Public(value) if bytes <= 8 => Cell::Public(*value as u64, bytes),
+            Data::Secret(value) if value.lanes() == 1 => Cell::Lane(value.clone(), 0, bytes),
+            Data::Lane(value, lane) => Cell::Lane(value.clone(), *lane, bytes),
+            Data::Hidden => Cell::Hidden(bytes),
+            other => Cell::Other(Rc::new(other.clone()), bytes),
+        }
+    }
+
+    /// The value that begins here and its bytes.
+    fn value(&self) -> Option<(Data, u8)> {
+        match self {
+            Cell::Undefined | Cell::Tail(_) => None,
+            Cell::Public(value, bytes) => Some((Data::Public(u128::from(*value)), *bytes)),
+            Cell::Lane(value, _, bytes) if value.lanes() == 1 => {
+                Some((Data::Secret(value.clone()), *bytes))
+            }
+            Cell::Lane(value, lane, bytes) => Some((Data::Lane(value.clone(), *lane), *bytes)),
+            Cell::Hidden(bytes) => Some((Data::Hidden, *bytes)),
+            Cell::Other(data, bytes) => Some(((**data).clone(), *bytes)),
+        }
+    }
+}
+
+/// A column of an input table.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    pub(super) name: String,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    /// What it is in the CSV file; in memory it has all its bytes.
+    pub(super) element: ElementType,
+}
+
+/// An input that is read when it is used.
+pub(super) struct Table {
+    pub(super) port: u64,
+    /// The first of its columns in the port.
+    pub(super) first_column: u64,
+    pub(super) rows: u64,
+    pub(super) row_bytes: u64,
+    pub(super) leaves: Vec<Leaf>,
+    /// The leaf that each byte of a row belongs to.
+    pub(super) leaf_at: Vec<Option<u32>>,
+    /// Rows of a chunk, by leaf.
+    pub(super) lanes: Vec<u32>,
+    /// The chunks of each leaf.
+    pub(super) chunks: Vec<Vec<Option<Rc<Value>>>>,
+}
+
+pub(super) enum Storage {
+    Cells(Vec<Cell>),
+    Table(Table),
+}
+
+/// Something that pointers point into.
+pub(super) struct Object {
+    pub(super) name: String,
+    pub(super) size: u64,
+    pub(super) granule: u64,
+    pub(super) storage: Storage,
+    pub(super) is_constant: bool,
+    pub(super) is_alive: bool,
+}
+
+/// A hash of two small numbers: multiplication by an odd constant (Knuth, vol. 3, 6.4).
+#[derive(Default)]
+pub(super) struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        let mixed = (self.0.rotate_left(32) ^ u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 29);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Cells = HashMap<(u32, u32), Cell, BuildHasherDefault<PairHasher>>;
+
+/// What cells held before or hold now.
+#[derive(Default)]
+pub(super) struct Log {
+    /// By object and index of the cell.
+    pub(super) cells: Cells,
+    /// Stores to a place for each lane: object, places, bytes.
+    pub(super) vectors: Vec<(u32, Rc<[i64]>, u64)>,
+}
+
+/// All objects.
+#[derive(Default)]
+pub(super) struct Memory {
+    objects: Vec<Object>,
+    free: Vec<u32>,
+    /// Released while there were logs.
+    released: Vec<u32>,
+    logs: Vec<Log>,
+}
+
+/// Why an access is impossible.
+pub(super) enum AccessError {
+    Dead,
+    /// Of an object of this size.
+    Outside(u64),
+}
+
+/// What a load finds.
+pub(super) enum Found {
+    Whole(Data),
+    /// Several values, or parts: each with its first byte and its bytes.
+    Parts(Vec<(Data, i64, u8)>),
+    /// A lane of a table's chunk that is not read yet: leaf and row.
+    Unread(u32, u64),
+}
+
+impl Memory {
+    pub(super) fn add(&mut self, name: &str, size: u64, granule: u8, storage: Storage) -> u32 {
+        let object = Object {
+            name: name.to_owned(),
+            size,
+            granule: u64::from(granule.max(1)),
+            storage,
+            is_constant: false,
+            is_alive: true,
+        };
+        // A log names objects by number: those of its time must not be given again.
+        let again = if self.logs.is_empty() { self.free.pop() } else { None };
+        match again {
+            Some(index) => {
+                self.objects[index as usize] = object;
+                index
+            }
+            None => {
+                self.objects.push(object);
+                self.objects.len() as u32 - 1
+            }
+        }
+    }
+
+    pub(super) fn allocate(&mut self, name: &str, size: u64, granule: u8) -> u32 {
+        let cells = size.div_ceil(u64::from(granule.max(1)));
+        self.add(name, size, granule, Storage::Cells(vec![Cell::Undefined; cells as usize]))
+    }
+
+    pub(super) fn release(&mut self, object: u32) {
+        let released = &mut self.objects[object as usize];
+        if std::mem::replace(&mut released.is_alive, false) {
+            released.storage = Storage::Cells(Vec::new());
+            match self.logs.is_empty() {
+                true => self.free.push(object),
+                false => self.released.push(object),
+            }
+        }
+    }
+
+    pub(super) fn object(&self, object: u32) -> &Object {
+        &self.objects[object as usize]
+    }
+
+    pub(super) fn object_mut(&mut self, object: u32) -> &mut Object {
+        &mut self.objects[object as usize]
+    }
+
+    /// Whether `bytes` from `offset` on are in the object.
+    pub(super) fn check(&self, object: u32, offset: i64, bytes: u64) -> Result<(), AccessError> {
+        let found = &self.objects[object as usize];
+        let end = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(bytes));
+        match end {
+            _ if !found.is_alive => Err(AccessError::Dead),
+            Some(end) if end <= found.size => Ok(()),
+            _ => Err(AccessError::Outside(found.size)),
+        }
+    }
+
+    /// What lies at `offset`; the access must have been checked.
+    pub(super) fn find(&self, object: u32, offset: u64, bytes: u8) -> Found {
+        let found = &self.objects[object as usize];
+        match &found.storage {
+            Storage::Cells(cells) => {
+                if offset.is_multiple_of(found.granule)
+                    && let Some((data, size)) = cells[(offset / found.granule) as usize].value()
+                    && size == bytes
+                {
+                    return Found::Whole(data);
+                }
+                parts(cells, found.granule, offset, u64::from(bytes))
+            }
+            Storage::Table(table) => {
+                let (row, within) = (offset / table.row_bytes, offset % table.row_bytes);
+                let Some(leaf) = table.leaf_at[within as usize] else {
+                    return Found::Whole(Data::Undefined);
+                };
+                let (start, size) =
+                    (table.leaves[leaf as usize].offset, table.leaves[leaf as usize].bytes);
+                let (data, begin) =
+                    (table.cell(leaf, row), (row * table.row_bytes + start) as i64);
+                match data {
+                    None => Found::Unread(leaf, row),
+                    Some(data) if begin == offset as i64 && size == u64::from(bytes) => {
+                        Found::Whole(data)
+                    }
+                    Some(data) => {
+                        let mut all = vec![(data, begin, size as u8)];
+                        let end = begin as u64 + size;
+                        if end < offset + u64::from(bytes) {
+                            let rest = (offset + u64::from(bytes) - end) as u8;
+                            match self.find(object, end, rest) {
+                                Found::Whole(data) => all.push((data, end as i64, rest)),
+                                Found::Parts(parts) => all.extend(parts),
+                                unread => return unread,
+                            }
+                        }
+                        Found::Parts(all)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bytes from `offset` to the end of the value there.
+    pub(super) fn size_at(&self, object: u32, offset: u64) -> u64 {
+        let found = &self.objects[object as usize];
+        let Storage::Cells(cells) = &found.storage else { return 1 };
+        let index = (offset / found.granule) as usize;
+        let head = match &cells[index] {
+            Cell::Tail(back) => index - *back as usize,
+            _ => index,
+        };
+        let size = cells[head].value().map_or(found.granule, |(_, size)| u64::from(size));
+        head as u64 * found.granule + size - offset
+    }
+
+    /// Puts a value into cells; all values that it overlaps must be covered whole, see
+    /// [`Memory::straddlers`].
+    pub(super) fn put(&mut self, object: u32, offset: u64, bytes: u8, data: &Data) {
+        let granule = self.objects[object as usize].granule;
+        let (first, count) = (offset / granule, u64::from(bytes) / granule);
+        self.set(object, first as u32, Cell::new(data, bytes));
+        for k in 1..count as u32 {
+            let cell = if matches!(data, Data::Undefined) { Cell::Undefined } else { Cell::Tail(k) };
+            self.set(object, first as u32 + k, cell);
+        }
+    }
+
+    /// Values that lie partly in a stretch and partly outside: where they begin, what they are.
+    pub(super) fn straddlers(&self, object: u32, offset: u64, bytes: u64) -> Vec<(u64, Data, u8)> {
+        let found = &self.objects[object as usize];
+        let Storage::Cells(cells) = &found.storage else { return Vec::new() };
+        let mut all = Vec::new();
+        for at in [offset, offset + bytes] {
+            let index = (at / found.granule) as usize;
+            if let Some(Cell::Tail(back)) = cells.get(index) {
+                let head = index - *back as usize;
+                let value = cells[head].value();
+                let (data, size) = value.expect("a tail has a head");
+                let begin = head as u64 * found.granule;
+                if all.iter().all(|(known, _, _)| *known != begin) {
+                    all.push((begin, data, size));
+                }
+            }
+        }
+        all
+    }
+
+    /// Makes the cells fine enough for an access.
+    pub(super) fn refine(&mut self, object: u32, offset: u64, bytes: u64) {
+        let granule = self.objects[object as usize].granule;
+        let wanted = granule.min(1 << (offset | bytes | granule).trailing_zeros());
+        if wanted == granule {
+            return;
+        }
+        let factor = (granule / wanted) as u32;
+        let size = self.objects[object as usize].size.div_ceil(wanted) as usize;
+        let Storage::Cells(cells) = &mut self.objects[object as usize].storage else { return };
+        let old = std::mem::take(cells);
+        *cells = old.into_iter().flat_map(|cell| finer(cell, factor)).take(size).collect();
+        self.objects[object as usize].granule = wanted;
+        for log in &mut self.logs {
+            let log = &mut log.cells;
+            let keys: Vec<_> = log.keys().copied().filter(|(owner, _)| *owner == object).collect();
+            let taken: Vec<_> =
+                keys.into_iter().filter_map(|key| Some((key.1, log.remove(&key)?))).collect();
+            for (index, cell) in taken {
+                let fine = finer(cell, factor).into_iter().zip(index * factor..);
+                fine.for_each(|(cell, index)| drop(log.insert((object, index), cell)));
+            }
+        }
+    }
+
+    fn set(&mut self, object: u32, index: u32, cell: Cell) {
+        let Storage::Cells(cells) = &mut self.objects[object as usize].storage else {
+            unreachable!("a table is made cells before it is written")
+        };
+        let Some(place) = cells.get_mut(index as usize) else { return };
+        let old = std::mem::replace(place, cell);
+        if let Some(log) = self.logs.last_mut() {
+            log.cells.entry((object, index)).or_insert(old);
+        }
+    }
+
+    /// From now on changes are logged.
+    pub(super) fn open_log(&mut self) {
+        self.logs.push(Log::default());
+    }
+
+    /// Undoes all changes since the log was opened, and returns what the cells held just now.
+    pub(super) fn undo(&mut self) -> Log {
+        let mut log = self.logs.pop().expect("a log is open");
+        if self.logs.is_empty() {
+            self.free.append(&mut self.released);
+        }
+        for ((object, index), cell) in &mut log.cells {
+            if let Storage::Cells(cells) = &mut self.objects[*object as usize].storage
+                && let Some(place) = cells.get_mut(*index as usize)
+            {
+                std::mem::swap(place, cell);
+            }
+        }
+        log
+    }
+
+    /// Puts back what a log of [`Memory::undo`] says.
+    pub(super) fn apply(&mut self, log: &Log) {
+        for ((object, index), cell) in &log.cells {
+            if self.objects[*object as usize].is_alive {
+                self.set(*object, *index, cell.clone());
+            }
+        }
+        if let Some(top) = self.logs.last_mut() {
+            top.vectors.extend(log.vectors.iter().cloned());
+        }
+    }
+
+    /// Notes that lanes stored to places of their own.
+    pub(super) fn log_vector(&mut self, object: u32, places: &Rc<[i64]>, bytes: u64) {
+        if let Some(log) = self.logs.last_mut() {
+            let is_it = |known: &(u32, Rc<[i64]>, u64)| {
+                known.0 == object && known.2 == bytes && known.1 == *places
+            };
+            if !log.vectors.iter().any(is_it) {
+                log.vectors.push((object, places.clone(), bytes));
+            }
+        }
+    }
+
+    /// Whether nothing is set at a place.
+    pub(super) fn is_undefined(&self, object: u32, offset: u64) -> bool {
+        let found = &self.objects[object as usize];
+        match &found.storage {
+            Storage::Cells(cells) => {
+                matches!(cells.get((offset / found.granule) as usize), Some(Cell::Undefined))
+            }
+            Storage::Table(_) => false,
+        }
+    }
+
+    /// The value that begins in a cell, as a log has it or else memory; `None` in the middle of
+    /// one.
+    pub(super) fn entry(&self, log: &Log, object: u32, index: u32) -> Option<(Data, u32)> {
+        let found = &self.objects[object as usize];
+        let Storage::Cells(cells) = &found.storage else { return None };
+        let cell = log.cells.get(&(object, index)).or_else(|| cells.get(index as usize))?;
+        match cell {
+            Cell::Tail(_) => None,
+            Cell::Undefined => Some((Data::Undefined, 1)),
+            cell => cell.value().map(|(data, size)| {
+                (data, (u64::from(size) / found.granule).max(1) as u32)
+            }),
+        }
+    }
+}
+
+impl Table {
+    /// A cell, if its chunk was read.
+    pub(super) fn cell(&self, leaf: u32, row: u64) -> Option<Data> {
+        let lanes = u64::from(self.lanes[leaf as usize]);
+        let chunk = self.chunks[leaf as usize][(row / lanes) as usize].as_ref()?;
+        Some(match chunk.lanes() {
+            1 => Data::Secret(chunk.clone()),
+            _ => Data::Lane(chunk.clone(), (row % lanes) as u32),
+        })
+    }
+}
+
+fn parts(cells: &[Cell], granule: u64, offset: u64, bytes: u64) -> Found {
+    let mut found = Vec::new();
+    let mut index = (offset / granule) as usize;
+    if let Cell::Tail(back) = &cells[index] {
+        index -= *back as usize;
+    }
+    while (index as u64) * granule < offset + bytes {
+        match cells[index].value() {
+            None => return Found::Whole(Data::Undefined),
+            Some((data, size)) => {
+                found.push((data, (index as u64 * granule) as i64, size));
+                index += (u64::from(size) / granule).max(1) as usize;
+            }
+        }
+    }
+    Found::Parts(found)
+}
+
+/// A cell as `factor` cells of a finer granule.
+fn finer(cell: Cell, factor: u32) -> Vec<Cell> {
+    match cell {
+        Cell::Undefined => vec![Cell::Undefined; factor as usize],
+        Cell::Tail(back) => (0..factor).map(|k| Cell::Tail(back * factor + k)).collect(),
+        head => std::iter::once(head).chain((1..factor).map(Cell::Tail)).collect(),
+    }
+}

@@ -1,0 +1,258 @@
+//! C programs with light annotations, through clang and LLVM.
+//!
+//! [`CProgram`] is a [`Program`] like any other: `phineus.h` says who brings a parameter and who
+//! learns a result, clang translates, and the program is executed with names in the place of its
+//! secrets (`machine.rs`). The same file, compiled by any C compiler, is its plaintext twin.
+//!
+//! Source: the LLVM pipeline for SPDZ (annotations, privacy by data flow, whole-array patterns).
+//! Deviation: control flow is executed when planning, so that loops, calls and pointers are those of
+//! C, and lanes come from running iterations together instead of from LLVM's vectoriser.
+//!
+//! What it does not protect against: public control flow is part of the program that all parties
+//! agree on; what a result itself tells is the programmer's choice.
+
+mod access;
+mod arithmetic;
+mod branch;
+mod combine;
+mod compile;
+mod data;
+mod diagnostic;
+mod flow;
+mod instructions;
+mod ir;
+mod lanes;
+mod machine;
+mod memory;
+mod pack;
+mod pattern;
+mod ports;
+mod public;
+mod raw;
+mod reader;
+mod rehearsal;
+mod run;
+mod scan;
+mod steps;
+mod twin;
+mod types;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use inkwell::context::Context;
+use phineus_bytecode::Table;
+
+use crate::arguments::{Arguments, Parameter};
+use crate::error::ProgramError;
+use crate::program::Program;
+use crate::tracer::Tracer;
+use compile::Compiler;
+pub use diagnostic::{Diagnostic, Spot, render};
+use ports::Signature;
+use scan::Annotations;
+use types::DebugTypes;
+
+/// A C file with one function marked `PH_MAIN`.
+pub struct CProgram {
+    name: String,
+    about: String,
+    path: PathBuf,
+    compiler: Compiler,
+    annotations: Annotations,
+    prepared: Mutex<Option<(Sizes, Arc<Prepared>)>>,
+}
+
+type Sizes = Vec<(String, u64)>;
+
+/// The program for certain sizes.
+struct Prepared {
+    module: ir::Module,
+    signature: Signature,
+}
+
+impl CProgram {
+    /// Reads the annotations of the file, and compiles it once with its default sizes.
+    ///
+    /// # Errors
+    /// If clang is missing or refuses the file, or its annotations say too little.
+    pub fn open(path: &Path) -> Result<CProgram, ProgramError> {
+        let compiler = Compiler::new(path)?;
+        let annotations = compiler.annotations()?;
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        if annotations.main.is_none() {
+            let what = format!("{}: which function is the computation?", path.display());
+            let remedy = "include <phineus.h> and write PH_MAIN before it";
+            return Err(ProgramError::Refused(format!("{what}\n      = {remedy}")));
+        }
+        let program = CProgram {
+            name: stem.unwrap_or_default(),
+            about: format!("the C program {}", path.display()),
+            path: path.to_owned(),
+            compiler,
+            annotations,
+            prepared: Mutex::new(None),
+        };
+        program.prepare(Vec::new())?;
+        Ok(program)
+    }
+
+    /// Everything that is wrong with the program for these arguments, and notes of what is costly.
+    ///
+    /// # Errors
+    /// If it cannot be looked at: bad arguments, or clang refuses it.
+    pub fn check(&self, arguments: &Arguments) -> Result<Vec<Diagnostic>, ProgramError> {
+        let tracer = Tracer::new(&self.name, std::io::sink())?;
+        for party in self.parties() {
+            tracer.party(&party);
+        }
+        let prepared = self.prepare(self.sizes(arguments)?)?;
+        self.check_rows(arguments, &prepared.signature)?;
+        Ok(run::run(&prepared.module, &prepared.signature, &tracer, &self.shown()))
+    }
+
+    fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The sizes that are not the defaults: as given, or as the rows of inputs say.
+    fn sizes(&self, arguments: &Arguments) -> Result<Sizes, ProgramError> {
+        let mut sizes = Sizes::new();
+        for size in &self.annotations.sizes {
+            if arguments.text(&size.name).is_some_and(|text| text != size.default) {
+                sizes.push((size.name.clone(), arguments.count(&size.name)?));
+            }
+        }
+        let given = sizes.len();
+        for marked in self.annotations.parameters.iter().filter(|marked| marked.input.is_some()) {
+            let (Some(name), Some(rows)) = (&marked.rows, arguments.stated_rows(&marked.name))
+            else {
+                continue;
+            };
+            if !self.annotations.sizes.iter().any(|size| size.name == *name) {
+                continue;
+            }
+            match sizes.iter().position(|(known, _)| known == name) {
+                None => sizes.push((name.clone(), rows)),
+                Some(at) if sizes[at].1 != rows => {
+                    let (port, known) = (&marked.name, sizes[at].1);
+                    let whence = if at < given { "as given" } else { "by another input" };
+                    return Err(ProgramError::Refused(format!(
+                        "input '{port}' has {rows} rows, but {name} is {known} {whence}"
+                    )));
+                }
+                Some(_) => {}
+            }
+        }
+        sizes.sort();
+        Ok(sizes)
+    }
+
+    /// Refuses inputs of which the program wants other numbers of rows.
+    fn check_rows(
+        &self,
+        arguments: &Arguments,
+        signature: &Signature,
+    ) -> Result<(), ProgramError> {
+        for table in signature.inputs() {
+            let (name, wanted) = (&table.name, table.rows);
+            if let Some(rows) = arguments.stated_rows(name).filter(|rows| *rows != wanted) {
+                return Err(ProgramError::Refused(format!(
+                    "input '{name}' has {rows} rows, the program wants {wanted}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The program for these sizes, compiled unless it was the last.
+    fn prepare(&self, sizes: Sizes) -> Result<Arc<Prepared>, ProgramError> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, prepared)) = prepared.as_ref()
+            && *known == sizes
+        {
+            return Ok(prepared.clone());
+        }
+        let made = Arc::new(self.compile(&sizes)?);
+        *prepared = Some((sizes, made.clone()));
+        Ok(made)
+    }
+
+    fn compile(&self, sizes: &Sizes) -> Result<Prepared, ProgramError> {
+        let expressions = ports::expressions(&self.annotations);
+        let bitcode = self.compiler.bitcode(sizes, &expressions)?;
+        let context = Context::create();
+        let module = compile::module(&context, &bitcode)?;
+        let types = DebugTypes::new(&module.print_to_string().to_string());
+        let (main, _) = self.annotations.main.clone().unwrap_or_default();
+        let (result, parameters) = types.signature(&main).ok_or_else(|| {
+            ProgramError::Refused(format!("'{main}' is declared, but not defined"))
+        })?;
+        compile::simplify(&module)?;
+        let module = reader::read(&module);
+        let values = (0..expressions.len()).map(|index| {
+            let name = format!("phineus_dimension_{index}");
+            let global = module.globals.iter().find(|global| global.name == name);
+            match global.and_then(|global| global.value.as_ref()) {
+                Some(ir::Constant::Integer(value)) => *value as u64,
+                _ => 0,
+            }
+        });
+        let values: Vec<u64> = values.collect();
+        let signature =
+            Signature::new(&self.shown(), &self.annotations, &result, &parameters, &values)
+                .map_err(|faults| ProgramError::Refused(render(&faults)))?;
+        Ok(Prepared { module, signature })
+    }
+}
+
+impl Program for CProgram {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn about(&self) -> &str {
+        &self.about
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let parameter = |size: &scan::Size| {
+            Parameter::new(&size.name, &size.default, "a size in the program")
+        };
+        self.annotations.sizes.iter().map(parameter).collect()
+    }
+
+    fn parties(&self) -> Vec<String> {
+        ports::parties(&self.annotations)
+    }
+
+    fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
+        let prepared = self.prepare(self.sizes(arguments)?)?;
+        self.check_rows(arguments, &prepared.signature)?;
+        let found = run::run(&prepared.module, &prepared.signature, tracer, &self.shown());
+        let errors: Vec<Diagnostic> =
+            found.into_iter().filter(|diagnostic| diagnostic.is_error).collect();
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(ProgramError::Refused(render(&errors))),
+        }
+    }
+
+    fn twin(
+        &self,
+        arguments: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
+        let run = || {
+            let sizes = self.sizes(arguments)?;
+            let prepared = self.prepare(sizes.clone())?;
+            twin::run(&self.compiler, &prepared.signature, &sizes, inputs)
+        };
+        Some(run())
+    }
+
+    fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        let prepared = self.prepare(self.sizes(arguments).ok()?).ok()?;
+        Some(twin::generate(&prepared.signature, seed))
+    }
+}

@@ -1,0 +1,264 @@
+//! LLVM's C interface as far as the reader needs it, safe to call on a module that is alive.
+//!
+//! inkwell's own types are for building: most of what a reader asks (source element types of
+//! addresses, masks, indices, places) it has not, or only through matches on every type.
+
+use std::ffi::{CStr, c_char};
+use std::marker::PhantomData;
+
+use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMTypeRef, LLVMValueRef};
+use inkwell::llvm_sys::target::{
+    LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMTargetDataRef,
+};
+pub(super) use inkwell::llvm_sys::{LLVMIntPredicate, LLVMOpcode, LLVMTypeKind};
+use inkwell::module::Module;
+
+macro_rules! llvm {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: all references were given by LLVM for a module that `'m` borrows and that is not
+        // changed meanwhile; each is used only as the kind of thing that it was asked to be.
+        unsafe { $function($($argument),*) }
+    };
+}
+
+/// A value of the module: an instruction, constant, argument, function or block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Val<'m>(LLVMValueRef, PhantomData<&'m ()>);
+
+/// A type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Typ<'m>(LLVMTypeRef, PhantomData<&'m ()>);
+
+/// A basic block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Blk<'m>(LLVMBasicBlockRef, PhantomData<&'m ()>);
+
+/// Sizes and offsets on the target.
+#[derive(Clone, Copy)]
+pub(super) struct Layout<'m>(LLVMTargetDataRef, PhantomData<&'m ()>);
+
+fn some<'m>(value: LLVMValueRef) -> Option<Val<'m>> {
+    (!value.is_null()).then_some(Val(value, PhantomData))
+}
+
+fn text(start: *const c_char, length: usize) -> String {
+    if start.is_null() || length == 0 {
+        return String::new();
+    }
+    // SAFETY: LLVM gives `length` bytes at `start`, which live as long as the module.
+    let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+pub(super) fn layout<'m>(module: &'m Module<'_>) -> Layout<'m> {
+    Layout(llvm!(LLVMGetModuleDataLayout(module.as_mut_ptr())), PhantomData)
+}
+
+pub(super) fn functions<'m>(module: &'m Module<'_>) -> Vec<Val<'m>> {
+    let first = some(llvm!(LLVMGetFirstFunction(module.as_mut_ptr())));
+    std::iter::successors(first, |v| some(llvm!(LLVMGetNextFunction(v.0)))).collect()
+}
+
+pub(super) fn globals<'m>(module: &'m Module<'_>) -> Vec<Val<'m>> {
+    let first = some(llvm!(LLVMGetFirstGlobal(module.as_mut_ptr())));
+    std::iter::successors(first, |v| some(llvm!(LLVMGetNextGlobal(v.0)))).collect()
+}
+
+impl<'m> Layout<'m> {
+    pub(super) fn size(self, typ: Typ<'m>) -> u64 {
+        llvm!(LLVMABISizeOfType(self.0, typ.0))
+    }
+
+    pub(super) fn offset(self, typ: Typ<'m>, field: u32) -> u64 {
+        llvm!(LLVMOffsetOfElement(self.0, typ.0, field))
+    }
+}
+
+impl<'m> Typ<'m> {
+    pub(super) fn kind(self) -> LLVMTypeKind {
+        llvm!(LLVMGetTypeKind(self.0))
+    }
+
+    pub(super) fn width(self) -> u32 {
+        llvm!(LLVMGetIntTypeWidth(self.0))
+    }
+
+    pub(super) fn element(self) -> Typ<'m> {
+        Typ(llvm!(LLVMGetElementType(self.0)), PhantomData)
+    }
+
+    pub(super) fn array_length(self) -> u64 {
+        llvm!(LLVMGetArrayLength2(self.0))
+    }
+
+    pub(super) fn vector_length(self) -> u64 {
+        u64::from(llvm!(LLVMGetVectorSize(self.0)))
+    }
+
+    pub(super) fn fields(self) -> Vec<Typ<'m>> {
+        let count = llvm!(LLVMCountStructElementTypes(self.0));
+        let field = |index| Typ(llvm!(LLVMStructGetTypeAtIndex(self.0, index)), PhantomData);
+        (0..count).map(field).collect()
+    }
+
+
+    pub(super) fn result(self) -> Typ<'m> {
+        Typ(llvm!(LLVMGetReturnType(self.0)), PhantomData)
+    }
+}
+
+impl<'m> Blk<'m> {
+    pub(super) fn instructions(self) -> Vec<Val<'m>> {
+        let first = some(llvm!(LLVMGetFirstInstruction(self.0)));
+        std::iter::successors(first, |v| some(llvm!(LLVMGetNextInstruction(v.0)))).collect()
+    }
+}
+
+impl<'m> Val<'m> {
+    pub(super) fn name(self) -> String {
+        let mut length = 0;
+        let start = llvm!(LLVMGetValueName2(self.0, &mut length));
+        text(start, length)
+    }
+
+    pub(super) fn typ(self) -> Typ<'m> {
+        Typ(llvm!(LLVMTypeOf(self.0)), PhantomData)
+    }
+
+    pub(super) fn printed(self) -> String {
+        let message = llvm!(LLVMPrintValueToString(self.0));
+        // SAFETY: LLVM gives a string that ends with 0, and that we give back below.
+        let printed = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
+        llvm!(LLVMDisposeMessage(message));
+        printed
+    }
+
+    pub(super) fn blocks(self) -> Vec<Blk<'m>> {
+        let count = llvm!(LLVMCountBasicBlocks(self.0)) as usize;
+        let mut blocks = vec![std::ptr::null_mut(); count];
+        llvm!(LLVMGetBasicBlocks(self.0, blocks.as_mut_ptr()));
+        blocks.into_iter().map(|block| Blk(block, PhantomData)).collect()
+    }
+
+    pub(super) fn parameters(self) -> Vec<Val<'m>> {
+        let count = llvm!(LLVMCountParams(self.0));
+        (0..count).map(|index| Val(llvm!(LLVMGetParam(self.0, index)), PhantomData)).collect()
+    }
+
+    pub(super) fn function_type(self) -> Typ<'m> {
+        Typ(llvm!(LLVMGlobalGetValueType(self.0)), PhantomData)
+    }
+
+    pub(super) fn initializer(self) -> Option<Val<'m>> {
+        some(llvm!(LLVMGetInitializer(self.0)))
+    }
+
+    pub(super) fn is_global_constant(self) -> bool {
+        llvm!(LLVMIsGlobalConstant(self.0)) != 0
+    }
+
+    pub(super) fn opcode(self) -> LLVMOpcode {
+        llvm!(LLVMGetInstructionOpcode(self.0))
+    }
+
+    pub(super) fn operands(self) -> Vec<Val<'m>> {
+        let count = llvm!(LLVMGetNumOperands(self.0)).max(0) as u32;
+        (0..count).filter_map(|index| some(llvm!(LLVMGetOperand(self.0, index)))).collect()
+    }
+
+    pub(super) fn predicate(self) -> LLVMIntPredicate {
+        llvm!(LLVMGetICmpPredicate(self.0))
+    }
+
+    pub(super) fn incoming(self) -> Vec<(Blk<'m>, Val<'m>)> {
+        let edge = |index| {
+            let block = llvm!(LLVMGetIncomingBlock(self.0, index));
+            (Blk(block, PhantomData), Val(llvm!(LLVMGetIncomingValue(self.0, index)), PhantomData))
+        };
+        (0..llvm!(LLVMCountIncoming(self.0))).map(edge).collect()
+    }
+
+    pub(super) fn successors(self) -> Vec<Blk<'m>> {
+        let count = llvm!(LLVMGetNumSuccessors(self.0));
+        (0..count).map(|index| Blk(llvm!(LLVMGetSuccessor(self.0, index)), PhantomData)).collect()
+    }
+
+    pub(super) fn source_element(self) -> Typ<'m> {
+        Typ(llvm!(LLVMGetGEPSourceElementType(self.0)), PhantomData)
+    }
+
+    pub(super) fn allocated(self) -> Typ<'m> {
+        Typ(llvm!(LLVMGetAllocatedType(self.0)), PhantomData)
+    }
+
+    pub(super) fn called(self) -> Option<Val<'m>> {
+        some(llvm!(LLVMGetCalledValue(self.0)))
+    }
+
+    pub(super) fn argument_count(self) -> usize {
+        llvm!(LLVMGetNumArgOperands(self.0)) as usize
+    }
+
+    pub(super) fn indices(self) -> Vec<u32> {
+        let count = llvm!(LLVMGetNumIndices(self.0)) as usize;
+        let start = llvm!(LLVMGetIndices(self.0));
+        // SAFETY: LLVM has `count` indices at `start` as long as the instruction lives.
+        if count == 0 { Vec::new() } else { unsafe { std::slice::from_raw_parts(start, count) }.to_vec() }
+    }
+
+    pub(super) fn mask(self) -> Vec<i32> {
+        let count = llvm!(LLVMGetNumMaskElements(self.0));
+        (0..count).map(|index| llvm!(LLVMGetMaskValue(self.0, index))).collect()
+    }
+
+    /// File, line and column, if it is known.
+    pub(super) fn place(self) -> Option<(String, u32, u32)> {
+        let line = llvm!(LLVMGetDebugLocLine(self.0));
+        if line == 0 {
+            return None;
+        }
+        let mut length = 0;
+        let file = llvm!(LLVMGetDebugLocFilename(self.0, &mut length));
+        Some((text(file, length as usize), line, llvm!(LLVMGetDebugLocColumn(self.0))))
+    }
+
+    pub(super) fn is_constant(self) -> bool {
+        llvm!(LLVMIsConstant(self.0)) != 0
+    }
+
+    pub(super) fn is_undefined(self) -> bool {
+        llvm!(LLVMIsUndef(self.0)) != 0
+    }
+
+    pub(super) fn is_integer(self) -> bool {
+        !llvm!(LLVMIsAConstantInt(self.0)).is_null()
+    }
+
+    pub(super) fn is_null(self) -> bool {
+        llvm!(LLVMIsNull(self.0)) != 0
+    }
+
+
+
+    pub(super) fn is_assembly(self) -> bool {
+        !llvm!(LLVMIsAInlineAsm(self.0)).is_null()
+    }
+
+    /// The opcode of a constant expression.
+    pub(super) fn expression(self) -> Option<LLVMOpcode> {
+        let is_expression = !llvm!(LLVMIsAConstantExpr(self.0)).is_null();
+        is_expression.then(|| llvm!(LLVMGetConstOpcode(self.0)))
+    }
+
+    /// An element of a constant array, vector or structure.
+    pub(super) fn aggregate_element(self, index: u32) -> Option<Val<'m>> {
+        some(llvm!(LLVMGetAggregateElement(self.0, index)))
+    }
+
+
+    /// The low 64 bits of a constant integer.
+    pub(super) fn low(self) -> u64 {
+        llvm!(LLVMConstIntGetZExtValue(self.0))
+    }
+}

@@ -1,0 +1,149 @@
+//! What the iterations of a loop read and write, and whether they get in each other's way.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::data::Data;
+use super::memory::{Memory, PairHasher};
+
+/// Written by every lane.
+const ALL: u32 = u32::MAX;
+
+/// Places with equal distances, one for each lane; one alone is touched by all lanes.
+struct Access {
+    object: u32,
+    bytes: u64,
+    time: u32,
+    is_write: bool,
+    places: Places,
+}
+
+enum Places {
+    All(i64),
+    /// First, distance, how many.
+    Even(i64, i64, u32),
+    Each(Vec<i64>),
+}
+
+impl Places {
+    fn new(places: &[i64]) -> Places {
+        let [first, second, ..] = places else { return Places::All(places[0]) };
+        let step = second - first;
+        if places.windows(2).all(|pair| pair[1] - pair[0] == step) {
+            return Places::Even(*first, step, places.len() as u32);
+        }
+        Places::Each(places.to_vec())
+    }
+
+    /// Each lane with its place.
+    fn each(&self, mut with: impl FnMut(u32, i64)) {
+        match self {
+            Places::All(at) => with(ALL, *at),
+            Places::Even(first, step, count) => {
+                (0..*count).for_each(|lane| with(lane, first + step * i64::from(lane)));
+            }
+            Places::Each(places) => {
+                places.iter().zip(0..).for_each(|(at, lane)| with(lane, *at));
+            }
+        }
+    }
+}
+
+/// A run of a loop's body in which nothing is recorded.
+pub(super) struct Rehearsal {
+    accesses: Vec<Access>,
+    widest: u16,
+    arms: u32,
+}
+
+impl Rehearsal {
+    pub(super) fn new(arms: u32) -> Rehearsal {
+        Rehearsal { accesses: Vec::new(), widest: 0, arms }
+    }
+
+    /// A secret of some width.
+    pub(super) fn hidden(&mut self, width: u16) -> Data {
+        self.widest = self.widest.max(width);
+        Data::Hidden
+    }
+
+    /// The widest secret there was.
+    pub(super) fn widest(&self) -> u16 {
+        self.widest.max(1)
+    }
+
+    /// Whether anything secret was computed.
+    pub(super) fn is_worth(&self) -> bool {
+        self.widest > 0
+    }
+
+    /// Whether a secret decides if the current instruction counts.
+    pub(super) fn is_in_arm(&self, arms: u32) -> bool {
+        arms > self.arms
+    }
+
+    pub(super) fn read(&mut self, object: u32, places: &[i64], bytes: u64) {
+        self.add(object, places, bytes, false);
+    }
+
+    pub(super) fn write(&mut self, object: u32, places: &[i64], bytes: u64) {
+        self.add(object, places, bytes, true);
+    }
+
+    fn add(&mut self, object: u32, places: &[i64], bytes: u64, is_write: bool) {
+        let time = self.accesses.len() as u32;
+        let places = Places::new(places);
+        self.accesses.push(Access { object, bytes, time, is_write, places });
+    }
+
+    /// Whether an iteration touches what another one writes.
+    pub(super) fn has_conflict(&self, memory: &Memory) -> bool {
+        let mut owners: HashMap<(u32, u32), (u32, u32), BuildHasherDefault<PairHasher>> =
+            HashMap::default();
+        let mut conflict = false;
+        let mut written: Vec<u32> = Vec::new();
+        for access in self.accesses.iter().filter(|access| access.is_write) {
+            if !memory.object(access.object).is_alive {
+                continue;
+            }
+            if !written.contains(&access.object) {
+                written.push(access.object);
+            }
+            each_cell(memory, access, |lane, cell| {
+                let (owner, _) = owners.entry((access.object, cell)).or_insert((lane, access.time));
+                conflict |= *owner != lane;
+            });
+            if conflict {
+                return true;
+            }
+        }
+        for access in self.accesses.iter().filter(|access| !access.is_write) {
+            if !written.contains(&access.object) {
+                continue;
+            }
+            each_cell(memory, access, |lane, cell| {
+                if let Some((owner, time)) = owners.get(&(access.object, cell)) {
+                    let is_own = if *owner == ALL {
+                        lane == ALL && access.time > *time
+                    } else {
+                        lane == *owner
+                    };
+                    conflict |= !is_own;
+                }
+            });
+            if conflict {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn each_cell(memory: &Memory, access: &Access, mut with: impl FnMut(u32, u32)) {
+    let granule = memory.object(access.object).granule;
+    access.places.each(|lane, at| {
+        let first = at as u64 / granule;
+        let last = (at as u64 + access.bytes.max(1) - 1) / granule;
+        (first..=last).for_each(|cell| with(lane, cell as u32));
+    });
+}

@@ -1,0 +1,178 @@
+//! A whole computation: inputs, the function, outputs.
+
+use phineus_bytecode::{Encoding, InputPort, RowOrder};
+
+use super::data::Data;
+use super::diagnostic::{Diagnostic, Spot};
+use super::ir::{Module, Type};
+use super::machine::{Machine, Stop};
+use super::memory::{Storage, Table};
+use super::ports::{Port, Rows, Signature};
+use crate::port::column;
+use crate::tracer::Tracer;
+use crate::value::Value;
+
+/// Wires of a chunk of an input: those of the widest value there is.
+const CHUNK_WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;
+/// C computes in integers of 32 bits at least, so that wider chunks would only be cut.
+const NARROWEST: u32 = 32;
+
+/// Runs the computation into the tracer; returns what there is to say about it.
+pub(super) fn run(
+    module: &Module,
+    signature: &Signature,
+    tracer: &Tracer,
+    file: &str,
+) -> Vec<Diagnostic> {
+    let mut machine = Machine::new(module, tracer);
+    let done = compute(&mut machine, signature, tracer, file);
+    if let Err(Stop::Abandon) = done {
+        unreachable!("only rehearsals are abandoned");
+    }
+    machine.diagnostics
+}
+
+fn compute(
+    machine: &mut Machine<'_>,
+    signature: &Signature,
+    tracer: &Tracer,
+    file: &str,
+) -> Result<(), Stop> {
+    let arguments = inputs(machine, signature, tracer);
+    let index = machine.module.function(&signature.function).expect("it was compiled");
+    let expected = machine.module.functions[index as usize].parameters.len();
+    if expected != arguments.len() {
+        machine.error("a parameter is passed in several parts", "pass a pointer to it")?;
+        return Err(Stop::Fatal);
+    }
+    let result = machine.call(index, arguments.clone())?;
+    if machine.diagnostics.iter().any(|diagnostic| diagnostic.is_error) {
+        return Ok(());
+    }
+    let pointers = signature.parameters.iter().zip(&arguments);
+    let mut outputs: Vec<(&Port, Data)> = pointers
+        .filter(|(port, _)| !port.outputs.is_empty())
+        .map(|(port, data)| (port, data.clone()))
+        .collect();
+    outputs.extend(signature.result.iter().map(|port| (port, result.clone())));
+    for (port, data) in outputs {
+        output(machine, tracer, port, data, file)?;
+    }
+    Ok(())
+}
+
+/// The arguments of the function: values, and pointers to tables and room for results.
+fn inputs(machine: &mut Machine<'_>, signature: &Signature, tracer: &Tracer) -> Vec<Data> {
+    let mut arguments = vec![Data::Undefined; signature.parameters.len()];
+    let parties = tracer.parties();
+    for table in signature.inputs() {
+        let party = parties.iter().position(|party| *party == table.party);
+        let number = tracer.add_input(InputPort {
+            name: table.name.clone(),
+            party: party.map_or(u16::MAX, |party| party as u16),
+            rows: table.rows,
+            columns: table.columns.clone(),
+            order: RowOrder::Given,
+        });
+        for (index, first) in &table.parameters {
+            let port = &signature.parameters[*index];
+            let object = add_table(machine, &port.name, &port.rows, number, *first);
+            machine.memory.object_mut(object).is_constant = false;
+            arguments[*index] = match port.is_pointer {
+                true => Data::Pointer(object, 0),
+                false => {
+                    let width = port.rows.leaves[0].bytes as u16 * 8;
+                    let bits = if port.rows.leaves[0].element.width() == 1 { 1 } else { width };
+                    let read = machine.load(&Type::Integer(bits), Data::Pointer(object, 0));
+                    read.unwrap_or(Data::Poison)
+                }
+            };
+        }
+    }
+    for (argument, port) in arguments.iter_mut().zip(&signature.parameters) {
+        if matches!(argument, Data::Undefined) {
+            let granule = granule(&port.rows);
+            let object = machine.memory.allocate(&port.name, port.rows.size_bytes(), granule);
+            *argument = Data::Pointer(object, 0);
+        }
+    }
+    arguments
+}
+
+/// The largest power of two that divides the places of all scalars.
+fn granule(rows: &Rows) -> u8 {
+    let all = rows.leaves.iter().fold(rows.row_bytes, |all, leaf| all | leaf.offset | leaf.bytes);
+    (1u64 << all.trailing_zeros()).min(16) as u8
+}
+
+fn add_table(
+    machine: &mut Machine<'_>,
+    name: &str,
+    rows: &Rows,
+    port: u64,
+    first_column: usize,
+) -> u32 {
+    let lanes_of = |bits: u16| CHUNK_WIRES / u32::from(bits).max(NARROWEST);
+    let lanes: Vec<u32> = rows.leaves.iter().map(|leaf| lanes_of(leaf.bytes as u16 * 8)).collect();
+    let mut leaf_at = vec![None; rows.row_bytes as usize];
+    for (leaf, index) in rows.leaves.iter().zip(0u32..) {
+        leaf_at[leaf.offset as usize..(leaf.offset + leaf.bytes) as usize].fill(Some(index));
+    }
+    let chunks = lanes.iter().map(|lanes| vec![None; rows.rows.div_ceil((*lanes).into()) as usize]);
+    let table = Table {
+        port,
+        first_column: first_column as u64,
+        rows: rows.rows,
+        row_bytes: rows.row_bytes,
+        leaves: rows.leaves.clone(),
+        leaf_at,
+        chunks: chunks.collect(),
+        lanes,
+    };
+    machine.memory.add(name, rows.size_bytes(), granule(rows), Storage::Table(table))
+}
+
+/// Gives a table of results to those who learn it.
+fn output(
+    machine: &mut Machine<'_>,
+    tracer: &Tracer,
+    port: &Port,
+    data: Data,
+    file: &str,
+) -> Result<(), Stop> {
+    let parties: Vec<&str> = port.outputs.iter().map(String::as_str).collect();
+    let mut builder = tracer.output(&port.name, &parties);
+    for leaf in &port.rows.leaves {
+        let width = leaf.bytes as u16 * 8;
+        let mut cells = Vec::with_capacity(port.rows.rows as usize);
+        for row in 0..port.rows.rows {
+            let at = row * port.rows.row_bytes + leaf.offset;
+            let cell = match &data {
+                Data::Pointer(object, _) if port.is_pointer => {
+                    machine.read(*object, at, leaf.bytes as u8)?
+                }
+                other => other.clone(),
+            };
+            let is_integer = cell.is_secret() || matches!(cell, Data::Public(_));
+            if !is_integer {
+                let spot = Spot { file: file.to_owned(), line: port.line, column: 0 };
+                let what = format!("row {row} of '{}' is never set", leaf.name);
+                machine.diagnostics.push(Diagnostic::error(spot, what, "set all of a result"));
+                return Ok(());
+            }
+            cells.push(cell);
+        }
+        let own = if port.is_pointer { width } else { width.min(machine.width_of(&cells[0])) };
+        let bits = leaf.element.width();
+        let most = (CHUNK_WIRES / u32::from(width)) as usize;
+        let mut chunks: Vec<Value> = Vec::new();
+        for cells in cells.chunks(most) {
+            let packed = machine.pack(cells, own);
+            let narrowed = if own > bits { packed.bit_slice(0, bits) } else { (*packed).clone() };
+            chunks.push(narrowed.with_sign(leaf.element.is_signed()));
+        }
+        builder = builder.chunks(column(&leaf.name, leaf.element, Encoding::Number), chunks);
+    }
+    builder.write();
+    Ok(())
+}

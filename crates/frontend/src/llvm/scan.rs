@@ -1,0 +1,313 @@
+//! Finds the annotations in a preprocessed program.
+//!
+//! In this pass `phineus.h` turns each annotation into `phineus_mark(...)`, which stands before the
+//! declaration that it belongs to; when the program is compiled they are nothing at all. (As
+//! attributes of parameters they would keep LLVM from promoting them to registers, and debug
+//! information has forgotten a parameter's first dimension.)
+
+use std::path::Path;
+
+use super::diagnostic::{Diagnostic, Spot};
+
+/// A word, number, string or sign, and its place.
+#[derive(Clone, Debug)]
+struct Token {
+    text: String,
+    line: u32,
+    in_program: bool,
+}
+
+/// `PH_SIZE(name, default)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) name: String,
+    pub(super) default: String,
+}
+
+/// What is said of a parameter or of the result.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marked {
+    /// The parameter's name, empty for the result.
+    pub(super) name: String,
+    pub(super) line: u32,
+    pub(super) input: Option<String>,
+    pub(super) outputs: Vec<String>,
+    pub(super) range: Option<(String, String)>,
+    /// The first dimension, if it is an array.
+    pub(super) rows: Option<String>,
+}
+
+/// All that the annotations say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Annotations {
+    pub(super) sizes: Vec<Size>,
+    /// The function's name and line.
+    pub(super) main: Option<(String, u32)>,
+    pub(super) result: Marked,
+    pub(super) parameters: Vec<Marked>,
+}
+
+/// Reads the annotations of the program at `path` from what the preprocessor made of it.
+pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagnostic> {
+    let tokens = tokens(preprocessed);
+    let mut annotations = Annotations::default();
+    let mut at = 0;
+    while at < tokens.len() {
+        let Some((mark, next)) = mark_at(&tokens, at) else {
+            at += 1;
+            continue;
+        };
+        match mark.first().map(String::as_str) {
+            Some("size") if mark.len() == 3 => {
+                let size = Size { name: mark[1].clone(), default: mark[2].clone() };
+                annotations.sizes.push(size);
+                at = next;
+            }
+            Some("main") if annotations.main.is_some() => {
+                return Err(wrong(path, tokens[at].line, "a second PH_MAIN"));
+            }
+            _ => at = function(path, &tokens, at, &mut annotations)?,
+        }
+    }
+    Ok(annotations)
+}
+
+fn wrong(path: &Path, line: u32, what: &str) -> Diagnostic {
+    let spot = Spot { file: path.display().to_string(), line, column: 0 };
+    Diagnostic::error(spot, what.to_owned(), "see docs/c.md for the annotations")
+}
+
+/// `phineus_mark(a, b, c)` at a token: its arguments and the token behind it.
+fn mark_at(tokens: &[Token], at: usize) -> Option<(Vec<String>, usize)> {
+    if tokens[at].text != "phineus_mark" || tokens.get(at + 1)?.text != "(" {
+        return None;
+    }
+    let mut arguments = vec![String::new()];
+    let mut depth = 1;
+    for (index, token) in tokens.iter().enumerate().skip(at + 2) {
+        match token.text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            "," if depth == 1 => {
+                arguments.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((arguments, index + 1));
+        }
+        let last = arguments.last_mut().expect("there is one");
+        if !last.is_empty() && is_word(last) && is_word(&token.text) {
+            last.push(' ');
+        }
+        last.push_str(&token.text);
+    }
+    None
+}
+
+fn is_word(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+        && text.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+fn apply(marked: &mut Marked, mark: &[String]) {
+    match mark[0].as_str() {
+        "in" => marked.input = mark.get(1).cloned(),
+        "out" => marked.outputs.extend(mark[1..].iter().cloned()),
+        "range" if mark.len() == 3 => marked.range = Some((mark[1].clone(), mark[2].clone())),
+        _ => {}
+    }
+}
+
+/// The function whose annotations begin at a token; returns the token behind its parameters.
+fn function(
+    path: &Path,
+    tokens: &[Token],
+    begin: usize,
+    annotations: &mut Annotations,
+) -> Result<usize, Diagnostic> {
+    let line = tokens[begin].line;
+    let (mut result, mut is_main, mut name) = (Marked::default(), false, String::new());
+    let mut at = begin;
+    loop {
+        let Some(token) = tokens.get(at) else {
+            return Err(wrong(path, line, "an annotation before nothing"));
+        };
+        if let Some((mark, next)) = mark_at(tokens, at) {
+            is_main |= mark[0] == "main";
+            apply(&mut result, &mark);
+            at = next;
+            continue;
+        }
+        match token.text.as_str() {
+            "__attribute__" => at = skip_group(tokens, at + 1),
+            "(" => break,
+            ";" | "{" | "}" => {
+                return Err(wrong(path, line, "an annotation that is before no function"));
+            }
+            word => {
+                name = word.to_owned();
+                at += 1;
+            }
+        }
+    }
+    let end = skip_group(tokens, at);
+    if !is_main {
+        let what = format!("annotations on '{name}', which is not the computation");
+        return Err(Diagnostic { remedy: "write PH_MAIN before it".to_owned(), ..wrong(path, line, &what) });
+    }
+    let mut start = at + 1;
+    let mut depth = 0;
+    for index in at + 1..end {
+        match tokens[index].text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            "," if depth == 0 => {
+                annotations.parameters.extend(parameter(&tokens[start..index]));
+                start = index + 1;
+            }
+            ")" | "]" | "}" => depth -= 1,
+            _ => {}
+        }
+    }
+    annotations.parameters.extend(parameter(&tokens[start..end - 1]));
+    annotations.main = Some((name, line));
+    annotations.result = Marked { line, ..result };
+    Ok(end)
+}
+
+/// The token behind the group that opens at a token.
+fn skip_group(tokens: &[Token], at: usize) -> usize {
+    let mut depth = 0;
+    for (index, token) in tokens.iter().enumerate().skip(at) {
+        match token.text.as_str() {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return index + 1;
+        }
+    }
+    tokens.len()
+}
+
+const QUALIFIERS: [&str; 6] = ["const", "restrict", "volatile", "static", "__restrict", "register"];
+
+fn parameter(tokens: &[Token]) -> Option<Marked> {
+    let mut marked = Marked { line: tokens.first()?.line, ..Marked::default() };
+    let mut at = 0;
+    let mut brackets: Vec<String> = Vec::new();
+    while at < tokens.len() {
+        if let Some((mark, next)) = mark_at(tokens, at) {
+            apply(&mut marked, &mark);
+            at = next;
+            continue;
+        }
+        let text = tokens[at].text.as_str();
+        match text {
+            "__attribute__" => {
+                at = skip_group(tokens, at + 1);
+                continue;
+            }
+            "[" => {
+                let mut inside = String::new();
+                let mut depth = 1;
+                at += 1;
+                while at < tokens.len() {
+                    match tokens[at].text.as_str() {
+                        "[" => depth += 1,
+                        "]" => depth -= 1,
+                        _ => {}
+                    }
+                    if depth == 0 {
+                        break;
+                    }
+                    if !QUALIFIERS.contains(&tokens[at].text.as_str()) {
+                        inside.push_str(&tokens[at].text);
+                    }
+                    at += 1;
+                }
+                brackets.push(inside);
+            }
+            // In `T (*name)[D]` the brackets are no first dimension.
+            ")" if brackets.is_empty() && !marked.name.is_empty() => brackets.push(String::new()),
+            word if brackets.is_empty() && is_word(word) && !QUALIFIERS.contains(&word) => {
+                marked.name = word.to_owned();
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    marked.rows = brackets.first().filter(|rows| !rows.is_empty()).cloned();
+    (marked.name != "void").then_some(marked)
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let (mut found, mut line, mut in_program) = (Vec::new(), 1u32, true);
+    for source in text.lines() {
+        if let Some(marker) = source.strip_prefix("# ") {
+            let mut words = marker.splitn(2, ' ');
+            line = words.next().and_then(|w| w.parse().ok()).unwrap_or(line);
+            in_program = !words.next().unwrap_or_default().contains("phineus.h");
+            continue;
+        }
+        let mut rest = source.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let length = match first {
+                '"' | '\'' => literal(rest, first),
+                c if c.is_alphanumeric() || c == '_' => rest
+                    .find(|c: char| !c.is_alphanumeric() && c != '_')
+                    .unwrap_or(rest.len()),
+                c => c.len_utf8(),
+            };
+            found.push(Token { text: rest[..length].to_owned(), line, in_program });
+            rest = rest[length..].trim_start();
+        }
+        line += 1;
+    }
+    found.retain(|token| token.in_program);
+    found
+}
+
+fn literal(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (index, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return index + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_are_found_with_their_dimensions() {
+        let text = "# 3 \"p.c\"\nphineus_mark(size, N, 2 * 16);\n\
+            phineus_mark(main) phineus_mark(out, a, b) unsigned long f(\n\
+            phineus_mark(in, a) phineus_mark(range, -1, 5) const int x[static N][4],\n\
+            phineus_mark(out, b) int (*y)[3], phineus_mark(in, b) int z) { int q[3]; }";
+        let found = scan(Path::new("p.c"), text).expect("well formed");
+        assert_eq!(found.sizes, [Size { name: "N".to_owned(), default: "2*16".to_owned() }]);
+        assert_eq!(found.main, Some(("f".to_owned(), 4)));
+        assert_eq!(found.result.outputs, ["a", "b"]);
+        let rows: Vec<_> =
+            found.parameters.iter().map(|p| (p.name.as_str(), p.rows.as_deref())).collect();
+        assert_eq!(rows, [("x", Some("N")), ("y", None), ("z", None)]);
+        assert_eq!(found.parameters[0].range, Some(("-1".to_owned(), "5".to_owned())));
+        assert_eq!(found.parameters[1].outputs, ["b"]);
+    }
+
+    #[test]
+    fn annotations_in_the_wrong_place_are_refused() {
+        for text in ["phineus_mark(in, a) int x;", "phineus_mark(out, a) int f(void) { }"] {
+            assert!(scan(Path::new("p.c"), text).is_err());
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! One instruction.
+
+use super::access::moved;
+use super::data::Data;
+use super::ir::{Kind, Operand, Type, Unary};
+use super::machine::{Frame, Machine, Stop};
+
+/// Bytes that one object may have.
+const OBJECT_BYTES_MAX: u128 = 1 << 32;
+
+impl<'m> Machine<'m> {
+    /// Does what an instruction says; returns its result.
+    pub(super) fn execute(&mut self, frame: &mut Frame<'m>, kind: &'m Kind) -> Result<Data, Stop> {
+        match kind {
+            Kind::Binary(op, width, [a, b]) => {
+                self.binary(*op, *width, &frame.get(*a), &frame.get(*b))
+            }
+            Kind::Compare(op, width, [a, b]) => {
+                self.compare(*op, *width, &frame.get(*a), &frame.get(*b))
+            }
+            Kind::Unary(op, from, to, a) => self.unary(*op, *from, *to, &frame.get(*a)),
+            Kind::Select(width, [condition, a, b]) => {
+                self.select(&frame.get(*condition), &frame.get(*a), &frame.get(*b), *width)
+            }
+            Kind::Funnel(left, width, [high, low, amount]) => {
+                let operands = [&frame.get(*high), &frame.get(*low), &frame.get(*amount)];
+                self.funnel(*left, *width, operands)
+            }
+            Kind::Overflow(op, is_signed, width, [a, b]) => {
+                self.overflow(*op, *is_signed, *width, &frame.get(*a), &frame.get(*b))
+            }
+            Kind::Reduce(op, width, vector) => {
+                let Data::Many(elements) = frame.get(*vector) else { return Ok(Data::Poison) };
+                let mut all = elements.to_vec();
+                while all.len() > 1 {
+                    let pairs = all.chunks(2).map(|pair| match pair {
+                        [a, b] => self.binary(*op, *width, a, b),
+                        _ => Ok(pair[0].clone()),
+                    });
+                    all = pairs.collect::<Result<_, _>>()?;
+                }
+                Ok(all.pop().unwrap_or(Data::Undefined))
+            }
+            Kind::Load(type_, place) => {
+                let place = frame.get(*place);
+                self.load(type_, place)
+            }
+            Kind::Store(type_, [data, place]) => {
+                self.store(type_, frame.get(*data), frame.get(*place))?;
+                Ok(Data::Undefined)
+            }
+            Kind::Allocate(bytes, granule, count) => self.allocate(frame, *bytes, *granule, *count),
+            Kind::Address(base, offset, indices) => {
+                self.address(frame, frame.get(*base), *offset, indices)
+            }
+            Kind::ToInteger(a) | Kind::ToPointer(a) | Kind::Freeze(a) => Ok(frame.get(*a)),
+            Kind::Call(function, arguments) => {
+                let arguments = arguments.iter().map(|argument| frame.get(*argument)).collect();
+                self.call(*function, arguments)
+            }
+            Kind::CallPointer(target, arguments) => match frame.get(*target) {
+                Data::Function(function) => {
+                    let arguments = arguments.iter().map(|argument| frame.get(*argument)).collect();
+                    self.call(function, arguments)
+                }
+                Data::Poison => Ok(Data::Poison),
+                _ => self.error(
+                    "which function is called here is not known",
+                    "call functions by name, or choose with a public index",
+                ),
+            },
+            Kind::Copy(operands) => self.copy(frame, operands),
+            Kind::Fill(operands) => self.fill(frame, operands),
+            Kind::Heap(sizes, is_zeroed) => self.heap(frame, sizes, *is_zeroed),
+            Kind::Extract(from, indices) => {
+                let mut data = frame.get(*from);
+                for index in indices {
+                    data = match data {
+                        Data::Many(elements) => elements[*index as usize].clone(),
+                        other => other,
+                    };
+                }
+                Ok(data)
+            }
+            Kind::Insert(into, element, indices) => {
+                Ok(inserted(frame.get(*into), frame.get(*element), indices))
+            }
+            Kind::ExtractElement([vector, index]) => {
+                let (vector, index) = (frame.get(*vector), frame.get(*index));
+                self.element(vector, index)
+            }
+            Kind::InsertElement([vector, element, index]) => {
+                let Data::Public(index) = frame.get(*index) else {
+                    return self.error("a secret index into a vector", "use an array");
+                };
+                Ok(inserted(frame.get(*vector), frame.get(*element), &[index as u32]))
+            }
+            Kind::Shuffle([a, b], mask) => Ok(shuffled(frame.get(*a), frame.get(*b), mask)),
+            Kind::Unsupported(what, remedy) => {
+                self.error(format!("{what} is not supported"), remedy)
+            }
+        }
+    }
+
+    fn element(&mut self, vector: Data, index: Data) -> Result<Data, Stop> {
+        match (vector, index) {
+            (Data::Many(elements), Data::Public(index)) => {
+                Ok(elements.get(index as usize).cloned().unwrap_or(Data::Undefined))
+            }
+            (Data::Undefined, _) => Ok(Data::Undefined),
+            _ => self.error("a secret index into a vector", "use an array"),
+        }
+    }
+
+    /// A public size or count.
+    fn size(&mut self, data: Data, what: &str) -> Result<Option<u128>, Stop> {
+        match data {
+            Data::Public(size) => Ok(Some(size)),
+            Data::Poison => Ok(None),
+            _ => {
+                let message = format!("{what} depends on a secret");
+                self.error(message, "use a public size, the largest there can be")?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn allocate(
+        &mut self,
+        frame: &mut Frame<'m>,
+        bytes: u64,
+        granule: u8,
+        count: Operand,
+    ) -> Result<Data, Stop> {
+        let Some(count) = self.size(frame.get(count), "the size of this array")? else {
+            return Ok(Data::Poison);
+        };
+        let size = count.saturating_mul(u128::from(bytes));
+        if size > OBJECT_BYTES_MAX {
+            return self.error("this array is larger than 4 GiB", "use smaller parts");
+        }
+        let object = self.memory.allocate("", size as u64, granule);
+        frame.objects.push(object);
+        Ok(Data::Pointer(object, 0))
+    }
+
+    fn heap(
+        &mut self,
+        frame: &mut Frame<'m>,
+        sizes: &[Operand],
+        is_zeroed: bool,
+    ) -> Result<Data, Stop> {
+        let (mut size, mut granule) = (1u128, 1u8);
+        for operand in sizes {
+            let Some(own) = self.size(frame.get(*operand), "the size of this memory")? else {
+                return Ok(Data::Poison);
+            };
+            size = size.saturating_mul(own);
+        }
+        if size > OBJECT_BYTES_MAX {
+            return self.error("this is more than 4 GiB", "use smaller parts");
+        }
+        if size.is_multiple_of(8) {
+            granule = 8;
+        }
+        let object = self.memory.allocate("", size as u64, granule);
+        if is_zeroed {
+            for offset in (0..size as u64).step_by(usize::from(granule)) {
+                self.memory.put(object, offset, granule, &Data::Public(0));
+            }
+        }
+        Ok(Data::Pointer(object, 0))
+    }
+
+    fn copy(&mut self, frame: &Frame<'m>, operands: &[Operand; 3]) -> Result<Data, Stop> {
+        let [target, source, bytes] = operands.map(|operand| frame.get(operand));
+        let Some(bytes) = self.size(bytes, "how much is copied here")? else {
+            return Ok(Data::Poison);
+        };
+        let bytes = bytes.min(u128::from(u64::MAX)) as u64;
+        let (Data::Pointer(to, at), Data::Pointer(from, start)) = (&target, &source) else {
+            if matches!((&target, &source), (Data::Poison, _) | (_, Data::Poison)) {
+                return Ok(Data::Poison);
+            }
+            if self.lanes > 1 {
+                return Err(Stop::Abandon);
+            }
+            return self.copy_indexed(target, source, bytes);
+        };
+        for (object, offset) in [(*to, *at), (*from, *start)] {
+            if let Err(error) = self.memory.check(object, offset, bytes) {
+                return self.outside(object, offset, error);
+            }
+        }
+        self.rehearse_write(*to, *at, bytes)?;
+        self.rehearse_read(*from, *start, bytes)?;
+        // All is read before anything is written: the two may overlap.
+        let mut values = Vec::new();
+        let mut offset = 0;
+        while offset < bytes {
+            let (data, size) = self.next_value(*from, *start as u64 + offset, bytes - offset)?;
+            values.push((offset, data, size));
+            offset += u64::from(size);
+        }
+        for (offset, data, size) in values {
+            self.write(*to, *at as u64 + offset, size, &data)?;
+        }
+        Ok(Data::Undefined)
+    }
+
+    /// A copy between places of which a secret chooses one, in words.
+    fn copy_indexed(&mut self, target: Data, source: Data, bytes: u64) -> Result<Data, Stop> {
+        let mut offset = 0;
+        while offset < bytes {
+            let size = [8, 4, 2, 1].into_iter().find(|size| offset + size <= bytes);
+            let size = size.expect("a byte is left");
+            let word = Type::Integer(size as u16 * 8);
+            let data = self.load(&word, moved(source.clone(), offset as i64))?;
+            self.store(&word, data, moved(target.clone(), offset as i64))?;
+            offset += size;
+        }
+        Ok(Data::Undefined)
+    }
+
+    fn fill(&mut self, frame: &Frame<'m>, operands: &[Operand; 3]) -> Result<Data, Stop> {
+        let [target, byte, bytes] = operands.map(|operand| frame.get(operand));
+        let Some(bytes) = self.size(bytes, "how much is set here")? else {
+            return Ok(Data::Poison);
+        };
+        let bytes = bytes.min(u128::from(u64::MAX)) as u64;
+        let Data::Pointer(object, start) = target else {
+            return match target {
+                Data::Poison => Ok(Data::Poison),
+                Data::Places(..) => Err(Stop::Abandon),
+                _ => self.error("which memory this sets is not known", "use a public index"),
+            };
+        };
+        if let Err(error) = self.memory.check(object, start, bytes) {
+            return self.outside(object, start, error);
+        }
+        self.rehearse_write(object, start, bytes)?;
+        let granule = self.memory.object(object).granule;
+        let mut at = start as u64;
+        let end = at + bytes;
+        while at < end {
+            let fits = |size: &u64| at.is_multiple_of(*size) && at + size <= end;
+            let size = [granule, 8, 4, 2, 1].into_iter().find(fits).expect("a byte fits");
+            let data = self.repeated(&byte, size)?;
+            self.write(object, at, size as u8, &data)?;
+            at += size;
+        }
+        Ok(Data::Undefined)
+    }
+
+    /// A byte, `size` times.
+    fn repeated(&mut self, byte: &Data, size: u64) -> Result<Data, Stop> {
+        use super::ir::Binary;
+        let width = size as u16 * 8;
+        let ones = (0..size).fold(0u128, |all, k| all | 1 << (8 * k));
+        let wide = self.unary(Unary::ZeroExtend, 8, width, byte)?;
+        self.binary(Binary::Mul, width, &wide, &Data::Public(ones))
+    }
+}
+
+fn inserted(into: Data, element: Data, indices: &[u32]) -> Data {
+    let Some((first, rest)) = indices.split_first() else { return element };
+    let first = *first as usize;
+    let mut elements = match into {
+        Data::Many(elements) => elements.to_vec(),
+        _ => Vec::new(),
+    };
+    if elements.len() <= first {
+        elements.resize(first + 1, Data::Undefined);
+    }
+    elements[first] = inserted(elements[first].clone(), element, rest);
+    Data::Many(elements.into())
+}
+
+fn shuffled(a: Data, b: Data, mask: &[i32]) -> Data {
+    let parts = |data: Data| match data {
+        Data::Many(elements) => elements.to_vec(),
+        _ => Vec::new(),
+    };
+    let (a, b) = (parts(a), parts(b));
+    let length = a.len().max(b.len());
+    let pick = |index: &i32| {
+        let found = usize::try_from(*index).ok().and_then(|index| {
+            if index < length { a.get(index) } else { b.get(index - length) }
+        });
+        found.cloned().unwrap_or(Data::Undefined)
+    };
+    Data::Many(mask.iter().map(pick).collect())
+}

@@ -1,0 +1,193 @@
+//! The program as plain C: compiled by the system's compiler, run on the same inputs in the clear.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
+use std::process::Command;
+
+use phineus_bytecode::{Column, Lane, Table};
+
+use super::compile::{Compiler, defines};
+use super::ports::{Port, Rows, Signature};
+use crate::error::ProgramError;
+
+/// The outputs of the plain program on `inputs`, tables in the order of the ports.
+pub(super) fn run(
+    compiler: &Compiler,
+    signature: &Signature,
+    sizes: &[(String, u64)],
+    inputs: &[Table],
+) -> Result<Vec<Table>, ProgramError> {
+    let folder = tempfile::tempdir_in(compiler.folder.path())?;
+    let source = folder.path().join("twin.c");
+    std::fs::write(&source, driver(compiler, signature))?;
+    let binary = folder.path().join("twin");
+    let mut command = Command::new(compiler.plain());
+    command.args(["-O1", "-fwrapv", "-w", "-I"]).arg(compiler.folder.path());
+    command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
+    let output = command.output()?;
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(ProgramError::Refused(format!("the plain C twin: {messages}")));
+    }
+    let given = folder.path().join("inputs");
+    std::fs::write(&given, bytes_in(signature, inputs))?;
+    let output = Command::new(&binary).stdin(File::open(&given)?).output()?;
+    if !output.status.success() {
+        let what = format!("the plain C twin ended with {}", output.status);
+        return Err(ProgramError::Refused(what));
+    }
+    File::create(&given)?.flush()?;
+    tables_out(signature, &output.stdout)
+}
+
+/// A main function that reads all parameters, calls the function and writes all results.
+fn driver(compiler: &Compiler, signature: &Signature) -> String {
+    let mut text = format!(
+        "#define main phineus_plain_main\n#include \"{}\"\n#undef main\n#include <stdio.h>\n\
+         static void phineus_read(void *to, size_t size) {{\n\
+         if (fread(to, 1, size, stdin) != size) exit(90);\n}}\nint main(void) {{\n",
+        compiler.source().display()
+    );
+    let mut arguments = Vec::new();
+    for (index, port) in signature.parameters.iter().enumerate() {
+        let size = port.rows.size_bytes();
+        let _ = match port.is_pointer {
+            true => writeln!(text, "char *p{index} = calloc({size} + 16, 1);"),
+            false => writeln!(text, "{} p{index};", scalar(&port.rows)),
+        };
+        let (reference, cast) = if port.is_pointer { ("", "(void *)") } else { ("&", "") };
+        if port.input.is_some() {
+            let _ = writeln!(text, "phineus_read({reference}p{index}, {size});");
+        }
+        arguments.push(format!("{cast}p{index}"));
+    }
+    let call = format!("{}({})", signature.function, arguments.join(", "));
+    let _ = match &signature.result {
+        Some(port) => writeln!(text, "{} result = {call};", scalar(&port.rows)),
+        None => writeln!(text, "{call};"),
+    };
+    for (index, port) in signature.parameters.iter().enumerate() {
+        if !port.outputs.is_empty() {
+            let _ = writeln!(text, "fwrite(p{index}, 1, {}, stdout);", port.rows.size_bytes());
+        }
+    }
+    if signature.result.is_some() {
+        text += "fwrite(&result, 1, sizeof result, stdout);\n";
+    }
+    text + "return 0;\n}\n"
+}
+
+/// A C type for a parameter that is passed by value.
+fn scalar(rows: &Rows) -> &'static str {
+    match (rows.leaves[0].element.width(), rows.leaves[0].bytes) {
+        (1, 1) => "_Bool",
+        (_, 1) => "unsigned char",
+        (_, 2) => "unsigned short",
+        (_, 4) => "unsigned int",
+        (_, 8) => "unsigned long long",
+        _ => "unsigned __int128",
+    }
+}
+
+/// The parameters' bytes, in order.
+fn bytes_in(signature: &Signature, inputs: &[Table]) -> Vec<u8> {
+    let tables = signature.inputs();
+    let mut all = Vec::new();
+    for (index, port) in signature.parameters.iter().enumerate() {
+        let mut bytes = vec![0u8; port.rows.size_bytes() as usize];
+        for (table, values) in tables.iter().zip(inputs) {
+            let Some((_, first)) = table.parameters.iter().find(|(at, _)| *at == index) else {
+                continue;
+            };
+            for row in 0..port.rows.rows {
+                for (leaf, column) in port.rows.leaves.iter().zip(*first..) {
+                    let at = (row * port.rows.row_bytes + leaf.offset) as usize;
+                    let value = extended(values.cell(row, column), &values.columns()[column]);
+                    let size = leaf.bytes as usize;
+                    bytes[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+                }
+            }
+        }
+        if port.input.is_some() {
+            all.extend(bytes);
+        }
+    }
+    all
+}
+
+/// A cell with its sign in all bits.
+fn extended(value: Lane, column: &Column) -> u128 {
+    let width = column.element.width();
+    let limbs = value.as_limbs();
+    let low = u128::from(limbs[0]) | u128::from(limbs[1]) << 64;
+    if column.element.is_signed() { super::data::signed(low, width) as u128 } else { low }
+}
+
+fn tables_out(signature: &Signature, bytes: &[u8]) -> Result<Vec<Table>, ProgramError> {
+    let mut rest = bytes;
+    let mut tables = Vec::new();
+    for port in signature.outputs() {
+        let size = port.rows.size_bytes() as usize;
+        let Some((own, behind)) = rest.split_at_checked(size) else {
+            return Err(ProgramError::Refused("the plain C twin wrote too little".to_owned()));
+        };
+        tables.push(table(port, own));
+        rest = behind;
+    }
+    Ok(tables)
+}
+
+fn table(port: &Port, bytes: &[u8]) -> Table {
+    let mut table = Table::new(port.rows.columns());
+    for row in bytes.chunks(port.rows.row_bytes as usize) {
+        let cell = |leaf: &super::memory::Leaf| {
+            let mut value = [0u8; 16];
+            let at = leaf.offset as usize;
+            value[..leaf.bytes as usize].copy_from_slice(&row[at..at + leaf.bytes as usize]);
+            let kept = super::data::mask(leaf.element.width());
+            Lane::from(u128::from_le_bytes(value) & kept)
+        };
+        let row: Vec<Lane> = port.rows.leaves.iter().map(cell).collect();
+        table.push(&row);
+    }
+    table
+}
+
+/// Random inputs within their types and ranges.
+pub(super) fn generate(signature: &Signature, seed: u64) -> Vec<Table> {
+    let mut state = seed;
+    // SplitMix64 (Steele, Lea, Flood, 2014).
+    let mut next = move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    };
+    let tables = signature.inputs();
+    let fill = |input: &super::ports::InputTable| {
+        let mut table = Table::new(input.columns.clone());
+        let mut ranges = vec![None; input.columns.len()];
+        for (index, first) in &input.parameters {
+            let port = &signature.parameters[*index];
+            ranges[*first..first + port.rows.leaves.len()].fill(port.range);
+        }
+        for _ in 0..input.rows {
+            let mut cell = |(column, range): (&Column, &Option<(i128, i128)>)| {
+                let random = u128::from(next()) | u128::from(next()) << 64;
+                let value = match range {
+                    Some((low, high)) => {
+                        let span = (high - low) as u128 + 1;
+                        (low + (random % span) as i128) as u128
+                    }
+                    None => random,
+                };
+                Lane::from(value & super::data::mask(column.element.width()))
+            };
+            let row: Vec<Lane> = input.columns.iter().zip(&ranges).map(&mut cell).collect();
+            table.push(&row);
+        }
+        table
+    };
+    tables.iter().map(fill).collect()
+}

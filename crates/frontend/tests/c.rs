@@ -1,0 +1,116 @@
+//! C programs: those in `c/ok` give what their plain C twins give, those in `c/leaks` are refused
+//! at the line and with the words that they say themselves.
+#![cfg(feature = "llvm")]
+
+use std::path::{Path, PathBuf};
+
+use phineus_bytecode::{ProgramReader, Table};
+use phineus_frontend::llvm::CProgram;
+use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
+
+
+fn programs(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(folder);
+    let files = std::fs::read_dir(&folder).expect("the folder is there");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "c"));
+    files.sort();
+    files
+}
+
+/// Runs a program on random inputs and compares with its plain C twin; returns its instructions.
+fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
+    fn shown(error: impl std::fmt::Display) -> String {
+        error.to_string()
+    }
+    let program = CProgram::open(path).map_err(shown)?;
+    let arguments = Arguments::new(&program, []).map_err(shown)?;
+    let (file, traced) = trace_to_file(&program, &arguments).map_err(shown)?;
+    let mut reader = ProgramReader::open(file.try_clone().map_err(shown)?).map_err(shown)?;
+    let violations = phineus_bytecode::verify(&mut reader).map_err(shown)?;
+    if !violations.is_empty() {
+        return Err(format!("{violations:?}"));
+    }
+    for seed in seeds {
+        let inputs = program.generate(&arguments, seed).ok_or("no inputs")?;
+        let (file, _) = trace_to_file(&program, &arguments).map_err(shown)?;
+        let outputs = phineus_frontend::reference::run_file(file, &inputs).map_err(shown)?;
+        let expected = program.twin(&arguments, &inputs).ok_or("no twin")?.map_err(shown)?;
+        let equal = outputs.len() == expected.len()
+            && outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b));
+        if !equal {
+            return Err(format!("seed {seed}: {}, the twin {}", rows(&outputs), rows(&expected)));
+        }
+    }
+    Ok(traced.written.instruction_count)
+}
+
+fn rows(tables: &[Table]) -> String {
+    let rows = |t: &Table| (0..t.row_count().min(9)).map(|r| t.row(r)).collect::<Vec<_>>();
+    format!("{:?}", tables.iter().map(rows).collect::<Vec<_>>())
+}
+
+/// `// instructions: N` in a program: the most that it may become.
+fn most_instructions(text: &str) -> u64 {
+    let stated = text.lines().find_map(|line| line.strip_prefix("// instructions: "));
+    stated.map_or(u64::MAX, |count| count.trim().parse().expect("it is a number"))
+}
+
+#[test]
+fn programs_give_what_plain_c_gives() {
+    let mut wrong = Vec::new();
+    for path in programs("ok") {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let most = most_instructions(&std::fs::read_to_string(&path).expect("it is readable"));
+        match agrees(&path, 1..3) {
+            Ok(count) if count <= most => println!("{name}: {count} instructions"),
+            Ok(count) => wrong.push(format!("{name}: {count} instructions, at most {most}")),
+            Err(what) => wrong.push(format!("{name}: {what}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `// leak: WORDS` at the end of lines of a program: each line with the words.
+fn expected(text: &str) -> Vec<(u32, &str)> {
+    text.lines()
+        .zip(1..)
+        .filter_map(|(text, line)| Some((line, text.split_once("// leak: ")?.1.trim())))
+        .collect()
+}
+
+#[test]
+fn programs_that_leak_are_refused_at_their_lines() {
+    let mut wrong = Vec::new();
+    for path in programs("leaks") {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("it is readable");
+        let expected = expected(&text);
+        assert!(!expected.is_empty(), "{name} expects nothing");
+        let found: Vec<(u32, String)> = match CProgram::open(&path) {
+            Err(error) => {
+                // Refused before it runs: by clang or for its annotations.
+                let error = error.to_string();
+                let of = |line: &u32| error.contains(&format!("{name}:{line}"));
+                expected.iter().filter(|(line, _)| of(line)).map(|e| (e.0, error.clone())).collect()
+            }
+            Ok(program) => {
+                let arguments = Arguments::new(&program, []).expect("defaults are arguments");
+                let found = program.check(&arguments).expect("it can be looked at");
+                let errors = found.into_iter().filter(|diagnostic| diagnostic.is_error);
+                errors.map(|d| (d.spot.line, format!("{} = {}", d.message, d.remedy))).collect()
+            }
+        };
+        for (line, words) in &expected {
+            if !found.iter().any(|(at, what)| at == line && what.contains(words)) {
+                wrong.push(format!("{name}:{line}: no '{words}' in {found:?}"));
+            }
+        }
+        for (line, what) in &found {
+            if !expected.iter().any(|(at, _)| at == line) {
+                wrong.push(format!("{name}:{line}: unexpected: {what}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,9 @@
+// A public division by zero.
+#include <phineus.h>
+static uint32_t zero = 0;
+PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
+{
+    for (int i = 0; i < 8; i++)
+        r[i] = 0;
+    r[0] = y / zero; // leak: divides by zero
+}

@@ -1,0 +1,9 @@
+// exit() by a secret.
+#include <phineus.h>
+PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
+{
+    for (int i = 0; i < 8; i++)
+        r[i] = 0;
+    if (x[0] > y) // leak: whether the program stops here
+        exit(1);
+}

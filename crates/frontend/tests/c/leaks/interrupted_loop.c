@@ -1,0 +1,12 @@
+// A loop with a public bound that a secret leaves by stopping.
+#include <phineus.h>
+PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
+{
+    for (int i = 0; i < 8; i++)
+        r[i] = 0;
+    for (int i = 0; i < 8; i++) {
+        if (x[i] == y) // leak: whether the program stops here
+            abort();
+        r[i] = x[i];
+    }
+}

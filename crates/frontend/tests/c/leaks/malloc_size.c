@@ -1,0 +1,10 @@
+// Memory whose size is a secret.
+#include <phineus.h>
+PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
+{
+    for (int i = 0; i < 8; i++)
+        r[i] = 0;
+    uint32_t *v = malloc(y); // leak: the size of this memory depends on a secret
+    v[0] = 1;
+    r[0] = v[0];
+}

@@ -1,0 +1,8 @@
+// A fill whose length is a secret.
+#include <phineus.h>
+PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
+{
+    for (int i = 0; i < 8; i++)
+        r[i] = 0;
+    memset(r, 0, y & 31); // leak: how much is set here depends on a secret
+}

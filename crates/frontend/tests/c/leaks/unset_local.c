@@ -1,0 +1,9 @@
+// A variable that is used before it is set.
+#include <phineus.h>
+PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
+{
+    for (int i = 0; i < 8; i++)
+        r[i] = 0;
+    uint32_t v;
+    r[0] = v + y; // leak: uninitialized
+}

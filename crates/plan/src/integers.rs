@@ -1,0 +1,267 @@
+//! Integers in a field: which values are elements of a prime field, which are bits, and where an
+//! element must be brought back into the range of its type.
+//!
+//! Protocols over a field compute sums and products of integers by themselves, but not modulo
+//! `2^w`. This stage holds a value as an element that is *equal modulo `2^w`* to what the program
+//! means, and follows the range that the element is known to be in. An element is reduced only
+//! where its range would leave the field, or where its size matters: in comparisons, right shifts,
+//! widening casts and outputs. Programs whose inputs are narrow never pay for a reduction, and none
+//! computes a wrong number.
+//!
+//! In the lowered program, arithmetic sharing (`@a`) means one element for each lane, Boolean
+//! sharing (`@b`) one element of value 0 or 1 for each bit. Operations on bits that have no better
+//! form become circuits on `@b`. A value is converted at most once each way.
+//!
+//! Refused: products whose range does not fit into the field ([`Error::FieldTooSmall`]).
+//!
+//! Memory: an entry for each value that is alive, as in ordering.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+
+use phineus_bytecode::limits::RING_WIDTH_MAX;
+use phineus_bytecode::{
+    ElementType, Instruction, Kind, Lane, Layout, Op, ProgramReader, ProgramWriter, Shape, Sharing,
+    Written,
+};
+
+use crate::annotate::{NextUses, annotate, for_each_frame};
+use crate::error::Error;
+
+mod operations;
+mod range;
+
+use range::Range;
+
+/// An element in each lane, congruent to the value modulo `2^width` and within `range`.
+#[derive(Clone, Copy)]
+struct Integer {
+    name: u64,
+    range: Range,
+}
+
+/// A value of the program, in the forms that it has been needed in.
+#[derive(Clone)]
+struct Value {
+    width: u16,
+    lanes: u32,
+    integer: Option<Integer>,
+    /// Reduced to the unsigned and to the signed range of its width.
+    reduced: [Option<u64>; 2],
+    bits: Option<u64>,
+    constant: Option<Lane>,
+}
+
+struct Lowering<E> {
+    /// Elements are integers of a smaller magnitude than two to this power.
+    magnitude_bits: u32,
+    emit: E,
+    values: HashMap<u64, Value>,
+    next_name: u64,
+    /// The instruction at hand, for errors.
+    index: u64,
+}
+
+/// Lowers `program` to elements of a field that holds integers below `2^magnitude_bits` in
+/// magnitude, into `output`; `scratch` is an empty file.
+///
+/// # Errors
+/// [`Error::FieldTooSmall`] if a product may leave the field; [`Error::Invalid`] if the program is
+/// not one that the verifier accepts.
+pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
+    program: &mut ProgramReader<R>,
+    output: W,
+    scratch: File,
+    magnitude_bits: u32,
+    planner_memory_bytes: u64,
+) -> Result<(W, Written), Error> {
+    let mut notes = annotate(program, scratch, planner_memory_bytes, Layout::Wires)?;
+    let description = program.description().clone();
+    let mut writer = ProgramWriter::new(output, Kind::Program)?;
+    let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
+    let mut lowering =
+        Lowering { magnitude_bits, emit, values: HashMap::new(), next_name: 0, index: 0 };
+    for_each_frame(program, &mut notes, |instructions, uses| {
+        instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
+            lowering.step(instruction, uses)?;
+            lowering.index += 1;
+            Ok(())
+        })
+    })?;
+    Ok(writer.finish(&description)?)
+}
+
+impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+    fn step(&mut self, instruction: &Instruction, uses: &NextUses) -> Result<(), Error> {
+        let operands = instruction.operands();
+        if operands.iter().any(|operand| !self.values.contains_key(operand)) {
+            return Err(Error::Invalid {
+                instruction: self.index,
+                what: "an operand is not defined",
+            });
+        }
+        self.lower(instruction)?;
+        for (k, operand) in operands.iter().enumerate() {
+            if uses.operands[k] == 0 {
+                self.values.remove(operand);
+            }
+        }
+        for (k, result) in instruction.results().iter().enumerate() {
+            if uses.results[k] == 0 {
+                self.values.remove(result);
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(&self, range: Range) -> bool {
+        range.fits(self.magnitude_bits)
+    }
+
+    /// Whether every integer of this width is an element.
+    fn holds(&self, width: u16) -> bool {
+        u32::from(width) <= self.magnitude_bits && width <= RING_WIDTH_MAX
+    }
+
+    fn value(&self, name: u64) -> &Value {
+        &self.values[&name]
+    }
+
+    fn value_mut(&mut self, name: u64) -> &mut Value {
+        self.values.get_mut(&name).expect("an operand lives until its last use")
+    }
+
+    /// The value as elements, if it can be held so.
+    fn integer(&mut self, name: u64) -> Result<Option<Integer>, Error> {
+        let value = self.value(name);
+        let (width, lanes, bits) = (value.width, value.lanes, value.bits);
+        if value.integer.is_some() {
+            return Ok(value.integer);
+        }
+        let integer = if let Some(constant) = value.constant {
+            let Some((range, signed)) = range::of_constant(constant, width) else {
+                return Ok(None);
+            };
+            if !self.fits(range) || width > RING_WIDTH_MAX {
+                return Ok(None);
+            }
+            Integer { name: self.constant(constant, width, lanes, signed)?, range }
+        } else {
+            if !self.holds(width) {
+                return Ok(None);
+            }
+            let bits = bits.expect("a value has some form");
+            let name = self.convert(bits, width, lanes, Sharing::Boolean, Sharing::Arithmetic)?;
+            Integer { name, range: Range::of_type(width, false) }
+        };
+        self.value_mut(name).integer = Some(integer);
+        Ok(Some(integer))
+    }
+
+    /// The value as elements in the signed or unsigned range of its type, if it can be held so.
+    fn canonical(&mut self, name: u64, signed: bool) -> Result<Option<u64>, Error> {
+        let value = self.value(name);
+        let (width, lanes) = (value.width, value.lanes);
+        if let Some(known) = value.reduced[usize::from(signed)] {
+            return Ok(Some(known));
+        }
+        if let Some(constant) = value.constant {
+            let Some(exact) = range::constant_as(constant, width, signed) else { return Ok(None) };
+            if !self.fits(exact) || width > RING_WIDTH_MAX {
+                return Ok(None);
+            }
+            let made = self.constant(constant, width, lanes, signed)?;
+            self.value_mut(name).reduced[usize::from(signed)] = Some(made);
+            return Ok(Some(made));
+        }
+        let Some(integer) = self.integer(name)? else { return Ok(None) };
+        let made = if integer.range.is_within(Range::of_type(width, signed)) {
+            integer.name
+        } else if self.holds(width) {
+            let element = ElementType::integer(width, signed).shared(Sharing::Arithmetic);
+            let mut reduce = Instruction::new(Op::Reduce, element, lanes);
+            reduce.operands[0] = integer.name;
+            self.define(reduce)?
+        } else {
+            return Ok(None);
+        };
+        self.value_mut(name).reduced[usize::from(signed)] = Some(made);
+        Ok(Some(made))
+    }
+
+    /// The value as bits.
+    fn bits(&mut self, name: u64) -> Result<u64, Error> {
+        let value = self.value(name);
+        let (width, lanes, integer) = (value.width, value.lanes, value.integer);
+        if let Some(bits) = value.bits {
+            return Ok(bits);
+        }
+        let bits = if let Some(constant) = value.constant {
+            let element = ElementType::unsigned(width).shared(Sharing::Boolean);
+            let mut instruction = Instruction::new(Op::Constant, element, lanes);
+            instruction.immediates = constant.into_limbs();
+            self.define(instruction)?
+        } else {
+            let integer = integer.expect("a value has some form");
+            self.convert(integer.name, width, lanes, Sharing::Arithmetic, Sharing::Boolean)?
+        };
+        self.value_mut(name).bits = Some(bits);
+        Ok(bits)
+    }
+
+    fn convert(
+        &mut self,
+        name: u64,
+        width: u16,
+        lanes: u32,
+        from: Sharing,
+        to: Sharing,
+    ) -> Result<u64, Error> {
+        let mut convert =
+            Instruction::new(Op::Convert, ElementType::unsigned(width).shared(to), lanes);
+        convert.immediates[0] = from as u64;
+        convert.operands[0] = name;
+        self.define(convert)
+    }
+
+    fn constant(
+        &mut self,
+        value: Lane,
+        width: u16,
+        lanes: u32,
+        signed: bool,
+    ) -> Result<u64, Error> {
+        let element = ElementType::integer(width, signed).shared(Sharing::Arithmetic);
+        let mut instruction = Instruction::new(Op::Constant, element, lanes);
+        instruction.immediates = value.into_limbs();
+        self.define(instruction)
+    }
+
+    /// Emits an instruction of one result; returns the result's name.
+    fn define(&mut self, mut instruction: Instruction) -> Result<u64, Error> {
+        instruction.results[0] = self.next_name;
+        self.next_name += 1;
+        (self.emit)(&instruction)?;
+        Ok(instruction.results[0])
+    }
+
+    /// Notes that `result` of the program is these elements.
+    fn set_integer(&mut self, result: u64, shape: Shape, name: u64, range: Range) {
+        let integer = Some(Integer { name, range });
+        let Shape { width, lanes, .. } = shape;
+        let value = Value { width, lanes, integer, reduced: [None; 2], bits: None, constant: None };
+        self.values.insert(result, value);
+    }
+
+    /// Notes that `result` of the program is these bits.
+    fn set_bits(&mut self, result: u64, shape: Shape, name: u64) {
+        let Shape { width, lanes, .. } = shape;
+        let bits = Some(name);
+        let value = Value { width, lanes, integer: None, reduced: [None; 2], bits, constant: None };
+        self.values.insert(result, value);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! [`Live`]: authenticated material made by a thread just ahead of its use.
+//!
+//! The thread has the generator with channels of its own. It makes the batches of the schedule and
+//! no more, and waits while [`BATCHES_AHEAD`] of them lie unused. When it fails, the consumer gets
+//! its error with the next batch; when the consumer is dropped, the thread ends with the batch it
+//! is making.
+//! Cost: the generator's. Memory: the generator's, and `BATCHES_AHEAD + 2` batches and one more
+//! of each kind.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use phineus_channels::Channel;
+use phineus_crypto::field::Field;
+
+use super::coin::cheated;
+use super::limits::BATCHES_AHEAD;
+use super::supply::{Source, Supply};
+use super::{Batch, Demand, Generator, Kind, Schedule};
+use crate::ProtocolError;
+
+/// Authenticated material from a thread; see [`Live::start`].
+pub type Live<F, C> = Supply<F, LiveSource<F, C>>;
+
+/// The thread that makes batches.
+pub struct LiveSource<F: Field, C> {
+    delta: F,
+    batches: Receiver<Result<Batch<F>, ProtocolError>>,
+    used: SyncSender<Batch<F>>,
+    thread: JoinHandle<Option<Generator<F, C>>>,
+    failed: bool,
+}
+
+impl<F: Field, C: Channel + 'static> Live<F, C> {
+    /// Starts making what is demanded, in the order of its use.
+    ///
+    /// All parties must give the same demand and order.
+    ///
+    /// # Errors
+    /// When the system has no thread to give.
+    pub fn start(
+        generator: Generator<F, C>,
+        demand: Demand,
+        order: impl Iterator<Item = (Kind, usize)> + Send + 'static,
+    ) -> std::io::Result<Live<F, C>> {
+        let (sender, batches) = sync_channel(BATCHES_AHEAD);
+        let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
+        let (delta, schedule) = (generator.delta(), Schedule::new(demand, order));
+        let thread = thread::Builder::new()
+            .name("preprocessing".to_owned())
+            .spawn(move || make(generator, schedule, sender, recycled))?;
+        Ok(Supply::new(LiveSource { delta, batches, used, thread, failed: false }))
+    }
+
+    /// Waits for the thread after everything has been used; gives the generator back.
+    ///
+    /// # Errors
+    /// When the thread failed.
+    ///
+    /// # Panics
+    /// If something that was demanded has not been used.
+    pub fn finish(self) -> Result<Generator<F, C>, ProtocolError> {
+        assert!(self.is_used_up(), "less was used than was demanded");
+        match self.source.batches.recv() {
+            Ok(Ok(_)) => panic!("less was used than was demanded"),
+            Ok(Err(error)) => Err(error),
+            Err(_) => match self.source.thread.join() {
+                Ok(generator) => generator.ok_or_else(cheated),
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
+        }
+    }
+}
+
+/// What the thread does; gives the generator back unless it failed.
+fn make<F: Field, C: Channel>(
+    mut generator: Generator<F, C>,
+    schedule: Schedule<impl Iterator<Item = (Kind, usize)>>,
+    batches: SyncSender<Result<Batch<F>, ProtocolError>>,
+    recycled: Receiver<Batch<F>>,
+) -> Option<Generator<F, C>> {
+    for (kind, count) in schedule {
+        let mut batch = recycled.try_recv().unwrap_or_else(|_| Batch::empty());
+        let made = generator.make(kind, count, &mut batch);
+        let failed = made.is_err();
+        // When nobody listens any more, nobody needs more.
+        if batches.send(made.map(|()| batch)).is_err() || failed {
+            return None;
+        }
+    }
+    Some(generator)
+}
+
+impl<F: Field, C: Send> Source<F> for LiveSource<F, C> {
+    fn delta(&self) -> F {
+        self.delta
+    }
+
+    fn next(
+        &mut self,
+        _: Kind,
+        _: usize,
+        used: Option<Batch<F>>,
+    ) -> Result<Batch<F>, ProtocolError> {
+        if self.failed {
+            return Err(cheated());
+        }
+        // When the thread has ended, or has enough of them, the batch is dropped.
+        used.map(|used| self.used.try_send(used).ok());
+        match self.batches.recv() {
+            Ok(made) => {
+                self.failed = made.is_err();
+                made
+            }
+            Err(_) => panic!("more is used than was demanded, or the thread panicked"),
+        }
+    }
+}

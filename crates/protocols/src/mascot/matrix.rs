@@ -1,0 +1,327 @@
+//! Matrix triples: a random matrix times a random vector.
+//!
+//! Source: the steps of `triples` with the choices on the side of the vector: one OT for each bit
+//! of an element of the vector, whose messages are stretched to a column of the matrix (OT of long
+//! messages: Ishai, Kilian, Nissim, Petrank, CRYPTO 2003). Sacrificing matrix triples by a random
+//! combination of rows: Chen, Kim, Razenshteyn, Rotaru, Song, Wagh, "Maliciously Secure Matrix
+//! Multiplication with Applications to Private Deep Learning", ASIACRYPT 2020, do so with whole
+//! matrices; here (*Deviation*) the matrix has one row `x` more: with coins `z`, `rho = z A - x` is
+//! opened, and `z C - x b - rho b` must be zero, added up over a batch; only the sum of all `x b`
+//! has been authenticated. If `C` is wrong by `e` and that sum by `e'`, which are fixed before the
+//! coins, this is `z e - e'`: zero with probability 1/p.
+//! The OTs' choices are what a cheating peer may learn bits of, so each element of the vector is a
+//! random combination of `matrix_tau` elements. Only one combination is used here, the vector
+//! itself: it is shared by all rows. Coefficients differ from column to column, so the leftover
+//! hash lemma holds for any guess about all columns, up to a factor of the root of their number.
+//!
+//! Cost per matrix and ordered pair, with a field of `k` bits: `tau k` OTs a column; `tau k` columns
+//! of one row more, offered; `k` elements to authenticate each element of the matrix with that row,
+//! of the vector, and of the product.
+//! Invariants, and what is not protected: as `triples`.
+
+use phineus_channels::Channel;
+use phineus_crypto::field::Field;
+use phineus_crypto::{Block, Prg};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::authenticate::Owners;
+use super::batch::{COLUMNS_MAX, refill};
+use super::check::add_up_to_zero;
+use super::coin::{Coins, misbehaved};
+use super::generator::{Generator, Room};
+use super::limits::{COLUMN_PIECE, MATRIX_ROWS_MAX, OFFER_BYTES, ROWS_AHEAD, matrix_tau};
+use super::link::{Link, link};
+use super::products::add_bit;
+use super::triples::COINS;
+use crate::spdz::Share;
+use crate::{Parties, ProtocolError};
+
+type Columns<F> = [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX];
+
+/// Where the parts of what is authenticated lie: a mask, all matrices column by column, their
+/// further rows, the vectors, the products, the sum of all products of further rows.
+#[derive(Clone, Copy)]
+struct Parts {
+    rows: usize,
+    cols: usize,
+    count: usize,
+}
+
+impl Parts {
+    /// Columns of all matrices.
+    fn columns(self) -> usize {
+        self.cols * self.count
+    }
+
+    fn matrix<T>(self, elements: &[T]) -> &[T] {
+        &elements[1..][..self.rows * self.columns()]
+    }
+
+    fn further<T>(self, elements: &[T]) -> &[T] {
+        &elements[1 + self.rows * self.columns()..][..self.columns()]
+    }
+
+    fn vector<T>(self, elements: &[T]) -> &[T] {
+        &elements[1 + (self.rows + 1) * self.columns()..][..self.columns()]
+    }
+
+    fn product<T>(self, elements: &[T]) -> &[T] {
+        &elements[1 + (self.rows + 2) * self.columns()..][..self.rows * self.count]
+    }
+
+    /// The vectors, the products, and the last element.
+    fn results_mut<T>(self, elements: &mut [T]) -> (&mut [T], &mut [T], &mut T) {
+        let results = &mut elements[1 + (self.rows + 1) * self.columns()..];
+        let (vector, results) = results.split_at_mut(self.columns());
+        let (product, last) = results.split_at_mut(self.rows * self.count);
+        (vector, product, &mut last[0])
+    }
+
+    fn len(self) -> usize {
+        1 + (self.rows + 2) * self.columns() + self.rows * self.count + 1
+    }
+}
+
+/// The OTs of a piece of columns: bit by bit, the highest one first, vector by vector, column by
+/// column.
+#[derive(Clone, Copy)]
+struct Ots {
+    first: usize,
+    columns: usize,
+    bits: usize,
+    tau: usize,
+}
+
+impl Ots {
+    fn len(self) -> usize {
+        self.columns * self.tau * self.bits
+    }
+
+    /// Which vector of which column of the piece, and which bit, an OT is for.
+    fn place(self, ot: usize) -> (usize, usize) {
+        (ot / self.bits, self.bits - 1 - ot % self.bits)
+    }
+}
+
+impl<F: Field, C: Channel> Generator<F, C> {
+    /// Makes `count` matrix triples of a size.
+    ///
+    /// # Panics
+    /// If they have more rows than a message takes, or none, or no columns.
+    pub(super) fn matrices(
+        &mut self,
+        [rows, cols]: [usize; 2],
+        count: usize,
+        columns: &mut Columns<F>,
+    ) -> Result<(), ProtocolError> {
+        assert!((1..=MATRIX_ROWS_MAX).contains(&rows) && cols >= 1, "a matrix of bounded size");
+        let parts = Parts { rows, cols, count };
+        let (parties, transcript) = (&mut self.parties, &mut self.transcript);
+        let mut coins = Coins::commit(parties, transcript, &mut self.prg, COINS)?;
+        let inputs = &mut self.room.inputs;
+        refill(inputs, parts.len());
+        let random = 1 + (rows + 1) * parts.columns();
+        F::fill_random(&mut self.prg, &mut inputs[..random]);
+        self.multiply_columns(parts)?;
+        let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
+        self.combine_columns(parts, &mut coin);
+        self.authenticate(Owners::All)?;
+
+        let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
+        let mut z = vec![F::ZERO; rows * count];
+        F::fill_random(&mut coin, &mut z);
+        let Room { inputs, sums, .. } = &mut self.room;
+        further_minus(parts, &z, inputs, sums);
+        self.open_checked(Owners::All, &mut coin)?;
+        let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
+        let sigma = self.sacrifice_rows(parts, &z, &mut coin);
+        add_up_to_zero(&mut self.parties, &mut self.transcript, &mut self.prg, sigma)?;
+
+        let Room { inputs, macs, .. } = &self.room;
+        let [a, b, c] = columns;
+        write(a, parts.matrix(inputs), parts.matrix(macs));
+        write(b, parts.vector(inputs), parts.vector(macs));
+        write(c, parts.product(inputs), parts.product(macs));
+        Ok(())
+    }
+
+    /// Multiplies every column with `tau` random elements: `raw[0]` are these, column by column,
+    /// `raw[1]` the shares of the products, each of one row more.
+    fn multiply_columns(&mut self, parts: Parts) -> Result<(), ProtocolError> {
+        let (tau, bits) = (matrix_tau::<F>(), F::BITS as usize);
+        let [factors, products] = &mut self.room.raw;
+        refill(factors, tau * parts.columns());
+        refill(products, tau * parts.columns() * (parts.rows + 1));
+        for first in (0..parts.columns()).step_by(COLUMN_PIECE) {
+            let columns = COLUMN_PIECE.min(parts.columns() - first);
+            self.multiply_piece(parts, Ots { first, columns, bits, tau })?;
+        }
+        Ok(())
+    }
+
+    fn multiply_piece(&mut self, parts: Parts, ots: Ots) -> Result<(), ProtocolError> {
+        let Generator { parties, links, prg, .. } = self;
+        let Room { raw: [factors, products], b: zeros, inputs, sums, .. } = &mut self.room;
+        let mut choices = Zeroizing::new(vec![0u64; ots.len().div_ceil(64)]);
+        prg.fill_bytes(choices.as_mut_bytes());
+        let column_len = parts.rows + 1;
+        let raw = ots.first * ots.tau..(ots.first + ots.columns) * ots.tau;
+        let factors = &mut factors[raw.clone()];
+        let products = &mut products[raw.start * column_len..raw.end * column_len];
+        draw_factors(ots, &choices, factors);
+        let messages = exchange_messages(parties, links, ots, &choices)?;
+
+        refill(zeros, products.len());
+        refill(sums, column_len);
+        let group = (OFFER_BYTES / (column_len * F::BYTES)).max(1);
+        let groups = ots.len().div_ceil(group);
+        let range = |index: usize| index * group..((index + 1) * group).min(ots.len());
+        let rows = self.products.rows.each_mut().map(|row| &mut row[..column_len]);
+        let [offer, pad] = rows;
+        for step in 0..groups + ROWS_AHEAD {
+            for ot in range(step.min(groups)) {
+                let (place, bit) = ots.place(ot);
+                sums.fill(F::ZERO);
+                for (peer, messages) in parties.peers().zip(&messages) {
+                    let [zero, one] = messages.both[ot];
+                    extended(parts, inputs, ots.first + place / ots.tau, offer);
+                    F::fill_random(&mut Prg::from_seed(one), pad);
+                    F::sub_assign(offer, pad);
+                    F::fill_random(&mut Prg::from_seed(zero), pad);
+                    F::add_assign(offer, pad);
+                    F::add_assign(sums, pad);
+                    parties.channel(peer).send(offer.as_bytes())?;
+                }
+                add_bit(&mut zeros[place * column_len..][..column_len], bit, sums);
+            }
+            parties.flush()?;
+            let Some(taken) = step.checked_sub(ROWS_AHEAD) else { continue };
+            for ot in range(taken) {
+                let (place, bit) = ots.place(ot);
+                let chosen = choices[ot / 64] >> (ot % 64) & 1 == 1;
+                sums.fill(F::ZERO);
+                for (peer, messages) in parties.peers().zip(&messages) {
+                    let channel = parties.channel(peer);
+                    let read = channel.recv_with(column_len * F::BYTES, |b| F::read(b, offer))?;
+                    read.map_err(|_| misbehaved())?;
+                    F::fill_random(&mut Prg::from_seed(messages.chosen[ot]), pad);
+                    F::add_assign(sums, pad);
+                    for (sum, offer) in sums.iter_mut().zip(offer.iter()) {
+                        *sum = sum.add(offer.and_bit(chosen));
+                    }
+                }
+                add_bit(&mut products[place * column_len..][..column_len], bit, sums);
+            }
+        }
+        F::sub_assign(products, zeros);
+        for (vectors, column) in products.chunks_exact_mut(ots.tau * column_len).zip(ots.first..) {
+            extended(parts, inputs, column, sums);
+            let factors = &factors[(column - ots.first) * ots.tau..][..ots.tau];
+            for (product, &factor) in vectors.chunks_exact_mut(column_len).zip(factors) {
+                F::scale_add(product, factor, sums);
+            }
+        }
+        Ok(())
+    }
+
+    /// The vectors, their products and the sum of all products of further rows, as inputs.
+    fn combine_columns(&mut self, parts: Parts, coin: &mut Prg) {
+        let (tau, column_len) = (matrix_tau::<F>(), parts.rows + 1);
+        let Room { raw: [factors, products], inputs, sums, coefficients, .. } = &mut self.room;
+        refill(coefficients, factors.len());
+        F::fill_random(coin, coefficients);
+        let (vector, product, last) = parts.results_mut(inputs);
+        refill(sums, column_len);
+        for item in 0..parts.count {
+            sums.fill(F::ZERO);
+            for column in item * parts.cols..(item + 1) * parts.cols {
+                let raw = column * tau..(column + 1) * tau;
+                vector[column] = F::dot(&coefficients[raw.clone()], &factors[raw.clone()]);
+                for vector in raw {
+                    let product = &products[vector * column_len..][..column_len];
+                    F::scale_add(sums, coefficients[vector], product);
+                }
+            }
+            let (further, rows) = sums.split_last().expect("one row more");
+            product[item * parts.rows..][..parts.rows].copy_from_slice(rows);
+            *last = last.add(*further);
+        }
+    }
+
+    /// This party's share of zero, if the openings and the equation of the batch are right.
+    fn sacrifice_rows(&mut self, parts: Parts, z: &[F], coin: &mut Prg) -> F {
+        let Room { macs, sums, opened, coefficients, .. } = &mut self.room;
+        further_minus(parts, z, macs, sums);
+        let equation = F::dot(z, parts.product(macs))
+            .sub(macs[parts.len() - 1])
+            .sub(F::dot(opened, parts.vector(macs)));
+        refill(coefficients, parts.columns() + 1);
+        F::fill_random(coin, coefficients);
+        let (of_equation, of_openings) = coefficients.split_first().expect("there is one");
+        let value = F::dot(of_openings, opened);
+        let sigma = F::dot(of_openings, sums).sub(self.key.mul(value));
+        sigma.add(of_equation.mul(equation))
+    }
+}
+
+/// What the OTs with one peer gave.
+struct Messages {
+    chosen: Zeroizing<Vec<Block>>,
+    both: Zeroizing<Vec<[Block; 2]>>,
+}
+
+/// Makes the OTs of a piece with all peers, in both directions.
+fn exchange_messages<F: Field, C: Channel>(
+    parties: &mut Parties<C>,
+    links: &mut [Option<Link<F>>],
+    ots: Ots,
+    choices: &[u64],
+) -> Result<Vec<Messages>, ProtocolError> {
+    let mut messages = Vec::with_capacity(links.len());
+    for peer in parties.peers() {
+        let chosen = Zeroizing::new(vec![Block::ZERO; ots.len()]);
+        let both = Zeroizing::new(vec![[Block::ZERO; 2]; ots.len()]);
+        let mut made = Messages { chosen, both };
+        link(links, peer).receiver.extend(parties.channel(peer), choices, &mut made.chosen)?;
+        messages.push(made);
+    }
+    for (peer, made) in parties.peers().zip(&mut messages) {
+        link(links, peer).sender.extend(parties.channel(peer), &mut made.both)?;
+    }
+    Ok(messages)
+}
+
+/// A column with its further row.
+fn extended<F: Field>(parts: Parts, inputs: &[F], column: usize, out: &mut [F]) {
+    let (further, rows) = out.split_last_mut().expect("one row more");
+    rows.copy_from_slice(&parts.matrix(inputs)[column * parts.rows..][..parts.rows]);
+    *further = parts.further(inputs)[column];
+}
+
+/// The elements whose bits are the choices.
+fn draw_factors<F: Field>(ots: Ots, choices: &[u64], factors: &mut [F]) {
+    for (i, factor) in factors.iter_mut().enumerate() {
+        let bits = (i * ots.bits..(i + 1) * ots.bits).rev();
+        let word = bits
+            .fold(0, |word: u128, ot| word << 1 | u128::from(choices[ot / 64] >> (ot % 64) & 1));
+        *factor = F::new(word);
+    }
+}
+
+/// `rho = z A - x`, column by column, of values or of MACs.
+fn further_minus<F: Field>(parts: Parts, z: &[F], elements: &[F], rho: &mut Vec<F>) {
+    refill(rho, parts.columns());
+    let columns = parts.matrix(elements).chunks_exact(parts.rows).enumerate();
+    for (rho, (column, elements)) in rho.iter_mut().zip(columns) {
+        let z = &z[column / parts.cols * parts.rows..][..parts.rows];
+        *rho = F::dot(z, elements);
+    }
+    F::sub_assign(rho, parts.further(elements));
+}
+
+fn write<F: Field>(column: &mut [Share<F>], values: &[F], macs: &[F]) {
+    for (share, (&value, &mac)) in column.iter_mut().zip(values.iter().zip(macs)) {
+        *share = Share { value, mac };
+    }
+}

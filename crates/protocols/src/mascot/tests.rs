@@ -1,0 +1,236 @@
+//! All parties in one process: everything opens to what it must, costs what is stated, and a party
+//! that lies is caught.
+
+mod cheating;
+mod supplies;
+
+use std::thread;
+
+use phineus_channels::Channel;
+use phineus_crypto::field::{F32, F61, F128, Field};
+use phineus_crypto::{Block, Prg};
+
+use super::costs::{batch_costs, setup_costs};
+use super::*;
+use crate::ot::{FieldBits, SessionId};
+use crate::preprocessing::costs::PairCosts;
+use crate::spdz::Share;
+use crate::{Parties, ProtocolError, memory_mesh};
+
+fn prg(party: usize, seed: u128) -> Prg {
+    Prg::from_seed(Block::from_bits(seed << 8 | party as u128))
+}
+
+fn generator<F: Field, C: Channel>(
+    parties: Parties<C>,
+    seed: u128,
+) -> Result<Generator<F, C>, ProtocolError> {
+    let prg = prg(parties.me(), seed);
+    let session = SessionId::new([seed as u8; 32]);
+    Generator::setup(parties, prg, &session, FieldBits::DEFAULT)
+}
+
+/// One party's batch and key share.
+struct Made<F: Field> {
+    key: F,
+    batch: Batch<F>,
+}
+
+fn make_honestly<F: Field>(
+    parties: usize,
+    kinds: &[(Kind, usize)],
+    seed: u128,
+) -> Vec<Vec<Made<F>>> {
+    let handles: Vec<_> = memory_mesh(parties)
+        .into_iter()
+        .map(|parties| {
+            let kinds = kinds.to_vec();
+            thread::spawn(move || {
+                let mut generator = generator::<F, _>(parties, seed).expect("all are honest");
+                assert_traffic(&mut generator, 0, |_, _| setup_costs::<F>(FieldBits::DEFAULT));
+                kinds
+                    .iter()
+                    .map(|&(kind, count)| {
+                        let mut batch = Batch::empty();
+                        let before = sent(&mut generator);
+                        generator.make(kind, count, &mut batch).expect("all are honest");
+                        assert_traffic(&mut generator, before, |lower, higher| {
+                            batch_costs::<F>(kind, count, FieldBits::DEFAULT, lower, higher)
+                        });
+                        Made { key: generator.delta(), batch }
+                    })
+                    .collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect()
+}
+
+/// Bytes to all peers so far.
+fn sent<F: Field, C: Channel>(generator: &mut Generator<F, C>) -> u64 {
+    generator.parties().traffic().iter().map(|traffic| traffic.sent_bytes).sum()
+}
+
+/// Asserts what was sent to all peers since `before`.
+fn assert_traffic<F: Field, C: Channel>(
+    generator: &mut Generator<F, C>,
+    before: u64,
+    costs: impl Fn(usize, usize) -> PairCosts,
+) {
+    let me = generator.parties().me();
+    let to = |peer: usize| match me < peer {
+        true => costs(me, peer).from_lower_bytes,
+        false => costs(peer, me).from_higher_bytes,
+    };
+    let expected: u64 = generator.parties().peers().map(to).sum();
+    assert_eq!(sent(generator) - before, expected, "bytes that are sent");
+}
+
+/// What all parties' shares of a column are together, if their MACs hold.
+fn try_opened<F: Field>(made: &[&Made<F>], column: usize) -> Option<Vec<F>> {
+    let key = made.iter().fold(F::ZERO, |sum, made| sum.add(made.key));
+    let columns: Vec<&[Share<F>]> = made.iter().map(|made| made.batch.column(column)).collect();
+    (0..columns[0].len())
+        .map(|i| {
+            let sum = columns.iter().fold(Share::ZERO, |sum: Share<F>, column| sum.add(column[i]));
+            (sum.mac == sum.value.mul(key)).then_some(sum.value)
+        })
+        .collect()
+}
+
+fn opened<F: Field>(made: &[&Made<F>], column: usize) -> Vec<F> {
+    try_opened(made, column).expect("the MACs hold")
+}
+
+/// Whether the material of all parties is what its kind says.
+fn check<F: Field>(made: &[&Made<F>]) {
+    let kind = made[0].batch.kind();
+    let column = |column| opened(made, column);
+    match kind {
+        Kind::Triple => {
+            let (a, b, c) = (column(0), column(1), column(2));
+            assert!(a.iter().zip(&b).zip(&c).all(|((a, b), &c)| a.mul(*b) == c), "{kind:?}");
+            assert!(a.windows(2).all(|pair| pair[0] != pair[1]), "random");
+            assert!(b.windows(2).all(|pair| pair[0] != pair[1]), "random");
+        }
+        Kind::Square => {
+            let (a, c) = (column(0), column(1));
+            assert!(a.iter().zip(&c).all(|(a, &c)| a.mul(*a) == c), "{kind:?}");
+            assert!(a.windows(2).all(|pair| pair[0] != pair[1]), "random");
+        }
+        Kind::Bit => {
+            let bits = column(0);
+            let ones = bits.iter().filter(|&&bit| bit == F::ONE).count();
+            assert!(bits.iter().all(|&bit| bit == F::ONE || bit == F::ZERO), "{kind:?}");
+            // 2^-30 of all runs fall outside.
+            let expected = bits.len() / 2;
+            assert!(bits.len() < 60 || ones.abs_diff(expected) <= 4 * bits.len().isqrt());
+        }
+        Kind::Mask { owner } => {
+            let values = made[usize::from(owner)].batch.values();
+            assert!(column(0) == values, "{kind:?}");
+            assert!(values.windows(2).all(|pair| pair[0] != pair[1]), "random");
+            let of_others = made.iter().filter(|made| !made.batch.values().is_empty()).count();
+            assert_eq!(of_others, 1, "only the owner knows them");
+        }
+        Kind::Matrix { rows, cols } => {
+            let [rows, cols] = [rows as usize, cols as usize];
+            let (a, b, c) = (column(0), column(1), column(2));
+            let triples = a.chunks(rows * cols).zip(b.chunks(cols)).zip(c.chunks(rows));
+            for ((a, b), c) in triples {
+                let mut product = vec![F::ZERO; rows];
+                F::mat_vec_add(&mut product, a, b);
+                assert!(product == c, "{kind:?}");
+            }
+            for column in [a, b, c] {
+                assert!(column.windows(2).all(|pair| pair[0] != pair[1]), "random");
+            }
+        }
+    }
+}
+
+fn all_kinds<F: Field>(parties: usize, kinds: &[(Kind, usize)], seed: u128) {
+    let made = make_honestly::<F>(parties, kinds, seed);
+    for i in 0..kinds.len() {
+        check(&made.iter().map(|made| &made[i]).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn triples_and_squares_are_right() {
+    let kinds = [(Kind::Triple, 100), (Kind::Square, 65), (Kind::Triple, 1), (Kind::Square, 1)];
+    all_kinds::<F61>(2, &kinds, 1);
+    all_kinds::<F32>(3, &kinds, 2);
+    all_kinds::<F128>(2, &kinds, 3);
+}
+
+#[test]
+fn bits_and_masks_are_right() {
+    let masks = |owner: u16, count: usize| (Kind::Mask { owner }, count);
+    let kinds = [(Kind::Bit, 200), masks(1, 130), masks(0, 1), (Kind::Bit, 1), masks(1, 5)];
+    all_kinds::<F61>(2, &kinds, 11);
+    all_kinds::<F128>(2, &kinds, 12);
+    all_kinds::<F32>(3, &kinds, 13);
+    all_kinds::<F61>(3, &[masks(2, 10), masks(0, 3)], 14);
+}
+
+#[test]
+fn matrix_triples_are_right() {
+    let matrix = |rows: u32, cols: u32, count: usize| (Kind::Matrix { rows, cols }, count);
+    let kinds = [matrix(3, 5, 2), matrix(1, 1, 3), matrix(70, 2, 1)];
+    all_kinds::<F61>(2, &kinds, 21);
+    all_kinds::<F128>(2, &[matrix(2, 3, 1), matrix(3, 1, 2)], 22);
+    all_kinds::<F32>(3, &kinds, 23);
+    // More columns than are done at a time.
+    all_kinds::<F32>(2, &[matrix(2, 130, 2)], 24);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    fn measure<F: Field>(kind: Kind, items: usize) {
+        let handles: Vec<_> = memory_mesh(2)
+            .into_iter()
+            .map(|parties| {
+                thread::spawn(move || {
+                    let mut generator = generator::<F, _>(parties, 7).expect("all are honest");
+                    let mut batch = Batch::empty();
+                    let count = kind.batch_items();
+                    generator.make(kind, count, &mut batch).expect("all are honest");
+                    let (bytes, before, start) =
+                        (sent(&mut generator), cpu_seconds(), std::time::Instant::now());
+                    for _ in 0..4 {
+                        generator.make(kind, count, &mut batch).expect("all are honest");
+                    }
+                    let made = (4 * count * items) as f64;
+                    let seconds = start.elapsed().as_secs_f64();
+                    let busy = 1e6 * (cpu_seconds() - before) / made;
+                    let bytes = (sent(&mut generator) - bytes) as f64 / made;
+                    println!(
+                        "{} {kind:?}: {:.0}/s, {busy:.2} us of a core, {bytes:.0} bytes sent",
+                        F::NAME,
+                        made / seconds,
+                    );
+                })
+            })
+            .collect();
+        handles.into_iter().for_each(|handle| handle.join().expect("no party panics"));
+    }
+    fn all<F: Field>() {
+        for kind in [Kind::Triple, Kind::Square, Kind::Bit, Kind::Mask { owner: 0 }] {
+            measure::<F>(kind, 1);
+        }
+        // For each element of the matrix.
+        measure::<F>(Kind::Matrix { rows: 256, cols: 256 }, 1 << 16);
+    }
+    all::<F32>();
+    all::<F61>();
+    all::<F128>();
+}
+
+/// Time that this thread has been running.
+fn cpu_seconds() -> f64 {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").expect("on Linux");
+    let busy = statistics.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());
+    1e-9 * busy.expect("a number of nanoseconds") as f64
+}

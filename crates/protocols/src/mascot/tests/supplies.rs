@@ -1,0 +1,105 @@
+//! Material in pieces, from every source.
+
+use super::*;
+use crate::spdz::Material;
+
+const ORDER: [(Kind, usize); 9] = [
+    (Kind::Triple, 5),
+    (Kind::Mask { owner: 0 }, 7),
+    (Kind::Triple, 40),
+    (Kind::Bit, 3),
+    (Kind::Matrix { rows: 2, cols: 3 }, 2),
+    (Kind::Square, 9),
+    (Kind::Mask { owner: 1 }, 1),
+    (Kind::Bit, 2),
+    (Kind::Triple, 2),
+];
+
+/// Takes everything in the order in which it is needed, as batches to check.
+fn take_all<F: Field>(material: &mut impl Material<F>, me: usize) -> Vec<Made<F>> {
+    let take = |&(kind, count): &(Kind, usize)| {
+        let mut batch = Batch::empty();
+        batch.reset(kind, count);
+        let [a, b, c] = &mut batch.columns;
+        let taken = match kind {
+            Kind::Triple => material.triples(a, b, c),
+            Kind::Square => material.squares(a, b),
+            Kind::Bit => material.bits(a),
+            Kind::Mask { owner } => {
+                let is_owner = usize::from(owner) == me;
+                batch.values.resize(if is_owner { count } else { 0 }, F::ZERO);
+                let values = is_owner.then_some(batch.values.as_mut_slice());
+                material.masks(owner.into(), a, values)
+            }
+            Kind::Matrix { rows, cols } => {
+                material.matrix_triples(rows as usize, cols as usize, a, b, c)
+            }
+        };
+        taken.expect("all are honest");
+        Made { key: material.delta(), batch }
+    };
+    ORDER.iter().map(take).collect()
+}
+
+fn all_parties<F: Field>(
+    take: impl Fn(Generator<F, phineus_channels::MemoryChannel>, usize) -> Vec<Made<F>>
+    + Clone
+    + Send
+    + 'static,
+) {
+    let handles: Vec<_> = memory_mesh(2)
+        .into_iter()
+        .map(|parties| {
+            let (me, take) = (parties.me(), take.clone());
+            thread::spawn(move || take(generator(parties, 31).expect("all are honest"), me))
+        })
+        .collect();
+    let made: Vec<Vec<Made<F>>> =
+        handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect();
+    for i in 0..ORDER.len() {
+        check(&made.iter().map(|made| &made[i]).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn made_before_and_just_ahead() {
+    all_parties::<F61>(|mut generator, me| {
+        let before = sent(&mut generator);
+        let demand = Demand::of(ORDER);
+        let mut material = Sequential::make(&mut generator, &demand).expect("all are honest");
+        assert_traffic(&mut generator, before, |lower, higher| {
+            costs::demand_costs::<F61>(&demand, FieldBits::DEFAULT, lower, higher)
+        });
+        let made = take_all(&mut material, me);
+        assert!(material.is_used_up());
+        made
+    });
+    all_parties::<F128>(|generator, me| {
+        let live = Live::start(generator, Demand::of(ORDER), ORDER.into_iter());
+        let mut material = live.expect("there are threads");
+        let made = take_all(&mut material, me);
+        material.finish().expect("all are honest");
+        made
+    });
+}
+
+#[test]
+fn made_on_demand() {
+    let handles: Vec<_> = memory_mesh(2)
+        .into_iter()
+        .map(|parties| {
+            thread::spawn(move || {
+                let (me, session) = (parties.me(), SessionId::new([41; 32]));
+                let prg = prg(me, 41);
+                let mut mascot = Mascot::<F32, _>::setup(parties, prg, &session, FieldBits::LAN)
+                    .expect("all are honest");
+                take_all(&mut mascot, me)
+            })
+        })
+        .collect();
+    let made: Vec<Vec<Made<F32>>> =
+        handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect();
+    for i in 0..ORDER.len() {
+        check(&made.iter().map(|made| &made[i]).collect::<Vec<_>>());
+    }
+}

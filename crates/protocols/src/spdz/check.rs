@@ -1,0 +1,387 @@
+//! [`Opening`]: authenticated values are opened, many per round, and their MACs checked in batches.
+//!
+//! Source: Damgard and others, ePrint 2012/642, protocol MACCheck; a random linear combination of
+//! all opened values is checked instead of each. `x` are the opened values, `m` this party's shares
+//! of their MACs, `chi` coefficients that nobody could foresee: the parties' sums
+//! `sigma = <chi, m> - delta * <chi, x>` add up to zero if all `x` are right.
+//! * The coefficients of a round come from seeds of all parties. A party commits to its seed in the
+//!   round's message and tells it in the next message: when it has the others' openings. So there
+//!   is no round but those that open, and values are kept from one exchange to the next only.
+//! * [`Opening::check`]: the last round's seeds; commitments to `sigma`; `sigma`. At most 3 rounds.
+//! * *Deviation*: that all were told the same is not checked by a hash of what was told, but by
+//!   `<chi, x>`, which all parties compute anyway and must all find equal, as must be a hash of all
+//!   seeds. Two different `x` give the same with the probability that a wrong MAC passes, because
+//!   `x` was told to every honest party before that party told its seed.
+//!
+//! Also told in these messages: [`Opening::tell`], what one party says to all, such as its input
+//! minus a mask; it goes into the same check of what all were told. A value goes to one party alone
+//! by being opened with a mask added that this party knows ([`Material::masks`]).
+//!
+//! Cost per opened value: one element to each peer, [`Field::BYTES`]; four products. Per message:
+//! [`message_bytes`]. Memory per opened value until the next exchange: 2 elements, and while the
+//! exchange runs one more and one per peer.
+//! Security: a lie passes with probability 2/p at most: 1/p that the coefficients hide it, 1/p that
+//! the key was guessed. After one check that fails the session is over.
+//! Invariants: MACs never leave; what is opened must not be used outside before `check` has passed.
+//! Not protected: a party that lies in the very last message stops only those to whom it lies.
+//!
+//! [`Material::masks`]: super::Material::masks
+
+#[cfg(test)]
+mod tests;
+
+use phineus_channels::Channel;
+use phineus_crypto::field::Field;
+use phineus_crypto::{Block, Prg};
+use sha2::{Digest, Sha256};
+use zerocopy::{FromBytes as _, IntoBytes as _};
+use zeroize::Zeroize;
+
+use super::Share;
+use super::commitment::{COMMITMENT_BYTES, Commitments, RANDOMNESS_BYTES};
+use crate::ot::SessionId;
+use crate::{Parties, ProtocolError};
+
+const SEED_BYTES: usize = size_of::<Block>();
+const DIGEST_BYTES: usize = 32;
+/// Bytes that tell a seed.
+const REVEAL_BYTES: usize = SEED_BYTES + RANDOMNESS_BYTES;
+/// Elements for which coefficients are drawn at a time, so that they stay in the cache.
+const PIECE: usize = 1024;
+
+/// Bytes of a message in a round that opens `opened` values of a field with `element_bytes`, and
+/// in which the sender tells `told` elements and somebody tells some if `telling`. `pending` if the
+/// exchange before opened or told something, without a check since.
+pub fn message_bytes(
+    element_bytes: usize,
+    opened: usize,
+    told: usize,
+    telling: bool,
+    pending: bool,
+) -> u64 {
+    let commitment = if opened > 0 || telling { COMMITMENT_BYTES } else { 0 };
+    let reveal = if pending { REVEAL_BYTES } else { 0 };
+    ((opened + told) * element_bytes + commitment + reveal) as u64
+}
+
+/// Rounds of a check, and bytes from each party to each other; `pending` as in [`message_bytes`].
+/// A check of nothing costs nothing.
+pub fn check_cost(element_bytes: usize, pending: bool) -> (u64, u64) {
+    let proof = COMMITMENT_BYTES + 2 * element_bytes + DIGEST_BYTES + RANDOMNESS_BYTES;
+    let reveal = if pending { REVEAL_BYTES } else { 0 };
+    (2 + u64::from(pending), (proof + reveal) as u64)
+}
+
+/// What one party tells all others in a round.
+#[derive(Clone)]
+struct Told<F> {
+    waiting: Vec<F>,
+    told: Vec<F>,
+}
+
+/// Values that wait to be opened, those of the last exchange, and the state of the check.
+pub struct Opening<F: Field> {
+    me: usize,
+    delta: F,
+    prg: Prg,
+    commitments: Commitments,
+    /// This party's part of the seed of the round that is being filled.
+    seed: Block,
+    /// Shares that wait, then the opened values; and this party's shares of their MACs.
+    waiting: Vec<F>,
+    waiting_macs: Vec<F>,
+    opened: Vec<F>,
+    macs: Vec<F>,
+    /// By party. What waits is zeros but for this party's own.
+    told: Vec<Told<F>>,
+    /// Whether the last exchange opened or told something that is not yet in the sums.
+    pending: bool,
+    /// Whether anything is in the sums since the last check.
+    summed: bool,
+    /// `<chi, m> - delta * <chi, x>` over all rounds since the last check.
+    sigma: F,
+    /// `<chi, x>` over the same, what was told included.
+    transcript: F,
+    /// All seeds so far.
+    seeds: Sha256,
+    /// Whether an exchange failed, or is going on.
+    failed: bool,
+    outgoing: Vec<u8>,
+    incoming: Vec<Vec<u8>>,
+    /// Coefficients, and elements on their way.
+    scratch: Vec<F>,
+}
+
+impl<F: Field> Opening<F> {
+    /// For party `me` of `parties`, whose share of the key is `delta`. The seeds are from `prg`;
+    /// no other session of these parties has the name `session`.
+    pub fn new(me: usize, parties: usize, delta: F, session: &SessionId, prg: Prg) -> Opening<F> {
+        assert!(me < parties && parties >= 2, "one of two parties or more");
+        Opening {
+            me,
+            delta,
+            prg,
+            commitments: Commitments::new(session, me, parties),
+            seed: Block::ZERO,
+            waiting: Vec::new(),
+            waiting_macs: Vec::new(),
+            opened: Vec::new(),
+            macs: Vec::new(),
+            told: vec![Told { waiting: Vec::new(), told: Vec::new() }; parties],
+            pending: false,
+            summed: false,
+            sigma: F::ZERO,
+            transcript: F::ZERO,
+            seeds: Sha256::new_with_prefix(b"phineus spdz seeds 1"),
+            failed: false,
+            outgoing: Vec::new(),
+            incoming: vec![Vec::new(); parties],
+            scratch: vec![F::ZERO; PIECE],
+        }
+    }
+
+    /// Opens values at the end of the round; returns where they will be.
+    pub fn push(&mut self, shares: &[Share<F>]) -> usize {
+        let at = self.waiting.len();
+        self.waiting.extend(shares.iter().map(|share| share.value));
+        self.waiting_macs.extend(shares.iter().map(|share| share.mac));
+        at
+    }
+
+    /// As [`Opening::push`], for shares whose values and MACs lie apart.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    pub fn push_columns(&mut self, values: &[F], macs: &[F]) -> usize {
+        assert_eq!(values.len(), macs.len(), "a MAC per value");
+        let at = self.waiting.len();
+        self.waiting.extend_from_slice(values);
+        self.waiting_macs.extend_from_slice(macs);
+        at
+    }
+
+    /// Lets `party` tell all others `count` elements at the end of the round; `values` is `Some`
+    /// at that party only. Returns where they will be among those of this party.
+    ///
+    /// # Panics
+    /// If this party's values are missing or too many.
+    pub fn tell(&mut self, party: usize, count: usize, values: Option<&[F]>) -> usize {
+        let waiting = &mut self.told[party].waiting;
+        let at = waiting.len();
+        match values {
+            Some(values) if party == self.me => waiting.extend_from_slice(values),
+            None if party != self.me => waiting.resize(at + count, F::ZERO),
+            _ => panic!("a party tells its own values"),
+        }
+        assert_eq!(waiting.len(), at + count, "as many values as said");
+        at
+    }
+
+    /// Whether nothing waits for the end of the round.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.told.iter().all(|told| told.waiting.is_empty())
+    }
+
+    /// Values of the last exchange that opened or told something. Not to be used outside before a
+    /// check.
+    pub fn opened(&self, at: usize, len: usize) -> &[F] {
+        &self.opened[at..at + len]
+    }
+
+    /// What `party` told in the last exchange that opened or told something.
+    pub fn told(&self, party: usize, at: usize, len: usize) -> &[F] {
+        &self.told[party].told[at..at + len]
+    }
+
+    /// Ends the round: everybody learns the values. One round, [`message_bytes`] to each peer; none
+    /// if nothing waits and nothing is left to check.
+    ///
+    /// # Errors
+    /// When a channel fails, or a peer lies about its seed or sends what is no element.
+    pub fn exchange<C: Channel>(&mut self, parties: &mut Parties<C>) -> Result<(), ProtocolError> {
+        assert_eq!((parties.me(), parties.count()), (self.me, self.told.len()), "other parties");
+        assert!(!self.failed, "a session that failed is over");
+        if self.is_empty() {
+            return if self.pending { self.reveal(parties) } else { Ok(()) };
+        }
+        self.failed = true;
+        let toss = self.fill_message();
+        let common = self.outgoing.len() - self.told[self.me].waiting.len() * F::BYTES;
+        for peer in parties.peers() {
+            let told = self.told[peer].waiting.len() * F::BYTES;
+            self.incoming[peer].resize(common + told, 0);
+        }
+        let outgoing = vec![self.outgoing.as_slice(); self.told.len()];
+        let mut incoming: Vec<&mut [u8]> =
+            self.incoming.iter_mut().map(Vec::as_mut_slice).collect();
+        parties.exchange(&outgoing, &mut incoming)?;
+        if self.pending {
+            self.finish_round(parties.peers(), toss, COMMITMENT_BYTES)?;
+        }
+        self.receive(parties.peers())?;
+        (self.pending, self.failed) = (true, false);
+        Ok(())
+    }
+
+    /// Tells the seed of the last round, outside of an exchange. What waits goes on waiting.
+    fn reveal<C: Channel>(&mut self, parties: &mut Parties<C>) -> Result<(), ProtocolError> {
+        self.failed = true;
+        let seed = self.seed;
+        let mut message = seed.as_bytes().to_vec();
+        message.extend_from_slice(&self.commitments.opening());
+        self.exchange_fixed(parties, &message)?;
+        self.finish_round(parties.peers(), seed, 0)?;
+        (self.pending, self.failed) = (false, false);
+        Ok(())
+    }
+
+    /// Makes the message: shares, what this party tells, its seed of the last round, a commitment
+    /// to the seed of this one. Returns the seed that it tells.
+    fn fill_message(&mut self) -> Block {
+        let told = self.seed;
+        self.outgoing.clear();
+        self.outgoing.extend_from_slice(self.waiting.as_bytes());
+        self.outgoing.extend_from_slice(self.told[self.me].waiting.as_bytes());
+        if self.pending {
+            self.outgoing.extend_from_slice(told.as_bytes());
+            self.outgoing.extend_from_slice(&self.commitments.opening());
+        }
+        self.seed = self.prg.next_block();
+        let commitment = self.commitments.commit(&mut self.prg, self.seed.as_bytes());
+        self.outgoing.extend_from_slice(&commitment);
+        told
+    }
+
+    /// Adds up the last exchange's values with the coefficients that all parties' seeds give; the
+    /// seeds lie `after` bytes before the ends of the messages.
+    fn finish_round(
+        &mut self,
+        peers: impl Iterator<Item = usize>,
+        own_seed: Block,
+        after: usize,
+    ) -> Result<(), ProtocolError> {
+        let mut seed = own_seed;
+        for peer in peers {
+            let message = &self.incoming[peer];
+            let end = message.len() - after;
+            let (part, randomness) = message[end - REVEAL_BYTES..end].split_at(SEED_BYTES);
+            self.commitments.verify(peer, part, randomness)?;
+            seed ^= Block::read_from_bytes(part).expect("a seed is a block");
+        }
+        self.seeds.update(seed.as_bytes());
+        self.summed = true;
+        let mut coefficients = Prg::from_seed(seed);
+        let (opened, macs) = (self.opened.chunks(PIECE), self.macs.chunks(PIECE));
+        for (x, m) in opened.zip(macs) {
+            let chi = &mut self.scratch[..x.len()];
+            F::fill_random(&mut coefficients, chi);
+            let sum = F::dot(chi, x);
+            self.transcript = self.transcript.add(sum);
+            self.sigma = self.sigma.add(F::dot(chi, m)).sub(self.delta.mul(sum));
+        }
+        for x in self.told.iter().flat_map(|told| told.told.chunks(PIECE)) {
+            let chi = &mut self.scratch[..x.len()];
+            F::fill_random(&mut coefficients, chi);
+            self.transcript = self.transcript.add(F::dot(chi, x));
+        }
+        Ok(())
+    }
+
+    /// Makes values of everybody's shares.
+    fn receive(&mut self, peers: impl Iterator<Item = usize>) -> Result<(), ProtocolError> {
+        std::mem::swap(&mut self.opened, &mut self.waiting);
+        std::mem::swap(&mut self.macs, &mut self.waiting_macs);
+        self.waiting.clear();
+        self.waiting_macs.clear();
+        for told in &mut self.told {
+            std::mem::swap(&mut told.told, &mut told.waiting);
+            told.waiting.clear();
+        }
+        let shares_bytes = self.opened.len() * F::BYTES;
+        for peer in peers {
+            let (shares, rest) = self.incoming[peer].split_at(shares_bytes);
+            let pieces = shares.chunks(PIECE * F::BYTES);
+            for (opened, bytes) in self.opened.chunks_mut(PIECE).zip(pieces) {
+                let theirs = &mut self.scratch[..opened.len()];
+                F::read(bytes, theirs).map_err(|_| no_element())?;
+                F::add_assign(opened, theirs);
+            }
+            let told = &mut self.told[peer].told;
+            let bytes = &rest[..told.len() * F::BYTES];
+            F::read(bytes, told).map_err(|_| no_element())?;
+            self.commitments.receive(peer, &rest[rest.len() - COMMITMENT_BYTES..]);
+        }
+        Ok(())
+    }
+
+    /// Whether everything opened and told since the last check is right. [`check_cost`]. What waits
+    /// goes on waiting, and what was opened can still be read.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Cheated`] if it is not; then there must be no output. When a channel fails.
+    pub fn check<C: Channel>(&mut self, parties: &mut Parties<C>) -> Result<(), ProtocolError> {
+        if self.pending {
+            self.reveal(parties)?;
+        }
+        if !self.summed {
+            return Ok(());
+        }
+        self.failed = true;
+        let mut proof = self.sigma.as_bytes().to_vec();
+        proof.extend_from_slice(self.transcript.as_bytes());
+        proof.extend_from_slice(&self.seeds.clone().finalize());
+        let commitment = self.commitments.commit(&mut self.prg, &proof);
+        self.exchange_fixed(parties, &commitment)?;
+        for peer in parties.peers() {
+            self.commitments.receive(peer, &self.incoming[peer]);
+        }
+        let proof_bytes = proof.len();
+        proof.extend_from_slice(&self.commitments.opening());
+        self.exchange_fixed(parties, &proof)?;
+        let mut sigma = self.sigma;
+        for peer in parties.peers() {
+            let (theirs, randomness) = self.incoming[peer].split_at(proof_bytes);
+            self.commitments.verify(peer, theirs, randomness)?;
+            let (summand, others) = theirs.split_at(F::BYTES);
+            if *others != proof[F::BYTES..proof_bytes] {
+                return Err(ProtocolError::Cheated { during: "that all were told the same" });
+            }
+            let mut element = [F::ZERO];
+            F::read(summand, &mut element).map_err(|_| no_element())?;
+            sigma = sigma.add(element[0]);
+        }
+        if sigma != F::ZERO {
+            return Err(ProtocolError::Cheated { during: "the MAC of an opened value" });
+        }
+        (self.sigma, self.transcript, self.summed, self.failed) = (F::ZERO, F::ZERO, false, false);
+        Ok(())
+    }
+
+    /// Sends `message` to all peers and receives as many bytes from each.
+    fn exchange_fixed<C: Channel>(
+        &mut self,
+        parties: &mut Parties<C>,
+        message: &[u8],
+    ) -> Result<(), ProtocolError> {
+        parties.peers().for_each(|peer| self.incoming[peer].resize(message.len(), 0));
+        let outgoing = vec![message; self.told.len()];
+        let mut incoming: Vec<&mut [u8]> =
+            self.incoming.iter_mut().map(Vec::as_mut_slice).collect();
+        parties.exchange(&outgoing, &mut incoming)
+    }
+}
+
+fn no_element() -> ProtocolError {
+    ProtocolError::Misbehaved { during: "opening values" }
+}
+
+impl<F: Field> Drop for Opening<F> {
+    fn drop(&mut self) {
+        self.delta.zeroize();
+        self.seed.zeroize();
+        self.macs.zeroize();
+        self.waiting.zeroize();
+        self.waiting_macs.zeroize();
+        self.sigma.zeroize();
+    }
+}

@@ -1,0 +1,385 @@
+//! What a run on authenticated shares costs: exact totals of an ordered program, and predicted
+//! time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{Read, Seek};
+
+use phineus_bytecode::layout::element_count;
+use phineus_bytecode::{
+    CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
+};
+use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+
+use super::check::{check_cost, message_bytes};
+use super::operations::{SpdzRounds, Way, way};
+use super::script::Script;
+use crate::mascot::costs::{demand_costs, setup_costs};
+use crate::mascot::{Demand, Kind};
+use crate::mixed::totals as shared;
+use crate::ot::FieldBits;
+use crate::preprocessing::costs::PairCosts;
+
+/// The names of the totals that other protocols on shares do not have.
+pub mod totals {
+    /// Multiplication triples.
+    pub const TRIPLES: &str = "triples";
+    /// Square pairs.
+    pub const SQUARES: &str = "squares";
+    /// Shared random bits.
+    pub const BITS: &str = "random_bits";
+    /// Rounds that check MACs.
+    pub const CHECK_ROUNDS: &str = "check_rounds";
+    /// Elements opened to all.
+    pub const OPENED: &str = "opened_elements";
+
+    /// Payload bytes that a party receives in the online phase.
+    pub fn online_received_bytes(party: usize) -> String {
+        format!("online_received_bytes_{party}")
+    }
+
+    /// Input masks of a party.
+    pub fn masks(party: usize) -> String {
+        format!("masks_{party}")
+    }
+
+    /// Matrix triples of a size.
+    pub fn matrices(rows: u32, columns: u32) -> String {
+        format!("matrices_{rows}_{columns}")
+    }
+}
+
+/// The name of a kind's total.
+fn name_of(kind: Kind) -> String {
+    match kind {
+        Kind::Triple => totals::TRIPLES.to_owned(),
+        Kind::Square => totals::SQUARES.to_owned(),
+        Kind::Bit => totals::BITS.to_owned(),
+        Kind::Mask { owner } => totals::masks(usize::from(owner)),
+        Kind::Matrix { rows, cols } => totals::matrices(rows, cols),
+    }
+}
+
+/// The material that the totals of a plan state.
+pub fn stated_demand(costs: &BTreeMap<String, u64>) -> Demand {
+    let mut demand = Demand::default();
+    for (name, &count) in costs {
+        let kind = match name.as_str() {
+            totals::TRIPLES => Some(Kind::Triple),
+            totals::SQUARES => Some(Kind::Square),
+            totals::BITS => Some(Kind::Bit),
+            _ => mask_or_matrix(name),
+        };
+        if let Some(kind) = kind {
+            demand.add(kind, count as usize);
+        }
+    }
+    demand
+}
+
+fn mask_or_matrix(name: &str) -> Option<Kind> {
+    if let Some(owner) = name.strip_prefix("masks_") {
+        return Some(Kind::Mask { owner: owner.parse().ok()? });
+    }
+    let (rows, cols) = name.strip_prefix("matrices_")?.split_once('_')?;
+    Some(Kind::Matrix { rows: rows.parse().ok()?, cols: cols.parse().ok()? })
+}
+
+/// What the instructions of an ordered program need and open.
+struct Walk {
+    parties: usize,
+    model: SpdzRounds,
+}
+
+impl Walk {
+    /// Calls `need` for the material of an instruction; returns how many elements it opens, and
+    /// how many its owner tells.
+    fn step(
+        &mut self,
+        instruction: &Instruction,
+        description: &Description,
+        mut need: impl FnMut(Kind, usize),
+    ) -> (u64, u64) {
+        let count = element_count(instruction.shape()) as usize;
+        match (instruction.op, instruction.phase) {
+            (Op::Round, _) | (_, Phase::Finish) => (0, 0),
+            (Op::Output, _) => {
+                let learners = &description.outputs[instruction.immediates[0] as usize].parties;
+                if learners.len() == self.parties {
+                    return (count as u64, 0);
+                }
+                learners.iter().for_each(|&owner| need(Kind::Mask { owner }, count));
+                ((learners.len() * count) as u64, 0)
+            }
+            // A script without rounds needs nothing.
+            (_, Phase::Whole) => (0, 0),
+            (_, Phase::Issue) => self.issue(instruction, description, need),
+        }
+    }
+
+    fn issue(
+        &mut self,
+        instruction: &Instruction,
+        description: &Description,
+        mut need: impl FnMut(Kind, usize),
+    ) -> (u64, u64) {
+        let (rows, lanes) = (instruction.lanes, instruction.lanes as usize);
+        match way(instruction) {
+            Way::Linear | Way::Movement => (0, 0),
+            Way::Input => {
+                let count = element_count(instruction.shape()) as usize;
+                let owner = description.inputs[instruction.immediates[0] as usize].party;
+                need(Kind::Mask { owner }, count);
+                let is_bits = instruction.element.sharing() != Sharing::Arithmetic;
+                let script = is_bits.then(|| self.model.scripts.of_bits(instruction));
+                let opened = script.map_or(0, |script| script_needs(&script, lanes, need));
+                (opened, count as u64)
+            }
+            Way::MatVec => {
+                let cols = instruction.immediates[0] as u32;
+                need(Kind::Matrix { rows, cols }, 1);
+                ((u64::from(rows) + 1) * u64::from(cols), 0)
+            }
+            Way::Script => {
+                let (script, lanes) = self.model.scripts.of(instruction);
+                (script_needs(&script, lanes, need), 0)
+            }
+        }
+    }
+}
+
+/// Calls `need` for what a script takes on so many lanes; returns how many elements it opens.
+fn script_needs(script: &Script, lanes: usize, mut need: impl FnMut(Kind, usize)) -> u64 {
+    need(Kind::Bit, script.bit_count as usize * lanes);
+    let mut opened = 0;
+    for level in &script.levels {
+        let amounts = level.amounts();
+        need(Kind::Triple, amounts.products * lanes);
+        need(Kind::Square, amounts.squares * lanes);
+        opened += (amounts.opened() * lanes) as u64;
+    }
+    opened
+}
+
+/// The material that a planned program needs, in about the order in which it needs it, and the
+/// same for all parties.
+pub struct Needs<R> {
+    planned: ProgramReader<R>,
+    walk: Walk,
+    frame: usize,
+    instructions: Vec<Instruction>,
+    found: VecDeque<(Kind, usize)>,
+}
+
+impl<R: Read + Seek> Needs<R> {
+    /// Of `planned`, for so many parties.
+    pub fn new(planned: ProgramReader<R>, parties: usize, field: FieldName) -> Needs<R> {
+        let walk = Walk { parties, model: SpdzRounds::new(parties, field) };
+        Needs { planned, walk, frame: 0, instructions: Vec::new(), found: VecDeque::new() }
+    }
+}
+
+impl<R: Read + Seek> Iterator for Needs<R> {
+    type Item = (Kind, usize);
+
+    /// Ends early if the file can no longer be read, which the run notices too.
+    fn next(&mut self) -> Option<(Kind, usize)> {
+        loop {
+            if let Some(need) = self.found.pop_front() {
+                return Some(need);
+            }
+            if self.frame == self.planned.frame_count() {
+                return None;
+            }
+            self.planned.read_frame(self.frame, &mut self.instructions).ok()?;
+            self.frame += 1;
+            for instruction in &self.instructions {
+                let found = &mut self.found;
+                self.walk.step(instruction, self.planned.description(), |kind, count| {
+                    if count > 0 {
+                        found.push_back((kind, count));
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Nanoseconds of computation for a round, besides what it opens.
+const NS_PER_ROUND: u64 = 25_000;
+/// For an instruction, besides its elements.
+const NS_PER_INSTRUCTION: u64 = 400;
+/// To open an element, with its check.
+const NS_PER_OPENED: u64 = 12;
+/// For an oblivious transfer of preprocessing, with what is done to its outcome.
+const NS_PER_OT: u64 = 45;
+
+/// The cost model of computation on authenticated shares.
+pub struct SpdzCosts {
+    parties: usize,
+    element_bytes: usize,
+    field: FieldName,
+    walk: Walk,
+    demand: Demand,
+    rounds: u64,
+    check_rounds: u64,
+    /// Bytes from each party to each other for everything but what it tells of inputs.
+    common_bytes: u64,
+    /// Bytes that each party tells each other of its inputs.
+    told_bytes: Vec<u64>,
+    opened: u64,
+    /// Whether something was opened since the last check; whether an output waits.
+    pending: bool,
+    outputs_wait: bool,
+    held_bytes: u64,
+    peak_held_bytes: u64,
+    compute_ns: u64,
+}
+
+impl SpdzCosts {
+    /// For so many parties and this field.
+    pub fn new(parties: usize, field: FieldName) -> SpdzCosts {
+        SpdzCosts {
+            parties,
+            element_bytes: field.bytes(),
+            field,
+            walk: Walk { parties, model: SpdzRounds::new(parties, field) },
+            demand: Demand::default(),
+            rounds: 0,
+            check_rounds: 0,
+            common_bytes: 0,
+            told_bytes: vec![0; parties],
+            opened: 0,
+            pending: false,
+            outputs_wait: false,
+            held_bytes: 0,
+            peak_held_bytes: 0,
+            compute_ns: 0,
+        }
+    }
+
+    fn hold(&mut self, instruction: &Instruction) {
+        let interaction = self.walk.model.interaction(&instruction.part(Phase::Whole));
+        match instruction.phase {
+            Phase::Issue => self.held_bytes += interaction.held_bytes,
+            Phase::Finish => self.held_bytes -= interaction.held_bytes,
+            Phase::Whole => {}
+        }
+        self.peak_held_bytes = self.peak_held_bytes.max(self.held_bytes);
+    }
+
+    /// What two parties send each other to make all material, set-up included.
+    fn pair(&self, lower: usize, higher: usize) -> PairCosts {
+        fn costs<F: Field>(demand: &Demand, lower: usize, higher: usize) -> PairCosts {
+            let ot = FieldBits::DEFAULT;
+            let (setup, made) =
+                (setup_costs::<F>(ot), demand_costs::<F>(demand, ot, lower, higher));
+            PairCosts {
+                from_lower_bytes: setup.from_lower_bytes + made.from_lower_bytes,
+                from_higher_bytes: setup.from_higher_bytes + made.from_higher_bytes,
+                ots: setup.ots + made.ots,
+                rounds: setup.rounds + made.rounds,
+            }
+        }
+        match self.field {
+            FieldName::F61 => costs::<F61>(&self.demand, lower, higher),
+            FieldName::F32 => costs::<F32>(&self.demand, lower, higher),
+            FieldName::F128 => costs::<F128>(&self.demand, lower, higher),
+        }
+    }
+
+    fn check(&mut self) {
+        let (rounds, bytes) = check_cost(self.element_bytes, self.pending);
+        self.check_rounds += rounds;
+        self.common_bytes += bytes;
+        self.pending = false;
+    }
+
+    fn round(&mut self) {
+        if self.outputs_wait && self.pending {
+            self.check();
+        }
+        self.rounds += 1;
+        // What is opened was counted when it was issued: this is what comes with it.
+        self.common_bytes += message_bytes(self.element_bytes, 0, 0, true, self.pending);
+        self.pending = true;
+        if self.outputs_wait {
+            self.check();
+            self.outputs_wait = false;
+        }
+    }
+}
+
+impl CostModel for SpdzCosts {
+    fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
+        match instruction.op {
+            Op::Round => NS_PER_ROUND,
+            _ => NS_PER_INSTRUCTION,
+        }
+    }
+
+    fn count(&mut self, instruction: &Instruction, description: &Description) {
+        let demand = &mut self.demand;
+        let (opened, told) =
+            self.walk.step(instruction, description, |kind, count| demand.add(kind, count));
+        match instruction.op {
+            Op::Round => self.round(),
+            Op::Output => self.outputs_wait = true,
+            _ => {}
+        }
+        if told > 0 {
+            let owner = description.inputs[instruction.immediates[0] as usize].party;
+            self.told_bytes[usize::from(owner)] += told * self.element_bytes as u64;
+        }
+        self.opened += opened;
+        self.common_bytes += opened * self.element_bytes as u64;
+        if !matches!(instruction.op, Op::Round | Op::Output) {
+            self.hold(instruction);
+        }
+        self.compute_ns += self.duration_ns(instruction) + opened * NS_PER_OPENED;
+    }
+
+    fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
+        let mut entries = BTreeMap::new();
+        let others = self.parties as u64 - 1;
+        let told: u64 = self.told_bytes.iter().sum();
+        let mut making = vec![(0, 0); self.parties];
+        let (mut ots, mut making_rounds) = (0, 0);
+        for lower in 0..self.parties {
+            for higher in lower + 1..self.parties {
+                let pair = self.pair(lower, higher);
+                making[lower].0 += pair.from_lower_bytes;
+                making[lower].1 += pair.from_higher_bytes;
+                making[higher].0 += pair.from_higher_bytes;
+                making[higher].1 += pair.from_lower_bytes;
+                ots = ots.max(pair.ots);
+                making_rounds = making_rounds.max(pair.rounds);
+            }
+        }
+        for (party, (made_sent, made_received)) in making.into_iter().enumerate() {
+            let own = self.told_bytes[party];
+            let sent = others * (self.common_bytes + own);
+            let received = others * self.common_bytes + told - own;
+            entries.insert(shared::online_bytes(party), sent);
+            entries.insert(totals::online_received_bytes(party), received);
+            entries.insert(shared::sent_bytes(party), sent + made_sent);
+            entries.insert(shared::received_bytes(party), received + made_received);
+        }
+        for (kind, count) in self.demand.kinds() {
+            entries.insert(name_of(kind), count as u64);
+        }
+        let making_ns = ots * NS_PER_OT * others;
+        for (name, value) in [
+            (totals::CHECK_ROUNDS, self.check_rounds),
+            (totals::OPENED, self.opened),
+            (shared::ROUNDS, self.rounds),
+            (shared::HELD_BYTES, self.peak_held_bytes),
+            (shared::OTS, ots),
+            (shared::PREPROCESSING_ROUNDS, making_rounds),
+            (shared::COMPUTE_NS, self.compute_ns + making_ns),
+            (shared::PREPROCESSING_NS, making_ns),
+        ] {
+            entries.insert(name.to_owned(), value);
+        }
+        entries
+    }
+}

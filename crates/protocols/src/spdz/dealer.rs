@@ -1,0 +1,205 @@
+//! [`Dealer`]: authenticated material from a common seed: for tests and measurements.
+//!
+//! **There is no security at all:** every party can compute all shares and the key.
+//! Each party's shares come from a generator of its own, but the first party's: it follows all
+//! others' generators, draws the clear values, and its shares are what is missing. All parties make
+//! the same calls with the same lengths.
+//! Cost: a party draws its own shares; the first party those of all others and the clear values.
+
+use phineus_crypto::field::Field;
+use phineus_crypto::{Block, Prg};
+
+use super::{Material, Share};
+use crate::ProtocolError;
+
+/// Shares that are dealt while they lie in the cache.
+const PIECE: usize = 1024;
+
+/// A dealer that all parties trust and nobody should.
+pub struct Dealer<F: Field> {
+    me: usize,
+    /// This party's share of the key; at the first party the whole key is in `key`.
+    delta: F,
+    key: F,
+    /// This party's generator; at the first party, those of all others.
+    shares: Vec<Prg>,
+    /// Where the clear values are from; used by the first party.
+    clear: Prg,
+    /// By owner: where the values of its masks are from; used by the owner and the first party.
+    masks: Vec<Prg>,
+    scratch: Vec<Share<F>>,
+    columns: [Vec<F>; 3],
+    macs: Vec<F>,
+}
+
+impl<F: Field> Dealer<F> {
+    /// The dealer's end of party `me`: insecure, because all parties know `seed`.
+    pub fn insecure(seed: Block, me: usize, parties: usize) -> Dealer<F> {
+        assert!(me < parties && parties >= 2, "one of two parties or more");
+        let mut seeds = Prg::from_seed(seed);
+        let clear = Prg::from_seed(seeds.next_block());
+        let mut all: Vec<Prg> = (0..parties).map(|_| Prg::from_seed(seeds.next_block())).collect();
+        let masks = (0..parties).map(|_| Prg::from_seed(seeds.next_block())).collect();
+        let mut deltas = vec![F::ZERO; parties];
+        F::fill_random(&mut seeds, &mut deltas);
+        let shares = if me == 0 { all.split_off(1) } else { vec![all.swap_remove(me)] };
+        Dealer {
+            me,
+            delta: deltas[me],
+            key: F::sum(&deltas),
+            shares,
+            clear,
+            masks,
+            scratch: vec![Share::ZERO; PIECE],
+            columns: [(); 3].map(|()| vec![F::ZERO; PIECE]),
+            macs: vec![F::ZERO; PIECE],
+        }
+    }
+
+    /// Which party this end is of.
+    pub fn me(&self) -> usize {
+        self.me
+    }
+
+    /// Deals shares, a piece at a time; `clear` makes the values of piece after piece of all
+    /// slices, at the first party only.
+    fn deal<const N: usize>(
+        &mut self,
+        mut out: [&mut [Share<F>]; N],
+        mut clear: impl FnMut(&mut Prg, [&mut [F]; N]),
+    ) {
+        let len = out.first().map_or(0, |out| out.len());
+        assert!(out.iter().all(|out| out.len() == len), "slices of one length");
+        for at in (0..len).step_by(PIECE) {
+            let piece = at..len.min(at + PIECE);
+            let mut columns = self.columns.iter_mut().map(|column| &mut column[..piece.len()]);
+            let mut columns: [&mut [F]; N] =
+                std::array::from_fn(|_| columns.next().expect("three columns at most"));
+            if self.me == 0 {
+                clear(&mut self.clear, columns.each_mut().map(|column| &mut **column));
+            }
+            for (out, clear) in out.iter_mut().zip(columns) {
+                let out = &mut out[piece.clone()];
+                let [first, others @ ..] = &mut *self.shares else { unreachable!("two parties") };
+                if self.me != 0 {
+                    F::fill_random(first, Share::elements_mut(out));
+                    continue;
+                }
+                let macs = &mut self.macs[..out.len()];
+                macs.fill(F::ZERO);
+                F::scale_add(macs, self.key, clear);
+                for ((out, &value), &mac) in out.iter_mut().zip(&*clear).zip(&*macs) {
+                    *out = Share { value, mac };
+                }
+                let scratch = &mut self.scratch[..out.len()];
+                for prg in std::iter::once(first).chain(others) {
+                    F::fill_random(prg, Share::elements_mut(scratch));
+                    F::sub_assign(Share::elements_mut(out), Share::elements(scratch));
+                }
+            }
+        }
+    }
+}
+
+impl<F: Field> Material<F> for Dealer<F> {
+    fn delta(&self) -> F {
+        self.delta
+    }
+
+    fn triples(
+        &mut self,
+        a: &mut [Share<F>],
+        b: &mut [Share<F>],
+        c: &mut [Share<F>],
+    ) -> Result<(), ProtocolError> {
+        self.deal([a, b, c], |prg, [a, b, c]| {
+            F::fill_random(prg, a);
+            F::fill_random(prg, b);
+            F::mul_slices(c, a, b);
+        });
+        Ok(())
+    }
+
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.deal([a, c], |prg, [a, c]| {
+            F::fill_random(prg, a);
+            F::mul_slices(c, a, a);
+        });
+        Ok(())
+    }
+
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.deal([b], |prg, [b]| {
+            for group in b.chunks_mut(128) {
+                let bits = prg.next_block().to_bits();
+                for (i, b) in group.iter_mut().enumerate() {
+                    *b = F::ONE.and_bit(bits >> i & 1 == 1);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn masks(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+    ) -> Result<(), ProtocolError> {
+        assert_eq!(values.is_some(), owner == self.me, "the owner learns the values");
+        let mut known = match values {
+            Some(values) => {
+                assert_eq!(values.len(), shares.len(), "a value per share");
+                for piece in values.chunks_mut(PIECE) {
+                    F::fill_random(&mut self.masks[owner], piece);
+                }
+                Some(values.chunks(PIECE))
+            }
+            None => None,
+        };
+        // Taken out so that the closure can draw from it while shares are dealt.
+        let blank = Prg::from_seed(Block::ZERO);
+        let mut masks = std::mem::replace(&mut self.masks[owner], blank);
+        self.deal([shares], |_, [clear]| match &mut known {
+            Some(known) => clear.copy_from_slice(known.next().expect("as many pieces")),
+            None => F::fill_random(&mut masks, clear),
+        });
+        self.masks[owner] = masks;
+        Ok(())
+    }
+
+    fn matrix_triples(
+        &mut self,
+        rows: usize,
+        cols: usize,
+        a: &mut [Share<F>],
+        b: &mut [Share<F>],
+        c: &mut [Share<F>],
+    ) -> Result<(), ProtocolError> {
+        let count = super::matrix_count(rows, cols, a.len(), b.len(), c.len());
+        let (mut vector, mut product) = (vec![F::ZERO; cols], vec![F::ZERO; rows]);
+        for i in 0..count {
+            product.fill(F::ZERO);
+            let mut done = 0;
+            self.deal([&mut b[i * cols..][..cols]], |prg, [b]| {
+                F::fill_random(prg, b);
+                vector[done..][..b.len()].copy_from_slice(b);
+                done += b.len();
+            });
+            for (j, column) in a[i * rows * cols..][..rows * cols].chunks_mut(rows).enumerate() {
+                let mut done = 0;
+                self.deal([column], |prg, [column]| {
+                    F::fill_random(prg, column);
+                    F::scale_add(&mut product[done..][..column.len()], vector[j], column);
+                    done += column.len();
+                });
+            }
+            let mut done = 0;
+            self.deal([&mut c[i * rows..][..rows]], |_, [c]| {
+                c.copy_from_slice(&product[done..][..c.len()]);
+                done += c.len();
+            });
+        }
+        Ok(())
+    }
+}

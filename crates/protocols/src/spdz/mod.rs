@@ -1,0 +1,36 @@
+//! SPDZ: authenticated additive shares over a prime field, secure against active adversaries.
+//!
+//! Sources: Damgard, Keller, Larraia, Pastro, Scholl, Smart, "Practical Covertly Secure MPC for
+//! Dishonest Majority", ESORICS 2013, ePrint 2012/642 (shares, Figures of the online phase and MAC
+//! check); Keller, Orsini, Scholl, "MASCOT", CCS 2016, ePrint 2016/505 (MACs without the check of
+//! the key).
+//! A value is the sum of the parties' `value`s, and the sum of their `mac`s is the value times a
+//! key that nobody knows: the sum of the parties' [`Material::delta`]s.
+//!
+//! Invariant: nothing leaves to anybody before [`check`](Opening::check) has passed.
+//! Not protected: an adversary can stop the run, and after that nobody has an output.
+
+pub mod check;
+mod commitment;
+pub mod costs;
+mod dealer;
+mod driver;
+mod linear;
+mod mat_vec;
+mod material;
+mod operations;
+mod run;
+#[cfg(test)]
+mod runs;
+mod script;
+mod share;
+#[cfg(test)]
+mod tests;
+
+pub use check::Opening;
+pub use costs::SpdzCosts;
+pub use dealer::Dealer;
+pub use driver::SpdzDriver;
+pub use material::{Material, matrix_count};
+pub use operations::SpdzRounds;
+pub use share::Share;

@@ -1,0 +1,293 @@
+//! [`Scripts`]: the script of each kind of instruction, recorded once; [`SpdzRounds`]: what the
+//! planner must know of them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use phineus_bytecode::layout::element_count;
+use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
+use phineus_circuits::record::{Local as Gate, Template};
+use phineus_crypto::field::FieldName;
+use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
+
+use super::script::{Recorder, Row, Script};
+
+/// How an instruction is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Without the others: sums and public multiples of elements.
+    Linear,
+    /// Without the others: elements move.
+    Movement,
+    /// By a script; with rounds if it has any.
+    Script,
+    /// With a matrix triple.
+    MatVec,
+    /// The owner tells everybody its values under masks that only it knows.
+    Input,
+}
+
+/// How `instruction` is done; outputs aside.
+pub(super) fn way(instruction: &Instruction) -> Way {
+    let is_integer = instruction.element.sharing() == Sharing::Arithmetic;
+    match instruction.op {
+        Op::Input => Way::Input,
+        Op::MatVec => Way::MatVec,
+        Op::LaneSlice
+        | Op::LaneConcat
+        | Op::LaneReverse
+        | Op::LaneTile
+        | Op::LaneRepeat
+        | Op::LaneDeinterleave
+        | Op::LaneInterleave => Way::Movement,
+        Op::Constant
+        | Op::Add
+        | Op::Sub
+        | Op::Neg
+        | Op::Not
+        | Op::LaneSum
+        | Op::Cast
+        | Op::ShiftLeft
+            if is_integer =>
+        {
+            Way::Linear
+        }
+        Op::ShiftRight if is_integer && instruction.immediates[0] == 0 => Way::Linear,
+        Op::Convert if is_integer => Way::Linear,
+        Op::Constant
+        | Op::Not
+        | Op::ShiftLeft
+        | Op::ShiftRight
+        | Op::RotateLeft
+        | Op::Cast
+        | Op::BitSlice
+        | Op::BitConcat
+        | Op::Reshape
+            if !is_integer =>
+        {
+            Way::Movement
+        }
+        _ => Way::Script,
+    }
+}
+
+/// What makes two instructions have the same script.
+type Key = (Op, ElementType, u32, [u64; 4], bool);
+
+/// Scripts for the instructions met so far.
+pub(super) struct Scripts {
+    prime: u128,
+    by_key: HashMap<Key, Arc<Script>>,
+}
+
+/// Whether both operands are the same value.
+fn is_square(i: &Instruction) -> bool {
+    i.op == Op::Mul && i.operands[0] == i.operands[1]
+}
+
+impl Scripts {
+    pub(super) fn new(prime: u128) -> Scripts {
+        Scripts { prime, by_key: HashMap::new() }
+    }
+
+    /// The script of an instruction, and the lanes of its rows.
+    pub(super) fn of(&mut self, instruction: &Instruction) -> (Arc<Script>, usize) {
+        let is_integer =
+            instruction.element.sharing() == Sharing::Arithmetic || instruction.op == Op::Convert;
+        let lanes = if is_integer { instruction.lanes } else { template_lanes(instruction) };
+        // Where rows are whole lane vectors, the script does not depend on how many lanes.
+        let key_lanes = if lanes == 1 { instruction.lanes } else { 0 };
+        let Instruction { op, element, immediates, .. } = *instruction;
+        let key = (op, element, key_lanes, immediates, is_square(instruction));
+        let prime = self.prime;
+        let script = self.by_key.entry(key).or_insert_with(|| {
+            Arc::new(match op {
+                Op::Input => checked_bits(usize::from(element.width()), prime),
+                _ if is_integer => integer_script(instruction, prime),
+                _ => from_template(&record(instruction, Family::LeastDepth), prime),
+            })
+        });
+        (script.clone(), lanes as usize)
+    }
+
+    /// The script that shows that an input in bits is made of bits: it opens `b^2 - b`.
+    pub(super) fn of_bits(&mut self, input: &Instruction) -> Arc<Script> {
+        self.of(&Instruction { lanes: 2, ..*input }).0
+    }
+}
+
+fn checked_bits(width: usize, prime: u128) -> Script {
+    let mut r = Recorder::new(prime);
+    let bits = r.inputs(width);
+    for &bit in &bits {
+        let square = r.product(bit, bit);
+        let difference = r.sub(square, bit);
+        r.open(difference);
+    }
+    let depth = r.constant(0);
+    r.finish_with(&[depth], 2)
+}
+
+fn integer_script(i: &Instruction, prime: u128) -> Script {
+    let (width, signed) = (u32::from(i.element.width()), i.element.is_signed());
+    let mut r = Recorder::new(prime);
+    let x = r.inputs(if is_square(i) { 1 } else { i.op.info().operands.len() });
+    let k = r.prime_bits;
+    let masks = |r: &mut Recorder| r.random_bits(k);
+    let outputs = match i.op {
+        Op::Mul if is_square(i) => vec![r.product(x[0], x[0])],
+        Op::Mul | Op::And | Op::Mask => vec![r.product(x[0], x[1])],
+        Op::Or => vec![r.or(x[0], x[1])],
+        Op::Xor => vec![r.xor(x[0], x[1])],
+        Op::Mux => vec![r.select(x[0], x[1], x[2])],
+        Op::CondSwap => {
+            let difference = r.sub(x[2], x[1]);
+            let moved = r.product(x[0], difference);
+            vec![r.add(x[1], moved), r.sub(x[2], moved)]
+        }
+        Op::Eq | Op::Ne => {
+            let bits = masks(&mut r);
+            let difference = r.sub(x[0], x[1]);
+            let zero = r.is_zero(difference, bits);
+            vec![if i.op == Op::Eq { zero } else { r.not(zero) }]
+        }
+        Op::Lt | Op::Le => {
+            let bits = masks(&mut r);
+            let (a, b) = if i.op == Op::Lt { (x[0], x[1]) } else { (x[1], x[0]) };
+            let difference = r.sub(a, b);
+            let less = r.is_negative(difference, bits);
+            vec![if i.op == Op::Lt { less } else { r.not(less) }]
+        }
+        Op::Abs => {
+            let bits = masks(&mut r);
+            let negative = r.is_negative(x[0], bits);
+            let part = r.product(negative, x[0]);
+            vec![r.combine(&[(x[0], 1), (part, -2)], 0)]
+        }
+        Op::Reduce => {
+            let bits = masks(&mut r);
+            vec![r.reduce(x[0], bits, width, signed)]
+        }
+        Op::ShiftRight => {
+            let bits = masks(&mut r);
+            let amount = i.immediates[0].min(u64::from(width)) as u32;
+            if amount > k - 2 {
+                // Nothing is left but the sign.
+                let negative = r.is_negative(x[0], bits);
+                vec![r.combine(&[(negative, -1)], 0)]
+            } else {
+                vec![r.shift_right(x[0], bits, amount)]
+            }
+        }
+        Op::Convert => {
+            let bits = masks(&mut r);
+            r.decompose(x[0], bits, width)
+        }
+        _ => panic!("{} is not lowered to integers", i.op.info().name),
+    };
+    r.finish(&outputs)
+}
+
+/// The same circuit on bits that are elements of a field.
+fn from_template(template: &Template, prime: u128) -> Script {
+    let mut r = Recorder::new(prime);
+    let inputs = r.inputs(template.input_count as usize);
+    let mut slots: Vec<Option<Row>> = inputs.into_iter().map(Some).collect();
+    slots.resize(template.slot_count as usize, None);
+    let get = |slots: &[Option<Row>], slot: u32| slots[slot as usize].expect("written before read");
+    for level in &template.levels {
+        for gate in &level.local {
+            let (out, row) = match *gate {
+                Gate::Xor { out, a, b } => (out, r.xor(get(&slots, a), get(&slots, b))),
+                Gate::Not { out, a } => (out, r.not(get(&slots, a))),
+                Gate::Constant { out, value } => (out, r.constant(i128::from(value))),
+            };
+            slots[out as usize] = Some(row);
+        }
+        let results: Vec<Row> = level
+            .ands
+            .iter()
+            .map(|and| r.product(get(&slots, and.a), get(&slots, and.b)))
+            .collect();
+        for (and, row) in level.ands.iter().zip(results) {
+            slots[and.out as usize] = Some(row);
+        }
+    }
+    let outputs: Vec<Row> = template.outputs.iter().map(|&slot| get(&slots, slot)).collect();
+    r.finish(&outputs)
+}
+
+/// Whether each element of operand `k` is repeated in all lanes of a row.
+pub(super) fn repeats(instruction: &Instruction, k: usize) -> bool {
+    instruction.element.sharing() != Sharing::Arithmetic && is_repeated(instruction, k)
+}
+
+/// The rounds of the instructions of SPDZ.
+pub struct SpdzRounds {
+    parties: u64,
+    element_bytes: u64,
+    pub(super) scripts: Scripts,
+}
+
+impl SpdzRounds {
+    /// For so many parties and this field.
+    pub fn new(parties: usize, field: FieldName) -> SpdzRounds {
+        SpdzRounds {
+            parties: parties as u64,
+            element_bytes: field.bytes() as u64,
+            scripts: Scripts::new(field.modulus()),
+        }
+    }
+
+    /// Bytes to open an element: its share and what the others sent of it, and until the check
+    /// its value and MAC.
+    fn opening_bytes(&self) -> u64 {
+        self.element_bytes * (4 + self.parties)
+    }
+}
+
+impl RoundModel for SpdzRounds {
+    fn interaction(&mut self, instruction: &Instruction) -> Interaction {
+        let share_bytes = 2 * self.element_bytes;
+        let shape = instruction.shape();
+        // A finish has no operands: whether this is a square must not depend on them.
+        let instruction = &Instruction { operands: [0, 1, 2], ..*instruction };
+        match instruction.op {
+            Op::Round => return Interaction::default(),
+            Op::Output => return Interaction { rounds: 1, held_bytes: 0 },
+            _ => {}
+        }
+        match way(instruction) {
+            Way::Linear | Way::Movement => Interaction::default(),
+            Way::Input => {
+                let elements = u64::from(element_count(shape));
+                let mut input = Interaction {
+                    rounds: 1,
+                    held_bytes: elements * (share_bytes + 2 * self.element_bytes),
+                };
+                if shape.sharing != Sharing::Arithmetic {
+                    let script = self.scripts.of_bits(instruction);
+                    input.rounds += script.rounds() as u32;
+                    input.held_bytes += elements * (4 * share_bytes + 2 * self.opening_bytes());
+                }
+                input
+            }
+            Way::MatVec => {
+                let (rows, columns) = (u64::from(shape.lanes), instruction.immediates[0]);
+                let opened = rows * columns + columns;
+                let held = (opened + rows) * share_bytes + opened * self.opening_bytes();
+                Interaction { rounds: 1, held_bytes: held }
+            }
+            Way::Script => {
+                let (script, lanes) = self.scripts.of(instruction);
+                let widest = script.levels.iter().map(|level| level.amounts());
+                let widest = widest.max_by_key(|amounts| amounts.opened()).unwrap_or_default();
+                let rows = u64::from(script.slot_count) + u64::from(script.public_count);
+                let triples = 3 * widest.products + 2 * widest.squares;
+                let held = (rows + triples as u64) * share_bytes
+                    + widest.opened() as u64 * (share_bytes + self.opening_bytes());
+                Interaction { rounds: script.rounds() as u32, held_bytes: held * lanes as u64 }
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! [`Run`]: a script at work on one instruction's rows, level after level.
+
+use std::sync::Arc;
+
+use phineus_crypto::field::Field;
+use zeroize::Zeroizing;
+
+use super::script::{Joint, JointStep, Local, Number, Script, Step};
+use super::{Material, Opening, Share};
+use crate::ProtocolError;
+
+/// Shares, wiped when they go.
+pub(super) type Shares<F> = Zeroizing<Vec<Share<F>>>;
+
+pub(super) fn blank<F: Field>(count: usize) -> Shares<F> {
+    Zeroizing::new(vec![Share::ZERO; count])
+}
+
+/// What a flight needs from its driver.
+pub(super) struct Context<'a, F: Field, M> {
+    pub(super) opening: &'a mut Opening<F>,
+    pub(super) material: &'a mut M,
+    pub(super) me: usize,
+    pub(super) delta: F,
+}
+
+/// Products, squares and openings on their way.
+struct InFlight<F: Field> {
+    /// Of triples, then of square pairs.
+    a: Shares<F>,
+    b: Shares<F>,
+    c: Shares<F>,
+    /// Where the opened differences and numbers are.
+    at: usize,
+}
+
+/// A script on rows of so many lanes.
+pub(super) struct Run<F: Field> {
+    pub(super) script: Arc<Script>,
+    pub(super) lanes: usize,
+    pub(super) rows: Shares<F>,
+    pub(super) publics: Vec<F>,
+    level: usize,
+    in_flight: InFlight<F>,
+}
+
+impl<F: Field> Run<F> {
+    /// `rows` holds the operands in the first slots.
+    pub(super) fn new<M: Material<F>>(
+        script: Arc<Script>,
+        lanes: usize,
+        mut rows: Shares<F>,
+        context: &mut Context<'_, F, M>,
+    ) -> Result<Run<F>, ProtocolError> {
+        let (inputs, bits) = (script.input_count as usize, script.bit_count as usize);
+        assert!(rows.len() == script.slot_count as usize * lanes, "a row for each slot");
+        if bits > 0 {
+            context.material.bits(&mut rows[inputs * lanes..(inputs + bits) * lanes])?;
+        }
+        let publics = vec![F::ZERO; script.public_count as usize * lanes];
+        let in_flight = InFlight { a: blank(0), b: blank(0), c: blank(0), at: 0 };
+        Ok(Run { script, lanes, rows, publics, level: 0, in_flight })
+    }
+
+    /// The rows of output `k`.
+    pub(super) fn output(&self, k: usize) -> &[Share<F>] {
+        let slot = self.script.outputs[k] as usize * self.lanes;
+        &self.rows[slot..slot + self.lanes]
+    }
+
+    /// Does what the next level can do alone and begins what it does together; whether there is
+    /// any.
+    pub(super) fn issue<M: Material<F>>(
+        &mut self,
+        context: &mut Context<'_, F, M>,
+    ) -> Result<bool, ProtocolError> {
+        let script = self.script.clone();
+        let level = &script.levels[self.level];
+        for step in &level.local {
+            self.step(step, context);
+        }
+        let amounts = level.amounts();
+        if amounts.opened() == 0 {
+            return Ok(false);
+        }
+        let lanes = self.lanes;
+        let (products, squares) = (amounts.products * lanes, amounts.squares * lanes);
+        let InFlight { a, b, c, at } = &mut self.in_flight;
+        a.resize(products + squares, Share::ZERO);
+        b.resize(products, Share::ZERO);
+        c.resize(products + squares, Share::ZERO);
+        if products > 0 {
+            context.material.triples(&mut a[..products], b, &mut c[..products])?;
+        }
+        if squares > 0 {
+            context.material.squares(&mut a[products..], &mut c[products..])?;
+        }
+        // In the order of steps: of products x - a, then all y - b, then squares, then openings.
+        let mut masked = blank(amounts.opened() * lanes);
+        let (x, rest) = masked.split_at_mut(products);
+        let (y, rest) = rest.split_at_mut(products);
+        let (s, o) = rest.split_at_mut(squares);
+        let (mut product, mut square, mut open) = (0, 0, 0);
+        let row = |slot: u32| &self.rows[slot as usize * lanes..(slot as usize + 1) * lanes];
+        for step in &level.joint {
+            match step.what {
+                Joint::Product { a, b } => {
+                    x[product..product + lanes].copy_from_slice(row(a));
+                    y[product..product + lanes].copy_from_slice(row(b));
+                    product += lanes;
+                }
+                Joint::Square { a } => {
+                    s[square..square + lanes].copy_from_slice(row(a));
+                    square += lanes;
+                }
+                Joint::Open { a } => {
+                    o[open..open + lanes].copy_from_slice(row(a));
+                    open += lanes;
+                }
+            }
+        }
+        F::sub_assign(Share::elements_mut(x), Share::elements(&a[..products]));
+        F::sub_assign(Share::elements_mut(y), Share::elements(b));
+        F::sub_assign(Share::elements_mut(s), Share::elements(&a[products..]));
+        *at = context.opening.push(&masked);
+        Ok(true)
+    }
+
+    /// Takes what was opened: `xy = c + d b + e a + d e` for `d = x - a` and `e = y - b`;
+    /// `x^2 = c + 2 d a + d^2`.
+    pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) {
+        let script = self.script.clone();
+        let level = &script.levels[self.level];
+        let lanes = self.lanes;
+        let amounts = level.amounts();
+        let (products, squares) = (amounts.products * lanes, amounts.squares * lanes);
+        let InFlight { a, b, c, at } = &self.in_flight;
+        let opened = context.opening.opened(*at, amounts.opened() * lanes);
+        let (d, rest) = opened.split_at(products);
+        let (e, rest) = rest.split_at(products);
+        let (s, o) = rest.split_at(squares);
+        let (mut product, mut square, mut open) = (0, 0, 0);
+        for &JointStep { out, what } in &level.joint {
+            let range = out as usize * lanes..(out as usize + 1) * lanes;
+            match what {
+                Joint::Product { .. } => {
+                    for (k, row) in self.rows[range].iter_mut().enumerate() {
+                        let k = product + k;
+                        let both = Share::public(d[k].mul(e[k]), context.me, context.delta);
+                        let cross = b[k].scale(d[k]).add(a[k].scale(e[k]));
+                        *row = c[k].add(cross).add(both);
+                    }
+                    product += lanes;
+                }
+                Joint::Square { .. } => {
+                    for (k, row) in self.rows[range].iter_mut().enumerate() {
+                        let (d, pair) = (s[square + k], products + square + k);
+                        let both = Share::public(d.mul(d), context.me, context.delta);
+                        *row = c[pair].add(a[pair].scale(d.add(d))).add(both);
+                    }
+                    square += lanes;
+                }
+                Joint::Open { .. } => {
+                    self.publics[range].copy_from_slice(&o[open..open + lanes]);
+                    open += lanes;
+                }
+            }
+        }
+        self.level += 1;
+    }
+
+    fn step<M>(&mut self, step: &Step, context: &Context<'_, F, M>) {
+        let lanes = self.lanes;
+        let Step { out, what } = step;
+        let mut result = blank::<F>(lanes);
+        let row = |slot: u32| &self.rows[slot as usize * lanes..(slot as usize + 1) * lanes];
+        let public = |value: F| Share::public(value, context.me, context.delta);
+        match what {
+            Local::Combine { terms, constant } => {
+                if *constant != 0 {
+                    result.fill(public(F::from_signed(*constant)));
+                }
+                let sum = Share::elements_mut(&mut result);
+                for (slot, factor) in terms {
+                    let row = Share::elements(row(*slot));
+                    match factor {
+                        1 => F::add_assign(sum, row),
+                        -1 => F::sub_assign(sum, row),
+                        _ => F::scale_add(sum, F::from_signed(*factor), row),
+                    }
+                }
+            }
+            Local::Less { shared, number, bit } => {
+                let digits = self.digits(*number, *bit);
+                for ((out, r), digit) in result.iter_mut().zip(row(*shared)).zip(digits) {
+                    *out = if digit { Share::ZERO } else { *r };
+                }
+            }
+            Local::Equal { shared, number, bit } => {
+                let digits = self.digits(*number, *bit);
+                for ((out, r), digit) in result.iter_mut().zip(row(*shared)).zip(digits) {
+                    *out = if digit { *r } else { public(F::ONE).sub(*r) };
+                }
+            }
+            Local::Differs { shared, number, bit } => {
+                let digits = self.digits(*number, *bit);
+                for ((out, r), digit) in result.iter_mut().zip(row(*shared)).zip(digits) {
+                    *out = if digit { public(F::ONE).sub(*r) } else { *r };
+                }
+            }
+            Local::AddLow { row: slot, number, bits, factor } => {
+                let factor = F::from_signed(*factor);
+                let lows = self.lows(*number, *bits);
+                for ((out, r), low) in result.iter_mut().zip(row(*slot)).zip(lows) {
+                    *out = r.add(public(low.mul(factor)));
+                }
+            }
+            Local::TimesLow { row: slot, number, bits } => {
+                let lows = self.lows(*number, *bits);
+                for ((out, r), low) in result.iter_mut().zip(row(*slot)).zip(lows) {
+                    *out = r.scale(low);
+                }
+            }
+            Local::Halved { row: slot, times } => {
+                let factor = F::new(1 << *times).inverse();
+                F::scale_add(Share::elements_mut(&mut result), factor, Share::elements(row(*slot)));
+            }
+        }
+        let at = *out as usize * lanes;
+        self.rows[at..at + lanes].copy_from_slice(&result);
+    }
+
+    /// A public number in each lane.
+    fn numbers(&self, number: Number) -> impl Iterator<Item = u128> + '_ {
+        let at = number.public.slot() * self.lanes;
+        let plus = if number.plus_prime { F::MODULUS } else { 0 };
+        self.publics[at..at + self.lanes].iter().map(move |c| c.value().wrapping_add(plus))
+    }
+
+    fn digits(&self, number: Number, bit: u32) -> impl Iterator<Item = bool> + '_ {
+        self.numbers(number).map(move |number| number >> bit & 1 == 1)
+    }
+
+    fn lows(&self, number: Number, bits: u32) -> impl Iterator<Item = F> + '_ {
+        self.numbers(number).map(move |number| F::new(number & ((1 << bits) - 1)))
+    }
+}

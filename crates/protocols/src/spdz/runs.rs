@@ -1,0 +1,317 @@
+//! Runs on authenticated shares against the meanings of the op table.
+
+use std::fs::File;
+use std::io::Cursor;
+use std::thread;
+
+use phineus_bytecode::random::{Random, RandomOptions, random_program};
+use phineus_bytecode::{
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Layout, Op,
+    OutputPort, ProgramReader, ProgramWriter, Table,
+};
+use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+use phineus_crypto::{Block, Prg};
+use phineus_engine::{
+    ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
+};
+use phineus_plan::{
+    Error, Lookahead, OrderOptions, PlanOptions, check, check_order, lower_to_field, order, plan,
+};
+
+use super::{Dealer, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+use crate::memory_mesh;
+use crate::mixed::totals;
+use crate::ot::SessionId;
+
+fn scratch() -> File {
+    tempfile::tempfile().expect("a temporary file")
+}
+
+fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
+    ProgramReader::open(Cursor::new(bytes.to_vec())).expect("just written")
+}
+
+fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
+    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
+    writer.finish(description).expect("a valid description").0
+}
+
+fn options(layout: Layout, wire_bytes: u64, frame_count: u64) -> PlanOptions {
+    PlanOptions {
+        protocol: "spdz".to_string(),
+        memory_limit_bytes: 0,
+        frame_count,
+        layout,
+        page_wires: layout.units_max().next_power_of_two().max(4096),
+        wire_bytes,
+        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
+        planner_memory_bytes: 64 << 20,
+    }
+}
+
+/// Lowers, orders and plans `program`; all checkers agree.
+fn planned<F: Field>(
+    program: &[u8],
+    parties: usize,
+    field: FieldName,
+    frame_count: u64,
+) -> Result<Vec<u8>, Error> {
+    let magnitude = (F::BITS - 2).min(125);
+    let lowered = lower_to_field(&mut read(program), Vec::new(), scratch(), magnitude, 64 << 20)?.0;
+    let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
+    let ordering = OrderOptions {
+        layout,
+        window_units: 10_000,
+        held_bytes: 1 << 20,
+        planner_memory_bytes: 64 << 20,
+    };
+    let mut model = SpdzRounds::new(parties, field);
+    let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering, &mut model)?.0;
+    let faults = check_order(&mut read(&lowered), &mut read(&ordered), &mut model)?;
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let mut costs = SpdzCosts::new(parties, field);
+    let options = options(layout, 16, frame_count);
+    let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs)?.0;
+    let faults = check(&mut read(&ordered), &mut read(&bytes))?;
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Ok(bytes)
+}
+
+fn memory(description: &Description) -> Memory {
+    let plan = description.plan.as_ref().expect("it is planned");
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
+    let config = StorageConfig {
+        directory: std::env::temp_dir(),
+        page_bytes,
+        slots: plan.spill_slot_count as u32,
+        backend: StorageBackend::Threads,
+        depth: 8,
+    };
+    let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
+    Memory { frames, storage }
+}
+
+/// The outputs in the clear.
+fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
+    let description = read(program).description().clone();
+    let options = options(Layout::Wires, 1, 1 << 16);
+    let mut costs = SpdzCosts::new(description.parties.len(), FieldName::F61);
+    let planned = plan(&mut read(program), Vec::new(), scratch(), &options, &mut costs);
+    let planned = planned.expect("it fits").0;
+    let mut reader = read(&planned);
+    let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
+    let parties = 0..description.parties.len() as u16;
+    let outputs = parties.map(|party| Outputs::new(&description, party)).collect();
+    let mut driver = ClearDriver::new(inputs.expect("the right shapes"), outputs);
+    let mut memory = memory(reader.description());
+    run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("it runs");
+    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
+    for outputs in driver.into_outputs() {
+        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
+            *merged = merged.take().or(table);
+        }
+    }
+    merged.into_iter().map(|table| table.expect("every port has a learner")).collect()
+}
+
+fn random_inputs(description: &Description, random: &mut Random) -> Vec<Table> {
+    let table = |port: &InputPort| {
+        let mut table = Table::zeros(port.columns.clone(), port.rows);
+        for row in 0..port.rows {
+            for (k, column) in port.columns.iter().enumerate() {
+                table.set_cell(row, k, random.lane(column.element.width()));
+            }
+        }
+        table
+    };
+    description.inputs.iter().map(table).collect()
+}
+
+/// Runs all parties in threads; each learns what it should, and sends what the plan states.
+fn run_all<F: Field>(
+    bytes: &[u8],
+    count: usize,
+    field: FieldName,
+    inputs: &[Table],
+    expected: &[Table],
+) {
+    let description = read(bytes).description().clone();
+    let costs = description.plan.as_ref().expect("it is planned").costs.clone();
+    let handles: Vec<_> = memory_mesh(count)
+        .into_iter()
+        .map(|parties| {
+            let me = parties.me();
+            let ports = description.inputs.iter().zip(inputs);
+            let own =
+                ports.map(|(port, table)| (usize::from(port.party) == me).then(|| table.clone()));
+            let inputs = Inputs::new(&description, own.collect()).expect("the right shapes");
+            let (bytes, description) = (bytes.to_vec(), description.clone());
+            thread::spawn(move || {
+                let dealer = Dealer::<F>::insecure(Block::from_bits(5), me, count);
+                let prg = Prg::from_seed(Block::from_bits(7 + me as u128));
+                let session = SessionId::new([3; 32]);
+                let opening = Opening::new(me, count, dealer.delta(), &session, prg);
+                let mut driver =
+                    SpdzDriver::new(parties, dealer, opening, &description, inputs, field);
+                let mut memory = memory(&description);
+                run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
+                let rounds = driver.rounds();
+                let (parties, outputs, _) = driver.into_parts();
+                (outputs.into_tables(), parties.traffic(), rounds)
+            })
+        })
+        .collect();
+    for (me, handle) in handles.into_iter().enumerate() {
+        let (outputs, traffic, rounds) = handle.join().expect("no party panics");
+        let sent: u64 = traffic.iter().map(|traffic| traffic.sent_bytes).sum();
+        assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
+        assert_eq!(sent, costs[&totals::online_bytes(me)], "bytes of party {me}");
+        for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
+            let learns = port.parties.contains(&(me as u16));
+            assert_eq!(output.is_some(), learns);
+            if let Some(output) = output {
+                for row in 0..expected.row_count() {
+                    assert_eq!(output.row(row), expected.row(row), "{} row {row}", port.name);
+                }
+            }
+        }
+    }
+}
+
+/// How many of the programs the field is large enough for.
+fn random_programs<F: Field>(
+    field: FieldName,
+    options: &RandomOptions,
+    seeds: std::ops::Range<u64>,
+    frame_count: u64,
+) -> usize {
+    let mut runs = 0;
+    for seed in seeds {
+        let (program, description) = random_program(seed, options);
+        let program = write(&program, &description);
+        let count = usize::from(options.party_count);
+        let bytes = match planned::<F>(&program, count, field, frame_count) {
+            Err(Error::FieldTooSmall { .. }) => continue,
+            planned => planned.expect("it can be planned"),
+        };
+        let inputs = random_inputs(&description, &mut Random::new(seed));
+        run_all::<F>(&bytes, count, field, &inputs, &expected(&program, &inputs));
+        runs += 1;
+    }
+    runs
+}
+
+fn small(party_count: u16) -> RandomOptions {
+    RandomOptions {
+        instruction_count: 60,
+        width_max: 20,
+        wires_max: 160,
+        party_count,
+        ..RandomOptions::default()
+    }
+}
+
+#[test]
+fn random_programs_of_all_operations() {
+    assert!(random_programs::<F61>(FieldName::F61, &small(2), 0..24, 1 << 12) >= 12);
+    assert!(random_programs::<F128>(FieldName::F128, &small(3), 100..106, 1 << 12) >= 5);
+    assert!(random_programs::<F61>(FieldName::F61, &small(5), 200..204, 1 << 12) >= 2);
+}
+
+#[test]
+fn integers_of_all_widths() {
+    let ops = [
+        Op::Constant,
+        Op::Add,
+        Op::Sub,
+        Op::Neg,
+        Op::Lt,
+        Op::Eq,
+        Op::Mux,
+        Op::Min,
+        Op::Abs,
+        Op::Cast,
+        Op::ShiftLeft,
+        Op::ShiftRight,
+        Op::BitSlice,
+        Op::BitConcat,
+        Op::LaneSum,
+        Op::LaneConcat,
+        Op::And,
+        Op::Not,
+    ];
+    let options = RandomOptions {
+        instruction_count: 60,
+        width_max: 80,
+        wires_max: 400,
+        ops: Some(ops.to_vec()),
+        ..RandomOptions::default()
+    };
+    assert_eq!(random_programs::<F61>(FieldName::F61, &options, 300..320, 1 << 12), 20);
+    assert_eq!(random_programs::<F128>(FieldName::F128, &options, 400..405, 1 << 12), 5);
+    let narrow = RandomOptions { width_max: 30, ..options };
+    assert_eq!(random_programs::<F32>(FieldName::F32, &narrow, 500..510, 1 << 12), 10);
+}
+
+#[test]
+fn swapping_changes_nothing() {
+    let options =
+        RandomOptions { instruction_count: 150, live_max: 150, wires_max: 2048, ..small(2) };
+    assert!(random_programs::<F61>(FieldName::F61, &options, 600..603, 12) >= 1);
+}
+
+#[test]
+fn products_of_a_matrix_and_a_vector() {
+    let (rows, columns) = (16u32, 8u64);
+    let column = |name: &str, width: u16| Column {
+        name: name.to_string(),
+        element: ElementType::signed(width),
+        encoding: Encoding::Number,
+    };
+    let description = Description {
+        name: "layer".to_string(),
+        parties: vec!["a".to_string(), "b".to_string()],
+        inputs: vec![
+            InputPort {
+                name: "matrix".to_string(),
+                party: 0,
+                rows: u64::from(rows) * columns,
+                columns: vec![column("entry", 16)],
+                order: Default::default(),
+            },
+            InputPort {
+                name: "vector".to_string(),
+                party: 1,
+                rows: columns,
+                columns: vec![column("entry", 16)],
+                order: Default::default(),
+            },
+        ],
+        outputs: vec![OutputPort {
+            name: "product".to_string(),
+            parties: vec![1],
+            rows: u64::from(rows),
+            columns: vec![column("entry", 16)],
+        }],
+        ..Description::default()
+    };
+    let element = ElementType::signed(16);
+    let mut matrix = Instruction::new(Op::Input, element, rows * columns as u32);
+    matrix.immediates = [0, 0, 0, 0];
+    let mut vector = Instruction::new(Op::Input, element, columns as u32);
+    (vector.immediates, vector.results[0]) = ([1, 0, 0, 0], 1);
+    let mut product = Instruction::new(Op::MatVec, element, rows);
+    (product.immediates[0], product.operands, product.results[0]) = (columns, [0, 1, 0], 2);
+    let mut output = Instruction::new(Op::Output, element, rows);
+    output.operands[0] = 2;
+    let program = write(&[matrix, vector, product, output], &description);
+    let bytes = planned::<F61>(&program, 2, FieldName::F61, 64).expect("it can be planned");
+    let costs = read(&bytes).description().plan.clone().expect("planned").costs;
+    assert_eq!((costs["matrices_16_8"], costs["masks_0"], costs["masks_1"]), (1, 128, 8 + 16));
+    // Inputs, the product, the reduction to 16 bits, the output.
+    assert_eq!((costs["rounds"], costs["random_bits"]), (1 + 1 + 9 + 1, 61 * u64::from(rows)));
+    let inputs = random_inputs(&description, &mut Random::new(9));
+    run_all::<F61>(&bytes, 2, FieldName::F61, &inputs, &expected(&program, &inputs));
+}

@@ -1,0 +1,379 @@
+//! [`Script`]: what an operation does to authenticated shares, written down once, level by level.
+//!
+//! A script computes on *rows*: one element for each lane. Between two levels lies one round, in
+//! which all products and openings of the level are done together. The same script says what an
+//! operation costs: products, squares, random bits, opened elements and rounds.
+//!
+//! Sources: products and squares with triples and square pairs: Beaver, CRYPTO 1991. XOR of shared
+//! bits as `a + b - 2ab`, and operations on the bits of an integer through an opening under a mask
+//! whose bits are shared: Damgard, Fitzi, Kiltz, Nielsen, Toft, "Unconditionally Secure Constant-
+//! Rounds Multi-party Computation for Equality, Comparison, Bits and Exponentiation", TCC 2006;
+//! the least significant bit for comparisons: Nishide, Ohta, PKC 2007.
+//!
+//! Masks are uniform over the whole field, up to a distance of `(2^k - p) / 2^k` for a prime of `k`
+//! bits, so that what is opened says nothing about the value, however large that is.
+
+use std::collections::HashMap;
+
+pub(super) mod integers;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+/// A row of shares in a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Row(u32);
+
+/// A row of numbers that all parties know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Public(u32);
+
+impl Public {
+    pub(super) fn slot(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A number to look at the bits of: an opened one, or that plus the prime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Number {
+    pub(super) public: Public,
+    pub(super) plus_prime: bool,
+}
+
+/// What a node computes without the other parties; `R` names a row.
+#[derive(Clone, Debug)]
+pub(super) enum Local<R> {
+    /// `constant + sum of factor * row`.
+    Combine { terms: Box<[(R, i128)]>, constant: i128 },
+    /// Whether a bit of a number is less than a shared bit.
+    Less { shared: R, number: Number, bit: u32 },
+    /// Whether a bit of a number equals a shared bit.
+    Equal { shared: R, number: Number, bit: u32 },
+    /// A bit of a number, exclusive or a shared bit.
+    Differs { shared: R, number: Number, bit: u32 },
+    /// The row, plus a factor times the low bits of a number.
+    AddLow { row: R, number: Number, bits: u32, factor: i128 },
+    /// The row times the low bits of a number.
+    TimesLow { row: R, number: Number, bits: u32 },
+    /// The row times the inverse of two to a power.
+    Halved { row: R, times: u32 },
+}
+
+/// What takes a round.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Joint<R> {
+    Product { a: R, b: R },
+    Square { a: R },
+    Open { a: R },
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Input,
+    Local(Local<Row>),
+    Joint(Joint<Row>),
+}
+
+/// Records a script.
+pub(super) struct Recorder {
+    nodes: Vec<Node>,
+    levels: Vec<u32>,
+    input_count: u32,
+    bit_count: u32,
+    products: HashMap<(Row, Row), Row>,
+    /// Bits of the prime.
+    pub(super) prime_bits: u32,
+    /// The prime.
+    pub(super) prime: u128,
+}
+
+/// A local step; rows are slots.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) out: u32,
+    pub(super) what: Local<u32>,
+}
+
+/// A step that takes a round; `out` is a slot, or for openings the number of a public row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JointStep {
+    pub(super) out: u32,
+    pub(super) what: Joint<u32>,
+}
+
+/// First the local steps, in order, then all that takes a round, together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Level {
+    pub(super) local: Vec<Step>,
+    pub(super) joint: Vec<JointStep>,
+}
+
+/// A recorded script.
+#[derive(Clone, Debug)]
+pub(super) struct Script {
+    /// Rows of operands, in the first slots.
+    pub(super) input_count: u32,
+    /// Random bits, in the slots behind them.
+    pub(super) bit_count: u32,
+    pub(super) slot_count: u32,
+    pub(super) public_count: u32,
+    /// One for each round, and a last one without joint steps.
+    pub(super) levels: Vec<Level>,
+    pub(super) outputs: Vec<u32>,
+}
+
+/// What one level does together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Amounts {
+    pub(super) products: usize,
+    pub(super) squares: usize,
+    pub(super) openings: usize,
+}
+
+impl Amounts {
+    /// Elements that are opened.
+    pub(super) fn opened(self) -> usize {
+        2 * self.products + self.squares + self.openings
+    }
+}
+
+impl Level {
+    pub(super) fn amounts(&self) -> Amounts {
+        let mut amounts = Amounts::default();
+        for step in &self.joint {
+            match step.what {
+                Joint::Product { .. } => amounts.products += 1,
+                Joint::Square { .. } => amounts.squares += 1,
+                Joint::Open { .. } => amounts.openings += 1,
+            }
+        }
+        amounts
+    }
+}
+
+impl Script {
+    pub(super) fn rounds(&self) -> usize {
+        self.levels.len() - 1
+    }
+}
+
+impl Recorder {
+    pub(super) fn new(prime: u128) -> Recorder {
+        Recorder {
+            nodes: Vec::new(),
+            levels: Vec::new(),
+            input_count: 0,
+            bit_count: 0,
+            products: HashMap::new(),
+            prime_bits: 128 - prime.leading_zeros(),
+            prime,
+        }
+    }
+
+    /// The next `count` rows of operands.
+    pub(super) fn inputs(&mut self, count: usize) -> Vec<Row> {
+        assert_eq!(self.nodes.len(), self.input_count as usize, "operands come first");
+        self.input_count += count as u32;
+        (0..count).map(|_| self.push(Node::Input, 0)).collect()
+    }
+
+    /// The next `count` rows of random bits.
+    pub(super) fn random_bits(&mut self, count: u32) -> Vec<Row> {
+        let before = self.input_count + self.bit_count;
+        assert_eq!(self.nodes.len(), before as usize, "random bits come right behind operands");
+        self.bit_count += count;
+        (0..count).map(|_| self.push(Node::Input, 0)).collect()
+    }
+
+    /// `constant + sum of factor * row`.
+    pub(super) fn combine(&mut self, terms: &[(Row, i128)], constant: i128) -> Row {
+        if let ([(row, 1)], 0) = (terms, constant) {
+            return *row;
+        }
+        let level = terms.iter().map(|(row, _)| self.level(*row)).max().unwrap_or(0);
+        self.local(Local::Combine { terms: terms.into(), constant }, level)
+    }
+
+    pub(super) fn constant(&mut self, value: i128) -> Row {
+        self.combine(&[], value)
+    }
+
+    pub(super) fn add(&mut self, a: Row, b: Row) -> Row {
+        self.combine(&[(a, 1), (b, 1)], 0)
+    }
+
+    pub(super) fn sub(&mut self, a: Row, b: Row) -> Row {
+        self.combine(&[(a, 1), (b, -1)], 0)
+    }
+
+    /// `1 - a`
+    pub(super) fn not(&mut self, a: Row) -> Row {
+        self.combine(&[(a, -1)], 1)
+    }
+
+    /// `a * b`
+    pub(super) fn product(&mut self, a: Row, b: Row) -> Row {
+        let key = (a.min(b), a.max(b));
+        if let Some(&known) = self.products.get(&key) {
+            return known;
+        }
+        let level = self.level(a).max(self.level(b)) + 1;
+        let joint = if a == b { Joint::Square { a } } else { Joint::Product { a, b } };
+        let row = self.push(Node::Joint(joint), level);
+        self.products.insert(key, row);
+        row
+    }
+
+    /// Exclusive or of bits.
+    pub(super) fn xor(&mut self, a: Row, b: Row) -> Row {
+        if a == b {
+            return self.constant(0);
+        }
+        let product = self.product(a, b);
+        self.combine(&[(a, 1), (b, 1), (product, -2)], 0)
+    }
+
+    /// Or of bits.
+    pub(super) fn or(&mut self, a: Row, b: Row) -> Row {
+        let product = self.product(a, b);
+        self.combine(&[(a, 1), (b, 1), (product, -1)], 0)
+    }
+
+    /// `selector ? a : b` for any rows.
+    pub(super) fn select(&mut self, selector: Row, a: Row, b: Row) -> Row {
+        let difference = self.sub(a, b);
+        let chosen = self.product(selector, difference);
+        self.add(chosen, b)
+    }
+
+    /// Tells everybody what is in a row.
+    pub(super) fn open(&mut self, a: Row) -> Public {
+        let level = self.level(a) + 1;
+        Public(self.push(Node::Joint(Joint::Open { a }), level).0)
+    }
+
+    pub(super) fn less(&mut self, number: Number, bit: u32, shared: Row) -> Row {
+        let level = self.level_with(number, shared);
+        self.local(Local::Less { shared, number, bit }, level)
+    }
+
+    pub(super) fn equal(&mut self, number: Number, bit: u32, shared: Row) -> Row {
+        let level = self.level_with(number, shared);
+        self.local(Local::Equal { shared, number, bit }, level)
+    }
+
+    pub(super) fn differs(&mut self, number: Number, bit: u32, shared: Row) -> Row {
+        let level = self.level_with(number, shared);
+        self.local(Local::Differs { shared, number, bit }, level)
+    }
+
+    /// `row + factor * (number mod 2^bits)`
+    pub(super) fn add_low(&mut self, row: Row, number: Number, bits: u32, factor: i128) -> Row {
+        let level = self.level_with(number, row);
+        self.local(Local::AddLow { row, number, bits, factor }, level)
+    }
+
+    /// `row * (number mod 2^bits)`
+    pub(super) fn times_low(&mut self, row: Row, number: Number, bits: u32) -> Row {
+        let level = self.level_with(number, row);
+        self.local(Local::TimesLow { row, number, bits }, level)
+    }
+
+    /// `row / 2^times`, of a multiple of it.
+    pub(super) fn halved(&mut self, row: Row, times: u32) -> Row {
+        self.local(Local::Halved { row, times }, self.level(row))
+    }
+
+    fn level(&self, row: Row) -> u32 {
+        self.levels[row.0 as usize]
+    }
+
+    fn level_with(&self, number: Number, row: Row) -> u32 {
+        self.levels[number.public.0 as usize].max(self.level(row))
+    }
+
+    fn local(&mut self, what: Local<Row>, level: u32) -> Row {
+        self.push(Node::Local(what), level)
+    }
+
+    fn push(&mut self, node: Node, level: u32) -> Row {
+        self.nodes.push(node);
+        self.levels.push(level);
+        Row(self.nodes.len() as u32 - 1)
+    }
+
+    /// The script from the operands to `outputs`.
+    pub(super) fn finish(self, outputs: &[Row]) -> Script {
+        self.finish_with(outputs, 0)
+    }
+
+    /// The same, which goes on until `rounds` rounds are over and does all openings before.
+    pub(super) fn finish_with(self, outputs: &[Row], rounds: usize) -> Script {
+        schedule::schedule(&self, outputs, rounds)
+    }
+}
+
+impl<R: Copy> Local<R> {
+    /// The rows that it reads.
+    fn rows(&self) -> Vec<R> {
+        match self {
+            Local::Combine { terms, .. } => terms.iter().map(|(row, _)| *row).collect(),
+            Local::Less { shared, .. }
+            | Local::Equal { shared, .. }
+            | Local::Differs { shared, .. } => vec![*shared],
+            Local::AddLow { row, .. } | Local::TimesLow { row, .. } | Local::Halved { row, .. } => {
+                vec![*row]
+            }
+        }
+    }
+
+    fn map<S>(
+        &self,
+        mut row_of: impl FnMut(R) -> S,
+        number_of: impl Fn(Number) -> Number,
+    ) -> Local<S> {
+        match self {
+            Local::Combine { terms, constant } => Local::Combine {
+                terms: terms.iter().map(|(row, factor)| (row_of(*row), *factor)).collect(),
+                constant: *constant,
+            },
+            Local::Less { shared, number, bit } => {
+                Local::Less { shared: row_of(*shared), number: number_of(*number), bit: *bit }
+            }
+            Local::Equal { shared, number, bit } => {
+                Local::Equal { shared: row_of(*shared), number: number_of(*number), bit: *bit }
+            }
+            Local::Differs { shared, number, bit } => {
+                Local::Differs { shared: row_of(*shared), number: number_of(*number), bit: *bit }
+            }
+            Local::AddLow { row, number, bits, factor } => Local::AddLow {
+                row: row_of(*row),
+                number: number_of(*number),
+                bits: *bits,
+                factor: *factor,
+            },
+            Local::TimesLow { row, number, bits } => {
+                Local::TimesLow { row: row_of(*row), number: number_of(*number), bits: *bits }
+            }
+            Local::Halved { row, times } => Local::Halved { row: row_of(*row), times: *times },
+        }
+    }
+}
+
+impl<R: Copy> Joint<R> {
+    fn rows(&self) -> Vec<R> {
+        match *self {
+            Joint::Product { a, b } => vec![a, b],
+            Joint::Square { a } | Joint::Open { a } => vec![a],
+        }
+    }
+
+    fn map<S>(&self, mut row_of: impl FnMut(R) -> S) -> Joint<S> {
+        match *self {
+            Joint::Product { a, b } => Joint::Product { a: row_of(a), b: row_of(b) },
+            Joint::Square { a } => Joint::Square { a: row_of(a) },
+            Joint::Open { a } => Joint::Open { a: row_of(a) },
+        }
+    }
+}

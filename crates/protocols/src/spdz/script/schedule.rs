@@ -1,0 +1,151 @@
+//! From recorded nodes to a [`Script`]: what is not needed is left out, then levels, then slots.
+//!
+//! Slots are those of a linear scan: a slot is free as soon as the last reader has read.
+
+use super::{Joint, JointStep, Level, Node, Number, Public, Recorder, Row, Script, Step};
+
+struct Scheduler<'a> {
+    recorder: &'a Recorder,
+    /// Readers of each node that are still to come.
+    readers: Vec<u32>,
+    slots: Vec<u32>,
+    publics: Vec<u32>,
+    free: Vec<u32>,
+    slot_count: u32,
+    public_count: u32,
+}
+
+pub(super) fn schedule(recorder: &Recorder, outputs: &[Row], rounds: usize) -> Script {
+    let count = recorder.nodes.len();
+    let mut scheduler = Scheduler {
+        recorder,
+        readers: vec![0; count],
+        slots: vec![u32::MAX; count],
+        publics: vec![u32::MAX; count],
+        free: Vec::new(),
+        slot_count: recorder.input_count + recorder.bit_count,
+        public_count: 0,
+    };
+    outputs.iter().for_each(|row| scheduler.readers[row.0 as usize] += 1);
+    if rounds > 0 {
+        // Openings that no output needs.
+        let is_opening = |node: &Node| matches!(node, Node::Joint(Joint::Open { .. }));
+        let openings = recorder.nodes.iter().enumerate().filter(|(_, node)| is_opening(node));
+        openings.for_each(|(node, _)| scheduler.readers[node] += 1);
+    }
+    // Nodes come after what they read, so backwards all readers are known.
+    for node in (0..count).rev() {
+        if scheduler.readers[node] > 0 {
+            scheduler.reads(node).into_iter().for_each(|read| scheduler.readers[read] += 1);
+        }
+    }
+    let depth = outputs.iter().map(|row| recorder.level(*row)).max().unwrap_or(0) as usize;
+    let depth = depth.max(rounds);
+    // Joint nodes belong to the level before the one in which they are known.
+    let mut by_level = vec![(Vec::new(), Vec::new()); depth + 1];
+    for node in 0..count {
+        let level = recorder.levels[node] as usize;
+        match recorder.nodes[node] {
+            _ if scheduler.readers[node] == 0 => {}
+            Node::Input => {}
+            Node::Local(_) => by_level[level].0.push(node),
+            Node::Joint(_) => by_level[level - 1].1.push(node),
+        }
+    }
+    for input in 0..(recorder.input_count + recorder.bit_count) as usize {
+        scheduler.slots[input] = input as u32;
+        if scheduler.readers[input] == 0 {
+            scheduler.free.push(input as u32);
+        }
+    }
+    let levels = by_level.iter().map(|(local, joint)| scheduler.level(local, joint)).collect();
+    Script {
+        input_count: recorder.input_count,
+        bit_count: recorder.bit_count,
+        slot_count: scheduler.slot_count,
+        public_count: scheduler.public_count,
+        levels,
+        outputs: outputs.iter().map(|row| scheduler.slots[row.0 as usize]).collect(),
+    }
+}
+
+impl Scheduler<'_> {
+    /// The nodes that `node` reads.
+    fn reads(&self, node: usize) -> Vec<usize> {
+        let rows = match &self.recorder.nodes[node] {
+            Node::Input => Vec::new(),
+            Node::Joint(joint) => joint.rows(),
+            Node::Local(local) => {
+                let mut rows = local.rows();
+                rows.extend(number(local).map(|number| Row(number.public.0)));
+                rows
+            }
+        };
+        rows.into_iter().map(|row| row.0 as usize).collect()
+    }
+
+    fn level(&mut self, local: &[usize], joint: &[usize]) -> Level {
+        let mut level = Level::default();
+        for &node in local {
+            let Node::Local(what) = &self.recorder.nodes[node] else { unreachable!("sorted so") };
+            let mapped = what.map(
+                |row| self.slots[row.0 as usize],
+                |number| Number {
+                    public: Public(self.publics[number.public.0 as usize]),
+                    ..number
+                },
+            );
+            // The result gets a slot of its own before the operands' are free: steps add up in it.
+            let out = self.take(node);
+            self.read_all(node);
+            level.local.push(Step { out, what: mapped });
+        }
+        for &node in joint {
+            let Node::Joint(what) = self.recorder.nodes[node] else { unreachable!("sorted so") };
+            level
+                .joint
+                .push(JointStep { out: 0, what: what.map(|row| self.slots[row.0 as usize]) });
+        }
+        joint.iter().for_each(|&node| self.read_all(node));
+        for (step, &node) in level.joint.iter_mut().zip(joint) {
+            step.out = if matches!(step.what, Joint::Open { .. }) {
+                self.publics[node] = self.public_count;
+                self.public_count += 1;
+                self.publics[node]
+            } else {
+                self.take(node)
+            };
+        }
+        level
+    }
+
+    fn read_all(&mut self, node: usize) {
+        for read in self.reads(node) {
+            self.readers[read] -= 1;
+            if self.readers[read] == 0 && self.slots[read] != u32::MAX {
+                self.free.push(self.slots[read]);
+            }
+        }
+    }
+
+    fn take(&mut self, node: usize) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slot_count += 1;
+            self.slot_count - 1
+        });
+        self.slots[node] = slot;
+        slot
+    }
+}
+
+/// The number whose bits a local node looks at.
+fn number(local: &super::Local<Row>) -> Option<Number> {
+    match local {
+        super::Local::Less { number, .. }
+        | super::Local::Equal { number, .. }
+        | super::Local::Differs { number, .. }
+        | super::Local::AddLow { number, .. }
+        | super::Local::TimesLow { number, .. } => Some(*number),
+        super::Local::Combine { .. } | super::Local::Halved { .. } => None,
+    }
+}
