@@ -369,6 +369,31 @@ impl Op {
     }
 }
 
+impl Op {
+    /// Whether it computes on integers in a field, besides those on arithmetic shares.
+    pub fn is_arithmetic_in_field(self) -> bool {
+        matches!(
+            self,
+            Op::And
+                | Op::Or
+                | Op::Xor
+                | Op::Not
+                | Op::Abs
+                | Op::Eq
+                | Op::Ne
+                | Op::Lt
+                | Op::Le
+                | Op::Mux
+                | Op::CondSwap
+                | Op::Mask
+                | Op::ShiftLeft
+                | Op::ShiftRight
+                | Op::Cast
+                | Op::Reduce
+        )
+    }
+}
+
 type Rule = Result<(), &'static str>;
 
 fn ensure(holds: bool, message: &'static str) -> Rule {

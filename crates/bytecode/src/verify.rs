@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
 
     /// Checks the next instruction and appends what is wrong with it.
     pub(crate) fn check(&mut self, instruction: &Instruction, faults: &mut Vec<String>) {
-        let shapes_hold = check_shapes(instruction, faults);
+        let shapes_hold = check_shapes(instruction, self.layout, faults);
         match self.kind {
             Kind::Program => self.check_values(instruction, shapes_hold, faults),
             Kind::Planned if instruction.op.is_directive() => {
@@ -319,7 +319,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Checks the shapes and the rule of an instruction; returns whether they hold.
-fn check_shapes(i: &Instruction, faults: &mut Vec<String>) -> bool {
+fn check_shapes(i: &Instruction, layout: Layout, faults: &mut Vec<String>) -> bool {
     let info = i.op.info();
     if !i.shape().is_valid() {
         faults.push(format!(
@@ -333,7 +333,9 @@ fn check_shapes(i: &Instruction, faults: &mut Vec<String>) -> bool {
         faults.push(format!("{}: {message}", info.name));
         return false;
     }
-    if i.element.sharing() == Sharing::Arithmetic && !i.op.is_arithmetic() {
+    // In a field there are more operations on integers than modulo 2^w.
+    let in_field = matches!(layout, Layout::Authenticated { .. }) && i.op.is_arithmetic_in_field();
+    if i.element.sharing() == Sharing::Arithmetic && !i.op.is_arithmetic() && !in_field {
         faults.push(format!(
             "{} does not work on arithmetic shares: convert the operands to Boolean or garbled \
              sharing before",

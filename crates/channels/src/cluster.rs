@@ -414,7 +414,9 @@ mod tests {
         assert_eq!(parse(quic).map(|config| config.transport()), Ok(Transport::Quic));
         assert_eq!(config.only(&["site_b"]).parties(), &config.parties()[1..]);
         let two = |more: &str| {
-            parse(&format!("{more}[[party]]\nname='a'\naddress='h'\n[[party]]\nname='b'\naddress='g'\n"))
+            parse(&format!(
+                "{more}[[party]]\nname='a'\naddress='h'\n[[party]]\nname='b'\naddress='g'\n"
+            ))
         };
         let all = two("computing = ['a', 'b']\n").expect("both compute");
         assert_eq!(all.computing(), Some(&["a".to_owned(), "b".to_owned()][..]));

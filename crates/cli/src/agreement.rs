@@ -22,12 +22,18 @@ pub(crate) struct Wish {
     pub(crate) version: String,
     pub(crate) program: String,
     pub(crate) protocol: String,
+    /// The OT extension that triples are made with; nothing for protocols that need none.
+    #[serde(default)]
+    pub(crate) ot: Option<String>,
     /// When triples are made; nothing for protocols that need none.
     #[serde(default)]
     pub(crate) preprocessing: Option<String>,
     /// What `--protocol auto` depends on besides the program.
     #[serde(default)]
     pub(crate) choosing: Option<Choosing>,
+    /// The party's memory limit: the choice is made, and instructions are ordered, for the least
+    /// of all.
+    pub(crate) memory_limit_bytes: u64,
     /// Who computes, by name.
     pub(crate) computing: String,
     /// The index of the party in the program as it is run.
@@ -44,8 +50,6 @@ pub(crate) struct Wish {
 pub(crate) struct Choosing {
     /// The network that the party states; all state the same.
     pub(crate) network: String,
-    /// The party's memory limit; the choice is made for the least of all.
-    pub(crate) memory_limit_bytes: u64,
 }
 
 /// A fresh nonce of 256 bits.
@@ -166,6 +170,8 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     compare("the list of those who compute", &ours.computing, &theirs.computing);
     // Of another protocol it is something else anyway.
     if ours.protocol == theirs.protocol {
+        let extension = |wish: &Wish| wish.ot.clone().unwrap_or_default();
+        compare("the OT extension", &extension(ours), &extension(theirs));
         // A client has none.
         if let (Some(ours), Some(theirs)) = (&ours.preprocessing, &theirs.preprocessing) {
             compare("preprocessing", ours, theirs);
@@ -282,14 +288,15 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
     let said: &[u8] = if differences.is_empty() { b"agreed" } else { b"differs" };
     let heard = exchange(channels.iter_mut().flatten(), said);
     if differences.is_empty() {
-        return match heard?.iter().find(|(_, answer)| answer != b"agreed") {
-            None => Ok(()),
-            Some((peer, _)) => {
-                let message = format!("{peer} says that the parties differ");
-                Err(Failure::new(Exit::Disagreement, 100, message))
-            }
+        let heard = heard?;
+        let Some((peer, _)) = heard.iter().find(|(_, answer)| answer != b"agreed") else {
+            return Ok(());
         };
+        let message = format!("{peer} says that the parties differ");
+        wait_until_known(channels);
+        return Err(Failure::new(Exit::Disagreement, 100, message));
     }
+    wait_until_known(channels);
     let lines: Vec<String> = differences
         .iter()
         .map(|Difference { peer, what, ours, theirs }| match what.as_str() {
@@ -300,6 +307,17 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
     Err(Failure::new(Exit::Disagreement, 100, lines.join("\n"))
         .remedy("agree on one program, parameters and version, then run again")
         .revealed("nothing was revealed but this"))
+}
+
+/// Waits until all know that they differ: who ends its channels ends those of all others, also of
+/// those to whom it has none. A client is two steps from another one. Who does not wait is known to
+/// differ anyway.
+fn wait_until_known(channels: &mut Peers) {
+    for _ in 0..2 {
+        if exchange(channels.iter_mut().flatten(), b"known").is_err() {
+            return;
+        }
+    }
 }
 
 /// A peer's text without what would move the cursor or colour the screen, and not too long.

@@ -10,7 +10,9 @@ use phineus_channels::{NetworkModel, Transport};
 use crate::casting::Outsourcing;
 use crate::quantity::parse_size;
 
-pub(crate) use choices::{Backend, FAKE, Preprocessed, Protocol, ProtocolChoice};
+pub(crate) use choices::{
+    Backend, FAKE, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice,
+};
 
 /// Printed below the help.
 const AFTER_HELP: &str = "\
@@ -121,6 +123,9 @@ pub(crate) struct Together {
     /// The protocol
     #[arg(long, value_enum, default_value = "garbled", env = "PHINEUS_PROTOCOL")]
     pub(crate) protocol: ProtocolChoice,
+    /// The OT extension that triples are made with; all parties say the same
+    #[arg(long, value_enum, default_value_t = OtExtension::Softspoken, env = "PHINEUS_OT")]
+    pub(crate) ot: OtExtension,
     /// The key of stored preprocessing, made if there is none, readable by its owner only
     /// [default: stored.key in --id-dir; with --local NAME.key beside each file]
     #[arg(long, value_name = "FILE", env = "PHINEUS_STORED_KEY")]
@@ -278,6 +283,9 @@ pub(crate) struct Explain {
     /// The protocol
     #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
     pub(crate) protocol: Protocol,
+    /// The OT extension that triples are made with
+    #[arg(long, value_enum, default_value_t = OtChoice::Softspoken, env = "PHINEUS_OT")]
+    pub(crate) ot: OtChoice,
     /// Compare these protocols, as in gmw,bmr,mixed
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "protocol")]
     pub(crate) protocols: Vec<Protocol>,
@@ -300,6 +308,9 @@ pub(crate) struct Plan {
     /// The protocol
     #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
     pub(crate) protocol: Protocol,
+    /// The OT extension that triples are made with
+    #[arg(long, value_enum, default_value_t = OtExtension::Softspoken, env = "PHINEUS_OT")]
+    pub(crate) ot: OtExtension,
     /// The planned program
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,

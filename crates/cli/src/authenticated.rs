@@ -26,10 +26,10 @@ type Stream = Parties<Metered<FramedChannel>>;
 
 /// Where authenticated material comes from.
 enum Source<F: Field> {
-    Live(Live<F, Metered<FramedChannel>>),
-    Sequential(Sequential<F>, Generator<F, Metered<FramedChannel>>),
+    Live(Box<Live<F, Metered<FramedChannel>>>),
+    Sequential(Sequential<F>, Box<Generator<F, Metered<FramedChannel>>>),
     /// Everybody knows everything.
-    Fake(Dealer<F>, Stream),
+    Fake(Box<Dealer<F>>, Stream),
 }
 
 /// Authenticated material, and how much was taken of it.
@@ -66,7 +66,7 @@ impl<F: Field> Supply<F> {
             let seed = session.as_bytes()[..16].try_into().expect("a session has 32 bytes");
             let dealer = Dealer::insecure(Block::from_bits(u128::from_le_bytes(seed)), me, count);
             let setup = Default::default();
-            return Ok(new(Source::Fake(dealer, parties), setup, (begin, before), None));
+            return Ok(new(Source::Fake(Box::new(dealer), parties), setup, (begin, before), None));
         }
         let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
         let setup = Reading::of_parties(generator.parties()).since(&before, begin.elapsed());
@@ -75,13 +75,13 @@ impl<F: Field> Supply<F> {
         if matches!(origin, Origin::Sequential) {
             let made = Sequential::make(&mut generator, &demand)?;
             let made_in = Some(start.0.elapsed());
-            return Ok(new(Source::Sequential(made, generator), setup, start, made_in));
+            return Ok(new(Source::Sequential(made, Box::new(generator)), setup, start, made_in));
         }
         let needs = Needs::new(planned.file.reader()?, count, field);
         let live = Live::start(generator, demand, needs).map_err(|error| {
             Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
         })?;
-        Ok(new(Source::Live(live), setup, start, None))
+        Ok(new(Source::Live(Box::new(live)), setup, start, None))
     }
 
     fn finish(self) -> Result<(Stream, MaterialFigures), ProtocolError> {
@@ -113,9 +113,9 @@ impl<F: Field> Supply<F> {
         self.used.add(kind, count);
         let start = Instant::now();
         let taken = match &mut self.source {
-            Source::Live(source) => take(source),
+            Source::Live(source) => take(source.as_mut()),
             Source::Sequential(source, _) => take(source),
-            Source::Fake(dealer, _) => take(dealer),
+            Source::Fake(dealer, _) => take(dealer.as_mut()),
         };
         self.waited += start.elapsed();
         taken
@@ -248,6 +248,7 @@ fn run_in<F: Field>(
     Ok(Executed {
         outputs: outputs.into_tables(),
         and_gates: Some(0),
+        garbled_and_gates: None,
         ots: None,
         rounds: Some(rounds),
         phases: Phases {

@@ -7,6 +7,8 @@
 //! first parties and the clients after them: the instructions stay the same, the description
 //! changes, and with it the hash that all agree on.
 
+mod owners;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -17,6 +19,8 @@ use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use crate::failure::{Exit, Failure};
 use crate::program_file::ProgramFile;
 use crate::resolve::{TracedFile, temporary};
+
+use owners::owners;
 
 /// Who computes for whom.
 #[derive(Args, Clone, Debug, Default)]
@@ -67,19 +71,8 @@ pub(crate) struct Cast {
 /// Members by what the program calls them.
 #[derive(Clone, Debug)]
 struct Recast {
-    /// For each party of the program; none if no port is left to it.
-    parties: Vec<Option<u16>>,
     inputs: BTreeMap<String, u16>,
     outputs: BTreeMap<String, Vec<u16>>,
-}
-
-/// Names by input, and by output.
-#[derive(Default)]
-struct Owners {
-    inputs: Vec<String>,
-    outputs: Vec<Vec<String>>,
-    /// The names of the program's parties, where they are needed.
-    parties: Vec<Option<String>>,
 }
 
 impl Cast {
@@ -122,10 +115,10 @@ impl Cast {
             return Err(Failure::usage(message));
         }
         check_members(&members, cluster)?;
-        let place = |name: &String| {
-            members.iter().position(|member| member == name).map(|place| place as u16)
+        let known = |name: &String| {
+            let place = members.iter().position(|member| member == name);
+            place.expect("all owners are members") as u16
         };
-        let known = |name: &String| place(name).expect("all owners are members");
         let learners = |names: &Vec<String>| {
             let mut places: Vec<u16> = names.iter().map(known).collect();
             places.sort_unstable();
@@ -135,7 +128,6 @@ impl Cast {
         let inputs = description.inputs.iter().map(|port| port.name.clone());
         let outputs = description.outputs.iter().map(|port| port.name.clone());
         let recast = Recast {
-            parties: owners.parties.iter().map(|name| name.as_ref().and_then(place)).collect(),
             inputs: inputs.zip(owners.inputs.iter().map(known)).collect(),
             outputs: outputs.zip(owners.outputs.iter().map(learners)).collect(),
         };
@@ -193,17 +185,25 @@ impl Cast {
     }
 
     /// Gives the ports of a description of the program to the members.
-    pub(crate) fn apply(&self, description: &mut Description) {
-        let Some(recast) = &self.recast else { return };
+    ///
+    /// # Errors
+    /// If it has a port that it did not have when it was cast: nobody was said to own that.
+    pub(crate) fn apply(&self, description: &mut Description) -> Result<(), Failure> {
+        let Some(recast) = &self.recast else { return Ok(()) };
         description.parties = self.members.clone();
-        let of_party = |party: u16| recast.parties[usize::from(party)].unwrap_or(0);
+        let unknown = |name: &str| {
+            let message = format!("'{name}' is there for some sizes only, so nobody can own it");
+            Failure::new(Exit::ProgramRefused, 138, message)
+        };
         for port in &mut description.inputs {
-            port.party = recast.inputs.get(&port.name).copied().unwrap_or(of_party(port.party));
+            let owner = recast.inputs.get(&port.name);
+            port.party = *owner.ok_or_else(|| unknown(&port.name))?;
         }
         for port in &mut description.outputs {
-            let places = || port.parties.iter().map(|&party| of_party(party)).collect();
-            port.parties = recast.outputs.get(&port.name).cloned().unwrap_or_else(places);
+            let learners = recast.outputs.get(&port.name);
+            port.parties.clone_from(learners.ok_or_else(|| unknown(&port.name))?);
         }
+        Ok(())
     }
 
     /// The program as the members run it.
@@ -212,7 +212,7 @@ impl Cast {
             return Ok(traced);
         }
         let mut description = traced.description.clone();
-        self.apply(&mut description);
+        self.apply(&mut description)?;
         let cast = described(&traced, description, scratch)?;
         Ok(TracedFile { computing: self.computing, ..cast })
     }
@@ -266,115 +266,6 @@ fn computing(
         return Err(Failure::usage(message).remedy("name them, as in --computing s1,s2"));
     }
     Ok(Some(names))
-}
-
-/// Who brings each input and learns each output.
-fn owners(
-    description: &Description,
-    options: &Outsourcing,
-    cluster: Option<&ClusterConfig>,
-    computing: Option<&[String]>,
-) -> Result<Owners, Failure> {
-    let mut owners = Owners {
-        inputs: vec![String::new(); description.inputs.len()],
-        outputs: vec![Vec::new(); description.outputs.len()],
-        parties: vec![None; description.parties.len()],
-    };
-    read_inputs(description, options, &mut owners)?;
-    read_outputs(description, options, &mut owners)?;
-    let left: Vec<u16> = {
-        let inputs = description.inputs.iter().zip(&owners.inputs);
-        let inputs = inputs.filter(|(_, name)| name.is_empty()).map(|(port, _)| port.party);
-        let outputs = description.outputs.iter().zip(&owners.outputs);
-        let outputs = outputs.filter(|(_, names)| names.is_empty());
-        inputs.chain(outputs.flat_map(|(port, _)| port.parties.iter().copied())).collect()
-    };
-    if left.is_empty() {
-        return Ok(owners);
-    }
-    let names = program_names(description, cluster, computing)?;
-    for party in left.into_iter().map(usize::from) {
-        owners.parties[party] = Some(names[party].clone());
-    }
-    let name = |party: u16| names[usize::from(party)].clone();
-    for (port, owner) in description.inputs.iter().zip(&mut owners.inputs) {
-        if owner.is_empty() {
-            *owner = name(port.party);
-        }
-    }
-    for (port, learners) in description.outputs.iter().zip(&mut owners.outputs) {
-        if learners.is_empty() {
-            *learners = port.parties.iter().map(|&party| name(party)).collect();
-        }
-    }
-    Ok(owners)
-}
-
-/// `--inputs-from`.
-fn read_inputs(
-    description: &Description,
-    options: &Outsourcing,
-    owners: &mut Owners,
-) -> Result<(), Failure> {
-    let mut bringing: Vec<u16> = description.inputs.iter().map(|port| port.party).collect();
-    bringing.sort_unstable();
-    bringing.dedup();
-    let mut unnamed = bringing.into_iter();
-    for typed in &options.inputs_from {
-        let ports = || description.inputs.iter().enumerate();
-        let of_party =
-            |party: u16| ports().filter(|(_, port)| port.party == party).map(|(k, _)| k).collect();
-        let (owner, places): (&str, Vec<usize>) = match typed.split_once('=') {
-            Some((name, owner)) => {
-                let party = description.parties.iter().position(|party| party == name);
-                let port = ports().find(|(_, port)| port.name == name).map(|(k, _)| vec![k]);
-                let of_named = || party.map_or_else(Vec::new, |party| of_party(party as u16));
-                (owner, port.unwrap_or_else(of_named))
-            }
-            None => match unnamed.next() {
-                Some(party) => (typed, of_party(party)),
-                None => {
-                    let message = format!("--inputs-from: what does {typed} bring?");
-                    return Err(Failure::usage(message)
-                        .remedy("there is one name for each party that brings inputs"));
-                }
-            },
-        };
-        if places.is_empty() || owner.is_empty() {
-            let known: Vec<&str> = description.inputs.iter().map(|p| p.name.as_str()).collect();
-            let message = format!("--inputs-from {typed}: the inputs are {}", known.join(", "));
-            return Err(Failure::new(Exit::Usage, 126, message));
-        }
-        places.into_iter().for_each(|place| owner.clone_into(&mut owners.inputs[place]));
-    }
-    Ok(())
-}
-
-/// `--outputs-to`.
-fn read_outputs(
-    description: &Description,
-    options: &Outsourcing,
-    owners: &mut Owners,
-) -> Result<(), Failure> {
-    for typed in &options.outputs_to {
-        let (port, learner) = match typed.split_once('=') {
-            Some((port, learner)) => (Some(port), learner),
-            None => (None, typed.as_str()),
-        };
-        let mut is_known = false;
-        for (known, learners) in description.outputs.iter().zip(&mut owners.outputs) {
-            if port.is_none_or(|port| port == known.name) {
-                learners.push(learner.to_owned());
-                is_known = true;
-            }
-        }
-        if !is_known || learner.is_empty() {
-            let known: Vec<&str> = description.outputs.iter().map(|p| p.name.as_str()).collect();
-            let message = format!("--outputs-to {typed}: the outputs are {}", known.join(", "));
-            return Err(Failure::new(Exit::Usage, 126, message));
-        }
-    }
-    Ok(())
 }
 
 /// The names of the program's parties in the cluster: their own if it has them, else by position

@@ -73,13 +73,17 @@ impl ClientWalk {
         let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
         let made = match traced.kind {
             Kind::Planned => None,
-            Kind::Program => ordered(traced, protocol, traced.computing, planner, scratch)?,
+            Kind::Program => {
+                let limits = (situation.least_limit_bytes, planner);
+                ordered(traced, protocol, traced.computing, limits, scratch)?
+            }
         };
         let program = made.map_or_else(|| traced.clone(), |made| made.ordered);
         let costs = match &program.description.plan {
             Some(plan) => plan.costs.clone(),
             None => {
-                let mut costs = MixedCosts::new(program.computing);
+                let costs = MixedCosts::new(program.computing);
+                let mut costs = costs.with_silent_ot(situation.ot.is_silent());
                 let mut reader = program.file.reader()?;
                 reader.for_each::<Failure>(|instruction| {
                     costs.count(instruction, &program.description);

@@ -44,6 +44,8 @@ pub(crate) struct Executed {
     /// By output port; for the clear protocol, those of all parties.
     pub(crate) outputs: Vec<Option<Table>>,
     pub(crate) and_gates: Option<u64>,
+    /// AND gates on garbled values, where parties compute on shares.
+    pub(crate) garbled_and_gates: Option<u64>,
     /// Oblivious transfers, of each two parties.
     pub(crate) ots: Option<u64>,
     /// Rounds of the online phase, where there is one.
@@ -269,6 +271,7 @@ pub(crate) fn run_garbled(
     Ok(Executed {
         outputs: outputs.into_tables(),
         and_gates: Some(and_gates),
+        garbled_and_gates: None,
         ots: Some(ots),
         rounds: None,
         phases,
@@ -349,6 +352,7 @@ pub(crate) fn run_shared(
     let mut recorded = Recorded::new(driver, description);
     job.drive(&mut recorded, &mut memory, &watch)?;
     let rounds = recorded.driver.rounds();
+    let garbled_gates = recorded.driver.garbled_gates();
     let clients = recorded.driver.take_clients();
     let (mut online, outputs, material) = recorded.driver.into_parts();
     let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
@@ -366,6 +370,7 @@ pub(crate) fn run_shared(
     Ok(Executed {
         outputs: outputs.into_tables(),
         and_gates: Some(used.get("triples_1").copied().unwrap_or(0)),
+        garbled_and_gates: Some(garbled_gates),
         ots: Some(ots),
         rounds: Some(rounds),
         phases: Phases {
@@ -421,6 +426,7 @@ pub(crate) fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
     Ok(Executed {
         outputs: merged,
         and_gates: None,
+        garbled_and_gates: None,
         ots: None,
         rounds: None,
         phases: Phases::default(),

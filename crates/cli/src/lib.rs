@@ -1,9 +1,10 @@
 //! The phineus command line: what a user types, and everything between that and a run.
 //!
 //! [`main`] is a match over commands; each is a module of `commands`. The road of a run is
-//! `resolve` (what PROGRAM is), `binding` and `csv_input` (what goes in), `agreement` (what the
-//! parties tell each other first), `planning` and `memory_budget` (what fits), `execute` (the run
-//! itself), `results` and `report` (what comes out).
+//! `resolve` (what PROGRAM is), `casting` (who computes, and for whom), `binding` and `csv_input`
+//! (what goes in), `agreement` (what the parties tell each other first), `planning` and
+//! `memory_budget` (what fits), `execute` (the run itself; a client's is in `client`), `results` and
+//! `report` (what comes out).
 
 mod agreement;
 mod arguments;

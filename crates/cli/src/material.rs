@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_protocols::mixed::{self, Needs};
-use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_protocols::ot::{OtKind, SessionId};
 use phineus_protocols::preprocessing::{
     Binding, Demand, Generator, Kind, Live, Preprocessing, Sequential, StoreError, Stored,
     StoredFile, StoredKey,
@@ -92,7 +92,8 @@ impl Material {
             }
             origin => origin,
         };
-        let (mut generator, setup) = set_up(parties, prg, session)?;
+        let kind = mixed::ot_kind(planned.plan());
+        let (mut generator, setup) = set_up(parties, prg, session, kind)?;
         let needs = needs(planned, generator.parties().count())?;
         let start = (Instant::now(), Reading::of_parties(generator.parties()));
         let (source, made_in) = if matches!(origin, Origin::Sequential) {
@@ -218,9 +219,10 @@ fn set_up(
     mut parties: Stream,
     prg: Prg,
     session: &SessionId,
+    kind: OtKind,
 ) -> Result<(Generator<Metered<FramedChannel>>, PhaseFigures), ProtocolError> {
     let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
-    let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
+    let mut generator = Generator::setup(parties, prg, session, kind)?;
     let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     Ok((generator, setup))
 }
@@ -316,7 +318,7 @@ pub(crate) fn keep(
     session: &SessionId,
 ) -> Result<(Kept, Stream), Failure> {
     let binding = binding(planned);
-    let (mut generator, setup) = set_up(parties, prg, session)?;
+    let (mut generator, setup) = set_up(parties, prg, session, mixed::ot_kind(planned.plan()))?;
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count())?;
     let partial = partial(path);

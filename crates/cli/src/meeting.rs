@@ -37,7 +37,7 @@ pub(crate) fn streams(protocol: Protocol) -> u16 {
 }
 
 /// Streams that any protocol takes.
-const STREAMS_MAX: u16 = 3;
+pub(crate) const STREAMS_MAX: u16 = 3;
 
 /// Connects all parties; by stream and by party of the program.
 pub(crate) fn meet(
@@ -105,6 +105,16 @@ pub(crate) fn check_parties(
     if protocol == Protocol::Garbled && count < members {
         let message = "garbled circuits are between the two whose inputs they are: no others can \
                        compute for them";
+        return Err(Failure::new(Exit::ProgramRefused, 130, message)
+            .remedy("run it with --protocol bmr, gmw, arith or mixed"));
+    }
+    if protocol.field().is_some() && count < members {
+        let message = "authenticated shares are of those who have the inputs: there are no clients";
+        return Err(Failure::new(Exit::ProgramRefused, 130, message)
+            .remedy("run it with --protocol bmr, gmw, arith or mixed"));
+    }
+    if protocol.field().is_some() && count < members {
+        let message = "this protocol has no clients: all who bring inputs or learn outputs compute";
         return Err(Failure::new(Exit::ProgramRefused, 130, message)
             .remedy("run it with --protocol bmr, gmw, arith or mixed"));
     }

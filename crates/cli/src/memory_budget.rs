@@ -10,12 +10,12 @@ use phineus_engine::Storage;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
 use phineus_protocols::mixed;
-use phineus_protocols::ot::FieldBits;
+use phineus_protocols::ot::{FieldBits, OtKind};
 use phineus_protocols::preprocessing::Generator;
 
-use crate::arguments::Protocol;
+use crate::arguments::{OtExtension, Protocol};
 use crate::failure::{Exit, Failure};
-use crate::meeting::streams;
+use crate::meeting::{STREAMS_MAX, streams};
 use crate::quantity;
 
 /// Wires of a page: the largest value, and 64 KiB of labels, at which disks reach their bandwidth.
@@ -96,6 +96,8 @@ pub(crate) struct Budget {
 pub(crate) struct Situation {
     /// The limit of the process.
     pub(crate) limit_bytes: u64,
+    /// The least limit of all parties, which the order of instructions depends on.
+    pub(crate) least_limit_bytes: u64,
     /// What the process takes without any of the other shares.
     pub(crate) process_bytes: u64,
     /// Input and output tables.
@@ -105,6 +107,8 @@ pub(crate) struct Situation {
     pub(crate) parties: usize,
     /// How many clients they have.
     pub(crate) clients: usize,
+    /// The OT extension that triples are made with.
+    pub(crate) ot: OtExtension,
     /// A simulated network holds bytes back.
     pub(crate) network: Option<NetworkModel>,
 }
@@ -129,13 +133,16 @@ impl Situation {
         page_wires(self.protocol, self.parties)
     }
 
-    /// Connections of this party's process.
-    fn channels(&self) -> u64 {
+    /// Connections of this party's process that are used. What is never used is never resident: the
+    /// stream of the garbling where nothing is garbled.
+    fn channels(&self, is_garbled: bool) -> u64 {
         match self.protocol {
             Protocol::Clear => 0,
             Protocol::Garbled => 1,
             protocol => {
-                u64::from(streams(protocol)) * (self.parties as u64 - 1) + self.clients as u64
+                let most = if is_garbled { STREAMS_MAX } else { STREAMS_MAX - 1 };
+                let streams = streams(protocol).min(most);
+                u64::from(streams) * (self.parties as u64 - 1) + self.clients as u64
             }
         }
     }
@@ -168,11 +175,12 @@ impl Situation {
         Budget {
             process: self.process_bytes,
             tables: self.tables_bytes,
-            channel: self.channel_bytes() * self.channels(),
+            channel: self.channel_bytes() * self.channels(figures.garbling_bytes > 0),
             driver: self.driver_bytes(),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
                 + figures.material_bytes
+                + figures.silent_bytes
                 + figures.garbling_bytes
                 + figures.circuit_bytes,
             readers: 2 * (READER_BYTES + figures.index_bytes),
@@ -203,6 +211,8 @@ pub(crate) struct Figures {
     pub(crate) held_bytes: u64,
     /// Preprocessed material that lies ready.
     pub(crate) material_bytes: u64,
+    /// What silent OTs hold beyond what others do.
+    pub(crate) silent_bytes: u64,
     /// Garbling beside the run, its frames included.
     pub(crate) garbling_bytes: u64,
     /// The largest circuit on garbled values.
@@ -221,6 +231,16 @@ impl Figures {
             material_bytes: match plan.layout {
                 Layout::Shares { .. } => mixed::material_bytes(plan),
                 // Batches of a fixed size, which the driver's share counts.
+                Layout::Wires | Layout::Authenticated { .. } => 0,
+            },
+            silent_bytes: match plan.layout {
+                Layout::Shares { parties } => {
+                    let generator = |kind: OtKind| {
+                        Generator::<FramedChannel>::memory_bytes(parties.into(), kind) as u64
+                    };
+                    let least = generator(FieldBits::DEFAULT.into());
+                    generator(mixed::ot_kind(plan)).saturating_sub(least)
+                }
                 Layout::Wires | Layout::Authenticated { .. } => 0,
             },
             garbling_bytes: 0,
@@ -288,11 +308,13 @@ mod tests {
     fn situation(limit_bytes: u64) -> Situation {
         Situation {
             limit_bytes,
+            least_limit_bytes: limit_bytes,
             process_bytes: PROCESS_BYTES,
             tables_bytes: 1 << 20,
             protocol: Protocol::Garbled,
             parties: 2,
             clients: 0,
+            ot: OtExtension::default(),
             network: None,
         }
     }

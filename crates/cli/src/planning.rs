@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription, RoundModel};
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, lower_to_field, order, plan};
@@ -101,7 +102,8 @@ pub(crate) fn plan_within(
     let start = Instant::now();
     let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
     let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
-    let ordered = ordered(traced, protocol, situation.parties, planner, scratch)?;
+    let limits = (situation.least_limit_bytes, planner);
+    let ordered = ordered(traced, protocol, situation.parties, limits, scratch)?;
     let garbling = match &ordered {
         Some(ordered) => GarblingPlan::make(&ordered.ordered, situation, planner, scratch)?,
         None => None,
@@ -115,6 +117,7 @@ pub(crate) fn plan_within(
         scratch_wires: SCRATCH_WIRES_GUESS,
         held_bytes: 0,
         material_bytes: 0,
+        silent_bytes: 0,
         garbling_bytes,
         circuit_bytes: 0,
         // Directives between the instructions make a plan longer.
@@ -187,16 +190,38 @@ fn plan_once(
     match protocol {
         Protocol::Garbled => attempt(traced, &options, &mut GarbledCosts::default(), scratch),
         Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
-        _ => attempt(traced, &options, &mut MixedCosts::new(situation.parties), scratch),
+        _ => {
+            let costs = MixedCosts::new(situation.parties);
+            let mut costs = costs.with_silent_ot(situation.ot.is_silent());
+            attempt(traced, &options, &mut costs, scratch)
+        }
     }
 }
 
 /// Units that results may take before their turn: 8 MiB of shares.
-const WINDOW_UNITS: u64 = (8 << 20) / 16;
+const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
 
-/// What the instructions in flight may hold together. All parties order alike whatever their
-/// memory limits are, since both bounds are constants.
+/// What the instructions in flight may hold together, at the least.
 const HELD_BYTES: u64 = 4 << 20;
+const HELD_BYTES_MAX: u64 = 256 << 20;
+
+/// What the instructions in flight may hold together. All parties order alike: where it depends on
+/// memory, it depends on the least limit of all.
+fn held_bytes(protocol: Protocol, least_limit_bytes: u64) -> u64 {
+    match protocol.field() {
+        // Openings of whole matrices take fewer rounds the more of them are held.
+        Some(_) => (least_limit_bytes / 4).clamp(HELD_BYTES, HELD_BYTES_MAX),
+        None => HELD_BYTES,
+    }
+}
+
+/// How the instructions of `protocol` interact.
+pub(crate) fn rounds_model(protocol: Protocol, parties: usize) -> Box<dyn RoundModel + Send> {
+    match protocol.field() {
+        Some(field) => Box::new(SpdzRounds::new(parties, field)),
+        None => Box::new(MixedRounds::new(parties)),
+    }
+}
 
 /// A program with sharings, and the same in rounds.
 pub(crate) struct Ordered {
@@ -209,33 +234,28 @@ pub(crate) fn ordered(
     traced: &TracedFile,
     protocol: Protocol,
     parties: usize,
-    planner_memory_bytes: u64,
+    (least_limit_bytes, planner_memory_bytes): (u64, u64),
     scratch: &Path,
 ) -> Result<Option<Ordered>, Failure> {
     let (program, output) = (&mut traced.file.reader()?, temporary(scratch)?);
     let notes = temporary(scratch)?;
-    let (file, mut model): (_, Box<dyn RoundModel + Send>) =
-        match (protocol.assignment(), protocol.field()) {
-            (Some(assignment), _) => {
-                let assigned = assign(program, output, notes, assignment, planner_memory_bytes)?;
-                (assigned.0, Box::new(MixedRounds::new(parties)))
-            }
-            (_, Some(field)) => {
-                // Comparisons look at the difference of two integers, and at its sign.
-                let magnitude_bits = field.bits() - 2;
-                let lowered =
-                    lower_to_field(program, output, notes, magnitude_bits, planner_memory_bytes)?;
-                (lowered.0, Box::new(SpdzRounds::new(parties, field)))
-            }
-            (None, None) => return Ok(None),
-        };
+    let (file, _) = match (protocol.assignment(), protocol.field()) {
+        (Some(assignment), _) => assign(program, output, notes, assignment, planner_memory_bytes)?,
+        // Comparisons look at the difference of two integers, and at its sign.
+        (_, Some(field)) => {
+            lower_to_field(program, output, notes, field.bits() - 2, planner_memory_bytes)?
+        }
+        (None, None) => return Ok(None),
+    };
     let assigned = ProgramFile::new(file);
+    let held_bytes = held_bytes(protocol, least_limit_bytes);
     let options = OrderOptions {
         layout: layout(protocol, parties),
-        window_units: WINDOW_UNITS,
-        held_bytes: HELD_BYTES,
+        window_units: WINDOW_UNITS.max(held_bytes / 2 / SHARE_UNIT_BYTES as u64),
+        held_bytes,
         planner_memory_bytes,
     };
+    let mut model = rounds_model(protocol, parties);
     let output = temporary(scratch)?;
     let (file, written) =
         order(&mut assigned.reader()?, output, temporary(scratch)?, &options, &mut model)?;

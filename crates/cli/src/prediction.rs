@@ -11,11 +11,10 @@ use phineus_channels::NetworkModel;
 use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
-use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
 use phineus_protocols::spdz::costs::totals as authenticated;
 
-use crate::arguments::Protocol;
+use crate::arguments::{OtExtension, Protocol};
 use crate::failure::{Exit, Failure};
 use crate::planning::PlannedFile;
 use crate::quantity;
@@ -176,7 +175,7 @@ pub(crate) fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
     let made = if is_shared(planned.plan()) {
         let demand = mixed::demand(&planned.description);
         let parties = planned.computing;
-        of_links(demand_costs(&demand, parties, FieldBits::DEFAULT), parties)
+        of_links(demand_costs(&demand, parties, mixed::ot_kind(planned.plan())), parties)
     } else {
         vec![(0, 0); planned.computing]
     };
@@ -189,7 +188,7 @@ pub(crate) fn setup_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
     let needs_some =
         is_shared(planned.plan()) && mixed::demand(&planned.description).kinds().next().is_some();
     match needs_some {
-        true => of_links(setup_costs(FieldBits::DEFAULT), parties),
+        true => of_links(setup_costs(mixed::ot_kind(planned.plan())), parties),
         false => vec![(0, 0); parties],
     }
 }
@@ -229,6 +228,8 @@ pub(crate) fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
 /// A protocol that could run a program, and what that would take.
 pub(crate) struct Candidate {
     pub(crate) protocol: Protocol,
+    /// The extension that its triples are made with.
+    pub(crate) ot: OtExtension,
     /// Or why it cannot.
     pub(crate) outcome: Result<(PlannedFile, Prediction), Failure>,
 }
@@ -239,22 +240,31 @@ impl Candidate {
     }
 }
 
-/// Plans `traced` under each protocol, for the party that needs more memory.
+/// Plans `traced` under each protocol, for the party that needs more memory; of several extensions
+/// with the one that takes less time.
 pub(crate) fn candidates(
     traced: &TracedFile,
-    protocols: &[Protocol],
+    (protocols, extensions): (&[Protocol], &[OtExtension]),
     limit_bytes: u64,
     net: Option<NetworkModel>,
     scratch: &Path,
 ) -> Vec<Candidate> {
-    let plan = |&protocol: &Protocol| Candidate {
+    let plan = |protocol: Protocol, ot: OtExtension| Candidate {
         protocol,
-        outcome: sizing::planned(traced, protocol, limit_bytes, scratch).map(|planned| {
+        ot,
+        outcome: sizing::planned(traced, (protocol, ot), limit_bytes, scratch).map(|planned| {
             let time = predict(&planned, net);
             (planned, time)
         }),
     };
-    protocols.iter().map(plan).collect()
+    let best = |&protocol: &Protocol| {
+        let needs_ots = protocol.assignment().is_some();
+        let extensions = if needs_ots { extensions } else { &[OtExtension::Softspoken] };
+        let planned = extensions.iter().map(|&ot| plan(protocol, ot));
+        let best = planned.min_by(|a, b| a.seconds().total_cmp(&b.seconds()));
+        best.expect("there is an extension")
+    };
+    protocols.iter().map(best).collect()
 }
 
 /// The candidate that takes the least time, the first of those that take the same.
@@ -278,7 +288,8 @@ pub(crate) fn cheapest(candidates: &[Candidate]) -> Result<&Candidate, Failure> 
 pub(crate) fn reason(candidates: &[Candidate], best: &Candidate) -> String {
     let time = |candidate: &Candidate| {
         let seconds = Duration::from_secs_f64(candidate.seconds());
-        format!("{} {}", candidate.protocol.name(), quantity::duration(seconds))
+        let ot = if candidate.ot.is_silent() { " with silent OT" } else { "" };
+        format!("{}{ot} {}", candidate.protocol.name(), quantity::duration(seconds))
     };
     let bound = best.outcome.as_ref().map_or("", |(_, time)| time.whole.bound());
     let others: Vec<String> = candidates

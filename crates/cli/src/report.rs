@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use phineus_bytecode::Description;
+use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,9 @@ pub(crate) const STORED: &str = "stored";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Costs {
     pub(crate) and_gates: Option<u64>,
+    /// AND gates on garbled values, where parties compute on shares.
+    #[serde(default)]
+    pub(crate) garbled_and_gates: Option<u64>,
     pub(crate) oblivious_transfers: Option<u64>,
     pub(crate) rounds: Option<u64>,
     pub(crate) sent_bytes: Option<u64>,
@@ -54,6 +58,7 @@ impl Costs {
         let compared = PAIRING_BYTES * links as u64;
         Costs {
             and_gates: total(totals::AND_GATES),
+            garbled_and_gates: total(Y_AND_GATES),
             oblivious_transfers: if is_stored { Some(0) } else { ots },
             rounds: total(totals::ROUNDS),
             sent_bytes: sent(party).map(|bytes| bytes - saved.0 + compared),
@@ -69,6 +74,7 @@ impl Costs {
         let bytes = |bytes: u64| is_networked.then_some(bytes);
         Costs {
             and_gates: executed.and_gates,
+            garbled_and_gates: executed.garbled_and_gates,
             oblivious_transfers: executed.ots,
             rounds: executed.rounds,
             sent_bytes: bytes(executed.traffic.sent_bytes),
@@ -91,6 +97,7 @@ impl Costs {
         compare("oblivious_transfers", self.oblivious_transfers, measured.oblivious_transfers);
         compare("rounds", self.rounds, measured.rounds);
         compare("and_gates", self.and_gates, measured.and_gates);
+        compare("garbled_and_gates", self.garbled_and_gates, measured.garbled_and_gates);
         compare("sent_bytes", self.sent_bytes, measured.sent_bytes);
         compare("received_bytes", self.received_bytes, measured.received_bytes);
         compare("swap_in_pages", Some(self.swap_in_pages), Some(measured.swap_in_pages));
@@ -307,6 +314,9 @@ impl RunReport {
         let bytes = |bytes: Option<u64>| bytes.map(quantity::bytes);
         if p.and_gates.is_some() {
             line("AND gates", count(p.and_gates), count(m.and_gates));
+            if p.garbled_and_gates.is_some_and(|gates| gates > 0) {
+                line("garbled ANDs", count(p.garbled_and_gates), count(m.garbled_and_gates));
+            }
             line("OTs", count(p.oblivious_transfers), count(m.oblivious_transfers));
         }
         if m.rounds.is_some() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use phineus_bytecode::{Description, Kind};
 
-use crate::arguments::{ProgramChoice, Protocol};
+use crate::arguments::{OtExtension, ProgramChoice, Protocol};
 use crate::binding;
 use crate::casting::{Cast, Outsourcing};
 use crate::commands::party::shape;
@@ -85,7 +85,7 @@ pub(crate) fn stated_rows(
 /// A plan for the party that needs more memory, as a run would make it.
 pub(crate) fn planned(
     traced: &TracedFile,
-    protocol: Protocol,
+    (protocol, ot): (Protocol, OtExtension),
     limit_bytes: u64,
     scratch: &Path,
 ) -> Result<PlannedFile, Failure> {
@@ -93,11 +93,13 @@ pub(crate) fn planned(
     let tables = parties.map(|party| table_bytes(&traced.description, party)).max();
     let situation = Situation {
         limit_bytes,
+        least_limit_bytes: limit_bytes,
         process_bytes: PROCESS_BYTES,
         tables_bytes: tables.unwrap_or(0),
         protocol,
         parties: traced.computing,
         clients: traced.description.parties.len() - traced.computing,
+        ot,
         network: None,
     };
     if traced.kind == Kind::Planned {

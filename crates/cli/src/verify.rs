@@ -5,7 +5,7 @@ use std::path::Path;
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_frontend::{Arguments, Program, same_rows};
 
-use crate::arguments::Protocol;
+use crate::arguments::{OtExtension, Protocol};
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
 use crate::material::Origin;
@@ -80,11 +80,13 @@ pub(crate) fn in_the_clear(
 ) -> Result<PlannedFile, Failure> {
     let situation = Situation {
         limit_bytes,
+        least_limit_bytes: limit_bytes,
         process_bytes: PROCESS_BYTES,
         tables_bytes: all_tables(&traced.description),
         protocol: Protocol::Clear,
         parties: traced.computing,
         clients: 0,
+        ot: OtExtension::default(),
         network: None,
     };
     if traced.kind == Kind::Planned {

@@ -131,6 +131,20 @@ impl Value {
         self.emit(Op::LaneSum, element, 1, &[self], immediates)
     }
 
+    /// The product of this matrix, column after column in the lanes, and a vector with a lane for
+    /// each column, wrapping.
+    #[track_caller]
+    pub fn mat_vec(&self, vector: &Value) -> Value {
+        let columns = vector.lanes();
+        if !self.lanes().is_multiple_of(columns) || self.width() != vector.width() {
+            let (matrix, lanes) = (self.shape(), vector.shape());
+            self.tracer().fault(format!("mat_vec cannot multiply {matrix} by {lanes}"));
+            return Value::poisoned(self.tracer(), self.element(), self.lanes());
+        }
+        let rows = self.lanes() / columns;
+        self.emit(Op::MatVec, self.element(), rows, &[self, vector], [u64::from(columns), 0, 0, 0])
+    }
+
     #[track_caller]
     fn lane_fold(&self, op: Op) -> Value {
         if self.lanes() == 1 {

@@ -83,7 +83,11 @@ impl Value {
             }
             waiting.push((height, sum));
         }
-        waiting.into_iter().map(|(_, sum)| sum).rev().reduce(|right, left| left.add(&right))
+        let (_, mut sum) = waiting.pop()?;
+        while let Some((_, left)) = waiting.pop() {
+            sum = left.add(&sum);
+        }
+        Some(sum)
     }
 
     /// Difference, wrapping.

@@ -368,7 +368,12 @@ macro_rules! sums {
             #[track_caller]
             pub fn sum<const R: u16>(&self) -> $type<R> {
                 let element = $type::<R>::TYPE;
-                let sum = Value::sum_of(self.chunks.iter().map(|chunk| chunk.lane_sum(element)));
+                // No closure: errors name the caller's line.
+                let mut sums = Vec::with_capacity(self.chunks.len());
+                for chunk in &self.chunks {
+                    sums.push(chunk.lane_sum(element));
+                }
+                let sum = Value::sum_of(sums);
                 let zero = || Value::known(&self.tracer, element, 1, Lane::ZERO);
                 $type::from_value_unchecked(sum.unwrap_or_else(zero))
             }
@@ -390,7 +395,11 @@ impl Vector<Bit> {
     #[track_caller]
     pub fn count<const R: u16>(&self) -> UInt<R> {
         let element = UInt::<R>::TYPE;
-        let sum = Value::sum_of(self.chunks.iter().map(|chunk| chunk.lane_sum(element)));
+        let mut sums = Vec::with_capacity(self.chunks.len());
+        for chunk in &self.chunks {
+            sums.push(chunk.lane_sum(element));
+        }
+        let sum = Value::sum_of(sums);
         let zero = || Value::known(&self.tracer, element, 1, Lane::ZERO);
         UInt::from_value_unchecked(sum.unwrap_or_else(zero))
     }

@@ -3,11 +3,14 @@
 #![cfg(feature = "llvm")]
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use phineus_bytecode::{ProgramReader, Table};
 use phineus_frontend::llvm::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
+/// Programs that are tested at the same time.
+const WORKERS: usize = 4;
 
 fn programs(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(folder);
@@ -58,16 +61,34 @@ fn most_instructions(text: &str) -> u64 {
 
 #[test]
 fn programs_give_what_plain_c_gives() {
-    let mut wrong = Vec::new();
-    for path in programs("ok") {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let most = most_instructions(&std::fs::read_to_string(&path).expect("it is readable"));
-        match agrees(&path, 1..3) {
-            Ok(count) if count <= most => println!("{name}: {count} instructions"),
-            Ok(count) => wrong.push(format!("{name}: {count} instructions, at most {most}")),
-            Err(what) => wrong.push(format!("{name}: {what}")),
+    on_all("ok", |name, text, path| {
+        let most = most_instructions(text);
+        match agrees(path, 1..3) {
+            Ok(count) if count <= most => {
+                println!("{name}: {count} instructions");
+                Vec::new()
+            }
+            Ok(count) => vec![format!("{name}: {count} instructions, at most {most}")],
+            Err(what) => vec![format!("{name}: {what}")],
         }
-    }
+    });
+}
+
+/// What `test` finds wrong with each program of a folder, given its name, text and path.
+fn on_all(folder: &str, test: impl Fn(&str, &str, &Path) -> Vec<String> + Sync) {
+    let (all, next) = (programs(folder), AtomicUsize::new(0));
+    let work = || {
+        let mut wrong = Vec::new();
+        while let Some(path) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            wrong.extend(test(&name, &std::fs::read_to_string(path).expect("readable"), path));
+        }
+        wrong
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -81,26 +102,11 @@ fn expected(text: &str) -> Vec<(u32, &str)> {
 
 #[test]
 fn programs_that_leak_are_refused_at_their_lines() {
-    let mut wrong = Vec::new();
-    for path in programs("leaks") {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).expect("it is readable");
-        let expected = expected(&text);
+    on_all("leaks", |name, text, path| {
+        let expected = expected(text);
         assert!(!expected.is_empty(), "{name} expects nothing");
-        let found: Vec<(u32, String)> = match CProgram::open(&path) {
-            Err(error) => {
-                // Refused before it runs: by clang or for its annotations.
-                let error = error.to_string();
-                let of = |line: &u32| error.contains(&format!("{name}:{line}"));
-                expected.iter().filter(|(line, _)| of(line)).map(|e| (e.0, error.clone())).collect()
-            }
-            Ok(program) => {
-                let arguments = Arguments::new(&program, []).expect("defaults are arguments");
-                let found = program.check(&arguments).expect("it can be looked at");
-                let errors = found.into_iter().filter(|diagnostic| diagnostic.is_error);
-                errors.map(|d| (d.spot.line, format!("{} = {}", d.message, d.remedy))).collect()
-            }
-        };
+        let found = errors(name, path, &expected);
+        let mut wrong = Vec::new();
         for (line, words) in &expected {
             if !found.iter().any(|(at, what)| at == line && what.contains(words)) {
                 wrong.push(format!("{name}:{line}: no '{words}' in {found:?}"));
@@ -111,6 +117,24 @@ fn programs_that_leak_are_refused_at_their_lines() {
                 wrong.push(format!("{name}:{line}: unexpected: {what}"));
             }
         }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        wrong
+    });
+}
+
+/// The errors of a program by line; of one that is refused before it runs (by clang, or for its
+/// annotations) those at the expected lines.
+fn errors(name: &str, path: &Path, expected: &[(u32, &str)]) -> Vec<(u32, String)> {
+    let program = match CProgram::open(path) {
+        Ok(program) => program,
+        Err(error) => {
+            let error = error.to_string();
+            let is_there = |line: &u32| error.contains(&format!("{name}:{line}"));
+            let lines = expected.iter().map(|(line, _)| *line).filter(is_there);
+            return lines.map(|line| (line, error.clone())).collect();
+        }
+    };
+    let arguments = Arguments::new(&program, []).expect("defaults are arguments");
+    let found = program.check(&arguments).expect("it can be looked at");
+    let errors = found.into_iter().filter(|diagnostic| diagnostic.is_error);
+    errors.map(|d| (d.spot.line, format!("{} = {}", d.message, d.remedy))).collect()
 }

@@ -6,49 +6,16 @@ mod common;
 use std::process::Child;
 use std::time::Duration;
 
-use common::{Done, Place, Result, ends_within, wait};
+use common::{Done, Place, Result, THREE, ends_within, wait};
 
 /// More than any of these runs takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const NAMES: [&str; 3] = ["ann", "ben", "cid"];
 
-/// Three parties: products and a comparison, so triples, squares and shared bits of each kind.
-const THREE: &str = "\
-phineus 2 program
-name \"three\"
-party \"ann\"
-party \"ben\"
-party \"cid\"
-input_port \"a\" party=0 rows=3
-  column \"x\" u32 number
-input_port \"b\" party=1 rows=3
-  column \"x\" u32 number
-input_port \"c\" party=2 rows=3
-  column \"x\" u32 number
-output_port \"sum\" parties=0,1,2 rows=3
-  column \"sum\" u32 number
-output_port \"large\" parties=1 rows=3
-  column \"large\" u1 number
-%0 = input u32@ax3 port=0 column=0 row=0
-%1 = input u32@ax3 port=1 column=0 row=0
-%2 = input u32@ax3 port=2 column=0 row=0
-%3 = mul u32@ax3 %0 %0
-%4 = mul u32@ax3 %1 %2
-%5 = add u32@ax3 %3 %4
-output u32@ax3 %5 port=0 column=0 row=0
-%6 = convert u32@bx3 %5 from=1
-%7 = constant u32@bx3 value=0x64
-%8 = lt u32@bx3 %7 %6
-output u1@bx3 %8 port=1 column=0 row=0
-";
-
 fn three() -> Result<Place> {
     let place = Place::new()?;
-    place.write("three.phi", THREE)?;
-    place.write("a.csv", "x\n5\n0\n65536\n")?;
-    place.write("b.csv", "x\n7\n10\n3\n")?;
-    place.write("c.csv", "x\n9\n10\n50\n")?;
+    place.three()?;
     Ok(place)
 }
 

@@ -2,45 +2,7 @@
 
 mod common;
 
-use common::{Place, Result};
-
-/// Three parties' squares are added on additive shares and compared with a bound on XOR shares.
-const THREE: &str = "\
-phineus 2 program
-name \"three\"
-party \"ann\"
-party \"ben\"
-party \"cid\"
-input_port \"a\" party=0 rows=3
-  column \"x\" u32 number
-input_port \"b\" party=1 rows=3
-  column \"x\" u32 number
-input_port \"c\" party=2 rows=3
-  column \"x\" u32 number
-output_port \"sum\" parties=0,2 rows=3
-  column \"sum\" u32 number
-output_port \"large\" parties=1 rows=3
-  column \"large\" u1 number
-%0 = input u32@ax3 port=0 column=0 row=0
-%1 = input u32@ax3 port=1 column=0 row=0
-%2 = input u32@ax3 port=2 column=0 row=0
-%3 = mul u32@ax3 %0 %0
-%4 = mul u32@ax3 %1 %2
-%5 = add u32@ax3 %3 %4
-output u32@ax3 %5 port=0 column=0 row=0
-%6 = convert u32@bx3 %5 from=1
-%7 = constant u32@bx3 value=0x64
-%8 = lt u32@bx3 %7 %6
-output u1@bx3 %8 port=1 column=0 row=0
-";
-
-fn three(place: &Place) -> Result {
-    place.write("three.phi", THREE)?;
-    place.write("a.csv", "x\n5\n0\n65536\n")?;
-    place.write("b.csv", "x\n7\n10\n3\n")?;
-    place.write("c.csv", "x\n9\n10\n50\n")?;
-    Ok(())
-}
+use common::{Place, Result, THREE};
 
 const RUN: &str = "run three.phi --local --in a=a.csv --in b=b.csv --in c=c.csv \
                    --out sum=sum.csv --out large=large.csv";
@@ -48,7 +10,7 @@ const RUN: &str = "run three.phi --local --in a=a.csv --in b=b.csv --in c=c.csv 
 #[test]
 fn three_parties_compute_on_every_assignment_of_sharings() -> Result {
     let place = Place::new()?;
-    three(&place)?;
+    place.three()?;
     for protocol in ["mixed", "gmw", "arith", "bmr"] {
         for more in ["", "--preprocessing sequential", "--simulate rtt=2ms"] {
             let done = place.run(&format!("{RUN} --protocol {protocol} {more}"))?;
@@ -63,10 +25,12 @@ fn three_parties_compute_on_every_assignment_of_sharings() -> Result {
 #[test]
 fn a_plan_with_rounds_is_proven_and_states_what_a_run_measures() -> Result {
     let place = Place::new()?;
-    three(&place)?;
+    place.three()?;
     let line = "plan three.phi --protocol mixed --memory 64MiB --out p.plan";
     place.run(line)?.succeeded()?;
     place.run("check p.plan --program three.phi")?.succeeded()?.says("right")?;
+    let garbled = place.run("plan three.phi --protocol bmr --out garbled.plan")?;
+    garbled.failed_with(3)?.says("derived from the program")?;
     let text = place.run("show p.plan")?.succeeded()?.stdout;
     let rounds = text.lines().filter(|line| *line == "round").count();
     // Squares and products together; then a sum of three, a comparison and the outputs.
@@ -75,7 +39,7 @@ fn a_plan_with_rounds_is_proven_and_states_what_a_run_measures() -> Result {
     let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
     for party in report["parties"].as_array().ok_or("three parties")? {
         assert_eq!(party["measured"]["rounds"], rounds);
-        for figure in ["and_gates", "rounds", "sent_bytes", "received_bytes"] {
+        for figure in ["and_gates", "garbled_and_gates", "rounds", "sent_bytes"] {
             assert_eq!(party["predicted"][figure], party["measured"][figure], "{figure}");
         }
     }
@@ -85,7 +49,7 @@ fn a_plan_with_rounds_is_proven_and_states_what_a_run_measures() -> Result {
 #[test]
 fn protocols_are_compared_and_refused() -> Result {
     let place = Place::new()?;
-    three(&place)?;
+    place.three()?;
     let line = "explain three.phi --protocols garbled,gmw,mixed --net rtt=40ms,bw=1gbit";
     let done = place.run(line)?.succeeded()?;
     assert!(done.stdout.contains("garbled circuits are for two parties"), "{}", done.stdout);
@@ -94,5 +58,67 @@ fn protocols_are_compared_and_refused() -> Result {
     place.write("wrong.phi", THREE.replace("lt u32@bx3 %7 %6", "lt u32@bx3 %7 %5"))?;
     let done = place.run("explain wrong.phi --protocol mixed")?;
     done.failed_with(3)?.says("wrong.phi:25")?;
+    Ok(())
+}
+
+#[test]
+fn triples_are_made_with_either_extension() -> Result {
+    let place = Place::new()?;
+    place.three()?;
+    let sent = |place: &Place| -> Result<u64> {
+        let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+        for party in report["parties"].as_array().ok_or("three parties")? {
+            for figure in ["oblivious_transfers", "rounds", "sent_bytes", "received_bytes"] {
+                assert_eq!(party["predicted"][figure], party["measured"][figure], "{figure}");
+            }
+        }
+        report["parties"][0]["measured"]["sent_bytes"].as_u64().ok_or_else(|| "a number".into())
+    };
+    for protocol in ["mixed", "gmw", "bmr"] {
+        for more in ["", "--preprocessing sequential"] {
+            place.run(&format!("{RUN} --protocol {protocol} --ot silent {more}"))?.succeeded()?;
+            assert_eq!(place.read("sum.csv")?, "sum\n88\n100\n150\n", "{protocol} {more}");
+            sent(&place)?;
+        }
+    }
+    place.run(&format!("{RUN} --protocol garbled --ot silent"))?.failed_with(2)?.says("--ot")?;
+    let plan = "plan three.phi --protocol mixed --memory 64MiB --ot silent --out p.plan";
+    place.run(plan)?.succeeded()?;
+    let run = RUN.replace("three.phi", "p.plan");
+    place.run(&format!("{run} --protocol mixed --ot silent --memory 64MiB"))?.succeeded()?;
+    sent(&place)?;
+    let done = place.run(&format!("{run} --protocol mixed --memory 64MiB"))?;
+    done.failed_with(3)?.says("the plan is for silent OT")?;
+    Ok(())
+}
+
+#[test]
+fn the_network_decides_about_the_extension() -> Result {
+    let place = Place::new()?;
+    let explain = |net: &str| -> Result<serde_json::Value> {
+        let line = format!("explain aes128 --param n=2000 --protocols gmw --ot auto --json {net}");
+        Ok(serde_json::from_str(&place.run(&line)?.succeeded()?.stdout)?)
+    };
+    let near = explain("")?;
+    assert_eq!(near["protocols"][0]["ot"], "softspoken");
+    let far = explain("--net rtt=10ms,bw=20mbit")?;
+    assert_eq!(far["protocols"][0]["ot"], "silent");
+    let bytes = |value: &serde_json::Value| value["protocols"][0]["link_bytes"].as_u64();
+    assert!(bytes(&far) < bytes(&near).map(|bytes| bytes / 5), "{near} {far}");
+    Ok(())
+}
+
+#[test]
+fn long_sums_take_rounds_by_their_logarithm() -> Result {
+    let place = Place::new()?;
+    let rounds = |n: u64| -> Result<u64> {
+        let line = format!("explain mvmul --param n={n} --protocol gmw --json");
+        let done = place.run(&line)?.succeeded()?;
+        let plan: serde_json::Value = serde_json::from_str(&done.stdout)?;
+        plan["plan"]["costs"]["rounds"].as_u64().ok_or_else(|| "a number".into())
+    };
+    let (few, many) = (rounds(16)?, rounds(256)?);
+    // Four more levels of adders of 16 bits, six rounds each; one after another took 1029 rounds.
+    assert_eq!((few, many), (25, 25 + 4 * 6));
     Ok(())
 }

@@ -10,7 +10,8 @@
 //!
 //! In the lowered program, arithmetic sharing (`@a`) means one element for each lane, Boolean
 //! sharing (`@b`) one element of value 0 or 1 for each bit. Operations on bits that have no better
-//! form become circuits on `@b`. A value is converted at most once each way.
+//! form become circuits on `@b`. A value is converted at most once each way. Casts leave elements
+//! as they are, so that an `@a` operand may be defined with another width than it is used with.
 //!
 //! Refused: products whose range does not fit into the field ([`Error::FieldTooSmall`]).
 //!

@@ -162,6 +162,51 @@ impl ValueEnum for ProtocolChoice {
 /// The name of preprocessing that gives no security, as all parties have to agree on it.
 pub(crate) const FAKE: &str = "fake";
 
+/// The OT extension that triples are made with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OtExtension {
+    /// SoftSpoken: 32 bits for each OT, from AES alone
+    #[default]
+    Softspoken,
+    /// Silent OT (Ferret): 1.4 bits or fewer for each OT, from learning parity with noise
+    Silent,
+}
+
+impl OtExtension {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            OtExtension::Softspoken => "softspoken",
+            OtExtension::Silent => "silent",
+        }
+    }
+
+    pub(crate) fn is_silent(self) -> bool {
+        self == OtExtension::Silent
+    }
+}
+
+/// `--ot` of commands that can choose one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OtChoice {
+    /// SoftSpoken: 32 bits for each OT, from AES alone
+    Softspoken,
+    /// Silent OT (Ferret): 1.4 bits or fewer for each OT, from learning parity with noise
+    Silent,
+    /// The one that is predicted to be faster on the network of --net
+    Auto,
+}
+
+impl OtChoice {
+    /// Those that are possible; of two that take the same time, the first.
+    pub(crate) fn extensions(self) -> &'static [OtExtension] {
+        match self {
+            OtChoice::Softspoken => &[OtExtension::Softspoken],
+            OtChoice::Silent => &[OtExtension::Silent],
+            OtChoice::Auto => &[OtExtension::Softspoken, OtExtension::Silent],
+        }
+    }
+}
+
 /// When triples and other material that depends on no input is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Preprocessed {

@@ -19,7 +19,7 @@ use phineus_protocols::ot::{
 };
 use serde_json::{Value, json};
 
-use crate::arguments::{Bench, BenchSubject, Cli, Command, Protocol, Run};
+use crate::arguments::{Bench, BenchSubject, Cli, Command, OtExtension, Protocol, Run};
 use crate::commands::local;
 use crate::csv_output::{write_atomically, write_table};
 use crate::failure::{Exit, Failure};
@@ -202,7 +202,8 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let start = Instant::now();
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
-    Ok((sizing::planned(&traced, Protocol::Garbled, limit, &scratch)?, tracing))
+    let choice = (Protocol::Garbled, OtExtension::default());
+    Ok((sizing::planned(&traced, choice, limit, &scratch)?, tracing))
 }
 
 fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Parser;
+use phineus_bytecode::Column;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Cli, Command, Demo, DemoSubject, Run};
-use crate::commands::run::{answer_locally, say_verified};
+use crate::commands::run::{Answer, answer_locally, say_verified};
 use crate::csv_output::format_value;
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
@@ -64,40 +65,80 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
     console.say("");
     let run = run_arguments(&files, demo)?;
     let answer = answer_locally(registry, &run, console)?;
+    let count = first_row(&answer)?.remove(0).1;
+    let shared = quantity::count(users / SHARED_ONE_IN);
+    let typed = format!(
+        "phineus run {PROGRAM} --local --in site_a={} --in site_b={} --memory 48MiB",
+        files[0].display(),
+        files[1].display()
+    );
+    let shown = Shown {
+        text: format!("reused passwords: {count} (of {shared} users on both sites)"),
+        name: "reused_passwords",
+        value: count.into(),
+        keep: demo.keep.as_deref().map(|keep| (keep, typed)),
+    };
+    let told = shown.tell(&answer, &run, start, console);
+    crate::interrupt::forget(temporary.path());
+    told
+}
+
+/// What a demonstration found, and how one does the same again.
+struct Shown<'a> {
+    text: String,
+    /// The same for JSON.
+    name: &'a str,
+    value: serde_json::Value,
+    /// The directory of the files, if they are kept, and what to type.
+    keep: Option<(&'a Path, String)>,
+}
+
+impl Shown<'_> {
+    /// Prints the answer, whether it is right, and what was predicted and measured.
+    fn tell(
+        self,
+        answer: &Answer,
+        run: &Run,
+        start: Instant,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }))?;
+        if console.is_json {
+            console.document(&serde_json::json!({
+                self.name: self.value,
+                "verified": answer.verified.map(|(_, equal)| equal),
+                "seconds": start.elapsed().as_secs_f64(),
+                "parties": &answer.reports,
+            }))?;
+        } else {
+            console.print(&self.text)?;
+        }
+        say_verified(console, answer.verified)?;
+        for report in &answer.reports {
+            console.say("");
+            report.summary().iter().for_each(|line| console.say(line));
+        }
+        console.say(&format!("\nall of it took {}", quantity::duration(start.elapsed())));
+        if let Some((directory, typed)) = self.keep {
+            console
+                .say(&format!("the files are in {}; try it with your own:", directory.display()));
+            console.say(&format!("  {typed}"));
+        }
+        answer.reports.iter().try_for_each(RunReport::verdict)
+    }
+}
+
+/// The columns of the first row of the first output, with their names.
+fn first_row(answer: &Answer) -> Result<Vec<(String, String)>, Failure> {
     let port = &answer.description.outputs[0];
     let table = answer.outputs[0]
         .as_ref()
         .ok_or_else(|| Failure::new(Exit::RunTime, 180, "the demo gave no result"))?;
-    let count = format_value(table.cell(0, 0), &port.columns[0]);
-    write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }))?;
-    if console.is_json {
-        console.document(&serde_json::json!({
-            "reused_passwords": count,
-            "verified": answer.verified.map(|(_, equal)| equal),
-            "seconds": start.elapsed().as_secs_f64(),
-            "parties": &answer.reports,
-        }))?;
-    } else {
-        let shared = quantity::count(users / SHARED_ONE_IN);
-        console.print(&format!("reused passwords: {count} (of {shared} users on both sites)"))?;
-    }
-    say_verified(console, answer.verified)?;
-    for report in &answer.reports {
-        console.say("");
-        report.summary().iter().for_each(|line| console.say(line));
-    }
-    let elapsed = quantity::duration(start.elapsed());
-    console.say(&format!("\nall of it took {elapsed}"));
-    if let Some(keep) = &demo.keep {
-        console.say(&format!("the files are in {}; try it with your own:", keep.display()));
-        console.say(&format!(
-            "  phineus run {PROGRAM} --local --in site_a={} --in site_b={} --memory 48MiB",
-            files[0].display(),
-            files[1].display()
-        ));
-    }
-    crate::interrupt::forget(temporary.path());
-    answer.reports.iter().try_for_each(RunReport::verdict)
+    let cells = port.columns.iter().enumerate();
+    let cell = |(k, column): (usize, &Column)| {
+        (column.name.clone(), format_value(table.cell(0, k), column))
+    };
+    Ok(cells.map(cell).collect())
 }
 
 /// The same as typing it.

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning::PlannedFile;
-use crate::prediction::{Times, material, predict, sent_bytes};
+use crate::prediction::{Times, candidates, material, predict, sent_bytes};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
@@ -35,8 +35,11 @@ pub(crate) fn run(
         return comparison::run(&traced, explain, limit, &scratch, console);
     }
     let description = traced.description.clone();
-    let planned = match sizing::planned(&traced, explain.protocol, limit, &scratch) {
-        Ok(planned) => planned,
+    let choices = (&[explain.protocol][..], explain.ot.extensions());
+    let candidate = candidates(&traced, choices, limit, explain.net, &scratch).pop();
+    let candidate = candidate.expect("one protocol was asked for");
+    let planned = match candidate.outcome {
+        Ok((planned, _)) => planned,
         Err(failure) => {
             if !console.is_json {
                 describe((&description, traced.computing), console)?;
@@ -119,6 +122,9 @@ fn print_costs(
             quantity::count(plan.instruction_count)
         ),
     )?;
+    if total(mixed::totals::SILENT_OT) > 0 {
+        line("ot", "silent".to_owned())?;
+    }
     for (what, count) in material(plan) {
         line("makes", format!("{} {what}", quantity::count(count)))?;
     }

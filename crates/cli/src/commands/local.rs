@@ -17,7 +17,7 @@ use phineus_channels::{Identity, TrustStore};
 use crate::arguments::{Making, Preprocessed, ProtocolChoice, Run};
 use crate::binding;
 use crate::casting::Cast;
-use crate::commands::party::{KeptReport, check_material, open_key, scratch_of, shape};
+use crate::commands::party::{KeptReport, check_material, check_ot, open_key, scratch_of, shape};
 use crate::csv_input::{Source, count_rows, read_table};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -109,6 +109,7 @@ fn run_children(
     progress: &Progress,
 ) -> Result<(Parties, PrivateDirectory), Failure> {
     check_material(run)?;
+    check_ot(&run.together)?;
     let scratch = scratch_of(run.resources.swap_dir.as_deref());
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
@@ -116,7 +117,7 @@ fn run_children(
     if let ProtocolChoice::This(protocol) = run.together.protocol {
         check_parties(protocol, cast.computing, cast.members.len())?;
     }
-    cast.apply(&mut description);
+    cast.apply(&mut description)?;
     let files = binding::assign(&description, &run.inputs, &[], None)?;
     if run.making.is_none() {
         binding::require_all(&description, &files, None)?;

@@ -30,7 +30,7 @@ use crate::results::Destination;
 
 use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};
-pub(crate) use preparation::{check_material, open_key, scratch_of, shape};
+pub(crate) use preparation::{check_material, check_ot, open_key, scratch_of, shape};
 
 /// What a finished run leaves.
 pub(crate) struct Finished {

@@ -6,7 +6,6 @@ use std::path::Path;
 use phineus_bytecode::{Description, Kind, verify, write_text};
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{check, check_order};
-use phineus_protocols::mixed::MixedRounds;
 use serde_json::json;
 
 use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
@@ -35,7 +34,13 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
         traced.file.save(path)?;
     }
     let limit = plan.resources.memory.unwrap_or_else(default_limit);
-    let planned = sizing::planned(&traced, plan.protocol, limit, &scratch)?;
+    let planned = sizing::planned(&traced, (plan.protocol, plan.ot), limit, &scratch)?;
+    if planned.garbling.is_some() {
+        let message = "a plan with garbled values is not run from a file: what is garbled beside \
+                       the run is derived from the program";
+        return Err(Failure::new(Exit::ProgramRefused, 137, message)
+            .remedy("run the program itself, or plan it for --protocol gmw or arith"));
+    }
     planned.file.save(&plan.out)?;
     let figures = planned.plan();
     if console.is_json {
@@ -162,10 +167,11 @@ fn in_rounds(
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
     let parties = description.plan.as_ref().map_or(0, |plan| computing_of(description, plan));
-    match planning::ordered(&source, protocol, parties, PLANNER_MEMORY_BYTES, scratch)? {
+    let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
+    match planning::ordered(&source, protocol, parties, (limit, PLANNER_MEMORY_BYTES), scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {
-            let mut model = MixedRounds::new(parties);
+            let mut model = planning::rounds_model(protocol, parties);
             let (assigned, ordered) = (ordered.assigned, ordered.ordered);
             let faults =
                 check_order(&mut assigned.reader()?, &mut ordered.file.reader()?, &mut model)?;

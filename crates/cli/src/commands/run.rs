@@ -183,7 +183,7 @@ pub(crate) fn answer_locally(
         let scratch = scratch_of(run.resources.swap_dir.as_deref());
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
         let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
-        Cast::new(&description, &run.outsourcing, None)?.apply(&mut description);
+        Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
         destination(&run.outputs, &description, None)?;
     }
     check_repeatable(run)?;

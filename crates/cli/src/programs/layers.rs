@@ -32,7 +32,7 @@ fn parameters(meaning: &str) -> Vec<Parameter> {
     vec![Parameter::new("n", "256", meaning), to_parameter("both")]
 }
 
-fn limited(columns: u64) -> Result<u64, ProgramError> {
+pub(super) fn limited(columns: u64) -> Result<u64, ProgramError> {
     if columns > COLUMNS_MAX {
         return Err(ProgramError::Refused(format!(
             "{columns} columns are more than {COLUMNS_MAX}"
@@ -42,13 +42,17 @@ fn limited(columns: u64) -> Result<u64, ProgramError> {
 }
 
 /// Columns `name` followed by their number.
-fn numbered(name: &str, count: u64, element: impl Fn(u64) -> ElementType) -> Vec<Column> {
+pub(super) fn numbered(
+    name: &str,
+    count: u64,
+    element: impl Fn(u64) -> ElementType,
+) -> Vec<Column> {
     let encoding = if element(0).width() > 64 { Encoding::Hex } else { Encoding::Number };
     (0..count).map(|index| column(&format!("{name}{index}"), element(index), encoding)).collect()
 }
 
 /// A table of random cells.
-fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
+pub(super) fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
     let mut table = Table::new(columns.clone());
     for _ in 0..rows {
         let row: Vec<Lane> =

@@ -5,6 +5,7 @@ mod encryption;
 mod intersection;
 mod join;
 mod layers;
+mod linear_layer;
 mod millionaires;
 mod network;
 mod operations;
@@ -25,6 +26,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(join::LoopJoin),
         Box::new(layers::MatrixVector),
         Box::new(layers::BinaryLayer),
+        Box::new(linear_layer::LinearLayer),
         Box::new(encryption::Aes128),
         Box::new(encryption::Sha256),
         Box::new(biometric::Biometric),

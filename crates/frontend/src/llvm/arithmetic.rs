@@ -1,8 +1,6 @@
 //! Operations on [`Data`]: public ones are done, secret ones recorded, vectors taken apart.
 
-use std::rc::Rc;
-
-use phineus_bytecode::{ElementType, Lane};
+use phineus_bytecode::{ElementType, Lane, Op};
 
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Unary};
@@ -10,8 +8,9 @@ use super::machine::{Machine, Stop};
 use super::public;
 use crate::value::Value;
 
-/// Constants that differ between lanes and are remembered.
-const SPREADS_KEPT: usize = 256;
+/// What is done to each element.
+type Apply<'a, M> = &'a mut dyn FnMut(&mut M, &[&Data]) -> Result<Data, Stop>;
+
 const UNSET: &str = "set it before it is used";
 
 impl Machine<'_> {
@@ -23,78 +22,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The result of an operation as data: known values are public.
-    pub(super) fn known(&self, value: Value) -> Data {
-        match value.public() {
-            Some(lane) => Data::Public(low_bits(lane)),
-            None => Data::Secret(Rc::new(value)),
-        }
-    }
-
-    pub(super) fn constant_value(&self, width: u16, value: u128) -> Value {
-        self.tracer.constant(ElementType::unsigned(width), Lane::from(value & mask(width)))
-    }
-
-    /// An integer as a value of `width` bits, its lanes cut out if they were not.
-    pub(super) fn value(&mut self, data: &Data, width: u16) -> Rc<Value> {
-        match data {
-            Data::Public(value) => Rc::new(self.constant_value(width, *value)),
-            Data::Secret(value) => value.clone(),
-            Data::Lane(value, lane) => self.slice(value, *lane),
-            Data::Spread(values) => self.spread(width, values),
-            _ => unreachable!("only integers become values"),
-        }
-    }
-
-    /// A constant that differs between lanes, recorded once.
-    fn spread(&mut self, width: u16, values: &Rc<[u128]>) -> Rc<Value> {
-        let key = (width, values.clone());
-        if let Some(known) = self.spreads.get(&key) {
-            return known.clone();
-        }
-        if self.spreads.len() >= SPREADS_KEPT {
-            self.spreads.clear();
-        }
-        let made = self.spread_anew(width, values);
-        self.spreads.insert(key, made.clone());
-        made
-    }
-
-    /// Counting numbers have their low bits from a constant that all strips share; anything else is
-    /// joined from its runs.
-    fn spread_anew(&mut self, width: u16, values: &Rc<[u128]>) -> Rc<Value> {
-        let lanes = values.len() as u128;
-        let first = values[0];
-        let low_bits = (128 - (lanes - 1).leading_zeros()) as u16;
-        let counts = values.iter().zip(first..).all(|(value, expected)| *value == expected);
-        let is_aligned = first & mask(low_bits) == 0;
-        if counts && is_aligned && low_bits > 0 && low_bits < width {
-            let low: Rc<[u128]> = (0..lanes).collect();
-            let low = self.spread(low_bits, &low);
-            let high = self.constant_value(width - low_bits, first >> low_bits);
-            return Rc::new(low.bit_concat(&high.tile(lanes as u32)));
-        }
-        let cells: Vec<Data> = values.iter().map(|value| Data::Public(*value)).collect();
-        self.pack(&cells, width)
-    }
-
-    /// One lane, which is cut out once while it is remembered.
-    fn slice(&mut self, value: &Rc<Value>, lane: u32) -> Rc<Value> {
-        let address = Rc::as_ptr(value) as usize / 16;
-        let slot = (address.wrapping_mul(31) + lane as usize) % self.slices.len();
-        if let Some((known, at, cut)) = &self.slices[slot]
-            && Rc::ptr_eq(known, value)
-            && *at == lane
-        {
-            return cut.clone();
-        }
-        let cut = Rc::new(value.lane_slice(lane, 1));
-        self.slices[slot] = Some((value.clone(), lane, cut.clone()));
-        cut
-    }
-
     /// Reports what stands where an integer is needed; `None` if it is one.
-    fn unfit(&mut self, data: &Data) -> Option<Result<Data, Stop>> {
+    pub(super) fn unfit(&mut self, data: &Data) -> Option<Result<Data, Stop>> {
         Some(match data {
             Data::Poison => Ok(Data::Poison),
             Data::Undefined => self.error("this uses a value that is not set", UNSET),
@@ -107,10 +36,10 @@ impl Machine<'_> {
     }
 
     /// Applies to each element where one operand is a vector.
-    fn elements(
+    pub(super) fn elements(
         &mut self,
         operands: &[&Data],
-        apply: &mut dyn FnMut(&mut Self, &[&Data]) -> Result<Data, Stop>,
+        apply: Apply<'_, Self>,
     ) -> Option<Result<Data, Stop>> {
         let length = operands.iter().find_map(|data| match data {
             Data::Many(elements) => Some(elements.len()),
@@ -135,7 +64,11 @@ impl Machine<'_> {
     }
 
     /// A public function of public operands that differ between lanes.
-    fn by_lane(&self, operands: &[&Data], apply: impl Fn(&[u128]) -> u128) -> Option<Data> {
+    pub(super) fn by_lane(
+        &self,
+        operands: &[&Data],
+        apply: impl Fn(&[u128]) -> u128,
+    ) -> Option<Data> {
         let mut lanes = 1;
         for data in operands {
             match data {
@@ -180,9 +113,8 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let mut each = |machine: &mut Self, parts: &[&Data]| {
-            machine.binary(op, width, parts[0], parts[1])
-        };
+        let mut each =
+            |machine: &mut Self, parts: &[&Data]| machine.binary(op, width, parts[0], parts[1]);
         if let Some(results) = self.elements(&[a, b], &mut each) {
             return results;
         }
@@ -198,7 +130,8 @@ impl Machine<'_> {
             return Ok(spread);
         }
         if let Some(rehearsal) = &mut self.rehearsal {
-            return Ok(rehearsal.hidden(width));
+            let is_exact = matches!(op, Binary::UAddSat | Binary::SAddSat | Binary::SSubSat);
+            return Ok(rehearsal.hidden(width + u16::from(is_exact)));
         }
         if let Data::Public(amount) = b
             && matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
@@ -233,9 +166,8 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let mut each = |machine: &mut Self, parts: &[&Data]| {
-            machine.compare(op, width, parts[0], parts[1])
-        };
+        let mut each =
+            |machine: &mut Self, parts: &[&Data]| machine.compare(op, width, parts[0], parts[1]);
         if let Some(results) = self.elements(&[a, b], &mut each) {
             return results;
         }
@@ -250,29 +182,10 @@ impl Machine<'_> {
             return Ok(rehearsal.hidden(width));
         }
         let (x, y) = (self.value(a, width), self.value(b, width));
-        let (sx, sy) = (x.with_sign(true), y.with_sign(true));
-        let result = match op {
-            Compare::Eq => x.eq(&y),
-            Compare::Ne => x.ne(&y),
-            Compare::Ult => x.lt(&y),
-            Compare::Ule => x.le(&y),
-            Compare::Ugt => y.lt(&x),
-            Compare::Uge => y.le(&x),
-            Compare::Slt => sx.lt(&sy),
-            Compare::Sle => sx.le(&sy),
-            Compare::Sgt => sy.lt(&sx),
-            Compare::Sge => sy.le(&sx),
-        };
-        Ok(self.known(result))
+        Ok(self.known(compared(op, &x, &y)))
     }
 
-    pub(super) fn unary(
-        &mut self,
-        op: Unary,
-        from: u16,
-        to: u16,
-        a: &Data,
-    ) -> Result<Data, Stop> {
+    pub(super) fn unary(&mut self, op: Unary, from: u16, to: u16, a: &Data) -> Result<Data, Stop> {
         if let Data::Public(value) = a {
             return Ok(Data::Public(public::unary(op, from, to, *value)));
         }
@@ -314,143 +227,6 @@ impl Machine<'_> {
         };
         Ok(self.known(result))
     }
-
-    /// `a` where the condition holds, else `b`, integers of `width` bits or addresses.
-    pub(super) fn select(
-        &mut self,
-        condition: &Data,
-        a: &Data,
-        b: &Data,
-        width: u16,
-    ) -> Result<Data, Stop> {
-        if let Data::Public(bit) = condition {
-            return Ok(if bit & 1 == 1 { a.clone() } else { b.clone() });
-        }
-        let is_vector = |data: &Data| matches!(data, Data::Many(_));
-        if a.is_same(b) && !is_vector(condition) {
-            return Ok(a.clone());
-        }
-        match (a, b) {
-            (Data::Poison, _) | (_, Data::Poison) => return Ok(Data::Poison),
-            (Data::Undefined, other) | (other, Data::Undefined) => return Ok(other.clone()),
-            _ => {}
-        }
-        let mut each = |machine: &mut Self, p: &[&Data]| machine.select(p[0], p[1], p[2], width);
-        if let Some(results) = self.elements(&[condition, a, b], &mut each) {
-            return results;
-        }
-        if let Some(unfit) = self.unfit(condition) {
-            return unfit;
-        }
-        let is_address =
-            |data: &Data| matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..));
-        if is_address(a) || is_address(b) {
-            return self.select_address(condition, a, b);
-        }
-        if matches!((a, b), (Data::Function(_), _) | (_, Data::Function(_))) {
-            return self.error(
-                "which function this is depends on a secret",
-                "call both, and choose between what they return",
-            );
-        }
-        if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
-            return unfit;
-        }
-        let choose = |v: &[u128]| if v[0] & 1 == 1 { v[1] } else { v[2] };
-        if let Some(spread) = self.by_lane(&[condition, a, b], choose) {
-            return Ok(spread);
-        }
-        if let Some(rehearsal) = &mut self.rehearsal {
-            return Ok(rehearsal.hidden(width));
-        }
-        let condition = self.value(condition, 1);
-        let (x, y) = (self.value(a, width), self.value(b, width));
-        Ok(self.known(condition.select(&x, &y)))
-    }
-
-    /// The low and high half of a double width shift.
-    pub(super) fn funnel(
-        &mut self,
-        left: bool,
-        width: u16,
-        operands: [&Data; 3],
-    ) -> Result<Data, Stop> {
-        let mut each = |machine: &mut Self, p: &[&Data]| {
-            machine.funnel(left, width, [p[0], p[1], p[2]])
-        };
-        if let Some(results) = self.elements(&operands, &mut each) {
-            return results;
-        }
-        for data in operands {
-            if let Some(unfit) = self.unfit(data) {
-                return unfit;
-            }
-        }
-        let [high, low, amount] = operands;
-        if let (Data::Public(h), Data::Public(l), Data::Public(s)) = (high, low, amount) {
-            return Ok(Data::Public(public::funnel(left, width, *h, *l, *s)));
-        }
-        if let Some(rehearsal) = &mut self.rehearsal {
-            return Ok(rehearsal.hidden(2 * width));
-        }
-        let (h, l) = (self.value(high, width), self.value(low, width));
-        let result = match amount {
-            Data::Public(amount) => {
-                let amount = (*amount % u128::from(width)) as u16;
-                // Left by a is right by width - a, but for 0.
-                let start = match (left, amount) {
-                    (true, amount) => width - amount,
-                    (false, amount) => amount,
-                };
-                l.bit_concat(&h).bit_slice(start, width)
-            }
-            _ => {
-                let amount = self.value(amount, width).bit_slice(0, log2(width));
-                let both = l.bit_concat(&h);
-                if left {
-                    both.shift_left_by(&amount).bit_slice(width, width)
-                } else {
-                    both.shift_right_by(&amount).bit_slice(0, width)
-                }
-            }
-        };
-        Ok(self.known(result))
-    }
-
-    /// The wrapped result of a sum, difference or product and whether it wrapped.
-    pub(super) fn overflow(
-        &mut self,
-        op: Binary,
-        is_signed: bool,
-        width: u16,
-        a: &Data,
-        b: &Data,
-    ) -> Result<Data, Stop> {
-        if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
-            return unfit;
-        }
-        let pair = |a, b| Ok(Data::Many([a, b].into()));
-        if let (Data::Public(x), Data::Public(y)) = (a, b) {
-            let (result, wrapped) = public::overflow(op, is_signed, width, *x, *y);
-            return pair(Data::Public(result), Data::bit(wrapped));
-        }
-        if let Some(rehearsal) = &mut self.rehearsal {
-            let hidden = rehearsal.hidden(2 * width);
-            return pair(hidden.clone(), hidden);
-        }
-        let wide = ElementType::integer(if op == Binary::Mul { 2 * width } else { width + 1 }, is_signed);
-        let x = self.value(a, width).with_sign(is_signed);
-        let y = self.value(b, width).with_sign(is_signed);
-        let exact = match op {
-            Binary::Mul => x.mul_full(&y),
-            Binary::Add => x.cast(wide).add(&y.cast(wide)),
-            _ => x.cast(wide).sub(&y.cast(wide)),
-        };
-        let result = exact.bit_slice(0, width);
-        let again = result.with_sign(is_signed).cast(wide).with_sign(false);
-        let wrapped = again.ne(&exact.with_sign(false));
-        pair(self.known(result), self.known(wrapped))
-    }
 }
 
 fn is_zero_somewhere(data: &Data) -> bool {
@@ -461,14 +237,8 @@ fn is_zero_somewhere(data: &Data) -> bool {
     }
 }
 
-/// The low 128 bits of a lane.
-fn low_bits(lane: Lane) -> u128 {
-    let limbs = lane.as_limbs();
-    u128::from(limbs[0]) | u128::from(limbs[1]) << 64
-}
-
 /// Bits that count up to `width - 1`.
-fn log2(width: u16) -> u16 {
+pub(super) fn log2(width: u16) -> u16 {
     (u16::BITS - (width - 1).leading_zeros()).max(1) as u16
 }
 
@@ -501,7 +271,7 @@ fn record_binary(op: Binary, x: &Value, y: &Value) -> Value {
     match op {
         Binary::Add => x.add(y),
         Binary::Sub => x.sub(y),
-        Binary::Mul => x.mul(y),
+        Binary::Mul => product(x, y),
         Binary::UDiv => x.div(y),
         Binary::URem => x.rem(y),
         Binary::SDiv => sx.div(&sy).with_sign(false),
@@ -524,5 +294,34 @@ fn record_binary(op: Binary, x: &Value, y: &Value) -> Value {
         Binary::USubSat => y.le(x).mask(&x.sub(y)),
         Binary::SAddSat => saturated(sx.cast(wide(true)).add(&sy.cast(wide(true)))),
         Binary::SSubSat => saturated(sx.cast(wide(true)).sub(&sy.cast(wide(true)))),
+    }
+}
+
+/// A product; of a vector with one factor for all lanes a matrix of one column by a vector, which
+/// protocols on shares do for half the price of a product lane by lane.
+fn product(x: &Value, y: &Value) -> Value {
+    let (vector, factor) = if x.lanes() == 1 { (y, x) } else { (x, y) };
+    let is_public = x.public().is_some() || y.public().is_some();
+    if is_public || factor.lanes() != 1 || vector.lanes() == 1 {
+        return x.mul(y);
+    }
+    let lanes = vector.lanes();
+    vector.emit(Op::MatVec, vector.element(), lanes, &[vector, factor], [1, 0, 0, 0])
+}
+
+/// The recorded comparison.
+pub(super) fn compared(compare: Compare, x: &Value, y: &Value) -> Value {
+    let (sx, sy) = (x.with_sign(true), y.with_sign(true));
+    match compare {
+        Compare::Eq => x.eq(y),
+        Compare::Ne => x.ne(y),
+        Compare::Ult => x.lt(y),
+        Compare::Ule => x.le(y),
+        Compare::Ugt => y.lt(x),
+        Compare::Uge => y.le(x),
+        Compare::Slt => sx.lt(&sy),
+        Compare::Sle => sx.le(&sy),
+        Compare::Sgt => sy.lt(&sx),
+        Compare::Sge => sy.le(&sx),
     }
 }

@@ -4,6 +4,9 @@
 //! that either changed, and each phi of the block where they meet, becomes a choice by the secret.
 //! So a cell costs one choice however often it was written, and what both ways agree on, such as
 //! the counters of their loops, stays public.
+//!
+//! Where one way leaves a loop, or returns, the others go to the next iteration together; what left
+//! waits with its condition until the loop is at its end. So a loop costs what its iterations cost.
 
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
@@ -30,10 +33,11 @@ struct Vectors {
     cells: HashSet<(u32, u32), BuildHasherDefault<PairHasher>>,
 }
 
-/// How one way ended, and what it left in memory.
-struct Arm {
-    end: End,
-    log: Log,
+/// One way in which a stretch ends, and what it leaves in memory.
+pub(super) struct Outcome {
+    pub(super) condition: Data,
+    pub(super) end: End,
+    pub(super) log: Log,
 }
 
 impl<'m> Machine<'m> {
@@ -63,7 +67,7 @@ impl<'m> Machine<'m> {
         block: u32,
         mut ways: Vec<(Data, u32)>,
         mut default: u32,
-        until: Option<u32>,
+        until: &[u32],
     ) -> Result<Next, Stop> {
         let shape = &frame.function.shape;
         self.check_stops(frame, &ways, default)?;
@@ -80,47 +84,166 @@ impl<'m> Machine<'m> {
         if !self.check_loop(frame, block)? {
             return Ok(Next::Block(block, self.way_out(frame, block)));
         }
+        // Ways meet where all do, or at the next iteration if some leave the loop.
         let join = shape.joins[block as usize];
-        debug_assert!(join.is_some() || until.is_none(), "all ways pass the outer meeting");
-        let leaves_loop = shape.inner[block as usize].is_some_and(|l| {
-            join.is_none_or(|join| !shape.loops[l as usize].contains[join as usize])
-        });
+        let around = shape.inner[block as usize].map(|l| &shape.loops[l as usize]);
+        let leaves =
+            around.filter(|l| join.is_none_or(|join| !l.contains[join as usize])).map(|l| l.header);
+        let stops: Vec<u32> = until.iter().copied().chain(join).chain(leaves).collect();
         let place = self.place;
-        let mut arms = Vec::with_capacity(ways.len());
         self.arms += 1;
+        let mut arms = Vec::with_capacity(ways.len() + 1);
         for target in ways.iter().map(|(_, target)| *target).chain([default]) {
-            // Ways that go on with the loop overwrite registers that the others still need.
-            let saved = leaves_loop.then(|| frame.registers.clone());
-            self.memory.open_log();
-            let end = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_MORE_BYTES, || {
-                self.run(frame, Next::Block(block, target), join)
-            });
-            let log = self.memory.undo();
-            if let Some(saved) = saved {
-                frame.registers = saved;
-            }
-            arms.push(Arm { end: end?, log });
+            arms.push(self.outcomes(frame, Next::Block(block, target), &stops)?);
+        }
+        self.place = place;
+        let mut found = self.gather_arms(frame, &ways, arms)?;
+        // Rest of the loop first: it leads to where the ways meet.
+        for next in leaves.into_iter().chain(join).filter(|next| !until.contains(next)) {
+            self.go_on(frame, next, until, &mut found)?;
         }
         self.arms -= 1;
         self.place = place;
-        let widths: Vec<u16> = match join {
-            Some(join) => {
-                frame.function.blocks[join as usize].phis.iter().map(|phi| phi.width).collect()
+        match (found.pop(), found.is_empty()) {
+            (None, _) => Ok(Next::End(End::Never)),
+            (Some(only), true) => {
+                self.memory.apply(&only.log);
+                Ok(match only.end {
+                    End::Reached(block, phis) => Next::Joined(block, phis),
+                    end => Next::End(end),
+                })
             }
-            None => vec![frame.function.result.width()],
-        };
-        let mut merged = arms.pop().expect("there is a default");
-        for (arm, (condition, _)) in arms.into_iter().zip(&ways).rev() {
-            self.memory.open_log();
-            let end = self.merge(condition, arm, merged, &widths);
-            let log = self.memory.undo();
-            merged = Arm { end: end?, log };
+            (Some(last), false) => {
+                found.push(last);
+                Ok(Next::End(End::Split(found)))
+            }
         }
-        self.memory.apply(&merged.log);
-        Ok(match (merged.end, join) {
-            (End::Reached(phis), Some(join)) => Next::Joined(join, phis),
-            (end, _) => Next::End(end),
+    }
+
+    /// Runs on from `next`, and undoes what that changes: how it may end.
+    fn outcomes(
+        &mut self,
+        frame: &mut Frame<'m>,
+        next: Next,
+        stops: &[u32],
+    ) -> Result<Vec<Outcome>, Stop> {
+        self.memory.open_log();
+        let end = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_MORE_BYTES, || {
+            self.run(frame, next, stops)
+        });
+        let log = self.memory.undo();
+        Ok(match end? {
+            End::Never => Vec::new(),
+            End::Split(outcomes) => {
+                let whole = |outcome: Outcome| {
+                    self.memory.open_log();
+                    self.memory.apply(&log);
+                    self.memory.apply(&outcome.log);
+                    Outcome { log: self.memory.undo(), ..outcome }
+                };
+                outcomes.into_iter().map(whole).collect()
+            }
+            end => vec![Outcome { condition: Data::bit(true), end, log }],
         })
+    }
+
+    /// The ends of all ways, one for each place where they end.
+    fn gather_arms(
+        &mut self,
+        frame: &Frame<'m>,
+        ways: &[(Data, u32)],
+        mut arms: Vec<Vec<Outcome>>,
+    ) -> Result<Vec<Outcome>, Stop> {
+        let first = arms.iter().flatten().next().map(|outcome| outcome.end.key());
+        let is_simple = |outcome: &Outcome| {
+            Some(outcome.end.key()) == first && matches!(outcome.condition, Data::Public(1))
+        };
+        let meets = arms.iter().flatten().all(is_simple);
+        let mut all = arms.pop().expect("there is a default");
+        if meets {
+            // The usual case: all ways meet, so that nothing waits for a condition.
+            for ((condition, _), arm) in ways.iter().zip(arms).rev() {
+                for outcome in arm {
+                    self.add_outcome(frame, condition, outcome, &mut all)?;
+                }
+            }
+            return Ok(all);
+        }
+        for ((condition, _), arm) in ways.iter().zip(arms).rev() {
+            let no = Data::bit(false);
+            for outcome in &mut all {
+                outcome.condition = self.select(condition, &no, &outcome.condition, 1)?;
+            }
+            for outcome in arm {
+                let own = self.binary(Binary::And, 1, condition, &outcome.condition)?;
+                self.add_outcome(
+                    frame,
+                    condition,
+                    Outcome { condition: own, ..outcome },
+                    &mut all,
+                )?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Adds an end that is reached only where `chosen` holds.
+    fn add_outcome(
+        &mut self,
+        frame: &Frame<'m>,
+        chosen: &Data,
+        new: Outcome,
+        all: &mut Vec<Outcome>,
+    ) -> Result<(), Stop> {
+        let Some(at) = all.iter().position(|known| known.end.key() == new.end.key()) else {
+            all.push(new);
+            return Ok(());
+        };
+        let old = all.swap_remove(at);
+        let condition = self.binary(Binary::Or, 1, &old.condition, &new.condition)?;
+        self.memory.open_log();
+        let end = self.merge(frame, chosen, new, old);
+        let log = self.memory.undo();
+        all.push(Outcome { condition, end: end?, log });
+        Ok(())
+    }
+
+    /// Runs on from a block that some ways reached, before those that did not.
+    fn go_on(
+        &mut self,
+        frame: &mut Frame<'m>,
+        block: u32,
+        until: &[u32],
+        all: &mut Vec<Outcome>,
+    ) -> Result<(), Stop> {
+        let is_it = |outcome: &Outcome| matches!(outcome.end, End::Reached(at, _) if at == block);
+        let Some(at) = all.iter().position(is_it) else { return Ok(()) };
+        if all.len() == 1 {
+            // All are there: no need to do it in an arm.
+            return Ok(());
+        }
+        let Outcome { condition, end, log } = all.swap_remove(at);
+        let End::Reached(_, phis) = end else { unreachable!("it was just seen") };
+        // Other places where ways wait are stops as well.
+        let waiting = all.iter().filter_map(|outcome| match outcome.end {
+            End::Reached(at, _) => Some(at),
+            _ => None,
+        });
+        let stops: Vec<u32> = until.iter().copied().chain(waiting).collect();
+        self.memory.open_log();
+        self.memory.apply(&log);
+        let further = self.outcomes(frame, Next::Joined(block, phis), &stops);
+        let log = self.memory.undo();
+        for outcome in further? {
+            let own = self.binary(Binary::And, 1, &condition, &outcome.condition)?;
+            self.memory.open_log();
+            self.memory.apply(&log);
+            self.memory.apply(&outcome.log);
+            let log = self.memory.undo();
+            let outcome = Outcome { condition: own, log, end: outcome.end };
+            self.add_outcome(frame, &condition, outcome, all)?;
+        }
+        Ok(())
     }
 
     /// Refuses a way that ends the program, unless it is one that is never taken.
@@ -163,35 +286,29 @@ impl<'m> Machine<'m> {
         Ok(false)
     }
 
-    /// The end of a way that is taken where `condition` holds, and of another; memory becomes
-    /// what a choice between what both left is.
+    /// The end of a way that is taken where `condition` holds, and of another that ends at the same
+    /// place; memory becomes what a choice between what both left is.
     fn merge(
         &mut self,
+        frame: &Frame<'m>,
         condition: &Data,
-        yes: Arm,
-        no: Arm,
-        widths: &[u16],
+        yes: Outcome,
+        no: Outcome,
     ) -> Result<End, Stop> {
         let end = match (yes.end, no.end) {
-            (End::Never, end) => {
-                self.memory.apply(&no.log);
-                return Ok(end);
-            }
-            (end, End::Never) => {
-                self.memory.apply(&yes.log);
-                return Ok(end);
-            }
-            (End::Reached(a), End::Reached(b)) => {
+            (End::Reached(block, a), End::Reached(_, b)) => {
+                let phis = &frame.function.blocks[block as usize].phis;
                 let mut values = Vec::with_capacity(a.len());
-                for ((a, b), width) in a.iter().zip(&b).zip(widths) {
-                    values.push(self.select(condition, a, b, *width)?);
+                for ((a, b), phi) in a.iter().zip(&b).zip(phis) {
+                    values.push(self.select(condition, a, b, phi.width)?);
                 }
-                End::Reached(values)
+                End::Reached(block, values)
             }
             (End::Returned(a), End::Returned(b)) => {
-                End::Returned(self.select(condition, &a, &b, widths[0])?)
+                let width = frame.function.result.width();
+                End::Returned(self.select(condition, &a, &b, width)?)
             }
-            _ => unreachable!("ways that meet end alike"),
+            _ => unreachable!("both end at the same place"),
         };
         self.merge_memory(condition, &yes.log, &no.log)?;
         Ok(end)
@@ -200,8 +317,7 @@ impl<'m> Machine<'m> {
     fn merge_memory(&mut self, condition: &Data, yes: &Log, no: &Log) -> Result<(), Stop> {
         let chosen = self.merge_vectors(condition, yes, no)?;
         let changed = yes.cells.keys().chain(no.cells.keys()).copied();
-        let mut keys: Vec<(u32, u32)> =
-            changed.filter(|key| !chosen.cells.contains(key)).collect();
+        let mut keys: Vec<(u32, u32)> = changed.filter(|key| !chosen.cells.contains(key)).collect();
         keys.sort_unstable();
         keys.dedup();
         let mut done = (u32::MAX, 0);
@@ -210,10 +326,8 @@ impl<'m> Machine<'m> {
                 continue;
             }
             let granule = self.memory.object(object).granule;
-            let found = (
-                self.memory.entry(yes, object, index),
-                self.memory.entry(no, object, index),
-            );
+            let found =
+                (self.memory.entry(yes, object, index), self.memory.entry(no, object, index));
             let (data, cells) = match found {
                 (Some((a, n)), Some((b, m))) if n == m => {
                     let width = (u64::from(n) * granule * 8) as u16;
@@ -255,8 +369,10 @@ impl<'m> Machine<'m> {
         for log in [yes, no] {
             self.memory.open_log();
             self.memory.apply(log);
-            let found: Result<Vec<Data>, Stop> =
-                all.iter().map(|(object, places, bytes)| self.gather(*object, places, *bytes)).collect();
+            let found: Result<Vec<Data>, Stop> = all
+                .iter()
+                .map(|(object, places, bytes)| self.gather(*object, places, *bytes))
+                .collect();
             drop(self.memory.undo());
             views.push(found?);
         }

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use phineus_bytecode::ElementType;
 
+use super::arithmetic::compared;
 use super::data::Data;
-use super::ir::{Binary, Compare};
+use super::ir::Binary;
 use super::machine::{Frame, Machine, Stop};
 use super::pattern::{Carried, Contest, Pattern};
 use super::public;
@@ -223,21 +224,5 @@ impl<'m> Machine<'m> {
             }
         }
         Ok(vectors)
-    }
-}
-
-fn compared(compare: Compare, x: &Value, y: &Value) -> Value {
-    let (sx, sy) = (x.with_sign(true), y.with_sign(true));
-    match compare {
-        Compare::Eq => x.eq(y),
-        Compare::Ne => x.ne(y),
-        Compare::Ult => x.lt(y),
-        Compare::Ule => x.le(y),
-        Compare::Ugt => y.lt(x),
-        Compare::Uge => y.le(x),
-        Compare::Slt => sx.lt(&sy),
-        Compare::Sle => sx.le(&sy),
-        Compare::Sgt => sy.lt(&sx),
-        Compare::Sge => sy.le(&sx),
     }
 }

@@ -6,14 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module as LlvmModule;
 use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::{
-    CodeModel, InitializationConfig, RelocMode, Target, TargetMachine,
-};
-use inkwell::OptimizationLevel;
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
 use super::diagnostic::{Diagnostic, Spot};
 use super::scan::{Annotations, scan};
@@ -131,9 +129,9 @@ impl Compiler {
         }
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         let wrapper = self.folder.path().display().to_string();
-        let lines = messages.lines().filter(|line| {
-            !(line.starts_with("In file included from") && line.contains(&wrapper))
-        });
+        let lines = messages
+            .lines()
+            .filter(|line| !(line.starts_with("In file included from") && line.contains(&wrapper)));
         let shown: Vec<&str> = lines.collect();
         Err(ProgramError::Refused(format!("clang refuses the program\n{}", shown.join("\n"))))
     }
@@ -159,8 +157,8 @@ pub(super) fn module<'c>(
         refused(Diagnostic::error(spot, what, "clang and LLVM must both be version 19"))
     };
     let buffer = MemoryBuffer::create_from_file(bitcode).map_err(|e| broken(e.to_string()))?;
-    let module =
-        LlvmModule::parse_bitcode_from_buffer(&buffer, context).map_err(|e| broken(e.to_string()))?;
+    let module = LlvmModule::parse_bitcode_from_buffer(&buffer, context)
+        .map_err(|e| broken(e.to_string()))?;
     module.verify().map_err(|e| broken(e.to_string()))?;
     Ok(module)
 }

@@ -118,8 +118,8 @@ impl Shape {
             header_of[header] = Some(index as u32);
             let depth = loops[..index].iter().filter(|outer| outer.contains[header]).count();
             loops[index].depth = depth as u32;
-            for outer in 0..index {
-                loops[outer].has_inner |= loops[outer].contains[header];
+            for outer in &mut loops[..index] {
+                outer.has_inner |= outer.contains[header];
             }
             let members = loops[index].contains.iter().enumerate().filter(|(_, inside)| **inside);
             members.for_each(|(block, _)| inner[block] = Some(index as u32));

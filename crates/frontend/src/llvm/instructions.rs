@@ -86,10 +86,16 @@ impl<'m> Reader<'m> {
             LLVMOpcode::LLVMCall => return self.call(names, instruction, &values),
             LLVMOpcode::LLVMFence => return None,
             LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
-                return unsupported("an atomic operation", "a program has one thread: use = and +=");
+                return unsupported(
+                    "an atomic operation",
+                    "a program has one thread: use = and +=",
+                );
             }
             LLVMOpcode::LLVMVAArg => {
-                return unsupported("a variable argument list", "give the function fixed arguments");
+                return unsupported(
+                    "a variable argument list",
+                    "give the function fixed arguments",
+                );
             }
             _ => {
                 let shown: String = instruction.printed().trim().chars().take(60).collect();
@@ -201,8 +207,8 @@ impl<'m> Reader<'m> {
             "expect" | "annotation" | "ssa" | "launder" | "strip" | "ptr" => {
                 Some(Kind::Freeze(self.operand(names, arguments[0])))
             }
-            "lifetime" | "dbg" | "assume" | "donothing" | "var" | "experimental" | "stackrestore"
-            | "prefetch" | "sideeffect" | "invariant" => None,
+            "lifetime" | "dbg" | "assume" | "donothing" | "var" | "experimental"
+            | "stackrestore" | "prefetch" | "sideeffect" | "invariant" => None,
             "trap" | "debugtrap" | "ubsantrap" => None,
             "stacksave" => None,
             "objectsize" => Some(Kind::Freeze(self.operand(names, arguments[0]))),

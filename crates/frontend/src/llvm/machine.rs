@@ -1,17 +1,16 @@
 //! Executes a program: the public part is done, the secret part is recorded.
 //!
-//! Source: Müller, Vasilescu et al., "LLVM pipeline for SPDZ" reads a program's control flow once
-//! when planning; this is the same by execution. Public integers, addresses and branches are
-//! computed; a secret is a name of the tracer's. Where a secret decides a branch, each way is run
-//! up to where they meet, its changes to memory are put back, and the results are chosen between
-//! (`branch.rs`). Loops whose iterations are independent are executed for many lanes at once
-//! (`lanes.rs`).
+//! Public integers, addresses and branches are computed; a secret is a name of the tracer's. Where a
+//! secret decides a branch, each way is run up to where they meet, its changes to memory are put
+//! back, and the results are chosen between (`branch.rs`). Loops whose iterations are independent
+//! are executed for many lanes at once (`lanes.rs`).
 //!
 //! Cost: a step is 50 to 200 ns; memory is that of the program's own objects.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::branch::Outcome;
 use super::data::Data;
 use super::diagnostic::{Diagnostic, Spot};
 use super::ir::{Constant, Function, Module, Operand, Phi, Place, Terminator};
@@ -44,11 +43,23 @@ pub(super) enum Stop {
 
 /// How a stretch of a function ends.
 pub(super) enum End {
-    /// At the block that it should run to, with the values of that block's phis.
-    Reached(Vec<Data>),
+    /// At a block that it should run to, with the values of that block's phis.
+    Reached(u32, Vec<Data>),
     Returned(Data),
     /// At a place that is never reached.
     Never,
+    /// In several ways, by secrets.
+    Split(Vec<Outcome>),
+}
+
+impl End {
+    /// The block that was reached, if it was one; the same for ends at the same place.
+    pub(super) fn key(&self) -> Option<u32> {
+        match self {
+            End::Reached(block, _) => Some(*block),
+            End::Returned(_) | End::Never | End::Split(_) => None,
+        }
+    }
 }
 
 /// A running function.
@@ -239,7 +250,7 @@ impl<'m> Machine<'m> {
         self.calls += 1;
         let caller = self.place;
         let end = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_MORE_BYTES, || {
-            self.run(&mut frame, Next::Block(u32::MAX, 0), None)
+            self.run(&mut frame, Next::Block(u32::MAX, 0), &[])
         });
         self.calls -= 1;
         self.place = caller;
@@ -250,23 +261,23 @@ impl<'m> Machine<'m> {
                 format!("'{}' never returns", function.name),
                 "a computation has to end; give a flag as a result instead of stopping",
             ),
-            End::Reached(_) => unreachable!("nothing else was to be reached"),
+            End::Reached(..) | End::Split(_) => unreachable!("all that ends here returns"),
         }
     }
 
-    /// Runs from `next` on until the function ends, or block `until` is entered.
+    /// Runs from `next` on until the function ends, or a block of `until` is entered.
     pub(super) fn run(
         &mut self,
         frame: &mut Frame<'m>,
         mut next: Next,
-        until: Option<u32>,
+        until: &[u32],
     ) -> Result<End, Stop> {
         loop {
             let block = match next {
                 Next::End(end) => return Ok(end),
                 Next::Block(from, block) => {
-                    if until == Some(block) {
-                        return Ok(End::Reached(self.incoming(frame, from, block)));
+                    if until.contains(&block) {
+                        return Ok(End::Reached(block, self.incoming(frame, from, block)));
                     }
                     if from != u32::MAX
                         && let Some(done) = self.in_lanes(frame, from, block)?
@@ -279,8 +290,8 @@ impl<'m> Machine<'m> {
                     block
                 }
                 Next::Joined(block, values) => {
-                    if until == Some(block) {
-                        return Ok(End::Reached(values));
+                    if until.contains(&block) {
+                        return Ok(End::Reached(block, values));
                     }
                     set_phis(frame, block, values);
                     block
@@ -298,8 +309,8 @@ impl<'m> Machine<'m> {
         phis: Vec<Data>,
     ) -> Result<End, Stop> {
         set_phis(frame, header, phis);
-        let next = self.block(frame, header, Some(header))?;
-        self.run(frame, next, Some(header))
+        let next = self.block(frame, header, &[header])?;
+        self.run(frame, next, &[header])
     }
 
     /// What the phis of `block` become when it is entered from `from`.
@@ -308,12 +319,7 @@ impl<'m> Machine<'m> {
         phis.iter().map(|phi: &Phi| frame.get(phi.from(from))).collect()
     }
 
-    fn block(
-        &mut self,
-        frame: &mut Frame<'m>,
-        block: u32,
-        until: Option<u32>,
-    ) -> Result<Next, Stop> {
+    fn block(&mut self, frame: &mut Frame<'m>, block: u32, until: &[u32]) -> Result<Next, Stop> {
         let code = &frame.function.blocks[block as usize];
         self.steps += code.instructions.len() as u64 + 1;
         if self.steps > STEPS_MAX {
@@ -336,7 +342,7 @@ impl<'m> Machine<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         block: u32,
-        until: Option<u32>,
+        until: &[u32],
     ) -> Result<Next, Stop> {
         let function = frame.function;
         if let Some((exit, stay)) = frame.body.forced
@@ -407,7 +413,8 @@ impl<'m> Machine<'m> {
                 .is_some_and(|l| !shape.loops[l as usize].contains[**target as usize])
         };
         let ending = |target: &&u32| shape.ends[**target as usize];
-        let found = successors.iter().find(outside).or_else(|| successors.iter().rev().find(ending));
+        let found =
+            successors.iter().find(outside).or_else(|| successors.iter().rev().find(ending));
         *found.or(successors.first()).expect("a branch has successors")
     }
 

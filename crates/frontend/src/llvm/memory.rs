@@ -236,8 +236,7 @@ impl Memory {
                 };
                 let (start, size) =
                     (table.leaves[leaf as usize].offset, table.leaves[leaf as usize].bytes);
-                let (data, begin) =
-                    (table.cell(leaf, row), (row * table.row_bytes + start) as i64);
+                let (data, begin) = (table.cell(leaf, row), (row * table.row_bytes + start) as i64);
                 match data {
                     None => Found::Unread(leaf, row),
                     Some(data) if begin == offset as i64 && size == u64::from(bytes) => {
@@ -281,7 +280,8 @@ impl Memory {
         let (first, count) = (offset / granule, u64::from(bytes) / granule);
         self.set(object, first as u32, Cell::new(data, bytes));
         for k in 1..count as u32 {
-            let cell = if matches!(data, Data::Undefined) { Cell::Undefined } else { Cell::Tail(k) };
+            let cell =
+                if matches!(data, Data::Undefined) { Cell::Undefined } else { Cell::Tail(k) };
             self.set(object, first as u32 + k, cell);
         }
     }
@@ -407,9 +407,9 @@ impl Memory {
         match cell {
             Cell::Tail(_) => None,
             Cell::Undefined => Some((Data::Undefined, 1)),
-            cell => cell.value().map(|(data, size)| {
-                (data, (u64::from(size) / found.granule).max(1) as u32)
-            }),
+            cell => cell
+                .value()
+                .map(|(data, size)| (data, (u64::from(size) / found.granule).max(1) as u32)),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! learns a result, clang translates, and the program is executed with names in the place of its
 //! secrets (`machine.rs`). The same file, compiled by any C compiler, is its plaintext twin.
 //!
-//! Source: the LLVM pipeline for SPDZ (annotations, privacy by data flow, whole-array patterns).
+//! Source: Dai, Mendes, Lim, "An LLVM-Based Optimization Pipeline for SPDZ": annotations, privacy
+//! by data flow, whole-array patterns.
 //! Deviation: control flow is executed when planning, so that loops, calls and pointers are those of
 //! C, and lanes come from running iterations together instead of from LLVM's vectoriser.
 //!
@@ -14,11 +15,13 @@
 mod access;
 mod arithmetic;
 mod branch;
+mod choice;
 mod combine;
 mod compile;
 mod data;
 mod diagnostic;
 mod flow;
+mod indexed;
 mod instructions;
 mod ir;
 mod lanes;
@@ -26,6 +29,7 @@ mod machine;
 mod memory;
 mod pack;
 mod pattern;
+mod places;
 mod ports;
 mod public;
 mod raw;
@@ -36,6 +40,7 @@ mod scan;
 mod steps;
 mod twin;
 mod types;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -149,11 +154,7 @@ impl CProgram {
     }
 
     /// Refuses inputs of which the program wants other numbers of rows.
-    fn check_rows(
-        &self,
-        arguments: &Arguments,
-        signature: &Signature,
-    ) -> Result<(), ProgramError> {
+    fn check_rows(&self, arguments: &Arguments, signature: &Signature) -> Result<(), ProgramError> {
         for table in signature.inputs() {
             let (name, wanted) = (&table.name, table.rows);
             if let Some(rows) = arguments.stated_rows(name).filter(|rows| *rows != wanted) {
@@ -216,9 +217,8 @@ impl Program for CProgram {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let parameter = |size: &scan::Size| {
-            Parameter::new(&size.name, &size.default, "a size in the program")
-        };
+        let parameter =
+            |size: &scan::Size| Parameter::new(&size.name, &size.default, "a size in the program");
         self.annotations.sizes.iter().map(parameter).collect()
     }
 

@@ -48,9 +48,7 @@ impl Machine<'_> {
             .map(|run| match run {
                 Run::Lanes(value, 0, count) if count == value.lanes() => value,
                 Run::Lanes(value, start, count) => Rc::new(value.lane_slice(start, count)),
-                Run::Public(value, count) => {
-                    Rc::new(self.constant_value(width, value).tile(count))
-                }
+                Run::Public(value, count) => Rc::new(self.constant_value(width, value).tile(count)),
             })
             .collect();
         while parts.len() > 1 {

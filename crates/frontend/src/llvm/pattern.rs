@@ -244,15 +244,15 @@ fn reduction(definitions: &Definitions<'_>, phi: &Phi, latch: u32) -> Option<Car
         }
     }
     // Whatever is chosen between must all come from the phi, and only once.
-    let in_chain = |operand: Operand| {
-        matches!(operand, Operand::Register(index) if chain.contains(&index))
-    };
+    let in_chain =
+        |operand: Operand| matches!(operand, Operand::Register(index) if chain.contains(&index));
     for (block, code) in definitions.function.blocks.iter().enumerate() {
         if !definitions.inside[block] {
             continue;
         }
         for other in code.phis.iter().filter(|other| chain.contains(&other.result)) {
-            let inner = other.incoming.iter().filter(|(from, _)| definitions.inside[*from as usize]);
+            let inner =
+                other.incoming.iter().filter(|(from, _)| definitions.inside[*from as usize]);
             if !inner.clone().all(|(_, operand)| in_chain(*operand)) {
                 return None;
             }
@@ -284,7 +284,8 @@ fn contest(
         Definition::Instruction(Kind::Select(_, [condition, ..])) => Some(*condition),
         _ => None,
     })?;
-    let Definition::Instruction(Kind::Compare(compare, width, sides)) = definitions.of(condition)?
+    let Definition::Instruction(Kind::Compare(compare, width, sides)) =
+        definitions.of(condition)?
     else {
         return None;
     };

@@ -116,7 +116,12 @@ impl Signature {
             typ if marked.outputs.is_empty() => {
                 let _ = typ;
                 let what = format!("nobody learns what '{function}' returns");
-                wrong(&mut faults, line, what, "write PH_OUT(party) before its type, or return void");
+                wrong(
+                    &mut faults,
+                    line,
+                    what,
+                    "write PH_OUT(party) before its type, or return void",
+                );
                 None
             }
             typ => match port(&marked, "result", typ, None, None) {
@@ -131,7 +136,12 @@ impl Signature {
             && result.is_none()
             && parameters.iter().all(|port| port.outputs.is_empty())
         {
-            wrong(&mut faults, line, "nobody learns anything".to_owned(), "mark a result with PH_OUT(party)");
+            wrong(
+                &mut faults,
+                line,
+                "nobody learns anything".to_owned(),
+                "mark a result with PH_OUT(party)",
+            );
         }
         if !faults.is_empty() {
             return Err(faults);
@@ -248,8 +258,7 @@ fn collect(
         }
         CType::Struct(fields, _) => {
             for (field, at, inner) in fields {
-                let name =
-                    if path.is_empty() { field.clone() } else { format!("{path}_{field}") };
+                let name = if path.is_empty() { field.clone() } else { format!("{path}_{field}") };
                 collect(parameter, &name, offset + at, inner, leaves)?;
             }
             Ok(())

@@ -102,7 +102,6 @@ impl<'m> Typ<'m> {
         (0..count).map(field).collect()
     }
 
-
     pub(super) fn result(self) -> Typ<'m> {
         Typ(llvm!(LLVMGetReturnType(self.0)), PhantomData)
     }
@@ -203,8 +202,12 @@ impl<'m> Val<'m> {
     pub(super) fn indices(self) -> Vec<u32> {
         let count = llvm!(LLVMGetNumIndices(self.0)) as usize;
         let start = llvm!(LLVMGetIndices(self.0));
-        // SAFETY: LLVM has `count` indices at `start` as long as the instruction lives.
-        if count == 0 { Vec::new() } else { unsafe { std::slice::from_raw_parts(start, count) }.to_vec() }
+        if count == 0 {
+            Vec::new()
+        } else {
+            // SAFETY: LLVM has `count` indices at `start` as long as the instruction lives.
+            unsafe { std::slice::from_raw_parts(start, count) }.to_vec()
+        }
     }
 
     pub(super) fn mask(self) -> Vec<i32> {
@@ -239,8 +242,6 @@ impl<'m> Val<'m> {
         llvm!(LLVMIsNull(self.0)) != 0
     }
 
-
-
     pub(super) fn is_assembly(self) -> bool {
         !llvm!(LLVMIsAInlineAsm(self.0)).is_null()
     }
@@ -255,7 +256,6 @@ impl<'m> Val<'m> {
     pub(super) fn aggregate_element(self, index: u32) -> Option<Val<'m>> {
         some(llvm!(LLVMGetAggregateElement(self.0, index)))
     }
-
 
     /// The low 64 bits of a constant integer.
     pub(super) fn low(self) -> u64 {

@@ -83,13 +83,12 @@ impl<'m> Reader<'m> {
             LLVMTypeKind::LLVMArrayTypeKind | LLVMTypeKind::LLVMVectorTypeKind => {
                 u64::from(self.granule(typ.element()))
             }
-            LLVMTypeKind::LLVMStructTypeKind => typ.fields().into_iter().zip(0..).fold(
-                0,
-                |all, (field, at)| {
+            LLVMTypeKind::LLVMStructTypeKind => {
+                typ.fields().into_iter().zip(0..).fold(0, |all, (field, at)| {
                     let own = gcd(self.layout.offset(typ, at), u64::from(self.granule(field)));
                     gcd(all, own)
-                },
-            ),
+                })
+            }
             _ => size,
         };
         let granule = gcd(size, inner).max(1);
@@ -127,11 +126,11 @@ impl<'m> Reader<'m> {
         match self.typ(value.typ()) {
             Type::Pointer if value.is_null() => Constant::Null,
             Type::Many(elements, _) => {
-                let element = |(index, (type_, _)): (usize, &(Type, u64))| {
-                    match value.aggregate_element(index as u32) {
-                        Some(element) => self.constant(element),
-                        None => zero(type_),
-                    }
+                let element = |(index, (type_, _)): (usize, &(Type, u64))| match value
+                    .aggregate_element(index as u32)
+                {
+                    Some(element) => self.constant(element),
+                    None => zero(type_),
                 };
                 Constant::Many(elements.iter().enumerate().map(element).collect())
             }
@@ -182,7 +181,8 @@ impl<'m> Reader<'m> {
             let stride = self.layout.size(typ) as i64;
             if index.is_integer() {
                 let width = index.typ().width();
-                let signed = (integer(index) as i64) << (64 - width.min(64)) >> (64 - width.min(64));
+                let signed =
+                    (integer(index) as i64) << (64 - width.min(64)) >> (64 - width.min(64));
                 offset += signed * stride;
             } else {
                 let width = match index.typ().kind() {
@@ -202,11 +202,8 @@ impl<'m> Reader<'m> {
         if let Some(&index) = names.known.get(&value) {
             return Operand::Constant(index);
         }
-        let constant = if value.is_constant() {
-            self.constant(value)
-        } else {
-            Constant::Unsupported
-        };
+        let constant =
+            if value.is_constant() { self.constant(value) } else { Constant::Unsupported };
         let index = names.constants.len() as u32;
         names.constants.push(constant);
         names.known.insert(value, index);

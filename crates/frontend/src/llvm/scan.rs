@@ -155,7 +155,10 @@ fn function(
     let end = skip_group(tokens, at);
     if !is_main {
         let what = format!("annotations on '{name}', which is not the computation");
-        return Err(Diagnostic { remedy: "write PH_MAIN before it".to_owned(), ..wrong(path, line, &what) });
+        return Err(Diagnostic {
+            remedy: "write PH_MAIN before it".to_owned(),
+            ..wrong(path, line, &what)
+        });
     }
     let mut start = at + 1;
     let mut depth = 0;
@@ -256,9 +259,9 @@ fn tokens(text: &str) -> Vec<Token> {
         while let Some(first) = rest.chars().next() {
             let length = match first {
                 '"' | '\'' => literal(rest, first),
-                c if c.is_alphanumeric() || c == '_' => rest
-                    .find(|c: char| !c.is_alphanumeric() && c != '_')
-                    .unwrap_or(rest.len()),
+                c if c.is_alphanumeric() || c == '_' => {
+                    rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+                }
                 c => c.len_utf8(),
             };
             found.push(Token { text: rest[..length].to_owned(), line, in_program });

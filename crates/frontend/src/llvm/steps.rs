@@ -284,9 +284,9 @@ fn shuffled(a: Data, b: Data, mask: &[i32]) -> Data {
     let (a, b) = (parts(a), parts(b));
     let length = a.len().max(b.len());
     let pick = |index: &i32| {
-        let found = usize::try_from(*index).ok().and_then(|index| {
-            if index < length { a.get(index) } else { b.get(index - length) }
-        });
+        let found = usize::try_from(*index)
+            .ok()
+            .and_then(|index| if index < length { a.get(index) } else { b.get(index - length) });
         found.cloned().unwrap_or(Data::Undefined)
     };
     Data::Many(mask.iter().map(pick).collect())

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::Command;
 
 use phineus_bytecode::{Column, Lane, Table};
@@ -19,9 +19,31 @@ pub(super) fn run(
     inputs: &[Table],
 ) -> Result<Vec<Table>, ProgramError> {
     let folder = tempfile::tempdir_in(compiler.folder.path())?;
-    let source = folder.path().join("twin.c");
+    let binary = compile(compiler, signature, sizes)?;
+    let given = folder.path().join("inputs");
+    std::fs::write(&given, bytes_in(signature, inputs))?;
+    let output = Command::new(&binary).stdin(File::open(&given)?).output()?;
+    if !output.status.success() {
+        let what = format!("the plain C twin ended with {}", output.status);
+        return Err(ProgramError::Refused(what));
+    }
+    tables_out(signature, &output.stdout)
+}
+
+/// The plain program for these sizes, unless it was compiled before.
+fn compile(
+    compiler: &Compiler,
+    signature: &Signature,
+    sizes: &[(String, u64)],
+) -> Result<PathBuf, ProgramError> {
+    let tags = sizes.iter().map(|(name, value)| format!("-{name}-{value}"));
+    let folder = compiler.folder.path();
+    let binary = folder.join(format!("twin{}", tags.collect::<String>()));
+    if binary.exists() {
+        return Ok(binary);
+    }
+    let source = folder.join("twin.c");
     std::fs::write(&source, driver(compiler, signature))?;
-    let binary = folder.path().join("twin");
     let mut command = Command::new(compiler.plain());
     command.args(["-O1", "-fwrapv", "-w", "-I"]).arg(compiler.folder.path());
     command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
@@ -30,15 +52,7 @@ pub(super) fn run(
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(ProgramError::Refused(format!("the plain C twin: {messages}")));
     }
-    let given = folder.path().join("inputs");
-    std::fs::write(&given, bytes_in(signature, inputs))?;
-    let output = Command::new(&binary).stdin(File::open(&given)?).output()?;
-    if !output.status.success() {
-        let what = format!("the plain C twin ended with {}", output.status);
-        return Err(ProgramError::Refused(what));
-    }
-    File::create(&given)?.flush()?;
-    tables_out(signature, &output.stdout)
+    Ok(binary)
 }
 
 /// A main function that reads all parameters, calls the function and writes all results.

@@ -7,7 +7,11 @@ use std::collections::HashMap;
 /// A C type as far as tables need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CType {
-    Integer { bytes: u64, signed: bool, is_bool: bool },
+    Integer {
+        bytes: u64,
+        signed: bool,
+        is_bool: bool,
+    },
     Array(Box<CType>, u64, u64),
     /// Fields with offsets, and the size.
     Struct(Vec<(String, u64, CType)>, u64),

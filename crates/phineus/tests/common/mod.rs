@@ -8,6 +8,37 @@ use std::time::{Duration, Instant};
 
 pub type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
+/// Three parties' squares and products are added on additive shares and compared with a bound on
+/// XOR shares: triples, squares and shared bits of each kind.
+pub const THREE: &str = "\
+phineus 2 program
+name \"three\"
+party \"ann\"
+party \"ben\"
+party \"cid\"
+input_port \"a\" party=0 rows=3
+  column \"x\" u32 number
+input_port \"b\" party=1 rows=3
+  column \"x\" u32 number
+input_port \"c\" party=2 rows=3
+  column \"x\" u32 number
+output_port \"sum\" parties=0,1,2 rows=3
+  column \"sum\" u32 number
+output_port \"large\" parties=1 rows=3
+  column \"large\" u1 number
+%0 = input u32@ax3 port=0 column=0 row=0
+%1 = input u32@ax3 port=1 column=0 row=0
+%2 = input u32@ax3 port=2 column=0 row=0
+%3 = mul u32@ax3 %0 %0
+%4 = mul u32@ax3 %1 %2
+%5 = add u32@ax3 %3 %4
+output u32@ax3 %5 port=0 column=0 row=0
+%6 = convert u32@bx3 %5 from=1
+%7 = constant u32@bx3 value=0x64
+%8 = lt u32@bx3 %7 %6
+output u1@bx3 %8 port=1 column=0 row=0
+";
+
 /// A directory for one test, and the command run in it.
 pub struct Place {
     directory: tempfile::TempDir,
@@ -64,6 +95,14 @@ impl Place {
 
     pub fn start(&self, arguments: &str) -> Result<Child> {
         Ok(self.command(arguments).spawn()?)
+    }
+
+    /// [`THREE`] in three.phi, and inputs for which the sums are 88, 100 and 150.
+    pub fn three(&self) -> Result {
+        self.write("three.phi", THREE)?;
+        self.write("a.csv", "x\n5\n0\n65536\n")?;
+        self.write("b.csv", "x\n7\n10\n3\n")?;
+        self.write("c.csv", "x\n9\n10\n50\n")
     }
 
     /// Files here, sorted.

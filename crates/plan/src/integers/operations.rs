@@ -70,17 +70,6 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         self.define(made)
     }
 
-    /// A change of width that leaves the elements as they are.
-    fn resize(&mut self, name: u64, from: u16, to: u16, lanes: u32) -> Result<u64, Error> {
-        if from == to {
-            return Ok(name);
-        }
-        let mut cast = Instruction::new(Op::Cast, arithmetic(ElementType::unsigned(to)), lanes);
-        cast.immediates[0] = u64::from(from);
-        cast.operands[0] = name;
-        self.define(cast)
-    }
-
     fn input(&mut self, i: &Instruction) -> Done {
         let (width, signed) = (i.element.width(), i.element.is_signed());
         let mut made = *i;
@@ -230,7 +219,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let mut wide = [0; 2];
         for (wide, operand) in wide.iter_mut().zip(i.operands()) {
             let Some(name) = self.canonical(*operand, signed)? else { return Ok(false) };
-            *wide = self.resize(name, width / 2, width, i.lanes)?;
+            *wide = name;
         }
         let name = self.apply(i, Op::Mul, &wide)?;
         self.set_integer(i.results[0], i.shape(), name, product);
@@ -299,7 +288,6 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             }
             let low = self.cut(operand, kept as u16)?;
             if let Some((name, range)) = low {
-                let name = self.resize(name, kept as u16, i.element.width(), i.lanes)?;
                 self.set_integer(i.results[0], i.shape(), name, range);
                 return Ok(true);
             }
@@ -310,18 +298,17 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     /// The low `width` bits of a value as unsigned integers.
     fn cut(&mut self, operand: u64, width: u16) -> Result<Option<(u64, Range)>, Error> {
         let Some(integer) = self.integer(operand)? else { return Ok(None) };
-        let (from, lanes) = (self.value(operand).width, self.value(operand).lanes);
+        let lanes = self.value(operand).lanes;
         let narrow = Range::of_type(width, false);
-        let same = self.resize(integer.name, from, width, lanes)?;
         if integer.range.is_within(narrow) {
-            return Ok(Some((same, integer.range)));
+            return Ok(Some((integer.name, integer.range)));
         }
         if !self.holds(width) {
             return Ok(None);
         }
         let element = arithmetic(ElementType::unsigned(width));
         let mut reduce = Instruction::new(Op::Reduce, element, lanes);
-        reduce.operands[0] = same;
+        reduce.operands[0] = integer.name;
         Ok(Some((self.define(reduce)?, narrow)))
     }
 
@@ -452,7 +439,6 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             // What is shifted out need not be there.
             let kept = (width - amount) as u16;
             let Some((name, range)) = self.cut(i.operands[0], kept)? else { return Ok(false) };
-            let name = self.resize(name, kept, i.element.width(), i.lanes)?;
             integer = Integer { name, range };
         }
         let range = integer.range.mul(factor);
@@ -499,19 +485,18 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         } else {
             (known.name, known.range)
         };
-        let name = self.resize(name, from, width, i.lanes)?;
         self.set_integer(i.results[0], i.shape(), name, range);
         Ok(true)
     }
 
     fn bit_slice(&mut self, i: &Instruction) -> Done {
         let (start, from) = (i.immediates[0], i.immediates[1] as u16);
-        let (operand, width) = (i.operands[0], i.element.width());
+        let operand = i.operands[0];
         if self.value(operand).integer.is_none() || from > phineus_bytecode::limits::RING_WIDTH_MAX
         {
             return Ok(false);
         }
-        let (mut name, mut range);
+        let (name, mut range);
         if start == 0 {
             let known = self.integer(operand)?.expect("just looked");
             (name, range) = (known.name, known.range);
@@ -525,7 +510,6 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             range = Range::of_type(from, false);
             range.high >>= start.min(126);
         }
-        name = self.resize(name, from, width, i.lanes)?;
         self.set_integer(i.results[0], i.shape(), name, range);
         Ok(true)
     }
@@ -542,8 +526,6 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         else {
             return Ok(false);
         };
-        let low = self.resize(low, low_width, width, i.lanes)?;
-        let high = self.resize(high, width - low_width, width, i.lanes)?;
         let mut shift = *i;
         shift.immediates = [u64::from(low_width), 0, 0, 0];
         let high = self.apply(&shift, Op::ShiftLeft, &[high])?;

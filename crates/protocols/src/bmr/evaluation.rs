@@ -36,6 +36,8 @@ struct Evaluator {
     batch: TableBatch,
     /// Gates of the batch that were evaluated.
     position: usize,
+    /// Gates so far, of all batches.
+    evaluated: u64,
     /// The number of the next batch.
     next_number: u64,
     /// The hashes of all parties for this batch.
@@ -63,6 +65,7 @@ impl Evaluation {
                 tables,
                 batch: TableBatch::default(),
                 position: 0,
+                evaluated: 0,
                 next_number: 0,
                 hashes: Vec::new(),
                 me,
@@ -147,6 +150,11 @@ impl Evaluation {
                 }
             }
         }
+    }
+
+    /// Gates evaluated so far.
+    pub(crate) fn gates(&self) -> u64 {
+        self.gates.evaluated
     }
 
     /// Ends the evaluation.
@@ -275,6 +283,7 @@ impl Gates for Evaluator {
             let count = GATES_PER_CHUNK.min(gates - next).min(self.batch.gates - self.position);
             self.chunk(level, rows, next..next + count, products);
             self.position += count;
+            self.evaluated += count as u64;
             next += count;
         }
         Ok(())

@@ -45,6 +45,9 @@ pub mod totals {
 /// machine over loopback TLS (benches/RESULTS.md, end to end).
 const NS_PER_AND: u64 = 30;
 
+/// Nanoseconds of the base OTs, if the evaluator brings anything.
+const SETUP_NS: u64 = 10_000_000;
+
 /// Nanoseconds per instruction besides its gates.
 const NS_PER_INSTRUCTION: u64 = 60;
 
@@ -196,7 +199,7 @@ impl CostModel for GarbledCosts {
             (totals::EVALUATOR_SENT_BYTES, evaluator),
             (totals::ROUNDS, rounds),
             (totals::SCRATCH_WIRES, self.scratch_wires),
-            (totals::COMPUTE_NS, self.compute_ns),
+            (totals::COMPUTE_NS, self.compute_ns + if ots > 0 { SETUP_NS } else { 0 }),
         ];
         entries.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }

@@ -46,8 +46,8 @@ impl CopeOwner {
         Ok(CopeOwner { generators: seeds.iter().map(|pair| pair.map(Prg::from_seed)).collect() })
     }
 
-    /// Sends the row of a bit of the key and adds it to `t` ([`add_bit`]). `row` is room for as many
-    /// elements as `x` has, and `other` too.
+    /// Sends the row of a bit of the key and adds it to `t` ([`add_bit`]). `row` and `other` are
+    /// room for as many elements as `x` has.
     pub(super) fn send_row<F: Field>(
         &mut self,
         channel: &mut impl Channel,

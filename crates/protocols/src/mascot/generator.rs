@@ -1,8 +1,18 @@
-//! [`Generator`]: all parties make authenticated material together.
+//! [`Generator`]: all parties make authenticated material together, batch by batch.
+//!
+//! Source: Keller, Orsini, Scholl, "MASCOT", CCS 2016 (ePrint 2016/505), the order of its steps.
+//! Cost: `costs`, exact. Between each pair both directions and all pairs go at once; what a party
+//! sends before it receives is bounded (`limits`).
+//! Invariants: all parties make the same batches in the same order; nothing of a batch is given
+//! out before its last check has passed; after an error nothing is made any more. A batch
+//! allocates only a few bytes for each party once its kind has been made before (matrices: room
+//! for the OTs of a piece).
+//! Not protected: an adversary can stop everybody at any time.
 
 use phineus_channels::Channel;
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
+use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::authenticate::{
@@ -10,11 +20,11 @@ use super::authenticate::{
 };
 use super::batch::{Batch, Kind, refill};
 use super::coin::{Transcript, cheated, misbehaved};
+use super::limits;
 use super::link::Link;
 use super::products::Products;
 use crate::ot::{FieldBits, SessionId};
 use crate::{Parties, ProtocolError};
-use zerocopy::IntoBytes;
 
 /// Makes authenticated material with all other parties.
 pub struct Generator<F: Field, C> {
@@ -120,6 +130,26 @@ impl<F: Field, C: Channel> Generator<F, C> {
         })
     }
 
+    /// Bytes of memory that a generator holds once it has made full batches of triples, channels
+    /// not included; matrices take more.
+    pub fn memory_bytes(parties: usize, field: FieldBits) -> usize {
+        let (tau, tile) = (limits::tau::<F>(), limits::ROW_ELEMENTS);
+        let count = limits::BATCH_ELEMENTS;
+        let inputs = 4 * count + 2;
+        let planes = count / 8 * tau * F::BITS as usize;
+        let blocks = 3 * tile + 2 * crate::ot::limits::BATCH_OTS;
+        let rows = (4 + limits::OFFERS_AHEAD) * tile;
+        let room = 2 * tau * count + count + 3 * inputs + 2 * count;
+        let openings = (2 + parties) * 2 * (count + CHECK_ELEMENTS);
+        let own = planes + blocks * 16 + (rows + room + openings) * F::BYTES;
+        let pads = (limits::TILES_AHEAD + limits::OFFERS_AHEAD + 1) * tile;
+        let link = (2 * inputs + pads) * F::BYTES
+            + 2 * crate::ot::state_bytes(field)
+            + 3 * F::BITS as usize * size_of::<Prg>()
+            + 2 * crate::ot::limits::BATCH_OTS * 16;
+        own + (parties - 1) * link
+    }
+
     /// This party's share of the key of all MACs.
     pub fn delta(&self) -> F {
         *self.key
@@ -138,8 +168,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
     /// Makes `count` of a kind.
     ///
     /// # Errors
-    /// When a channel fails or a party cheats; after that always, because whoever goes on after a
-    /// failed check gives away its key.
+    /// When a channel fails or a party cheats; after that always.
     ///
     /// # Panics
     /// If `count` is more than a batch.
@@ -167,7 +196,9 @@ impl<F: Field, C: Channel> Generator<F, C> {
             }
         };
         if made.is_err() {
+            // Whoever goes on after a failed check gives its key away.
             self.failed = true;
+            self.links.iter_mut().for_each(|link| *link = None);
             batch.reset(kind, 0);
         }
         made

@@ -74,16 +74,21 @@ pub const MATRIX_ELEMENTS_MAX: usize = 1 << 16;
 /// wait as 47 k blocks and pairs of blocks, 2.2 MB.
 pub const COLUMN_PIECE: usize = 256;
 
-/// Rows of a matrix: the messages of one column fit a row of a message.
-pub const MATRIX_ROWS_MAX: usize = ROW_ELEMENTS - 1;
+/// Rows of a matrix: one column, and one row more, is a message; 8191 at 128 bits.
+pub const fn matrix_rows_max<F: Field>() -> usize {
+    MAX_BORROW_BYTES / F::BYTES - 1
+}
+
+/// Offers of columns that a party sends before it takes the first one of its peer.
+pub const COLUMNS_AHEAD: usize = 2;
 
 /// Bytes of the columns that are offered together, where they have fewer than that.
-pub const OFFER_BYTES: usize = 32 * 1024;
+pub const OFFER_BYTES: usize = MAX_BORROW_BYTES;
 
 /// A party that offers matrices has sent the OTs of a piece, and may be ahead by as many offers.
 const _: () = assert!(
     2 * 128 * COLUMN_PIECE * 64 / 8
-        + (ROWS_AHEAD + 1) * ROW_ELEMENTS * ELEMENT_BYTES_MAX
+        + (COLUMNS_AHEAD + 1) * MAX_BORROW_BYTES
         + COLUMN_PIECE * 256 / TILE_OTS * (64 * 16 + 48)
         <= SEND_AHEAD_BYTES
 );

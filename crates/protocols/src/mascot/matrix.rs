@@ -14,9 +14,9 @@
 //! itself: it is shared by all rows. Coefficients differ from column to column, so the leftover
 //! hash lemma holds for any guess about all columns, up to a factor of the root of their number.
 //!
-//! Cost per matrix and ordered pair, with a field of `k` bits: `tau k` OTs a column; `tau k` columns
-//! of one row more, offered; `k` elements to authenticate each element of the matrix with that row,
-//! of the vector, and of the product.
+//! Cost per matrix and ordered pair, with a field of `k` bits: `tau k` OTs a column, each with a
+//! column of one row more as its message; `k` elements to authenticate each element of the matrix
+//! with that row, of the vector, and of the product.
 //! Invariants, and what is not protected: as `triples`.
 
 use phineus_channels::Channel;
@@ -30,7 +30,7 @@ use super::batch::{COLUMNS_MAX, refill};
 use super::check::add_up_to_zero;
 use super::coin::{Coins, misbehaved};
 use super::generator::{Generator, Room};
-use super::limits::{COLUMN_PIECE, MATRIX_ROWS_MAX, OFFER_BYTES, ROWS_AHEAD, matrix_tau};
+use super::limits::{COLUMN_PIECE, COLUMNS_AHEAD, OFFER_BYTES, matrix_rows_max, matrix_tau};
 use super::link::{Link, link};
 use super::products::add_bit;
 use super::triples::COINS;
@@ -115,7 +115,10 @@ impl<F: Field, C: Channel> Generator<F, C> {
         count: usize,
         columns: &mut Columns<F>,
     ) -> Result<(), ProtocolError> {
-        assert!((1..=MATRIX_ROWS_MAX).contains(&rows) && cols >= 1, "a matrix of bounded size");
+        assert!(
+            (1..=matrix_rows_max::<F>()).contains(&rows) && cols >= 1,
+            "a matrix of bounded size"
+        );
         let parts = Parts { rows, cols, count };
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
         let mut coins = Coins::commit(parties, transcript, &mut self.prg, COINS)?;
@@ -162,7 +165,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
 
     fn multiply_piece(&mut self, parts: Parts, ots: Ots) -> Result<(), ProtocolError> {
         let Generator { parties, links, prg, .. } = self;
-        let Room { raw: [factors, products], b: zeros, inputs, sums, .. } = &mut self.room;
+        let Room { raw: [factors, products], b: zeros, inputs, sums, macs, .. } = &mut self.room;
         let mut choices = Zeroizing::new(vec![0u64; ots.len().div_ceil(64)]);
         prg.fill_bytes(choices.as_mut_bytes());
         let column_len = parts.rows + 1;
@@ -177,9 +180,9 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let group = (OFFER_BYTES / (column_len * F::BYTES)).max(1);
         let groups = ots.len().div_ceil(group);
         let range = |index: usize| index * group..((index + 1) * group).min(ots.len());
-        let rows = self.products.rows.each_mut().map(|row| &mut row[..column_len]);
-        let [offer, pad] = rows;
-        for step in 0..groups + ROWS_AHEAD {
+        refill(macs, 2 * column_len);
+        let (offer, pad) = macs.split_at_mut(column_len);
+        for step in 0..groups + COLUMNS_AHEAD {
             for ot in range(step.min(groups)) {
                 let (place, bit) = ots.place(ot);
                 sums.fill(F::ZERO);
@@ -196,7 +199,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
                 add_bit(&mut zeros[place * column_len..][..column_len], bit, sums);
             }
             parties.flush()?;
-            let Some(taken) = step.checked_sub(ROWS_AHEAD) else { continue };
+            let Some(taken) = step.checked_sub(COLUMNS_AHEAD) else { continue };
             for ot in range(taken) {
                 let (place, bit) = ots.place(ot);
                 let chosen = choices[ot / 64] >> (ot % 64) & 1 == 1;
@@ -302,7 +305,7 @@ fn extended<F: Field>(parts: Parts, inputs: &[F], column: usize, out: &mut [F]) 
 /// The elements whose bits are the choices.
 fn draw_factors<F: Field>(ots: Ots, choices: &[u64], factors: &mut [F]) {
     for (i, factor) in factors.iter_mut().enumerate() {
-        let bits = (i * ots.bits..(i + 1) * ots.bits).rev();
+        let bits = i * ots.bits..(i + 1) * ots.bits;
         let word = bits
             .fold(0, |word: u128, ot| word << 1 | u128::from(choices[ot / 64] >> (ot % 64) & 1));
         *factor = F::new(word);

@@ -1,4 +1,26 @@
-//! MASCOT: authenticated material from oblivious transfer, among any number of parties.
+//! MASCOT: authenticated material for SPDZ from oblivious transfer, among any number of parties.
+//!
+//! Source: Keller, Orsini, Scholl, "MASCOT: Faster Malicious Arithmetic Secure Computation with
+//! Oblivious Transfer", CCS 2016 (ePrint 2016/505). The paper was not at hand: protocol names are
+//! from memory and carry no figure numbers. `docs/protocols/mascot.md` has all messages and costs.
+//!
+//! Read `triples` first. What each module is:
+//!
+//! | module | gives |
+//! |---|---|
+//! | [`Generator`] | material of every kind, made by all parties together |
+//! | [`Mascot`] | the same, made when it is missing |
+//! | [`Live`] | the same, made by a thread just ahead of its use |
+//! | [`Sequential`] | the same, all made before |
+//! | [`costs`] | what making it costs, to the byte |
+//! | `link`, `cope`, `authenticate` | OT with a peer; elements times its key; MACs |
+//! | `products`, `triples`, `matrix` | shares of products; made random, given MACs, and checked |
+//! | `bits`, `masks` | what follows from squares, and from MACs alone |
+//! | `coin`, `check` | coins and broadcast; the end of a batch |
+//!
+//! Adversary: malicious, all parties but one, with abort. Statistical security: 1/p for each lie,
+//! and `limits::tau` for privacy: 32, 61 and 64 bits in the three fields.
+
 mod authenticate;
 mod batch;
 mod bits;
@@ -7,7 +29,7 @@ mod coin;
 mod cope;
 pub mod costs;
 mod generator;
-mod limits;
+pub mod limits;
 mod link;
 mod live;
 mod masks;
@@ -15,12 +37,13 @@ mod matrix;
 mod products;
 mod schedule;
 mod supply;
+mod triples;
+
 #[cfg(test)]
 mod tests;
-mod triples;
 
 pub use batch::{Batch, Kind};
 pub use generator::Generator;
-pub use live::Live;
+pub use live::{Live, LiveSource};
 pub use schedule::{Demand, Schedule};
-pub use supply::{Mascot, Sequential, Supply};
+pub use supply::{Mascot, OnDemand, Sequential, SequentialSource, Source, Supply};

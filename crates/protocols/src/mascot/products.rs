@@ -166,7 +166,7 @@ impl<F: Field> Products<F> {
         Ok(())
     }
 
-    /// Sends the OTs' messages of a tile to all peers, so that they get shares of products with `b`.
+    /// Sends the messages of a tile's OTs to all peers: they get shares of products with `b`.
     fn offer<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,

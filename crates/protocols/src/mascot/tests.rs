@@ -181,8 +181,9 @@ fn matrix_triples_are_right() {
     all_kinds::<F61>(2, &kinds, 21);
     all_kinds::<F128>(2, &[matrix(2, 3, 1), matrix(3, 1, 2)], 22);
     all_kinds::<F32>(3, &kinds, 23);
-    // More columns than are done at a time.
+    // More columns than are done at a time, and columns longer than a row of other messages.
     all_kinds::<F32>(2, &[matrix(2, 130, 2)], 24);
+    all_kinds::<F61>(2, &[matrix(9000, 1, 1)], 25);
 }
 
 #[test]

@@ -10,9 +10,11 @@ use phineus_bytecode::{
 
 use super::client::sent_share_bytes;
 use super::replay::Replay;
-use crate::bmr::costs::{PartyCosts, evaluation_ns, garbling_costs, totals as garbling_totals};
-use crate::ot::FieldBits;
-use crate::preprocessing::costs::{demand_costs, setup_costs};
+use crate::bmr::costs::{
+    PartyCosts, evaluation_ns, garbling_costs, garbling_ns, totals as garbling_totals,
+};
+use crate::ot::{FieldBits, LpnParameters, OtKind};
+use crate::preprocessing::costs::{demand_costs, ots_of_a_direction, setup_costs};
 use crate::preprocessing::limits::BATCHES_AHEAD;
 use crate::preprocessing::{Demand, Kind};
 
@@ -28,6 +30,8 @@ pub mod totals {
     pub const OTS: &str = "ots";
     /// Rounds of the preprocessing, if it is made in one go.
     pub const PREPROCESSING_ROUNDS: &str = "preprocessing_rounds";
+    /// 1 if the OTs of the preprocessing are silent.
+    pub const SILENT_OT: &str = "silent_ot";
     /// Predicted nanoseconds of computation of one party.
     pub const COMPUTE_NS: &str = "compute_ns";
     /// What of it makes preprocessed material.
@@ -59,14 +63,25 @@ pub mod totals {
     }
 }
 
-/// Nanoseconds of computation for a round: messages to and from all others.
-const NS_PER_ROUND: u64 = 20_000;
+/// Nanoseconds for a round on one machine: messages to and from all others through TLS, and the
+/// threads that wait for them. AES-128 and SHA-256 of one block, which do little else, take 150 to
+/// 200 us for each of their 81 and 452 rounds (benches/RESULTS.md, on shares).
+const NS_PER_ROUND: u64 = 120_000;
 
 /// Nanoseconds for an instruction besides its gates.
 const NS_PER_INSTRUCTION: u64 = 300;
 
-/// Nanoseconds to make and use a triple in `Z_2`, and a ring triple for each bit of its width.
+/// Nanoseconds to make and use a triple in `Z_2` with one other party, and a ring triple for each
+/// bit of its width.
 const NS_PER_OT: u64 = 25;
+
+/// What silent OT takes more, for each OT of its iterations: both roles of two parties together
+/// make 29 million a second, and SoftSpoken 100 million.
+const NS_PER_SILENT_OT: u64 = 24;
+
+/// Nanoseconds of 128 base OTs in both directions with one other party: 9.2 ms of computation, the
+/// other's as much on the same machine at the same time, and the start of the threads.
+const SETUP_NS: u64 = 15_000_000;
 
 /// The name of a kind's total.
 fn name_of(kind: Kind) -> String {
@@ -84,6 +99,20 @@ fn name_of(kind: Kind) -> String {
 /// If the program is not planned for shares.
 pub fn demand(description: &Description) -> Demand {
     stated_demand(description.plan.as_ref().expect("the program is planned"))
+}
+
+/// The OT extension that makes the material of a plan.
+pub fn ot_kind(plan: &PlanDescription) -> OtKind {
+    let is_silent = plan.costs.get(totals::SILENT_OT).is_some_and(|&flag| flag != 0);
+    kind_of(&stated_demand(plan), is_silent)
+}
+
+/// Silent OT is as large as one direction of a pair needs.
+fn kind_of(demand: &Demand, is_silent: bool) -> OtKind {
+    match is_silent {
+        true => OtKind::Silent(LpnParameters::for_ots(ots_of_a_direction(demand))),
+        false => OtKind::SoftSpoken(FieldBits::DEFAULT),
+    }
 }
 
 /// Bytes of preprocessed material that lie ready at the most: those of the thread that makes it,
@@ -154,7 +183,7 @@ impl<R: Read + Seek> Iterator for Needs<R> {
 /// The cost model of computation on shares.
 pub struct MixedCosts {
     parties: usize,
-    field: FieldBits,
+    is_silent: bool,
     replay: Replay,
     demand: Demand,
     rounds: u64,
@@ -175,7 +204,7 @@ impl MixedCosts {
     pub fn new(parties: usize) -> MixedCosts {
         MixedCosts {
             parties,
-            field: FieldBits::DEFAULT,
+            is_silent: false,
             replay: Replay::new(parties),
             demand: Demand::default(),
             rounds: 0,
@@ -187,6 +216,26 @@ impl MixedCosts {
             compute_ns: 0,
             preprocessing_ns: 0,
         }
+    }
+
+    /// The same with silent OTs for the preprocessing, if so.
+    #[must_use]
+    pub fn with_silent_ot(self, is_silent: bool) -> MixedCosts {
+        MixedCosts { is_silent, ..self }
+    }
+
+    /// Nanoseconds before the first triple and the first table, and of whole iterations.
+    fn setup_ns(&self, kind: OtKind, is_garbled: bool) -> u64 {
+        let has_material = self.demand.kinds().next().is_some();
+        let silent = match kind {
+            OtKind::Silent(size) if has_material => {
+                let iterations = kind.reservations(ots_of_a_direction(&self.demand)).max(1);
+                iterations * size.output_ots() as u64 * NS_PER_SILENT_OT
+            }
+            _ => 0,
+        };
+        let set_ups = u64::from(has_material) + u64::from(is_garbled);
+        (self.parties as u64 - 1) * (SETUP_NS * set_ups + silent)
     }
 
     fn hold(&mut self, instruction: &Instruction) {
@@ -267,7 +316,8 @@ impl CostModel for MixedCosts {
         self.replay.step(instruction);
         self.compute_ns += self.duration_ns(instruction);
         for (kind, count) in self.replay.needs.drain(..) {
-            let made_ns = NS_PER_OT * (count * usize::from(kind.width().max(1))) as u64;
+            let peers = self.parties as u64 - 1;
+            let made_ns = peers * NS_PER_OT * (count * usize::from(kind.width().max(1))) as u64;
             self.compute_ns += made_ns;
             self.preprocessing_ns += made_ns;
             self.demand.add(kind, count);
@@ -278,9 +328,10 @@ impl CostModel for MixedCosts {
         let mut entries = BTreeMap::new();
         let (client_bytes, client_seeds) = self.clients(description, &mut entries);
         let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
-        let mut pair = demand_costs(&self.demand, self.parties, self.field);
+        let kind = kind_of(&self.demand, self.is_silent);
+        let mut pair = demand_costs(&self.demand, self.parties, kind);
         if self.demand.kinds().next().is_some() {
-            let setup = setup_costs(self.field);
+            let setup = setup_costs(kind);
             pair.from_lower_bytes += setup.from_lower_bytes;
             pair.from_higher_bytes += setup.from_higher_bytes;
             pair.rounds += setup.rounds;
@@ -292,7 +343,7 @@ impl CostModel for MixedCosts {
             let online = (lower + higher) * self.opened_bytes + outputs + 16 * higher;
             let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
             let garbling = match is_garbled {
-                true => garbling_costs(party, self.parties, gates, self.field).bytes,
+                true => garbling_costs(party, self.parties, gates, FieldBits::DEFAULT).bytes,
                 false => 0,
             };
             entries.insert(garbling_totals::garbling_bytes(party), garbling);
@@ -312,9 +363,11 @@ impl CostModel for MixedCosts {
             entries.insert(name_of(kind), count as u64);
         }
         let garbling = match is_garbled {
-            true => garbling_costs(0, self.parties, gates, self.field),
+            true => garbling_costs(0, self.parties, gates, FieldBits::DEFAULT),
             false => PartyCosts::default(),
         };
+        let before_ns = self.preprocessing_ns + self.setup_ns(kind, is_garbled);
+        let before_ns = before_ns + gates * garbling_ns(self.parties);
         for (name, value) in [
             (garbling_totals::Y_AND_GATES, gates),
             (garbling_totals::GARBLING_ROUNDS, garbling.rounds),
@@ -324,8 +377,9 @@ impl CostModel for MixedCosts {
             (totals::HELD_BYTES, self.peak_held_bytes),
             (totals::OTS, pair.ots),
             (totals::PREPROCESSING_ROUNDS, pair.rounds),
-            (totals::COMPUTE_NS, self.compute_ns),
-            (totals::PREPROCESSING_NS, self.preprocessing_ns),
+            (totals::SILENT_OT, self.is_silent.into()),
+            (totals::COMPUTE_NS, self.compute_ns + before_ns - self.preprocessing_ns),
+            (totals::PREPROCESSING_NS, before_ns),
         ] {
             entries.insert(name.to_owned(), value);
         }

@@ -134,6 +134,11 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         self.rounds
     }
 
+    /// AND gates on garbled values so far.
+    pub fn garbled_gates(&self) -> u64 {
+        self.evaluation.as_ref().map_or(0, Evaluation::gates)
+    }
+
     /// The channels.
     pub fn parties(&self) -> &Parties<C> {
         &self.parties

@@ -45,7 +45,7 @@ mod values;
 mod words;
 
 pub use client::MixedClient;
-pub use costs::{MixedCosts, Needs, demand, material_bytes, totals};
+pub use costs::{MixedCosts, Needs, demand, material_bytes, ot_kind, totals};
 pub use driver::MixedDriver;
 pub use templates::MixedRounds;
 pub(crate) use templates::{Templates, sum_of_shares};

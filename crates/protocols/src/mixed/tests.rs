@@ -280,18 +280,19 @@ fn run_all<P: Preprocessing + 'static>(
                 }
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
-                let rounds = driver.rounds();
+                let counts = (driver.rounds(), driver.garbled_gates());
                 let links: Vec<Traffic> =
                     driver.take_clients().iter().map(Channel::traffic).collect();
                 let (parties, outputs, _) = driver.into_parts();
                 let garbling = garbled.map_or(0, |join| sent(&join().traffic()));
-                (outputs.into_tables(), sent(&parties.traffic()) + sent(&links), garbling, rounds)
+                (outputs.into_tables(), sent(&parties.traffic()) + sent(&links), garbling, counts)
             })
         })
         .collect();
     for (me, handle) in handles.into_iter().enumerate() {
-        let (outputs, sent, garbling, rounds) = handle.join().expect("no party panics");
+        let (outputs, sent, garbling, (rounds, gates)) = handle.join().expect("no party panics");
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
+        assert_eq!(gates, costs[garbling_totals::Y_AND_GATES], "garbled gates");
         assert_eq!(sent, costs[&totals::online_bytes(me)], "bytes of party {me}");
         assert_eq!(garbling, costs[&garbling_totals::garbling_bytes(me)], "garbling of {me}");
         assert_learned(&description, me, outputs, expected);

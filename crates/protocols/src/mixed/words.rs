@@ -1,9 +1,6 @@
 //! Bits packed into 64-bit words: bit `i` is bit `i % 64` of word `i / 64`.
 
-/// Words that hold `count` bits.
-pub(super) fn words(count: usize) -> usize {
-    count.div_ceil(64)
-}
+pub(super) use phineus_engine::packed::row_words as words;
 
 /// The bits that exist in the last word of `count` bits.
 pub(super) fn last_mask(count: usize) -> u64 {

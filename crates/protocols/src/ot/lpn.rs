@@ -46,6 +46,14 @@ impl LpnParameters {
     /// 15.0 million OTs an iteration, 0.21 bits each; 18.3 MB of memory, whose latency decides.
     pub const HUGE: LpnParameters = LpnParameters { trees: 1900, secret_bits: 19, depth: 13 };
 
+    /// The smallest whose one iteration gives `count` OTs; of more, [`Self::LARGE`]: what
+    /// [`Self::HUGE`] saves, a fifth of a bit each, is not worth twice the memory with every peer.
+    pub fn for_ots(count: u64) -> LpnParameters {
+        let fits = |size: &LpnParameters| size.output_ots() as u64 >= count;
+        let known = [LpnParameters::SMALL, LpnParameters::MEDIUM];
+        known.into_iter().find(fits).unwrap_or(LpnParameters::LARGE)
+    }
+
     /// Trees of an iteration, the paper's `t`.
     pub const fn trees(self) -> usize {
         self.trees

@@ -71,6 +71,14 @@ pub fn setup_costs(ot: impl Into<OtKind>) -> PairCosts {
     PairCosts { from_lower_bytes: bytes, from_higher_bytes: bytes, ots: 0, rounds }
 }
 
+/// The most OTs that either of two parties offers for everything that is demanded.
+pub fn ots_of_a_direction(demand: &Demand) -> u64 {
+    let batches = demand.kinds().flat_map(|(kind, count)| batches(kind, count));
+    let offered = batches.map(|(kind, count)| offered_ots(kind, count));
+    let (lower, higher) = offered.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    lower.max(higher) as u64
+}
+
 /// The OTs of a batch in which the party of lower number is the sender, and the other.
 pub(super) fn offered_ots(kind: Kind, count: usize) -> (usize, usize) {
     let width = usize::from(kind.width());

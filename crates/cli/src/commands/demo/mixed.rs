@@ -2,15 +2,14 @@
 
 use std::time::Instant;
 
-use super::typed_run;
+use super::{Shown, first_row, typed_run};
 use crate::arguments::Demo;
-use crate::commands::run::{answer_locally, say_verified};
-use crate::csv_output::{format_value, write_atomically, write_table};
-use crate::failure::{Exit, Failure};
+use crate::commands::run::answer_locally;
+use crate::csv_output::{write_atomically, write_table};
+use crate::failure::Failure;
 use crate::output::Console;
 use crate::quantity;
 use crate::registry::Registry;
-use crate::report::{RunReport, write_json};
 use crate::resolve::{arguments_of, probe};
 
 const PROGRAM: &str = "biometric";
@@ -58,35 +57,15 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     typed.extend(["--report".to_owned(), report.display().to_string()]);
     let run = typed_run(typed.clone())?;
     let answer = answer_locally(registry, &run, console)?;
-    let port = &answer.description.outputs[0];
-    let table = answer.outputs[0]
-        .as_ref()
-        .ok_or_else(|| Failure::new(Exit::RunTime, 180, "the demo gave no result"))?;
-    let cells = port.columns.iter().enumerate();
-    let result: Vec<String> = cells
-        .map(|(k, column)| format!("{} {}", column.name, format_value(table.cell(0, k), column)))
-        .collect();
-    write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }))?;
-    if console.is_json {
-        console.document(&serde_json::json!({
-            "nearest": result,
-            "verified": answer.verified.map(|(_, equal)| equal),
-            "seconds": start.elapsed().as_secs_f64(),
-            "parties": &answer.reports,
-        }))?;
-    } else {
-        console.print(&format!("nearest match: {}", result.join(", ")))?;
-    }
-    say_verified(console, answer.verified)?;
-    for report in &answer.reports {
-        console.say("");
-        report.summary().iter().for_each(|line| console.say(line));
-    }
-    console.say(&format!("\nall of it took {}", quantity::duration(start.elapsed())));
-    if let Some(keep) = &demo.keep {
-        console.say(&format!("the files are in {}; try it with your own:", keep.display()));
-        console.say(&format!("  {}", typed[..typed.len() - 2].join(" ")));
-    }
+    let result: Vec<String> =
+        first_row(&answer)?.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let shown = Shown {
+        text: format!("nearest match: {}", result.join(", ")),
+        name: "nearest",
+        value: result.into(),
+        keep: demo.keep.as_deref().map(|keep| (keep, typed[..typed.len() - 2].join(" "))),
+    };
+    let told = shown.tell(&answer, &run, start, console);
     crate::interrupt::forget(temporary.path());
-    answer.reports.iter().try_for_each(RunReport::verdict)
+    told
 }

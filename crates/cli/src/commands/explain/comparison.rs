@@ -9,7 +9,7 @@ use phineus_protocols::mixed;
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
 use serde_json::json;
 
-use crate::arguments::{Explain, Protocol};
+use crate::arguments::{Explain, OtExtension, Protocol};
 use crate::failure::Failure;
 use crate::output::Console;
 use crate::planning::PlannedFile;
@@ -32,7 +32,13 @@ pub(super) fn run(
     scratch: &Path,
     console: &Console,
 ) -> Result<(), Failure> {
-    let candidates = candidates(traced, &explain.protocols, limit, explain.net, scratch);
+    let candidates = candidates(
+        traced,
+        (&explain.protocols, explain.ot.extensions()),
+        limit,
+        explain.net,
+        scratch,
+    );
     let best = cheapest(&candidates);
     if console.is_json {
         return console.document(&to_json(&candidates, best.ok()));
@@ -40,13 +46,13 @@ pub(super) fn run(
     let (fitting, refused): (Vec<_>, Vec<_>) =
         candidates.iter().partition(|candidate| candidate.outcome.is_ok());
     let mut columns: Vec<Column> = Vec::new();
-    for Candidate { protocol, outcome } in fitting {
+    for Candidate { protocol, ot, outcome } in fitting {
         if let Ok((planned, time)) = outcome {
-            columns.push(column(*protocol, planned, time));
+            columns.push(column(*protocol, *ot, planned, time));
         }
     }
     print(&columns, console)?;
-    for Candidate { protocol, outcome } in refused {
+    for Candidate { protocol, outcome, .. } in refused {
         let why = outcome.as_ref().err().map_or("", |failure| &failure.message);
         console.print(&format!("{:<NAME_WIDTH$} {why}", protocol.name()))?;
     }
@@ -61,7 +67,7 @@ struct Column {
     figures: Vec<(String, String)>,
 }
 
-fn column(protocol: Protocol, planned: &PlannedFile, time: &Prediction) -> Column {
+fn column(protocol: Protocol, ot: OtExtension, planned: &PlannedFile, time: &Prediction) -> Column {
     let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied();
     let count = |name: &str| total(name).map(quantity::count);
@@ -86,6 +92,9 @@ fn column(protocol: Protocol, planned: &PlannedFile, time: &Prediction) -> Colum
         Some(ots) => Some(ots + total(garbling::GARBLING_OTS).unwrap_or(0)),
         None => total(totals::EVALUATOR_INPUT_BITS),
     };
+    if ot.is_silent() {
+        add("OT extension", Some(ot.name().to_owned()));
+    }
     add("OTs of two parties", transfers.map(quantity::count));
     add("rounds", count(totals::ROUNDS));
     if is_shared(plan) {
@@ -168,9 +177,10 @@ fn figure_names(columns: &[Column]) -> Vec<String> {
 fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Value {
     let lines: Vec<serde_json::Value> = candidates
         .iter()
-        .map(|Candidate { protocol, outcome }| match outcome {
+        .map(|Candidate { protocol, ot, outcome }| match outcome {
             Ok((planned, time)) => json!({
                 "protocol": protocol.name(),
+                "ot": ot.name(),
                 "fits": true,
                 "costs": planned.plan().costs,
                 "sent_bytes": sent_bytes(planned),

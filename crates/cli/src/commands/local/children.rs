@@ -54,6 +54,7 @@ pub(super) fn child_command(
         command.arg("--simulate").arg(network_text(network));
     }
     command.arg("--protocol").arg(together.protocol.name());
+    command.arg("--ot").arg(together.ot.name());
     if run.making.is_none() {
         command.arg("--report").arg(own.join(REPORT));
         if let Some(network) = &run.net {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use phineus_bytecode::{Description, Kind, Table};
+use phineus_bytecode::{Description, Kind, PlanDescription, Table};
+use phineus_protocols::mixed::totals::SILENT_OT;
 use phineus_protocols::ot::SessionId;
 
 use super::preparation::Preparation;
 use crate::agreement::{self, Choosing, Peers, Wish};
-use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, network_text};
+use crate::arguments::{OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, network_text};
 use crate::binding;
 use crate::client::ClientWalk;
 use crate::failure::{Exit, Failure};
@@ -62,12 +63,13 @@ fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
         protocol: protocol.name().to_owned(),
+        ot: takes_material.then(|| run.together.ot.name().to_owned()),
         preprocessing: (takes_material && !is_client).then(|| preprocessing.to_owned()),
         choosing: is_auto.then(|| Choosing {
             network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
-            // What a client holds does not depend on the protocol.
-            memory_limit_bytes: if is_client { u64::MAX } else { prepared.limit_bytes },
         }),
+        // What a client holds does not depend on the protocol.
+        memory_limit_bytes: if is_client { u64::MAX } else { prepared.limit_bytes },
         computing: prepared.cast.computing_names().join(", "),
         party: prepared.party,
         parameters: prepared.parameters.clone(),
@@ -119,7 +121,7 @@ pub(super) fn agree_and_plan(
         progress.stage("waiting for the others to be ready");
         return Ok(Agreed { protocol, part: Part::Client(walk), inputs, session });
     }
-    let planned = plan_for_process(run, protocol, prepared, traced)?;
+    let planned = plan_for_process(run, protocol, prepared, traced, least_limit(&wishes))?;
     check_runnable(&planned)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
@@ -145,16 +147,15 @@ fn chosen(
             Failure::new(Exit::ProgramRefused, 131, message)
         });
     }
-    let limits = wishes.iter().filter_map(|wish| wish.choosing.as_ref());
-    let limit = limits.map(|choosing| choosing.memory_limit_bytes).min();
-    let limit = limit.unwrap_or(prepared.limit_bytes);
+    let limit = least_limit(wishes);
     let cast = &prepared.cast;
     let possible: Vec<Protocol> = Protocol::AUTOMATIC
         .into_iter()
         .filter(|&protocol| check_parties(protocol, cast.computing, cast.members.len()).is_ok())
         .collect();
     progress.stage("choosing the protocol");
-    let mut candidates = candidates(traced, &possible, limit, run.network(), &prepared.scratch);
+    let choices = (&possible[..], &[run.together.ot][..]);
+    let mut candidates = candidates(traced, choices, limit, run.network(), &prepared.scratch);
     candidates.retain(|candidate| match &candidate.outcome {
         Ok((planned, _)) => check_runnable(planned).is_ok(),
         Err(_) => true,
@@ -165,6 +166,11 @@ fn chosen(
         progress.note(&format!("protocol: {}", reason(&candidates, best)));
     }
     Ok(best.protocol)
+}
+
+/// The least memory limit of all who compute.
+fn least_limit(wishes: &[Wish]) -> u64 {
+    wishes.iter().map(|wish| wish.memory_limit_bytes).min().expect("there are parties")
 }
 
 /// Where triples come from; what is stored is compared with what the others have stored.
@@ -249,24 +255,37 @@ fn plan_for_process(
     protocol: Protocol,
     prepared: &Preparation<'_>,
     traced: TracedFile,
+    least_limit_bytes: u64,
 ) -> Result<PlannedFile, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let situation = Situation {
+        least_limit_bytes,
         protocol,
         parties: traced.computing,
         clients: if run.making.is_some() { 0 } else { prepared.cast.clients() },
         ..situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?
     };
     if traced.kind == Kind::Planned {
-        check_protocol(&traced.description, protocol)?;
+        check_protocol(&traced.description, protocol, run.together.ot)?;
         return PlannedFile::open(traced, &situation);
     }
     plan_within(&traced, protocol, &situation, &prepared.scratch)
 }
 
-/// Refuses a plan that was made for another protocol.
-fn check_protocol(description: &Description, protocol: Protocol) -> Result<(), Failure> {
+/// Refuses a plan that was made for another protocol or OT extension.
+fn check_protocol(
+    description: &Description,
+    protocol: Protocol,
+    ot: OtExtension,
+) -> Result<(), Failure> {
+    let silent = |plan: &PlanDescription| plan.costs.get(SILENT_OT).is_some_and(|&flag| flag > 0);
     match &description.plan {
+        Some(plan) if plan.protocol == protocol.name() && silent(plan) != ot.is_silent() => {
+            let planned = if silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };
+            let message = format!("the plan is for {} OT, not {}", planned.name(), ot.name());
+            Err(Failure::new(Exit::ProgramRefused, 136, message)
+                .remedy(format!("run it with --ot {}, or plan it again", planned.name())))
+        }
         Some(plan) if plan.protocol != protocol.name() => {
             let (planned, asked) = (&plan.protocol, protocol.name());
             let message = format!("the plan is for protocol '{planned}', not {asked}");
@@ -296,12 +315,15 @@ fn situation(
     let growth = if is_planned { 0 } else { GROWTH_BYTES };
     Ok(Situation {
         limit_bytes,
+        // The caller knows this and the next.
+        least_limit_bytes: limit_bytes,
         process_bytes: (measured + growth).max(PROCESS_BYTES),
         tables_bytes,
         // The caller knows.
         protocol: Protocol::Garbled,
         parties: 2,
         clients: 0,
+        ot: run.together.ot,
         network: run.together.simulate,
     })
 }

@@ -64,6 +64,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         Failure::usage("say which party this is with --as NAME, or run all parties with --local")
     })?;
     check_material(run)?;
+    check_ot(together)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = ClusterConfig::load(&together.cluster)?;
@@ -75,7 +76,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     check_parties(any_of(together.protocol), cast.computing, cast.members.len())?;
     let party = cast.place(me)?;
     check_client(run, &cast, party)?;
-    cast.apply(&mut description);
+    cast.apply(&mut description)?;
     let aliases = cast.members.clone();
     let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
     if run.making.is_none() {
@@ -118,6 +119,16 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         limit_bytes: run.resources.memory.unwrap_or_else(default_limit),
         scratch,
     })
+}
+
+/// Refuses an OT extension that a protocol does not take.
+pub(crate) fn check_ot(together: &Together) -> Result<(), Failure> {
+    let ProtocolChoice::This(protocol) = together.protocol else { return Ok(()) };
+    if !together.ot.is_silent() || protocol.assignment().is_some() {
+        return Ok(());
+    }
+    let message = format!("protocol '{}' makes no triples with silent OT", protocol.name());
+    Err(Failure::usage(message).remedy("--ot silent is for gmw, bmr, arith and mixed"))
 }
 
 /// Refuses what a client has no part in.

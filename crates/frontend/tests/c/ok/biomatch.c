@@ -1,4 +1,5 @@
 // The nearest row of a database.
+// instructions: 118
 #include <phineus.h>
 PH_SIZE(N, 20)
 PH_SIZE(DIM, 4)

@@ -1,4 +1,5 @@
 // The marker for a linear layer, on signed integers.
+// instructions: 27
 #include <phineus.h>
 PH_SIZE(ROWS, 20)
 PH_SIZE(COLS, 6)

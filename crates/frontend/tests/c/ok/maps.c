@@ -1,4 +1,5 @@
 // Element-wise work in lanes: masks, indices as numbers, in place, strided and reversed.
+// instructions: 1450
 #include <phineus.h>
 PH_SIZE(N, 200)
 PH_MAIN void maps(PH_IN(a) const uint32_t x[N], PH_IN(b) const uint32_t y[N], PH_OUT(a) uint32_t r[N],

@@ -1,4 +1,5 @@
 // A matrix product: lanes are rows.
+// instructions: 117
 #include <phineus.h>
 PH_SIZE(N, 9)
 PH_SIZE(K, 5)

@@ -1,4 +1,5 @@
 // Leaving a loop early on a secret: the bound stays public.
+// instructions: 275
 #include <phineus.h>
 PH_MAIN PH_OUT(a) int32_t search(PH_IN(a) const uint8_t text[24], PH_IN(b) uint8_t wanted)
 {

@@ -1,4 +1,5 @@
 // A bubble sort: compare and exchange without branches on secrets that cannot be converted.
+// instructions: 140
 #include <phineus.h>
 PH_SIZE(N, 9)
 PH_MAIN void sort(PH_IN(a) const int32_t x[N], PH_OUT(a) int32_t sorted[N])

@@ -196,22 +196,22 @@ impl Recorder {
         let wraps = self.join(low[count], high, false).less;
         let mut digits = Vec::with_capacity(width as usize);
         if self.is_mersenne() {
-            for bit in 0..count {
-                let through = self.product(low[bit].equal, wraps);
-                let borrow = self.add(low[bit].less, through);
+            for (bit, order) in low.iter().take(count).enumerate() {
+                let through = self.product(order.equal, wraps);
+                let borrow = self.add(order.less, through);
                 let sum = self.xor(masked.bits[bit], borrow);
                 digits.push(self.differs(plain, bit as u32, sum));
             }
         } else {
             let wrapped = Number { plus_prime: true, ..plain };
             let other = self.prefixes(wrapped, &masked.bits, count);
-            for bit in 0..count {
+            for (bit, (order, other)) in low.iter().zip(&other).take(count).enumerate() {
                 let digit = |recorder: &mut Recorder, number: Number, borrow: Row| {
                     let sum = recorder.xor(masked.bits[bit], borrow);
                     recorder.differs(number, bit as u32, sum)
                 };
-                let straight = digit(self, plain, low[bit].less);
-                let around = digit(self, wrapped, other[bit].less);
+                let straight = digit(self, plain, order.less);
+                let around = digit(self, wrapped, other.less);
                 digits.push(self.select(wraps, around, straight));
             }
         }

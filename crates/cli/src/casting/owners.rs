@@ -1,0 +1,114 @@
+//! Who brings each input and learns each output, by name: as stated, or as the program says.
+
+use phineus_bytecode::Description;
+use phineus_channels::ClusterConfig;
+
+use super::{Outsourcing, program_names};
+use crate::failure::{Exit, Failure};
+
+/// Names by input, and by output.
+#[derive(Default)]
+pub(super) struct Owners {
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<Vec<String>>,
+}
+
+/// Who brings each input and learns each output.
+pub(super) fn owners(
+    description: &Description,
+    options: &Outsourcing,
+    cluster: Option<&ClusterConfig>,
+    computing: Option<&[String]>,
+) -> Result<Owners, Failure> {
+    let mut owners = Owners {
+        inputs: vec![String::new(); description.inputs.len()],
+        outputs: vec![Vec::new(); description.outputs.len()],
+    };
+    read_inputs(description, options, &mut owners)?;
+    read_outputs(description, options, &mut owners)?;
+    let is_all_stated = owners.inputs.iter().all(|name| !name.is_empty())
+        && owners.outputs.iter().all(|names| !names.is_empty());
+    if is_all_stated {
+        return Ok(owners);
+    }
+    let names = program_names(description, cluster, computing)?;
+    let name = |party: u16| names[usize::from(party)].clone();
+    for (port, owner) in description.inputs.iter().zip(&mut owners.inputs) {
+        if owner.is_empty() {
+            *owner = name(port.party);
+        }
+    }
+    for (port, learners) in description.outputs.iter().zip(&mut owners.outputs) {
+        if learners.is_empty() {
+            *learners = port.parties.iter().map(|&party| name(party)).collect();
+        }
+    }
+    Ok(owners)
+}
+
+/// `--inputs-from`.
+fn read_inputs(
+    description: &Description,
+    options: &Outsourcing,
+    owners: &mut Owners,
+) -> Result<(), Failure> {
+    let mut bringing: Vec<u16> = description.inputs.iter().map(|port| port.party).collect();
+    bringing.sort_unstable();
+    bringing.dedup();
+    let mut unnamed = bringing.into_iter();
+    for typed in &options.inputs_from {
+        let ports = || description.inputs.iter().enumerate();
+        let of_party =
+            |party: u16| ports().filter(|(_, port)| port.party == party).map(|(k, _)| k).collect();
+        let (owner, places): (&str, Vec<usize>) = match typed.split_once('=') {
+            Some((name, owner)) => {
+                let party = description.parties.iter().position(|party| party == name);
+                let port = ports().find(|(_, port)| port.name == name).map(|(k, _)| vec![k]);
+                let of_named = || party.map_or_else(Vec::new, |party| of_party(party as u16));
+                (owner, port.unwrap_or_else(of_named))
+            }
+            None => match unnamed.next() {
+                Some(party) => (typed, of_party(party)),
+                None => {
+                    let message = format!("--inputs-from: what does {typed} bring?");
+                    return Err(Failure::usage(message)
+                        .remedy("there is one name for each party that brings inputs"));
+                }
+            },
+        };
+        if places.is_empty() || owner.is_empty() {
+            let known: Vec<&str> = description.inputs.iter().map(|p| p.name.as_str()).collect();
+            let message = format!("--inputs-from {typed}: the inputs are {}", known.join(", "));
+            return Err(Failure::new(Exit::Usage, 126, message));
+        }
+        places.into_iter().for_each(|place| owner.clone_into(&mut owners.inputs[place]));
+    }
+    Ok(())
+}
+
+/// `--outputs-to`.
+fn read_outputs(
+    description: &Description,
+    options: &Outsourcing,
+    owners: &mut Owners,
+) -> Result<(), Failure> {
+    for typed in &options.outputs_to {
+        let (port, learner) = match typed.split_once('=') {
+            Some((port, learner)) => (Some(port), learner),
+            None => (None, typed.as_str()),
+        };
+        let mut is_known = false;
+        for (known, learners) in description.outputs.iter().zip(&mut owners.outputs) {
+            if port.is_none_or(|port| port == known.name) {
+                learners.push(learner.to_owned());
+                is_known = true;
+            }
+        }
+        if !is_known || learner.is_empty() {
+            let known: Vec<&str> = description.outputs.iter().map(|p| p.name.as_str()).collect();
+            let message = format!("--outputs-to {typed}: the outputs are {}", known.join(", "));
+            return Err(Failure::new(Exit::Usage, 126, message));
+        }
+    }
+    Ok(())
+}

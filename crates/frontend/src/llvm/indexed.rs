@@ -1,0 +1,191 @@
+//! Places that a secret chooses: reads and writes look at all that it can mean.
+//!
+//! A read at a secret index is a tree of choices between all elements that the index can mean, by
+//! the bits of the index: `n - 1` choices. A write compares the index with each of them and
+//! chooses between the old and the new value: `n` comparisons and choices. Both are noted.
+
+use std::rc::Rc;
+
+use super::data::{Data, Indexed, Term};
+use super::ir::{Binary, Compare, Unary};
+use super::machine::{Machine, Stop};
+
+/// Elements that one secret index may choose between.
+const SCAN_MAX: u64 = 1 << 20;
+
+impl Machine<'_> {
+    /// An address with one more secret index.
+    pub(super) fn indexed(&mut self, place: Data, term: Term) -> Result<Data, Stop> {
+        let indexed = match place {
+            Data::Pointer(object, offset) => Indexed { object, offset, terms: vec![term] },
+            Data::Indexed(indexed) => {
+                let mut indexed = (*indexed).clone();
+                indexed.terms.push(term);
+                indexed
+            }
+            Data::Places(..) => return Err(Stop::Abandon),
+            _ => return self.error("this indexes something that is no array", "use an array"),
+        };
+        Ok(Data::Indexed(Rc::new(indexed)))
+    }
+
+    /// One of two addresses by a secret.
+    pub(super) fn select_address(
+        &mut self,
+        condition: &Data,
+        a: &Data,
+        b: &Data,
+    ) -> Result<Data, Stop> {
+        if let (Data::Pointer(object, x), Data::Pointer(other, y)) = (a, b)
+            && object == other
+        {
+            let term = Term { index: condition.clone(), width: 1, stride: x - y, bound: Some(2) };
+            return self.indexed(b.clone(), term);
+        }
+        self.error(
+            "which address this is depends on a secret",
+            "choose between the values there, not between their addresses",
+        )
+    }
+
+    /// How many elements each secret index can mean, and all offsets, the last index fastest.
+    fn candidates(&mut self, indexed: &Indexed, bytes: u64) -> Result<Vec<(u64, Term)>, Stop> {
+        let object = self.memory.object(indexed.object);
+        let (size, name) = (object.size as i64, object.name.clone());
+        let mut counts = Vec::new();
+        for term in &indexed.terms {
+            let room = match term.stride.signum() {
+                1 => (size - indexed.offset - bytes as i64).max(-1) / term.stride.abs() + 1,
+                -1 => indexed.offset / term.stride.abs() + 1,
+                _ => 1,
+            };
+            let reach = if term.width >= 63 { u64::MAX } else { 1 << term.width };
+            let own = term.bound.unwrap_or(u64::MAX).min(reach);
+            counts.push((own.min(room.max(0) as u64), term.clone()));
+        }
+        let product = counts.iter().try_fold(1u64, |all, (count, _)| all.checked_mul(*count));
+        match product {
+            Some(1..=SCAN_MAX) => Ok(counts),
+            Some(0) => {
+                self.error("no value of this index is within the array", "check the bounds")?;
+                Err(Stop::Fatal)
+            }
+            _ => {
+                let what = format!("a secret index into '{name}' can mean too many elements");
+                self.error(what, "index a smaller array")?;
+                Err(Stop::Fatal)
+            }
+        }
+    }
+
+    pub(super) fn read_indexed(&mut self, indexed: &Indexed, bytes: u64) -> Result<Data, Stop> {
+        let counts = self.candidates(indexed, bytes)?;
+        let all: u64 = counts.iter().map(|(count, _)| count).product();
+        if all > 1 {
+            let what = format!("a read at a secret index looks at {all} elements");
+            self.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
+        }
+        let mut found = Vec::with_capacity(all as usize);
+        for offset in offsets(indexed.offset, &counts) {
+            found.push(match self.memory.check(indexed.object, offset, bytes) {
+                Ok(()) => {
+                    self.rehearse_read(indexed.object, offset, bytes)?;
+                    self.read(indexed.object, offset as u64, bytes as u8)?
+                }
+                // Only an index out of bounds chooses it.
+                Err(_) => Data::Undefined,
+            });
+        }
+        for (count, term) in counts.iter().rev() {
+            let rows: Vec<Data> = found;
+            found = Vec::with_capacity(rows.len() / *count as usize);
+            for row in rows.chunks(*count as usize) {
+                found.push(self.pick(row.to_vec(), &term.index, term.width, bytes as u16 * 8)?);
+            }
+        }
+        Ok(found.pop().expect("there is a candidate"))
+    }
+
+    /// The element that a secret index says, by a tree of choices.
+    fn pick(
+        &mut self,
+        mut row: Vec<Data>,
+        index: &Data,
+        width: u16,
+        own: u16,
+    ) -> Result<Data, Stop> {
+        let mut bit = 0;
+        while row.len() > 1 {
+            let moved = self.binary(Binary::LShr, width, index, &Data::Public(bit))?;
+            let odd = self.unary(Unary::Truncate, width, 1, &moved)?;
+            let mut half = Vec::with_capacity(row.len().div_ceil(2));
+            for pair in row.chunks(2) {
+                half.push(match pair {
+                    [even, high] => self.select(&odd, high, even, own)?,
+                    _ => pair[0].clone(),
+                });
+            }
+            row = half;
+            bit += 1;
+        }
+        Ok(row.pop().expect("there is one left"))
+    }
+
+    pub(super) fn write_indexed(
+        &mut self,
+        indexed: &Indexed,
+        bytes: u64,
+        data: &Data,
+    ) -> Result<(), Stop> {
+        let counts = self.candidates(indexed, bytes)?;
+        let all: u64 = counts.iter().map(|(count, _)| count).product();
+        if all > 1 {
+            let what = format!("a write at a secret index touches {all} elements");
+            self.note(what, &format!("{all} comparisons and choices of {} bits", bytes * 8));
+        }
+        if self.memory.object(indexed.object).is_constant {
+            self.error("this writes to a constant", "write to a copy")?;
+            return Ok(());
+        }
+        let mut digits = vec![0u64; counts.len()];
+        for offset in offsets(indexed.offset, &counts) {
+            if self.memory.check(indexed.object, offset, bytes).is_ok() {
+                let mut hit = Data::bit(true);
+                for (digit, (count, term)) in digits.iter().zip(&counts) {
+                    // Within bounds the low bits tell the elements apart.
+                    let bits = (64 - (count - 1).leading_zeros()).clamp(1, 64) as u16;
+                    let bits = bits.min(term.width);
+                    let low = self.unary(Unary::Truncate, term.width, bits, &term.index)?;
+                    let digit = Data::Public(u128::from(*digit));
+                    let is_it = self.compare(Compare::Eq, bits, &low, &digit)?;
+                    hit = self.binary(Binary::And, 1, &hit, &is_it)?;
+                }
+                self.rehearse_write(indexed.object, offset, bytes)?;
+                let old = self.read(indexed.object, offset as u64, bytes as u8)?;
+                let new = self.select(&hit, data, &old, bytes as u16 * 8)?;
+                self.write(indexed.object, offset as u64, bytes as u8, &new)?;
+            }
+            for (digit, (count, _)) in digits.iter_mut().zip(&counts).rev() {
+                *digit += 1;
+                if *digit < *count {
+                    break;
+                }
+                *digit = 0;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All offsets that the terms give, the last term fastest.
+fn offsets(base: i64, counts: &[(u64, Term)]) -> Vec<i64> {
+    let mut all = vec![base];
+    for (count, term) in counts {
+        let step = |at: &i64| {
+            let (at, stride) = (*at, term.stride);
+            (0..*count as i64).map(move |k| at + k * stride)
+        };
+        all = all.iter().flat_map(step).collect();
+    }
+    all
+}

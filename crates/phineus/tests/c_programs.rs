@@ -1,0 +1,89 @@
+//! C programs from the command line: run under several protocols, checked, explained.
+#![cfg(feature = "llvm")]
+
+mod common;
+
+use common::{Place, Result};
+
+const MATCH: &str = "\
+#include <phineus.h>
+PH_SIZE(N, 4)
+PH_MAIN void match(PH_IN(alice) PH_RANGE(0, 255) const int32_t probe[2],
+                   PH_IN(bob) PH_RANGE(0, 255) const int32_t base[N][2],
+                   PH_OUT(alice, bob) uint32_t *best, PH_OUT(alice) uint32_t *row)
+{
+    uint32_t least = UINT32_MAX, at = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t distance = 0;
+        for (int j = 0; j < 2; j++) {
+            int32_t d = probe[j] - base[i][j];
+            distance += d * d;
+        }
+        if (distance < least) {
+            least = distance;
+            at = i;
+        }
+    }
+    *best = least;
+    *row = at;
+}
+";
+
+fn place() -> Result<Place> {
+    let place = Place::new()?;
+    place.write("match.c", MATCH)?;
+    place.write("alice.csv", "probe\n10\n20\n")?;
+    place.write("bob.csv", "base0,base1\n0,0\n11,22\n10,25\n200,20\n9,18\n11,22\n")?;
+    Ok(place)
+}
+
+#[test]
+fn a_program_runs_unchanged_under_every_protocol() -> Result {
+    let place = place()?;
+    for protocol in ["clear", "garbled", "gmw"] {
+        let done = place.run(&format!(
+            "run match.c --local --protocol {protocol} --in alice=alice.csv --in bob=bob.csv \
+             --verify"
+        ))?;
+        assert_eq!(done.code, Some(0), "{protocol}: {}{}", done.stdout, done.stderr);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_leaks_is_refused_with_its_place() -> Result {
+    let place = place()?;
+    let leaking = MATCH.replace("i < N;", "i < (uint32_t)probe[0];");
+    place.write("leak.c", leaking)?;
+    for command in ["check leak.c", "explain leak.c"] {
+        let done = place.run(command)?;
+        assert_eq!(done.code, Some(3), "{command}: {}", done.stderr);
+        for part in ["leak.c:8:", "depends on a secret", "public bound", "for (uint32_t i"] {
+            assert!(done.stderr.contains(part), "{command}: no {part} in {}", done.stderr);
+        }
+    }
+    let done = place.run("check match.c")?;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    place.write("broken.c", "int f( {")?;
+    let done = place.run("check broken.c")?;
+    assert_eq!(done.code, Some(3));
+    assert!(done.stderr.contains("broken.c"), "{}", done.stderr);
+    Ok(())
+}
+
+#[test]
+fn costs_are_explained_and_wrong_inputs_refused() -> Result {
+    let place = place()?;
+    let done = place.run("explain match.c --param N=100")?;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    place.write("large.csv", "probe\n10\n256\n")?;
+    let done =
+        place.run("run match.c --local --protocol clear --in alice=large.csv --in bob=bob.csv")?;
+    assert_eq!(done.code, Some(8), "{}", done.stderr);
+    assert!(done.stderr.contains("large.csv:3"), "{}", done.stderr);
+    let done = place.run(
+        "run match.c --local --protocol clear --in alice=alice.csv --in bob=bob.csv --param N=5",
+    )?;
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    Ok(())
+}
