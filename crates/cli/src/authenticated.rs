@@ -142,6 +142,17 @@ impl<F: Field> Material<F> for Supply<F> {
         }
     }
 
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        let start = Instant::now();
+        let settled = match &mut self.source {
+            Source::Live(source) => source.settle(),
+            Source::Sequential(source, _) => source.settle(),
+            Source::Fake(dealer, _) => dealer.settle(),
+        };
+        self.waited += start.elapsed();
+        settled
+    }
+
     fn triples(
         &mut self,
         a: &mut [Share<F>],

@@ -21,7 +21,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::memory_budget::{PLANNER_BUFFERS_BYTES, Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
-use crate::planning::ordered;
+use crate::planning::{Bounds, ordered};
 use crate::progress::Progress;
 use crate::resolve::TracedFile;
 
@@ -74,8 +74,12 @@ impl ClientWalk {
         let made = match traced.kind {
             Kind::Planned => None,
             Kind::Program => {
-                let limits = (situation.least_limit_bytes, planner);
-                ordered(traced, protocol, traced.computing, limits, scratch)?
+                let bounds = Bounds {
+                    least_limit_bytes: situation.least_limit_bytes,
+                    planner_memory_bytes: planner,
+                    prove_inputs: true,
+                };
+                ordered(traced, protocol, traced.computing, bounds, scratch)?
             }
         };
         let program = made.map_or_else(|| traced.clone(), |made| made.ordered);

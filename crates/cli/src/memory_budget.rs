@@ -43,10 +43,10 @@ pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
 /// Recorded circuits: a gate is 16 bytes at most, and SHA-256 and AES together have 150,000.
 const TEMPLATE_BYTES: u64 = 3 << 20;
 
-/// What making authenticated material holds, and what lies ready, besides what it takes for each
-/// other party. Measured as the growth of the resident set.
-const AUTHENTICATED_BYTES: u64 = 24 << 20;
-const AUTHENTICATED_PEER_BYTES: u64 = 6 << 20;
+/// Elements that making authenticated material holds and that lie ready, besides those for each other
+/// party. Measured as the growth of the resident set: up to 28 MiB for two parties.
+const AUTHENTICATED_ELEMENTS: u64 = 3 << 20;
+const AUTHENTICATED_PEER_ELEMENTS: u64 = 3 << 18;
 
 /// Bytes of a wire under a protocol, or of a unit of shares.
 pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
@@ -98,6 +98,8 @@ pub(crate) struct Situation {
     pub(crate) limit_bytes: u64,
     /// The least limit of all parties, which the order of instructions depends on.
     pub(crate) least_limit_bytes: u64,
+    /// Whether authenticated inputs are proven to be in the range of their types.
+    pub(crate) prove_inputs: bool,
     /// What the process takes without any of the other shares.
     pub(crate) process_bytes: u64,
     /// Input and output tables.
@@ -159,7 +161,9 @@ impl Situation {
             Protocol::Clear => 0,
             Protocol::Garbled => DRIVER_MEMORY_BYTES,
             protocol if protocol.field().is_some() => {
-                AUTHENTICATED_BYTES + AUTHENTICATED_PEER_BYTES * (self.parties as u64 - 1)
+                let elements = AUTHENTICATED_ELEMENTS
+                    + AUTHENTICATED_PEER_ELEMENTS * (self.parties as u64 - 1);
+                elements * protocol.field().map_or(0, |field| field.bytes().max(8) as u64)
             }
             _ => {
                 let generator =
@@ -309,6 +313,7 @@ mod tests {
         Situation {
             limit_bytes,
             least_limit_bytes: limit_bytes,
+            prove_inputs: true,
             process_bytes: PROCESS_BYTES,
             tables_bytes: 1 << 20,
             protocol: Protocol::Garbled,

@@ -102,8 +102,12 @@ pub(crate) fn plan_within(
     let start = Instant::now();
     let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
     let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
-    let limits = (situation.least_limit_bytes, planner);
-    let ordered = ordered(traced, protocol, situation.parties, limits, scratch)?;
+    let bounds = Bounds {
+        least_limit_bytes: situation.least_limit_bytes,
+        planner_memory_bytes: planner,
+        prove_inputs: situation.prove_inputs,
+    };
+    let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
     let garbling = match &ordered {
         Some(ordered) => GarblingPlan::make(&ordered.ordered, situation, planner, scratch)?,
         None => None,
@@ -203,7 +207,9 @@ const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
 
 /// What the instructions in flight may hold together, at the least.
 const HELD_BYTES: u64 = 4 << 20;
-const HELD_BYTES_MAX: u64 = 256 << 20;
+/// More makes fewer rounds of large openings, and runs no faster: what is held is touched for the
+/// first time then.
+const HELD_BYTES_MAX: u64 = 160 << 20;
 
 /// What the instructions in flight may hold together. All parties order alike: where it depends on
 /// memory, it depends on the least limit of all.
@@ -223,6 +229,16 @@ pub(crate) fn rounds_model(protocol: Protocol, parties: usize) -> Box<dyn RoundM
     }
 }
 
+/// What ordering depends on besides the program and the protocol.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    /// The least memory limit of all parties.
+    pub(crate) least_limit_bytes: u64,
+    pub(crate) planner_memory_bytes: u64,
+    /// Whether authenticated inputs are proven to be in range.
+    pub(crate) prove_inputs: bool,
+}
+
 /// A program with sharings, and the same in rounds.
 pub(crate) struct Ordered {
     pub(crate) assigned: ProgramFile,
@@ -234,7 +250,7 @@ pub(crate) fn ordered(
     traced: &TracedFile,
     protocol: Protocol,
     parties: usize,
-    (least_limit_bytes, planner_memory_bytes): (u64, u64),
+    Bounds { least_limit_bytes, planner_memory_bytes, prove_inputs }: Bounds,
     scratch: &Path,
 ) -> Result<Option<Ordered>, Failure> {
     let (program, output) = (&mut traced.file.reader()?, temporary(scratch)?);
@@ -243,7 +259,8 @@ pub(crate) fn ordered(
         (Some(assignment), _) => assign(program, output, notes, assignment, planner_memory_bytes)?,
         // Comparisons look at the difference of two integers, and at its sign.
         (_, Some(field)) => {
-            lower_to_field(program, output, notes, field.bits() - 2, planner_memory_bytes)?
+            let bounds = (field.bits() - 2, prove_inputs);
+            lower_to_field(program, output, notes, bounds, planner_memory_bytes)?
         }
         (None, None) => return Ok(None),
     };

@@ -81,6 +81,7 @@ pub(crate) fn in_the_clear(
     let situation = Situation {
         limit_bytes,
         least_limit_bytes: limit_bytes,
+        prove_inputs: true,
         process_bytes: PROCESS_BYTES,
         tables_bytes: all_tables(&traced.description),
         protocol: Protocol::Clear,

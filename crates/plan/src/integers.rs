@@ -57,6 +57,7 @@ struct Value {
 struct Lowering<E> {
     /// Elements are integers of a smaller magnitude than two to this power.
     magnitude_bits: u32,
+    prove_inputs: bool,
     emit: E,
     values: HashMap<u64, Value>,
     next_name: u64,
@@ -65,7 +66,8 @@ struct Lowering<E> {
 }
 
 /// Lowers `program` to elements of a field that holds integers below `2^magnitude_bits` in
-/// magnitude, into `output`; `scratch` is an empty file.
+/// magnitude, into `output`; `scratch` is an empty file. Inputs are proven to be in the range of
+/// their types if `prove_inputs`.
 ///
 /// # Errors
 /// [`Error::FieldTooSmall`] if a product may leave the field; [`Error::Invalid`] if the program is
@@ -74,15 +76,21 @@ pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     program: &mut ProgramReader<R>,
     output: W,
     scratch: File,
-    magnitude_bits: u32,
+    (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
     let mut notes = annotate(program, scratch, planner_memory_bytes, Layout::Wires)?;
     let description = program.description().clone();
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
-    let mut lowering =
-        Lowering { magnitude_bits, emit, values: HashMap::new(), next_name: 0, index: 0 };
+    let mut lowering = Lowering {
+        magnitude_bits,
+        prove_inputs,
+        emit,
+        values: HashMap::new(),
+        next_name: 0,
+        index: 0,
+    };
     for_each_frame(program, &mut notes, |instructions, uses| {
         instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
             lowering.step(instruction, uses)?;

@@ -9,7 +9,7 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde_json::json;
 
-use crate::arguments::Explain;
+use crate::arguments::{Explain, Protocol};
 use crate::commands::party::scratch_of;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
@@ -67,7 +67,13 @@ fn describe(
     };
     let parties = parties.join(", ");
     let name = &description.name;
-    console.print(&format!("program   {name}   parties {parties}{clients}   semi-honest"))?;
+    let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
+    let protocol = protocol.and_then(Protocol::from_name);
+    let adversary = match protocol.and_then(Protocol::field) {
+        Some(_) => "malicious",
+        None => "semi-honest",
+    };
+    console.print(&format!("program   {name}   parties {parties}{clients}   {adversary}"))?;
     for (name, value) in &description.parameters {
         console.print(&format!("parameter {name}={value}"))?;
     }

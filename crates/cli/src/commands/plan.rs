@@ -168,7 +168,12 @@ fn in_rounds(
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
     let parties = description.plan.as_ref().map_or(0, |plan| computing_of(description, plan));
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
-    match planning::ordered(&source, protocol, parties, (limit, PLANNER_MEMORY_BYTES), scratch)? {
+    let bounds = planning::Bounds {
+        least_limit_bytes: limit,
+        planner_memory_bytes: PLANNER_MEMORY_BYTES,
+        prove_inputs: true,
+    };
+    match planning::ordered(&source, protocol, parties, bounds, scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {
             let mut model = planning::rounds_model(protocol, parties);

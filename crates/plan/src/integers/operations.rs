@@ -70,17 +70,30 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         self.define(made)
     }
 
+    /// Inputs come in bits, which the protocol proves to be bits, so that nobody brings an integer
+    /// that its type does not have; if that is not asked for, as elements.
     fn input(&mut self, i: &Instruction) -> Done {
         let (width, signed) = (i.element.width(), i.element.is_signed());
-        let mut made = *i;
+        let (mut made, result, shape) = (*i, i.results[0], i.shape());
         let is_integer = self.holds(width);
-        let sharing = if is_integer { Sharing::Arithmetic } else { Sharing::Boolean };
+        let sharing = match is_integer && !self.prove_inputs {
+            true => Sharing::Arithmetic,
+            false => Sharing::Boolean,
+        };
         made.element = i.element.shared(sharing);
         let name = self.define(made)?;
+        let range = Range::of_type(width, signed);
+        if sharing == Sharing::Arithmetic {
+            self.set_integer(result, shape, name, range);
+            return Ok(true);
+        }
+        self.set_bits(result, shape, name);
         if is_integer {
-            self.set_integer(i.results[0], i.shape(), name, Range::of_type(width, signed));
-        } else {
-            self.set_bits(i.results[0], i.shape(), name);
+            let mut convert = Instruction::new(Op::Convert, arithmetic(i.element), i.lanes);
+            convert.immediates[0] = Sharing::Boolean as u64;
+            convert.operands[0] = name;
+            let name = self.define(convert)?;
+            self.value_mut(result).integer = Some(Integer { name, range });
         }
         Ok(true)
     }
@@ -141,6 +154,10 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
                     && let Some(name) = self.canonical(names[k], true)?
                 {
                     pair[k] = Integer { name, range: signed };
+                    if names[0] == names[1] {
+                        // The range of a square holds for one number twice.
+                        pair = [pair[k]; 2];
+                    }
                     break;
                 }
             }
@@ -362,7 +379,29 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         Ok(true)
     }
 
+    /// The range of an operand as an integer of the instruction's type, if it is known to be one.
+    fn range_of_kind(&self, name: u64, i: &Instruction) -> Option<Range> {
+        let (width, signed) = (i.element.width(), i.element.is_signed());
+        let value = self.value(name);
+        if let Some(constant) = value.constant {
+            return super::range::constant_as(constant, width, signed);
+        }
+        let known = value.integer.map(|integer| integer.range);
+        known.filter(|known| known.is_within(Range::of_type(width, signed)))
+    }
+
     fn extreme(&mut self, i: &Instruction) -> Done {
+        let [x, y] = [i.operands[0], i.operands[1]];
+        if let (Some(a), Some(b)) = (self.range_of_kind(x, i), self.range_of_kind(y, i))
+            && (a.high <= b.low || b.high <= a.low)
+        {
+            // Nothing is left to compare.
+            let is_first_less = a.high <= b.low;
+            let chosen = if is_first_less == (i.op == Op::Min) { x } else { y };
+            let value = self.value(chosen).clone();
+            self.values.insert(i.results[0], value);
+            return Ok(true);
+        }
         let Some([a, b]) = self.comparable(i)? else { return Ok(false) };
         let less = self.apply(i, Op::Lt, &[a, b])?;
         let chosen = if i.op == Op::Min { [less, a, b] } else { [less, b, a] };
@@ -518,14 +557,27 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     fn bit_concat(&mut self, i: &Instruction) -> Done {
         let (low_width, width) = (i.immediates[0] as u16, i.element.width());
         let [low, high] = [i.operands[0], i.operands[1]];
-        let is_known = |name: u64| self.value(name).integer.is_some();
+        let is_known = |name: u64| {
+            let value = self.value(name);
+            value.integer.is_some() || value.constant.is_some()
+        };
         if !self.holds(width) || !is_known(low) || !is_known(high) {
             return Ok(false);
         }
-        let (Some(low), Some(high)) = (self.canonical(low, false)?, self.canonical(high, false)?)
+        let known = self.value(low).integer.map(|integer| integer.range);
+        let kind = Range::of_type(low_width, false);
+        let (Some(low), Some(shifted)) =
+            (self.canonical(low, false)?, self.canonical(high, false)?)
         else {
             return Ok(false);
         };
+        if self.value(high).constant.is_some_and(|constant| constant.is_zero()) {
+            // A widening cast in other words.
+            let range = known.filter(|known| known.is_within(kind)).unwrap_or(kind);
+            self.set_integer(i.results[0], i.shape(), low, range);
+            return Ok(true);
+        }
+        let high = shifted;
         let mut shift = *i;
         shift.immediates = [u64::from(low_width), 0, 0, 0];
         let high = self.apply(&shift, Op::ShiftLeft, &[high])?;

@@ -1,5 +1,6 @@
 //! [`Range`]: the integers that an element may be.
 
+use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{Lane, mask_of};
 
 /// From `low` to `high`, both included.
@@ -10,7 +11,9 @@ pub(super) struct Range {
 }
 
 /// Ranges beyond this magnitude are all alike: they fit into no field.
-const BEYOND: i128 = i128::MAX / 4;
+const BEYOND: i128 = i128::MAX;
+/// Integers of the largest field have a smaller magnitude than two to this power, or this one.
+const MAGNITUDE_BITS_MAX: u32 = 126;
 
 impl Range {
     fn new(low: Option<i128>, high: Option<i128>) -> Range {
@@ -30,9 +33,13 @@ impl Range {
         }
     }
 
+    /// Whether scripts on elements give the right result for all of them. Only a value's bits
+    /// from number `magnitude_bits` on cannot be told if it is two to this power itself: where
+    /// the field has more than any type has, that may be one, such as the square of -2^63.
     pub(super) fn fits(self, magnitude_bits: u32) -> bool {
-        let bound = 1i128 << magnitude_bits.min(125);
-        -bound < self.low && self.high < bound
+        let bound = 1i128 << magnitude_bits.min(MAGNITUDE_BITS_MAX);
+        let most = if magnitude_bits > u32::from(RING_WIDTH_MAX) { bound } else { bound - 1 };
+        -bound < self.low && self.high <= most
     }
 
     /// The least power of two that is larger than any magnitude in it.
@@ -97,14 +104,13 @@ pub(super) fn constant_as(value: Lane, width: u16, signed: bool) -> Option<Range
     Some(Range { low: exact, high: exact })
 }
 
-/// The range of a constant in the reading of the smaller magnitude, and whether that is the signed
-/// one.
+/// The range of a constant, and whether it is read as a signed integer: where it looks like a small
+/// negative one, such as the addend of a decrement.
 pub(super) fn of_constant(value: Lane, width: u16) -> Option<(Range, bool)> {
-    let readings = [false, true].map(|signed| constant_as(value, width, signed));
-    let smaller = |range: &Range| range.magnitude_bits();
-    match readings {
-        [Some(plain), Some(signed)] if smaller(&signed) < smaller(&plain) => Some((signed, true)),
-        [Some(plain), _] => Some((plain, false)),
-        [None, signed] => signed.map(|range| (range, true)),
+    let [plain, signed] = [false, true].map(|signed| constant_as(value, width, signed));
+    let is_small = |range: &Range| range.low < 0 && range.magnitude_bits() <= u32::from(width) / 2;
+    match signed.filter(|range| width >= 16 && is_small(range)) {
+        Some(negative) => Some((negative, true)),
+        None => plain.map(|range| (range, false)).or(signed.map(|range| (range, true))),
     }
 }

@@ -13,7 +13,6 @@ use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
 use super::batch::{COLUMNS_MAX, refill};
-use super::check::add_up_to_zero;
 use super::coin::{Coins, cheated, misbehaved, say};
 use super::generator::{Generator, Room};
 use crate::ProtocolError;
@@ -59,7 +58,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         F::fill_random(&mut coin, coefficients);
         let value = F::dot(coefficients, opened);
         let sigma = F::dot(coefficients, macs).sub(self.key.mul(value));
-        add_up_to_zero(parties, transcript, &mut self.prg, sigma)
+        self.add_up_to_zero(sigma)
     }
 
     /// Bits from elements and their opened squares; how many there are.

@@ -9,6 +9,8 @@
 //! for the OTs of a piece).
 //! Not protected: an adversary can stop everybody at any time.
 
+use std::sync::Arc;
+
 use phineus_channels::Channel;
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
@@ -19,10 +21,12 @@ use super::authenticate::{
     CHECK_ELEMENTS, Owners, add_macs, check, draw_coefficients, multiply_with_keys, prove,
 };
 use super::batch::{Batch, Kind, refill};
+use super::check::add_up_to_zero;
 use super::coin::{Transcript, cheated, misbehaved};
 use super::limits;
 use super::link::Link;
 use super::products::Products;
+use super::trust::Trust;
 use crate::ot::{FieldBits, SessionId};
 use crate::{Parties, ProtocolError};
 
@@ -37,6 +41,7 @@ pub struct Generator<F: Field, C> {
     pub(super) products: Products<F>,
     pub(super) room: Room<F>,
     failed: bool,
+    pub(super) trust: Arc<Trust>,
     /// What a test's party lies about.
     #[cfg(test)]
     pub(super) lies: Lies,
@@ -125,6 +130,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             products: Products::new(),
             room: Room::new(),
             failed: false,
+            trust: Arc::new(Trust::new()),
             #[cfg(test)]
             lies: Lies::default(),
         })
@@ -198,10 +204,17 @@ impl<F: Field, C: Channel> Generator<F, C> {
         if made.is_err() {
             // Whoever goes on after a failed check gives its key away.
             self.failed = true;
+            self.trust.lose();
             self.links.iter_mut().for_each(|link| *link = None);
             batch.reset(kind, 0);
         }
         made
+    }
+
+    /// The last check of a batch; meanwhile and after it fails, nobody trusts the key.
+    pub(super) fn add_up_to_zero(&mut self, sigma: F) -> Result<(), ProtocolError> {
+        let Generator { parties, transcript, prg, trust, .. } = self;
+        trust.ask(|| add_up_to_zero(parties, transcript, prg, sigma))
     }
 
     /// Authenticates `inputs`, of which the first is a mask, up to the check.

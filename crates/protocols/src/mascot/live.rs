@@ -2,11 +2,12 @@
 //!
 //! The thread has the generator with channels of its own. It makes the batches of the schedule and
 //! no more, and waits while [`BATCHES_AHEAD`] of them lie unused. When it fails, the consumer gets
-//! its error with the next batch; when the consumer is dropped, the thread ends with the batch it
-//! is making.
+//! its error with the next batch, or when it next asks whether all is settled (`trust`); when the
+//! consumer is dropped, the thread ends with the batch it is making.
 //! Cost: the generator's. Memory: the generator's, and `BATCHES_AHEAD + 2` batches and one more
 //! of each kind.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -16,6 +17,7 @@ use phineus_crypto::field::Field;
 use super::coin::cheated;
 use super::limits::BATCHES_AHEAD;
 use super::supply::{Source, Supply};
+use super::trust::Trust;
 use super::{Batch, Demand, Generator, Kind, Schedule};
 use crate::ProtocolError;
 
@@ -29,6 +31,7 @@ pub struct LiveSource<F: Field, C> {
     used: SyncSender<Batch<F>>,
     thread: JoinHandle<Option<Generator<F, C>>>,
     failed: bool,
+    trust: Arc<Trust>,
 }
 
 impl<F: Field, C: Channel + 'static> Live<F, C> {
@@ -45,11 +48,12 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
     ) -> std::io::Result<Live<F, C>> {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
+        let trust = generator.trust.clone();
         let (delta, schedule) = (generator.delta(), Schedule::new(demand, order));
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
             .spawn(move || make(generator, schedule, sender, recycled))?;
-        Ok(Supply::new(LiveSource { delta, batches, used, thread, failed: false }))
+        Ok(Supply::new(LiveSource { delta, batches, used, thread, failed: false, trust }))
     }
 
     /// Waits for the thread after everything has been used; gives the generator back.
@@ -94,6 +98,21 @@ fn make<F: Field, C: Channel>(
 impl<F: Field, C: Send> Source<F> for LiveSource<F, C> {
     fn delta(&self) -> F {
         self.delta
+    }
+
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        if self.trust.wait() {
+            return Ok(());
+        }
+        self.failed = true;
+        // The error comes behind what was made before it.
+        loop {
+            match self.batches.recv() {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Err(cheated()),
+            }
+        }
     }
 
     fn next(

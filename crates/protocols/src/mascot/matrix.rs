@@ -27,7 +27,6 @@ use zeroize::Zeroizing;
 
 use super::authenticate::Owners;
 use super::batch::{COLUMNS_MAX, refill};
-use super::check::add_up_to_zero;
 use super::coin::{Coins, misbehaved};
 use super::generator::{Generator, Room};
 use super::limits::{COLUMN_PIECE, COLUMNS_AHEAD, OFFER_BYTES, matrix_rows_max, matrix_tau};
@@ -139,7 +138,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         self.open_checked(Owners::All, &mut coin)?;
         let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
         let sigma = self.sacrifice_rows(parts, &z, &mut coin);
-        add_up_to_zero(&mut self.parties, &mut self.transcript, &mut self.prg, sigma)?;
+        self.add_up_to_zero(sigma)?;
 
         let Room { inputs, macs, .. } = &self.room;
         let [a, b, c] = columns;

@@ -17,6 +17,7 @@
 //! | `products`, `triples`, `matrix` | shares of products; made random, given MACs, and checked |
 //! | `bits`, `masks` | what follows from squares, and from MACs alone |
 //! | `coin`, `check` | coins and broadcast; the end of a batch |
+//! | `trust` | whether other threads may still rely on the key |
 //!
 //! Adversary: malicious, all parties but one, with abort. Statistical security: 1/p for each lie,
 //! and `limits::tau` for privacy: 32, 61 and 64 bits in the three fields.
@@ -38,6 +39,7 @@ mod products;
 mod schedule;
 mod supply;
 mod triples;
+mod trust;
 
 #[cfg(test)]
 mod tests;

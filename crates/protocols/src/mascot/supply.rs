@@ -19,6 +19,14 @@ pub trait Source<F: Field>: Send {
     /// This party's share of the key.
     fn delta(&self) -> F;
 
+    /// See [`Material::settle`]: what is made when it is asked for is always settled.
+    ///
+    /// # Errors
+    /// When making a batch has failed.
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        Ok(())
+    }
+
     /// The next batch, because `count` of `kind` are missing; `used` is one that has been used up,
     /// for its memory. It may be of another kind, which is needed later.
     fn next(
@@ -99,6 +107,10 @@ impl<F: Field, S: Source<F>> Supply<F, S> {
 impl<F: Field, S: Source<F>> Material<F> for Supply<F, S> {
     fn delta(&self) -> F {
         self.source.delta()
+    }
+
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        self.source.settle()
     }
 
     fn triples(

@@ -26,7 +26,6 @@ use zeroize::Zeroizing;
 
 use super::authenticate::Owners;
 use super::batch::{COLUMNS_MAX, refill};
-use super::check::add_up_to_zero;
 use super::coin::{Coins, misbehaved, say};
 use super::generator::{Generator, Room};
 use super::limits::{TAU_MAX, tau};
@@ -179,7 +178,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         self.open_checked(Owners::All, &mut coin)?;
         let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
         let sigma = self.sacrifice(parts, &chi, &mut coin);
-        add_up_to_zero(&mut self.parties, &mut self.transcript, &mut self.prg, sigma)
+        self.add_up_to_zero(sigma)
     }
 
     /// This party's share of zero, if the openings and the equation of the batch are right.

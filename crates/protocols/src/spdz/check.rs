@@ -17,11 +17,17 @@
 //! minus a mask; it goes into the same check of what all were told. A value goes to one party alone
 //! by being opened with a mask added that this party knows ([`Material::masks`]).
 //!
+//! * The rounds' combinations are not just added up: an adversary sees a round's coefficients before
+//!   it sends the next round's values, and could try in each to make the sum right again. Two sums
+//!   with random weights are kept, which both come right with probability 1/p^2 in a round; what is
+//!   checked is one combination of them with a coefficient out of the last round's seeds.
+//!
 //! Cost per opened value: one element to each peer, [`Field::BYTES`]; four products. Per message:
 //! [`message_bytes`]. Memory per opened value until the next exchange: 2 elements, and while the
 //! exchange runs one more and one per peer.
-//! Security: a lie passes with probability 2/p at most: 1/p that the coefficients hide it, 1/p that
-//! the key was guessed. After one check that fails the session is over.
+//! Security: a lie passes a check after `t` rounds with probability 3/p + t/p^2 at most: 1/p that
+//! the coefficients of its round hide it, 1/p that those of the check do, 1/p that the key was
+//! guessed. After one check that fails the session is over.
 //! Invariants: MACs never leave; what is opened must not be used outside before `check` has passed.
 //! Not protected: a party that lies in the very last message stops only those to whom it lies.
 //!
@@ -98,10 +104,12 @@ pub struct Opening<F: Field> {
     pending: bool,
     /// Whether anything is in the sums since the last check.
     summed: bool,
-    /// `<chi, m> - delta * <chi, x>` over all rounds since the last check.
-    sigma: F,
-    /// `<chi, x>` over the same, what was told included.
-    transcript: F,
+    /// Two random combinations of the rounds' `<chi, m> - delta * <chi, x>` since the last check.
+    sigma: [F; 2],
+    /// The same of `<chi, x>`, what was told included.
+    transcript: [F; 2],
+    /// The last round's coefficient of the second combination in what is checked.
+    joint: F,
     /// All seeds so far.
     seeds: Sha256,
     /// Whether an exchange failed, or is going on.
@@ -130,8 +138,9 @@ impl<F: Field> Opening<F> {
             told: vec![Told { waiting: Vec::new(), told: Vec::new() }; parties],
             pending: false,
             summed: false,
-            sigma: F::ZERO,
-            transcript: F::ZERO,
+            sigma: [F::ZERO; 2],
+            transcript: [F::ZERO; 2],
+            joint: F::ZERO,
             seeds: Sha256::new_with_prefix(b"phineus spdz seeds 1"),
             failed: false,
             outgoing: Vec::new(),
@@ -143,6 +152,8 @@ impl<F: Field> Opening<F> {
     /// Opens values at the end of the round; returns where they will be.
     pub fn push(&mut self, shares: &[Share<F>]) -> usize {
         let at = self.waiting.len();
+        make_room(&mut self.waiting, shares.len());
+        make_room(&mut self.waiting_macs, shares.len());
         self.waiting.extend(shares.iter().map(|share| share.value));
         self.waiting_macs.extend(shares.iter().map(|share| share.mac));
         at
@@ -155,6 +166,8 @@ impl<F: Field> Opening<F> {
     pub fn push_columns(&mut self, values: &[F], macs: &[F]) -> usize {
         assert_eq!(values.len(), macs.len(), "a MAC per value");
         let at = self.waiting.len();
+        make_room(&mut self.waiting, values.len());
+        make_room(&mut self.waiting_macs, macs.len());
         self.waiting.extend_from_slice(values);
         self.waiting_macs.extend_from_slice(macs);
         at
@@ -168,6 +181,7 @@ impl<F: Field> Opening<F> {
     pub fn tell(&mut self, party: usize, count: usize, values: Option<&[F]>) -> usize {
         let waiting = &mut self.told[party].waiting;
         let at = waiting.len();
+        make_room(waiting, count);
         match values {
             Some(values) if party == self.me => waiting.extend_from_slice(values),
             None if party != self.me => waiting.resize(at + count, F::ZERO),
@@ -209,6 +223,8 @@ impl<F: Field> Opening<F> {
         let common = self.outgoing.len() - self.told[self.me].waiting.len() * F::BYTES;
         for peer in parties.peers() {
             let told = self.told[peer].waiting.len() * F::BYTES;
+            self.incoming[peer].clear();
+            make_room(&mut self.incoming[peer], common + told);
             self.incoming[peer].resize(common + told, 0);
         }
         let outgoing = vec![self.outgoing.as_slice(); self.told.len()];
@@ -240,6 +256,8 @@ impl<F: Field> Opening<F> {
     fn fill_message(&mut self) -> Block {
         let told = self.seed;
         self.outgoing.clear();
+        let elements = self.waiting.len() + self.told[self.me].waiting.len();
+        make_room(&mut self.outgoing, elements * F::BYTES + REVEAL_BYTES + COMMITMENT_BYTES);
         self.outgoing.extend_from_slice(self.waiting.as_bytes());
         self.outgoing.extend_from_slice(self.told[self.me].waiting.as_bytes());
         if self.pending {
@@ -271,19 +289,27 @@ impl<F: Field> Opening<F> {
         self.seeds.update(seed.as_bytes());
         self.summed = true;
         let mut coefficients = Prg::from_seed(seed);
+        let mut of_round = [F::ZERO; 3];
+        F::fill_random(&mut coefficients, &mut of_round);
+        let (mut sigma, mut transcript) = (F::ZERO, F::ZERO);
         let (opened, macs) = (self.opened.chunks(PIECE), self.macs.chunks(PIECE));
         for (x, m) in opened.zip(macs) {
             let chi = &mut self.scratch[..x.len()];
             F::fill_random(&mut coefficients, chi);
             let sum = F::dot(chi, x);
-            self.transcript = self.transcript.add(sum);
-            self.sigma = self.sigma.add(F::dot(chi, m)).sub(self.delta.mul(sum));
+            transcript = transcript.add(sum);
+            sigma = sigma.add(F::dot(chi, m)).sub(self.delta.mul(sum));
         }
         for x in self.told.iter().flat_map(|told| told.told.chunks(PIECE)) {
             let chi = &mut self.scratch[..x.len()];
             F::fill_random(&mut coefficients, chi);
-            self.transcript = self.transcript.add(F::dot(chi, x));
+            transcript = transcript.add(F::dot(chi, x));
         }
+        for (k, &coefficient) in of_round[..2].iter().enumerate() {
+            self.sigma[k] = self.sigma[k].add(coefficient.mul(sigma));
+            self.transcript[k] = self.transcript[k].add(coefficient.mul(transcript));
+        }
+        self.joint = of_round[2];
         Ok(())
     }
 
@@ -320,6 +346,19 @@ impl<F: Field> Opening<F> {
     /// # Errors
     /// [`ProtocolError::Cheated`] if it is not; then there must be no output. When a channel fails.
     pub fn check<C: Channel>(&mut self, parties: &mut Parties<C>) -> Result<(), ProtocolError> {
+        self.check_when(parties, || Ok(()))
+    }
+
+    /// As [`Opening::check`]. `settled` is called when all others have committed to what they say,
+    /// and fails if any of them may have known the key before.
+    ///
+    /// # Errors
+    /// Those of [`Opening::check`] and of `settled`.
+    pub fn check_when<C: Channel>(
+        &mut self,
+        parties: &mut Parties<C>,
+        settled: impl FnOnce() -> Result<(), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
         if self.pending {
             self.reveal(parties)?;
         }
@@ -327,18 +366,20 @@ impl<F: Field> Opening<F> {
             return Ok(());
         }
         self.failed = true;
-        let mut proof = self.sigma.as_bytes().to_vec();
-        proof.extend_from_slice(self.transcript.as_bytes());
+        let combined = |[first, second]: [F; 2]| first.add(self.joint.mul(second));
+        let (mut sigma, transcript) = (combined(self.sigma), combined(self.transcript));
+        let mut proof = sigma.as_bytes().to_vec();
+        proof.extend_from_slice(transcript.as_bytes());
         proof.extend_from_slice(&self.seeds.clone().finalize());
         let commitment = self.commitments.commit(&mut self.prg, &proof);
         self.exchange_fixed(parties, &commitment)?;
         for peer in parties.peers() {
             self.commitments.receive(peer, &self.incoming[peer]);
         }
+        settled()?;
         let proof_bytes = proof.len();
         proof.extend_from_slice(&self.commitments.opening());
         self.exchange_fixed(parties, &proof)?;
-        let mut sigma = self.sigma;
         for peer in parties.peers() {
             let (theirs, randomness) = self.incoming[peer].split_at(proof_bytes);
             self.commitments.verify(peer, theirs, randomness)?;
@@ -353,7 +394,8 @@ impl<F: Field> Opening<F> {
         if sigma != F::ZERO {
             return Err(ProtocolError::Cheated { during: "the MAC of an opened value" });
         }
-        (self.sigma, self.transcript, self.summed, self.failed) = (F::ZERO, F::ZERO, false, false);
+        (self.sigma, self.transcript) = ([F::ZERO; 2], [F::ZERO; 2]);
+        (self.summed, self.failed) = (false, false);
         Ok(())
     }
 
@@ -371,6 +413,15 @@ impl<F: Field> Opening<F> {
     }
 }
 
+/// Room for `more` elements, and an eighth beyond: what waits may be most of the memory that there
+/// is, so it must not double.
+fn make_room<T>(vector: &mut Vec<T>, more: usize) {
+    let needed = vector.len() + more;
+    if needed > vector.capacity() {
+        vector.reserve_exact(more.max(vector.len() / 8));
+    }
+}
+
 fn no_element() -> ProtocolError {
     ProtocolError::Misbehaved { during: "opening values" }
 }
@@ -382,6 +433,6 @@ impl<F: Field> Drop for Opening<F> {
         self.macs.zeroize();
         self.waiting.zeroize();
         self.waiting_macs.zeroize();
-        self.sigma.zeroize();
+        self.sigma.as_mut_slice().zeroize();
     }
 }

@@ -230,6 +230,8 @@ pub struct SpdzCosts {
     /// Whether something was opened since the last check; whether an output waits.
     pending: bool,
     outputs_wait: bool,
+    /// Bit `i`: whether an input is shown to be made of bits in the round after `i` more.
+    proofs: u32,
     held_bytes: u64,
     peak_held_bytes: u64,
     compute_ns: u64,
@@ -251,6 +253,7 @@ impl SpdzCosts {
             opened: 0,
             pending: false,
             outputs_wait: false,
+            proofs: 0,
             held_bytes: 0,
             peak_held_bytes: 0,
             compute_ns: 0,
@@ -295,7 +298,9 @@ impl SpdzCosts {
     }
 
     fn round(&mut self) {
-        if self.outputs_wait && self.pending {
+        let proves = self.proofs & 1 == 1;
+        self.proofs >>= 1;
+        if (self.outputs_wait || proves) && self.pending {
             self.check();
         }
         self.rounds += 1;
@@ -325,6 +330,10 @@ impl CostModel for SpdzCosts {
             Op::Round => self.round(),
             Op::Output => self.outputs_wait = true,
             _ => {}
+        }
+        let is_bits = instruction.element.sharing() != Sharing::Arithmetic;
+        if (instruction.op, instruction.phase, is_bits) == (Op::Input, Phase::Issue, true) {
+            self.proofs |= 1 << self.walk.model.scripts.of_bits(instruction).rounds();
         }
         if told > 0 {
             let owner = description.inputs[instruction.immediates[0] as usize].party;

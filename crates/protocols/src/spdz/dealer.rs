@@ -106,6 +106,10 @@ impl<F: Field> Material<F> for Dealer<F> {
         self.delta
     }
 
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        Ok(())
+    }
+
     fn triples(
         &mut self,
         a: &mut [Share<F>],

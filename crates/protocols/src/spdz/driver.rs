@@ -32,6 +32,13 @@ enum Flight<F: Field> {
     },
 }
 
+impl<F: Field> Flight<F> {
+    /// Whether the next exchange shows that an input is made of bits.
+    fn proves_bits(&self) -> bool {
+        matches!(self, Flight::Input { check: Some(run), .. } if run.opens())
+    }
+}
+
 /// An output that is opened at the end of the round.
 struct PendingOutput<F: Field> {
     instruction: Instruction,
@@ -97,6 +104,12 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     /// Channels, outputs and material, after [`Driver::finish`].
     pub fn into_parts(self) -> (Parties<C>, Outputs, M) {
         (self.parties, self.outputs, self.material)
+    }
+
+    /// Checks all that was opened, with a key that is still secret.
+    fn check(&mut self) -> Result<(), ProtocolError> {
+        let SpdzDriver { parties, opening, material, .. } = self;
+        opening.check_when(parties, || material.settle())
     }
 
     fn context(&mut self) -> Context<'_, F, M> {
@@ -428,9 +441,10 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
     fn round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
         let has_outputs = !self.waiting.is_empty();
-        if has_outputs {
-            // What is given out must follow from openings that were right.
-            self.opening.check(&mut self.parties)?;
+        if has_outputs || self.in_flight.iter().any(|(_, flight)| flight.proves_bits()) {
+            // What no mask hides must follow from openings that were right: `b^2 - b` is zero only
+            // if the square is, and says what `b` is otherwise.
+            self.check()?;
         }
         let outputs = self.push_outputs()?;
         self.opening.exchange(&mut self.parties)?;
@@ -444,7 +458,7 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
             }
         }
         if has_outputs {
-            self.opening.check(&mut self.parties)?;
+            self.check()?;
         }
         for (output, values) in outputs.iter().zip(&values).filter(|(output, _)| output.is_ours) {
             self.write_output(&output.instruction, values)?;

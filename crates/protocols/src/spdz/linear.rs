@@ -47,10 +47,14 @@ pub(super) fn execute<F: Field>(
             F::scale_assign(Share::elements_mut(out), F::new(1 << instruction.immediates[0]));
         }
         Op::Convert => {
-            // From bits: the integer that they are the digits of.
+            // From bits: the integer that they are the digits of, in two's complement if signed.
             out.fill(Share::ZERO);
+            let sign = usize::from(element.width() - 1);
             for (i, row) in a.chunks_exact(lanes).enumerate() {
-                F::scale_add(Share::elements_mut(out), F::new(1 << i), Share::elements(row));
+                let weight = F::new(1 << i);
+                let is_sign = element.is_signed() && i == sign;
+                let weight = if is_sign { weight.neg() } else { weight };
+                F::scale_add(Share::elements_mut(out), weight, Share::elements(row));
             }
         }
         _ => out.copy_from_slice(a),

@@ -14,6 +14,13 @@ pub trait Material<F: Field>: Send {
     /// This party's share of the key of all MACs.
     fn delta(&self) -> F;
 
+    /// Waits until no check is under way in which material is made: who lies in one learns the key,
+    /// and could make wrong openings pass.
+    ///
+    /// # Errors
+    /// When making it has failed, also where nobody has asked for it yet.
+    fn settle(&mut self) -> Result<(), ProtocolError>;
+
     /// Random `a` and `b`, and `c = a * b`.
     ///
     /// # Errors

@@ -239,12 +239,16 @@ impl SpdzRounds {
         }
     }
 
-    /// Bytes to open an element: its share and what the others sent of it, and until the check
-    /// its value and MAC.
+    /// Bytes to open an element: its share and MAC, those of the last round, the message and what
+    /// the others send; buffers grow by an eighth, and leave
+    /// gaps when they move.
     fn opening_bytes(&self) -> u64 {
-        self.element_bytes * (4 + self.parties)
+        self.element_bytes * (4 + self.parties) * 3 / 2
     }
 }
+
+/// What an instruction in flight takes besides its elements.
+const FLIGHT_BYTES: u64 = 512;
 
 impl RoundModel for SpdzRounds {
     fn interaction(&mut self, instruction: &Instruction) -> Interaction {
@@ -263,7 +267,7 @@ impl RoundModel for SpdzRounds {
                 let elements = u64::from(element_count(shape));
                 let mut input = Interaction {
                     rounds: 1,
-                    held_bytes: elements * (share_bytes + 2 * self.element_bytes),
+                    held_bytes: FLIGHT_BYTES + elements * (share_bytes + 5 * self.element_bytes),
                 };
                 if shape.sharing != Sharing::Arithmetic {
                     let script = self.scripts.of_bits(instruction);
@@ -275,7 +279,8 @@ impl RoundModel for SpdzRounds {
             Way::MatVec => {
                 let (rows, columns) = (u64::from(shape.lanes), instruction.immediates[0]);
                 let opened = rows * columns + columns;
-                let held = (opened + rows) * share_bytes + opened * self.opening_bytes();
+                let held =
+                    FLIGHT_BYTES + (opened + rows) * share_bytes + opened * self.opening_bytes();
                 Interaction { rounds: 1, held_bytes: held }
             }
             Way::Script => {
@@ -286,7 +291,8 @@ impl RoundModel for SpdzRounds {
                 let triples = 3 * widest.products + 2 * widest.squares;
                 let held = (rows + triples as u64) * share_bytes
                     + widest.opened() as u64 * (share_bytes + self.opening_bytes());
-                Interaction { rounds: script.rounds() as u32, held_bytes: held * lanes as u64 }
+                let held_bytes = FLIGHT_BYTES + held * lanes as u64;
+                Interaction { rounds: script.rounds() as u32, held_bytes }
             }
         }
     }

@@ -68,6 +68,12 @@ impl<F: Field> Run<F> {
         &self.rows[slot..slot + self.lanes]
     }
 
+    /// Whether what is in flight tells values that no mask hides.
+    pub(super) fn opens(&self) -> bool {
+        let joint = &self.script.levels[self.level].joint;
+        joint.iter().any(|step| matches!(step.what, Joint::Open { .. }))
+    }
+
     /// Does what the next level can do alone and begins what it does together; whether there is
     /// any.
     pub(super) fn issue<M: Material<F>>(

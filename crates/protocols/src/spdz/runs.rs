@@ -18,10 +18,10 @@ use phineus_plan::{
     Error, Lookahead, OrderOptions, PlanOptions, check, check_order, lower_to_field, order, plan,
 };
 
-use super::{Dealer, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
-use crate::memory_mesh;
+use super::{Dealer, Material, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::mixed::totals;
 use crate::ot::SessionId;
+use crate::{ProtocolError, memory_mesh};
 
 fn scratch() -> File {
     tempfile::tempfile().expect("a temporary file")
@@ -57,8 +57,9 @@ fn planned<F: Field>(
     field: FieldName,
     frame_count: u64,
 ) -> Result<Vec<u8>, Error> {
-    let magnitude = (F::BITS - 2).min(125);
-    let lowered = lower_to_field(&mut read(program), Vec::new(), scratch(), magnitude, 64 << 20)?.0;
+    let magnitude = F::BITS - 2;
+    let lowered =
+        lower_to_field(&mut read(program), Vec::new(), scratch(), (magnitude, true), 64 << 20)?.0;
     let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
     let ordering = OrderOptions {
         layout,
@@ -309,9 +310,183 @@ fn products_of_a_matrix_and_a_vector() {
     let program = write(&[matrix, vector, product, output], &description);
     let bytes = planned::<F61>(&program, 2, FieldName::F61, 64).expect("it can be planned");
     let costs = read(&bytes).description().plan.clone().expect("planned").costs;
-    assert_eq!((costs["matrices_16_8"], costs["masks_0"], costs["masks_1"]), (1, 128, 8 + 16));
-    // Inputs, the product, the reduction to 16 bits, the output.
-    assert_eq!((costs["rounds"], costs["random_bits"]), (1 + 1 + 9 + 1, 61 * u64::from(rows)));
+    let masks = (costs["masks_0"], costs["masks_1"]);
+    assert_eq!((costs["matrices_16_8"], masks), (1, (16 * 128, 16 * 8 + 16)));
+    // Inputs and that they are bits, the product, the reduction to 16 bits, the output.
+    assert_eq!((costs["rounds"], costs["random_bits"]), (3 + 1 + 9 + 1, 61 * u64::from(rows)));
     let inputs = random_inputs(&description, &mut Random::new(9));
     run_all::<F61>(&bytes, 2, FieldName::F61, &inputs, &expected(&program, &inputs));
+}
+
+/// `x * x` where `x` is a sum that is wider than its type, under the field.
+fn square_of_a_wide_sum<F: Field>(field: FieldName, width: u16, doublings: u32) {
+    let element = ElementType::signed(width);
+    let column = |name: &str, width: u16| Column {
+        name: name.to_string(),
+        element: ElementType::signed(width),
+        encoding: Encoding::Number,
+    };
+    let lanes = 8u32;
+    let description = Description {
+        name: "square".to_string(),
+        parties: vec!["a".to_string(), "b".to_string()],
+        inputs: vec![InputPort {
+            name: "x".to_string(),
+            party: 0,
+            rows: u64::from(lanes),
+            columns: vec![column("x", width)],
+            order: Default::default(),
+        }],
+        outputs: vec![OutputPort {
+            name: "square".to_string(),
+            parties: vec![0, 1],
+            rows: u64::from(lanes),
+            columns: vec![column("square", width)],
+        }],
+        ..Description::default()
+    };
+    let mut program = vec![Instruction::new(Op::Input, element, lanes)];
+    let mut last = 0;
+    let mut push = |op: Op, operands: [u64; 3]| {
+        let mut instruction = Instruction::new(op, element, lanes);
+        last += 1;
+        (instruction.operands, instruction.results[0]) = (operands, last);
+        program.push(instruction);
+        last
+    };
+    let mut sum = 0;
+    for _ in 0..doublings {
+        sum = push(Op::Add, [sum, sum, 0]);
+    }
+    sum = push(Op::Add, [sum, 0, 0]);
+    let square = push(Op::Mul, [sum, sum, 0]);
+    let mut output = Instruction::new(Op::Output, element, lanes);
+    output.operands[0] = square;
+    program.push(output);
+    let program = write(&program, &description);
+    let bytes = planned::<F>(&program, 2, field, 64).expect("it can be planned");
+    let inputs = random_inputs(&description, &mut Random::new(11));
+    run_all::<F>(&bytes, 2, field, &inputs, &expected(&program, &inputs));
+}
+
+#[test]
+fn squares_are_of_one_number() {
+    square_of_a_wide_sum::<F61>(FieldName::F61, 16, 40);
+    square_of_a_wide_sum::<F128>(FieldName::F128, 32, 60);
+    square_of_a_wide_sum::<F128>(FieldName::F128, 64, 3);
+}
+
+/// Material of a party that lies about the first number that is opened for a square.
+struct Lying<F: Field>(Dealer<F>);
+
+impl<F: Field> Material<F> for Lying<F> {
+    fn delta(&self) -> F {
+        self.0.delta()
+    }
+
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        self.0.settle()
+    }
+
+    fn triples(
+        &mut self,
+        a: &mut [Share<F>],
+        b: &mut [Share<F>],
+        c: &mut [Share<F>],
+    ) -> Result<(), ProtocolError> {
+        self.0.triples(a, b, c)
+    }
+
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.0.squares(a, c)?;
+        a[0].value = a[0].value.add(F::ONE);
+        Ok(())
+    }
+
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.0.bits(b)
+    }
+
+    fn masks(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+    ) -> Result<(), ProtocolError> {
+        self.0.masks(owner, shares, values)
+    }
+
+    fn matrix_triples(
+        &mut self,
+        rows: usize,
+        cols: usize,
+        a: &mut [Share<F>],
+        b: &mut [Share<F>],
+        c: &mut [Share<F>],
+    ) -> Result<(), ProtocolError> {
+        self.0.matrix_triples(rows, cols, a, b, c)
+    }
+}
+
+/// With a wrong square, what `b^2 - b` opens to would say what `b` is.
+#[test]
+fn what_shows_that_inputs_are_bits_is_opened_after_a_check() {
+    let element = ElementType::unsigned(64);
+    let column = Column { name: "x".to_string(), element, encoding: Encoding::Number };
+    let description = Description {
+        name: "wide".to_string(),
+        parties: vec!["a".to_string(), "b".to_string()],
+        inputs: vec![InputPort {
+            name: "x".to_string(),
+            party: 0,
+            rows: 2,
+            columns: vec![column.clone()],
+            order: Default::default(),
+        }],
+        outputs: vec![OutputPort {
+            name: "y".to_string(),
+            parties: vec![0, 1],
+            rows: 2,
+            columns: vec![column],
+        }],
+        ..Description::default()
+    };
+    let program =
+        [Instruction::new(Op::Input, element, 2), Instruction::new(Op::Output, element, 2)];
+    let program = write(&program, &description);
+    let bytes = planned::<F61>(&program, 2, FieldName::F61, 64).expect("it can be planned");
+    let inputs = random_inputs(&description, &mut Random::new(3));
+    run_all::<F61>(&bytes, 2, FieldName::F61, &inputs, &expected(&program, &inputs));
+    let handles: Vec<_> = memory_mesh(2)
+        .into_iter()
+        .map(|parties| {
+            let me = parties.me();
+            let description = read(&bytes).description().clone();
+            let own = (me == 0).then(|| inputs[0].clone());
+            let inputs = Inputs::new(&description, vec![own]).expect("the right shapes");
+            let bytes = bytes.clone();
+            thread::spawn(move || {
+                let dealer = Dealer::<F61>::insecure(Block::from_bits(5), me, 2);
+                let prg = Prg::from_seed(Block::from_bits(7 + me as u128));
+                let session = SessionId::new([3; 32]);
+                let opening = Opening::new(me, 2, dealer.delta(), &session, prg);
+                let field = FieldName::F61;
+                let mut memory = memory(&description);
+                if me == 1 {
+                    let lying = Lying(dealer);
+                    let mut driver =
+                        SpdzDriver::new(parties, lying, opening, &description, inputs, field);
+                    return run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true)
+                        .map(|_| ());
+                }
+                let mut driver =
+                    SpdzDriver::new(parties, dealer, opening, &description, inputs, field);
+                run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).map(|_| ())
+            })
+        })
+        .collect();
+    let ends: Vec<_> =
+        handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect();
+    let honest = ends[0].as_ref().expect_err("a party lied");
+    assert!(honest.to_string().contains("the MAC of an opened value"), "{honest}");
 }

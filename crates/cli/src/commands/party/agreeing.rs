@@ -317,6 +317,8 @@ fn situation(
         limit_bytes,
         // The caller knows this and the next.
         least_limit_bytes: limit_bytes,
+        // Where there is no security anyhow, measurements are of what the literature measures.
+        prove_inputs: run.preprocessing != Preprocessed::Fake,
         process_bytes: (measured + growth).max(PROCESS_BYTES),
         tables_bytes,
         // The caller knows.

@@ -103,3 +103,39 @@ fn made_on_demand() {
         check(&made.iter().map(|made| &made[i]).collect::<Vec<_>>());
     }
 }
+
+/// Who lies in a check of material learns the key: earlier material is worth nothing any more.
+#[test]
+fn a_lie_in_later_material_ends_the_use_of_earlier_material() {
+    let (masks, triples) = ((Kind::Mask { owner: 0 }, 10), (Kind::Triple, 2000));
+    let handles: Vec<_> = memory_mesh(2)
+        .into_iter()
+        .map(|parties| {
+            let me = parties.me();
+            thread::spawn(move || {
+                let mut generator = generator::<F61, _>(parties, 91).expect("all are honest");
+                if me == 1 {
+                    // There are not as many inputs before the triples.
+                    generator.lies.mac = Some(5000);
+                }
+                let order = [masks, triples];
+                let mut live = Live::start(generator, Demand::of(order), order.into_iter())
+                    .expect("there are threads");
+                let mut shares = [Share::ZERO; 4];
+                let mut values = [F61::ZERO; 4];
+                let known = (me == 0).then_some(&mut values[..]);
+                live.masks(0, &mut shares, known).expect("these are right");
+                let start = std::time::Instant::now();
+                while live.settle().is_ok() {
+                    assert!(start.elapsed().as_secs() < 60, "the lie is never noticed");
+                    thread::yield_now();
+                }
+                assert!(live.settle().is_err(), "trust stays lost");
+                live.triples(&mut [shares[0]], &mut [shares[0]], &mut [shares[0]]).is_err()
+            })
+        })
+        .collect();
+    for handle in handles {
+        assert!(handle.join().expect("no party panics"));
+    }
+}

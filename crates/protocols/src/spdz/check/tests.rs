@@ -105,10 +105,10 @@ impl<F: Field, C: Channel> Session<F, C> {
         self.lie_about_the_seed();
         match self.lie {
             Lie::Sigma(check) if check == self.checks => {
-                self.opening.sigma = self.opening.sigma.add(F::ONE);
+                self.opening.sigma[0] = self.opening.sigma[0].add(F::ONE);
             }
             Lie::Transcript(check) if check == self.checks => {
-                self.opening.transcript = self.opening.transcript.add(F::ONE);
+                self.opening.transcript[0] = self.opening.transcript[0].add(F::ONE);
             }
             _ => {}
         }
