@@ -30,6 +30,8 @@ use phineus_bytecode::{
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 
+mod choices;
+mod movements;
 mod operations;
 mod range;
 

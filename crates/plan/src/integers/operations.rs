@@ -1,15 +1,16 @@
 //! What each operation becomes.
 
-use phineus_bytecode::{ElementType, Instruction, Lane, Op, Shape, Sharing, mask_of};
+use phineus_bytecode::limits::RING_WIDTH_MAX;
+use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
 use super::range::Range;
 use super::{Integer, Lowering, Value};
 use crate::error::Error;
 
 /// Whether an operation is done.
-type Done = Result<bool, Error>;
+pub(super) type Done = Result<bool, Error>;
 
-fn arithmetic(element: ElementType) -> ElementType {
+pub(super) fn arithmetic(element: ElementType) -> ElementType {
     element.shared(Sharing::Arithmetic)
 }
 
@@ -41,14 +42,14 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             Op::Cast => self.cast(i)?,
             Op::BitSlice => self.bit_slice(i)?,
             Op::BitConcat => self.bit_concat(i)?,
-            op if is_lane_movement(op) => self.movement(i)?,
+            op if super::movements::is_lane_movement(op) => self.movement(i)?,
             _ => false,
         };
         if done { Ok(()) } else { self.circuit(i) }
     }
 
     /// The same operation on bits.
-    fn circuit(&mut self, i: &Instruction) -> Result<(), Error> {
+    pub(super) fn circuit(&mut self, i: &Instruction) -> Result<(), Error> {
         let mut made = *i;
         made.element = i.element.shared(Sharing::Boolean);
         for (k, operand) in i.operands().iter().enumerate() {
@@ -63,7 +64,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     }
 
     /// Emits `op` on elements, with one result.
-    fn apply(&mut self, i: &Instruction, op: Op, operands: &[u64]) -> Result<u64, Error> {
+    pub(super) fn apply(
+        &mut self,
+        i: &Instruction,
+        op: Op,
+        operands: &[u64],
+    ) -> Result<u64, Error> {
         let mut made = Instruction::new(op, arithmetic(i.element), i.lanes);
         made.immediates = i.immediates;
         made.operands[..operands.len()].copy_from_slice(operands);
@@ -98,7 +104,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         Ok(true)
     }
 
-    fn new_constant(&mut self, i: &Instruction) -> bool {
+    pub(super) fn new_constant(&mut self, i: &Instruction) -> bool {
         let value = Value {
             width: i.element.width(),
             lanes: i.lanes,
@@ -178,7 +184,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     }
 
     /// `-x`, and `!x = -1 - x`.
-    fn negation(&mut self, i: &Instruction) -> Done {
+    pub(super) fn negation(&mut self, i: &Instruction) -> Done {
         let Some(a) = self.integer(i.operands[0])? else { return Ok(false) };
         let width = i.element.width();
         if width == 1 && i.op == Op::Not {
@@ -230,7 +236,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let (width, signed) = (i.element.width(), i.element.is_signed());
         let half = Range::of_type(width / 2, signed);
         let product = half.mul(half);
-        if width > phineus_bytecode::limits::RING_WIDTH_MAX || !self.fits(product) {
+        if width > RING_WIDTH_MAX || !self.fits(product) {
             return Err(self.too_small(i, product));
         }
         let mut wide = [0; 2];
@@ -273,359 +279,11 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             term = Integer { name, range };
         }
         let range = term.range.times(terms);
-        if !self.fits(range) || i.element.width() > phineus_bytecode::limits::RING_WIDTH_MAX {
+        if !self.fits(range) || i.element.width() > RING_WIDTH_MAX {
             return Ok(false);
         }
         let name = self.apply(i, Op::LaneSum, &[term.name])?;
         self.set_integer(i.results[0], i.shape(), name, range);
         Ok(true)
     }
-
-    /// On single bits.
-    fn logic(&mut self, i: &Instruction) -> Done {
-        let (Some(a), Some(b)) =
-            (self.canonical(i.operands[0], false)?, self.canonical(i.operands[1], false)?)
-        else {
-            return Ok(false);
-        };
-        let name = self.apply(i, i.op, &[a, b])?;
-        self.set_integer(i.results[0], i.shape(), name, Range { low: 0, high: 1 });
-        Ok(true)
-    }
-
-    /// `x & (2^k - 1)` is `x` modulo `2^k`.
-    fn masked(&mut self, i: &Instruction) -> Done {
-        let [a, b] = [i.operands[0], i.operands[1]];
-        for (operand, mask) in [(a, b), (b, a)] {
-            let Some(mask) = self.value(mask).constant else { continue };
-            let kept = mask.bit_len();
-            let is_low = mask.wrapping_add(Lane::ONE).count_ones() <= 1;
-            if !is_low || kept == 0 || self.integer(operand)?.is_none() {
-                continue;
-            }
-            let low = self.cut(operand, kept as u16)?;
-            if let Some((name, range)) = low {
-                self.set_integer(i.results[0], i.shape(), name, range);
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The low `width` bits of a value as unsigned integers.
-    fn cut(&mut self, operand: u64, width: u16) -> Result<Option<(u64, Range)>, Error> {
-        let Some(integer) = self.integer(operand)? else { return Ok(None) };
-        let lanes = self.value(operand).lanes;
-        let narrow = Range::of_type(width, false);
-        if integer.range.is_within(narrow) {
-            return Ok(Some((integer.name, integer.range)));
-        }
-        if !self.holds(width) {
-            return Ok(None);
-        }
-        let element = arithmetic(ElementType::unsigned(width));
-        let mut reduce = Instruction::new(Op::Reduce, element, lanes);
-        reduce.operands[0] = integer.name;
-        Ok(Some((self.define(reduce)?, narrow)))
-    }
-
-    /// `x ^ (2^w - 1)` is `-1 - x`.
-    fn complement(&mut self, i: &Instruction) -> Done {
-        let ones = mask_of(i.element.width());
-        let [a, b] = [i.operands[0], i.operands[1]];
-        for (operand, constant) in [(a, b), (b, a)] {
-            if self.value(constant).constant == Some(ones) {
-                let mut not = *i;
-                not.op = Op::Not;
-                not.operands = [operand, 0, 0];
-                return self.negation(&not);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Both operands as integers of the same kind, of which signed ones are as good for equality.
-    fn comparable(&mut self, i: &Instruction) -> Result<Option<[u64; 2]>, Error> {
-        let mut signed = i.element.is_signed();
-        let pair = [i.operands[0], i.operands[1]];
-        if matches!(i.op, Op::Eq | Op::Ne) {
-            let ranges = [self.integer(pair[0])?, self.integer(pair[1])?];
-            let all_within = |signed| {
-                let range = Range::of_type(i.element.width(), signed);
-                ranges.iter().all(|known| known.is_some_and(|known| known.range.is_within(range)))
-            };
-            signed = !all_within(false) && all_within(true);
-        }
-        let width = Range::of_type(i.element.width(), signed);
-        if !self.fits(width.sub(width)) {
-            // Where all is known to be small, the type does not matter.
-            let ranges = [self.integer(pair[0])?, self.integer(pair[1])?];
-            let small = ranges.map(|known| known.filter(|known| known.range.is_within(width)));
-            let [Some(a), Some(b)] = small else { return Ok(None) };
-            return Ok(self.fits(a.range.sub(b.range)).then_some([a.name, b.name]));
-        }
-        let (Some(a), Some(b)) =
-            (self.canonical(pair[0], signed)?, self.canonical(pair[1], signed)?)
-        else {
-            return Ok(None);
-        };
-        Ok(Some([a, b]))
-    }
-
-    fn comparison(&mut self, i: &Instruction) -> Done {
-        let Some([a, b]) = self.comparable(i)? else { return Ok(false) };
-        let name = self.apply(i, i.op, &[a, b])?;
-        self.set_integer(i.results[0], i.result_shape(0), name, Range { low: 0, high: 1 });
-        Ok(true)
-    }
-
-    /// The range of an operand as an integer of the instruction's type, if it is known to be one.
-    fn range_of_kind(&self, name: u64, i: &Instruction) -> Option<Range> {
-        let (width, signed) = (i.element.width(), i.element.is_signed());
-        let value = self.value(name);
-        if let Some(constant) = value.constant {
-            return super::range::constant_as(constant, width, signed);
-        }
-        let known = value.integer.map(|integer| integer.range);
-        known.filter(|known| known.is_within(Range::of_type(width, signed)))
-    }
-
-    fn extreme(&mut self, i: &Instruction) -> Done {
-        let [x, y] = [i.operands[0], i.operands[1]];
-        if let (Some(a), Some(b)) = (self.range_of_kind(x, i), self.range_of_kind(y, i))
-            && (a.high <= b.low || b.high <= a.low)
-        {
-            // Nothing is left to compare.
-            let is_first_less = a.high <= b.low;
-            let chosen = if is_first_less == (i.op == Op::Min) { x } else { y };
-            let value = self.value(chosen).clone();
-            self.values.insert(i.results[0], value);
-            return Ok(true);
-        }
-        let Some([a, b]) = self.comparable(i)? else { return Ok(false) };
-        let less = self.apply(i, Op::Lt, &[a, b])?;
-        let chosen = if i.op == Op::Min { [less, a, b] } else { [less, b, a] };
-        let name = self.apply(i, Op::Mux, &chosen)?;
-        let range = |value: u64| self.value(value).integer.map(|integer| integer.range);
-        let kind = Range::of_type(i.element.width(), i.element.is_signed());
-        let known = |value: u64| range(value).filter(|known| known.is_within(kind)).unwrap_or(kind);
-        let union = known(i.operands[0]).union(known(i.operands[1]));
-        self.set_integer(i.results[0], i.shape(), name, union);
-        Ok(true)
-    }
-
-    fn absolute(&mut self, i: &Instruction) -> Done {
-        if !i.element.is_signed() {
-            let value = self.value(i.operands[0]).clone();
-            self.values.insert(i.results[0], value);
-            return Ok(true);
-        }
-        let Some(a) = self.canonical(i.operands[0], true)? else { return Ok(false) };
-        let kind = Range::of_type(i.element.width(), true);
-        if !self.fits(kind) {
-            return Ok(false);
-        }
-        let name = self.apply(i, Op::Abs, &[a])?;
-        self.set_integer(i.results[0], i.shape(), name, Range { low: 0, high: -kind.low });
-        Ok(true)
-    }
-
-    fn choice(&mut self, i: &Instruction) -> Done {
-        let selector = i.operands[0];
-        let has_integer = |name: u64| {
-            let value = self.value(name);
-            value.integer.is_some() || value.constant.is_some()
-        };
-        let choices = &i.operands()[1..];
-        if !choices.iter().any(|&name| has_integer(name)) {
-            // Bits stay bits: the selector is one anyhow.
-            return Ok(false);
-        }
-        let mut operands = vec![0; 1];
-        let mut union: Option<Range> = (i.op == Op::Mask).then_some(Range { low: 0, high: 0 });
-        let names: Vec<u64> = choices.to_vec();
-        for name in names {
-            let Some(integer) = self.integer(name)? else { return Ok(false) };
-            operands.push(integer.name);
-            union = Some(union.map_or(integer.range, |range| range.union(integer.range)));
-        }
-        let Some(bit) = self.canonical(selector, false)? else { return Ok(false) };
-        operands[0] = bit;
-        let range = union.expect("a choice has something to choose");
-        // The difference of the two is multiplied by the selector.
-        if !self.fits(range.sub(range)) {
-            return Ok(false);
-        }
-        let mut made = Instruction::new(i.op, arithmetic(i.element), i.lanes);
-        made.operands[..operands.len()].copy_from_slice(&operands);
-        for (k, &result) in i.results().iter().enumerate() {
-            made.results[k] = self.next_name;
-            self.set_integer(result, i.result_shape(k), self.next_name, range);
-            self.next_name += 1;
-        }
-        (self.emit)(&made)?;
-        Ok(true)
-    }
-
-    fn left_shift(&mut self, i: &Instruction) -> Done {
-        let (width, amount) = (u64::from(i.element.width()), i.immediates[0]);
-        if amount >= width || self.integer(i.operands[0])?.is_none() {
-            return Ok(false);
-        }
-        let factor = Range { low: 1 << amount.min(100), high: 1 << amount.min(100) };
-        let mut integer = self.integer(i.operands[0])?.expect("just looked");
-        if !self.fits(integer.range.mul(factor)) {
-            // What is shifted out need not be there.
-            let kept = (width - amount) as u16;
-            let Some((name, range)) = self.cut(i.operands[0], kept)? else { return Ok(false) };
-            integer = Integer { name, range };
-        }
-        let range = integer.range.mul(factor);
-        if !self.fits(range) {
-            return Ok(false);
-        }
-        let name = self.apply(i, Op::ShiftLeft, &[integer.name])?;
-        self.set_integer(i.results[0], i.shape(), name, range);
-        Ok(true)
-    }
-
-    fn right_shift(&mut self, i: &Instruction) -> Done {
-        let signed = i.element.is_signed();
-        let amount = i.immediates[0].min(u64::from(i.element.width()));
-        let Some(a) = self.canonical(i.operands[0], signed)? else { return Ok(false) };
-        let from = Range::of_type(i.element.width(), signed);
-        let name = self.apply(i, Op::ShiftRight, &[a])?;
-        let amount = amount.min(126) as u32;
-        let range = Range { low: from.low >> amount, high: from.high >> amount };
-        self.set_integer(i.results[0], i.shape(), name, range);
-        Ok(true)
-    }
-
-    fn cast(&mut self, i: &Instruction) -> Done {
-        let (from, signed) = (i.immediates[0] as u16, i.immediates[1] == 1);
-        let width = i.element.width();
-        let operand = i.operands[0];
-        if let Some(constant) = self.value(operand).constant {
-            let negative = signed && constant.bit(usize::from(from) - 1);
-            let extended = if negative { constant | !mask_of(from) } else { constant };
-            let mut made = *i;
-            made.immediates = (extended & mask_of(width)).into_limbs();
-            return Ok(self.new_constant(&made));
-        }
-        if width > phineus_bytecode::limits::RING_WIDTH_MAX || self.value(operand).integer.is_none()
-        {
-            return Ok(false);
-        }
-        let known = self.integer(operand)?.expect("just looked");
-        let (name, range) = if width > from {
-            let Some(name) = self.canonical(operand, signed)? else { return Ok(false) };
-            let kind = Range::of_type(from, signed);
-            (name, if name == known.name { known.range } else { kind })
-        } else {
-            (known.name, known.range)
-        };
-        self.set_integer(i.results[0], i.shape(), name, range);
-        Ok(true)
-    }
-
-    fn bit_slice(&mut self, i: &Instruction) -> Done {
-        let (start, from) = (i.immediates[0], i.immediates[1] as u16);
-        let operand = i.operands[0];
-        if self.value(operand).integer.is_none() || from > phineus_bytecode::limits::RING_WIDTH_MAX
-        {
-            return Ok(false);
-        }
-        let (name, mut range);
-        if start == 0 {
-            let known = self.integer(operand)?.expect("just looked");
-            (name, range) = (known.name, known.range);
-        } else {
-            let Some(a) = self.canonical(operand, false)? else { return Ok(false) };
-            let element = arithmetic(ElementType::unsigned(from));
-            let mut shift = Instruction::new(Op::ShiftRight, element, i.lanes);
-            shift.immediates[0] = start;
-            shift.operands[0] = a;
-            name = self.define(shift)?;
-            range = Range::of_type(from, false);
-            range.high >>= start.min(126);
-        }
-        self.set_integer(i.results[0], i.shape(), name, range);
-        Ok(true)
-    }
-
-    /// `low + 2^k high`.
-    fn bit_concat(&mut self, i: &Instruction) -> Done {
-        let (low_width, width) = (i.immediates[0] as u16, i.element.width());
-        let [low, high] = [i.operands[0], i.operands[1]];
-        let is_known = |name: u64| {
-            let value = self.value(name);
-            value.integer.is_some() || value.constant.is_some()
-        };
-        if !self.holds(width) || !is_known(low) || !is_known(high) {
-            return Ok(false);
-        }
-        let known = self.value(low).integer.map(|integer| integer.range);
-        let kind = Range::of_type(low_width, false);
-        let (Some(low), Some(shifted)) =
-            (self.canonical(low, false)?, self.canonical(high, false)?)
-        else {
-            return Ok(false);
-        };
-        if self.value(high).constant.is_some_and(|constant| constant.is_zero()) {
-            // A widening cast in other words.
-            let range = known.filter(|known| known.is_within(kind)).unwrap_or(kind);
-            self.set_integer(i.results[0], i.shape(), low, range);
-            return Ok(true);
-        }
-        let high = shifted;
-        let mut shift = *i;
-        shift.immediates = [u64::from(low_width), 0, 0, 0];
-        let high = self.apply(&shift, Op::ShiftLeft, &[high])?;
-        shift.immediates = [0; 4];
-        let name = self.apply(&shift, Op::Add, &[low, high])?;
-        self.set_integer(i.results[0], i.shape(), name, Range::of_type(width, false));
-        Ok(true)
-    }
-
-    /// Lanes move in whichever form all operands have.
-    fn movement(&mut self, i: &Instruction) -> Done {
-        let operands: Vec<u64> = i.operands().to_vec();
-        let all_bits = operands.iter().all(|&name| {
-            let value = self.value(name);
-            value.integer.is_none() && value.constant.is_none()
-        });
-        if all_bits {
-            return Ok(false);
-        }
-        let mut made = *i;
-        made.element = arithmetic(i.element);
-        let mut union: Option<Range> = None;
-        for (k, name) in operands.into_iter().enumerate() {
-            let Some(integer) = self.integer(name)? else { return Ok(false) };
-            made.operands[k] = integer.name;
-            union = Some(union.map_or(integer.range, |range| range.union(integer.range)));
-        }
-        let range = union.expect("a movement has an operand");
-        for (k, &result) in i.results().iter().enumerate() {
-            made.results[k] = self.next_name;
-            let shape: Shape = i.result_shape(k);
-            self.set_integer(result, shape, self.next_name, range);
-            self.next_name += 1;
-        }
-        (self.emit)(&made)?;
-        Ok(true)
-    }
-}
-
-fn is_lane_movement(op: Op) -> bool {
-    matches!(
-        op,
-        Op::LaneSlice
-            | Op::LaneConcat
-            | Op::LaneReverse
-            | Op::LaneTile
-            | Op::LaneRepeat
-            | Op::LaneDeinterleave
-            | Op::LaneInterleave
-    )
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use phineus_bytecode::layout::element_count;
-use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing, mask_of};
+use phineus_bytecode::{Description, Instruction, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::Block;
 use phineus_crypto::field::{Field, FieldName};
@@ -17,6 +17,10 @@ use super::operations::{SpdzRounds, Way, repeats, way};
 use super::run::{Context, Run, blank};
 use super::{Material, Opening, Share};
 use crate::{Parties, ProtocolError};
+
+mod ports;
+
+pub(super) use ports::signed;
 
 /// An instruction between its issue and its finish.
 enum Flight<F: Field> {
@@ -37,15 +41,6 @@ impl<F: Field> Flight<F> {
     fn proves_bits(&self) -> bool {
         matches!(self, Flight::Input { check: Some(run), .. } if run.opens())
     }
-}
-
-/// An output that is opened at the end of the round.
-struct PendingOutput<F: Field> {
-    instruction: Instruction,
-    at: usize,
-    /// What the learner must take off, if it is the only one who may know.
-    masks: Option<Zeroizing<Vec<F>>>,
-    is_ours: bool,
 }
 
 /// One party of a computation on authenticated shares.
@@ -119,47 +114,6 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             opening: &mut self.opening,
             material: &mut self.material,
         }
-    }
-
-    fn owner(&self, instruction: &Instruction) -> usize {
-        usize::from(self.description.inputs[instruction.immediates[0] as usize].party)
-    }
-
-    /// The values that this party brings, as elements.
-    fn own_values(&self, instruction: &Instruction) -> Zeroizing<Vec<F>> {
-        let element = instruction.element;
-        let lanes = self.inputs.lanes(instruction);
-        if element.sharing() == Sharing::Arithmetic {
-            let of =
-                |lane: Lane| F::from_signed(signed(lane, element.width(), element.is_signed()));
-            return Zeroizing::new(lanes.map(of).collect());
-        }
-        let count = instruction.lanes as usize;
-        let mut values = Zeroizing::new(vec![F::ZERO; count * usize::from(element.width())]);
-        for (j, lane) in lanes.enumerate() {
-            for (i, row) in values.chunks_exact_mut(count).enumerate() {
-                row[j] = F::ONE.and_bit(lane.bit(i));
-            }
-        }
-        values
-    }
-
-    fn issue_input(&mut self, instruction: &Instruction) -> Result<Flight<F>, ProtocolError> {
-        let owner = self.owner(instruction);
-        let is_ours = owner == self.parties.me();
-        let count = element_count(instruction.shape()) as usize;
-        let mut shares = blank(count);
-        let mut masks = Zeroizing::new(vec![F::ZERO; if is_ours { count } else { 0 }]);
-        let known = is_ours.then_some(masks.as_mut_slice());
-        self.material.masks(owner, &mut shares, known)?;
-        let at = if is_ours {
-            let mut values = self.own_values(instruction);
-            F::sub_assign(&mut values, &masks);
-            self.opening.tell(owner, count, Some(&values))
-        } else {
-            self.opening.tell(owner, count, None)
-        };
-        Ok(Flight::Input { shares, owner, at, check: None })
     }
 
     /// The rows of a script with its operands.
@@ -284,82 +238,6 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             }
         }
     }
-
-    /// Puts the outputs of this round with what it opens.
-    fn push_outputs(&mut self) -> Result<Vec<PendingOutput<F>>, ProtocolError> {
-        let mut pending = Vec::new();
-        for (instruction, shares) in std::mem::take(&mut self.waiting) {
-            let port = &self.description.outputs[instruction.immediates[0] as usize];
-            if port.parties.len() == self.parties.count() {
-                let at = self.opening.push(&shares);
-                pending.push(PendingOutput { instruction, at, masks: None, is_ours: true });
-                continue;
-            }
-            for learner in port.parties.clone().into_iter().map(usize::from) {
-                let is_ours = learner == self.parties.me();
-                let mut masked = blank(shares.len());
-                let mut masks = Zeroizing::new(vec![F::ZERO; shares.len() * usize::from(is_ours)]);
-                let known = is_ours.then_some(masks.as_mut_slice());
-                self.material.masks(learner, &mut masked, known)?;
-                F::add_assign(Share::elements_mut(&mut masked), Share::elements(&shares));
-                let at = self.opening.push(&masked);
-                pending.push(PendingOutput { instruction, at, masks: Some(masks), is_ours });
-            }
-        }
-        Ok(pending)
-    }
-
-    /// The values of an output that was opened.
-    fn opened_output(&self, output: &PendingOutput<F>) -> Zeroizing<Vec<F>> {
-        let count = element_count(output.instruction.shape()) as usize;
-        let mut opened = Zeroizing::new(self.opening.opened(output.at, count).to_vec());
-        if let Some(masks) = output.masks.as_ref().filter(|_| output.is_ours) {
-            F::sub_assign(&mut opened, masks);
-        }
-        opened
-    }
-
-    fn write_output(
-        &mut self,
-        instruction: &Instruction,
-        values: &[F],
-    ) -> Result<(), ProtocolError> {
-        let shape = instruction.shape();
-        let lanes = shape.lanes as usize;
-        if shape.sharing == Sharing::Arithmetic {
-            let of = |value: &F| lane(*value, shape.width);
-            self.outputs.write(instruction, values.iter().map(of));
-            return Ok(());
-        }
-        if values.iter().any(|&value| value != F::ZERO && value != F::ONE) {
-            return Err(ProtocolError::Cheated { during: "that an output is made of bits" });
-        }
-        let of = |j: usize| {
-            let bits = values.chunks_exact(lanes).enumerate();
-            bits.fold(Lane::ZERO, |sum, (i, row)| sum | (Lane::from(row[j].value()) << i))
-        };
-        self.outputs.write(instruction, (0..lanes).map(of));
-        Ok(())
-    }
-}
-
-/// The integer of smallest magnitude that an element is, modulo `2^width`.
-fn lane<F: Field>(value: F, width: u16) -> Lane {
-    let value = value.value();
-    let whole = if value > F::MODULUS / 2 {
-        Lane::from(F::MODULUS - value).wrapping_neg()
-    } else {
-        Lane::from(value)
-    };
-    whole & mask_of(width)
-}
-
-/// An integer of `width` bits below 127.
-pub(super) fn signed(lane: Lane, width: u16, is_signed: bool) -> i128 {
-    let limbs = lane.as_limbs();
-    let value = i128::from(limbs[0]) | (i128::from(limbs[1]) << 64);
-    let is_negative = is_signed && lane.bit(usize::from(width) - 1);
-    value - (i128::from(is_negative) << width)
 }
 
 /// The results of a script that is done.
