@@ -225,6 +225,7 @@ impl FramedChannel {
     /// Ends connections as the death of this process would: all at once, and nobody is told.
     #[cfg(test)]
     pub(crate) fn kill<'a>(channels: impl Iterator<Item = &'a FramedChannel> + Clone) {
+        channels.clone().for_each(|channel| channel.link.fall_silent());
         channels.clone().for_each(|channel| channel.link.die());
         channels.for_each(|channel| channel.link.cut());
     }

@@ -40,6 +40,9 @@ pub(crate) struct Link {
     fate: Mutex<Fate>,
     changed: Condvar,
     has_ended: AtomicBool,
+    /// Whether a test has killed this party.
+    #[cfg(test)]
+    is_dead: AtomicBool,
     group: OnceLock<Arc<Group>>,
 }
 
@@ -56,6 +59,8 @@ impl Link {
             fate: Mutex::new(Fate::default()),
             changed: Condvar::new(),
             has_ended: AtomicBool::new(false),
+            #[cfg(test)]
+            is_dead: AtomicBool::new(false),
             group: OnceLock::new(),
         })
     }
@@ -98,6 +103,8 @@ impl Link {
 
     /// Ends the session with `error` unless it has ended before.
     fn end(&self, error: ChannelError, farewell: Option<Farewell>) {
+        #[cfg(test)]
+        let farewell = farewell.filter(|_| !self.is_dead.load(Ordering::Acquire));
         let mut fate = self.fate();
         if fate.error.is_none() {
             (fate.error, fate.farewell) = (Some(error), farewell);
@@ -113,6 +120,12 @@ impl Link {
         // Outgoing first: who sees the error when receiving must see it when sending, too.
         self.outgoing.break_off(cause.clone(), true);
         self.incoming.break_off(cause, !is_broken);
+    }
+
+    /// From now on nobody is told anything, whatever another channel of this party notices.
+    #[cfg(test)]
+    pub(crate) fn fall_silent(&self) {
+        self.is_dead.store(true, Ordering::Release);
     }
 
     /// Ends the session as the death of this process would: nobody is told.
