@@ -1,6 +1,7 @@
 //! Protocols: two-party garbled circuits, sharing among any number of parties, oblivious transfer.
 
 pub mod bmr;
+pub mod demand;
 mod error;
 pub mod garbled;
 pub mod mascot;

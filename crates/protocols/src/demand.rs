@@ -1,0 +1,105 @@
+//! [`Demand`] and [`Schedule`]: what a program needs of material of any kinds, and in which batches it
+//! is made.
+
+use std::collections::BTreeMap;
+
+/// A kind of material.
+pub trait MaterialKind: Copy + Ord {
+    /// Items of a full batch.
+    fn batch_items(self) -> usize;
+}
+
+/// How much of each kind a program needs in all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand<K> {
+    counts: BTreeMap<K, usize>,
+}
+
+impl<K> Default for Demand<K> {
+    fn default() -> Demand<K> {
+        Demand { counts: BTreeMap::new() }
+    }
+}
+
+impl<K: MaterialKind> Demand<K> {
+    /// The sum of what is demanded in some order.
+    pub fn of(order: impl IntoIterator<Item = (K, usize)>) -> Demand<K> {
+        let mut demand = Demand::default();
+        order.into_iter().for_each(|(kind, count)| demand.add(kind, count));
+        demand
+    }
+
+    /// Adds `count` of a kind.
+    pub fn add(&mut self, kind: K, count: usize) {
+        if count > 0 {
+            *self.counts.entry(kind).or_default() += count;
+        }
+    }
+
+    /// How much of a kind.
+    pub fn count(&self, kind: K) -> usize {
+        self.counts.get(&kind).copied().unwrap_or(0)
+    }
+
+    /// All kinds of which something is needed, in ascending order.
+    pub fn kinds(&self) -> impl Iterator<Item = (K, usize)> {
+        self.counts.iter().map(|(&kind, &count)| (kind, count))
+    }
+
+    /// The batches in which all of it is made: of each kind full ones, then the rest.
+    pub fn batches(&self) -> impl Iterator<Item = (K, usize)> {
+        self.kinds().flat_map(|(kind, count)| batches(kind, count))
+    }
+}
+
+/// The batches in which `count` of a kind are made: full ones, then the rest.
+pub fn batches<K: MaterialKind>(kind: K, count: usize) -> impl Iterator<Item = (K, usize)> {
+    let batch = kind.batch_items();
+    (0..count).step_by(batch).map(move |first| (kind, batch.min(count - first)))
+}
+
+/// The batches that all parties make, in the order in which they are first needed.
+///
+/// What a batch holds beyond the need stays for later needs of its kind, so at most one batch of
+/// each kind waits. Which batches a kind is made in depends on the demand only, not on the order.
+pub struct Schedule<K, I> {
+    order: I,
+    /// The need that is looked at, as far as it is not covered.
+    current: Option<(K, usize)>,
+    /// Not made yet.
+    remaining: Demand<K>,
+    /// Made and not needed yet.
+    surplus: BTreeMap<K, usize>,
+}
+
+impl<K: MaterialKind, I: Iterator<Item = (K, usize)>> Schedule<K, I> {
+    /// The batches for needs in this order, which are `demand` in all.
+    pub fn new(demand: Demand<K>, order: I) -> Schedule<K, I> {
+        Schedule { order, current: None, remaining: demand, surplus: BTreeMap::new() }
+    }
+}
+
+impl<K: MaterialKind, I: Iterator<Item = (K, usize)>> Iterator for Schedule<K, I> {
+    type Item = (K, usize);
+
+    fn next(&mut self) -> Option<(K, usize)> {
+        loop {
+            let Some((kind, needed)) = self.current.take().or_else(|| self.order.next()) else {
+                let left = self.remaining.kinds().any(|(_, count)| count > 0);
+                assert!(!left, "the order needs less than the demand");
+                return None;
+            };
+            let surplus = self.surplus.entry(kind).or_default();
+            if *surplus >= needed {
+                *surplus -= needed;
+                continue;
+            }
+            self.current = Some((kind, needed - *surplus));
+            let remaining = self.remaining.counts.get_mut(&kind).filter(|count| **count > 0);
+            let remaining = remaining.expect("the order needs what the demand has");
+            *surplus = kind.batch_items().min(*remaining);
+            *remaining -= *surplus;
+            return Some((kind, *surplus));
+        }
+    }
+}
