@@ -304,6 +304,8 @@ fn situation(
     run: &Run,
 ) -> Result<Situation, Failure> {
     heap::trim();
+    // The compiler of C programs has done its work.
+    phineus_engine::release_libraries();
     let resident = phineus_engine::resident_bytes().unwrap_or(0);
     let measured = resident.saturating_sub(tables_bytes);
     // Reading the inputs took more for a moment than keeping them does.
