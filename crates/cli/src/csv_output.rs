@@ -7,8 +7,8 @@ use std::path::Path;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 
-use crate::failure::Failure;
-use crate::interrupt;
+use crate::failure::{Exit, Failure};
+use crate::{interrupt, quantity};
 
 /// Writes `table` with a header: numbers in decimal, the rest in hexadecimal.
 pub(crate) fn write_table(table: &Table, output: impl Write) -> Result<(), Failure> {
@@ -87,8 +87,24 @@ pub(crate) fn write_atomically(
     placed
 }
 
+/// Bytes of the longest CSV that rows of these columns can give, the header left out.
+pub(crate) fn longest_bytes(columns: &[Column], rows: u64) -> u64 {
+    let longest = |column: &Column| match column.encoding {
+        // A sign, a digit for each 3.3 bits, a separator.
+        Encoding::Number => u64::from(column.element.width()) * 31 / 100 + 3,
+        Encoding::Hex | Encoding::Text => u64::from(column.element.width()).div_ceil(4) + 1,
+    };
+    columns.iter().map(longest).sum::<u64>().saturating_mul(rows)
+}
+
 /// Checks early that a file can be written later.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    check_room(path, 0)
+}
+
+/// Checks early that a file of at most so many bytes can be written later: what a run computes is
+/// not lost for want of a place.
+pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -101,7 +117,16 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     match tempfile::Builder::new().prefix(".phineus-").tempfile_in(directory) {
-        Ok(_) => Ok(()),
+        Ok(file) => match phineus_engine::free_bytes(file.as_file()) {
+            Some(free) if free < bytes => {
+                let (free, needed) = (quantity::bytes(free), quantity::bytes(bytes));
+                let message =
+                    format!("{} may need {needed}, {free} are free there", path.display());
+                Err(Failure::new(Exit::DoesNotFit, 113, message)
+                    .remedy("make room, or name another file"))
+            }
+            _ => Ok(()),
+        },
         Err(error) => Err(Failure::usage(format!("{} cannot be written: {error}", path.display()))),
     }
 }
@@ -110,7 +135,6 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use crate::csv_input::{Source, count_rows, parse_field, read_table};
-    use crate::failure::Exit;
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -127,6 +151,32 @@ mod tests {
                 assert_eq!(parse_field(&text, element, encoding), Ok(value), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn no_row_is_longer_than_said() {
+        for width in 1..=256u16 {
+            let encodings = [Encoding::Number, Encoding::Hex];
+            for (signed, encoding) in [false, true].into_iter().zip(encodings.into_iter().rev()) {
+                let element = ElementType::integer(width, signed);
+                let column = Column { name: "x".to_owned(), element, encoding };
+                let most = longest_bytes(std::slice::from_ref(&column), 1);
+                for value in [mask_of(width), Lane::from(1) << usize::from(width - 1)] {
+                    let text = format_value(value, &column);
+                    assert!(text.len() < most as usize, "{text} as {element}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_noticed_before_a_run() {
+        let directory = tempfile::tempdir().expect("a place for tests");
+        let path = directory.path().join("out.csv");
+        check_room(&path, 1).expect("a byte is free");
+        let failure = check_room(&path, u64::MAX).expect_err("more than any disk has");
+        assert_eq!(failure.exit, Exit::DoesNotFit);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("still there").count(), 0);
     }
 
     #[test]

@@ -160,7 +160,13 @@ impl From<std::io::Error> for Failure {
             let failure = Failure::new(Exit::OutputClosed, 100, "nobody reads the output");
             return Failure { silent, ..failure };
         }
-        Failure::new(Exit::RunTime, 100, error.to_string())
+        let failure = Failure::new(Exit::RunTime, 100, error.to_string());
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                failure.remedy("make room; --swap-dir says where a run keeps its own files")
+            }
+            _ => failure,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use phineus_bytecode::{Description, OutputPort, Table};
 use serde_json::{Value, json};
 
 use crate::binding::split_name;
-use crate::csv_output::{check_writable, format_value, write_atomically, write_table};
+use crate::csv_output::{check_room, format_value, longest_bytes, write_atomically, write_table};
 use crate::failure::{Exit, Failure};
 use crate::report::OutputReport;
 
@@ -42,6 +42,10 @@ pub(crate) fn destination(
     let learned = |port: &&OutputPort| party.is_none_or(|party| port.parties.contains(&party));
     let ports: Vec<&OutputPort> = description.outputs.iter().filter(learned).collect();
     let mut files = BTreeMap::new();
+    let needed = |name: &str| {
+        let port = description.outputs.iter().find(|port| port.name == name);
+        port.map_or(0, |port| longest_bytes(&port.columns, port.rows))
+    };
     for argument in arguments {
         let (name, file) = match split_name(argument) {
             (Some(name), file) if description.outputs.iter().any(|port| port.name == name) => {
@@ -59,7 +63,7 @@ pub(crate) fn destination(
             }
         };
         for (port, path) in targets {
-            check_writable(&path)?;
+            check_room(&path, needed(&port))?;
             files.insert(port, path);
         }
     }

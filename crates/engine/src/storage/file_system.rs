@@ -25,9 +25,9 @@ fn limit_bytes(resource: Resource) -> Option<u64> {
     (status == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Bytes this user may still write on the file system of `file`.
+/// Bytes this user may still write on the file system of `file`; `None` if the system does not say.
 #[allow(clippy::unnecessary_cast)] // the fields of statvfs are 32 bits wide on some systems
-pub(super) fn free_bytes(file: &File) -> Option<u64> {
+pub fn free_bytes(file: &File) -> Option<u64> {
     // SAFETY: all-zero is a valid statvfs, and fstatvfs fills the structure it is given.
     let (status, figures) = unsafe {
         let mut figures: libc::statvfs = std::mem::zeroed();

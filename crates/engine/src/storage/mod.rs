@@ -43,7 +43,7 @@ pub use config::{
     Direction, FrameIndex, SpillSlot, StorageBackend, StorageConfig, StorageStatistics,
 };
 pub use error::StorageError;
-pub use file_system::memlock_limit_bytes;
+pub use file_system::{free_bytes, memlock_limit_bytes};
 pub use frames::{FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 pub use probe::{DiskFigures, io_uring_refusal, probe_disk};
 pub use resident::{
