@@ -2,12 +2,14 @@
 //!
 //! `docs/bytecode.md` is the normative description of the format; the code follows its order.
 
+mod blocks;
 mod frame;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use blocks::{Blocks, Section, finish_blocks};
 pub use reader::{InputScan, ProgramReader};
 pub use writer::{ProgramWriter, Written};
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::instruction::ElementType;
+use crate::instruction::{ElementType, Instruction, Shape};
 use crate::layout::Layout;
-use crate::limits::PARTIES_MAX;
+use crate::limits::{PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
+use crate::ops::Op;
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,13 @@ pub struct Description {
     /// Where values go out.
     #[serde(default)]
     pub outputs: Vec<OutputPort>,
+    /// Outputs that are opened while the program runs, and decide what runs next: by index,
+    /// ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opened: Vec<u32>,
+    /// What is carried from one block to others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<Slot>,
     /// What the planner adds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanDescription>,
@@ -59,6 +67,24 @@ pub struct OutputPort {
     pub rows: u64,
     /// What a row is.
     pub columns: Vec<Column>,
+}
+
+/// A value that is carried from one block to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slot {
+    /// Its type.
+    #[serde(serialize_with = "write_element", deserialize_with = "read_element")]
+    pub element: ElementType,
+    /// How many lanes it has.
+    pub lanes: u32,
+}
+
+impl Slot {
+    /// The shape of the value.
+    pub fn shape(&self) -> Shape {
+        Instruction::new(Op::Load, self.element, self.lanes).shape()
+    }
 }
 
 /// A typed column of a table.
@@ -191,6 +217,43 @@ impl Description {
                     port.name, port.parties
                 ));
             }
+        }
+        faults.extend(self.carrying_faults());
+        faults
+    }
+
+    /// Whether an output port is opened while the program runs.
+    pub fn is_opened(&self, port: usize) -> bool {
+        self.opened.iter().any(|&opened| opened as usize == port)
+    }
+
+    /// What is wrong with what blocks open and carry.
+    fn carrying_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let fits = |port: &OutputPort| {
+            (port.rows, port.columns.len(), port.parties.len()) == (1, 1, self.parties.len())
+                && port.columns[0].element.width() <= REGISTER_BITS
+        };
+        for &index in &self.opened {
+            match self.outputs.get(index as usize) {
+                None => faults.push(format!("there is no output {index} that could be opened")),
+                Some(port) if !fits(port) => faults.push(format!(
+                    "'{}' is opened while the program runs: that is one value of at most \
+                     {REGISTER_BITS} bits for all parties",
+                    port.name
+                )),
+                Some(_) => {}
+            }
+        }
+        if !self.opened.windows(2).all(|pair| pair[0] < pair[1]) {
+            faults.push("opened outputs stand in ascending order".to_owned());
+        }
+        let slots = self.slots.iter().enumerate();
+        for (index, slot) in slots.filter(|(_, slot)| !slot.shape().is_valid()) {
+            faults.push(format!("carried value {index} has {}", slot.shape()));
+        }
+        if self.slots.len() > SLOTS_MAX {
+            faults.push(format!("blocks carry at most {SLOTS_MAX} values"));
         }
         faults
     }

@@ -4,6 +4,7 @@ pub mod binary;
 mod costs;
 pub mod description;
 mod error;
+pub mod flow;
 pub mod instruction;
 mod interaction;
 pub mod layout;
@@ -16,12 +17,13 @@ pub mod text;
 pub mod varint;
 pub mod verify;
 
-pub use binary::{Hash, Kind, ProgramReader, ProgramWriter, Written};
+pub use binary::{Blocks, Hash, Kind, ProgramReader, ProgramWriter, Written};
 pub use costs::CostModel;
 pub use description::{
-    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder,
+    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder, Slot,
 };
 pub use error::Error;
+pub use flow::{BlockEnd, Flow, Next, Openings, RegisterOp, Step};
 pub use instruction::{ElementType, Instruction, Phase, Shape, Sharing};
 pub use interaction::{Interaction, RoundModel};
 pub use layout::Layout;
@@ -29,4 +31,4 @@ pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use table::Table;
 pub use text::{parse_text, write_text};
-pub use verify::{Violation, verify};
+pub use verify::{Violation, verify, verify_blocks};

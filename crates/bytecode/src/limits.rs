@@ -43,3 +43,19 @@ pub const FAULTS_MAX: usize = 100;
 /// The most bytes of one line of text: a line holds at most one string of a description, in
 /// the same escaped form as there.
 pub const LINE_BYTES_MAX: usize = DESCRIPTION_BYTES_MAX + 4096;
+
+/// Bits of a public register.
+pub const REGISTER_BITS: u16 = 64;
+
+/// The most blocks of a program: some 10 KiB each when it runs.
+pub const BLOCKS_MAX: usize = 4096;
+
+/// The most public registers of a program.
+pub const REGISTERS_MAX: u32 = 1 << 16;
+
+/// The most values that blocks carry; they are part of the description, with some 30 bytes each.
+pub const SLOTS_MAX: usize = 1 << 16;
+
+/// The most bytes of the directory of a program of several blocks: its description, and how its
+/// blocks end.
+pub const DIRECTORY_BYTES_MAX: usize = 2 * DESCRIPTION_BYTES_MAX;

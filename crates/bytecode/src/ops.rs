@@ -155,6 +155,10 @@ ops! {
     /// The public constant `value` in every lane.
     Constant = 3 "constant" () -> (Same) [Immediate { name: "value", words: 4 }]
         constant_fits, Some(meaning::constant);
+    /// The carried value `slot`, as it was when the block began.
+    Load = 4 "load" () -> (Same) [imm("slot")] any, None;
+    /// Carries a value on to later blocks, as `slot`, from the end of the block on.
+    Store = 5 "store" (Same) -> () [imm("slot")] any, None;
 
     /// Bitwise and.
     And = 10 "and" (Same, Same) -> (Same) [] any, Some(meaning::and);
@@ -338,6 +342,12 @@ impl Op {
         OPS.iter().find(|info| info.name == name).map(|info| info.op)
     }
 
+    /// Whether it brings a value from one block to another; no protocol has a part in that.
+    #[inline]
+    pub fn is_carrying(self) -> bool {
+        matches!(self, Op::Load | Op::Store)
+    }
+
     /// Whether only the planner emits it.
     #[inline]
     pub fn is_directive(self) -> bool {
@@ -351,6 +361,8 @@ impl Op {
             Op::Input
                 | Op::Output
                 | Op::Constant
+                | Op::Load
+                | Op::Store
                 | Op::Convert
                 | Op::Add
                 | Op::Sub

@@ -63,7 +63,8 @@ pub fn random_program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, 
     let ops: Vec<Op> = OPS
         .iter()
         .map(|info| info.op)
-        .filter(|&op| !op.is_directive() && op != Op::Output && op != Op::Round)
+        .filter(|&op| !op.is_directive() && !op.is_carrying())
+        .filter(|&op| op != Op::Output && op != Op::Round)
         .filter(|op| options.ops.as_ref().is_none_or(|ops| ops.contains(op)))
         .collect();
     let mut maker = Maker::new(seed, options);
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(random_program(1, &options), (program.clone(), description));
         assert_ne!(random_program(2, &options).0, program);
         let seen: BTreeSet<Op> = program.iter().map(|i| i.op).collect();
-        let made = |op: Op| !op.is_directive() && op != Op::Round;
+        let made = |op: Op| !op.is_directive() && !op.is_carrying() && op != Op::Round;
         for info in OPS.iter().filter(|info| made(info.op)) {
             assert!(seen.contains(&info.op), "{} never occurs", info.name);
         }

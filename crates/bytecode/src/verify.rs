@@ -25,6 +25,7 @@
 //! time, backwards, which takes about 30 bytes for each value that lives at the same time. And an
 //! interval for each separately written stretch of output rows.
 
+mod blocks;
 mod intervals;
 mod shapes;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use crate::layout::Layout;
 use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, VALUE_WIRES_MAX, WIDTH_MAX};
 use crate::ops::Op;
 use crate::text;
+pub use blocks::verify_blocks;
 use intervals::Intervals;
 use shapes::{PackedShape, Shapes};
 
@@ -79,7 +81,16 @@ fn verify_within<R: Read + Seek>(
     shapes_max: u64,
 ) -> Result<Vec<Violation>, Error> {
     let description = reader.description().clone();
-    let mut checker = Checker::new(reader.kind(), &description);
+    verify_with(reader, Checker::new(reader.kind(), &description), shapes_max, &mut |_| {})
+}
+
+/// As [`verify`], with a checker of the reader's own description; `visit` sees each instruction.
+fn verify_with<R: Read + Seek>(
+    reader: &mut ProgramReader<R>,
+    mut checker: Checker<'_>,
+    shapes_max: u64,
+    visit: &mut dyn FnMut(&Instruction),
+) -> Result<Vec<Violation>, Error> {
     let last = reader.frame_count().checked_sub(1);
     if last.is_some_and(|last| reader.first_value(last) >= shapes_max) {
         checker.shapes = Shapes::misused(reader)?;
@@ -92,6 +103,7 @@ fn verify_within<R: Read + Seek>(
         reader.read_frame(frame, &mut instructions)?;
         for instruction in &instructions {
             checker.check(instruction, &mut faults);
+            visit(instruction);
             for what in faults.drain(..) {
                 let line = text::line_of(reader.kind(), instruction);
                 violations.push(Violation { place: Some((number, line)), what });
@@ -109,6 +121,15 @@ fn verify_within<R: Read + Seek>(
     Ok(violations)
 }
 
+/// What a block may do that others may not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockPlace {
+    /// Nothing runs before it.
+    pub(crate) is_first: bool,
+    /// Nothing runs after it.
+    pub(crate) is_last: bool,
+}
+
 /// Checks instructions one after another.
 pub(crate) struct Checker<'a> {
     kind: Kind,
@@ -120,6 +141,8 @@ pub(crate) struct Checker<'a> {
     shapes: Shapes,
     /// For each column of each output port, the stretches of rows written so far.
     written: Vec<Vec<Intervals>>,
+    /// Which part of a larger program this is, if it is one.
+    place: Option<BlockPlace>,
     /// Instructions that were issued and are not finished, without places, and how many.
     in_flight: HashMap<Instruction, u64>,
 }
@@ -137,8 +160,14 @@ impl<'a> Checker<'a> {
             end: plan.map_or(0, |plan| plan.frame_count.saturating_mul(page_wires)),
             shapes: Shapes::All(Vec::new()),
             written: outputs.map(|p| vec![Intervals::default(); p.columns.len()]).collect(),
+            place: None,
             in_flight: HashMap::new(),
         }
+    }
+
+    /// The same checker for a block of a larger program.
+    pub(crate) fn of_block(self, place: BlockPlace) -> Checker<'a> {
+        Checker { place: Some(place), ..self }
     }
 
     /// Checks the next instruction and appends what is wrong with it.
@@ -157,6 +186,7 @@ impl<'a> Checker<'a> {
             _ if instruction.phase == Phase::Finish => {}
             Op::Input => self.check_input(instruction, faults),
             Op::Output => self.check_output(instruction, faults),
+            Op::Load | Op::Store => self.check_carried(instruction, faults),
             _ => {}
         }
     }
@@ -169,7 +199,12 @@ impl<'a> Checker<'a> {
         if self.in_flight.values().any(|&count| count > 0) {
             faults.push("an instruction is issued and never finished".to_owned());
         }
-        for (port, columns) in self.description.outputs.iter().zip(&self.written) {
+        for (index, (port, columns)) in
+            self.description.outputs.iter().zip(&self.written).enumerate()
+        {
+            if self.place.is_some_and(|place| !place.is_last) || self.description.is_opened(index) {
+                continue;
+            }
             for (column, written) in port.columns.iter().zip(columns) {
                 if let Some((from, to)) = written.first_gap(port.rows) {
                     faults.push(format!(
@@ -291,7 +326,30 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Checks what goes from block to block.
+    fn check_carried(&self, i: &Instruction, faults: &mut Vec<String>) {
+        let name = i.op.info().name;
+        if self.place.is_none() {
+            return faults.push(format!("{name} belongs into programs of several blocks"));
+        }
+        match self.description.slots.get(i.immediates[0] as usize) {
+            Some(slot) if (slot.element, slot.lanes) == (i.element, i.lanes) => {}
+            Some(slot) => faults.push(format!(
+                "carried value {} is {}x{}, not {}x{}",
+                i.immediates[0], slot.element, slot.lanes, i.element, i.lanes
+            )),
+            None => faults.push(format!(
+                "there is no carried value {}, only {} in all",
+                i.immediates[0],
+                self.description.slots.len()
+            )),
+        }
+    }
+
     fn check_input(&self, i: &Instruction, faults: &mut Vec<String>) {
+        if self.place.is_some_and(|place| !place.is_first) {
+            faults.push("only the first block has inputs: it runs once".to_owned());
+        }
         match self.description.inputs.get(i.immediates[0] as usize) {
             Some(port) => {
                 check_cells("input", i, &port.name, &port.columns, port.rows, faults);
@@ -308,6 +366,19 @@ impl<'a> Checker<'a> {
             return;
         }
         let [port_index, column, row, _] = i.immediates;
+        let is_opened = self.description.is_opened(port_index as usize);
+        match self.place {
+            Some(place) if !place.is_last && !is_opened => faults.push(format!(
+                "output '{}' is written in a block that others follow; outputs leave where the \
+                 program ends",
+                port.name
+            )),
+            None if is_opened => faults.push(format!(
+                "'{}' is opened while the program runs, which takes several blocks",
+                port.name
+            )),
+            _ => {}
+        }
         let written = &mut self.written[port_index as usize][column as usize];
         if let Some(twice) = written.add(row, row + u64::from(i.lanes)) {
             faults.push(format!(

@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 
-use phineus_bytecode::{Instruction, Lanes};
+use phineus_bytecode::{Instruction, Lane, Lanes};
 
 use crate::data::{Inputs, Outputs, from_bits, to_bits};
 use crate::driver::Driver;
@@ -64,6 +64,10 @@ impl Driver for ClearDriver {
             to_bits(lanes.into_iter(), count, result);
         }
         Ok(())
+    }
+
+    fn opened(&self, port: u32) -> Lane {
+        self.outputs[0].opened(port)
     }
 
     fn finish(&mut self) -> Result<(), Infallible> {

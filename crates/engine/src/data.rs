@@ -82,6 +82,15 @@ impl Outputs {
         }
     }
 
+    /// The value of an output port that is one value.
+    ///
+    /// # Panics
+    /// If this party does not learn it.
+    pub fn opened(&self, port: u32) -> Lane {
+        let table = self.tables[port as usize].as_ref();
+        table.expect("all parties learn what is opened").cell(0, 0)
+    }
+
     /// The tables, by output port.
     pub fn into_tables(self) -> Vec<Option<Table>> {
         self.tables

@@ -1,6 +1,6 @@
 //! [`Driver`]: what a protocol gives to the engine.
 
-use phineus_bytecode::Instruction;
+use phineus_bytecode::{Instruction, Lane};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A protocol, seen from the engine: it computes on wires that the engine stores.
@@ -55,6 +55,23 @@ pub trait Driver {
     /// If the protocol has no rounds: only plans that were ordered for one that has contain any.
     fn round(&mut self) -> Result<(), Self::Error> {
         unreachable!("a plan for a protocol without rounds has none")
+    }
+
+    /// Completes a block of a program of several: what it opened is known, and proven right where
+    /// the protocol proves it.
+    ///
+    /// # Errors
+    /// If the peer fails.
+    fn end_block(&mut self) -> Result<(), Self::Error> {
+        self.finish()
+    }
+
+    /// What the last block opened as output port `port`, a value of one lane.
+    ///
+    /// # Panics
+    /// If this party does not learn it; and by default, of drivers that run programs of one block.
+    fn opened(&self, _port: u32) -> Lane {
+        unreachable!("a program of one block opens nothing while it runs")
     }
 
     /// Completes the protocol after the last instruction.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{Instruction, Layout, Op, ProgramReader};
 
+use crate::blocks::Carried;
 use crate::driver::Driver;
 use crate::storage::{FrameIndex, FrameMemory, SpillSlot, Storage, StorageError};
 
@@ -25,6 +26,14 @@ pub enum RunError<E: std::error::Error + 'static> {
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+    /// A block ran more often than it may.
+    #[error("block {block} ran {turns} times, and may run no more often")]
+    TooManyTurns {
+        /// The block.
+        block: usize,
+        /// How often it ran.
+        turns: u64,
+    },
 }
 
 /// Instructions between two looks at the clock and at the caller's wish to stop.
@@ -54,27 +63,51 @@ pub fn run<R: Read + Seek, D: Driver>(
     memory: &mut Memory,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), RunError<D::Error>> {
+    let mut done = 0;
+    run_instructions(planned, driver, memory, None, &mut done, progress)?;
+    driver.finish().map_err(RunError::Driver)?;
+    progress(done);
+    memory.drain()?;
+    Ok(())
+}
+
+impl Memory {
+    /// Finishes all transfers between frames and swap file.
+    pub(crate) fn drain(&mut self) -> Result<(), StorageError> {
+        match &mut self.storage {
+            Some(storage) => storage.drain(&mut self.frames),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs all instructions of `planned`; `done` counts them.
+pub(crate) fn run_instructions<R: Read + Seek, D: Driver>(
+    planned: &mut ProgramReader<R>,
+    driver: &mut D,
+    memory: &mut Memory,
+    mut carried: Option<&mut Carried>,
+    done: &mut u64,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), RunError<D::Error>> {
     let layout = planned.description().plan.as_ref().map(|plan| plan.layout).unwrap_or_default();
     let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
-    let mut done = 0u64;
     for frame in 0..planned.frame_count() {
         planned.read_frame(frame, &mut instructions)?;
         for instruction in &instructions {
             if instruction.op.is_directive() {
                 direct(instruction, memory)?;
+            } else if instruction.op.is_carrying() {
+                let carried = carried.as_deref_mut().expect("only blocks carry values");
+                carried.step::<D::Wire>(instruction, &mut memory.frames);
             } else {
                 step(instruction, layout, driver, &mut memory.frames).map_err(RunError::Driver)?;
             }
-            done += 1;
-            if done.is_multiple_of(INSTRUCTIONS_PER_PROGRESS) && !progress(done) {
+            *done += 1;
+            if done.is_multiple_of(INSTRUCTIONS_PER_PROGRESS) && !progress(*done) {
                 return Err(RunError::Interrupted);
             }
         }
-    }
-    driver.finish().map_err(RunError::Driver)?;
-    progress(done);
-    if let Some(storage) = &mut memory.storage {
-        storage.drain(&mut memory.frames)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Interprets a planned program inside a memory limit: frames, storage, clear driver.
 
 pub mod bits;
+mod blocks;
 mod clear;
 mod data;
 mod driver;
@@ -9,6 +10,7 @@ mod lanes;
 pub mod packed;
 mod storage;
 
+pub use blocks::{Carried, CarriedLayout, run_blocks};
 pub use clear::ClearDriver;
 pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
 pub use driver::Driver;

@@ -17,6 +17,7 @@
 //! ```
 
 mod arguments;
+mod blocks;
 pub mod bristol;
 mod element;
 mod error;
@@ -40,12 +41,13 @@ mod value;
 mod vector;
 
 pub use arguments::{Arguments, Parameter};
+pub use blocks::{BlockId, Register, State, Variable};
 pub use element::{Element, Operand};
 pub use error::{FAULTS_MAX, Fault, Faults, ProgramError};
 pub use fixed::Fixed;
 pub use integer::{Bit, I8, I16, I32, I64, I128, Int, U8, U16, U32, U64, U128, U256, UInt, select};
 pub use order::arranged;
-pub use phineus_bytecode::Sharing;
+pub use phineus_bytecode::{RegisterOp, Sharing};
 pub use port::{InputBuilder, OutputBuilder, column};
 pub use program::{
     ClosureProgram, Program, ProgramBuilder, Traced, program, same_rows, trace_into, trace_to_file,

@@ -2,10 +2,14 @@
 //!
 //! Follows the meanings of the op table alone. Keeps every value, so it is for small programs.
 
+use std::convert::Infallible;
 use std::io::{Read, Seek};
 
+use phineus_bytecode::binary::Section;
 use phineus_bytecode::meaning::{Lanes, mask_of};
-use phineus_bytecode::{Instruction, Op, ProgramReader, Table};
+use phineus_bytecode::{
+    Blocks, Description, Instruction, Lane, Op, Openings, ProgramReader, Slot, Table,
+};
 
 use crate::arguments::Arguments;
 use crate::error::ProgramError;
@@ -21,20 +25,80 @@ pub fn run(
     run_file(file, inputs)
 }
 
-/// Runs a program file on `inputs`.
-pub fn run_file(file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Table>, ProgramError> {
+/// Runs a program file on `inputs`; gives what it reveals at its end.
+pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Table>, ProgramError> {
+    if let Some(blocks) = Blocks::read(&mut file)? {
+        let mut state = State::new(&blocks.description, inputs)?;
+        let mut registers = vec![0; blocks.flow.registers as usize];
+        let mut next = Some(0);
+        while let Some(block) = next {
+            let place = blocks.places[block];
+            state.run(&mut ProgramReader::open(Section::new(&mut file, place))?)?;
+            let left = blocks.flow.leave(&blocks.description, block, &mut registers, &mut state);
+            next = left.unwrap_or_else(|never| match never {});
+        }
+        let opened = |index: &usize| !blocks.description.is_opened(*index);
+        let outputs = state.outputs.into_iter().enumerate();
+        return Ok(outputs.filter(|(index, _)| opened(index)).map(|(_, table)| table).collect());
+    }
     let mut reader = ProgramReader::open(file)?;
-    let description = reader.description().clone();
-    check_inputs(&description, inputs)?;
-    let outputs = description.outputs.iter();
-    let mut outputs: Vec<Table> =
-        outputs.map(|port| Table::zeros(port.columns.clone(), port.rows)).collect();
-    let mut values: Vec<Lanes> = Vec::new();
-    reader.for_each::<ProgramError>(|instruction| {
-        step(instruction, inputs, &mut values, &mut outputs);
+    let mut state = State::new(&reader.description().clone(), inputs)?;
+    state.run(&mut reader)?;
+    Ok(state.outputs)
+}
+
+/// What a program has computed so far.
+struct State<'a> {
+    inputs: &'a [Table],
+    outputs: Vec<Table>,
+    values: Vec<Lanes>,
+    slots: Vec<Slot>,
+    carried: Vec<Lanes>,
+    /// What the block at hand stores, for later ones.
+    stored: Vec<(usize, Lanes)>,
+}
+
+impl State<'_> {
+    fn new<'a>(description: &Description, inputs: &'a [Table]) -> Result<State<'a>, ProgramError> {
+        check_inputs(description, inputs)?;
+        let outputs = description.outputs.iter();
+        Ok(State {
+            inputs,
+            outputs: outputs.map(|port| Table::zeros(port.columns.clone(), port.rows)).collect(),
+            values: Vec::new(),
+            slots: description.slots.clone(),
+            carried: vec![Lanes::new(); description.slots.len()],
+            stored: Vec::new(),
+        })
+    }
+
+    /// Runs a block.
+    fn run(&mut self, reader: &mut ProgramReader<impl Read + Seek>) -> Result<(), ProgramError> {
+        self.values.clear();
+        reader.for_each::<ProgramError>(|instruction| {
+            self.step(instruction);
+            Ok(())
+        })?;
+        for (slot, lanes) in self.stored.drain(..) {
+            self.carried[slot] = lanes;
+        }
         Ok(())
-    })?;
-    Ok(outputs)
+    }
+}
+
+impl Openings for State<'_> {
+    type Error = Infallible;
+
+    fn opened(&self, port: u32) -> Lane {
+        self.outputs[port as usize].cell(0, 0)
+    }
+
+    fn publish(&mut self, slot: u32, value: u64) -> Result<(), Infallible> {
+        let Slot { element, lanes } = self.slots[slot as usize];
+        let value = Lane::from(value) & mask_of(element.width());
+        self.carried[slot as usize] = vec![value; lanes as usize];
+        Ok(())
+    }
 }
 
 fn check_inputs(
@@ -56,27 +120,32 @@ fn check_inputs(
     Ok(())
 }
 
-fn step(i: &Instruction, inputs: &[Table], values: &mut Vec<Lanes>, outputs: &mut [Table]) {
-    let [port, column, row, _] = i.immediates.map(|word| word as usize);
-    match i.op {
-        Op::Input => {
-            let rows = (row..row + i.lanes as usize).map(|row| row as u64);
-            let lanes = rows.map(|row| inputs[port].cell(row, column)).collect();
-            values.push(lanes);
-        }
-        Op::Output => {
-            for (lane, &value) in values[i.operands[0] as usize].iter().enumerate() {
-                outputs[port].set_cell((row + lane) as u64, column, value);
+impl State<'_> {
+    fn step(&mut self, i: &Instruction) {
+        let State { inputs, outputs, values, .. } = self;
+        let [port, column, row, _] = i.immediates.map(|word| word as usize);
+        match i.op {
+            Op::Input => {
+                let rows = (row..row + i.lanes as usize).map(|row| row as u64);
+                let lanes = rows.map(|row| inputs[port].cell(row, column)).collect();
+                values.push(lanes);
             }
-        }
-        _ => {
-            let operands: Vec<Lanes> =
-                i.operands().iter().map(|&name| values[name as usize].clone()).collect();
-            let meaning = i.op.info().meaning.expect("only ports have no meaning");
-            for (index, result) in meaning(i, &operands).into_iter().enumerate() {
-                let mask = mask_of(i.result_shape(index).width);
-                debug_assert!(result.iter().all(|&lane| lane & mask == lane));
-                values.push(result);
+            Op::Output => {
+                for (lane, &value) in values[i.operands[0] as usize].iter().enumerate() {
+                    outputs[port].set_cell((row + lane) as u64, column, value);
+                }
+            }
+            Op::Load => values.push(self.carried[port].clone()),
+            Op::Store => self.stored.push((port, values[i.operands[0] as usize].clone())),
+            _ => {
+                let operands: Vec<Lanes> =
+                    i.operands().iter().map(|&name| values[name as usize].clone()).collect();
+                let meaning = i.op.info().meaning.expect("only ports have no meaning");
+                for (index, result) in meaning(i, &operands).into_iter().enumerate() {
+                    let mask = mask_of(i.result_shape(index).width);
+                    debug_assert!(result.iter().all(|&lane| lane & mask == lane));
+                    values.push(result);
+                }
             }
         }
     }

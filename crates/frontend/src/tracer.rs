@@ -3,8 +3,13 @@
 //! Memory is bounded: instructions go to the writer at once, and a value is only a name.
 //! Mistakes do not stop the program: they are collected with the line that made them, and
 //! [`Tracer::finish`] reports them all.
+//!
+//! A program of several blocks (`blocks`) has a writer for each, all open until the end: a value that
+//! another block needs is stored at the end of its own, and an input comes in at the end of the
+//! first, whenever that turns out.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::io::Write;
 use std::panic::Location;
 use std::rc::Rc;
@@ -14,6 +19,7 @@ use phineus_bytecode::{
     Shape, Sharing,
 };
 
+use crate::blocks::{Recorded, local, name_of_block};
 use crate::error::{FAULTS_MAX, Fault, Faults, ProgramError};
 use crate::program::Traced;
 use crate::value::{Place, Value};
@@ -21,15 +27,22 @@ use crate::value::{Place, Value};
 /// Records a program. A clone is another handle to the same recording.
 #[derive(Clone)]
 pub struct Tracer {
-    recording: Rc<RefCell<Recording>>,
+    pub(crate) recording: Rc<RefCell<Recording>>,
 }
 
-struct Recording {
-    writer: Option<ProgramWriter<Box<dyn Write>>>,
-    next_value: u64,
-    faults: Vec<Fault>,
+pub(crate) struct Recording {
+    /// The blocks of the program, and which of them is being recorded.
+    pub(crate) blocks: Vec<Recorded>,
+    pub(crate) current: usize,
+    /// How many public registers there are.
+    pub(crate) registers: u32,
+    /// By value, where it is carried.
+    pub(crate) carried: HashMap<u64, u32>,
+    /// By register and type, where it is published.
+    pub(crate) published: HashMap<(u32, ElementType, u32), u32>,
+    pub(crate) faults: Vec<Fault>,
     failure: Option<phineus_bytecode::Error>,
-    description: Description,
+    pub(crate) description: Description,
     /// Cells of inputs that were read and not recorded yet.
     pending: Vec<Rc<Cells>>,
     /// Conversions recorded before, by the value's name modulo their number.
@@ -84,8 +97,11 @@ impl Tracer {
     pub fn new(name: &str, output: impl Write + 'static) -> Result<Tracer, ProgramError> {
         let output: Box<dyn Write> = Box::new(output);
         let recording = Recording {
-            writer: Some(ProgramWriter::new(output, Kind::Program)?),
-            next_value: 0,
+            blocks: vec![Recorded::new(ProgramWriter::new(output, Kind::Program)?)],
+            current: 0,
+            registers: 0,
+            carried: HashMap::new(),
+            published: HashMap::new(),
             faults: Vec::new(),
             failure: None,
             description: Description { name: name.to_string(), ..Description::default() },
@@ -132,7 +148,9 @@ impl Tracer {
     pub fn finish(&self) -> Result<Traced, ProgramError> {
         let mut recording = self.recording.borrow_mut();
         recording.flush();
-        let faults = recording.description.faults();
+        let flow_fault = recording.complete_flow();
+        let mut faults = recording.description.faults();
+        faults.extend(flow_fault);
         if recording.faults.is_empty() && !faults.is_empty() {
             return Err(ProgramError::Refused(faults.join("\n")));
         }
@@ -142,11 +160,7 @@ impl Tracer {
         if let Some(failure) = recording.failure.take() {
             return Err(failure.into());
         }
-        let writer = recording
-            .writer
-            .take()
-            .ok_or_else(|| ProgramError::Refused("the program was finished before".to_string()))?;
-        let (_, written) = writer.finish(&recording.description)?;
+        let written = recording.finish_blocks()?;
         Ok(Traced { description: recording.description.clone(), written })
     }
 
@@ -163,7 +177,7 @@ impl Tracer {
     /// How many instructions were recorded.
     pub fn instruction_count(&self) -> u64 {
         let recording = self.recording.borrow();
-        recording.writer.as_ref().map_or(0, ProgramWriter::instruction_count)
+        recording.blocks.iter().map(Recorded::instruction_count).sum()
     }
 
     pub(crate) fn is_same(&self, other: &Tracer) -> bool {
@@ -236,7 +250,7 @@ impl Tracer {
                 self.fault(format!("{} mixes values of two programs", op.info().name));
                 return None;
             }
-            *place = self.name_in(operand, element.sharing())?;
+            *place = local(self.name_in(operand, element.sharing())?);
         }
         if let Some(what) = violation(&instruction, operands) {
             self.fault(what);
@@ -262,7 +276,7 @@ impl Tracer {
             }
             Place::Input(cells) => self.name_of(cells),
             Place::Named(_) if is_open => self.convert(operand, sharing).map(|results| results[0]),
-            Place::Named(name) => Some(*name),
+            Place::Named(name) => self.here(*name, operand.element(), operand.lanes()),
         }
     }
 
@@ -277,7 +291,7 @@ impl Tracer {
         let element = operand.element().shared(sharing);
         let mut instruction = Instruction::new(Op::Convert, element, operand.lanes());
         instruction.immediates[0] = operand.sharing() as u64;
-        instruction.operands[0] = from;
+        instruction.operands[0] = local(from);
         let results = self.push(&mut instruction)?;
         let conversion = Conversion { from, sharing, to: results[0] };
         self.recording.borrow_mut().converted[slot] = Some(conversion);
@@ -288,10 +302,12 @@ impl Tracer {
     fn name_of(&self, cells: &Cells) -> Option<u64> {
         let mut recording = self.recording.borrow_mut();
         recording.flush();
-        recording.name_of(cells)
+        let name = recording.name_of(cells)?;
+        drop(recording);
+        self.here(name, cells.element, cells.lanes)
     }
 
-    fn push(&self, instruction: &mut Instruction) -> Results {
+    pub(crate) fn push(&self, instruction: &mut Instruction) -> Results {
         let mut recording = self.recording.borrow_mut();
         recording.flush();
         recording.push(instruction)
@@ -300,7 +316,7 @@ impl Tracer {
 
 impl Recording {
     /// Records the inputs that were read, in the order in which they were.
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         for cells in std::mem::take(&mut self.pending) {
             if !cells.is_replaced.get() {
                 self.name_of(&cells);
@@ -315,22 +331,39 @@ impl Recording {
         }
         let mut instruction = Instruction::new(Op::Input, cells.element, cells.lanes);
         instruction.immediates = cells.immediates;
-        let name = self.push(&mut instruction)?[0];
+        // The first block runs once.
+        let name = self.push_in(0, &mut instruction)?[0];
         cells.name.set(Some(name));
         Some(name)
     }
 
     fn push(&mut self, instruction: &mut Instruction) -> Results {
+        self.push_in(self.current, instruction)
+    }
+
+    /// Records an instruction of `block`, whose operands are its own names of values.
+    pub(crate) fn push_in(&mut self, block: usize, instruction: &mut Instruction) -> Results {
+        let recorded = &mut self.blocks[block];
         for k in 0..instruction.op.info().results.len() {
-            instruction.results[k] = self.next_value;
-            self.next_value += 1;
+            instruction.results[k] = recorded.next_value;
+            recorded.next_value += 1;
         }
         // After a fault or failure nothing will be kept: do not write, but find further faults.
         if self.faults.is_empty() && self.failure.is_none() {
-            let writer = self.writer.as_mut()?;
+            let writer = recorded.writer.as_mut()?;
             self.failure = writer.push(instruction).err();
         }
-        Some(instruction.results)
+        Some(instruction.results.map(|name| name_of_block(block, name)))
+    }
+
+    /// Forgets conversions, which are values of another block.
+    pub(crate) fn forget(&mut self) {
+        self.converted = [None; CONVERSIONS_KEPT];
+    }
+
+    /// Keeps the first failure to write.
+    pub(crate) fn failed(&mut self, failure: phineus_bytecode::Error) {
+        self.failure.get_or_insert(failure);
     }
 }
 

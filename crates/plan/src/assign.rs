@@ -36,9 +36,24 @@ pub enum Assignment {
 }
 
 impl Assignment {
+    /// The type in which blocks carry what the program says is of type `element`: the same in all of
+    /// them, so it depends on nothing else.
+    pub fn carried(self, element: ElementType) -> ElementType {
+        element.shared(match (self, element.sharing()) {
+            (Assignment::Uniform(sharing), _) => sharing,
+            (Assignment::Stated(default), Sharing::Any) => default,
+            (Assignment::Stated(_), stated) => stated,
+            (Assignment::Arithmetic, Sharing::Arithmetic) => Sharing::Arithmetic,
+            (Assignment::Arithmetic, _) => Sharing::Boolean,
+        })
+    }
+
     /// The sharing of `instruction`, given what its operands have.
     fn sharing(self, instruction: &Instruction, operand: Option<&Value>) -> Sharing {
         let stated = instruction.element.sharing();
+        if instruction.op.is_carrying() {
+            return self.carried(instruction.element).sharing();
+        }
         match self {
             Assignment::Uniform(sharing) => sharing,
             Assignment::Stated(default) if stated == Sharing::Any => default,
@@ -95,7 +110,10 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
     let mut notes = annotate(program, scratch, planner_memory_bytes, Layout::Wires)?;
-    let description = program.description().clone();
+    let mut description = program.description().clone();
+    for slot in &mut description.slots {
+        slot.element = assignment.carried(slot.element);
+    }
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let mut assigner = Assigner { assignment, emit, values: HashMap::new(), next_name: 0 };

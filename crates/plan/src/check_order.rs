@@ -20,13 +20,18 @@ const FAULTS_MAX: usize = 20;
 
 type Digest = u128;
 
-/// Port, column and row of the first cell, and how many rows.
-type Cells = (u64, u64, u64, u32);
+/// Whether it is a carried value; its number, or port, column and row of the first cell; how many rows.
+type Cells = (bool, u64, u64, u64, u32);
 
 #[derive(Default)]
 struct Meaning {
     values: Vec<Digest>,
     outputs: HashMap<Cells, Digest>,
+}
+
+/// Whether it takes a value out of the program, to a party or to another block.
+fn leaves(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Output | Op::Store)
 }
 
 impl Meaning {
@@ -48,13 +53,13 @@ impl Meaning {
             };
             half(0) << 64 | half(1)
         };
-        let count = if whole.op == Op::Output { 1 } else { whole.results().len() };
+        let count = if leaves(&whole) { 1 } else { whole.results().len() };
         Ok((0..count).map(digest).collect())
     }
 
     fn output(&mut self, instruction: &Instruction, digest: Digest) -> Result<(), String> {
         let [port, column, row, _] = instruction.immediates;
-        let cells = (port, column, row, instruction.lanes);
+        let cells = (instruction.op == Op::Store, port, column, row, instruction.lanes);
         match self.outputs.insert(cells, digest) {
             None => Ok(()),
             Some(_) => Err(format!("output {cells:?} is written twice")),
@@ -63,7 +68,7 @@ impl Meaning {
 
     fn whole(&mut self, instruction: &Instruction) -> Result<(), String> {
         let results = self.results(instruction)?;
-        if instruction.op == Op::Output {
+        if leaves(instruction) {
             return self.output(instruction, results[0]);
         }
         self.define(instruction, results)
@@ -93,7 +98,7 @@ struct Replay {
 impl Replay {
     fn step(&mut self, i: &Instruction, model: &mut impl RoundModel) -> Result<(), String> {
         let rounds = match i.op {
-            Op::Round => 0,
+            Op::Round | Op::Load | Op::Store => 0,
             _ => model.interaction(&i.part(Phase::Whole)).rounds,
         };
         let due = self.in_flight.first_key_value().is_some_and(|(&due, _)| due == self.round);

@@ -56,6 +56,14 @@ struct Value {
     constant: Option<Lane>,
 }
 
+/// The type in which blocks carry what the program says is of type `element`: elements in the range of
+/// the type, or bits where it is one bit or the field does not hold it.
+pub fn carried_in_field(element: ElementType, magnitude_bits: u32) -> ElementType {
+    let width = element.width();
+    let is_integer = width > 1 && u32::from(width) <= magnitude_bits && width <= RING_WIDTH_MAX;
+    element.shared(if is_integer { Sharing::Arithmetic } else { Sharing::Boolean })
+}
+
 struct Lowering<E> {
     /// Elements are integers of a smaller magnitude than two to this power.
     magnitude_bits: u32,
@@ -82,7 +90,10 @@ pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
     let mut notes = annotate(program, scratch, planner_memory_bytes, Layout::Wires)?;
-    let description = program.description().clone();
+    let mut description = program.description().clone();
+    for slot in &mut description.slots {
+        slot.element = carried_in_field(slot.element, magnitude_bits);
+    }
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let mut lowering = Lowering {

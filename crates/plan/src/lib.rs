@@ -20,7 +20,7 @@ pub use assign::{Assignment, assign};
 pub use check::check;
 pub use check_order::check_order;
 pub use error::Error;
-pub use integers::lower_to_field;
+pub use integers::{carried_in_field, lower_to_field};
 pub use order::{OrderOptions, order};
 pub use pipeline::{PlanOptions, plan};
 pub use schedule::Lookahead;

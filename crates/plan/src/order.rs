@@ -19,7 +19,8 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
-    Instruction, Kind, Layout, Op, Phase, ProgramReader, ProgramWriter, RoundModel, Written,
+    Instruction, Interaction, Kind, Layout, Op, Phase, ProgramReader, ProgramWriter, RoundModel,
+    Written,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -202,7 +203,10 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         while let Some(Reverse(index)) = self.ready.pop() {
             let entry = &self.window[(index - self.first) as usize];
             let instruction = entry.instruction;
-            let interaction = self.model.interaction(&instruction);
+            let interaction = match instruction.op.is_carrying() {
+                true => Interaction::default(),
+                false => self.model.interaction(&instruction),
+            };
             let is_interactive = interaction.rounds > 0 && instruction.op != Op::Output;
             let held_bytes = self.held_bytes + interaction.held_bytes;
             if is_interactive && held_bytes > self.options.held_bytes && self.held_bytes > 0 {

@@ -22,6 +22,9 @@ use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
 use crate::replace::{Event, Replacer};
 use crate::schedule::{Lookahead, Scheduler};
 
+/// Nanoseconds to copy a value to or from where it is carried, 64 KiB at most.
+const NS_PER_CARRIED: u64 = 1000;
+
 /// What a plan is made for.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
@@ -132,7 +135,10 @@ fn place_and_replace<R: Read + Seek + Send>(
     let mut index = 0;
     for_each_frame(program, &mut annotations, |instructions, uses| {
         for (instruction, uses) in instructions.iter().zip(uses) {
-            let duration_ns = costs.count_and_predict(instruction, &description);
+            let duration_ns = match instruction.op.is_carrying() {
+                true => NS_PER_CARRIED,
+                false => costs.count_and_predict(instruction, &description),
+            };
             replacer.step(index, instruction, uses, &mut |event| {
                 let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
                 events.push(event, duration_ns)

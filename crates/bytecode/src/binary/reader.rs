@@ -60,6 +60,9 @@ impl<R: Read + Seek> ProgramReader<R> {
         input.read_exact(&mut footer)?;
         let [description_offset, description_len, index_offset, index_len] =
             [0, 8, 16, 24].map(|at| word(&footer, at));
+        if footer[64..] == super::blocks::BLOCKS_MAGIC {
+            return Err(Error::NotAProgram("it has several blocks, and one is wanted here"));
+        }
         let consistent = footer[64..] == MAGIC
             && description_offset.checked_add(description_len) == Some(index_offset)
             && index_offset.checked_add(index_len) == Some(length - FOOTER_BYTES as u64)

@@ -4,7 +4,7 @@ use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
 use super::range::Range;
-use super::{Integer, Lowering, Value};
+use super::{Integer, Lowering, Value, carried_in_field};
 use crate::error::Error;
 
 /// Whether an operation is done.
@@ -19,6 +19,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let done = match i.op {
             Op::Input => self.input(i)?,
             Op::Constant => self.new_constant(i),
+            Op::Load => self.load(i)?,
+            Op::Store => self.store(i)?,
             Op::Output => self.output(i)?,
             Op::Convert | Op::Reduce => {
                 let value = self.value(i.operands[0]).clone();
@@ -101,6 +103,33 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             let name = self.define(convert)?;
             self.value_mut(result).integer = Some(Integer { name, range });
         }
+        Ok(true)
+    }
+
+    /// What is carried is in the range of its type.
+    fn load(&mut self, i: &Instruction) -> Done {
+        let mut made = *i;
+        made.element = carried_in_field(i.element, self.magnitude_bits);
+        let name = self.define(made)?;
+        if made.element.sharing() == Sharing::Arithmetic {
+            let range = Range::of_type(i.element.width(), i.element.is_signed());
+            self.set_integer(i.results[0], i.shape(), name, range);
+        } else {
+            self.set_bits(i.results[0], i.shape(), name);
+        }
+        Ok(true)
+    }
+
+    fn store(&mut self, i: &Instruction) -> Done {
+        let mut made = *i;
+        made.element = carried_in_field(i.element, self.magnitude_bits);
+        made.operands[0] = if made.element.sharing() == Sharing::Arithmetic {
+            let reduced = self.canonical(i.operands[0], i.element.is_signed())?;
+            reduced.expect("a field holds the integers that are carried as elements")
+        } else {
+            self.bits(i.operands[0])?
+        };
+        (self.emit)(&made)?;
         Ok(true)
     }
 

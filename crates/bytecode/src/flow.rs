@@ -1,0 +1,325 @@
+//! [`Flow`]: which block of a program runs after which, decided by values that all parties know.
+//!
+//! A program of several blocks is a list of straight-line programs ([`crate::binary::Blocks`]). Each
+//! ends with *steps* on public registers, of 64 bits each, all 0 at the start: what the block opened
+//! goes into a register, registers are computed with, and a register may become a carried value.
+//! Then comes the next block, or the end. Execution begins with block 0, which alone has inputs and
+//! is never entered again.
+//!
+//! Invariants, which [`Flow::faults`] and `verify_blocks` check: all registers, blocks and ports
+//! exist; a carried value is loaded only where every way from the start has stored it.
+//!
+//! Public by nature: which blocks run, how often, and all registers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::description::Description;
+use crate::limits::{BLOCKS_MAX, REGISTER_BITS, REGISTERS_MAX};
+use crate::meaning::Lane;
+
+/// The blocks of a program, as far as they say what runs next.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// How many public registers there are.
+    pub registers: u32,
+    /// How each block ends.
+    pub blocks: Vec<BlockEnd>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockEnd {
+    /// What is done on registers, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// What runs then.
+    pub next: Next,
+}
+
+/// What is done on registers at the end of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Step {
+    /// `register` becomes what the block opened as an output port, extended by its sign if signed.
+    Open {
+        /// Where it goes.
+        register: u32,
+        /// The output port.
+        port: u32,
+    },
+    /// `register` becomes a constant.
+    Set {
+        /// Where it goes.
+        register: u32,
+        /// The constant.
+        value: u64,
+    },
+    /// `register` becomes `a op b`.
+    Compute {
+        /// Where it goes.
+        register: u32,
+        /// What is computed.
+        op: RegisterOp,
+        /// The first operand.
+        a: u32,
+        /// The second operand.
+        b: u32,
+    },
+    /// A carried value becomes the register, cut to its type, in every lane.
+    Publish {
+        /// The carried value.
+        slot: u32,
+        /// The register.
+        register: u32,
+    },
+}
+
+/// What runs after a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Next {
+    /// Nothing.
+    End,
+    /// A block.
+    Jump {
+        /// Its number.
+        block: u32,
+    },
+    /// One of two blocks.
+    Branch {
+        /// What decides.
+        register: u32,
+        /// The block if the register is not 0.
+        nonzero: u32,
+        /// The block if it is.
+        zero: u32,
+    },
+}
+
+impl Next {
+    /// The blocks that may run next.
+    pub fn blocks(self) -> impl Iterator<Item = usize> {
+        let (first, second) = match self {
+            Next::End => (None, None),
+            Next::Jump { block } => (Some(block), None),
+            Next::Branch { nonzero, zero, .. } => (Some(nonzero), Some(zero)),
+        };
+        first.into_iter().chain(second).map(|block| block as usize)
+    }
+}
+
+macro_rules! register_ops {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal $meaning:expr;)+) => {
+        /// What registers are computed with, modulo 2^64.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum RegisterOp { $($(#[doc = $doc])+ #[serde(rename = $name)] $variant,)+ }
+
+        impl RegisterOp {
+            /// All of them.
+            pub const ALL: &[RegisterOp] = &[$(RegisterOp::$variant),+];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self { $(RegisterOp::$variant => $name,)+ }
+            }
+
+            /// What it means.
+            pub const fn doc(self) -> &'static str {
+                match self { $(RegisterOp::$variant => concat!($($doc),+),)+ }
+            }
+
+            /// `a op b`.
+            pub fn apply(self, a: u64, b: u64) -> u64 {
+                let meaning: fn(u64, u64) -> u64 = match self { $(RegisterOp::$variant => $meaning,)+ };
+                meaning(a, b)
+            }
+        }
+    };
+}
+
+register_ops! {
+    /// Sum.
+    Add = "add" u64::wrapping_add;
+    /// Difference.
+    Sub = "sub" u64::wrapping_sub;
+    /// Product.
+    Mul = "mul" u64::wrapping_mul;
+    /// Bitwise and.
+    And = "and" |a, b| a & b;
+    /// Bitwise or; of a register with itself: a copy.
+    Or = "or" |a, b| a | b;
+    /// Bitwise exclusive or.
+    Xor = "xor" |a, b| a ^ b;
+    /// 1 if equal, else 0.
+    Eq = "eq" |a, b| u64::from(a == b);
+    /// 1 if different, else 0.
+    Ne = "ne" |a, b| u64::from(a != b);
+    /// 1 if less as unsigned integers, else 0.
+    Lt = "lt" |a, b| u64::from(a < b);
+    /// 1 if less or equal as unsigned integers, else 0.
+    Le = "le" |a, b| u64::from(a <= b);
+    /// 1 if less as signed integers, else 0.
+    SignedLt = "slt" |a, b| u64::from((a as i64) < b as i64);
+    /// 1 if less or equal as signed integers, else 0.
+    SignedLe = "sle" |a, b| u64::from(a as i64 <= b as i64);
+}
+
+/// What a block opened and what it publishes, for those who run it.
+pub trait Openings {
+    /// Why something cannot be published.
+    type Error;
+
+    /// The value that the block opened as output port `port`.
+    fn opened(&self, port: u32) -> Lane;
+
+    /// Makes `value` the carried value `slot`, in every lane.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn publish(&mut self, slot: u32, value: u64) -> Result<(), Self::Error>;
+}
+
+impl Flow {
+    /// Does the steps at the end of `block`; gives the block that runs next, if one does.
+    ///
+    /// # Errors
+    /// If something cannot be published.
+    ///
+    /// # Panics
+    /// If the flow has faults.
+    pub fn leave<O: Openings>(
+        &self,
+        description: &Description,
+        block: usize,
+        registers: &mut [u64],
+        openings: &mut O,
+    ) -> Result<Option<usize>, O::Error> {
+        let BlockEnd { steps, next } = &self.blocks[block];
+        for step in steps {
+            match *step {
+                Step::Open { register, port } => {
+                    let element = description.outputs[port as usize].columns[0].element;
+                    let value = openings.opened(port).as_limbs()[0];
+                    let unused = u32::from(REGISTER_BITS - element.width());
+                    registers[register as usize] = match element.is_signed() {
+                        true => ((value << unused) as i64 >> unused) as u64,
+                        false => value,
+                    };
+                }
+                Step::Set { register, value } => registers[register as usize] = value,
+                Step::Compute { register, op, a, b } => {
+                    let (a, b) = (registers[a as usize], registers[b as usize]);
+                    registers[register as usize] = op.apply(a, b);
+                }
+                Step::Publish { slot, register } => {
+                    openings.publish(slot, registers[register as usize])?;
+                }
+            }
+        }
+        Ok(match *next {
+            Next::End => None,
+            Next::Jump { block } => Some(block as usize),
+            Next::Branch { register, nonzero, .. } if registers[register as usize] != 0 => {
+                Some(nonzero as usize)
+            }
+            Next::Branch { zero, .. } => Some(zero as usize),
+        })
+    }
+
+    /// All that is wrong with it, one sentence each.
+    pub fn faults(&self, description: &Description) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.blocks.is_empty() || self.blocks.len() > BLOCKS_MAX {
+            faults.push(format!("a program has 1 to {BLOCKS_MAX} blocks"));
+        }
+        if self.registers > REGISTERS_MAX {
+            faults.push(format!("a program has at most {REGISTERS_MAX} registers"));
+        }
+        for (number, BlockEnd { steps, next }) in self.blocks.iter().enumerate() {
+            let mut fault = |what: String| faults.push(format!("block {number}: {what}"));
+            for step in steps {
+                step.faults(self.registers, description).into_iter().for_each(&mut fault);
+            }
+            for block in next.blocks() {
+                if block >= self.blocks.len() {
+                    fault(format!("there is no block {block}, only {} in all", self.blocks.len()));
+                } else if block == 0 {
+                    fault("the first block runs once: no other leads to it".to_owned());
+                }
+            }
+            if let Next::Branch { register, .. } = next
+                && *register >= self.registers
+            {
+                fault(no_register(*register, self.registers));
+            }
+        }
+        faults
+    }
+
+    /// The first block that needs a carried value which some way to it has not stored, with the
+    /// value: by block, `loads` and `stores` are what it needs and what it leaves.
+    pub fn missing(&self, loads: &[Vec<u32>], stores: &[Vec<u32>]) -> Option<(usize, u32)> {
+        // For each block what every way to its begin has stored; all at first, but for the start.
+        let mut stored: Vec<Option<std::collections::BTreeSet<u32>>> =
+            vec![None; self.blocks.len()];
+        stored[0] = Some(Default::default());
+        let mut waiting = vec![0];
+        while let Some(block) = waiting.pop() {
+            let mut after = stored[block].clone().expect("only what is reached waits");
+            after.extend(&stores[block]);
+            for next in self.blocks[block].next.blocks() {
+                let fewer = match &stored[next] {
+                    None => after.clone(),
+                    Some(before) => before.intersection(&after).copied().collect(),
+                };
+                if stored[next].as_ref() != Some(&fewer) {
+                    stored[next] = Some(fewer);
+                    waiting.push(next);
+                }
+            }
+        }
+        loads.iter().zip(&stored).enumerate().find_map(|(block, (loads, stored))| {
+            let stored = stored.as_ref()?;
+            loads.iter().find(|slot| !stored.contains(slot)).map(|&slot| (block, slot))
+        })
+    }
+}
+
+fn no_register(register: u32, count: u32) -> String {
+    format!("there is no register {register}, only {count} in all")
+}
+
+impl Step {
+    /// The register that it writes, if it does.
+    pub fn writes(&self) -> Option<u32> {
+        match *self {
+            Step::Open { register, .. }
+            | Step::Set { register, .. }
+            | Step::Compute { register, .. } => Some(register),
+            Step::Publish { .. } => None,
+        }
+    }
+
+    fn faults(&self, count: u32, description: &Description) -> Vec<String> {
+        let registers = match *self {
+            Step::Open { register, .. } | Step::Set { register, .. } => vec![register],
+            Step::Publish { register, .. } => vec![register],
+            Step::Compute { register, a, b, .. } => vec![register, a, b],
+        };
+        let missing = registers.into_iter().filter(|&register| register >= count);
+        let mut faults: Vec<String> = missing.map(|missing| no_register(missing, count)).collect();
+        match *self {
+            Step::Open { port, .. } if !description.is_opened(port as usize) => {
+                faults.push(format!("output {port} is none that is opened"));
+            }
+            Step::Publish { slot, .. } if slot as usize >= description.slots.len() => {
+                let count = description.slots.len();
+                faults.push(format!("there is no carried value {slot}, only {count} in all"));
+            }
+            _ => {}
+        }
+        faults
+    }
+}

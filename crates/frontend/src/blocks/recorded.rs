@@ -1,0 +1,190 @@
+//! [`Recorded`]: a block while it is being recorded, and the end of a program of several.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+
+use phineus_bytecode::binary::finish_blocks;
+use phineus_bytecode::{BlockEnd, Flow, Instruction, Kind, Next, Op, ProgramWriter, Step, Written};
+
+use crate::error::ProgramError;
+use crate::tracer::Recording;
+
+/// Bits of a name that number the values of a block; the block's number is above them, so that names
+/// in programs of one block are as they are in their files.
+const LOCAL_BITS: u32 = 44;
+
+/// The block that defines a value.
+pub(crate) fn block_of(name: u64) -> usize {
+    (name >> LOCAL_BITS) as usize
+}
+
+/// The name of a value in its own block's file.
+pub(crate) fn local(name: u64) -> u64 {
+    name & ((1 << LOCAL_BITS) - 1)
+}
+
+/// The name of a value of a block in the whole program.
+pub(crate) fn name_of_block(block: usize, local: u64) -> u64 {
+    (block as u64) << LOCAL_BITS | local
+}
+
+/// A block.
+pub(crate) struct Recorded {
+    pub(crate) writer: Option<ProgramWriter<Box<dyn Write>>>,
+    /// Where it is written until the first block is complete; nothing for the first.
+    file: Option<File>,
+    pub(crate) next_value: u64,
+    /// By carried value, its name once it was loaded, and the name of what it becomes.
+    pub(crate) loads: BTreeMap<u32, u64>,
+    pub(crate) stores: BTreeMap<u32, u64>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) next: Option<Next>,
+}
+
+impl Recorded {
+    pub(crate) fn new(writer: ProgramWriter<Box<dyn Write>>) -> Recorded {
+        Recorded { writer: Some(writer), ..Recorded::unwritten() }
+    }
+
+    /// A block without a file, as after a failure.
+    pub(crate) fn unwritten() -> Recorded {
+        Recorded {
+            writer: None,
+            file: None,
+            next_value: 0,
+            loads: BTreeMap::new(),
+            stores: BTreeMap::new(),
+            steps: Vec::new(),
+            next: None,
+        }
+    }
+
+    /// A block in a temporary file.
+    pub(crate) fn temporary() -> Result<Recorded, phineus_bytecode::Error> {
+        let file = tempfile::tempfile()?;
+        let output: Box<dyn Write> = Box::new(file.try_clone()?);
+        let recorded = Recorded::new(ProgramWriter::new(output, Kind::Program)?);
+        Ok(Recorded { file: Some(file), ..recorded })
+    }
+
+    pub(crate) fn instruction_count(&self) -> u64 {
+        self.writer.as_ref().map_or(0, ProgramWriter::instruction_count)
+    }
+
+    /// Whether it gives a register its value.
+    pub(crate) fn writes(&self, register: u32) -> bool {
+        self.steps.iter().any(|step| step.writes() == Some(register))
+    }
+
+    /// Whether it opens an output port.
+    pub(crate) fn opens(&self, port: u32) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::Open { port: opened, .. } if *opened == port))
+    }
+}
+
+impl Recording {
+    pub(crate) fn current(&self) -> &Recorded {
+        &self.blocks[self.current]
+    }
+
+    pub(crate) fn current_mut(&mut self) -> &mut Recorded {
+        &mut self.blocks[self.current]
+    }
+
+    /// Records at the end of each block what it carries on; says what is wrong with the flow.
+    pub(crate) fn complete_flow(&mut self) -> Option<String> {
+        let parties: Vec<u16> = (0..self.description.parties.len() as u16).collect();
+        for port in self.description.opened.clone() {
+            self.description.outputs[port as usize].parties.clone_from(&parties);
+        }
+        if self.blocks.len() == 1 && self.blocks[0].steps.is_empty() {
+            // Variables of a program of one block are carried nowhere.
+            self.description.slots.clear();
+            return None;
+        }
+        for (&(register, ..), &slot) in &self.published {
+            for block in self.blocks.iter_mut().filter(|block| block.writes(register)) {
+                block.steps.push(Step::Publish { slot, register });
+            }
+        }
+        for block in &mut self.blocks {
+            // The order of a map's entries is another one each time.
+            block.steps.sort_by_key(|step| match step {
+                Step::Publish { slot, .. } => u64::from(*slot) + 1,
+                _ => 0,
+            });
+        }
+        for block in 0..self.blocks.len() {
+            for (slot, name) in self.blocks[block].stores.clone() {
+                let stated = self.description.slots[slot as usize];
+                let mut store = Instruction::new(Op::Store, stated.element, stated.lanes);
+                store.immediates[0] = u64::from(slot);
+                store.operands[0] = name;
+                self.push_in(block, &mut store);
+            }
+        }
+        self.flow_fault()
+    }
+
+    fn flow_fault(&self) -> Option<String> {
+        let open = self.blocks.iter().filter(|block| block.next.is_none()).count();
+        if open != 1 || self.current().next.is_some() {
+            return Some("every block but the last one leads to others".to_string());
+        }
+        let published = |block: &Recorded| {
+            let slot = |step: &Step| match step {
+                Step::Publish { slot, .. } => Some(*slot),
+                _ => None,
+            };
+            block.steps.iter().filter_map(slot).collect::<Vec<u32>>()
+        };
+        let loads: Vec<Vec<u32>> =
+            self.blocks.iter().map(|block| block.loads.keys().copied().collect()).collect();
+        let stores: Vec<Vec<u32>> = self
+            .blocks
+            .iter()
+            .map(|block| block.stores.keys().copied().chain(published(block)).collect())
+            .collect();
+        let flow = self.flow();
+        if let Some(fault) = flow.faults(&self.description).into_iter().next() {
+            return Some(fault);
+        }
+        flow.missing(&loads, &stores).map(|_| {
+            "a value is used where the block that computes it may not have run: make it a variable \
+             or part of the state"
+                .to_string()
+        })
+    }
+
+    fn flow(&self) -> Flow {
+        let end = |block: &Recorded| BlockEnd {
+            steps: block.steps.clone(),
+            next: block.next.unwrap_or(Next::End),
+        };
+        Flow { registers: self.registers, blocks: self.blocks.iter().map(end).collect() }
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish_blocks(&mut self) -> Result<Written, ProgramError> {
+        let finished = || ProgramError::Refused("the program was finished before".to_string());
+        let flow = self.flow();
+        let writer = self.blocks[0].writer.take().ok_or_else(finished)?;
+        let (mut output, first) = writer.finish(&self.description)?;
+        if self.blocks.len() == 1 && self.description.opened.is_empty() {
+            return Ok(first);
+        }
+        let mut written = vec![first];
+        for block in &mut self.blocks[1..] {
+            let writer = block.writer.take().ok_or_else(finished)?;
+            written.push(writer.finish(&self.description)?.1);
+            let mut file = block.file.take().ok_or_else(finished)?;
+            file.seek(SeekFrom::Start(0)).map_err(phineus_bytecode::Error::from)?;
+            std::io::copy(&mut file, &mut output).map_err(phineus_bytecode::Error::from)?;
+        }
+        let (_, whole) = finish_blocks(output, &written, &self.description, &flow)?;
+        Ok(whole)
+    }
+}

@@ -1,0 +1,108 @@
+//! [`State`]: what goes from turn to turn of a loop.
+
+use crate::element::Element;
+use crate::fixed::Fixed;
+use crate::integer::{Bit, Int, UInt};
+use crate::value::Value;
+use crate::vector::Vector;
+
+/// Something made of secret values, always of as many and of the same types.
+pub trait State {
+    /// Appends its values.
+    fn values(&self, values: &mut Vec<Value>);
+
+    /// The same, of other values.
+    #[must_use]
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self
+    where
+        Self: Sized;
+}
+
+impl State for () {
+    fn values(&self, _: &mut Vec<Value>) {}
+
+    fn rebuilt(&self, _: &mut dyn Iterator<Item = Value>) {}
+}
+
+impl State for Value {
+    fn values(&self, values: &mut Vec<Value>) {
+        values.push(self.clone());
+    }
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Value {
+        values.next().expect("there are as many values as before")
+    }
+}
+
+macro_rules! element {
+    ($([$($parameters:tt)*] $type:ty;)+) => {
+        $(impl<$($parameters)*> State for $type {
+            fn values(&self, values: &mut Vec<Value>) {
+                values.push(self.value().clone());
+            }
+
+            fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
+                Self::from_value_unchecked(self.value().rebuilt(values))
+            }
+        })+
+    };
+}
+
+element! {
+    [const W: u16] UInt<W>;
+    [const W: u16] Int<W>;
+    [const W: u16, const F: u16] Fixed<W, F>;
+    [] Bit;
+}
+
+impl<T: Element> State for Vector<T> {
+    fn values(&self, values: &mut Vec<Value>) {
+        values.extend_from_slice(self.chunks());
+    }
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
+        let chunks = self.chunks().iter().map(|chunk| chunk.rebuilt(values)).collect();
+        Vector::from_parts(self.tracer(), chunks, self.chunk_lanes())
+    }
+}
+
+impl<S: State> State for Vec<S> {
+    fn values(&self, values: &mut Vec<Value>) {
+        self.iter().for_each(|state| state.values(values));
+    }
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
+        self.iter().map(|state| state.rebuilt(values)).collect()
+    }
+}
+
+impl<S: State, const N: usize> State for [S; N] {
+    fn values(&self, values: &mut Vec<Value>) {
+        self.iter().for_each(|state| state.values(values));
+    }
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
+        std::array::from_fn(|k| self[k].rebuilt(values))
+    }
+}
+
+macro_rules! tuple {
+    ($($name:ident $index:tt),+) => {
+        impl<$($name: State),+> State for ($($name,)+) {
+            fn values(&self, values: &mut Vec<Value>) {
+                $(self.$index.values(values);)+
+            }
+
+            fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
+                ($(self.$index.rebuilt(values),)+)
+            }
+        }
+    };
+}
+
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
