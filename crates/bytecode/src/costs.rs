@@ -25,3 +25,13 @@ pub trait CostModel {
     /// The exact totals, by name: `and_gates`, `sent_bytes_0`, and so on.
     fn totals(&self, description: &Description) -> BTreeMap<String, u64>;
 }
+
+/// A cost model whose protocol runs programs of several blocks.
+pub trait BlockCosts: CostModel + Sized {
+    /// Adds the end of a block.
+    fn end_block(&mut self);
+
+    /// Adds all that another model has counted of a block, so many times; what happens once in a run
+    /// is in neither.
+    fn add_block(&mut self, block: &Self, times: u64);
+}

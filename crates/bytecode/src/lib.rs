@@ -18,7 +18,7 @@ pub mod varint;
 pub mod verify;
 
 pub use binary::{Blocks, Hash, Kind, ProgramReader, ProgramWriter, Written};
-pub use costs::CostModel;
+pub use costs::{BlockCosts, CostModel};
 pub use description::{
     Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder, Slot,
 };

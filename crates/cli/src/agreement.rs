@@ -206,8 +206,13 @@ pub(crate) fn agreement(
     for port in &description.inputs {
         add(format!("input '{}'", port.name), describe_input(description, port));
     }
-    for port in &description.outputs {
-        add(format!("output '{}'", port.name), describe_output(description, port));
+    for (index, port) in description.outputs.iter().enumerate() {
+        if description.is_opened(index) {
+            let element = port.columns[0].element.to_string();
+            add(format!("what is opened at run time, '{}'", port.name), element);
+        } else {
+            add(format!("output '{}'", port.name), describe_output(description, port));
+        }
     }
     let size: usize = items.iter().map(|(name, value)| name.len() + value.len() + 16).sum();
     if size > CONTROL_BYTES_MAX / 2 {

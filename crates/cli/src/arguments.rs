@@ -189,6 +189,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIMES", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) repeat: u32,
+    /// How often any part of a program may run whose repetition is decided while it runs
+    #[arg(long, value_name = "TIMES", default_value_t = ITERATIONS_MAX)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..), env = "PHINEUS_MAX_ITERATIONS")]
+    pub(crate) max_iterations: u64,
     /// Where predicted and measured figures go; `none` for nowhere
     #[arg(long, value_name = "FILE", default_value = "run.json")]
     pub(crate) report: PathBuf,
@@ -211,6 +215,9 @@ impl Run {
         self.net.or(self.together.simulate)
     }
 }
+
+/// How often a part of a program runs at most, unless more is said: days of even the shortest loop.
+const ITERATIONS_MAX: u64 = 1_000_000_000;
 
 /// Material to be made and kept.
 #[derive(Clone, Debug)]
@@ -246,6 +253,7 @@ impl Preprocess {
     /// The run that stops when its material is made.
     pub(crate) fn as_run(&self) -> Run {
         Run {
+            max_iterations: ITERATIONS_MAX,
             choice: self.choice.clone(),
             together: self.together.clone(),
             outsourcing: self.outsourcing.clone(),

@@ -1,11 +1,13 @@
 //! Runs a planned program on authenticated shares.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use phineus_channels::{FramedChannel, Mesh};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
+use phineus_protocols::demand::BlockSchedule;
 use phineus_protocols::mascot::{Demand, Generator, Kind, Live, Sequential};
 use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::costs::{Needs, stated_demand};
@@ -13,6 +15,7 @@ use phineus_protocols::spdz::{Dealer, Material, Opening, Share, SpdzDriver};
 use phineus_protocols::{Parties, ProtocolError};
 
 use crate::agreement::{exchange_ready, give_up_all};
+use crate::blocks::results;
 use crate::execute::{
     Executed, Job, Recorded, metered, prepare, storage_figures, traffic_of, unrevealed,
 };
@@ -50,7 +53,7 @@ impl<F: Field> Supply<F> {
         mut parties: Stream,
         prg: Prg,
         session: &SessionId,
-    ) -> Result<Supply<F>, Failure> {
+    ) -> Result<(Supply<F>, Option<Sender<usize>>), Failure> {
         let (begin, before) = (Instant::now(), Reading::of_parties(&mut parties));
         let count = parties.count();
         let new = |source, setup, start, made_in| Supply {
@@ -66,7 +69,8 @@ impl<F: Field> Supply<F> {
             let seed = session.as_bytes()[..16].try_into().expect("a session has 32 bytes");
             let dealer = Dealer::insecure(Block::from_bits(u128::from_le_bytes(seed)), me, count);
             let setup = Default::default();
-            return Ok(new(Source::Fake(Box::new(dealer), parties), setup, (begin, before), None));
+            let fake = Source::Fake(Box::new(dealer), parties);
+            return Ok((new(fake, setup, (begin, before), None), None));
         }
         let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
         let setup = Reading::of_parties(generator.parties()).since(&before, begin.elapsed());
@@ -75,13 +79,29 @@ impl<F: Field> Supply<F> {
         if matches!(origin, Origin::Sequential) {
             let made = Sequential::make(&mut generator, &demand)?;
             let made_in = Some(start.0.elapsed());
-            return Ok(new(Source::Sequential(made, Box::new(generator)), setup, start, made_in));
+            let made = Source::Sequential(made, Box::new(generator));
+            return Ok((new(made, setup, start, made_in), None));
         }
-        let needs = Needs::new(planned.file.reader()?, count, field);
-        let live = Live::start(generator, demand, needs).map_err(|error| {
+        let (started, entered) = match &planned.blocks {
+            None => {
+                let needs = Needs::new(planned.file.reader()?, count, field);
+                (Live::start(generator, demand, needs), None)
+            }
+            Some(blocks) => {
+                let blocks = blocks.clone();
+                let begin = move |block: usize| {
+                    let part = &blocks.parts[block];
+                    let needs = Needs::new(part.file.reader().ok()?, count, field);
+                    Some((stated_demand(&part.plan().costs), needs))
+                };
+                let (schedule, entered) = BlockSchedule::new(begin);
+                (Live::start_batches(generator, schedule), Some(entered))
+            }
+        };
+        let live = started.map_err(|error| {
             Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
         })?;
-        Ok(new(Source::Live(Box::new(live)), setup, start, None))
+        Ok((new(Source::Live(Box::new(live)), setup, start, None), entered))
     }
 
     fn finish(self) -> Result<(Stream, MaterialFigures), ProtocolError> {
@@ -237,14 +257,15 @@ fn run_in<F: Field>(
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let seed = Prg::from_seed(prg.next_block());
-    let supply = Supply::<F>::make(&job.origin, job.planned, field, background, seed, session)
-        .map_err(unrevealed)?;
+    let (supply, entered) =
+        Supply::<F>::make(&job.origin, job.planned, field, background, seed, session)
+            .map_err(unrevealed)?;
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let (me, count) = (online.me(), online.count());
     let opening = Opening::new(me, count, supply.delta(), session, prg);
     let driver = SpdzDriver::new(online, supply, opening, description, inputs, field);
     let mut recorded = Recorded::new(driver, description);
-    job.drive(&mut recorded, &mut memory, &watch)?;
+    job.drive(&mut recorded, &mut memory, &watch, entered)?;
     let rounds = recorded.driver.rounds();
     let (mut online, outputs, supply) = recorded.driver.into_parts();
     let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
@@ -257,7 +278,7 @@ fn run_in<F: Field>(
     let MaterialFigures { setup, making, used, waited, .. } = figures;
     let used: BTreeMap<String, u64> = used;
     Ok(Executed {
-        outputs: outputs.into_tables(),
+        outputs: results(description, outputs.into_tables()),
         and_gates: Some(0),
         garbled_and_gates: None,
         ots: None,

@@ -211,6 +211,7 @@ impl Cast {
         if self.recast.is_none() {
             return Ok(traced);
         }
+        crate::blocks::refuse(&traced, "computing for others")?;
         let mut description = traced.description.clone();
         self.apply(&mut description)?;
         let cast = described(&traced, description, scratch)?;
@@ -233,6 +234,7 @@ pub(crate) fn described(
     scratch: &Path,
 ) -> Result<TracedFile, Failure> {
     assert!(traced.kind == Kind::Program, "a plan is not changed");
+    crate::blocks::refuse(traced, "computing for others")?;
     let mut writer = ProgramWriter::new(temporary(scratch)?, Kind::Program)?;
     traced
         .file

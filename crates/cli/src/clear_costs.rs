@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use phineus_bytecode::{CostModel, Description, Instruction};
+use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction};
 
 /// Nanoseconds per wire of an instruction: the clear driver unpacks and packs every bit.
 const NS_PER_WIRE: u64 = 4;
@@ -20,4 +20,10 @@ impl CostModel for ClearCosts {
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
         BTreeMap::new()
     }
+}
+
+impl BlockCosts for ClearCosts {
+    fn end_block(&mut self) {}
+
+    fn add_block(&mut self, _: &ClearCosts, _: u64) {}
 }

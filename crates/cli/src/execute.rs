@@ -1,14 +1,15 @@
 //! Runs a planned program: memory, driver, and what came out of it.
 
 use std::path::Path;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Description, Instruction, PlanDescription, Table};
+use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
-    StorageConfig, StorageError, StorageStatistics, run,
+    Carried, ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
+    StorageConfig, StorageError, StorageStatistics, run, run_blocks,
 };
 use phineus_protocols::Parties;
 use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
@@ -16,6 +17,7 @@ use phineus_protocols::mixed::MixedDriver;
 use phineus_protocols::ot::SessionId;
 
 use crate::agreement::{exchange_ready, give_up, give_up_all};
+use crate::blocks::results;
 use crate::failure::{Exit, Failure};
 use crate::garbling::Beside;
 use crate::interrupt;
@@ -36,6 +38,8 @@ pub(crate) struct Job<'a> {
     pub(crate) limit_bytes: u64,
     /// Where triples come from, for protocols on shares.
     pub(crate) origin: Origin,
+    /// How often a block may run.
+    pub(crate) turns_max: u64,
     pub(crate) progress: &'a Progress,
 }
 
@@ -86,8 +90,12 @@ impl<'a, D> Recorded<'a, D> {
             .outputs
             .iter()
             .zip(&self.revealed)
-            .filter(|(_, cells)| **cells > 0)
-            .map(|(port, cells)| {
+            .enumerate()
+            .filter(|(_, (_, cells))| **cells > 0)
+            .map(|(index, (port, cells))| {
+                if self.description.is_opened(index) {
+                    return format!("'{}' {cells} times to all", port.name);
+                }
                 let names: Vec<&str> = port
                     .parties
                     .iter()
@@ -133,6 +141,14 @@ impl<D: Driver> Driver for Recorded<'_, D> {
         self.driver.round()
     }
 
+    fn end_block(&mut self) -> Result<(), D::Error> {
+        self.driver.end_block()
+    }
+
+    fn opened(&self, port: u32) -> Lane {
+        self.driver.opened(port)
+    }
+
     fn finish(&mut self) -> Result<(), D::Error> {
         self.driver.finish()
     }
@@ -171,17 +187,34 @@ impl Job<'_> {
         Ok(frames_and_swap(plan, self.swap_dir, self.backend)?)
     }
 
+    /// Runs the plan; `entered` is told which blocks run, if there are several.
     pub(crate) fn drive<D: Driver>(
         &self,
         recorded: &mut Recorded<'_, D>,
         memory: &mut Memory,
         watch: &Watch,
+        entered: Option<Sender<usize>>,
     ) -> Result<(), Failure>
     where
         Failure: From<D::Error>,
     {
-        let mut reader = self.planned.file.reader()?;
-        let ran = run(&mut reader, recorded, memory, &mut |done| watch.advance(done));
+        let progress = &mut |done| watch.advance(done);
+        let ran = match &self.planned.blocks {
+            None => run(&mut self.planned.file.reader()?, recorded, memory, progress),
+            Some(blocks) => {
+                let readers = blocks.parts.iter().map(|part| part.file.reader());
+                let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+                let mut carried = Carried::new(blocks.carried.clone())?;
+                let enter = &mut |block| {
+                    blocks.enter(block);
+                    // Whoever makes material may have failed, which is found when it is taken.
+                    let _ = entered.as_ref().map(|entered| entered.send(block));
+                };
+                let program = (&mut readers[..], &blocks.flow, &self.planned.description);
+                let room = (memory, &mut carried);
+                run_blocks(program, recorded, room, self.turns_max, enter, progress)
+            }
+        };
         ran.map_err(|error| {
             let failure: Failure = error.into();
             let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
@@ -190,7 +223,10 @@ impl Job<'_> {
     }
 
     pub(crate) fn total(&self) -> Result<u64, Failure> {
-        Ok(self.planned.file.reader()?.instruction_count())
+        match &self.planned.blocks {
+            None => Ok(self.planned.file.reader()?.instruction_count()),
+            Some(blocks) => Ok(blocks.instruction_count()),
+        }
     }
 }
 
@@ -248,7 +284,7 @@ pub(crate) fn run_garbled(
         let driver = driver.map_err(|error| unrevealed(error.into()))?;
         (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
         let mut recorded = Recorded::new(driver, description);
-        job.drive(&mut recorded, &mut memory, &watch)?;
+        job.drive(&mut recorded, &mut memory, &watch, None)?;
         (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
         (used, outputs) = recorded.driver.into_parts();
     } else {
@@ -257,7 +293,7 @@ pub(crate) fn run_garbled(
         let driver = driver.map_err(|error| unrevealed(error.into()))?;
         (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
         let mut recorded = Recorded::new(driver, description);
-        job.drive(&mut recorded, &mut memory, &watch)?;
+        job.drive(&mut recorded, &mut memory, &watch, None)?;
         (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
         (used, outputs) = recorded.driver.into_parts();
     }
@@ -269,7 +305,7 @@ pub(crate) fn run_garbled(
     let channel = channel.into_inner();
     let (traffic, wire_traffic) = traffic_of([&channel].into_iter());
     Ok(Executed {
-        outputs: outputs.into_tables(),
+        outputs: results(description, outputs.into_tables()),
         and_gates: Some(and_gates),
         garbled_and_gates: None,
         ots: Some(ots),
@@ -339,7 +375,7 @@ pub(crate) fn run_shared(
     let seed = Prg::from_seed(prg.next_block());
     let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
     let (planned, swap_dir) = (job.planned, job.swap_dir);
-    let material =
+    let (material, entered) =
         Material::make(origin, planned, swap_dir, background, seed, session).map_err(unrevealed)?;
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
@@ -350,7 +386,7 @@ pub(crate) fn run_shared(
         None => driver,
     };
     let mut recorded = Recorded::new(driver, description);
-    job.drive(&mut recorded, &mut memory, &watch)?;
+    job.drive(&mut recorded, &mut memory, &watch, entered)?;
     let rounds = recorded.driver.rounds();
     let garbled_gates = recorded.driver.garbled_gates();
     let clients = recorded.driver.take_clients();
@@ -368,7 +404,7 @@ pub(crate) fn run_shared(
     let (storage, storage_name) = storage_figures(&memory);
     let MaterialFigures { setup, making, ots, used, waited } = figures;
     Ok(Executed {
-        outputs: outputs.into_tables(),
+        outputs: results(description, outputs.into_tables()),
         and_gates: Some(used.get("triples_1").copied().unwrap_or(0)),
         garbled_and_gates: Some(garbled_gates),
         ots: Some(ots),
@@ -415,7 +451,7 @@ pub(crate) fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
     let parties = 0..description.parties.len() as u16;
     let outputs = parties.map(|party| Outputs::new(description, party)).collect();
     let mut recorded = Recorded::new(ClearDriver::new(inputs, outputs), description);
-    job.drive(&mut recorded, &mut memory, &watch)?;
+    job.drive(&mut recorded, &mut memory, &watch, None)?;
     let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
     for outputs in recorded.driver.into_outputs() {
         for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
@@ -424,7 +460,7 @@ pub(crate) fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
     }
     let (storage, storage_name) = storage_figures(&memory);
     Ok(Executed {
-        outputs: merged,
+        outputs: results(description, merged),
         and_gates: None,
         garbled_and_gates: None,
         ots: None,

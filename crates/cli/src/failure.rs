@@ -325,6 +325,10 @@ where
             RunError::Storage(error) => error.into(),
             RunError::Driver(error) => error.into(),
             RunError::Interrupted => Failure::interrupted(),
+            RunError::TooManyTurns { .. } => Failure::new(Exit::RunTime, 151, error.to_string())
+                .remedy(
+                    "give more --max-iterations, if the program is right; all parties the same",
+                ),
             error => Failure::new(Exit::RunTime, 150, error.to_string()),
         }
     }

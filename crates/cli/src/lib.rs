@@ -10,6 +10,7 @@ mod agreement;
 mod arguments;
 mod authenticated;
 mod binding;
+mod blocks;
 mod casting;
 mod clear_costs;
 mod client;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
+use phineus_protocols::demand::BlockSchedule;
 use phineus_protocols::mixed::{self, Needs};
 use phineus_protocols::ot::{OtKind, SessionId};
 use phineus_protocols::preprocessing::{
@@ -69,7 +71,8 @@ pub(crate) struct MaterialFigures {
 }
 
 impl Material {
-    /// Begins, or finishes, making what the plan demands; or opens what is stored.
+    /// Begins, or finishes, making what the plan demands; or opens what is stored. Of several blocks
+    /// it is told which run, and makes what each demands.
     pub(crate) fn make(
         origin: Origin,
         planned: &PlannedFile,
@@ -77,35 +80,47 @@ impl Material {
         mut parties: Stream,
         prg: Prg,
         session: &SessionId,
-    ) -> Result<Material, Failure> {
+    ) -> Result<(Material, Option<Sender<usize>>), Failure> {
         let demand = mixed::demand(&planned.description);
         let origin = match origin {
             Origin::Stored(file) => {
                 let start = (Instant::now(), Reading::of_parties(&mut parties));
                 let stored = file.consume(&mut parties)?;
                 let made_in = Some(start.0.elapsed());
-                return Ok(Material::new(Source::Stored(stored, parties), start, made_in));
+                return Ok((Material::new(Source::Stored(stored, parties), start, made_in), None));
             }
             _ if demand.kinds().next().is_none() => {
                 let start = (Instant::now(), Reading::of_parties(&mut parties));
-                return Ok(Material::new(Source::Nothing(parties), start, None));
+                return Ok((Material::new(Source::Nothing(parties), start, None), None));
             }
             origin => origin,
         };
         let kind = mixed::ot_kind(planned.plan());
         let (mut generator, setup) = set_up(parties, prg, session, kind)?;
-        let needs = needs(planned, generator.parties().count())?;
+        let parties = generator.parties().count();
         let start = (Instant::now(), Reading::of_parties(generator.parties()));
-        let (source, made_in) = if matches!(origin, Origin::Sequential) {
+        if matches!(origin, Origin::Sequential) {
+            let needs = needs(planned, parties)?;
             let made = Sequential::make(&mut generator, demand, needs, MADE_BYTES, swap_dir)?;
-            (Source::Sequential(made, generator), Some(start.0.elapsed()))
-        } else {
-            let live = Live::start(generator, demand, needs).map_err(|error| {
-                Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
-            })?;
-            (Source::Live(live), None)
+            let (source, made_in) = (Source::Sequential(made, generator), Some(start.0.elapsed()));
+            return Ok((Material { setup, ..Material::new(source, start, made_in) }, None));
+        }
+        let (started, entered) = match &planned.blocks {
+            None => (Live::start(generator, demand, needs(planned, parties)?), None),
+            Some(blocks) => {
+                let blocks = blocks.clone();
+                let begin = move |block: usize| {
+                    let part = &blocks.parts[block];
+                    Some((mixed::demand(&part.description), needs(part, parties).ok()?))
+                };
+                let (schedule, entered) = BlockSchedule::new(begin);
+                (Live::start_batches(generator, schedule), Some(entered))
+            }
         };
-        Ok(Material { setup, ..Material::new(source, start, made_in) })
+        let live = started.map_err(|error| {
+            Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
+        })?;
+        Ok((Material { setup, ..Material::new(Source::Live(live), start, None) }, entered))
     }
 
     fn new(source: Source, start: (Instant, Reading), made_in: Option<Duration>) -> Material {

@@ -258,6 +258,22 @@ impl Figures {
 pub(crate) const INDEX_ENTRY_BYTES: u64 = 40;
 
 impl Budget {
+    /// As much of each as the other has, if that is more.
+    pub(crate) fn raise_to(&mut self, other: &Budget) {
+        for (own, other) in [
+            (&mut self.process, other.process),
+            (&mut self.tables, other.tables),
+            (&mut self.channel, other.channel),
+            (&mut self.driver, other.driver),
+            (&mut self.scratch, other.scratch),
+            (&mut self.readers, other.readers),
+            (&mut self.storage, other.storage),
+            (&mut self.frames, other.frames),
+        ] {
+            *own = (*own).max(other);
+        }
+    }
+
     /// All shares together: the most that the process will have resident.
     pub(crate) fn total(&self) -> u64 {
         self.process

@@ -1,10 +1,12 @@
 //! Plans a traced program so that the whole process stays within its memory limit.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription, RoundModel};
+use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, lower_to_field, order, plan};
 use phineus_protocols::garbled::GarbledCosts;
@@ -12,6 +14,7 @@ use phineus_protocols::mixed::{MixedCosts, MixedRounds};
 use phineus_protocols::spdz::{SpdzCosts, SpdzRounds};
 
 use crate::arguments::Protocol;
+use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
 use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::garbling::GarblingPlan;
@@ -53,6 +56,8 @@ pub(crate) struct PlannedFile {
     pub(crate) computing: usize,
     /// What is garbled beside the run, if anything.
     pub(crate) garbling: Option<GarblingPlan>,
+    /// The blocks, if there are several; the file is then that of the first.
+    pub(crate) blocks: Option<Arc<PlannedBlocks>>,
 }
 
 impl PlannedFile {
@@ -63,6 +68,9 @@ impl PlannedFile {
 
     /// A file that was planned before.
     pub(crate) fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
+        if let Some(blocks) = &traced.blocks {
+            return open_blocks((&traced, blocks), situation);
+        }
         let reader = traced.file.reader()?;
         let Some(plan) = &traced.description.plan else {
             let message = "the planned file has no figures of its plan; plan it again";
@@ -81,6 +89,7 @@ impl PlannedFile {
             planning: Duration::ZERO,
             computing: traced.computing,
             garbling: None,
+            blocks: None,
         })
     }
 }
@@ -99,6 +108,9 @@ pub(crate) fn plan_within(
     situation: &Situation,
     scratch: &Path,
 ) -> Result<PlannedFile, Failure> {
+    if let Some(blocks) = &traced.blocks {
+        return plan_blocks((traced, blocks), protocol, situation, scratch);
+    }
     let start = Instant::now();
     let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
     let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
@@ -147,6 +159,7 @@ pub(crate) fn plan_within(
                 planning: start.elapsed(),
                 computing: traced.computing,
                 garbling,
+                blocks: None,
             });
         }
         // Fewer frames may need more slots: leave room for some.
@@ -221,6 +234,12 @@ fn held_bytes(protocol: Protocol, least_limit_bytes: u64) -> u64 {
     }
 }
 
+/// Integers in a field are of a smaller magnitude than two to this power: comparisons look at the
+/// difference of two, and at its sign.
+pub(crate) fn magnitude_bits(field: FieldName) -> u32 {
+    field.bits() - 2
+}
+
 /// How the instructions of `protocol` interact.
 pub(crate) fn rounds_model(protocol: Protocol, parties: usize) -> Box<dyn RoundModel + Send> {
     match protocol.field() {
@@ -257,9 +276,8 @@ pub(crate) fn ordered(
     let notes = temporary(scratch)?;
     let (file, _) = match (protocol.assignment(), protocol.field()) {
         (Some(assignment), _) => assign(program, output, notes, assignment, planner_memory_bytes)?,
-        // Comparisons look at the difference of two integers, and at its sign.
         (_, Some(field)) => {
-            let bounds = (field.bits() - 2, prove_inputs);
+            let bounds = (magnitude_bits(field), prove_inputs);
             lower_to_field(program, output, notes, bounds, planner_memory_bytes)?
         }
         (None, None) => return Ok(None),
@@ -282,6 +300,7 @@ pub(crate) fn ordered(
         hash: written.hash,
         kind: Kind::Program,
         computing: traced.computing,
+        blocks: None,
     };
     Ok(Some(Ordered { assigned, ordered }))
 }

@@ -4,15 +4,19 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use phineus_bytecode::binary::MAGIC;
-use phineus_bytecode::{Description, Hash, Kind, PlanDescription, parse_text, verify};
+use phineus_bytecode::{
+    Description, Hash, Kind, PlanDescription, Violation, parse_text, verify, verify_blocks,
+};
 use phineus_frontend::bristol::Circuit;
 use phineus_frontend::hycc::Hybrid;
 use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
 use phineus_protocols::garbled::totals;
 
 use crate::arguments::Protocol;
+use crate::blocks::{TracedBlocks, directory, traced_blocks};
 use crate::casting::computing_of;
 use crate::failure::{Exit, Failure};
 use crate::memory_budget::{layout, page_wires, wire_bytes};
@@ -111,7 +115,9 @@ fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure
     };
     if beginning.starts_with(&MAGIC[..7]) {
         let file = ProgramFile::open(path)?;
-        file.reader().map_err(named)?;
+        if directory(&file).map_err(named)?.is_none() {
+            file.reader().map_err(named)?;
+        }
         return Ok(Resolved::File(file));
     }
     let is_text = path.extension().is_some_and(|extension| extension == "phi");
@@ -189,30 +195,58 @@ pub(crate) struct TracedFile {
     pub(crate) kind: Kind,
     /// How many of its parties compute, the first ones; the others are clients.
     pub(crate) computing: usize,
+    /// The blocks, if there are several.
+    pub(crate) blocks: Option<Arc<TracedBlocks>>,
 }
 
 /// Opens a file that is traced or planned already, and verifies it: it comes from anywhere.
 pub(crate) fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
+    let computing = |description: &Description| {
+        let plan = description.plan.as_ref();
+        plan.map_or(description.parties.len(), |plan| computing_of(description, plan))
+    };
+    if let Some(traced) = traced_blocks(file, computing)? {
+        return ready_blocks(traced);
+    }
     let mut reader = file.reader()?;
     reader.verify_hash()?;
-    let violations = verify(&mut reader)?;
+    refuse_violations(&verify(&mut reader)?)?;
+    if let Some(plan) = &reader.description().plan {
+        check_figures(reader.description(), plan)?;
+    }
+    Ok(TracedFile {
+        computing: computing(reader.description()),
+        file: file.clone(),
+        description: reader.description().clone(),
+        hash: reader.hash(),
+        kind: reader.kind(),
+        blocks: None,
+    })
+}
+
+/// Verifies a file of several blocks.
+fn ready_blocks(traced: TracedFile) -> Result<TracedFile, Failure> {
+    let parts = &traced.blocks.as_ref().expect("just looked at").parts;
+    parts
+        .iter()
+        .try_for_each(|part| part.file.reader()?.verify_hash().map(drop).map_err(Failure::from))?;
+    let blocks = directory(&traced.file)?.expect("just looked at");
+    refuse_violations(&verify_blocks(&blocks, |block| parts[block].file.reader())?)?;
+    for description in parts.iter().map(|part| &part.description).chain([&traced.description]) {
+        if let Some(plan) = &description.plan {
+            check_figures(description, plan)?;
+        }
+    }
+    Ok(traced)
+}
+
+fn refuse_violations(violations: &[Violation]) -> Result<(), Failure> {
     if !violations.is_empty() {
         let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
         return Err(Failure::new(Exit::ProgramRefused, 140, lines.join("\n"))
             .remedy("make the file again, with the same version of Phineus"));
     }
-    if let Some(plan) = &reader.description().plan {
-        check_figures(reader.description(), plan)?;
-    }
-    let parties = reader.description().parties.len();
-    let plan = reader.description().plan.as_ref();
-    Ok(TracedFile {
-        computing: plan.map_or(parties, |plan| computing_of(reader.description(), plan)),
-        file: file.clone(),
-        description: reader.description().clone(),
-        hash: reader.hash(),
-        kind: reader.kind(),
-    })
+    Ok(())
 }
 
 /// Refuses a plan whose figures no plan of ours has, whatever its instructions are.
@@ -248,8 +282,13 @@ pub(crate) fn trace(
 ) -> Result<TracedFile, Failure> {
     let file = temporary(scratch)?;
     let traced = trace_into(program, arguments, file.try_clone()?)?;
+    let file = ProgramFile::new(file);
+    if let Some(blocks) = traced_blocks(&file, |description| description.parties.len())? {
+        return Ok(blocks);
+    }
     Ok(TracedFile {
-        file: ProgramFile::new(file),
+        blocks: None,
+        file,
         computing: traced.description.parties.len(),
         description: traced.description,
         hash: traced.written.hash,

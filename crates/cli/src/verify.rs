@@ -62,6 +62,7 @@ pub(crate) fn with_clear_driver(
         swap_dir: scratch,
         limit_bytes: default_limit(),
         origin: Origin::Interleaved,
+        turns_max: u64::MAX,
         progress: &Progress::for_user(true, false),
     };
     let expected = run_clear(job)?.outputs;

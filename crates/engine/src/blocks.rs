@@ -10,6 +10,7 @@
 
 use std::io::{Read, Seek};
 
+use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
     Description, Flow, Instruction, Lane, Layout, Op, Openings, ProgramReader, Slot,
 };
@@ -167,6 +168,7 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
 ) -> Result<(), RunError<D::Error>> {
     let mut registers = vec![0; flow.registers as usize];
     let mut turns = vec![0; blocks.len()];
+    let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let (mut next, mut done) = (Some(0), 0);
     while let Some(block) = next {
         if turns[block] == turns_max {
@@ -174,7 +176,8 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
         }
         turns[block] += 1;
         enter(block);
-        run_instructions(&mut blocks[block], driver, memory, Some(carried), &mut done, progress)?;
+        let room = (&mut *memory, Some(&mut *carried), &mut instructions);
+        run_instructions(&mut blocks[block], driver, room, (&mut done, &mut *progress))?;
         // The next block uses frames and slots in its own way.
         memory.drain()?;
         driver.end_block().map_err(RunError::Driver)?;

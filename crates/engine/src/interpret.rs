@@ -63,8 +63,9 @@ pub fn run<R: Read + Seek, D: Driver>(
     memory: &mut Memory,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), RunError<D::Error>> {
-    let mut done = 0;
-    run_instructions(planned, driver, memory, None, &mut done, progress)?;
+    let (mut done, mut instructions) = (0, Vec::with_capacity(FRAME_INSTRUCTIONS));
+    let room = (&mut *memory, None, &mut instructions);
+    run_instructions(planned, driver, room, (&mut done, &mut *progress))?;
     driver.finish().map_err(RunError::Driver)?;
     progress(done);
     memory.drain()?;
@@ -81,20 +82,17 @@ impl Memory {
     }
 }
 
-/// Runs all instructions of `planned`; `done` counts them.
+/// Runs all instructions of `planned`, which are read into `instructions`; `done` counts them.
 pub(crate) fn run_instructions<R: Read + Seek, D: Driver>(
     planned: &mut ProgramReader<R>,
     driver: &mut D,
-    memory: &mut Memory,
-    mut carried: Option<&mut Carried>,
-    done: &mut u64,
-    progress: &mut dyn FnMut(u64) -> bool,
+    (memory, mut carried, instructions): (&mut Memory, Option<&mut Carried>, &mut Vec<Instruction>),
+    (done, progress): (&mut u64, &mut dyn FnMut(u64) -> bool),
 ) -> Result<(), RunError<D::Error>> {
     let layout = planned.description().plan.as_ref().map(|plan| plan.layout).unwrap_or_default();
-    let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
     for frame in 0..planned.frame_count() {
-        planned.read_frame(frame, &mut instructions)?;
-        for instruction in &instructions {
+        planned.read_frame(frame, instructions)?;
+        for instruction in &*instructions {
             if instruction.op.is_directive() {
                 direct(instruction, memory)?;
             } else if instruction.op.is_carrying() {

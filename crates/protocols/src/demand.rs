@@ -2,6 +2,7 @@
 //! is made.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A kind of material.
 pub trait MaterialKind: Copy + Ord {
@@ -100,6 +101,47 @@ impl<K: MaterialKind, I: Iterator<Item = (K, usize)>> Iterator for Schedule<K, I
             *surplus = kind.batch_items().min(*remaining);
             *remaining -= *surplus;
             return Some((kind, *surplus));
+        }
+    }
+}
+
+/// The batches of a program of several blocks: those of each block when it is known to run.
+///
+/// Each block has its own demand, so what one run of it takes depends on nothing but the block, and
+/// nothing of it is left over for another.
+pub struct BlockSchedule<K, I, B> {
+    entered: Receiver<usize>,
+    begin: B,
+    current: Option<Schedule<K, I>>,
+}
+
+impl<K: MaterialKind, I, B> BlockSchedule<K, I, B>
+where
+    I: Iterator<Item = (K, usize)>,
+    B: FnMut(usize) -> Option<(Demand<K>, I)>,
+{
+    /// The batches, and where the blocks that run are said to; they end when that is dropped. `begin`
+    /// says what a block demands, and in which order; nothing if that cannot be read.
+    pub fn new(begin: B) -> (BlockSchedule<K, I, B>, Sender<usize>) {
+        let (sender, entered) = channel();
+        (BlockSchedule { entered, begin, current: None }, sender)
+    }
+}
+
+impl<K: MaterialKind, I, B> Iterator for BlockSchedule<K, I, B>
+where
+    I: Iterator<Item = (K, usize)>,
+    B: FnMut(usize) -> Option<(Demand<K>, I)>,
+{
+    type Item = (K, usize);
+
+    fn next(&mut self) -> Option<(K, usize)> {
+        loop {
+            if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
+                return Some(batch);
+            }
+            let (demand, order) = (self.begin)(self.entered.recv().ok()?)?;
+            self.current = Some(Schedule::new(demand, order));
         }
     }
 }

@@ -10,6 +10,7 @@ use phineus_protocols::mixed;
 use serde_json::json;
 
 use crate::arguments::{Explain, Protocol};
+use crate::blocks::without_openings;
 use crate::commands::party::scratch_of;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
@@ -92,7 +93,15 @@ fn describe(
             port.name
         ))?;
     }
-    for output in outputs(description) {
+    for (index, port) in description.outputs.iter().enumerate() {
+        if description.is_opened(index) {
+            let (name, element) = (&port.name, port.columns[0].element);
+            console.print(&format!(
+                "opens     '{name}' ({element}) to all, each time it is decided on"
+            ))?;
+        }
+    }
+    for output in outputs(&without_openings(description)) {
         let (rows, to) = (quantity::count(output.rows), output.parties.join(" and "));
         let columns = output.columns.iter().take(6).cloned().collect::<Vec<_>>().join(", ");
         console.print(&format!("reveals   '{}' to {to}: {rows} rows of {columns}", output.name))?;
@@ -171,7 +180,7 @@ fn print_costs(
             quantity::bytes(plan.spill_slot_count * page_bytes),
             quantity::count(plan.swap_in_count),
             quantity::count(plan.swap_out_count),
-            quantity::bytes(planned.file.length_bytes()?)
+            quantity::bytes(planned.length_bytes()?)
         ),
     )?;
     let seconds = |s: f64| quantity::duration(Duration::from_secs_f64(s));

@@ -95,6 +95,7 @@ pub(crate) fn run(
         swap_dir: &prepared.scratch,
         limit_bytes: prepared.limit_bytes,
         origin,
+        turns_max: run.max_iterations,
         progress,
     };
     let executed = match (protocol, protocol.field()) {
@@ -105,6 +106,7 @@ pub(crate) fn run(
     interrupt::release();
     progress.clear();
     let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
+    let planned = planned.as_run()?;
     Ok(finish((protocol, preprocessing), prepared, planned, executed))
 }
 

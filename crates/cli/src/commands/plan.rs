@@ -41,7 +41,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
         return Err(Failure::new(Exit::ProgramRefused, 137, message)
             .remedy("run the program itself, or plan it for --protocol gmw or arith"));
     }
-    planned.file.save(&plan.out)?;
+    planned.save(&plan.out)?;
     let figures = planned.plan();
     if console.is_json {
         return console.document(&json!({
@@ -56,7 +56,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
         "{}: {} instructions in {}, {} pages in and {} out, at most {} of {}; planned in {}",
         plan.out.display(),
         quantity::count(figures.instruction_count),
-        quantity::bytes(planned.file.length_bytes()?),
+        quantity::bytes(planned.length_bytes()?),
         quantity::count(figures.swap_in_count),
         quantity::count(figures.swap_out_count),
         quantity::bytes(planned.budget.total()),

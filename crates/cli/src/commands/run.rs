@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run};
 use crate::binding;
+use crate::blocks::check_preprocessing;
 use crate::casting::Cast;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, check_material, scratch_of, shape};
@@ -293,6 +294,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         (_, None) => unreachable!("a program has arguments"),
     };
     let inputs = binding::read_inputs(&traced.description, &files)?;
+    check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
     progress.stage("planning");
     let planned = verify::in_the_clear(traced, limit_bytes, &scratch)?;
@@ -305,10 +307,12 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         swap_dir: &scratch,
         limit_bytes,
         origin: Origin::Interleaved,
+        turns_max: run.max_iterations,
         progress: &progress,
     };
     let executed = run_clear(job)?;
     progress.clear();
+    let planned = planned.as_run()?;
     let name = Protocol::Clear.name();
     let mut report = RunReport::new(&planned, 0, (name, None), limit_bytes, &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);

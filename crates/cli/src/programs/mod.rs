@@ -1,6 +1,7 @@
 //! The programs that can be run by name.
 
 mod biometric;
+mod divisor;
 mod encryption;
 mod intersection;
 mod join;
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(network::Network),
         Box::new(operations::IntegerOperation),
         Box::new(operations::Ands),
+        Box::new(divisor::GreatestDivisor),
     ]
 }
 

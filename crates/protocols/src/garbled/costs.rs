@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use phineus_bytecode::{CostModel, Description, Instruction, Op};
+use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op};
 use phineus_circuits::{BitAlgebra, CountingAlgebra};
 use phineus_engine::bits;
 
@@ -75,6 +75,8 @@ pub struct GarbledCosts {
     compute_ns: u64,
     input_bits: [u64; 2],
     output_bytes: [u64; 2],
+    /// Answers that blocks wait for before another one begins.
+    block_rounds: u64,
 }
 
 const RECENT: usize = 256;
@@ -89,6 +91,7 @@ impl Default for GarbledCosts {
             compute_ns: 0,
             input_bits: [0; 2],
             output_bytes: [0; 2],
+            block_rounds: 0,
         }
     }
 }
@@ -180,7 +183,7 @@ impl CostModel for GarbledCosts {
         let [mut garbler, mut evaluator] = self.output_bytes;
         // Start value and seed; then the rows.
         garbler += 32 + 32 * self.and_gates;
-        let mut rounds = 1 + u64::from(self.output_bytes[1] > 0);
+        let mut rounds = 1 + u64::from(self.output_bytes[1] > 0) + self.block_rounds;
         if ots > 0 {
             let (from_sender, from_receiver) = setup_bytes(field);
             garbler += from_sender;
@@ -202,5 +205,22 @@ impl CostModel for GarbledCosts {
             (totals::COMPUTE_NS, self.compute_ns + if ots > 0 { SETUP_NS } else { 0 }),
         ];
         entries.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    }
+}
+
+impl BlockCosts for GarbledCosts {
+    fn end_block(&mut self) {
+        self.block_rounds += u64::from(self.output_bytes[1] > 0);
+    }
+
+    fn add_block(&mut self, block: &GarbledCosts, times: u64) {
+        self.and_gates += block.and_gates * times;
+        self.scratch_wires = self.scratch_wires.max(block.scratch_wires);
+        self.compute_ns += block.compute_ns * times;
+        self.block_rounds += block.block_rounds * times;
+        for party in 0..2 {
+            self.input_bits[party] += block.input_bits[party] * times;
+            self.output_bytes[party] += block.output_bytes[party] * times;
+        }
     }
 }

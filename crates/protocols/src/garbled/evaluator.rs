@@ -1,6 +1,6 @@
 //! The evaluator: holds one label per wire, consumes rows.
 
-use phineus_bytecode::{Description, Instruction};
+use phineus_bytecode::{Description, Instruction, Lane};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
 use phineus_crypto::{AndIndex, Block, GarbledGate, HalfGates, Prg};
@@ -288,6 +288,10 @@ impl<C: Channel> Driver for Evaluator<C> {
     ) -> Result<(), ProtocolError> {
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn opened(&self, port: u32) -> Lane {
+        self.outputs.opened(port)
     }
 
     fn finish(&mut self) -> Result<(), ProtocolError> {

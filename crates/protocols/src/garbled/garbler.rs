@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use phineus_bytecode::{Description, Instruction};
+use phineus_bytecode::{Description, Instruction, Lane};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
 use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates, Prg};
@@ -296,6 +296,10 @@ impl<C: Channel> Driver for Garbler<C> {
     ) -> Result<(), ProtocolError> {
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn opened(&self, port: u32) -> Lane {
+        self.outputs.opened(port)
     }
 
     fn finish(&mut self) -> Result<(), ProtocolError> {

@@ -46,10 +46,22 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
         demand: Demand,
         order: impl Iterator<Item = (Kind, usize)> + Send + 'static,
     ) -> std::io::Result<Live<F, C>> {
+        Live::start_batches(generator, Schedule::new(demand, order))
+    }
+
+    /// Starts making these batches, which all parties must give in the same order, and all of which
+    /// must be used.
+    ///
+    /// # Errors
+    /// When the system has no thread to give.
+    pub fn start_batches(
+        generator: Generator<F, C>,
+        schedule: impl Iterator<Item = (Kind, usize)> + Send + 'static,
+    ) -> std::io::Result<Live<F, C>> {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
         let trust = generator.trust.clone();
-        let (delta, schedule) = (generator.delta(), Schedule::new(demand, order));
+        let delta = generator.delta();
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
             .spawn(move || make(generator, schedule, sender, recycled))?;
@@ -79,7 +91,7 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
 /// What the thread does; gives the generator back unless it failed.
 fn make<F: Field, C: Channel>(
     mut generator: Generator<F, C>,
-    schedule: Schedule<impl Iterator<Item = (Kind, usize)>>,
+    schedule: impl Iterator<Item = (Kind, usize)>,
     batches: SyncSender<Result<Batch<F>, ProtocolError>>,
     recycled: Receiver<Batch<F>>,
 ) -> Option<Generator<F, C>> {

@@ -5,7 +5,8 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader, RoundModel,
+    BlockCosts, CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader,
+    RoundModel,
 };
 
 use super::client::sent_share_bytes;
@@ -14,7 +15,7 @@ use crate::bmr::costs::{
     PartyCosts, evaluation_ns, garbling_costs, garbling_ns, totals as garbling_totals,
 };
 use crate::ot::{FieldBits, LpnParameters, OtKind};
-use crate::preprocessing::costs::{demand_costs, ots_of_a_direction, setup_costs};
+use crate::preprocessing::costs::{PairCosts, demand_costs, ots_of_a_direction, setup_costs};
 use crate::preprocessing::limits::BATCHES_AHEAD;
 use crate::preprocessing::{Demand, Kind};
 
@@ -197,6 +198,8 @@ pub struct MixedCosts {
     peak_held_bytes: u64,
     compute_ns: u64,
     preprocessing_ns: u64,
+    /// What blocks demand, and how often they run; `demand` is all of it together.
+    blocks: Vec<(Demand, u64)>,
 }
 
 impl MixedCosts {
@@ -215,6 +218,7 @@ impl MixedCosts {
             peak_held_bytes: 0,
             compute_ns: 0,
             preprocessing_ns: 0,
+            blocks: Vec::new(),
         }
     }
 
@@ -226,7 +230,7 @@ impl MixedCosts {
 
     /// Nanoseconds before the first triple and the first table, and of whole iterations.
     fn setup_ns(&self, kind: OtKind, is_garbled: bool) -> u64 {
-        let has_material = self.demand.kinds().next().is_some();
+        let has_material = self.has_material();
         let silent = match kind {
             OtKind::Silent(size) if has_material => {
                 let iterations = kind.reservations(ots_of_a_direction(&self.demand)).max(1);
@@ -236,6 +240,12 @@ impl MixedCosts {
         };
         let set_ups = u64::from(has_material) + u64::from(is_garbled);
         (self.parties as u64 - 1) * (SETUP_NS * set_ups + silent)
+    }
+
+    /// Whether material is made at all: it is set up too for blocks that may run, and do not.
+    fn has_material(&self) -> bool {
+        let blocks = self.blocks.iter().map(|(demand, _)| demand);
+        blocks.chain([&self.demand]).any(|demand| demand.kinds().next().is_some())
     }
 
     fn hold(&mut self, instruction: &Instruction) {
@@ -330,7 +340,14 @@ impl CostModel for MixedCosts {
         let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
         let kind = kind_of(&self.demand, self.is_silent);
         let mut pair = demand_costs(&self.demand, self.parties, kind);
-        if self.demand.kinds().next().is_some() {
+        if !self.blocks.is_empty() {
+            // Each run of a block has batches of its own.
+            pair = PairCosts::default();
+            for (demand, times) in &self.blocks {
+                pair.add_times(demand_costs(demand, self.parties, kind), *times);
+            }
+        }
+        if self.has_material() {
             let setup = setup_costs(kind);
             pair.from_lower_bytes += setup.from_lower_bytes;
             pair.from_higher_bytes += setup.from_higher_bytes;
@@ -384,5 +401,32 @@ impl CostModel for MixedCosts {
             entries.insert(name.to_owned(), value);
         }
         entries
+    }
+}
+
+impl BlockCosts for MixedCosts {
+    /// A round follows the last output, so nothing is left to do.
+    fn end_block(&mut self) {}
+
+    fn add_block(&mut self, block: &MixedCosts, times: u64) {
+        self.blocks.push((block.demand.clone(), times));
+        for (kind, count) in block.demand.kinds() {
+            self.demand.add(kind, count * times as usize);
+        }
+        self.rounds += block.rounds * times;
+        self.opened_bytes += block.opened_bytes * times;
+        for (sum, bytes) in [
+            (&mut self.output_bytes, &block.output_bytes),
+            (&mut self.client_bytes, &block.client_bytes),
+        ] {
+            sum.resize(sum.len().max(bytes.len()), 0);
+            sum.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes * times);
+        }
+        self.peak_held_bytes = self.peak_held_bytes.max(block.peak_held_bytes);
+        self.compute_ns += block.compute_ns * times;
+        self.preprocessing_ns += block.preprocessing_ns * times;
+        self.replay.garbled_gates += block.replay.garbled_gates * times;
+        self.replay.is_garbled |= block.replay.is_garbled;
+        self.replay.scratch_bytes = self.replay.scratch_bytes.max(block.replay.scratch_bytes);
     }
 }

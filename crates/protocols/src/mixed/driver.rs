@@ -432,6 +432,10 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         Ok(())
     }
 
+    fn opened(&self, port: u32) -> Lane {
+        self.outputs.opened(port)
+    }
+
     fn finish(&mut self) -> Result<(), ProtocolError> {
         let is_done = self.in_flight.is_empty() && self.pending.is_empty();
         assert!(is_done, "an ordered program ends when everything is done");

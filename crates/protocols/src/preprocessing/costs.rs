@@ -23,10 +23,15 @@ pub struct PairCosts {
 
 impl PairCosts {
     fn add(&mut self, other: PairCosts) {
-        self.from_lower_bytes += other.from_lower_bytes;
-        self.from_higher_bytes += other.from_higher_bytes;
-        self.ots += other.ots;
-        self.rounds += other.rounds;
+        self.add_times(other, 1);
+    }
+
+    /// Adds what happens so many times.
+    pub(crate) fn add_times(&mut self, other: PairCosts, times: u64) {
+        self.from_lower_bytes += other.from_lower_bytes * times;
+        self.from_higher_bytes += other.from_higher_bytes * times;
+        self.ots += other.ots * times;
+        self.rounds += other.rounds * times;
     }
 }
 

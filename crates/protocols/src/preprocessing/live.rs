@@ -40,9 +40,20 @@ impl<C: Channel + Send + 'static> Live<C> {
         demand: Demand,
         order: impl Iterator<Item = (Kind, usize)> + Send + 'static,
     ) -> std::io::Result<Live<C>> {
+        Live::start_batches(generator, Schedule::new(demand, order))
+    }
+
+    /// Starts making these batches, which all parties must give in the same order, and all of which
+    /// must be used.
+    ///
+    /// # Errors
+    /// When the system has no thread to give.
+    pub fn start_batches(
+        generator: Generator<C>,
+        schedule: impl Iterator<Item = (Kind, usize)> + Send + 'static,
+    ) -> std::io::Result<Live<C>> {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
-        let schedule = Schedule::new(demand, order);
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
             .spawn(move || make(generator, schedule, sender, recycled))?;
@@ -72,7 +83,7 @@ impl<C: Channel + Send + 'static> Live<C> {
 /// What the thread does; gives the generator back unless it failed.
 fn make<C: Channel>(
     mut generator: Generator<C>,
-    schedule: Schedule<impl Iterator<Item = (Kind, usize)>>,
+    schedule: impl Iterator<Item = (Kind, usize)>,
     batches: SyncSender<Result<Batch, ProtocolError>>,
     recycled: Receiver<Batch>,
 ) -> Option<Generator<C>> {

@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
+    BlockCosts, CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
@@ -235,6 +235,8 @@ pub struct SpdzCosts {
     held_bytes: u64,
     peak_held_bytes: u64,
     compute_ns: u64,
+    /// What blocks demand, and how often they run; `demand` is all of it together.
+    blocks: Vec<(Demand, u64)>,
 }
 
 impl SpdzCosts {
@@ -257,6 +259,7 @@ impl SpdzCosts {
             held_bytes: 0,
             peak_held_bytes: 0,
             compute_ns: 0,
+            blocks: Vec::new(),
         }
     }
 
@@ -272,21 +275,21 @@ impl SpdzCosts {
 
     /// What two parties send each other to make all material, set-up included.
     fn pair(&self, lower: usize, higher: usize) -> PairCosts {
-        fn costs<F: Field>(demand: &Demand, lower: usize, higher: usize) -> PairCosts {
+        fn costs<F: Field>(demands: &[(Demand, u64)], lower: usize, higher: usize) -> PairCosts {
             let ot = FieldBits::DEFAULT;
-            let (setup, made) =
-                (setup_costs::<F>(ot), demand_costs::<F>(demand, ot, lower, higher));
-            PairCosts {
-                from_lower_bytes: setup.from_lower_bytes + made.from_lower_bytes,
-                from_higher_bytes: setup.from_higher_bytes + made.from_higher_bytes,
-                ots: setup.ots + made.ots,
-                rounds: setup.rounds + made.rounds,
+            let mut costs = setup_costs::<F>(ot);
+            for (demand, times) in demands {
+                costs.add_times(demand_costs::<F>(demand, ot, lower, higher), *times);
             }
+            costs
         }
+        // Each run of a block has batches of its own.
+        let whole = [(self.demand.clone(), 1)];
+        let demands = if self.blocks.is_empty() { &whole[..] } else { &self.blocks };
         match self.field {
-            FieldName::F61 => costs::<F61>(&self.demand, lower, higher),
-            FieldName::F32 => costs::<F32>(&self.demand, lower, higher),
-            FieldName::F128 => costs::<F128>(&self.demand, lower, higher),
+            FieldName::F61 => costs::<F61>(demands, lower, higher),
+            FieldName::F32 => costs::<F32>(demands, lower, higher),
+            FieldName::F128 => costs::<F128>(demands, lower, higher),
         }
     }
 
@@ -390,5 +393,28 @@ impl CostModel for SpdzCosts {
             entries.insert(name.to_owned(), value);
         }
         entries
+    }
+}
+
+impl BlockCosts for SpdzCosts {
+    fn end_block(&mut self) {
+        if self.pending {
+            self.check();
+        }
+    }
+
+    fn add_block(&mut self, block: &SpdzCosts, times: u64) {
+        self.blocks.push((block.demand.clone(), times));
+        for (kind, count) in block.demand.kinds() {
+            self.demand.add(kind, count * times as usize);
+        }
+        self.rounds += block.rounds * times;
+        self.check_rounds += block.check_rounds * times;
+        self.common_bytes += block.common_bytes * times;
+        let told = self.told_bytes.iter_mut().zip(&block.told_bytes);
+        told.for_each(|(sum, bytes)| *sum += bytes * times);
+        self.opened += block.opened * times;
+        self.peak_held_bytes = self.peak_held_bytes.max(block.peak_held_bytes);
+        self.compute_ns += block.compute_ns * times;
     }
 }

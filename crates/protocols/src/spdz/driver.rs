@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use phineus_bytecode::layout::element_count;
-use phineus_bytecode::{Description, Instruction, Op, Phase, Shape, Sharing};
+use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::Block;
 use phineus_crypto::field::{Field, FieldName};
@@ -342,6 +342,16 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
             self.write_output(&output.instruction, values)?;
         }
         Ok(())
+    }
+
+    fn end_block(&mut self) -> Result<(), ProtocolError> {
+        // What runs next follows from what was opened, so nothing unproven is left behind.
+        self.check()?;
+        self.finish()
+    }
+
+    fn opened(&self, port: u32) -> Lane {
+        self.outputs.opened(port)
     }
 
     fn finish(&mut self) -> Result<(), ProtocolError> {

@@ -57,6 +57,7 @@ pub(super) fn child_command(
     command.arg("--ot").arg(together.ot.name());
     if run.making.is_none() {
         command.arg("--report").arg(own.join(REPORT));
+        command.arg("--max-iterations").arg(run.max_iterations.to_string());
         if let Some(network) = &run.net {
             command.arg("--net").arg(network_text(network));
         }

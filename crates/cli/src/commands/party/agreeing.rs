@@ -10,6 +10,7 @@ use super::preparation::Preparation;
 use crate::agreement::{self, Choosing, Peers, Wish};
 use crate::arguments::{OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, network_text};
 use crate::binding;
+use crate::blocks::check_preprocessing;
 use crate::client::ClientWalk;
 use crate::failure::{Exit, Failure};
 use crate::material::{self, Origin};
@@ -99,6 +100,7 @@ pub(super) fn agree_and_plan(
     }
     progress.stage("tracing the program");
     let traced = traced_for_all(prepared, &wishes)?;
+    check_preprocessing(&traced, &run.preprocessing, run.making.is_some())?;
     let protocol = chosen(run, prepared, &wishes, &traced, progress)?;
     let program_hash = match &traced.description.plan {
         Some(plan) => plan.program_hash.clone(),

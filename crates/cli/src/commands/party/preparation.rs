@@ -11,6 +11,7 @@ use phineus_protocols::preprocessing::StoredKey;
 use crate::agreement::Wish;
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, Together};
 use crate::binding::{self, Files};
+use crate::blocks::without_openings;
 use crate::casting::Cast;
 use crate::failure::{Exit, Failure};
 use crate::material;
@@ -267,7 +268,7 @@ pub(crate) fn shape(
         Some(program) => {
             let arguments = arguments_of(program, parameters)?;
             let description = probe(program, &arguments)?;
-            Ok((Some(arguments), description))
+            Ok((Some(arguments), without_openings(&description)))
         }
         None => {
             let Resolved::File(file) = resolved else { unreachable!("it has no program") };
@@ -275,7 +276,7 @@ pub(crate) fn shape(
                 let message = "a file that is traced or planned has its parameters already";
                 return Err(Failure::usage(message));
             }
-            Ok((None, ready(file)?.description))
+            Ok((None, without_openings(&ready(file)?.description)))
         }
     }
 }

@@ -1,0 +1,429 @@
+//! Programs of several blocks: their files, plans, memory and costs.
+//!
+//! Each block is planned as a program of its own, for the same pages and layout. A run has the frames,
+//! slots and scratch of the block that needs the most of each, and what blocks carry beside them. How
+//! often blocks run turns out in the run: what is stated before counts each block once.
+
+use std::io::{Seek, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::binary::finish_blocks;
+use phineus_bytecode::{
+    BlockCosts, Blocks, Description, ElementType, Flow, Hash, Op, PlanDescription, Slot, Table,
+    Written,
+};
+use phineus_engine::CarriedLayout;
+use phineus_plan::carried_in_field;
+use phineus_protocols::garbled::GarbledCosts;
+use phineus_protocols::mixed::MixedCosts;
+use phineus_protocols::spdz::SpdzCosts;
+use sha2::{Digest, Sha256};
+
+use crate::arguments::{Preprocessed, Protocol};
+use crate::clear_costs::ClearCosts;
+use crate::failure::{Exit, Failure};
+use crate::memory_budget::{Budget, Situation, does_not_fit};
+use crate::planning::{PlannedFile, magnitude_bits, plan_within};
+use crate::program_file::ProgramFile;
+use crate::resolve::{TracedFile, temporary};
+
+/// How often plans are made again for less memory, because blocks need the most of different things.
+const ATTEMPTS: usize = 5;
+
+/// A reader that is kept for a block: a frame, raw and compressed (200 KiB in practice, and less of
+/// short blocks), and the decompressor (160 KiB).
+const BLOCK_READER_BYTES: u64 = 384 << 10;
+
+/// The blocks of a traced program.
+pub(crate) struct TracedBlocks {
+    pub(crate) flow: Flow,
+    pub(crate) parts: Vec<TracedFile>,
+}
+
+/// The blocks of a planned program.
+pub(crate) struct PlannedBlocks {
+    pub(crate) flow: Flow,
+    pub(crate) parts: Vec<PlannedFile>,
+    pub(crate) carried: CarriedLayout,
+    /// How often each has run, counted by the run.
+    pub(crate) turns: Vec<AtomicU64>,
+}
+
+/// The blocks of `file`, and what they have in common; nothing if it is a program of one.
+pub(crate) fn traced_blocks(
+    file: &ProgramFile,
+    computing: impl Fn(&Description) -> usize,
+) -> Result<Option<TracedFile>, Failure> {
+    let Some(blocks) = Blocks::read(file.view())? else { return Ok(None) };
+    let computing = computing(&blocks.description);
+    let part = |&place: &(u64, u64)| {
+        let file = file.section(place);
+        let reader = file.reader()?;
+        let (description, hash, kind) =
+            (reader.description().clone(), reader.hash(), reader.kind());
+        Ok(TracedFile { file, description, hash, kind, computing, blocks: None })
+    };
+    let parts = blocks.places.iter().map(part).collect::<Result<_, Failure>>()?;
+    Ok(Some(TracedFile {
+        file: file.clone(),
+        description: blocks.description,
+        hash: blocks.hash,
+        kind: blocks.kind,
+        computing,
+        blocks: Some(Arc::new(TracedBlocks { flow: blocks.flow, parts })),
+    }))
+}
+
+/// The directory of a file of several blocks, with a reader for each.
+pub(crate) fn directory(file: &ProgramFile) -> Result<Option<Blocks>, Failure> {
+    Ok(Blocks::read(file.view())?)
+}
+
+/// Without what is opened while the program runs: what it reveals at its end.
+pub(crate) fn without_openings(description: &Description) -> Description {
+    let outputs = description.outputs.iter().enumerate();
+    let kept = outputs.filter(|(index, _)| !description.is_opened(*index));
+    let outputs = kept.map(|(_, port)| port.clone()).collect();
+    Description { outputs, opened: Vec::new(), ..description.clone() }
+}
+
+/// The tables of what the program reveals at its end.
+pub(crate) fn results(description: &Description, tables: Vec<Option<Table>>) -> Vec<Option<Table>> {
+    let tables = tables.into_iter().enumerate();
+    tables.filter(|(index, _)| !description.is_opened(*index)).map(|(_, table)| table).collect()
+}
+
+/// Refuses what needs to know before the run how often each block runs.
+pub(crate) fn check_preprocessing(
+    traced: &TracedFile,
+    preprocessing: &Preprocessed,
+    is_made_before: bool,
+) -> Result<(), Failure> {
+    let is_before = is_made_before
+        || matches!(preprocessing, Preprocessed::Sequential | Preprocessed::Stored(_));
+    if traced.blocks.is_none() || !is_before {
+        return Ok(());
+    }
+    let message = "how often the blocks of this program run turns out when it runs, so what they \
+                   need cannot be made before";
+    Err(Failure::new(Exit::ProgramRefused, 145, message)
+        .remedy("leave --preprocessing away: triples are then made while it runs"))
+}
+
+/// Refuses a program of several blocks where only those of one are taken.
+pub(crate) fn refuse(traced: &TracedFile, what: &str) -> Result<(), Failure> {
+    match traced.blocks {
+        None => Ok(()),
+        Some(_) => Err(Failure::new(
+            Exit::ProgramRefused,
+            146,
+            format!("{what} takes no programs that decide what runs next while they run"),
+        )),
+    }
+}
+
+/// Refuses protocols that cannot run blocks.
+fn check_protocol(protocol: Protocol, situation: &Situation) -> Result<(), Failure> {
+    let message = if protocol == Protocol::Bmr {
+        "protocol 'bmr' garbles a program before it runs, and what this one runs is decided while it \
+         runs"
+    } else if situation.ot.is_silent() && protocol.assignment().is_some() {
+        "silent OT makes all triples of a program together, and how many this one needs turns out when \
+         it runs"
+    } else if situation.clients > 0 {
+        "a program that decides while it runs what runs next has no clients: all its parties compute"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Exit::ProgramRefused, 147, message)
+        .remedy("run it with --protocol gmw or garbled, --ot softspoken and without --computing"))
+}
+
+/// The type in which `protocol` carries what a program says is of type `element`.
+fn carried_as(protocol: Protocol, element: ElementType) -> ElementType {
+    match (protocol.assignment(), protocol.field()) {
+        (Some(assignment), _) => assignment.carried(element),
+        (_, Some(field)) => carried_in_field(element, magnitude_bits(field)),
+        (None, None) => element,
+    }
+}
+
+/// Where blocks carry values; `slots` as the plan has them.
+fn carried_layout(
+    parts: &[ProgramFile],
+    slots: &[Slot],
+    situation: &Situation,
+) -> Result<CarriedLayout, Failure> {
+    let mut is_doubled = vec![false; slots.len()];
+    for part in parts {
+        let mut used = vec![[false; 2]; slots.len()];
+        part.reader()?.for_each::<Failure>(|i| {
+            if i.op.is_carrying() {
+                used[i.immediates[0] as usize][usize::from(i.op == Op::Store)] = true;
+            }
+            Ok(())
+        })?;
+        is_doubled.iter_mut().zip(&used).for_each(|(doubled, used)| *doubled |= used == &[true; 2]);
+    }
+    let wire_bytes = situation.wire_bytes() as usize;
+    Ok(CarriedLayout::new(slots, situation.layout(), wire_bytes, |slot| is_doubled[slot]))
+}
+
+/// Plans each block of `traced` so that a run of all stays within the memory limit.
+///
+/// # Errors
+/// Exit 6 with what would be needed; exit 3 if the protocol cannot run blocks.
+pub(crate) fn plan_blocks(
+    (traced, blocks): (&TracedFile, &TracedBlocks),
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Path,
+) -> Result<PlannedFile, Failure> {
+    let start = Instant::now();
+    check_protocol(protocol, situation)?;
+    let slots = traced.description.slots.iter();
+    let slots: Vec<Slot> =
+        slots.map(|slot| Slot { element: carried_as(protocol, slot.element), ..*slot }).collect();
+    let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
+    let carried = carried_layout(&files, &slots, situation)?;
+    let mut limit_bytes = situation.limit_bytes;
+    for _ in 0..ATTEMPTS {
+        let own = Situation {
+            limit_bytes,
+            tables_bytes: situation.tables_bytes + beside(&carried, files.len()),
+            ..*situation
+        };
+        let plan = |part: &TracedFile| plan_within(part, protocol, &own, scratch);
+        let parts = blocks.parts.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+        if parts.iter().any(|part| part.garbling.is_some()) {
+            return check_protocol(Protocol::Bmr, situation)
+                .map(|()| unreachable!("bmr is refused"));
+        }
+        let planning = start.elapsed();
+        let joined = join(
+            traced,
+            &blocks.flow,
+            (parts, carried.clone(), slots.clone()),
+            situation,
+            planning,
+        )?;
+        let total = joined.budget.total();
+        if total <= situation.limit_bytes {
+            return Ok(joined);
+        }
+        // One block needs the most frames, another the most of something else.
+        limit_bytes = limit_bytes.saturating_sub(total - situation.limit_bytes);
+    }
+    Err(does_not_fit(situation.limit_bytes, 2 * situation.limit_bytes - limit_bytes))
+}
+
+/// Bytes that a run of blocks holds besides what its largest block does.
+fn beside(carried: &CarriedLayout, blocks: usize) -> u64 {
+    carried.bytes() + (blocks as u64 - 1) * BLOCK_READER_BYTES
+}
+
+/// A plan of blocks that was made before.
+pub(crate) fn open_blocks(
+    (traced, blocks): (&TracedFile, &TracedBlocks),
+    situation: &Situation,
+) -> Result<PlannedFile, Failure> {
+    check_protocol(situation.protocol, situation)?;
+    let slots = traced.description.slots.clone();
+    let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
+    let carried = carried_layout(&files, &slots, situation)?;
+    let tables_bytes = situation.tables_bytes + beside(&carried, files.len());
+    let own = Situation { tables_bytes, ..*situation };
+    let open = |part: &TracedFile| PlannedFile::open(part.clone(), &own);
+    let parts = blocks.parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let joined = join(traced, &blocks.flow, (parts, carried, slots), situation, Duration::ZERO)?;
+    if joined.budget.total() > situation.limit_bytes {
+        return Err(does_not_fit(situation.limit_bytes, joined.budget.total())
+            .remedy("plan it again for this limit, or give more memory"));
+    }
+    Ok(joined)
+}
+
+/// The blocks as one plan, in which each runs once.
+fn join(
+    traced: &TracedFile,
+    flow: &Flow,
+    (parts, carried, slots): (Vec<PlannedFile>, CarriedLayout, Vec<Slot>),
+    situation: &Situation,
+    planning: Duration,
+) -> Result<PlannedFile, Failure> {
+    let mut budget = Budget::default();
+    for part in &parts {
+        budget.raise_to(&part.budget);
+    }
+    let turns = parts.iter().map(|_| AtomicU64::new(0)).collect();
+    let description = Description { slots, plan: None, ..traced.description.clone() };
+    let (file, computing) = (parts[0].file.clone(), traced.computing);
+    let blocks = PlannedBlocks { flow: flow.clone(), parts, carried, turns };
+    let once = vec![1; blocks.parts.len()];
+    let mut plan = blocks.plan(&description, &once, situation.parties)?;
+    plan.memory_limit_bytes = situation.limit_bytes;
+    let description = Description { plan: Some(plan), ..description };
+    let (_, written) = blocks.write(std::io::sink(), &description, false)?;
+    Ok(PlannedFile {
+        file,
+        hash: written.hash,
+        description,
+        budget,
+        planning,
+        computing,
+        garbling: None,
+        blocks: Some(Arc::new(blocks)),
+    })
+}
+
+impl PlannedBlocks {
+    /// The figures of a run in which blocks run so many times.
+    fn plan(
+        &self,
+        description: &Description,
+        times: &[u64],
+        parties: usize,
+    ) -> Result<PlanDescription, Failure> {
+        let first = self.parts[0].plan();
+        let mut plan = PlanDescription {
+            costs: self.costs(description, times, parties)?,
+            program_hash: self.program_hash(),
+            swap_in_count: 0,
+            swap_out_count: 0,
+            instruction_count: 0,
+            ..first.clone()
+        };
+        for (part, times) in self.parts.iter().map(PlannedFile::plan).zip(times) {
+            for (most, own) in [
+                (&mut plan.frame_count, part.frame_count),
+                (&mut plan.spill_slot_count, part.spill_slot_count),
+                (&mut plan.unbounded_page_count, part.unbounded_page_count),
+                (&mut plan.peak_wire_count, part.peak_wire_count),
+            ] {
+                *most = (*most).max(own);
+            }
+            plan.swap_in_count += part.swap_in_count * times;
+            plan.swap_out_count += part.swap_out_count * times;
+            plan.instruction_count += part.instruction_count * times;
+        }
+        Ok(plan)
+    }
+
+    /// What the plans were made from: the blocks in their rounds, and how they follow each other.
+    fn program_hash(&self) -> String {
+        let mut hash = Sha256::new().chain_update(b"phineus planned blocks");
+        for part in &self.parts {
+            hash.update(&part.plan().program_hash);
+        }
+        let flow = serde_json::to_vec(&self.flow).expect("a flow is names and numbers");
+        Hash(hash.chain_update(flow).finalize().into()).to_string()
+    }
+
+    /// The exact totals of a run in which blocks run so many times.
+    fn costs(
+        &self,
+        description: &Description,
+        times: &[u64],
+        parties: usize,
+    ) -> Result<std::collections::BTreeMap<String, u64>, Failure> {
+        let name = &self.parts[0].plan().protocol;
+        let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
+        match (protocol, protocol.field()) {
+            (_, Some(field)) => self.total(|| SpdzCosts::new(parties, field), description, times),
+            (Protocol::Garbled, _) => self.total(GarbledCosts::default, description, times),
+            (Protocol::Clear, _) => self.total(|| ClearCosts, description, times),
+            _ => self.total(|| MixedCosts::new(parties), description, times),
+        }
+    }
+
+    fn total<M: BlockCosts>(
+        &self,
+        new: impl Fn() -> M,
+        description: &Description,
+        times: &[u64],
+    ) -> Result<std::collections::BTreeMap<String, u64>, Failure> {
+        let mut all = new();
+        for (part, &times) in self.parts.iter().zip(times) {
+            let mut model = new();
+            part.file.reader()?.for_each::<Failure>(|instruction| {
+                if !instruction.op.is_directive() && !instruction.op.is_carrying() {
+                    model.count_and_predict(instruction, description);
+                }
+                Ok(())
+            })?;
+            model.end_block();
+            all.add_block(&model, times);
+        }
+        Ok(all.totals(description))
+    }
+
+    /// Instructions of all blocks.
+    pub(crate) fn instruction_count(&self) -> u64 {
+        self.parts.iter().map(|part| part.plan().instruction_count).sum()
+    }
+
+    /// Notes that a block begins.
+    pub(crate) fn enter(&self, block: usize) {
+        self.turns[block].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often each block has run.
+    pub(crate) fn counted(&self) -> Vec<u64> {
+        self.turns.iter().map(|turns| turns.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Writes the file of all blocks; without the blocks' own files only what there is to know of it.
+    fn write<W: Write>(
+        &self,
+        mut output: W,
+        description: &Description,
+        whole: bool,
+    ) -> Result<(W, Written), Failure> {
+        let mut written = Vec::new();
+        for part in &self.parts {
+            let (mut view, file_bytes) = (part.file.view(), part.file.length_bytes()?);
+            if whole {
+                view.rewind()?;
+                std::io::copy(&mut view, &mut output)?;
+            }
+            let instruction_count = part.file.reader()?.instruction_count();
+            written.push(Written { hash: part.hash, instruction_count, file_bytes });
+        }
+        Ok(finish_blocks(output, &written, description, &self.flow)?)
+    }
+}
+
+impl PlannedFile {
+    /// Writes the plan to `path`.
+    pub(crate) fn save(&self, path: &Path) -> Result<(), Failure> {
+        let Some(blocks) = &self.blocks else { return self.file.save(path) };
+        let scratch = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let whole = temporary(scratch.unwrap_or(Path::new(".")))?;
+        let (whole, _) = blocks.write(whole, &self.description, true)?;
+        ProgramFile::new(whole).save(path)
+    }
+
+    /// Bytes of the plan.
+    pub(crate) fn length_bytes(&self) -> Result<u64, Failure> {
+        match &self.blocks {
+            None => self.file.length_bytes(),
+            Some(blocks) => blocks.parts.iter().map(|part| part.file.length_bytes()).sum(),
+        }
+    }
+
+    /// After a run: with the figures of the blocks that ran, and what is revealed at the end.
+    pub(crate) fn as_run(mut self) -> Result<PlannedFile, Failure> {
+        if let Some(blocks) = &self.blocks {
+            let times = blocks.counted();
+            let limit = self.plan().memory_limit_bytes;
+            let mut plan = blocks.plan(&self.description, &times, self.computing)?;
+            plan.memory_limit_bytes = limit;
+            self.description = without_openings(&self.description);
+            self.description.plan = Some(plan);
+        }
+        Ok(self)
+    }
+}
