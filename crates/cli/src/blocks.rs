@@ -4,6 +4,7 @@
 //! slots and scratch of the block that needs the most of each, and what blocks carry beside them. How
 //! often blocks run turns out in the run: what is stated before counts each block once.
 
+use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    BlockCosts, Blocks, Description, ElementType, Flow, Hash, Op, PlanDescription, Slot, Table,
-    Written,
+    BlockCosts, BlockEnd, Blocks, Description, ElementType, Flow, Hash, Next, Op, PlanDescription, Slot, Step,
+    Table, Written,
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::carried_in_field;
-use phineus_protocols::garbled::GarbledCosts;
-use phineus_protocols::mixed::MixedCosts;
+use phineus_protocols::garbled::{GarbledCosts, totals};
+use phineus_protocols::mixed::{self, MixedCosts};
 use phineus_protocols::spdz::SpdzCosts;
 use sha2::{Digest, Sha256};
 
@@ -28,6 +29,7 @@ use crate::failure::{Exit, Failure};
 use crate::memory_budget::{Budget, Situation, does_not_fit};
 use crate::planning::{PlannedFile, magnitude_bits, plan_within};
 use crate::program_file::ProgramFile;
+use crate::quantity;
 use crate::resolve::{TracedFile, temporary};
 
 /// How often plans are made again for less memory, because blocks need the most of different things.
@@ -328,7 +330,7 @@ impl PlannedBlocks {
         description: &Description,
         times: &[u64],
         parties: usize,
-    ) -> Result<std::collections::BTreeMap<String, u64>, Failure> {
+    ) -> Result<BTreeMap<String, u64>, Failure> {
         let name = &self.parts[0].plan().protocol;
         let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
         match (protocol, protocol.field()) {
@@ -344,7 +346,7 @@ impl PlannedBlocks {
         new: impl Fn() -> M,
         description: &Description,
         times: &[u64],
-    ) -> Result<std::collections::BTreeMap<String, u64>, Failure> {
+    ) -> Result<BTreeMap<String, u64>, Failure> {
         let mut all = new();
         for (part, &times) in self.parts.iter().zip(times) {
             let mut model = new();
@@ -358,6 +360,66 @@ impl PlannedBlocks {
             all.add_block(&model, times);
         }
         Ok(all.totals(description))
+    }
+
+    /// What one run of each block adds to the totals.
+    fn each(
+        &self,
+        description: &Description,
+        parties: usize,
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let none = vec![0; self.parts.len()];
+        let before = self.costs(description, &none, parties)?;
+        let one = |block: usize| {
+            let mut times = none.clone();
+            times[block] = 1;
+            let mut costs = self.costs(description, &times, parties)?;
+            costs.iter_mut().for_each(|(name, total)| {
+                *total -= before.get(name).copied().unwrap_or(0).min(*total);
+            });
+            Ok(costs)
+        };
+        (0..self.parts.len()).map(one).collect()
+    }
+
+    /// A line for each block: what a run of it costs, and what runs then.
+    pub(crate) fn lines(
+        &self,
+        description: &Description,
+        parties: usize,
+    ) -> Result<Vec<String>, Failure> {
+        let line = |(block, costs): (usize, BTreeMap<String, u64>)| {
+            let total = |name: &str| costs.get(name).copied().unwrap_or(0);
+            let sent = (0..parties).map(|party| total(&mixed::totals::sent_bytes(party))).max();
+            let turns = if block == 0 { "once" } else { "each time" };
+            format!(
+                "{block} {turns}: {} AND gates, {} rounds, {} sent at most; {}",
+                quantity::count(total(totals::AND_GATES)),
+                total(totals::ROUNDS),
+                quantity::bytes(sent.unwrap_or(0)),
+                self.then(description, block)
+            )
+        };
+        Ok(self.each(description, parties)?.into_iter().enumerate().map(line).collect())
+    }
+
+    /// What runs after a block, in words.
+    fn then(&self, description: &Description, block: usize) -> String {
+        let BlockEnd { steps, next } = &self.flow.blocks[block];
+        match *next {
+            Next::End => "the end".to_owned(),
+            Next::Jump { block } => format!("then block {block}"),
+            Next::Branch { register, nonzero, zero } => {
+                let last = steps.iter().rev().find(|step| step.writes() == Some(register));
+                let what = match last {
+                    Some(Step::Open { port, .. }) => {
+                        format!("'{}'", description.outputs[*port as usize].name)
+                    }
+                    _ => format!("register {register}"),
+                };
+                format!("then block {zero} if {what} is 0, else block {nonzero}")
+            }
+        }
     }
 
     /// Instructions of all blocks.

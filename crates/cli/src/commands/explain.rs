@@ -137,6 +137,12 @@ fn print_costs(
             quantity::count(plan.instruction_count)
         ),
     )?;
+    if let Some(blocks) = &planned.blocks {
+        line("", "if each block runs once; how often each does is decided by what is opened".to_owned())?;
+        for block in blocks.lines(description, planned.computing)? {
+            line("block", block)?;
+        }
+    }
     if total(mixed::totals::SILENT_OT) > 0 {
         line("ot", "silent".to_owned())?;
     }
@@ -202,7 +208,8 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value
         "computing": planned.computing,
         "parameters": planned.description.parameters,
         "inputs": planned.description.inputs,
-        "outputs": outputs(&planned.description),
+        "outputs": outputs(&without_openings(&planned.description)),
+        "opened": opened(&planned.description),
         "fits": true,
         "memory_limit_bytes": limit,
         "peak_memory_bytes": planned.budget.total(),
@@ -216,4 +223,10 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value
             "total": time.total(),
         },
     })
+}
+
+/// What is opened to all while the program runs, by name.
+fn opened(description: &Description) -> Vec<&str> {
+    let name = |&port: &u32| description.outputs[port as usize].name.as_str();
+    description.opened.iter().map(name).collect()
 }

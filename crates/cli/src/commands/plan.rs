@@ -8,6 +8,7 @@ use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{check, check_order};
 use serde_json::json;
 
+use crate::blocks::TracedBlocks;
 use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
 use crate::casting::{computing_of, described};
 use crate::commands::party::scratch_of;
@@ -74,7 +75,17 @@ pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Resul
         return console.document(&json!({ "hash": hash, "description": traced.description }));
     }
     let mut stdout = BufWriter::new(std::io::stdout().lock());
-    write_text(&mut traced.file.reader()?, &mut stdout)?;
+    match &traced.blocks {
+        None => write_text(&mut traced.file.reader()?, &mut stdout)?,
+        Some(blocks) => {
+            for (number, (part, end)) in blocks.parts.iter().zip(&blocks.flow.blocks).enumerate() {
+                writeln!(stdout, "# block {number}")?;
+                write_text(&mut part.file.reader()?, &mut stdout)?;
+                let text = serde_json::to_string(end).expect("names and numbers");
+                writeln!(stdout, "# block {number} ends with {text}")?;
+            }
+        }
+    }
     Ok(stdout.flush()?)
 }
 
@@ -90,12 +101,20 @@ pub(crate) fn check_file(
     }
     let scratch = scratch_of(None);
     let traced = sizing::traced(registry, &arguments.choice, &[], &[], &scratch)?;
+    let mut proven = "every instruction is well formed".to_owned();
+    let mut faults = Vec::new();
+    if let Some(blocks) = &traced.blocks {
+        // It was verified when it was opened.
+        if traced.kind == Kind::Planned {
+            faults = check_blocks(registry, arguments, (&traced, blocks), &scratch)?;
+            proven += ", and every block computes on the values that its program means";
+        }
+        return say_checked(&traced, &faults, &proven, console);
+    }
     let mut reader = traced.file.reader()?;
     reader.verify_hash()?;
     let violations = verify(&mut reader)?;
-    let mut faults: Vec<String> =
-        violations.iter().map(|violation| violation.to_string()).collect();
-    let mut proven = "every instruction is well formed".to_owned();
+    faults.extend(violations.iter().map(|violation| violation.to_string()));
     if traced.kind == Kind::Planned && faults.is_empty() {
         let source = source_of(registry, arguments, &traced)?;
         let plan = traced.description.plan.as_ref();
@@ -116,6 +135,16 @@ pub(crate) fn check_file(
                 + &clients;
         }
     }
+    say_checked(&traced, &faults, &proven, console)
+}
+
+/// Says what was proven, or what is wrong.
+fn say_checked(
+    traced: &TracedFile,
+    faults: &[String],
+    proven: &str,
+    console: &Console,
+) -> Result<(), Failure> {
     let hash = traced.hash.to_string();
     if console.is_json {
         console.document(&json!({ "hash": hash, "right": faults.is_empty(), "faults": faults }))?;
@@ -128,6 +157,31 @@ pub(crate) fn check_file(
         silent: console.is_json,
         ..Failure::new(Exit::ProgramRefused, 107, faults.join("\n"))
     })
+}
+
+/// What is wrong with the plans of blocks.
+fn check_blocks(
+    registry: &Registry,
+    arguments: &Check,
+    (planned, blocks): (&TracedFile, &TracedBlocks),
+    scratch: &Path,
+) -> Result<Vec<String>, Failure> {
+    let source = source_of(registry, arguments, planned)?;
+    let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
+        return Ok(vec!["the plan's blocks follow each other in another way".to_owned()]);
+    };
+    let mut faults = Vec::new();
+    for (number, (source, part)) in meant.parts.iter().zip(&blocks.parts).enumerate() {
+        let (source, found) = in_rounds(source.clone(), &planned.description, scratch)?;
+        faults.extend(found);
+        let wanted = part.description.plan.as_ref().map(|plan| plan.program_hash.as_str());
+        if wanted != Some(&source.hash.to_string()) {
+            faults.push(format!("block {number} was made from another program"));
+        } else {
+            faults.extend(check(&mut source.file.reader()?, &mut part.file.reader()?)?);
+        }
+    }
+    Ok(faults)
 }
 
 /// `source` with the parties of the plan, and words about those that are not the program's own.
