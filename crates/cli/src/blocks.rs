@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    BlockCosts, BlockEnd, Blocks, Description, ElementType, Flow, Hash, Next, Op, PlanDescription, Slot, Step,
-    Table, Written,
+    BlockCosts, BlockEnd, Blocks, Description, ElementType, Flow, Hash, Next, Op, PlanDescription,
+    Slot, Step, Table, Written,
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::carried_in_field;
@@ -331,24 +331,36 @@ impl PlannedBlocks {
         times: &[u64],
         parties: usize,
     ) -> Result<BTreeMap<String, u64>, Failure> {
+        let mut totals = self.totals(description, &[times.to_vec()], parties)?;
+        Ok(totals.pop().expect("one run was asked for"))
+    }
+
+    /// The same for several runs.
+    fn totals(
+        &self,
+        description: &Description,
+        runs: &[Vec<u64>],
+        parties: usize,
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
         let name = &self.parts[0].plan().protocol;
         let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
         match (protocol, protocol.field()) {
-            (_, Some(field)) => self.total(|| SpdzCosts::new(parties, field), description, times),
-            (Protocol::Garbled, _) => self.total(GarbledCosts::default, description, times),
-            (Protocol::Clear, _) => self.total(|| ClearCosts, description, times),
-            _ => self.total(|| MixedCosts::new(parties), description, times),
+            (_, Some(field)) => {
+                self.counted_by(|| SpdzCosts::new(parties, field), description, runs)
+            }
+            (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
+            (Protocol::Clear, _) => self.counted_by(|| ClearCosts, description, runs),
+            _ => self.counted_by(|| MixedCosts::new(parties), description, runs),
         }
     }
 
-    fn total<M: BlockCosts>(
+    fn counted_by<M: BlockCosts>(
         &self,
         new: impl Fn() -> M,
         description: &Description,
-        times: &[u64],
-    ) -> Result<BTreeMap<String, u64>, Failure> {
-        let mut all = new();
-        for (part, &times) in self.parts.iter().zip(times) {
+        runs: &[Vec<u64>],
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let count = |part: &PlannedFile| {
             let mut model = new();
             part.file.reader()?.for_each::<Failure>(|instruction| {
                 if !instruction.op.is_directive() && !instruction.op.is_carrying() {
@@ -357,9 +369,15 @@ impl PlannedBlocks {
                 Ok(())
             })?;
             model.end_block();
-            all.add_block(&model, times);
-        }
-        Ok(all.totals(description))
+            Ok(model)
+        };
+        let blocks = self.parts.iter().map(count).collect::<Result<Vec<M>, Failure>>()?;
+        let total = |times: &Vec<u64>| {
+            let mut all = new();
+            blocks.iter().zip(times).for_each(|(block, &times)| all.add_block(block, times));
+            all.totals(description)
+        };
+        Ok(runs.iter().map(total).collect())
     }
 
     /// What one run of each block adds to the totals.
@@ -369,17 +387,22 @@ impl PlannedBlocks {
         parties: usize,
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
         let none = vec![0; self.parts.len()];
-        let before = self.costs(description, &none, parties)?;
         let one = |block: usize| {
             let mut times = none.clone();
             times[block] = 1;
-            let mut costs = self.costs(description, &times, parties)?;
-            costs.iter_mut().for_each(|(name, total)| {
-                *total -= before.get(name).copied().unwrap_or(0).min(*total);
-            });
-            Ok(costs)
+            times
         };
-        (0..self.parts.len()).map(one).collect()
+        let mut runs: Vec<Vec<u64>> = (0..self.parts.len()).map(one).collect();
+        runs.push(none.clone());
+        let mut totals = self.totals(description, &runs, parties)?;
+        // What happens once in a run is no part of a block.
+        let before = totals.pop().expect("a run of nothing was asked for");
+        for costs in &mut totals {
+            for (name, total) in costs {
+                *total -= before.get(name).copied().unwrap_or(0).min(*total);
+            }
+        }
+        Ok(totals)
     }
 
     /// A line for each block: what a run of it costs, and what runs then.

@@ -87,7 +87,10 @@ fn plans_of_blocks_are_written_shown_proven_and_run() -> Result {
 #[test]
 fn what_cannot_be_is_refused_with_a_sentence() -> Result {
     let place = place(1071, 462)?;
-    place.run(&format!("{RUN} --protocol bmr"))?.failed_with(3)?.says("garbles a program before")?;
+    place
+        .run(&format!("{RUN} --protocol bmr"))?
+        .failed_with(3)?
+        .says("garbles a program before")?;
     let before = place.run(&format!("{RUN} --protocol gmw --preprocessing sequential"))?;
     before.failed_with(3)?.says("cannot be made before")?;
     let silent = place.run(&format!("{RUN} --protocol gmw --ot silent"))?;

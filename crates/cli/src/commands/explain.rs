@@ -138,7 +138,10 @@ fn print_costs(
         ),
     )?;
     if let Some(blocks) = &planned.blocks {
-        line("", "if each block runs once; how often each does is decided by what is opened".to_owned())?;
+        line(
+            "",
+            "if each block runs once; how often each does is decided by what is opened".to_owned(),
+        )?;
         for block in blocks.lines(description, planned.computing)? {
             line("block", block)?;
         }

@@ -8,8 +8,8 @@ use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{check, check_order};
 use serde_json::json;
 
-use crate::blocks::TracedBlocks;
 use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
+use crate::blocks::TracedBlocks;
 use crate::casting::{computing_of, described};
 use crate::commands::party::scratch_of;
 use crate::csv_output::check_writable;
