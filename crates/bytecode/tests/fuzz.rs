@@ -4,10 +4,14 @@
 
 use std::io::Cursor;
 
-use phineus_bytecode::binary::to_bytes;
+use phineus_bytecode::binary::{Section, finish_blocks, to_bytes};
 use phineus_bytecode::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS};
 use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
-use phineus_bytecode::{Error, Instruction, Kind, ProgramReader, parse_text, verify, write_text};
+use phineus_bytecode::{
+    BlockEnd, Blocks, Column, ElementType, Encoding, Error, Flow, Instruction, Kind, Next,
+    OutputPort, ProgramReader, ProgramWriter, RegisterOp, Slot, Step, parse_text, verify,
+    verify_blocks, write_text,
+};
 use proptest::prelude::*;
 
 fn config() -> ProptestConfig {
@@ -27,6 +31,54 @@ fn sample(seed: u64) -> Vec<u8> {
         let (planned, description) = plan_unbounded(&program, &description);
         to_bytes(Kind::Planned, &planned, &description).expect("in memory")
     }
+}
+
+/// A file of three blocks, which need not be valid together.
+fn blocks_sample(seed: u64) -> Vec<u8> {
+    let options = RandomOptions { instruction_count: 20, ..RandomOptions::default() };
+    let (program, mut description) = random_program(seed, &options);
+    let everybody = (0..description.parties.len() as u16).collect::<Vec<u16>>();
+    description.slots = vec![Slot { element: ElementType::signed(9), lanes: 3 }];
+    description.outputs.push(OutputPort {
+        name: "opened".to_owned(),
+        parties: everybody,
+        rows: 1,
+        columns: vec![Column {
+            name: "x".to_owned(),
+            element: ElementType::BIT,
+            encoding: Encoding::Number,
+        }],
+    });
+    let port = description.outputs.len() as u32 - 1;
+    description.opened = vec![port];
+    let (register, jump) = (1, Next::Branch { register: 1, nonzero: 2, zero: 1 });
+    let steps = vec![
+        Step::Open { register, port },
+        Step::Set { register: 0, value: seed },
+        Step::Compute { register, op: RegisterOp::Lt, a: 0, b: 1 },
+        Step::Publish { slot: 0, register },
+    ];
+    let block = |next| BlockEnd { steps: steps.clone(), next };
+    let flow = Flow { registers: 2, blocks: vec![block(jump), block(jump), block(Next::End)] };
+    let (mut file, mut written) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("in memory");
+        program.iter().for_each(|i| writer.push(i).expect("in memory"));
+        let (part, wrote) = writer.finish(&description).expect("in memory");
+        file.extend(part);
+        written.push(wrote);
+    }
+    finish_blocks(file, &written, &description, &flow).expect("in memory").0
+}
+
+/// Reads everything that can be read of a file of several blocks.
+fn read_blocks(bytes: &[u8]) -> Result<Option<Blocks>, Error> {
+    let Some(blocks) = Blocks::read(Cursor::new(bytes))? else { return Ok(None) };
+    let open =
+        |block: usize| ProgramReader::open(Section::new(Cursor::new(bytes), blocks.places[block]));
+    let violations = verify_blocks::<_, Error>(&blocks, open)?;
+    assert!(violations.len() <= FAULTS_MAX);
+    Ok(Some(blocks))
 }
 
 /// Changes, cuts, doubles, moves or inserts bytes at a few places.
@@ -100,6 +152,29 @@ proptest! {
         bytes.extend(end);
         bytes.extend(kept);
         let _ = read_all(&bytes);
+    }
+
+    #[test]
+    fn files_of_blocks_are_refused_or_read(seed: u64) {
+        let mut bytes = blocks_sample(seed % 64);
+        prop_assert!(read_blocks(&bytes).is_ok_and(|blocks| blocks.is_some()));
+        prop_assert!(read_all(&bytes).is_err());
+        let mut random = Random::new(seed);
+        // The directory stands at the end, and no checksum covers it.
+        let at = bytes.len() - 24;
+        let directory = u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        if random.one_in(2) {
+            let mut end = bytes.split_off(directory as usize);
+            let kept = end.split_off(end.len() - 24);
+            let length = end.len();
+            mutate(&mut end, &mut random, b"0123456789[]{},\":ui\0");
+            end.resize(length, b' ');
+            bytes.extend(end);
+            bytes.extend(kept);
+        } else {
+            mutate(&mut bytes, &mut random, b"\0\x01\xff");
+        }
+        let _ = read_blocks(&bytes);
     }
 
     #[test]

@@ -150,6 +150,12 @@ impl Tracer {
         self.load(slot, element, lanes)
     }
 
+    /// A register as a typed public value, as [`Tracer::publish`] makes it, of one lane.
+    #[track_caller]
+    pub fn published<T: Element>(&self, register: Register) -> T {
+        T::from_value(self.publish(register, T::TYPE, 1))
+    }
+
     /// A block that is not recorded yet.
     pub fn new_block(&self) -> BlockId {
         let mut recording = self.recording.borrow_mut();

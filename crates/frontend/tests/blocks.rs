@@ -64,7 +64,7 @@ fn a_loop_runs_as_often_as_was_opened() {
         let one = U32::from_value(t.constant(U32::TYPE, Lane::ONE));
         let turn_sum = U32::from_value(t.constant(U32::TYPE, Lane::ZERO));
         let (power, turns) = t.for_open("exponent", &b, (one, turn_sum), |turn, (power, turns)| {
-            let turn = U32::from_value(t.publish(turn, U32::TYPE, 1));
+            let turn = t.published::<U32>(turn);
             (power * &a, turns + turn)
         });
         let both = Vector::from_pieces(t, [power, turns]);
@@ -86,7 +86,7 @@ fn loops_and_choices_nest() {
         let (start, rounds) = (column(t, "a", 1).get(0), column(t, "b", 1).get(0));
         let zero = U32::from_value(t.constant(U32::TYPE, Lane::ZERO));
         let steps = t.for_open("rounds", &rounds, zero, |turn, total| {
-            let offset = U32::from_value(t.publish(turn, U32::TYPE, 1));
+            let offset = t.published::<U32>(turn);
             let state = (&start + offset, total);
             let (_, total) = t.while_open(
                 "not one",
@@ -123,9 +123,8 @@ fn registers_compute_and_the_same_program_is_the_same_file() {
         let (x, y) = (t.open("x", a.value()), t.register(10));
         let sum = t.compute(RegisterOp::Add, x, y);
         let product = t.compute(RegisterOp::Mul, sum, x);
-        let values =
-            [x, sum, product].map(|register| U32::from_value(t.publish(register, U32::TYPE, 1)));
-        let narrow = U8::from_value(t.publish(product, U8::TYPE, 1)).to::<32>();
+        let values = [x, sum, product].map(|register| t.published::<U32>(register));
+        let narrow = t.published::<U8>(product).to::<U32>();
         let all = Vector::from_pieces(t, values.into_iter().chain([narrow]));
         t.output("all", &["a"]).vector("x", all).write();
         Ok(())

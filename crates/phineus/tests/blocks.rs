@@ -2,7 +2,12 @@
 
 mod common;
 
-use common::{Place, Result};
+use std::time::Duration;
+
+use common::{Place, Result, wait};
+use phineus::bytecode::random::Random;
+use phineus::bytecode::{Column, ElementType, Encoding, Lane, Table};
+use phineus::{Arguments, Program, Tracer, U16, U32, Vector, program, reference, trace_into};
 
 const RUN: &str = "run gcd --local --in site_a=a.csv --in site_b=b.csv --out result.csv";
 
@@ -102,5 +107,167 @@ fn what_cannot_be_is_refused_with_a_sentence() -> Result {
     let explained = place.run("explain gcd")?.succeeded()?.stdout;
     assert!(explained.contains("opens     'whether a remainder is left' (u1)"), "{explained}");
     assert!(explained.contains("block     1 each time"), "{explained}");
+    Ok(())
+}
+
+/// Records random operations on `state`, and loops and choices of them, `depth` deep.
+fn random_part(t: &Tracer, random: &mut Random, mut state: Vec<U16>, depth: u32) -> Vec<U16> {
+    for _ in 0..3 + random.below(4) {
+        let [a, b, to] = [0; 3].map(|_| random.below(state.len() as u64) as usize);
+        let (x, y) = (state[a].clone(), state[b].clone());
+        let name = format!("opened {}", random.next_u64());
+        state[to] = match random.below(if depth > 0 { 12 } else { 9 }) {
+            0 => x + y,
+            1 => x - y,
+            2 => x * y,
+            3 => x ^ y,
+            4 => x.min(&y),
+            5 => x.lt(&y).select(&x, state[to].clone()),
+            6 => x % (y | 1),
+            7 => x >> 3,
+            8 => x.eq(&y).to::<U16>() + 1,
+            9 => {
+                let condition = x.bit(0);
+                let mut other = Random::new(random.next_u64());
+                let then = |state| random_part(t, random, state, depth - 1);
+                let otherwise = |state| random_part(t, &mut other, state, depth - 1);
+                state = t.if_open(&name, &condition, state, then, otherwise);
+                continue;
+            }
+            10 => {
+                let count = x & 3;
+                state = t.for_open(&name, &count, state, |turn, mut state| {
+                    let turn = t.published::<U16>(turn);
+                    state[to] = state[to].clone() + turn;
+                    random_part(t, random, state, depth - 1)
+                });
+                continue;
+            }
+            _ => {
+                let fuel = x & 3;
+                let go_on = |state: &(U16, Vec<U16>)| state.0.ne(0);
+                let (_, after) = t.while_open(&name, (fuel, state), go_on, |(fuel, state)| {
+                    (fuel - 1, random_part(t, random, state, depth - 1))
+                });
+                state = after;
+                // What was before the loop is known behind it.
+                x + y
+            }
+        };
+    }
+    state
+}
+
+fn random_program(seed: u64) -> impl Program {
+    program("random_blocks").party("site_a").party("site_b").trace(move |t, _| {
+        let mut random = Random::new(seed);
+        let mut state = Vec::new();
+        for site in ["site_a", "site_b"] {
+            let rows = t.input(site, 3).number::<U16>("x").vector::<U16>();
+            state.extend((0..3).map(|row| rows.get(row)));
+        }
+        let state = random_part(t, &mut random, state, 2);
+        let all = Vector::from_pieces(t, state);
+        t.output("result", &["site_a", "site_b"]).vector("x", all).write();
+        Ok(())
+    })
+}
+
+#[test]
+fn random_programs_of_blocks_mean_the_same_under_every_protocol() -> Result {
+    let column = |element| Column { name: "x".to_owned(), element, encoding: Encoding::Number };
+    for seed in 1..=4 {
+        let place = Place::new()?;
+        let mut random = Random::new(seed ^ 0x626c_6f63_6b73);
+        let mut inputs = Vec::new();
+        for file in ["a.csv", "b.csv"] {
+            let mut table = Table::new(vec![column(ElementType::unsigned(16))]);
+            (0..3).for_each(|_| table.push(&[random.lane(16)]));
+            let rows: Vec<String> = (0..3).map(|row| table.cell(row, 0).to_string()).collect();
+            place.write(file, format!("x\n{}\n", rows.join("\n")))?;
+            inputs.push(table);
+        }
+        let program = random_program(seed);
+        let arguments = Arguments::new(&program, [])?;
+        trace_into(&program, &arguments, std::fs::File::create(place.file("p.program"))?)?;
+        let expected = reference::run(&program, &arguments, &inputs)?;
+        let cell = |row| -> Lane { expected[0].cell(row, 0) };
+        let rows: Vec<String> = (0..6).map(|row| cell(row).to_string()).collect();
+        let expected = format!("x\n{}\n", rows.join("\n"));
+        for protocol in ["clear", "garbled", "gmw", "arith", "spdz --fake-preprocessing"] {
+            let run = RUN.replace("gcd", "p.program");
+            let done = place.run(&format!("{run} --protocol {protocol}"))?;
+            done.succeeded().map_err(|error| format!("seed {seed}, {protocol}: {error}"))?;
+            assert_eq!(place.read("result.csv")?, expected, "seed {seed}, {protocol}");
+        }
+    }
+    Ok(())
+}
+
+/// A loop over a long vector, `turns` of site_b times.
+fn long_loop() -> impl Program {
+    program("long_loop").party("site_a").party("site_b").trace(|t, sizes| {
+        let rows = sizes.rows("site_a")?;
+        let values = t.input("site_a", rows).number::<U32>("x").vector::<U32>();
+        let turns = t.input("site_b", 1).number::<U32>("turns").vector::<U32>().get(0);
+        let values = t.for_open("turns", &turns, values, |_, values| {
+            let sums = &values + &values.reverse();
+            &sums ^ &values
+        });
+        let total = values.reduce(|a, b| a + b).expect("there are some");
+        t.output("result", &["site_a", "site_b"]).number("total", &total).write();
+        Ok(())
+    })
+}
+
+fn long(place: &Place, rows: u64, turns: u32) -> Result {
+    let program = long_loop();
+    let mut arguments = Arguments::new(&program, [])?;
+    arguments.set_rows("site_a", rows);
+    trace_into(&program, &arguments, std::fs::File::create(place.file("p.program"))?)?;
+    let column: Vec<String> = (0..rows).map(|row| (row * 77_777 % 1_000_003).to_string()).collect();
+    place.write("a.csv", format!("x\n{}\n", column.join("\n")))?;
+    place.write("b.csv", format!("turns\n{turns}\n"))
+}
+
+#[test]
+fn a_block_that_does_not_fit_is_swapped_in_every_turn() -> Result {
+    let place = Place::new()?;
+    long(&place, 12_000, 2)?;
+    let run = RUN.replace("gcd", "p.program");
+    let needs = place.run(&format!("{run} --protocol garbled --memory 24MiB"))?.failed_with(6)?;
+    let least =
+        needs.stderr.split("needs at least ").nth(1).and_then(|rest| rest.split(' ').next());
+    let least: f64 = least.ok_or("it says what it needs")?.parse()?;
+    let memory = format!("--memory {}MiB", least as u64 + 2);
+    place.run(&format!("{run} --protocol garbled {memory} --verify"))?.succeeded()?;
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    let pages = &report["parties"][0]["measured"]["swap_in_pages"];
+    assert!(pages.as_u64().is_some_and(|pages| pages > 0), "{pages} pages");
+    assert_eq!(pages, &report["parties"][0]["predicted"]["swap_in_pages"]);
+    Ok(())
+}
+
+#[test]
+fn a_party_that_is_killed_in_a_loop_is_reported() -> Result {
+    let place = Place::new()?;
+    long(&place, 64, u32::MAX)?;
+    for protocol in ["garbled", "gmw"] {
+        place.cluster(&["site_a", "site_b"])?;
+        let line = |name: &str, file: &str| {
+            format!(
+                "run p.program --as {name} --cluster cluster.toml --plain --in {file}.csv --report \
+                 none --out {file}.out --protocol {protocol}"
+            )
+        };
+        let survivor = place.start(&line("site_a", "a"))?;
+        let mut killed = place.start(&line("site_b", "b"))?;
+        std::thread::sleep(Duration::from_secs(4));
+        killed.kill()?;
+        killed.wait()?;
+        let done = wait(survivor, Duration::from_secs(90))?.failed_with(4)?;
+        done.says("site_b")?.says("'turns' 1 times to all")?;
+        assert!(!place.file("a.out").exists());
+    }
     Ok(())
 }

@@ -1,0 +1,223 @@
+//! Programs of several blocks: what is right is read as it was written, and each fault is named.
+
+use std::io::Cursor;
+
+use phineus_bytecode::binary::{Section, finish_blocks};
+use phineus_bytecode::{
+    BlockEnd, Blocks, Column, Description, ElementType, Encoding, Error, Flow, InputPort,
+    Instruction, Kind, Next, Op, OutputPort, ProgramReader, ProgramWriter, RegisterOp, Slot, Step,
+    verify_blocks,
+};
+
+const U8: ElementType = ElementType::unsigned(8);
+
+/// A program that doubles an input until its opened high bit is 1.
+#[derive(Clone)]
+struct Parts {
+    description: Description,
+    flow: Flow,
+    blocks: Vec<Vec<Instruction>>,
+}
+
+fn instruction(
+    op: Op,
+    element: ElementType,
+    results: &[u64],
+    operands: &[u64],
+    immediates: &[u64],
+) -> Instruction {
+    let mut instruction = Instruction::new(op, element, 1);
+    instruction.results[..results.len()].copy_from_slice(results);
+    instruction.operands[..operands.len()].copy_from_slice(operands);
+    instruction.immediates[..immediates.len()].copy_from_slice(immediates);
+    instruction
+}
+
+fn right() -> Parts {
+    let column = |element| Column { name: "x".to_owned(), element, encoding: Encoding::Number };
+    let output = |name: &str, element| OutputPort {
+        name: name.to_owned(),
+        parties: vec![0, 1],
+        rows: 1,
+        columns: vec![column(element)],
+    };
+    let description = Description {
+        name: "doubling".to_owned(),
+        parties: vec!["a".to_owned(), "b".to_owned()],
+        inputs: vec![InputPort {
+            name: "x".to_owned(),
+            party: 0,
+            rows: 1,
+            columns: vec![column(U8)],
+            order: Default::default(),
+        }],
+        outputs: vec![output("x", U8), output("high", ElementType::BIT)],
+        opened: vec![1],
+        slots: vec![Slot { element: U8, lanes: 1 }],
+        ..Description::default()
+    };
+    let open = vec![Step::Open { register: 0, port: 1 }];
+    let next = Next::Branch { register: 0, nonzero: 2, zero: 1 };
+    let ends = [(open.clone(), next), (open, next), (Vec::new(), Next::End)];
+    let blocks = ends.map(|(steps, next)| BlockEnd { steps, next }).to_vec();
+    let high = |x: u64, to: u64| {
+        [
+            instruction(Op::BitSlice, ElementType::BIT, &[to], &[x], &[7, 8]),
+            instruction(Op::Output, ElementType::BIT, &[], &[to], &[1, 0, 0]),
+            instruction(Op::Store, U8, &[], &[x], &[0]),
+        ]
+    };
+    let first = [vec![instruction(Op::Input, U8, &[0], &[], &[0, 0, 0])], high(0, 1).to_vec()];
+    let double = vec![
+        instruction(Op::Load, U8, &[0], &[], &[0]),
+        instruction(Op::ShiftLeft, U8, &[1], &[0], &[1]),
+    ];
+    let last = vec![
+        instruction(Op::Load, U8, &[0], &[], &[0]),
+        instruction(Op::Output, U8, &[], &[0], &[0, 0, 0]),
+    ];
+    Parts {
+        description,
+        flow: Flow { registers: 1, blocks },
+        blocks: vec![first.concat(), [double, high(1, 2).to_vec()].concat(), last],
+    }
+}
+
+impl Parts {
+    fn write(&self) -> Vec<u8> {
+        let (mut file, mut written) = (Vec::new(), Vec::new());
+        for block in &self.blocks {
+            let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("in memory");
+            block.iter().for_each(|i| writer.push(i).expect("in memory"));
+            let (part, wrote) = writer.finish(&self.description).expect("in memory");
+            file.extend(part);
+            written.push(wrote);
+        }
+        finish_blocks(file, &written, &self.description, &self.flow).expect("in memory").0
+    }
+
+    /// What is wrong with it, in one text.
+    fn faults(&self) -> String {
+        let file = self.write();
+        let blocks = match Blocks::read(Cursor::new(&file)) {
+            Ok(blocks) => blocks.expect("it has a directory"),
+            Err(error) => return error.to_string(),
+        };
+        let open = |block: usize| {
+            ProgramReader::open(Section::new(Cursor::new(&file), blocks.places[block]))
+        };
+        let violations = verify_blocks::<_, Error>(&blocks, open).expect("it can be read");
+        violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let parts = right();
+    assert_eq!(parts.faults(), "");
+    let file = parts.write();
+    let blocks = Blocks::read(Cursor::new(&file)).expect("it is right").expect("of several blocks");
+    assert_eq!((&blocks.description, &blocks.flow), (&parts.description, &parts.flow));
+    for (place, block) in blocks.places.iter().zip(&parts.blocks) {
+        let section = Section::new(Cursor::new(&file), *place);
+        let mut reader = ProgramReader::open(section).expect("a block is a program");
+        let mut found = Vec::new();
+        reader.read_frame(0, &mut found).expect("it is whole");
+        assert_eq!(&found, block);
+    }
+    let mut other = parts.clone();
+    other.flow.blocks[1].next = Next::Jump { block: 2 };
+    let other = Blocks::read(Cursor::new(other.write())).expect("readable").expect("of several");
+    assert_ne!(other.hash, blocks.hash, "the flow is part of what parties agree on");
+    let one = ProgramReader::open(Cursor::new(&file)).err().expect("it is not a program of one");
+    assert!(one.to_string().contains("several blocks"), "{one}");
+}
+
+#[test]
+fn each_fault_is_named() {
+    let branch = |nonzero, zero| Next::Branch { register: 0, nonzero, zero };
+    type Break = Box<dyn Fn(&mut Parts)>;
+    let cases: Vec<(&str, Break)> = vec![
+        ("no block 7", Box::new(|p| p.flow.blocks[1].next = Next::Jump { block: 7 })),
+        ("the first block runs once", Box::new(move |p| p.flow.blocks[1].next = branch(2, 0))),
+        (
+            "no register 3",
+            Box::new(|p| {
+                p.flow.blocks[0].steps.push(Step::Compute {
+                    register: 0,
+                    op: RegisterOp::Add,
+                    a: 3,
+                    b: 0,
+                });
+            }),
+        ),
+        (
+            "no register 9",
+            Box::new(|p| {
+                p.flow.blocks[1].next = Next::Branch { register: 9, nonzero: 2, zero: 1 };
+            }),
+        ),
+        (
+            "output 0 is none that is opened",
+            Box::new(|p| {
+                p.flow.blocks[0].steps.push(Step::Open { register: 0, port: 0 });
+            }),
+        ),
+        (
+            "which it does not open",
+            Box::new(|p| {
+                p.blocks[1].retain(|i| i.op != Op::Output);
+            }),
+        ),
+        (
+            "no carried value 4",
+            Box::new(|p| {
+                p.flow.blocks[0].steps.push(Step::Publish { slot: 4, register: 0 });
+            }),
+        ),
+        (
+            "carried value 0 is u8x1, not i8x1",
+            Box::new(|p| {
+                p.blocks[1][0].element = ElementType::signed(8);
+            }),
+        ),
+        ("there is no carried value 5", Box::new(|p| p.blocks[2][0].immediates[0] = 5)),
+        (
+            "some way to it does not store",
+            Box::new(|p| {
+                p.blocks[0].retain(|i| i.op != Op::Store);
+            }),
+        ),
+        (
+            "stores carried value 0 twice",
+            Box::new(|p| {
+                let store = p.blocks[0][3];
+                p.blocks[0].push(store);
+            }),
+        ),
+        (
+            "only the first block has inputs",
+            Box::new(|p| {
+                p.blocks[2][0] = instruction(Op::Input, U8, &[0], &[], &[0, 0, 0]);
+            }),
+        ),
+        (
+            "outputs leave where the program ends",
+            Box::new(|p| {
+                p.blocks[0].push(instruction(Op::Output, U8, &[], &[0], &[0, 0, 0]));
+            }),
+        ),
+        ("are never written", Box::new(|p| p.blocks[2].truncate(1))),
+        ("one value of at most 64 bits", Box::new(|p| p.description.opened = vec![0, 1])),
+    ];
+    for (wanted, change) in cases {
+        let mut parts = right();
+        // A port of two rows cannot be opened.
+        if wanted.contains("64 bits") {
+            parts.description.outputs[0].rows = 2;
+        }
+        change(&mut parts);
+        let found = parts.faults();
+        assert!(found.contains(wanted), "wanted '{wanted}', found '{found}'");
+    }
+}
