@@ -31,7 +31,7 @@ pub trait BlockCosts: CostModel + Sized {
     /// Adds the end of a block.
     fn end_block(&mut self);
 
-    /// Adds all that another model has counted of a block, so many times; what happens once in a run
-    /// is in neither.
+    /// Adds all that another model has counted of a block, so many times; what happens once in a
+    /// run is in neither.
     fn add_block(&mut self, block: &Self, times: u64);
 }

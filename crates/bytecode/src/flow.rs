@@ -1,10 +1,10 @@
 //! [`Flow`]: which block of a program runs after which, decided by values that all parties know.
 //!
-//! A program of several blocks is a list of straight-line programs ([`crate::binary::Blocks`]). Each
-//! ends with *steps* on public registers, of 64 bits each, all 0 at the start: what the block opened
-//! goes into a register, registers are computed with, and a register may become a carried value.
-//! Then comes the next block, or the end. Execution begins with block 0, which alone has inputs and
-//! is never entered again.
+//! A program of several blocks is a list of straight-line programs ([`crate::binary::Blocks`]).
+//! Each ends with *steps* on public registers, of 64 bits each, all 0 at the start: what the block
+//! opened goes into a register, registers are computed with, and a register may become a carried
+//! value. Then comes the next block, or the end. Execution begins with block 0, which alone has
+//! inputs and is never entered again.
 //!
 //! Invariants, which [`Flow::faults`] and `verify_blocks` check: all registers, blocks and ports
 //! exist; a carried value is loaded only where every way from the start has stored it.
@@ -132,7 +132,9 @@ macro_rules! register_ops {
 
             /// `a op b`.
             pub fn apply(self, a: u64, b: u64) -> u64 {
-                let meaning: fn(u64, u64) -> u64 = match self { $(RegisterOp::$variant => $meaning,)+ };
+                let meaning: fn(u64, u64) -> u64 = match self {
+                    $(RegisterOp::$variant => $meaning,)+
+                };
                 meaning(a, b)
             }
         }

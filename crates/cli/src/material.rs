@@ -71,8 +71,8 @@ pub(crate) struct MaterialFigures {
 }
 
 impl Material {
-    /// Begins, or finishes, making what the plan demands; or opens what is stored. Of several blocks
-    /// it is told which run, and makes what each demands.
+    /// Begins, or finishes, making what the plan demands; or opens what is stored. Of several
+    /// blocks it is told which run, and makes what each demands.
     pub(crate) fn make(
         origin: Origin,
         planned: &PlannedFile,

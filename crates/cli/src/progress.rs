@@ -146,7 +146,8 @@ impl Progress {
                 let first = *last.get_or_insert_with(Instant::now);
                 if first.elapsed() >= LINE_PAUSE {
                     *last = Some(Instant::now());
-                    // Of a program that decides how often its parts run, the total counts each once.
+                    // Of a program that decides how often its parts run, the total counts each
+                    // once.
                     let percent = (100 * snapshot.done / snapshot.total.max(1)).min(100);
                     say(&format!("{percent:3} %  {}", describe(snapshot)));
                 }

@@ -1,9 +1,9 @@
 //! Runs a program of several blocks, and keeps what they carry.
 //!
-//! A driver lives through all blocks: no counter, label or triple of one is used again in another. What
-//! is carried lies, as the protocol holds it, in memory of its own, outside the frames, and a block
-//! that loads a value and stores another one in its place has two places for it: a store takes
-//! effect where its block ends.
+//! A driver lives through all blocks: no counter, label or triple of one is used again in another.
+//! What is carried lies, as the protocol holds it, in memory of its own, outside the frames, and a
+//! block that loads a value and stores another one in its place has two places for it: a store
+//! takes effect where its block ends.
 //!
 //! Cost: a copy of each value that is loaded or stored. Memory: [`CarriedLayout::bytes`].
 //! Not protected: all parties learn which blocks run, and how often.
@@ -33,8 +33,8 @@ pub struct CarriedLayout {
 }
 
 impl CarriedLayout {
-    /// For these values of so many bytes a wire; `is_doubled` says of each whether a block loads and
-    /// stores it.
+    /// For these values of so many bytes a wire; `is_doubled` says of each whether a block loads
+    /// and stores it.
     pub fn new(
         slots: &[Slot],
         layout: Layout,
@@ -150,8 +150,8 @@ impl<D: Driver> Openings for End<'_, D> {
 
 /// Runs the blocks of a program from the first to one that ends it.
 ///
-/// `enter` is called with the number of each block before it runs. A block runs `turns_max` times at
-/// most. `progress` is as for [`crate::run`]; the instructions of all turns count.
+/// `enter` is called with the number of each block before it runs. A block runs `turns_max` times
+/// at most. `progress` is as for [`crate::run`]; the instructions of all turns count.
 ///
 /// # Errors
 /// [`RunError`]; driver, memory and carried values must not be used after one.

@@ -1,9 +1,9 @@
 //! Control flow on values that are opened while the program runs.
 //!
 //! What is opened is known to all parties, and so is which way the program takes: how often a loop
-//! runs is revealed. [`Tracer::while_open`], [`Tracer::for_open`] and [`Tracer::if_open`] say most of
-//! it; below them are blocks, registers and variables, for front ends with a control flow of their
-//! own.
+//! runs is revealed. [`Tracer::while_open`], [`Tracer::for_open`] and [`Tracer::if_open`] say most
+//! of it; below them are blocks, registers and variables, for front ends with a control flow of
+//! their own.
 //!
 //! A value of one block is used in another as it is: it is carried there. What changes from turn to
 //! turn of a loop is state, or a [`Variable`]. Outputs leave in the block that ends the program.
@@ -41,8 +41,8 @@ pub use state::State;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockId(usize);
 
-/// A public integer of 64 bits that is known when the program runs. It gets its value where the block
-/// ends that gives it one.
+/// A public integer of 64 bits that is known when the program runs. It gets its value where the
+/// block ends that gives it one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register(u32);
 
@@ -55,16 +55,16 @@ pub struct Variable {
 }
 
 impl Tracer {
-    /// Opens `value`, of one lane, to all parties at the end of the block at hand; `name` says in the
-    /// list of what is revealed what it is.
+    /// Opens `value`, of one lane, to all parties at the end of the block at hand; `name` says in
+    /// the list of what is revealed what it is.
     #[track_caller]
     pub fn open(&self, name: &str, value: &Value) -> Register {
         let register = self.new_register();
         let element = value.integer();
         if value.lanes() != 1 || element.width() > REGISTER_BITS {
             self.fault(format!(
-                "'{name}' cannot be opened: that takes one lane of at most {REGISTER_BITS} bits, not \
-                 {} of {}",
+                "'{name}' cannot be opened: that takes one lane of at most {REGISTER_BITS} bits, \
+                 not {} of {}",
                 value.lanes(),
                 element.width()
             ));
@@ -262,8 +262,8 @@ impl Tracer {
         }
     }
 
-    /// Repeats `body` on the state while `go_on` says 1, which is opened before each turn; gives the
-    /// state of the end.
+    /// Repeats `body` on the state while `go_on` says 1, which is opened before each turn; gives
+    /// the state of the end.
     ///
     /// All parties learn how often `body` ran. `name` says in the list of what is revealed what is
     /// opened.
@@ -287,8 +287,8 @@ impl Tracer {
         self.rebuilt(&state, &variables)
     }
 
-    /// Repeats `body` on the state `count` times, for `count` opened once; `body` gets the number of
-    /// the turn, from 0 on. Gives the state of the end.
+    /// Repeats `body` on the state `count` times, for `count` opened once; `body` gets the number
+    /// of the turn, from 0 on. Gives the state of the end.
     #[track_caller]
     pub fn for_open<S: State>(
         &self,
@@ -315,8 +315,8 @@ impl Tracer {
         self.rebuilt(&state, &variables)
     }
 
-    /// The state after `then` if `condition`, which is opened, is 1, else after `otherwise`; only that
-    /// one runs.
+    /// The state after `then` if `condition`, which is opened, is 1, else after `otherwise`; only
+    /// that one runs.
     #[track_caller]
     pub fn if_open<S: State>(
         &self,

@@ -4,9 +4,9 @@
 //! Mistakes do not stop the program: they are collected with the line that made them, and
 //! [`Tracer::finish`] reports them all.
 //!
-//! A program of several blocks (`blocks`) has a writer for each, all open until the end: a value that
-//! another block needs is stored at the end of its own, and an input comes in at the end of the
-//! first, whenever that turns out.
+//! A program of several blocks (`blocks`) has a writer for each, all open until the end: a value
+//! that another block needs is stored at the end of its own, and an input comes in at the end of
+//! the first, whenever that turns out.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

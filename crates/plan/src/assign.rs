@@ -36,8 +36,8 @@ pub enum Assignment {
 }
 
 impl Assignment {
-    /// The type in which blocks carry what the program says is of type `element`: the same in all of
-    /// them, so it depends on nothing else.
+    /// The type in which blocks carry what the program says is of type `element`: the same in all
+    /// of them, so it depends on nothing else.
     pub fn carried(self, element: ElementType) -> ElementType {
         element.shared(match (self, element.sharing()) {
             (Assignment::Uniform(sharing), _) => sharing,

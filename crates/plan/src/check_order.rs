@@ -20,7 +20,8 @@ const FAULTS_MAX: usize = 20;
 
 type Digest = u128;
 
-/// Whether it is a carried value; its number, or port, column and row of the first cell; how many rows.
+/// Whether it is a carried value; its number, or port, column and row of the first cell; how many
+/// rows.
 type Cells = (bool, u64, u64, u64, u32);
 
 #[derive(Default)]

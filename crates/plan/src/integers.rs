@@ -56,8 +56,8 @@ struct Value {
     constant: Option<Lane>,
 }
 
-/// The type in which blocks carry what the program says is of type `element`: elements in the range of
-/// the type, or bits where it is one bit or the field does not hold it.
+/// The type in which blocks carry what the program says is of type `element`: elements in the range
+/// of the type, or bits where it is one bit or the field does not hold it.
 pub fn carried_in_field(element: ElementType, magnitude_bits: u32) -> ElementType {
     let width = element.width();
     let is_integer = width > 1 && u32::from(width) <= magnitude_bits && width <= RING_WIDTH_MAX;

@@ -120,8 +120,8 @@ where
     I: Iterator<Item = (K, usize)>,
     B: FnMut(usize) -> Option<(Demand<K>, I)>,
 {
-    /// The batches, and where the blocks that run are said to; they end when that is dropped. `begin`
-    /// says what a block demands, and in which order; nothing if that cannot be read.
+    /// The batches, and where the blocks that run are said to; they end when that is dropped.
+    /// `begin` says what a block demands, and in which order; nothing if that cannot be read.
     pub fn new(begin: B) -> (BlockSchedule<K, I, B>, Sender<usize>) {
         let (sender, entered) = channel();
         (BlockSchedule { entered, begin, current: None }, sender)

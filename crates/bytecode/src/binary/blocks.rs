@@ -1,8 +1,8 @@
 //! [`Blocks`]: a file of several programs, the blocks of one, and how they follow each other.
 //!
 //! The blocks' files stand one after another, unchanged; then a directory: what they have in common
-//! and how each ends, as JSON; then where each stands, 16 bytes a block; then the footer. A program of
-//! one block has none of this: it is that block's file.
+//! and how each ends, as JSON; then where each stands, 16 bytes a block; then the footer. A program
+//! of one block has none of this: it is that block's file.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -142,8 +142,8 @@ impl BlocksHash {
     }
 }
 
-/// Completes a file of several blocks: `output` stands behind the file of the last one, and `blocks`
-/// says what was written for each, from the beginning of the file on.
+/// Completes a file of several blocks: `output` stands behind the file of the last one, and
+/// `blocks` says what was written for each, from the beginning of the file on.
 ///
 /// # Errors
 /// If the directory is too long, or cannot be written.

@@ -10,8 +10,8 @@ use phineus_bytecode::{BlockEnd, Flow, Instruction, Kind, Next, Op, ProgramWrite
 use crate::error::ProgramError;
 use crate::tracer::Recording;
 
-/// Bits of a name that number the values of a block; the block's number is above them, so that names
-/// in programs of one block are as they are in their files.
+/// Bits of a name that number the values of a block; the block's number is above them, so that
+/// names in programs of one block are as they are in their files.
 const LOCAL_BITS: u32 = 44;
 
 /// The block that defines a value.

@@ -1,0 +1,181 @@
+//! The figures of programs of several blocks: of a run in which each block runs so many times.
+
+use std::collections::BTreeMap;
+
+use phineus_bytecode::{BlockCosts, BlockEnd, Description, Hash, Next, PlanDescription, Step};
+use phineus_protocols::garbled::{GarbledCosts, totals};
+use phineus_protocols::mixed::{self, MixedCosts};
+use phineus_protocols::spdz::SpdzCosts;
+use sha2::{Digest, Sha256};
+
+use super::PlannedBlocks;
+use crate::arguments::Protocol;
+use crate::clear_costs::ClearCosts;
+use crate::failure::Failure;
+use crate::planning::PlannedFile;
+use crate::quantity;
+
+impl PlannedBlocks {
+    /// The figures of a run in which blocks run so many times.
+    pub(super) fn plan(
+        &self,
+        description: &Description,
+        times: &[u64],
+        parties: usize,
+    ) -> Result<PlanDescription, Failure> {
+        let first = self.parts[0].plan();
+        let mut plan = PlanDescription {
+            costs: self.costs(description, times, parties)?,
+            program_hash: self.program_hash(),
+            swap_in_count: 0,
+            swap_out_count: 0,
+            instruction_count: 0,
+            ..first.clone()
+        };
+        for (part, times) in self.parts.iter().map(PlannedFile::plan).zip(times) {
+            for (most, own) in [
+                (&mut plan.frame_count, part.frame_count),
+                (&mut plan.spill_slot_count, part.spill_slot_count),
+                (&mut plan.unbounded_page_count, part.unbounded_page_count),
+                (&mut plan.peak_wire_count, part.peak_wire_count),
+            ] {
+                *most = (*most).max(own);
+            }
+            plan.swap_in_count += part.swap_in_count * times;
+            plan.swap_out_count += part.swap_out_count * times;
+            plan.instruction_count += part.instruction_count * times;
+        }
+        Ok(plan)
+    }
+
+    /// What the plans were made from: the blocks in their rounds, and how they follow each other.
+    fn program_hash(&self) -> String {
+        let mut hash = Sha256::new().chain_update(b"phineus planned blocks");
+        for part in &self.parts {
+            hash.update(&part.plan().program_hash);
+        }
+        let flow = serde_json::to_vec(&self.flow).expect("a flow is names and numbers");
+        Hash(hash.chain_update(flow).finalize().into()).to_string()
+    }
+
+    /// The exact totals of a run in which blocks run so many times.
+    fn costs(
+        &self,
+        description: &Description,
+        times: &[u64],
+        parties: usize,
+    ) -> Result<BTreeMap<String, u64>, Failure> {
+        let mut totals = self.totals(description, &[times.to_vec()], parties)?;
+        Ok(totals.pop().expect("one run was asked for"))
+    }
+
+    /// The same for several runs.
+    fn totals(
+        &self,
+        description: &Description,
+        runs: &[Vec<u64>],
+        parties: usize,
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let name = &self.parts[0].plan().protocol;
+        let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
+        match (protocol, protocol.field()) {
+            (_, Some(field)) => {
+                self.counted_by(|| SpdzCosts::new(parties, field), description, runs)
+            }
+            (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
+            (Protocol::Clear, _) => self.counted_by(|| ClearCosts, description, runs),
+            _ => self.counted_by(|| MixedCosts::new(parties), description, runs),
+        }
+    }
+
+    fn counted_by<M: BlockCosts>(
+        &self,
+        new: impl Fn() -> M,
+        description: &Description,
+        runs: &[Vec<u64>],
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let count = |part: &PlannedFile| {
+            let mut model = new();
+            part.file.reader()?.for_each::<Failure>(|instruction| {
+                if !instruction.op.is_directive() && !instruction.op.is_carrying() {
+                    model.count_and_predict(instruction, description);
+                }
+                Ok(())
+            })?;
+            model.end_block();
+            Ok(model)
+        };
+        let blocks = self.parts.iter().map(count).collect::<Result<Vec<M>, Failure>>()?;
+        let total = |times: &Vec<u64>| {
+            let mut all = new();
+            blocks.iter().zip(times).for_each(|(block, &times)| all.add_block(block, times));
+            all.totals(description)
+        };
+        Ok(runs.iter().map(total).collect())
+    }
+
+    /// What one run of each block adds to the totals.
+    fn each(
+        &self,
+        description: &Description,
+        parties: usize,
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let none = vec![0; self.parts.len()];
+        let one = |block: usize| {
+            let mut times = none.clone();
+            times[block] = 1;
+            times
+        };
+        let mut runs: Vec<Vec<u64>> = (0..self.parts.len()).map(one).collect();
+        runs.push(none.clone());
+        let mut totals = self.totals(description, &runs, parties)?;
+        // What happens once in a run is no part of a block.
+        let before = totals.pop().expect("a run of nothing was asked for");
+        for costs in &mut totals {
+            for (name, total) in costs {
+                *total -= before.get(name).copied().unwrap_or(0).min(*total);
+            }
+        }
+        Ok(totals)
+    }
+
+    /// A line for each block: what a run of it costs, and what runs then.
+    pub(crate) fn lines(
+        &self,
+        description: &Description,
+        parties: usize,
+    ) -> Result<Vec<String>, Failure> {
+        let line = |(block, costs): (usize, BTreeMap<String, u64>)| {
+            let total = |name: &str| costs.get(name).copied().unwrap_or(0);
+            let sent = (0..parties).map(|party| total(&mixed::totals::sent_bytes(party))).max();
+            let turns = if block == 0 { "once" } else { "each time" };
+            format!(
+                "{block} {turns}: {} AND gates, {} rounds, {} sent at most; {}",
+                quantity::count(total(totals::AND_GATES)),
+                total(totals::ROUNDS),
+                quantity::bytes(sent.unwrap_or(0)),
+                self.then(description, block)
+            )
+        };
+        Ok(self.each(description, parties)?.into_iter().enumerate().map(line).collect())
+    }
+
+    /// What runs after a block, in words.
+    fn then(&self, description: &Description, block: usize) -> String {
+        let BlockEnd { steps, next } = &self.flow.blocks[block];
+        match *next {
+            Next::End => "the end".to_owned(),
+            Next::Jump { block } => format!("then block {block}"),
+            Next::Branch { register, nonzero, zero } => {
+                let last = steps.iter().rev().find(|step| step.writes() == Some(register));
+                let what = match last {
+                    Some(Step::Open { port, .. }) => {
+                        format!("'{}'", description.outputs[*port as usize].name)
+                    }
+                    _ => format!("register {register}"),
+                };
+                format!("then block {zero} if {what} is 0, else block {nonzero}")
+            }
+        }
+    }
+}
