@@ -107,6 +107,12 @@ fn the_examples_run() -> Result {
     assert_eq!(done.stdout, "# who\nalice_is_richer\n0\n# difference\nby\n3\n");
     let done = done.says("equals the answer computed in the clear: yes")?;
     assert!(done.stderr.contains("'difference' is known to alice\n"), "{}", done.stderr);
+    for (file, limit) in [("a.csv", 25), ("b.csv", 47), ("c.csv", 33)] {
+        place.write(file, format!("limit\n{limit}\n"))?;
+    }
+    let auction =
+        "run --local --protocol gmw --verify --in ann=a.csv --in ben=b.csv --in cid=c.csv";
+    assert_eq!(run("rising_auction", auction)?.stdout, "price\n40\n");
     let done = run("without_the_command_line", "")?;
     assert!(done.stdout.starts_with("largest: 9\n"), "{}", done.stdout);
     let done = run("custom_protocol", "")?;
