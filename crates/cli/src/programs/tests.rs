@@ -1,6 +1,7 @@
 //! Every program against its twin, for sizes that are and are not powers of two.
 
-use phineus_bytecode::{Lane, Op, ProgramReader, Sharing, Table, verify};
+use phineus_bytecode::binary::Section;
+use phineus_bytecode::{Blocks, Lane, Op, ProgramReader, Sharing, Table, verify, verify_blocks};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
 use phineus_oblivious::{merge_comparators, sort_comparators};
 
@@ -26,8 +27,15 @@ fn checked(
     }
     let generated = program.generate(&arguments, seed).expect("it generates");
     let (file, traced) = trace_to_file(program, &arguments).expect("it traces");
-    let mut reader = ProgramReader::open(&file).expect("it was written");
-    let violations = verify(&mut reader).expect("it reads");
+    let violations = match Blocks::read(&file).expect("it was written") {
+        Some(blocks) => {
+            let open =
+                |block: usize| ProgramReader::open(Section::new(&file, blocks.places[block]));
+            verify_blocks::<_, phineus_bytecode::Error>(&blocks, open)
+        }
+        None => verify(&mut ProgramReader::open(&file).expect("it was written")),
+    };
+    let violations = violations.expect("it reads");
     assert!(violations.is_empty(), "{name} {given:?}: {violations:?}");
     let ports = traced.description.inputs.iter();
     let inputs: Vec<Table> = ports
