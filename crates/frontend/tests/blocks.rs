@@ -75,7 +75,7 @@ fn a_loop_runs_as_often_as_was_opened() {
         let inputs = [vec![base.into()], vec![exponent.into()]];
         let found = run(&powers, &inputs).expect("the program is right");
         let turns = (0..exponent).sum::<u32>();
-        assert_eq!(found, [base.wrapping_pow(exponent).into(), turns.into()]);
+        assert_eq!(found, [u64::from(base.wrapping_pow(exponent)), u64::from(turns)]);
     }
 }
 
