@@ -144,7 +144,7 @@ fn random_part(t: &Tracer, random: &mut Random, mut state: Vec<U16>, depth: u32)
                 continue;
             }
             _ => {
-                let fuel = x & 3;
+                let fuel = &x & 3;
                 let go_on = |state: &(U16, Vec<U16>)| state.0.ne(0);
                 let (_, after) = t.while_open(&name, (fuel, state), go_on, |(fuel, state)| {
                     (fuel - 1, random_part(t, random, state, depth - 1))
