@@ -25,6 +25,9 @@ pub(crate) struct Wish {
     /// The OT extension that triples are made with; nothing for protocols that need none.
     #[serde(default)]
     pub(crate) ot: Option<String>,
+    /// What was typed of how shares are opened and converted, if not the default.
+    #[serde(default)]
+    pub(crate) ways: BTreeMap<String, String>,
     /// When triples are made; nothing for protocols that need none.
     #[serde(default)]
     pub(crate) preprocessing: Option<String>,
@@ -172,6 +175,12 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     if ours.protocol == theirs.protocol {
         let extension = |wish: &Wish| wish.ot.clone().unwrap_or_default();
         compare("the OT extension", &extension(ours), &extension(theirs));
+        for name in ["--y2a", "--broadcast"] {
+            let way = |wish: &Wish| {
+                wish.ways.get(name).cloned().unwrap_or_else(|| "the default".to_owned())
+            };
+            compare(name, &way(ours), &way(theirs));
+        }
         // A client has none.
         if let (Some(ours), Some(theirs)) = (&ours.preprocessing, &theirs.preprocessing) {
             compare("preprocessing", ours, theirs);

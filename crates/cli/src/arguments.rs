@@ -11,7 +11,7 @@ use crate::casting::Outsourcing;
 use crate::quantity::parse_size;
 
 pub(crate) use choices::{
-    Backend, FAKE, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice,
+    Backend, FAKE, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice, WayChoices, Ways,
 };
 
 /// Printed below the help.
@@ -126,6 +126,8 @@ pub(crate) struct Together {
     /// The OT extension that triples are made with; all parties say the same
     #[arg(long, value_enum, default_value_t = OtExtension::Softspoken, env = "PHINEUS_OT")]
     pub(crate) ot: OtExtension,
+    #[command(flatten)]
+    pub(crate) ways: WayChoices,
     /// The key of stored preprocessing, made if there is none, readable by its owner only
     /// [default: stored.key in --id-dir; with --local NAME.key beside each file]
     #[arg(long, value_name = "FILE", env = "PHINEUS_STORED_KEY")]
@@ -294,6 +296,8 @@ pub(crate) struct Explain {
     /// The OT extension that triples are made with
     #[arg(long, value_enum, default_value_t = OtChoice::Softspoken, env = "PHINEUS_OT")]
     pub(crate) ot: OtChoice,
+    #[command(flatten)]
+    pub(crate) ways: WayChoices,
     /// Compare these protocols, as in gmw,bmr,mixed
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "protocol")]
     pub(crate) protocols: Vec<Protocol>,
@@ -319,6 +323,8 @@ pub(crate) struct Plan {
     /// The OT extension that triples are made with
     #[arg(long, value_enum, default_value_t = OtExtension::Softspoken, env = "PHINEUS_OT")]
     pub(crate) ot: OtExtension,
+    #[command(flatten)]
+    pub(crate) ways: WayChoices,
     /// The planned program
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,

@@ -21,7 +21,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::memory_budget::{PLANNER_BUFFERS_BYTES, Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
-use crate::planning::{Bounds, ordered};
+use crate::planning::{Bounds, ordered, with_ways};
 use crate::progress::Progress;
 use crate::resolve::TracedFile;
 
@@ -78,6 +78,7 @@ impl ClientWalk {
                     least_limit_bytes: situation.least_limit_bytes,
                     planner_memory_bytes: planner,
                     prove_inputs: true,
+                    y2a: situation.ways.y2a,
                 };
                 ordered(traced, protocol, traced.computing, bounds, scratch)?
             }
@@ -87,7 +88,7 @@ impl ClientWalk {
             Some(plan) => plan.costs.clone(),
             None => {
                 let costs = MixedCosts::new(program.computing);
-                let mut costs = costs.with_silent_ot(situation.ot.is_silent());
+                let mut costs = with_ways(costs, situation.ways);
                 let mut reader = program.file.reader()?;
                 reader.for_each::<Failure>(|instruction| {
                     costs.count(instruction, &program.description);

@@ -13,7 +13,7 @@ use phineus_engine::{
 };
 use phineus_protocols::Parties;
 use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
-use phineus_protocols::mixed::MixedDriver;
+use phineus_protocols::mixed::{self, MixedDriver};
 use phineus_protocols::ot::SessionId;
 
 use crate::agreement::{exchange_ready, give_up, give_up_all};
@@ -379,7 +379,9 @@ pub(crate) fn run_shared(
         Material::make(origin, planned, swap_dir, background, seed, session).map_err(unrevealed)?;
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
-    let driver = driver.and_then(|driver| driver.with_clients(clients));
+    let broadcast = mixed::broadcast(plan);
+    let driver =
+        driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
     let driver = driver.map_err(|error| unrevealed(error.into()))?;
     let driver = match tables {
         Some(tables) => driver.with_tables(tables),

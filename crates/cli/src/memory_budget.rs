@@ -13,7 +13,7 @@ use phineus_protocols::mixed;
 use phineus_protocols::ot::{FieldBits, OtKind};
 use phineus_protocols::preprocessing::Generator;
 
-use crate::arguments::{OtExtension, Protocol};
+use crate::arguments::{Protocol, Ways};
 use crate::failure::{Exit, Failure};
 use crate::meeting::{STREAMS_MAX, streams};
 use crate::quantity;
@@ -109,8 +109,8 @@ pub(crate) struct Situation {
     pub(crate) parties: usize,
     /// How many clients they have.
     pub(crate) clients: usize,
-    /// The OT extension that triples are made with.
-    pub(crate) ot: OtExtension,
+    /// How shares are made and opened.
+    pub(crate) ways: Ways,
     /// A simulated network holds bytes back.
     pub(crate) network: Option<NetworkModel>,
 }
@@ -335,7 +335,7 @@ mod tests {
             protocol: Protocol::Garbled,
             parties: 2,
             clients: 0,
-            ot: OtExtension::default(),
+            ways: Ways::default(),
             network: None,
         }
     }

@@ -10,10 +10,10 @@ use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, lower_to_field, order, plan};
 use phineus_protocols::garbled::GarbledCosts;
-use phineus_protocols::mixed::{MixedCosts, MixedRounds};
+use phineus_protocols::mixed::{MixedCosts, MixedRounds, YaoToArithmetic};
 use phineus_protocols::spdz::{SpdzCosts, SpdzRounds};
 
-use crate::arguments::Protocol;
+use crate::arguments::{Protocol, Ways};
 use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
 use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
@@ -118,6 +118,7 @@ pub(crate) fn plan_within(
         least_limit_bytes: situation.least_limit_bytes,
         planner_memory_bytes: planner,
         prove_inputs: situation.prove_inputs,
+        y2a: situation.ways.y2a,
     };
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
     let garbling = match &ordered {
@@ -209,10 +210,15 @@ fn plan_once(
         Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
         _ => {
             let costs = MixedCosts::new(situation.parties);
-            let mut costs = costs.with_silent_ot(situation.ot.is_silent());
+            let mut costs = with_ways(costs, situation.ways);
             attempt(traced, &options, &mut costs, scratch)
         }
     }
+}
+
+/// The costs of what is done in these ways.
+pub(crate) fn with_ways(costs: MixedCosts, ways: Ways) -> MixedCosts {
+    costs.with_silent_ot(ways.ot.is_silent()).with_broadcast(ways.broadcast)
 }
 
 /// Units that results may take before their turn: 8 MiB of shares.
@@ -241,10 +247,14 @@ pub(crate) fn magnitude_bits(field: FieldName) -> u32 {
 }
 
 /// How the instructions of `protocol` interact.
-pub(crate) fn rounds_model(protocol: Protocol, parties: usize) -> Box<dyn RoundModel + Send> {
+pub(crate) fn rounds_model(
+    protocol: Protocol,
+    parties: usize,
+    y2a: YaoToArithmetic,
+) -> Box<dyn RoundModel + Send> {
     match protocol.field() {
         Some(field) => Box::new(SpdzRounds::new(parties, field)),
-        None => Box::new(MixedRounds::new(parties)),
+        None => Box::new(MixedRounds::new(parties).with_y2a(y2a)),
     }
 }
 
@@ -256,6 +266,8 @@ pub(crate) struct Bounds {
     pub(crate) planner_memory_bytes: u64,
     /// Whether authenticated inputs are proven to be in range.
     pub(crate) prove_inputs: bool,
+    /// How garbled values become additive.
+    pub(crate) y2a: YaoToArithmetic,
 }
 
 /// A program with sharings, and the same in rounds.
@@ -269,7 +281,7 @@ pub(crate) fn ordered(
     traced: &TracedFile,
     protocol: Protocol,
     parties: usize,
-    Bounds { least_limit_bytes, planner_memory_bytes, prove_inputs }: Bounds,
+    Bounds { least_limit_bytes, planner_memory_bytes, prove_inputs, y2a }: Bounds,
     scratch: &Path,
 ) -> Result<Option<Ordered>, Failure> {
     let (program, output) = (&mut traced.file.reader()?, temporary(scratch)?);
@@ -290,7 +302,7 @@ pub(crate) fn ordered(
         held_bytes,
         planner_memory_bytes,
     };
-    let mut model = rounds_model(protocol, parties);
+    let mut model = rounds_model(protocol, parties, y2a);
     let output = temporary(scratch)?;
     let (file, written) =
         order(&mut assigned.reader()?, output, temporary(scratch)?, &options, &mut model)?;

@@ -14,7 +14,7 @@ use phineus_protocols::mixed;
 use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
 use phineus_protocols::spdz::costs::totals as authenticated;
 
-use crate::arguments::{OtExtension, Protocol};
+use crate::arguments::{Protocol, Ways};
 use crate::failure::{Exit, Failure};
 use crate::planning::PlannedFile;
 use crate::quantity;
@@ -158,6 +158,21 @@ pub(crate) fn bytes_before(planned: &PlannedFile) -> Vec<u64> {
     triples.zip(garbling_bytes(planned)).map(|(triples, tables)| triples + tables).collect()
 }
 
+/// The most that goes over a link between two parties in one direction.
+pub(crate) fn link_bytes(planned: &PlannedFile) -> u64 {
+    let links = (planned.computing as u64 - 1).max(1);
+    let sent = sent_bytes(planned).into_iter().take(planned.computing).max().unwrap_or(0);
+    let to_clients = (planned.computing..planned.description.parties.len())
+        .filter_map(|client| planned.plan().costs.get(&mixed::totals::client_output_bytes(client)));
+    (sent - to_clients.sum::<u64>()).div_ceil(links)
+}
+
+/// What of it is sent for triples, garbled tables and the like.
+pub(crate) fn link_bytes_before(planned: &PlannedFile) -> u64 {
+    let links = (planned.computing as u64 - 1).max(1);
+    bytes_before(planned).into_iter().max().unwrap_or(0).div_ceil(links)
+}
+
 /// What each party sends and receives for triples and the like, set-up included.
 pub(crate) fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
     let costs = &planned.plan().costs;
@@ -228,8 +243,8 @@ pub(crate) fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
 /// A protocol that could run a program, and what that would take.
 pub(crate) struct Candidate {
     pub(crate) protocol: Protocol,
-    /// The extension that its triples are made with.
-    pub(crate) ot: OtExtension,
+    /// How it does what it can do in more than one way.
+    pub(crate) ways: Ways,
     /// Or why it cannot.
     pub(crate) outcome: Result<(PlannedFile, Prediction), Failure>,
 }
@@ -240,31 +255,45 @@ impl Candidate {
     }
 }
 
-/// Plans `traced` under each protocol, for the party that needs more memory; of several extensions
-/// with the one that takes less time.
+/// Plans `traced` under each protocol, for the party that needs more memory; of several ways in the
+/// one that takes the least time.
 pub(crate) fn candidates(
     traced: &TracedFile,
-    (protocols, extensions): (&[Protocol], &[OtExtension]),
+    (protocols, ways): (&[Protocol], &[Ways]),
     limit_bytes: u64,
     net: Option<NetworkModel>,
     scratch: &Path,
 ) -> Vec<Candidate> {
-    let plan = |protocol: Protocol, ot: OtExtension| Candidate {
+    let plan = |protocol: Protocol, ways: Ways| Candidate {
         protocol,
-        ot,
-        outcome: sizing::planned(traced, (protocol, ot), limit_bytes, scratch).map(|planned| {
+        ways,
+        outcome: sizing::planned(traced, (protocol, ways), limit_bytes, scratch).map(|planned| {
             let time = predict(&planned, net);
             (planned, time)
         }),
     };
     let best = |&protocol: &Protocol| {
-        let needs_ots = protocol.assignment().is_some();
-        let extensions = if needs_ots { extensions } else { &[OtExtension::Softspoken] };
-        let planned = extensions.iter().map(|&ot| plan(protocol, ot));
+        let has_ways = protocol.assignment().is_some();
+        let ways = if has_ways { ways } else { &[Ways::default()] };
+        let first = plan(protocol, *ways.first().expect("there is a way"));
+        let others = ways.iter().skip(1).filter(|other| matter(&first, **other));
+        let others: Vec<Candidate> = others.map(|&other| plan(protocol, other)).collect();
+        let planned = std::iter::once(first).chain(others);
         let best = planned.min_by(|a, b| a.seconds().total_cmp(&b.seconds()));
-        best.expect("there is an extension")
+        best.expect("there is a way")
     };
     protocols.iter().map(best).collect()
+}
+
+/// Whether a plan made in `other` ways would be another one.
+fn matter(first: &Candidate, other: Ways) -> bool {
+    let Ok((planned, _)) = &first.outcome else { return true };
+    let ways = first.ways;
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    let has_conversions = total(mixed::totals::GARBLED_TO_ARITHMETIC) > 0;
+    ways.ot != other.ot
+        || ways.y2a != other.y2a && has_conversions
+        || ways.broadcast != other.broadcast && planned.computing > 2
 }
 
 /// The candidate that takes the least time, the first of those that take the same.
@@ -288,8 +317,9 @@ pub(crate) fn cheapest(candidates: &[Candidate]) -> Result<&Candidate, Failure> 
 pub(crate) fn reason(candidates: &[Candidate], best: &Candidate) -> String {
     let time = |candidate: &Candidate| {
         let seconds = Duration::from_secs_f64(candidate.seconds());
-        let ot = if candidate.ot.is_silent() { " with silent OT" } else { "" };
-        format!("{}{ot} {}", candidate.protocol.name(), quantity::duration(seconds))
+        let mut words = vec![candidate.protocol.name()];
+        words.extend(candidate.ways.words());
+        format!("{} {}", words.join(" "), quantity::duration(seconds))
     };
     let bound = best.outcome.as_ref().map_or("", |(_, time)| time.whole.bound());
     let others: Vec<String> = candidates

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use phineus_bytecode::{Description, Kind};
 
-use crate::arguments::{OtExtension, ProgramChoice, Protocol};
+use crate::arguments::{ProgramChoice, Protocol, Ways};
 use crate::binding;
 use crate::casting::{Cast, Outsourcing};
 use crate::commands::party::shape;
@@ -85,7 +85,7 @@ pub(crate) fn stated_rows(
 /// A plan for the party that needs more memory, as a run would make it.
 pub(crate) fn planned(
     traced: &TracedFile,
-    (protocol, ot): (Protocol, OtExtension),
+    (protocol, ways): (Protocol, Ways),
     limit_bytes: u64,
     scratch: &Path,
 ) -> Result<PlannedFile, Failure> {
@@ -100,7 +100,7 @@ pub(crate) fn planned(
         protocol,
         parties: traced.computing,
         clients: traced.description.parties.len() - traced.computing,
-        ot,
+        ways,
         network: None,
     };
     if traced.kind == Kind::Planned {

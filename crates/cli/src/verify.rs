@@ -5,7 +5,7 @@ use std::path::Path;
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_frontend::{Arguments, Program, same_rows};
 
-use crate::arguments::{OtExtension, Protocol};
+use crate::arguments::{Protocol, Ways};
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
 use crate::material::Origin;
@@ -88,7 +88,7 @@ pub(crate) fn in_the_clear(
         protocol: Protocol::Clear,
         parties: traced.computing,
         clients: 0,
-        ot: OtExtension::default(),
+        ways: Ways::default(),
         network: None,
     };
     if traced.kind == Kind::Planned {

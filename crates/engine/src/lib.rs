@@ -18,6 +18,6 @@ pub use interpret::{INSTRUCTIONS_PER_PROGRESS, Memory, RunError, run};
 pub use storage::{
     Direction, DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot,
     Storage, StorageBackend, StorageConfig, StorageError, StorageStatistics,
-    available_memory_bytes, forbid_core_dumps, free_bytes, io_uring_refusal, memlock_limit_bytes,
-    peak_resident_bytes, probe_disk, release_libraries, resident_bytes,
+    available_memory_bytes, children_cpu_time, forbid_core_dumps, free_bytes, io_uring_refusal,
+    memlock_limit_bytes, peak_resident_bytes, probe_disk, release_libraries, resident_bytes,
 };

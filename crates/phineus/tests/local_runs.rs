@@ -136,6 +136,10 @@ fn a_circuit_file_runs() -> Result {
     }
     let done = place.run(&format!("run and.txt --local --verify{inputs}"))?.succeeded()?;
     assert!(done.stdout.ends_with("\n2\n"), "{}", done.stdout);
+    // Among three who bring nothing themselves.
+    let three = format!("run and.txt --local --protocol bmr --computing 3{inputs}");
+    let done = place.run(&three)?.succeeded()?;
+    assert!(done.stdout.ends_with("\n2\n"), "{}", done.stdout);
     Ok(())
 }
 

@@ -122,3 +122,89 @@ fn long_sums_take_rounds_by_their_logarithm() -> Result {
     assert_eq!((few, many), (25, 25 + 4 * 6));
     Ok(())
 }
+
+/// Inputs of `intops` and what it is run with, up to the protocol's options.
+fn conversion(place: &Place, op: &str) -> Result<String> {
+    let rows = |factor: u32| -> String {
+        (0..30).map(|k: u32| format!("{}\n", k.wrapping_mul(factor))).collect()
+    };
+    place.write("x.csv", format!("x\n{}", rows(0x9e37_79b9)))?;
+    place.write("y.csv", format!("x\n{}", rows(0xdead_beef)))?;
+    let parameters = format!("--param op={op} --param parties=3");
+    Ok(format!("run intops {parameters} --local --verify --in site_a=x.csv --in site_b=y.csv"))
+}
+
+#[test]
+fn all_ways_to_open_and_to_convert_give_the_same() -> Result {
+    let place = Place::new()?;
+    for op in ["a2b", "a2y", "b2a", "y2a"] {
+        let line = conversion(&place, op)?;
+        for ways in ["", "--y2a masks", "--broadcast star", "--y2a masks --broadcast star"] {
+            let done = place.run(&format!("{line} --protocol mixed {ways}"))?;
+            let done = done.succeeded().map_err(|error| format!("{op} {ways}: {error}"))?;
+            done.says("equals the plaintext answer: yes")?;
+            let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+            for party in report["parties"].as_array().ok_or("three parties")? {
+                for figure in ["and_gates", "garbled_and_gates", "rounds", "sent_bytes"] {
+                    let (predicted, measured) = (&party["predicted"], &party["measured"]);
+                    assert_eq!(predicted[figure], measured[figure], "{op} {ways}: {figure}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_ways_are_explained_chosen_and_agreed_on() -> Result {
+    let place = Place::new()?;
+    let line = conversion(&place, "y2a")?;
+    // A round of 200 ms and a fast line: masks save one. A slow line and no latency: they cost.
+    for (network, way, rounds) in
+        [("rtt=400ms,bw=10gbit", "--y2a masks", 3), ("rtt=0ms,bw=1mbit", "--y2a bits", 4)]
+    {
+        let program = "intops --param op=y2a --param parties=3 --param lanes=30";
+        let done = place.run(&format!("explain {program} --protocol mixed --net {network}"))?;
+        let done = done.succeeded()?;
+        assert!(done.stdout.contains("--y2a bits --broadcast direct: 4 rounds"), "{}", done.stdout);
+        assert!(done.stdout.contains("--y2a masks --broadcast direct: 3 rounds"));
+        assert!(done.stdout.contains("--broadcast star"), "{}", done.stdout);
+        let auto = format!("explain {program} --protocol mixed --net {network} --y2a auto");
+        let done = place.run(&auto)?.succeeded()?;
+        let first = done.stdout.lines().find(|line| line.starts_with("way "));
+        assert!(first.ok_or("there are ways")?.contains(way), "{network}: {}", done.stdout);
+        let auto = format!("{line} --protocol mixed --net {network} --y2a auto");
+        place.run(&auto)?.succeeded()?.says("equals the plaintext answer: yes")?;
+        let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+        assert_eq!(report["parties"][0]["measured"]["rounds"], rounds, "{network}");
+    }
+    let refused = place.run(&format!("{line} --protocol garbled --broadcast star"))?;
+    refused.failed_with(2)?.says("takes no --broadcast")?;
+    Ok(())
+}
+
+#[test]
+fn hybrid_circuits_run_garbled_among_three() -> Result {
+    let place = Place::new()?;
+    let circuits = concat!(env!("CARGO_MANIFEST_DIR"), "/../frontend/tests/hycc/masked");
+    let shown = place.run(&format!("explain {circuits} --protocol bmr --param parties=3 --json"))?;
+    let document: serde_json::Value = serde_json::from_str(&shown.succeeded()?.stdout)?;
+    let mut inputs = String::new();
+    for port in document["inputs"].as_array().ok_or("a list")? {
+        let columns = port["columns"].as_array().ok_or("a list")?;
+        let names: Vec<&str> = columns.iter().filter_map(|c| c["name"].as_str()).collect();
+        let cells: Vec<&str> = names.iter().map(|_| "1").collect();
+        let name = port["name"].as_str().ok_or("a name")?;
+        place.write(&format!("{name}.csv"), format!("{}\n{}\n", names.join(","), cells.join(",")))?;
+        inputs.push_str(&format!(" --in {name}={name}.csv"));
+    }
+    let run = |options: &str| -> Result<String> {
+        let line = format!("run {circuits} --local {options}{inputs}");
+        Ok(place.run(&line)?.succeeded()?.stdout)
+    };
+    let clear = run("--protocol clear")?;
+    for options in ["--protocol bmr", "--protocol mixed --param bits=bmr --y2a masks"] {
+        assert_eq!(run(&format!("{options} --param parties=3"))?, clear, "{options}");
+    }
+    Ok(())
+}

@@ -4,7 +4,7 @@
 //! inserts a conversion where a value is used in another sharing than it has; each value is
 //! converted at most once to each sharing. Inputs and constants are brought in again instead, in
 //! the sharing that is needed. Conversions that the program states become what the assignment
-//! makes of them: where everything has one sharing, nothing.
+//! makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
 //!
 //! Invariant: the program computes the same, since in the clear all conversions are the identity.
 //!
@@ -150,6 +150,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
                 }
                 self.values.insert(instruction.results[0], value);
             }
+            // As where a front end brings the same input in again in a sharing: some cost rounds.
+            Op::Input | Op::Constant if uses.results[0] == 0 => {}
             Op::Input | Op::Constant => {
                 let shape = instruction.shape();
                 let source = Some(*instruction);

@@ -7,10 +7,18 @@ use phineus_channels::{Channel, MAX_BORROW_BYTES, MemoryChannel, Traffic, memory
 
 use crate::ProtocolError;
 
-/// Bytes that all parties send before they receive: far less than a channel takes without a
-/// reader, so that no two parties wait for each other.
+/// Bytes that are sent before as many are received.
 const PIECE_BYTES: usize = MAX_BORROW_BYTES;
-const _: () = assert!(2 * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
+
+/// Pieces that a party is ahead of what it has received, so that a long message takes one latency
+/// and not one for each piece.
+const PIECES_AHEAD: usize = 3;
+
+/// A peer may be as far behind as this party is ahead of it, and that far ahead of what it has
+/// received: all of it is less than a channel takes without a reader, so that no two parties wait
+/// for each other.
+const _: () =
+    assert!(2 * (PIECES_AHEAD + 1) * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
 
 /// The other parties of a protocol, and which party this is.
 pub struct Parties<C> {
@@ -86,18 +94,24 @@ impl<C: Channel> Parties<C> {
     ) -> Result<(), ProtocolError> {
         let longest = outgoing.iter().map(|bytes| bytes.len());
         let longest = longest.chain(incoming.iter().map(|bytes| bytes.len())).max().unwrap_or(0);
-        for start in (0..longest).step_by(PIECE_BYTES) {
-            let piece = |len: usize| start.min(len)..(start + PIECE_BYTES).min(len);
+        let piece = |number: usize, len: usize| {
+            let start = number * PIECE_BYTES;
+            start.min(len)..(start + PIECE_BYTES).min(len)
+        };
+        for number in 0..longest.div_ceil(PIECE_BYTES) + PIECES_AHEAD {
             for peer in self.peers() {
-                let bytes = &outgoing[peer][piece(outgoing[peer].len())];
+                let bytes = &outgoing[peer][piece(number, outgoing[peer].len())];
                 if !bytes.is_empty() {
                     self.channel(peer).send(bytes)?;
                     self.channel(peer).flush()?;
                 }
             }
+            let Some(number) = number.checked_sub(PIECES_AHEAD) else { continue };
             for peer in self.peers() {
-                let piece = piece(incoming[peer].len());
-                self.channel(peer).recv(&mut incoming[peer][piece])?;
+                let piece = piece(number, incoming[peer].len());
+                if !piece.is_empty() {
+                    self.channel(peer).recv(&mut incoming[peer][piece])?;
+                }
             }
         }
         Ok(())

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use clap::builder::PossibleValue;
 use phineus_bytecode::Sharing;
 use phineus_crypto::field::FieldName;
 use phineus_engine::StorageBackend;
 use phineus_plan::Assignment;
+use phineus_protocols::mixed::{Broadcast, YaoToArithmetic};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Backend {
@@ -204,6 +205,106 @@ impl OtChoice {
             OtChoice::Silent => &[OtExtension::Silent],
             OtChoice::Auto => &[OtExtension::Softspoken, OtExtension::Silent],
         }
+    }
+}
+
+/// `--y2a`: how garbled values become additive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Y2aChoice {
+    /// With a shared bit for each bit, in one round
+    #[default]
+    Bits,
+    /// By masks that are garbled with the value, without a round: more bytes before
+    Masks,
+    /// The one that is predicted to be faster on the network of --net
+    Auto,
+}
+
+impl Y2aChoice {
+    fn ways(self) -> &'static [YaoToArithmetic] {
+        match self {
+            Y2aChoice::Bits => &[YaoToArithmetic::SharedBits],
+            Y2aChoice::Masks => &[YaoToArithmetic::Masks],
+            Y2aChoice::Auto => &[YaoToArithmetic::SharedBits, YaoToArithmetic::Masks],
+        }
+    }
+}
+
+/// `--broadcast`: how what is opened goes to all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BroadcastChoice {
+    /// From all to all, in one round
+    #[default]
+    Direct,
+    /// To one party and from there to all: two rounds, and of three parties or more fewer bytes
+    Star,
+    /// The one that is predicted to be faster on the network of --net
+    Auto,
+}
+
+impl BroadcastChoice {
+    fn ways(self) -> &'static [Broadcast] {
+        match self {
+            BroadcastChoice::Direct => &[Broadcast::Direct],
+            BroadcastChoice::Star => &[Broadcast::Star],
+            BroadcastChoice::Auto => &[Broadcast::Direct, Broadcast::Star],
+        }
+    }
+}
+
+/// What protocols on shares can do in more than one way; all parties say the same.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WayChoices {
+    /// How garbled values become additive
+    #[arg(long, value_enum, default_value_t, env = "PHINEUS_Y2A")]
+    pub(crate) y2a: Y2aChoice,
+    /// How what is opened goes to all
+    #[arg(long, value_enum, default_value_t, env = "PHINEUS_BROADCAST")]
+    pub(crate) broadcast: BroadcastChoice,
+}
+
+impl WayChoices {
+    /// All that is possible with these extensions.
+    pub(crate) fn ways(self, extensions: &[OtExtension]) -> Vec<Ways> {
+        let mut ways = Vec::new();
+        for &ot in extensions {
+            for &broadcast in self.broadcast.ways() {
+                ways.extend(self.y2a.ways().iter().map(|&y2a| Ways { ot, y2a, broadcast }));
+            }
+        }
+        ways
+    }
+
+    /// As they are typed, where they are not the default: name and value.
+    pub(crate) fn typed(self) -> Vec<(&'static str, String)> {
+        fn typed<T: ValueEnum + Default + PartialEq>(value: T) -> Option<String> {
+            let name = value.to_possible_value().expect("no value is hidden");
+            (value != T::default()).then(|| name.get_name().to_owned())
+        }
+        let all = [("--y2a", typed(self.y2a)), ("--broadcast", typed(self.broadcast))];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
+/// How protocols on shares do what they can do in more than one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ways {
+    pub(crate) ot: OtExtension,
+    pub(crate) y2a: YaoToArithmetic,
+    pub(crate) broadcast: Broadcast,
+}
+
+impl Ways {
+    /// What is not as usual, for the user.
+    pub(crate) fn words(self) -> Vec<&'static str> {
+        let star = self.broadcast == Broadcast::Star;
+        let masks = self.y2a == YaoToArithmetic::Masks;
+        let words = [
+            self.ot.is_silent().then_some("with silent OT"),
+            masks.then_some("with Y2A by masks"),
+            star.then_some("with star broadcast"),
+        ];
+        words.into_iter().flatten().collect()
     }
 }
 

@@ -19,7 +19,7 @@ use phineus_protocols::ot::{
 };
 use serde_json::{Value, json};
 
-use crate::arguments::{Bench, BenchSubject, Cli, Command, OtExtension, Protocol, Run};
+use crate::arguments::{Bench, BenchSubject, Cli, Command, Protocol, Run, Ways};
 use crate::commands::local;
 use crate::csv_output::{write_atomically, write_table};
 use crate::failure::{Exit, Failure};
@@ -202,7 +202,7 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let start = Instant::now();
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
-    let choice = (Protocol::Garbled, OtExtension::default());
+    let choice = (Protocol::Garbled, Ways::default());
     Ok((sizing::planned(&traced, choice, limit, &scratch)?, tracing))
 }
 
@@ -240,6 +240,8 @@ struct Workload {
     program: String,
     parameters: Vec<(String, String)>,
     protocol: Protocol,
+    /// Other options of `run`, by name.
+    options: Vec<(String, String)>,
     inputs: Vec<(String, PathBuf)>,
 }
 
@@ -266,7 +268,8 @@ impl Workload {
             write_atomically(&path, |file| write_table(table, file))?;
             inputs.push((port.name.clone(), path));
         }
-        Ok(Workload { directory, program: program.name().to_owned(), parameters, protocol, inputs })
+        let (program, options) = (program.name().to_owned(), Vec::new());
+        Ok(Workload { directory, program, parameters, protocol, options, inputs })
     }
 
     fn run(
@@ -285,6 +288,9 @@ impl Workload {
             option("--param", format!("{name}={value}"));
         }
         option("--protocol", self.protocol.name().to_owned());
+        for (name, value) in &self.options {
+            option(name, value.clone());
+        }
         option("--memory", memory.to_string());
         option("--out", shown(&out));
         for (port, path) in &self.inputs {

@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use phineus_bytecode::Description;
 use phineus_protocols::garbled::totals;
-use phineus_protocols::mixed;
+use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use serde_json::json;
 
-use crate::arguments::{Explain, Protocol};
+use crate::arguments::{Explain, Protocol, Ways};
 use crate::blocks::without_openings;
 use crate::commands::party::scratch_of;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning::PlannedFile;
-use crate::prediction::{Times, candidates, material, predict, sent_bytes};
+use crate::prediction::{
+    Times, candidates, is_shared, link_bytes, link_bytes_before, material, predict, sent_bytes,
+};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
@@ -36,7 +38,8 @@ pub(crate) fn run(
         return comparison::run(&traced, explain, limit, &scratch, console);
     }
     let description = traced.description.clone();
-    let choices = (&[explain.protocol][..], explain.ot.extensions());
+    let ways = explain.ways.ways(explain.ot.extensions());
+    let choices = (&[explain.protocol][..], &ways[..]);
     let candidate = candidates(&traced, choices, limit, explain.net, &scratch).pop();
     let candidate = candidate.expect("one protocol was asked for");
     let planned = match candidate.outcome {
@@ -49,11 +52,89 @@ pub(crate) fn run(
         }
     };
     let time = predict(&planned, explain.net).whole;
+    let plan = |ways| (sizing::planned(&traced, (explain.protocol, ways), limit, &scratch), ways);
+    let others = alternatives(candidate.ways, &planned).into_iter().map(plan);
+    let others = others.filter_map(|(planned, ways)| Some((ways, planned.ok()?)));
+    let all: Vec<(Ways, PlannedFile)> =
+        std::iter::once((candidate.ways, planned)).chain(others).collect();
+    let planned = &all[0].1;
     if console.is_json {
-        return console.document(&to_json(&planned, limit, &time));
+        let mut document = to_json(planned, limit, &time);
+        document["ways"] = all.iter().map(|(ways, plan)| way_to_json(*ways, plan, explain)).collect();
+        return console.document(&document);
     }
     describe((&planned.description, planned.computing), console)?;
-    print_costs(&planned, limit, &time, explain, console)
+    print_costs(planned, limit, &time, explain, console)?;
+    if all.len() > 1 {
+        all.iter().try_for_each(|(ways, plan)| console.print(&way_line(*ways, plan, explain)))?;
+    }
+    Ok(())
+}
+
+/// The other ways in which the same protocol could run a program.
+fn alternatives(ways: Ways, planned: &PlannedFile) -> Vec<Ways> {
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    let mut others = Vec::new();
+    if total(mixed::totals::GARBLED_TO_ARITHMETIC) > 0 {
+        let y2a = match ways.y2a {
+            YaoToArithmetic::SharedBits => YaoToArithmetic::Masks,
+            YaoToArithmetic::Masks => YaoToArithmetic::SharedBits,
+        };
+        others.push(Ways { y2a, ..ways });
+    }
+    if is_shared(planned.plan()) && ways_matter(planned) && planned.computing > 2 {
+        let broadcast = match ways.broadcast {
+            Broadcast::Direct => Broadcast::Star,
+            Broadcast::Star => Broadcast::Direct,
+        };
+        others.push(Ways { broadcast, ..ways });
+    }
+    others
+}
+
+/// Whether the protocol of a plan can open values in more than one way.
+fn ways_matter(planned: &PlannedFile) -> bool {
+    let protocol = Protocol::from_name(&planned.plan().protocol);
+    protocol.and_then(Protocol::assignment).is_some()
+}
+
+/// The names of the options that choose `ways`.
+fn options(ways: Ways) -> [(&'static str, &'static str); 2] {
+    let y2a = match ways.y2a {
+        YaoToArithmetic::SharedBits => "bits",
+        YaoToArithmetic::Masks => "masks",
+    };
+    let broadcast = match ways.broadcast {
+        Broadcast::Direct => "direct",
+        Broadcast::Star => "star",
+    };
+    [("y2a", y2a), ("broadcast", broadcast)]
+}
+
+/// Rounds, bytes and time of one of several ways.
+fn way_line(ways: Ways, planned: &PlannedFile, explain: &Explain) -> String {
+    let options = options(ways).map(|(name, value)| format!("--{name} {value}")).join(" ");
+    let rounds = planned.plan().costs.get(totals::ROUNDS).copied().unwrap_or(0);
+    let time = predict(planned, explain.net).whole.total();
+    format!(
+        "{:<9} {options}: {rounds} rounds, {} a link, {} of them before, about {}",
+        "way",
+        quantity::bytes(link_bytes(planned)),
+        quantity::bytes(link_bytes_before(planned)),
+        quantity::duration(Duration::from_secs_f64(time))
+    )
+}
+
+fn way_to_json(ways: Ways, planned: &PlannedFile, explain: &Explain) -> serde_json::Value {
+    let [(_, y2a), (_, broadcast)] = options(ways);
+    json!({
+        "y2a": y2a,
+        "broadcast": broadcast,
+        "rounds": planned.plan().costs.get(totals::ROUNDS),
+        "link_bytes": link_bytes(planned),
+        "link_bytes_before": link_bytes_before(planned),
+        "seconds": predict(planned, explain.net).whole.total(),
+    })
 }
 
 /// Parties, inputs and what is revealed.

@@ -6,6 +6,7 @@ use std::path::Path;
 use phineus_bytecode::{Description, Kind, verify, write_text};
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{check, check_order};
+use phineus_protocols::mixed;
 use serde_json::json;
 
 use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
@@ -17,6 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning;
+use crate::prediction::candidates;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{TracedFile, arguments_of, trace};
@@ -35,7 +37,9 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
         traced.file.save(path)?;
     }
     let limit = plan.resources.memory.unwrap_or_else(default_limit);
-    let planned = sizing::planned(&traced, (plan.protocol, plan.ot), limit, &scratch)?;
+    let ways = plan.ways.ways(&[plan.ot]);
+    let candidate = candidates(&traced, (&[plan.protocol], &ways), limit, None, &scratch).pop();
+    let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
     if planned.garbling.is_some() {
         let message = "a plan with garbled values is not run from a file: what is garbled beside \
                        the run is derived from the program";
@@ -226,11 +230,12 @@ fn in_rounds(
         least_limit_bytes: limit,
         planner_memory_bytes: PLANNER_MEMORY_BYTES,
         prove_inputs: true,
+        y2a: description.plan.as_ref().map_or_else(Default::default, mixed::y2a),
     };
     match planning::ordered(&source, protocol, parties, bounds, scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {
-            let mut model = planning::rounds_model(protocol, parties);
+            let mut model = planning::rounds_model(protocol, parties, bounds.y2a);
             let (assigned, ordered) = (ordered.assigned, ordered.ordered);
             let faults =
                 check_order(&mut assigned.reader()?, &mut ordered.file.reader()?, &mut model)?;

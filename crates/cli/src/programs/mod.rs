@@ -1,5 +1,6 @@
 //! The programs that can be run by name.
 
+mod beside;
 mod biometric;
 mod divisor;
 mod encryption;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(operations::IntegerOperation),
         Box::new(operations::Ands),
         Box::new(divisor::GreatestDivisor),
+        Box::new(beside::Beside),
     ]
 }
 

@@ -1,7 +1,8 @@
 //! `intops` and `and`: one operation on many lanes, to measure what it costs.
 //!
 //! `intops` has the integer operations of MOTION's table 8 (Braun et al., ePrint 2020/1137). In
-//! arithmetic sharing there are sums, differences and products. `and` is independent ANDs alone;
+//! arithmetic sharing there are sums, differences and products; its conversions are of a sum or an
+//! exclusive or, which are free. `and` is independent ANDs alone;
 //! only the exclusive or of their results, in words of 64, is given out.
 
 use phineus_bytecode::meaning::mask_of;
@@ -22,14 +23,31 @@ pub(super) struct IntegerOperation;
 /// Independent ANDs of two parties' bits.
 pub(super) struct Ands;
 
-const OPERATIONS: [(&str, Op); 6] = [
+const OPERATIONS: [(&str, Op); 10] = [
     ("add", Op::Add),
     ("sub", Op::Sub),
     ("mul", Op::Mul),
     ("div", Op::Div),
     ("gt", Op::Lt),
     ("eq", Op::Eq),
+    ("a2b", Op::Add),
+    ("a2y", Op::Add),
+    ("b2a", Op::Xor),
+    ("y2a", Op::Xor),
 ];
+
+/// From and to which sharing an operation's result is converted, if that is what it is for: what
+/// comes from an input alone would be brought in anew.
+fn conversion(name: &str) -> Option<(Sharing, Sharing)> {
+    use Sharing::{Arithmetic, Boolean, Garbled};
+    match name {
+        "a2b" => Some((Arithmetic, Boolean)),
+        "a2y" => Some((Arithmetic, Garbled)),
+        "b2a" => Some((Boolean, Arithmetic)),
+        "y2a" => Some((Garbled, Arithmetic)),
+        _ => None,
+    }
+}
 
 /// What the parameters say.
 struct Settings {
@@ -38,6 +56,8 @@ struct Settings {
     element: ElementType,
     lanes: u64,
     sharing: Sharing,
+    /// What the result is converted to.
+    to: Option<Sharing>,
 }
 
 impl Settings {
@@ -46,7 +66,12 @@ impl Settings {
         let name = choice(arguments, "op", &OPERATIONS.map(|(name, _)| name))?;
         let op = OPERATIONS.into_iter().find(|(other, _)| *other == name);
         let (_, op) = op.expect("it is one of them");
-        let sharing = sharing(arguments, "sharing", &Sharing::ALL)?;
+        let conversion = conversion(name);
+        let stated = sharing(arguments, "sharing", &Sharing::ALL)?;
+        if conversion.is_some() && stated != Sharing::Any {
+            return Err(bad("sharing", arguments, "any, as the operation says the sharings"));
+        }
+        let sharing = conversion.map_or(stated, |(from, _)| from);
         if sharing == Sharing::Arithmetic && !op.is_arithmetic() {
             return Err(bad("op", arguments, "add, sub or mul, where sharing=arith"));
         }
@@ -58,7 +83,8 @@ impl Settings {
         }
         let lanes = stated.first().copied().map_or_else(|| arguments.count("lanes"), Ok)?;
         let element = ElementType::unsigned(width(arguments, 8, 64)?);
-        Ok(Settings { names, op, element, lanes, sharing })
+        let to = conversion.map(|(_, to)| to);
+        Ok(Settings { names, op, element, lanes, sharing, to })
     }
 
     fn result_column(&self) -> Column {
@@ -73,14 +99,16 @@ impl Settings {
 
     #[track_caller]
     fn compute(&self, a: &Value, b: &Value) -> Value {
-        match self.op {
+        let result = match self.op {
             Op::Add => a.add(b),
             Op::Sub => a.sub(b),
             Op::Mul => a.mul(b),
             Op::Div => a.div(b),
             Op::Lt => b.lt(a),
+            Op::Xor => a.xor(b),
             _ => a.eq(b),
-        }
+        };
+        self.to.map_or(result.clone(), |to| result.to_sharing(to))
     }
 
     fn twin(&self, a: u64, b: u64) -> u64 {
@@ -90,6 +118,7 @@ impl Settings {
             Op::Mul => a.wrapping_mul(b),
             Op::Div => a.checked_div(b).unwrap_or(u64::MAX),
             Op::Lt => u64::from(a > b),
+            Op::Xor => a ^ b,
             _ => u64::from(a == b),
         }
     }
@@ -111,7 +140,7 @@ impl Program for IntegerOperation {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            Parameter::new("op", "add", "add, sub, mul, div, gt or eq"),
+            Parameter::new("op", "add", "add, sub, mul, div, gt, eq; a2b, a2y, b2a or y2a"),
             Parameter::new("width", "32", "bits of an integer, 8 to 64"),
             Parameter::new("lanes", "1000", "rows, where no file says"),
             Parameter::new("sharing", "any", "how they are shared: any, arith, gmw or bmr"),

@@ -1,6 +1,7 @@
 //! What this process keeps in memory, what it may keep, and keeping it out of core dumps.
 
 use std::io;
+use std::time::Duration;
 
 /// The largest resident set this process ever had; `None` if the system does not say.
 ///
@@ -111,16 +112,32 @@ fn field_bytes(text: &str, field: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-fn peak_from_usage() -> Option<u64> {
+/// Time on processors of all processes that this one started and that have ended.
+pub fn children_cpu_time() -> Option<Duration> {
+    let usage = usage(libc::RUSAGE_CHILDREN)?;
+    let time = |value: libc::timeval| {
+        let seconds = u64::try_from(value.tv_sec).ok()?;
+        let micros = u64::try_from(value.tv_usec).ok()?;
+        Some(Duration::from_secs(seconds) + Duration::from_micros(micros))
+    };
+    Some(time(usage.ru_utime)? + time(usage.ru_stime)?)
+}
+
+fn usage(who: libc::c_int) -> Option<libc::rusage> {
     // SAFETY: all-zero is a valid rusage, and getrusage fills the structure it is given.
     let (status, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        (libc::getrusage(libc::RUSAGE_SELF, &mut usage), usage)
+        (libc::getrusage(who, &mut usage), usage)
     };
+    (status == 0).then_some(usage)
+}
+
+fn peak_from_usage() -> Option<u64> {
+    let usage = usage(libc::RUSAGE_SELF)?;
     // Apple counts bytes, everybody else KiB.
     let unit_bytes = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     let peak = u64::try_from(usage.ru_maxrss).ok()?;
-    (status == 0 && peak > 0).then(|| peak * unit_bytes)
+    (peak > 0).then(|| peak * unit_bytes)
 }
 
 /// What the tightest control group (version 2) above this process leaves.

@@ -41,6 +41,9 @@ pub(super) struct Batch {
     /// By peer, corrections to and from it.
     pub(super) sent: Vec<Vec<u64>>,
     pub(super) received: Vec<Vec<u64>>,
+    /// This party's shares of the masks of sums that the first party decodes, packed, each value from
+    /// a byte on; at the first party then the masks.
+    pub(super) decoding: Zeroizing<Vec<u8>>,
     /// Shares of the tables, then the tables.
     pub(super) rows: Vec<Block>,
 }
@@ -64,6 +67,7 @@ impl Batch {
             pads: (0..parties).map(|_| bits()).collect(),
             sent: vec![vec![0; words]; parties],
             received: vec![vec![0; words]; parties],
+            decoding: Zeroizing::default(),
             rows: Vec::new(),
         }
     }
@@ -71,6 +75,7 @@ impl Batch {
     /// Makes it batch `number`, without gates; draws the keys and masks of results.
     pub(super) fn reset(&mut self, number: u64, prg: &mut Prg) {
         (self.number, self.gates) = (number, 0);
+        self.decoding.clear();
         prg.fill_blocks(&mut self.w);
     }
 
@@ -87,6 +92,15 @@ impl Batch {
         products[..count].copy_from_slice(&self.w[range]);
         self.gates += count;
         count
+    }
+
+    /// Appends shares of the masks of `wires`, which have been garbled.
+    pub(super) fn decode(&mut self, wires: &[Block]) {
+        let shares = wires.chunks(8).map(|wires| {
+            let bits = wires.iter().enumerate();
+            bits.fold(0, |byte, (k, wire)| byte | u8::from(wire.select_bit()) << k)
+        });
+        self.decoding.extend(shares);
     }
 
     pub(super) fn is_full(&self) -> bool {

@@ -28,7 +28,7 @@ pub mod totals {
     /// Predicted nanoseconds of computation of one party.
     pub const COMPUTE_NS: &str = "compute_ns";
 
-    /// Payload bytes that a party sends to garble; it receives as many.
+    /// Payload bytes that a party sends to garble.
     pub fn garbling_bytes(party: usize) -> String {
         format!("garbling_bytes_{party}")
     }
@@ -39,19 +39,36 @@ pub mod totals {
 const NS_PER_AND_AND_PEER: u64 = 200;
 const NS_PER_HASH: u64 = 6;
 
+/// What is garbled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Garbled {
+    /// AND gates.
+    pub gates: u64,
+    /// Bytes that each party but the first tells it, so that it can decode sums.
+    pub decoding_bytes: u64,
+}
+
 /// What garbling costs one party, if there is anything to garble.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartyCosts {
-    /// Payload bytes that it sends, and as many that it receives.
-    pub bytes: u64,
+    /// Payload bytes that it sends.
+    pub sent_bytes: u64,
+    /// Payload bytes that it receives.
+    pub received_bytes: u64,
     /// Messages that wait for one another.
     pub rounds: u64,
     /// Correlated oblivious transfers with each peer, both directions together.
     pub ots: u64,
 }
 
-/// The costs of `party` of so many, for that many AND gates; set-up included.
-pub fn garbling_costs(party: usize, parties: usize, gates: u64, field: FieldBits) -> PartyCosts {
+/// The costs of `party` of so many, for what is `garbled`; set-up included.
+pub fn garbling_costs(
+    party: usize,
+    parties: usize,
+    garbled: Garbled,
+    field: FieldBits,
+) -> PartyCosts {
+    let Garbled { gates, decoding_bytes } = garbled;
     let peers = parties as u64 - 1;
     let (from_sender, from_receiver) = setup_bytes(field);
     let set_up = from_sender + from_receiver + size_of::<Block>() as u64;
@@ -59,11 +76,13 @@ pub fn garbling_costs(party: usize, parties: usize, gates: u64, field: FieldBits
     let (full, rest) = (gates / batch as u64, (gates % batch as u64) as usize);
     let bytes =
         full * batch_bytes(party, parties, batch, field) + batch_bytes(party, parties, rest, field);
+    let bytes = peers * set_up + bytes;
     let batches = gates.div_ceil(batch as u64);
     // A batch ends one step after it begins, with three parties or more two.
     let more = if batches == 0 { 0 } else { 2 + u64::from(parties > 2) };
     PartyCosts {
-        bytes: peers * set_up + bytes,
+        sent_bytes: bytes + if party == 0 { 0 } else { decoding_bytes },
+        received_bytes: bytes + if party == 0 { peers * decoding_bytes } else { 0 },
         rounds: 3 + 2 * batches + more,
         ots: 2 * ROWS as u64 * gates,
     }
@@ -97,7 +116,7 @@ pub struct GarblingCosts {
     parties: usize,
     field: FieldBits,
     templates: Templates,
-    gates: u64,
+    garbled: Garbled,
     scratch_bytes: u64,
     compute_ns: u64,
 }
@@ -109,7 +128,7 @@ impl GarblingCosts {
             parties,
             field: FieldBits::DEFAULT,
             templates: Templates::new(Family::FewestAnds),
-            gates: 0,
+            garbled: Garbled::default(),
             scratch_bytes: 0,
             compute_ns: 0,
         }
@@ -122,11 +141,11 @@ impl GarblingCosts {
             (ands, Rows::bytes(template, 1, lanes))
         };
         match instruction.op {
-            Op::Input if instruction.immediates[0] == SUMS => {
+            Op::Input if instruction.immediates[0] != SUMS => (0, 0),
+            Op::Input | Op::Output => {
                 let sum = sum_of_shares(instruction, self.parties);
                 of(&self.templates.of(&sum).0, instruction.lanes as usize)
             }
-            Op::Input => (0, 0),
             _ if is_linear(instruction) => (0, 0),
             _ => {
                 let (template, lanes) = self.templates.of(instruction);
@@ -144,19 +163,22 @@ impl CostModel for GarblingCosts {
 
     fn count(&mut self, instruction: &Instruction, _: &Description) {
         let (gates, scratch_bytes) = self.measure(instruction);
-        self.gates += gates;
+        self.garbled.gates += gates;
+        if instruction.op == Op::Output {
+            self.garbled.decoding_bytes += u64::from(instruction.shape().wires().div_ceil(8));
+        }
         self.scratch_bytes = self.scratch_bytes.max(scratch_bytes);
         self.compute_ns += self.duration_ns(instruction);
     }
 
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
-        let costs = |party| garbling_costs(party, self.parties, self.gates, self.field);
+        let costs = |party| garbling_costs(party, self.parties, self.garbled, self.field);
         let mut entries = BTreeMap::new();
         for party in 0..self.parties {
-            entries.insert(totals::garbling_bytes(party), costs(party).bytes);
+            entries.insert(totals::garbling_bytes(party), costs(party).sent_bytes);
         }
         for (name, value) in [
-            (totals::Y_AND_GATES, self.gates),
+            (totals::Y_AND_GATES, self.garbled.gates),
             (totals::GARBLING_ROUNDS, costs(0).rounds),
             (totals::GARBLING_OTS, costs(0).ots),
             (totals::SCRATCH_BYTES, self.scratch_bytes),

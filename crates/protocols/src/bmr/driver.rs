@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use super::fresh::FreshWires;
 use super::garbler::Garbler;
+use super::masked;
 use super::program::SUMS;
 use super::rows::{Gates, Rows, grow, linear};
 use crate::ProtocolError;
@@ -42,6 +43,7 @@ pub(super) struct GarblingDriver<C> {
     fresh: FreshWires,
     rows: Rows,
     scratch: Zeroizing<Vec<Block>>,
+    me: usize,
     parties: usize,
     flipped: Option<usize>,
 }
@@ -61,6 +63,7 @@ impl<C: Channel> GarblingDriver<C> {
             fresh: FreshWires::new(fresh),
             rows: Rows::new(1, flipped),
             scratch: Zeroizing::default(),
+            me,
             parties,
             flipped,
         }
@@ -96,8 +99,19 @@ impl<C: Channel> Driver for GarblingDriver<C> {
         Ok(())
     }
 
-    fn output(&mut self, _: &Instruction, _: &[Block]) -> Result<(), ProtocolError> {
-        unreachable!("a garbling program has no outputs")
+    fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
+        let (template, _) = self.templates.of(&sum_of_shares(instruction, self.parties));
+        let lanes = instruction.lanes as usize;
+        self.rows.reset(&template, lanes);
+        let mut masks = Zeroizing::new(vec![0; if self.me == 0 { 0 } else { lanes }]);
+        self.fresh.fill_masks(&mut masks);
+        masked::load(&mut self.rows, (self.me, self.parties), wires, &masks);
+        self.rows.run(&template, &mut self.garbler)?;
+        grow(&mut self.scratch, wires.len());
+        let sums = &mut self.scratch[..wires.len()];
+        self.rows.store(&mut template.outputs.iter(), sums);
+        self.garbler.decode(sums);
+        Ok(())
     }
 
     fn compute(

@@ -15,7 +15,8 @@ use zeroize::Zeroizing;
 use super::fresh::FreshWires;
 use super::hash::{batch_hash, first_tweak, with_select_bit};
 use super::limits::{GATES_PER_CHUNK, ROWS};
-use super::rows::{Gates, Rows, linear};
+use super::masked;
+use super::rows::{Gates, Rows, grow, linear};
 use super::tables::{TableBatch, Tables};
 use crate::ProtocolError;
 
@@ -34,8 +35,9 @@ pub(crate) struct Evaluation {
 struct Evaluator {
     tables: Tables,
     batch: TableBatch,
-    /// Gates of the batch that were evaluated.
+    /// Gates of the batch that were evaluated, and bytes of its masks that were used.
     position: usize,
+    decoded: usize,
     /// Gates so far, of all batches.
     evaluated: u64,
     /// The number of the next batch.
@@ -65,6 +67,7 @@ impl Evaluation {
                 tables,
                 batch: TableBatch::default(),
                 position: 0,
+                decoded: 0,
                 evaluated: 0,
                 next_number: 0,
                 hashes: Vec::new(),
@@ -137,6 +140,32 @@ impl Evaluation {
         Ok(())
     }
 
+    /// This party's additive shares of a value, not reduced: of the first party, the sum of the value
+    /// and all masks; of every other, its mask, negative.
+    pub(crate) fn masked_sum(
+        &mut self,
+        template: &Template,
+        shape: Shape,
+        value: &[Block],
+        shares: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        if self.me != 0 {
+            self.fresh.fill_masks(shares);
+            shares.iter_mut().for_each(|share| *share = share.wrapping_neg());
+            return self.gates.skip(template.and_count() * shares.len());
+        }
+        self.rows.reset(template, shares.len());
+        masked::load(&mut self.rows, (self.me, self.parties), value, &[]);
+        self.rows.run(template, &mut self.gates)?;
+        let wires = shape.wires() as usize;
+        grow(&mut self.scratch, value.len());
+        let sums = &mut self.scratch[..value.len()];
+        self.rows.store(&mut template.outputs.iter(), sums);
+        let public = &sums[self.gates.other * wires..][..wires];
+        masked::decode(public, self.gates.decoding(wires.div_ceil(8)), shares);
+        Ok(())
+    }
+
     /// This party's XOR shares of `wires`, packed without gaps into `bits`: its share of the mask,
     /// and the first party's besides the public value.
     pub(crate) fn shares(&self, wires: &[Block], bits: &mut [u64]) {
@@ -162,17 +191,43 @@ impl Evaluation {
     /// # Panics
     /// If gates are left over.
     pub(crate) fn finish(&mut self) {
-        let used_up = self.gates.position == self.gates.batch.gates;
+        let used_up = self.gates.is_used_up();
         assert!(used_up && self.gates.tables.is_used_up(), "all that was garbled is evaluated");
     }
 }
 
 impl Evaluator {
+    /// Whether all of the batch was used.
+    fn is_used_up(&self) -> bool {
+        self.position == self.batch.gates && self.decoded == self.batch.decoding.len()
+    }
+
+    /// Passes over the next `gates` gates, whose results this party does not need.
+    fn skip(&mut self, mut gates: usize) -> Result<(), ProtocolError> {
+        while gates > 0 {
+            if self.position == self.batch.gates {
+                self.advance()?;
+            }
+            let count = gates.min(self.batch.gates - self.position);
+            self.position += count;
+            self.evaluated += count as u64;
+            gates -= count;
+        }
+        Ok(())
+    }
+
+    /// The next masks of sums, of the batch with the last gate.
+    fn decoding(&mut self, bytes: usize) -> &[u8] {
+        self.decoded += bytes;
+        &self.batch.decoding[self.decoded - bytes..self.decoded]
+    }
+
     /// Goes on to the next batch.
     fn advance(&mut self) -> Result<(), ProtocolError> {
+        assert!(self.is_used_up(), "what was garbled to be decoded is decoded");
         let used = std::mem::take(&mut self.batch);
         self.batch = self.tables.next(used)?;
-        self.position = 0;
+        (self.position, self.decoded) = (0, 0);
         let starts = &self.tables.common.starts;
         self.hashes.clear();
         let number = self.next_number;

@@ -15,7 +15,7 @@
 //!
 //! Cost for each gate and ordered pair of parties: 3 correlated OTs, 1 bit; for each gate and
 //! party 96 bytes of tables to the peer of two parties, `96 (n - 1)` to all peers with more, and
-//! `4 n` hashes. Two rounds a batch, since a batch's messages go with those of the batches around
+//! `4 n` hashes; to the first party besides the bits that it decodes. Two rounds a batch, since a batch's messages go with those of the batches around
 //! it: see [`Garbler::step`].
 //! Invariants: all parties meet the same gates in the same order.
 //! Not protected: malicious parties; nobody checks a table.
@@ -102,13 +102,19 @@ impl<C: Channel> Garbler<C> {
         mut products: &mut [Block],
     ) -> Result<(), ProtocolError> {
         while !a.is_empty() {
-            let count = self.current.push(a, b, products);
-            (a, b, products) = (&a[count..], &b[count..], &mut products[count..]);
+            // Only now: what is decoded goes with the gates that it comes from.
             if self.current.is_full() {
                 self.end_batch()?;
             }
+            let count = self.current.push(a, b, products);
+            (a, b, products) = (&a[count..], &b[count..], &mut products[count..]);
         }
         Ok(())
+    }
+
+    /// Lets the first party decode `wires`, which come from gates.
+    pub(super) fn decode(&mut self, wires: &[Block]) {
+        self.current.decode(wires);
     }
 
     /// Completes all batches.
@@ -182,11 +188,15 @@ impl<C: Channel> Garbler<C> {
     fn emit(&mut self, mut batch: Batch) -> Result<(), ProtocolError> {
         let words = batch.words();
         let mut tables = self.sink.blank();
-        let TableBatch { gates, rows, masks } = &mut tables;
+        let TableBatch { gates, rows, masks, decoding } = &mut tables;
         *gates = batch.gates;
         std::mem::swap(rows, &mut batch.rows);
         masks.resize(words, 0);
         masks.copy_from_slice(&batch.mask_w[..words]);
+        decoding.clear();
+        if self.parties.me() == 0 {
+            std::mem::swap(decoding, &mut batch.decoding);
+        }
         self.spare.push(batch);
         self.sink.put(tables)
     }
@@ -267,13 +277,14 @@ impl Messages {
         gates.start * bytes..gates.end * bytes
     }
 
-    /// Lengths of the three parts that `from` sends to `to`.
-    fn parts(&self, from: usize, to: usize) -> [usize; 3] {
+    /// Lengths of the four parts that `from` sends to `to`.
+    fn parts(&self, from: usize, to: usize) -> [usize; 4] {
         let length = |batch: &Option<Batch>, length: &dyn Fn(&Batch) -> usize| {
             batch.as_ref().map_or(0, length)
         };
         [
             length(&self.first, &|batch| batch.gates.div_ceil(8)),
+            length(&self.first, &|batch| if to == 0 { batch.decoding.len() } else { 0 }),
             length(&self.second, &|batch| self.summed(batch, to).len()),
             length(&self.third, &|batch| self.summed(batch, from).len()),
         ]
@@ -282,19 +293,20 @@ impl Messages {
 
 impl Parts for Messages {
     fn lengths(&self, peer: usize) -> (usize, usize) {
-        let sum = |parts: [usize; 3]| parts.iter().sum();
+        let sum = |parts: [usize; 4]| parts.iter().sum();
         (sum(self.parts(self.me, peer)), sum(self.parts(peer, self.me)))
     }
 
     fn fill(&self, peer: usize, at: usize, bytes: &mut [u8]) {
-        let [corrections, _, _] = self.parts(self.me, peer);
+        let [corrections, decoding, ..] = self.parts(self.me, peer);
         let rows = |batch: &Batch, party| self.summed(batch, party);
         let first = self.first.as_ref().map_or(&[][..], |batch| batch.sent[peer].as_bytes());
+        let shares = self.first.as_ref().map_or(&[][..], |batch| &batch.decoding[..]);
         let second = self.second.as_ref();
         let second = second.map_or(&[][..], |b| &b.rows.as_bytes()[rows(b, peer)]);
         let third = self.third.as_ref();
         let third = third.map_or(&[][..], |b| &b.rows.as_bytes()[rows(b, self.me)]);
-        gather(at, bytes, &[&first[..corrections], second, third]);
+        gather(at, bytes, &[&first[..corrections], &shares[..decoding], second, third]);
     }
 
     fn take(&mut self, peer: usize, mut at: usize, mut bytes: &[u8]) {
@@ -313,8 +325,12 @@ impl Parts for Messages {
                 (0, Some(batch), _, _) => {
                     batch.received[peer].as_mut_bytes()[at..at + now.len()].copy_from_slice(now);
                 }
-                (1, _, Some(batch), _) => xor_bytes(&mut batch.rows, own.start + at, now),
-                (2, _, _, Some(batch)) => {
+                (1, Some(batch), _, _) => {
+                    let masks = &mut batch.decoding[at..at + now.len()];
+                    masks.iter_mut().zip(now).for_each(|(mask, share)| *mask ^= share);
+                }
+                (2, _, Some(batch), _) => xor_bytes(&mut batch.rows, own.start + at, now),
+                (3, _, _, Some(batch)) => {
                     let target = &mut batch.rows.as_mut_bytes()[theirs.start + at..];
                     target[..now.len()].copy_from_slice(now);
                 }

@@ -1,5 +1,6 @@
 //! The limits of BMR garbling, related to each other by compile-time assertions.
 
+use phineus_bytecode::limits::VALUE_WIRES_MAX;
 use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
 use phineus_crypto::Block;
 
@@ -41,9 +42,11 @@ pub const fn gates_per_batch(parties: usize) -> usize {
 /// those that wait and the one in use, the state of the OTs, and what the largest circuit needs.
 pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64) -> u64 {
     let gates = gates_per_batch(parties);
-    let tables = gates * (ROWS * parties * size_of::<Block>() + 1);
+    let tables = gates * (ROWS * parties * size_of::<Block>() + 1) + gates / 4;
     let keys = gates * (ROWS + 1) * size_of::<Block>();
-    let bits = gates / 8 * (5 + 3 * parties);
+    // An AND of a sum comes with two bits to decode at the most; a value's may come a batch later.
+    let decoding = gates / 4 + VALUE_WIRES_MAX as usize / 8;
+    let bits = gates / 8 * (5 + 3 * parties) + decoding;
     let links = 2 * crate::ot::state_bytes(field) * (parties - 1);
     let batches = 3 * (tables + keys + bits) + (BATCHES_AHEAD + 2) * tables;
     (batches + links) as u64 + scratch_bytes

@@ -30,6 +30,7 @@ mod garbler;
 mod hash;
 pub mod limits;
 mod links;
+mod masked;
 mod program;
 mod rows;
 mod sink;

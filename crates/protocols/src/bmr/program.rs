@@ -3,16 +3,19 @@
 //! It has exactly the instructions that define garbled values, in the order in which the ordered
 //! program defines them. Inputs and conversions into garbled sharing become *fresh wires*, which
 //! are inputs of port [`FRESH`]; the conversion of additive shares, which adds the parties' shares,
-//! becomes an input of port [`SUMS`]. It has no outputs and no rounds, and is planned as it is.
+//! becomes an input of port [`SUMS`]. A conversion to additive shares by masks becomes an output of
+//! the one port there is. It has no rounds, and is planned as it is.
 //!
 //! Memory: 16 bytes for 64 values of the ordered program. Time: one pass.
 
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, Phase,
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort, Phase,
     ProgramReader, ProgramWriter, RowOrder, Sharing, Written,
 };
+
+use crate::mixed::is_masked;
 
 /// The port of wires that are fresh.
 pub(super) const FRESH: u64 = 0;
@@ -48,6 +51,9 @@ impl GarblingProgram {
             let first = names.next;
             for _ in 0..whole.results().len() {
                 names.define(is_garbled);
+            }
+            if is_masked(instruction) {
+                return writer.push(&masked(instruction, &names));
             }
             if !is_garbled {
                 return Ok(());
@@ -87,6 +93,14 @@ fn garbled(instruction: &Instruction, first: u64, names: &Names) -> Instruction 
     garbled
 }
 
+/// A conversion to additive shares by masks as the garbling program has it.
+fn masked(instruction: &Instruction, names: &Names) -> Instruction {
+    let element = ElementType::unsigned(instruction.element.width()).shared(Sharing::Garbled);
+    let mut output = Instruction::new(Op::Output, element, instruction.lanes);
+    output.operands[0] = names.rank(instruction.operands[0]);
+    output
+}
+
 fn describe(ordered: &Description) -> Description {
     let column =
         Column { name: "wire".to_owned(), element: ElementType::BIT, encoding: Encoding::Number };
@@ -101,6 +115,12 @@ fn describe(ordered: &Description) -> Description {
         name: format!("garbling of {}", ordered.name),
         parties: ordered.parties.clone(),
         inputs: vec![port("fresh"), port("sums")],
+        outputs: vec![OutputPort {
+            name: "masked".to_owned(),
+            parties: vec![0],
+            rows: 0,
+            columns: vec![column.clone()],
+        }],
         ..Description::default()
     }
 }

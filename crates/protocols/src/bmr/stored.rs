@@ -1,7 +1,7 @@
 //! [`TableFile`]: garbled tables that were all made before, in a file without a name, encrypted
 //! under a key that only this process ever has.
 //!
-//! A batch is its tables and mask bits, padded to whole pages, each with its tag behind it. Cost:
+//! A batch is its tables, mask bits and masks for decoding, padded to whole pages, each with its tag behind it. Cost:
 //! the bytes of the tables and one page of memory. A page whose tag is wrong is an error.
 
 use std::fs::{self, File, OpenOptions};
@@ -24,8 +24,8 @@ pub(super) struct TableFile {
     path: PathBuf,
     cipher: PageCipher,
     page: Zeroizing<Vec<u8>>,
-    /// Gates of the batches that are not read yet.
-    gates: std::collections::VecDeque<usize>,
+    /// Gates of the batches that are not read yet, and bytes of masks for decoding.
+    sizes: std::collections::VecDeque<(usize, usize)>,
     next_page: u64,
     parties: usize,
 }
@@ -52,7 +52,7 @@ impl TableFile {
             path: directory.to_owned(),
             cipher: PageCipher::from_seed(prg.next_block()),
             page: Zeroizing::new(vec![0; PAGE_BYTES + TAG_BYTES]),
-            gates: Default::default(),
+            sizes: Default::default(),
             next_page: 0,
             parties,
         })
@@ -60,7 +60,7 @@ impl TableFile {
 
     /// Appends a batch.
     pub(super) fn write(&mut self, batch: &TableBatch) -> Result<(), StoreError> {
-        for bytes in [batch.rows.as_bytes(), batch.masks.as_bytes()] {
+        for bytes in [batch.rows.as_bytes(), batch.masks.as_bytes(), &batch.decoding[..]] {
             for piece in bytes.chunks(PAGE_BYTES) {
                 let (page, tag) = self.page.split_at_mut(PAGE_BYTES);
                 page[..piece.len()].copy_from_slice(piece);
@@ -72,7 +72,7 @@ impl TableFile {
                 self.next_page += 1;
             }
         }
-        self.gates.push_back(batch.gates);
+        self.sizes.push_back((batch.gates, batch.decoding.len()));
         Ok(())
     }
 
@@ -90,13 +90,15 @@ impl TableFile {
         mut batch: TableBatch,
         most: usize,
     ) -> Result<TableBatch, StoreError> {
-        let gates = self.gates.pop_front().expect("no more gates are evaluated than were garbled");
+        let (gates, decoding_bytes) =
+            self.sizes.pop_front().expect("no more gates are evaluated than were garbled");
         assert!(gates <= most, "a batch is bounded");
         batch.gates = gates;
         batch.rows.resize(gates * self.parties * super::limits::ROWS, Block::ZERO);
         batch.masks.resize(gates.div_ceil(64), 0);
-        let TableBatch { rows, masks, .. } = &mut batch;
-        for bytes in [rows.as_mut_bytes(), masks.as_mut_bytes()] {
+        batch.decoding.resize(decoding_bytes, 0);
+        let TableBatch { rows, masks, decoding, .. } = &mut batch;
+        for bytes in [rows.as_mut_bytes(), masks.as_mut_bytes(), &mut decoding[..]] {
             for piece in bytes.chunks_mut(PAGE_BYTES) {
                 let offset = self.next_page * (PAGE_BYTES + TAG_BYTES) as u64;
                 let read = self.file.read_exact_at(&mut self.page, offset);
@@ -114,7 +116,7 @@ impl TableFile {
     }
 
     pub(super) fn is_used_up(&self) -> bool {
-        self.gates.is_empty()
+        self.sizes.is_empty()
     }
 
     fn io(&self, during: &'static str, source: std::io::Error) -> StoreError {

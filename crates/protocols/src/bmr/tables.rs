@@ -22,6 +22,8 @@ pub(super) struct TableBatch {
     pub(super) rows: Vec<Block>,
     /// This party's share of the mask bit of each gate's result, packed.
     pub(super) masks: Zeroizing<Vec<u64>>,
+    /// At the first party, masks of the sums that it decodes: see [`super::masked`].
+    pub(super) decoding: Zeroizing<Vec<u8>>,
 }
 
 /// The end of the queue at the garbling walk.

@@ -9,10 +9,12 @@ use phineus_bytecode::{
     RoundModel,
 };
 
+use super::broadcast::Broadcast;
 use super::client::sent_share_bytes;
 use super::replay::Replay;
+use super::templates::YaoToArithmetic;
 use crate::bmr::costs::{
-    PartyCosts, evaluation_ns, garbling_costs, garbling_ns, totals as garbling_totals,
+    Garbled, PartyCosts, evaluation_ns, garbling_costs, garbling_ns, totals as garbling_totals,
 };
 use crate::ot::{FieldBits, LpnParameters, OtKind};
 use crate::preprocessing::costs::{PairCosts, demand_costs, ots_of_a_direction, setup_costs};
@@ -31,6 +33,12 @@ pub mod totals {
     pub const OTS: &str = "ots";
     /// Rounds of the preprocessing, if it is made in one go.
     pub const PREPROCESSING_ROUNDS: &str = "preprocessing_rounds";
+    /// Values that become additive from garbled ones.
+    pub const GARBLED_TO_ARITHMETIC: &str = "y2a_values";
+    /// Bytes that each party but the first tells it while garbling, so that it can take masks off.
+    pub const DECODING_BYTES: &str = "y2a_decoding_bytes";
+    /// 1 if openings go by a star.
+    pub const STAR_BROADCAST: &str = "star_broadcast";
     /// 1 if the OTs of the preprocessing are silent.
     pub const SILENT_OT: &str = "silent_ot";
     /// Predicted nanoseconds of computation of one party.
@@ -106,6 +114,22 @@ pub fn demand(description: &Description) -> Demand {
 pub fn ot_kind(plan: &PlanDescription) -> OtKind {
     let is_silent = plan.costs.get(totals::SILENT_OT).is_some_and(|&flag| flag != 0);
     kind_of(&stated_demand(plan), is_silent)
+}
+
+/// How the garbled values of a plan become additive.
+pub fn y2a(plan: &PlanDescription) -> YaoToArithmetic {
+    match plan.costs.get(totals::DECODING_BYTES) {
+        Some(&bytes) if bytes > 0 => YaoToArithmetic::Masks,
+        _ => YaoToArithmetic::SharedBits,
+    }
+}
+
+/// How the openings of a plan go to all.
+pub fn broadcast(plan: &PlanDescription) -> Broadcast {
+    match plan.costs.get(totals::STAR_BROADCAST) {
+        Some(&flag) if flag > 0 => Broadcast::Star,
+        _ => Broadcast::Direct,
+    }
 }
 
 /// Silent OT is as large as one direction of a pair needs.
@@ -185,11 +209,16 @@ impl<R: Read + Seek> Iterator for Needs<R> {
 pub struct MixedCosts {
     parties: usize,
     is_silent: bool,
+    broadcast: Broadcast,
     replay: Replay,
     demand: Demand,
     rounds: u64,
-    /// Bytes that everybody sends to each other party.
+    /// Bytes of what is opened.
     opened_bytes: u64,
+    /// What of it each party sums if it goes by a star.
+    summed_bytes: Vec<u64>,
+    /// Bytes of keys that everybody sends to each other party.
+    key_bytes: u64,
     /// Bytes of outputs by learner: what each other computing party sends to it.
     output_bytes: Vec<u64>,
     /// Bytes of inputs by client, the parties that do not compute.
@@ -208,10 +237,13 @@ impl MixedCosts {
         MixedCosts {
             parties,
             is_silent: false,
+            broadcast: Broadcast::default(),
             replay: Replay::new(parties),
             demand: Demand::default(),
             rounds: 0,
             opened_bytes: 0,
+            summed_bytes: vec![0; parties],
+            key_bytes: 0,
             output_bytes: vec![0; parties],
             client_bytes: Vec::new(),
             held_bytes: 0,
@@ -226,6 +258,38 @@ impl MixedCosts {
     #[must_use]
     pub fn with_silent_ot(self, is_silent: bool) -> MixedCosts {
         MixedCosts { is_silent, ..self }
+    }
+
+    /// The same with openings that go to all in this way.
+    #[must_use]
+    pub fn with_broadcast(self, broadcast: Broadcast) -> MixedCosts {
+        MixedCosts { broadcast, ..self }
+    }
+
+    /// Counts what the coming round sends.
+    fn round(&mut self) {
+        let opened = self.replay.opened();
+        let length = opened.length();
+        self.rounds += 1;
+        self.opened_bytes += length as u64;
+        if self.broadcast == Broadcast::Star && length > 0 {
+            self.rounds += 1;
+            for (party, bytes) in self.summed_bytes.iter_mut().enumerate() {
+                *bytes += opened.part(party, self.parties).len() as u64;
+            }
+        }
+        self.key_bytes += (self.replay.told_keys * SHARE_UNIT_BYTES) as u64;
+    }
+
+    /// Bytes that `party` sends to open values and to tell keys; it receives as many.
+    fn told_bytes(&self, party: usize) -> u64 {
+        let peers = self.parties as u64 - 1;
+        let opened = match self.broadcast {
+            Broadcast::Direct => peers * self.opened_bytes,
+            // Everybody's part, but the own one; and the sums of that, to all.
+            Broadcast::Star => self.opened_bytes + (peers - 1) * self.summed_bytes[party],
+        };
+        opened + peers * self.key_bytes
     }
 
     /// Nanoseconds before the first triple and the first table, and of whole iterations.
@@ -301,6 +365,7 @@ impl MixedCosts {
 impl CostModel for MixedCosts {
     fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
         match instruction.op {
+            Op::Round if self.broadcast == Broadcast::Star => 2 * NS_PER_ROUND,
             Op::Round => NS_PER_ROUND,
             _ => {
                 let (gates, _) = self.replay.model.garbled(instruction);
@@ -311,12 +376,7 @@ impl CostModel for MixedCosts {
 
     fn count(&mut self, instruction: &Instruction, description: &Description) {
         match instruction.op {
-            Op::Round => {
-                self.rounds += 1;
-                self.opened_bytes += self.replay.opened_bits.div_ceil(8) as u64;
-                self.opened_bytes += self.replay.opened_ring_bytes as u64;
-                self.opened_bytes += (self.replay.told_keys * SHARE_UNIT_BYTES) as u64;
-            }
+            Op::Round => self.round(),
             Op::Output => self.output(instruction, description),
             _ => self.hold(instruction),
         }
@@ -338,6 +398,7 @@ impl CostModel for MixedCosts {
         let mut entries = BTreeMap::new();
         let (client_bytes, client_seeds) = self.clients(description, &mut entries);
         let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
+        let garbled = Garbled { gates, decoding_bytes: self.replay.decoding_bytes };
         let kind = kind_of(&self.demand, self.is_silent);
         let mut pair = demand_costs(&self.demand, self.parties, kind);
         if !self.blocks.is_empty() {
@@ -357,22 +418,25 @@ impl CostModel for MixedCosts {
             let (lower, higher) = ((party) as u64, (self.parties - 1 - party) as u64);
             let outputs: u64 = self.output_bytes.iter().sum::<u64>() - self.output_bytes[party];
             // Seeds of the common generators go to the parties of higher number.
-            let online = (lower + higher) * self.opened_bytes + outputs + 16 * higher;
+            let told = self.told_bytes(party);
+            let online = told + outputs + 16 * higher;
             let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
             let garbling = match is_garbled {
-                true => garbling_costs(party, self.parties, gates, FieldBits::DEFAULT).bytes,
-                false => 0,
+                true => garbling_costs(party, self.parties, garbled, FieldBits::DEFAULT),
+                false => PartyCosts::default(),
             };
-            entries.insert(garbling_totals::garbling_bytes(party), garbling);
+            let garbling_bytes = garbling.sent_bytes;
+            entries.insert(garbling_totals::garbling_bytes(party), garbling_bytes);
             entries.insert(totals::online_bytes(party), online);
-            entries.insert(totals::sent_bytes(party), online + preprocessing + garbling);
+            entries.insert(totals::sent_bytes(party), online + preprocessing + garbling_bytes);
             let clients = if higher == 0 { client_bytes } else { 16 * client_seeds };
-            let received = (lower + higher) * (self.opened_bytes + self.output_bytes[party])
+            let received = told
+                + (lower + higher) * self.output_bytes[party]
                 + clients
                 + 16 * lower
                 + lower * pair.from_lower_bytes
                 + higher * pair.from_higher_bytes
-                + garbling;
+                + garbling.received_bytes;
             entries.insert(totals::received_bytes(party), received);
         }
         entries.insert(totals::AND_GATES.to_owned(), 0);
@@ -380,7 +444,7 @@ impl CostModel for MixedCosts {
             entries.insert(name_of(kind), count as u64);
         }
         let garbling = match is_garbled {
-            true => garbling_costs(0, self.parties, gates, FieldBits::DEFAULT),
+            true => garbling_costs(0, self.parties, garbled, FieldBits::DEFAULT),
             false => PartyCosts::default(),
         };
         let before_ns = self.preprocessing_ns + self.setup_ns(kind, is_garbled);
@@ -391,10 +455,13 @@ impl CostModel for MixedCosts {
             (garbling_totals::GARBLING_OTS, garbling.ots),
             (garbling_totals::SCRATCH_BYTES, self.replay.scratch_bytes),
             (totals::ROUNDS, self.rounds),
+            (totals::GARBLED_TO_ARITHMETIC, self.replay.garbled_to_arithmetic),
+            (totals::DECODING_BYTES, self.replay.decoding_bytes),
             (totals::HELD_BYTES, self.peak_held_bytes),
             (totals::OTS, pair.ots),
             (totals::PREPROCESSING_ROUNDS, pair.rounds),
             (totals::SILENT_OT, self.is_silent.into()),
+            (totals::STAR_BROADCAST, (self.broadcast == Broadcast::Star).into()),
             (totals::COMPUTE_NS, self.compute_ns + before_ns - self.preprocessing_ns),
             (totals::PREPROCESSING_NS, before_ns),
         ] {

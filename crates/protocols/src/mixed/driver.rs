@@ -10,6 +10,7 @@ use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::broadcast::Broadcast;
 use super::client::Clients;
 use super::flight::{Circuit, Context, Conversion, Flight, Product, blank};
 use super::openings::Openings;
@@ -79,7 +80,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             seeds.iter().enumerate().map(|(k, &seed)| (k != me).then(|| Prg::from_seed(seed)));
         Ok(MixedDriver {
             common: common.collect(),
-            openings: Openings::new(count),
+            openings: Openings::new(count, Broadcast::default()),
             rounds_model: MixedRounds::new(count),
             outputs: Outputs::new(description, me as u16),
             description: description.clone(),
@@ -104,6 +105,13 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
     pub fn with_tables(mut self, tables: Tables) -> MixedDriver<C, P> {
         assert_eq!(tables.parties(), self.parties.count(), "all parties garbled");
         self.evaluation = Some(Evaluation::new(tables, self.parties.me()));
+        self
+    }
+
+    /// The same driver whose openings go to all in this way, as at all parties.
+    #[must_use]
+    pub fn with_broadcast(mut self, broadcast: Broadcast) -> MixedDriver<C, P> {
+        self.openings = Openings::new(self.parties.count(), broadcast);
         self
     }
 
@@ -414,9 +422,8 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
 
     fn round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
-        self.openings.exchange(&mut self.parties)?;
+        self.rounds += self.openings.exchange(&mut self.parties)?;
         self.clients.send_outputs()?;
-        self.rounds += 1;
         self.write_outputs();
         let first = self.first();
         let mut context =

@@ -5,7 +5,10 @@
 //! their keys for what was opened. Deviation: inputs and additive shares go the same way, as XOR
 //! shares that are free, so that there is one way in; it costs a bit more a wire than if their
 //! owner alone masked them, beside 128 bits for the key. A share of the mask bits is a share of
-//! the value, so the way out is free. Garbled values become additive by shared bits, in one round.
+//! the value, so the way out is free. Garbled values become additive by shared bits, in one round;
+//! or without one, by masks of all parties but the first, which are garbled with the value: the
+//! first party decodes the sum and has it for its share, the others' shares are their masks,
+//! negative (section 7.6; how and why it differs is in `docs/protocols/bmr.md`).
 //!
 //! Cost of a wire that becomes garbled: 1 bit and 16 bytes from each party to each other one, in
 //! two rounds. Garbled to XOR shares: nothing.
@@ -132,6 +135,15 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
                 let bits = self.garbled_shares(operands[0], shape);
                 with_gaps(&bits, shape, &mut results[0].as_mut_bytes()[..share_bytes(shape)]);
             }
+            Way::GarbledToArithmetic => {
+                let shape = instruction.shape();
+                let (template, lanes) =
+                    self.rounds_model.template(instruction).expect("this way has a template");
+                let mut share = blank(lanes);
+                self.evaluation().masked_sum(&template, shape, operands[0], &mut share)?;
+                let bytes = &mut results[0].as_mut_bytes()[..share_bytes(shape)];
+                ring::store(bytes, &share, shape.width);
+            }
             _ => unreachable!("{} is not on garbled values", instruction.op.info().name),
         }
         Ok(())
@@ -144,8 +156,9 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         operands: &[&[Block]],
     ) -> Result<Flight, ProtocolError> {
         let shape = Shape { sharing: Sharing::Boolean, ..instruction.shape() };
+        let way = way(instruction);
         let instruction = &instruction.part(Phase::Whole);
-        let mut bits = match way(instruction) {
+        let mut bits = match way {
             Way::BooleanToArithmetic => {
                 let bits = self.garbled_shares(operands[0], shape);
                 let issued = Conversion::issue(&mut self.context(), instruction, &bits)?;

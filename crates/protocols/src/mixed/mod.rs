@@ -8,11 +8,12 @@
 //! How it runs: the planner has ordered the program (`phineus_plan::order`), so that instructions
 //! that need the other parties come in two parts with rounds between them. Values on XOR shares are
 //! computed by recorded circuits of least depth, one level of ANDs a round. In each round every
-//! party sends one message to each other party, for all instructions in flight together.
+//! party sends one message to each other party, for all instructions in flight together; or two,
+//! where openings go by a star ([`Broadcast`]).
 //!
 //! Cost: each AND opens 2 bits a lane and uses a triple, a product opens two ring elements and
 //! uses a triple, a square opens one and uses a square pair; a bit that becomes additive opens one
-//! bit and uses a shared bit; a garbled value is computed without the others, once its tables are
+//! bit and uses a shared bit, or costs garbled ANDs and no message; a garbled value is computed without the others, once its tables are
 //! made ([`crate::bmr`]), and begins with two rounds; an output sends its shares to those who learn
 //! it. Inputs to shares are free: each two parties have a generator in common, from which both draw
 //! the share. Exact totals are in [`MixedCosts`].
@@ -28,6 +29,7 @@
 //! Not protected: against a party that deviates. It can make results wrong; what an output reveals
 //! is then not what the program says.
 
+mod broadcast;
 mod client;
 mod costs;
 mod driver;
@@ -44,8 +46,11 @@ mod tests;
 mod values;
 mod words;
 
+pub use broadcast::Broadcast;
 pub use client::MixedClient;
-pub use costs::{MixedCosts, Needs, demand, material_bytes, ot_kind, totals};
+pub use costs::{
+    MixedCosts, Needs, broadcast, demand, material_bytes, ot_kind, totals, y2a,
+};
 pub use driver::MixedDriver;
-pub use templates::MixedRounds;
-pub(crate) use templates::{Templates, sum_of_shares};
+pub use templates::{MixedRounds, YaoToArithmetic};
+pub(crate) use templates::{Templates, is_masked, sum_of_shares};

@@ -5,7 +5,12 @@
 //! keys of wires that become garbled, 16 bytes each; and the shares of the outputs that the peer
 //! learns. Both ends know all lengths from the plan, so a message has no lengths in it.
 //!
-//! Cost: one round; each opened bit goes once to each peer.
+//! Where openings go by a star, there is of bits and elements only the part that the peer sums; when
+//! it has all shares of it, it tells the sums to all in a second message, its part and nothing else.
+//!
+//! Cost: one round, in which each opened bit goes once to each peer; or by a star two.
+
+use std::ops::Range;
 
 use phineus_bytecode::layout::ring_bytes;
 use phineus_channels::Channel;
@@ -13,23 +18,22 @@ use phineus_crypto::Block;
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
+use super::broadcast::{Broadcast, Opened, Region};
 use super::ring;
 use super::words::{get, put, words};
 use crate::{Parties, ProtocolError};
-
-/// Ring elements of one size, next to each other.
-#[derive(Clone, Copy)]
-struct Region {
-    bytes: usize,
-    count: usize,
-}
 
 /// Shares that wait for the end of the round, and what the last round opened.
 pub(super) struct Openings {
     bits: Vec<u64>,
     bit_count: usize,
     ring: Vec<u8>,
-    regions: Vec<Region>,
+    opened: Opened,
+    broadcast: Broadcast,
+    /// What the round opens, as it lies in messages: own shares, then sums.
+    sums: Vec<u8>,
+    /// The own part of them, on its way to all.
+    told: Vec<u8>,
     /// This party's keys for all others.
     keys: Vec<Block>,
     /// Bytes of keys in the last round.
@@ -46,13 +50,16 @@ pub(super) struct Openings {
 }
 
 impl Openings {
-    pub(super) fn new(parties: usize) -> Openings {
+    pub(super) fn new(parties: usize, broadcast: Broadcast) -> Openings {
         let blank = || vec![Vec::new(); parties];
         Openings {
             bits: Vec::new(),
             bit_count: 0,
             ring: Vec::new(),
-            regions: Vec::new(),
+            opened: Opened::default(),
+            broadcast,
+            sums: Vec::new(),
+            told: Vec::new(),
             keys: Vec::new(),
             key_bytes: 0,
             outputs: blank(),
@@ -84,7 +91,7 @@ impl Openings {
         let bytes = ring_bytes(width);
         self.ring.resize(at + bytes * shares.len(), 0);
         ring::store(&mut self.ring[at..], shares, width);
-        self.regions.push(Region { bytes, count: shares.len() });
+        self.opened.regions.push(Region { bytes, count: shares.len() });
         at
     }
 
@@ -122,48 +129,99 @@ impl Openings {
         &self.received[party][self.key_bytes..]
     }
 
-    /// Ends the round: everybody learns the sums of everybody's shares.
+    /// Ends the round: everybody learns the sums of everybody's shares. Returns how many rounds of
+    /// messages that took.
     pub(super) fn exchange<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
+    ) -> Result<u64, ProtocolError> {
+        self.opened.bit_bytes = self.bit_count.div_ceil(8);
+        self.sums.clear();
+        self.sums.extend_from_slice(&self.bits.as_bytes()[..self.opened.bit_bytes]);
+        self.sums.extend_from_slice(&self.ring);
+        let rounds = match self.broadcast {
+            Broadcast::Star if !self.sums.is_empty() => {
+                let (me, count) = (parties.me(), parties.count());
+                let own = self.opened.part(me, count);
+                self.tell(parties, |opened, party| opened.part(party, count))?;
+                self.add_told(parties, own.clone());
+                self.tell_sums(parties, own)?;
+                2
+            }
+            _ => {
+                let all = 0..self.sums.len();
+                self.tell(parties, |_, _| all.clone())?;
+                self.add_told(parties, all.clone());
+                1
+            }
+        };
+        let (bits, ring) = self.sums.split_at(self.opened.bit_bytes);
+        self.opened_bits.clear();
+        self.opened_bits.resize(words(self.bit_count), 0);
+        self.opened_bits.as_mut_bytes()[..bits.len()].copy_from_slice(bits);
+        self.opened_ring.clear();
+        self.opened_ring.extend_from_slice(ring);
+        self.bits.clear();
+        self.ring.clear();
+        self.opened.regions.clear();
+        self.key_bytes = self.keys.as_bytes().len();
+        self.keys.clear();
+        (self.bit_count, self.output_bytes) = (0, 0);
+        Ok(rounds)
+    }
+
+    /// Tells each other party the shares of the part that `part` says is for it, the keys, and the
+    /// shares of its outputs.
+    fn tell<C: Channel>(
+        &mut self,
+        parties: &mut Parties<C>,
+        part: impl Fn(&Opened, usize) -> Range<usize>,
     ) -> Result<(), ProtocolError> {
-        let bit_bytes = self.bit_count.div_ceil(8);
-        let common = bit_bytes + self.ring.len();
-        let key_bytes = self.keys.as_bytes().len();
+        let own = part(&self.opened, parties.me()).len();
+        let length = own + self.keys.as_bytes().len() + self.output_bytes;
         for peer in parties.peers() {
             let message = &mut self.messages[peer];
             message.clear();
-            message.extend_from_slice(&self.bits.as_bytes()[..bit_bytes]);
-            message.extend_from_slice(&self.ring);
+            message.extend_from_slice(&self.sums[part(&self.opened, peer)]);
             message.extend_from_slice(self.keys.as_bytes());
             message.append(&mut self.outputs[peer]);
-            self.received[peer].resize(common + key_bytes + self.output_bytes, 0);
+            self.received[peer].resize(length, 0);
         }
-        let me = parties.me();
-        self.received[me].clear();
+        self.received[parties.me()].clear();
         let outgoing: Vec<&[u8]> = self.messages.iter().map(Vec::as_slice).collect();
         let mut incoming: Vec<&mut [u8]> =
             self.received.iter_mut().map(Vec::as_mut_slice).collect();
-        parties.exchange(&outgoing, &mut incoming)?;
-        std::mem::swap(&mut self.bits, &mut self.opened_bits);
-        std::mem::swap(&mut self.ring, &mut self.opened_ring);
+        parties.exchange(&outgoing, &mut incoming)
+    }
+
+    /// Adds what the others told of `part` to it; what is left of their messages is keys and outputs.
+    fn add_told<C: Channel>(&mut self, parties: &Parties<C>, part: Range<usize>) {
         for peer in parties.peers() {
-            let (common, _) = self.received[peer].split_at(common);
-            let (bits, ring) = common.split_at(bit_bytes);
-            let sums = &mut self.opened_bits.as_mut_bytes()[..bit_bytes];
-            sums.iter_mut().zip(bits).for_each(|(sum, byte)| *sum ^= byte);
-            add_regions(&mut self.opened_ring, ring, &self.regions);
+            let shares = &self.received[peer][..part.len()];
+            self.opened.add(part.clone(), &mut self.sums[part.clone()], shares);
+            self.received[peer].drain(..part.len());
         }
-        for peer in parties.peers() {
-            self.received[peer].drain(..common);
+    }
+
+    /// Tells all others the sums of `own`, and takes those of their parts.
+    fn tell_sums<C: Channel>(
+        &mut self,
+        parties: &mut Parties<C>,
+        own: Range<usize>,
+    ) -> Result<(), ProtocolError> {
+        let (me, count) = (parties.me(), parties.count());
+        self.told.clear();
+        self.told.extend_from_slice(&self.sums[own]);
+        let outgoing: Vec<&[u8]> =
+            (0..count).map(|party| if party == me { &[][..] } else { &self.told[..] }).collect();
+        let mut rest = &mut self.sums[..];
+        let mut incoming: Vec<&mut [u8]> = Vec::with_capacity(count);
+        for party in 0..count {
+            let (part, more) = rest.split_at_mut(self.opened.part(party, count).len());
+            incoming.push(if party == me { &mut [] } else { part });
+            rest = more;
         }
-        self.bits.clear();
-        self.ring.clear();
-        self.regions.clear();
-        self.keys.clear();
-        self.key_bytes = key_bytes;
-        (self.bit_count, self.output_bytes) = (0, 0);
-        Ok(())
+        parties.exchange(&outgoing, &mut incoming)
     }
 }
 
@@ -172,15 +230,6 @@ impl Drop for Openings {
         self.outputs.zeroize();
         self.received.zeroize();
         self.messages.zeroize();
-    }
-}
-
-fn add_regions(mut sums: &mut [u8], mut shares: &[u8], regions: &[Region]) {
-    for region in regions {
-        let (sum, rest) = sums.split_at_mut(region.bytes * region.count);
-        let (share, more) = shares.split_at(region.bytes * region.count);
-        (sums, shares) = (rest, more);
-        // All bits of the bytes, whatever the width: sums are not reduced.
-        ring::add_assign(sum, share, 8 * region.bytes as u16);
+        self.sums.zeroize();
     }
 }

@@ -7,7 +7,8 @@ use phineus_bytecode::layout::ring_bytes;
 use phineus_bytecode::{Instruction, Op, Phase, Sharing};
 use phineus_circuits::record::Template;
 
-use super::templates::{MixedRounds, Way, way};
+use super::broadcast::{Opened, Region};
+use super::templates::{MixedRounds, Way, is_masked, way};
 use crate::preprocessing::Kind;
 
 /// A circuit in flight: the level whose ANDs are being opened.
@@ -23,9 +24,9 @@ pub(super) struct Replay {
     circuits: VecDeque<Circuit>,
     /// Preprocessed material in the order in which it is used; for the caller to take.
     pub(super) needs: VecDeque<(Kind, usize)>,
-    /// Bits and ring bytes that the coming round opens.
-    pub(super) opened_bits: usize,
-    pub(super) opened_ring_bytes: usize,
+    /// Bits and ring elements that the coming round opens.
+    opened_bits: usize,
+    opened: Opened,
     /// Keys that the coming round tells.
     pub(super) told_keys: usize,
     /// Keys that the round after it tells.
@@ -33,6 +34,10 @@ pub(super) struct Replay {
     /// Garbled ANDs so far, and whether anything is garbled.
     pub(super) garbled_gates: u64,
     pub(super) is_garbled: bool,
+    /// What each party but the first tells it while garbling, of values that become additive.
+    pub(super) decoding_bytes: u64,
+    /// Values that become additive from garbled ones, so far.
+    pub(super) garbled_to_arithmetic: u64,
     /// Bytes of the rows of the largest garbled circuit.
     pub(super) scratch_bytes: u64,
 }
@@ -44,13 +49,21 @@ impl Replay {
             circuits: VecDeque::new(),
             needs: VecDeque::new(),
             opened_bits: 0,
-            opened_ring_bytes: 0,
+            opened: Opened::default(),
             told_keys: 0,
             later_keys: 0,
             garbled_gates: 0,
             is_garbled: false,
+            decoding_bytes: 0,
+            garbled_to_arithmetic: 0,
             scratch_bytes: 0,
         }
+    }
+
+    /// What the coming round opens.
+    pub(super) fn opened(&mut self) -> &Opened {
+        self.opened.bit_bytes = self.opened_bits.div_ceil(8);
+        &self.opened
     }
 
     /// Takes the next instruction.
@@ -65,26 +78,35 @@ impl Replay {
     }
 
     fn garbled(&mut self, instruction: &Instruction) {
+        let is_masked = is_masked(instruction);
+        if is_masked {
+            self.decoding_bytes += u64::from(instruction.shape().wires().div_ceil(8));
+        }
         let is_garbled = instruction.element.sharing() == Sharing::Garbled;
-        if is_garbled && instruction.result_count() > 0 {
+        if is_masked || is_garbled && instruction.result_count() > 0 {
             let (gates, scratch_bytes) = self.model.garbled(&instruction.part(Phase::Whole));
             self.is_garbled = true;
             self.garbled_gates += gates;
             self.scratch_bytes = self.scratch_bytes.max(scratch_bytes);
         }
+        let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
+        let is_additive = instruction.element.sharing() == Sharing::Arithmetic;
+        if instruction.op == Op::Convert && from == Sharing::Garbled && is_additive {
+            self.garbled_to_arithmetic += u64::from(instruction.lanes);
+        }
     }
 
     fn issue(&mut self, instruction: &Instruction) {
         let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
-        let ring = ring_bytes(width) * lanes;
+        let ring = || Region { bytes: ring_bytes(width), count: lanes };
         match way(instruction) {
             Way::Product => {
                 self.needs.push_back((Kind::RingTriple { width }, lanes));
-                self.opened_ring_bytes += 2 * ring;
+                self.opened.regions.extend([ring(), ring()]);
             }
             Way::Square => {
                 self.needs.push_back((Kind::SquarePair { width }, lanes));
-                self.opened_ring_bytes += ring;
+                self.opened.regions.push(ring());
             }
             Way::BooleanToArithmetic => {
                 let bits = usize::from(width) * lanes;
@@ -104,7 +126,8 @@ impl Replay {
                 self.later_keys += wires;
             }
             Way::Packed | Way::Ring | Way::Copy => {}
-            Way::Linear | Way::Garbled | Way::GarbledToBoolean => {}
+            Way::Linear | Way::Garbled => {}
+            Way::GarbledToBoolean | Way::GarbledToArithmetic => {}
         }
     }
 
@@ -115,7 +138,8 @@ impl Replay {
     }
 
     fn round(&mut self) {
-        (self.opened_bits, self.opened_ring_bytes) = (0, 0);
+        self.opened_bits = 0;
+        self.opened.regions.clear();
         (self.told_keys, self.later_keys) = (self.later_keys, 0);
         for _ in 0..self.circuits.len() {
             let mut circuit = self.circuits.pop_front().expect("just counted");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use phineus_bytecode::{
-    ElementType, Instruction, Interaction, Op, RoundModel, Sharing,
+    ElementType, Instruction, Interaction, Op, Phase, RoundModel, Sharing,
     layout::{SHARE_UNIT_BYTES, ring_bytes},
 };
 use phineus_circuits::record::Template;
@@ -48,12 +48,24 @@ impl Templates {
     }
 }
 
-/// The instruction whose template adds the parties' shares of `instruction`, a conversion.
+/// The instruction whose template adds the parties' shares of `instruction`, a conversion; or to a
+/// garbled value a mask of each party but the first.
 pub(crate) fn sum_of_shares(instruction: &Instruction, parties: usize) -> Instruction {
     let width = instruction.element.width();
     let mut sum = Instruction::new(Op::LaneSum, ElementType::unsigned(width), 1);
     sum.immediates = [u64::from(width), parties as u64, 0, 0];
     sum
+}
+
+/// How garbled values become additive shares (Braun et al., "MOTION", section 7.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum YaoToArithmetic {
+    /// As XOR shares, with a shared bit for each bit, in one round.
+    #[default]
+    SharedBits,
+    /// By masks that are added to the garbled value, without a round: at most
+    /// `(N - 1)(w - 1)` garbled ANDs for `w` bits.
+    Masks,
 }
 
 /// How an instruction is computed.
@@ -85,9 +97,14 @@ pub(super) enum Way {
     ArithmeticToGarbled,
     /// This party's share of a garbled value.
     GarbledToBoolean,
+    /// Masks are added to a garbled value, and the first party learns the sum.
+    GarbledToArithmetic,
 }
 
 /// How `instruction` is done on the sharing that it names; of inputs, garbled ones only.
+///
+/// A conversion from garbled to additive is by shared bits if it comes in two parts, and else by
+/// masks: so an ordered program says which.
 pub(super) fn way(instruction: &Instruction) -> Way {
     use Sharing::{Arithmetic, Garbled};
     let to = instruction.element.sharing();
@@ -100,6 +117,9 @@ pub(super) fn way(instruction: &Instruction) -> Way {
                 (Arithmetic, Garbled) => Way::ArithmeticToGarbled,
                 (_, Garbled) => Way::ToGarbled,
                 (Arithmetic, _) => Way::ArithmeticToBoolean,
+                (Garbled, Arithmetic) if instruction.phase == Phase::Whole => {
+                    Way::GarbledToArithmetic
+                }
                 (_, Arithmetic) => Way::BooleanToArithmetic,
                 (Garbled, _) => Way::GarbledToBoolean,
                 _ => Way::Copy,
@@ -118,9 +138,15 @@ pub(super) fn way(instruction: &Instruction) -> Way {
     }
 }
 
+/// Whether an instruction of an ordered program makes a garbled value additive by masks.
+pub(crate) fn is_masked(instruction: &Instruction) -> bool {
+    instruction.op == Op::Convert && way(instruction) == Way::GarbledToArithmetic
+}
+
 /// The rounds of the instructions of mixed protocols.
 pub struct MixedRounds {
     parties: usize,
+    y2a: YaoToArithmetic,
     shallow: Templates,
     small: Templates,
 }
@@ -130,8 +156,28 @@ impl MixedRounds {
     pub fn new(parties: usize) -> MixedRounds {
         MixedRounds {
             parties,
+            y2a: YaoToArithmetic::default(),
             shallow: Templates::new(Family::LeastDepth),
             small: Templates::new(Family::FewestAnds),
+        }
+    }
+
+    /// The same where garbled values become additive in this way.
+    #[must_use]
+    pub fn with_y2a(self, y2a: YaoToArithmetic) -> MixedRounds {
+        MixedRounds { y2a, ..self }
+    }
+
+    /// How an instruction that is not ordered yet will be computed.
+    fn planned_way(&self, instruction: &Instruction) -> Way {
+        match way(instruction) {
+            // A single bit takes no AND, and nothing bounds what ANDs do not.
+            Way::GarbledToArithmetic
+                if self.y2a == YaoToArithmetic::SharedBits || instruction.element.width() < 2 =>
+            {
+                Way::BooleanToArithmetic
+            }
+            way => way,
         }
     }
 
@@ -140,24 +186,26 @@ impl MixedRounds {
         match way(instruction) {
             Way::Circuit => Some(self.shallow.of(instruction)),
             Way::Garbled => Some(self.small.of(instruction)),
-            way @ (Way::ArithmeticToBoolean | Way::ArithmeticToGarbled) => {
+            way @ (Way::ArithmeticToBoolean
+            | Way::ArithmeticToGarbled
+            | Way::GarbledToArithmetic) => {
                 let sum = sum_of_shares(instruction, self.parties);
-                let of_sums = way == Way::ArithmeticToBoolean;
-                let templates = if of_sums { &mut self.shallow } else { &mut self.small };
+                let is_shared = way == Way::ArithmeticToBoolean;
+                let templates = if is_shared { &mut self.shallow } else { &mut self.small };
                 Some((templates.of(&sum).0, instruction.lanes as usize))
             }
             _ => None,
         }
     }
 
-    /// Garbled ANDs of an instruction that defines garbled values, and the bytes of its rows.
+    /// Garbled ANDs of an instruction, and the bytes of its rows.
     pub(super) fn garbled(&mut self, instruction: &Instruction) -> (u64, u64) {
-        let sharing = instruction.element.sharing();
-        if instruction.result_count() == 0 || sharing != Sharing::Garbled {
+        let is_garbled = instruction.element.sharing() == Sharing::Garbled;
+        if instruction.result_count() == 0 || !is_garbled && !is_masked(instruction) {
             return (0, 0);
         }
         match way(instruction) {
-            Way::Garbled | Way::ArithmeticToGarbled => {
+            Way::Garbled | Way::ArithmeticToGarbled | Way::GarbledToArithmetic => {
                 let (template, lanes) = self.template(instruction).expect("it is a circuit");
                 let gates = (template.and_count() * lanes) as u64;
                 (gates, Rows::bytes(&template, self.parties, lanes))
@@ -193,8 +241,10 @@ impl RoundModel for MixedRounds {
         // Openings are held here, on their way to the others, and on theirs to here.
         let copies = 1 + 2 * self.parties as u64;
         let wires = u64::from(shape.wires());
-        match way(instruction) {
-            Way::Packed | Way::Ring | Way::Copy => Interaction::default(),
+        match self.planned_way(instruction) {
+            Way::Packed | Way::Ring | Way::Copy | Way::GarbledToArithmetic => {
+                Interaction::default()
+            }
             Way::Linear | Way::Garbled | Way::GarbledToBoolean => Interaction::default(),
             Way::ToGarbled | Way::ArithmeticToGarbled => {
                 // Own keys and those of all, those of all on their way, and masked bits.

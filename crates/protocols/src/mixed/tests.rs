@@ -15,12 +15,33 @@ use phineus_engine::{
 };
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
 
-use super::{MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, demand, totals};
+use super::{
+    Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
+    totals,
+};
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::{Dealer, Demand, Preprocessing};
 use crate::{Parties, ProtocolError, memory_mesh};
+
+mod wire;
+
+/// Which of two ways is taken where there are two.
+#[derive(Clone, Copy, Default)]
+struct Ways {
+    y2a: YaoToArithmetic,
+    broadcast: Broadcast,
+}
+
+impl Ways {
+    /// All combinations in turn.
+    fn of(seed: u64) -> Ways {
+        let y2a = [YaoToArithmetic::SharedBits, YaoToArithmetic::Masks][seed as usize % 2];
+        let broadcast = [Broadcast::Direct, Broadcast::Star][seed as usize / 2 % 2];
+        Ways { y2a, broadcast }
+    }
+}
 
 fn scratch() -> File {
     tempfile::tempfile().expect("a temporary file")
@@ -84,10 +105,11 @@ struct Plans {
     ordered: Vec<u8>,
     program: Vec<u8>,
     garbling: Option<Vec<u8>>,
+    broadcast: Broadcast,
 }
 
 /// Orders and plans `program` for so many parties; both checkers agree.
-fn planned(program: &[u8], parties: usize, frame_count: u64) -> Plans {
+fn planned(program: &[u8], parties: usize, frame_count: u64, ways: Ways) -> Plans {
     let layout = Layout::Shares { parties: parties as u16 };
     let options = OrderOptions {
         layout,
@@ -95,7 +117,7 @@ fn planned(program: &[u8], parties: usize, frame_count: u64) -> Plans {
         held_bytes: 1 << 20,
         planner_memory_bytes: 64 << 20,
     };
-    let mut model = MixedRounds::new(parties);
+    let mut model = MixedRounds::new(parties).with_y2a(ways.y2a);
     let ordered = order(&mut read(program), Vec::new(), scratch(), &options, &mut model);
     let ordered = ordered.expect("a valid program").0;
     let faults = check_order(&mut read(program), &mut read(&ordered), &mut model);
@@ -111,13 +133,13 @@ fn planned(program: &[u8], parties: usize, frame_count: u64) -> Plans {
         lookahead: Lookahead { time_ns: 100_000, frames: 4 },
         planner_memory_bytes: 64 << 20,
     };
-    let mut costs = MixedCosts::new(parties);
+    let mut costs = MixedCosts::new(parties).with_broadcast(ways.broadcast);
     let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
     let bytes = bytes.expect("it fits").0;
     let faults = check(&mut read(&ordered), &mut read(&bytes)).expect("readable");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let garbling = planned_garbling(&ordered, parties, frame_count, &bytes);
-    Plans { garbling, ordered, program: bytes }
+    Plans { garbling, ordered, program: bytes, broadcast: ways.broadcast }
 }
 
 /// The planned garbling program of `ordered`, whose own plan is `whole`, if anything is garbled.
@@ -149,7 +171,8 @@ fn planned_garbling(
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let costs = |bytes: &[u8]| read(bytes).description().plan.clone().expect("planned").costs;
     let (own, all) = (costs(&bytes), costs(whole));
-    for name in [garbling_totals::Y_AND_GATES.to_owned(), garbling_totals::garbling_bytes(0)] {
+    let bytes_of = (0..parties).map(garbling_totals::garbling_bytes);
+    for name in bytes_of.chain([garbling_totals::Y_AND_GATES.to_owned()]) {
         assert_eq!(own[&name], all[&name], "{name}");
     }
     Some(bytes)
@@ -265,12 +288,13 @@ fn run_all<P: Preprocessing + 'static>(
             let inputs = own(&description, inputs, me);
             let (preprocessing, bytes) = (preprocessing(me), plans.program.clone());
             let garbling = plans.garbling.clone().zip(streams[me].take());
-            let description = description.clone();
+            let (description, broadcast) = (description.clone(), plans.broadcast);
             thread::spawn(move || {
                 let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
                 let mut driver =
                     MixedDriver::new(parties, preprocessing, &mut prg, &description, inputs)
                         .expect("the set-up works");
+                driver = driver.with_broadcast(broadcast);
                 driver = driver.with_clients(links).expect("the clients are there");
                 let mut garbled = None;
                 if let Some((garbling, parties)) = garbling {
@@ -284,17 +308,23 @@ fn run_all<P: Preprocessing + 'static>(
                 let links: Vec<Traffic> =
                     driver.take_clients().iter().map(Channel::traffic).collect();
                 let (parties, outputs, _) = driver.into_parts();
-                let garbling = garbled.map_or(0, |join| sent(&join().traffic()));
-                (outputs.into_tables(), sent(&parties.traffic()) + sent(&links), garbling, counts)
+                let garbling = garbled.map_or_else(Vec::new, |join| join().traffic());
+                let traffic = [parties.traffic(), links].concat();
+                (outputs.into_tables(), traffic, garbling, counts)
             })
         })
         .collect();
     for (me, handle) in handles.into_iter().enumerate() {
-        let (outputs, sent, garbling, (rounds, gates)) = handle.join().expect("no party panics");
+        let (outputs, online, garbling, (rounds, gates)) = handle.join().expect("no party panics");
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
         assert_eq!(gates, costs[garbling_totals::Y_AND_GATES], "garbled gates");
-        assert_eq!(sent, costs[&totals::online_bytes(me)], "bytes of party {me}");
-        assert_eq!(garbling, costs[&garbling_totals::garbling_bytes(me)], "garbling of {me}");
+        let garbled = costs[&garbling_totals::garbling_bytes(me)];
+        assert_eq!(sent(&online), costs[&totals::online_bytes(me)], "bytes of party {me}");
+        assert_eq!(sent(&garbling), garbled, "garbling of {me}");
+        if costs.get(totals::OTS) == Some(&0) {
+            let got: u64 = [online, garbling].concat().iter().map(|t| t.received_bytes).sum();
+            assert_eq!(got, costs[&totals::received_bytes(me)], "bytes to party {me}");
+        }
         assert_learned(&description, me, outputs, expected);
     }
     for (client, handle) in (count..).zip(clients) {
@@ -394,7 +424,7 @@ fn check_outsourced(
     let faults = phineus_bytecode::verify(&mut read(&program)).expect("readable");
     assert!(faults.is_empty(), "{}", faults[0]);
     let parties = description.parties.len() - clients;
-    let planned = planned(&program, parties, frame_count);
+    let planned = planned(&program, parties, frame_count, Ways::of(seed));
     let needs = Needs::new(read(&planned.program), parties).map(|need| need.expect("readable"));
     assert_eq!(Demand::of(needs), demand(read(&planned.program).description()));
     let seed = Block::from_bits(u128::from(seed));

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
-use phineus_protocols::mixed;
+use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
 use serde_json::json;
 
-use crate::arguments::{Explain, OtExtension, Protocol};
+use crate::arguments::{Explain, Protocol, Ways};
 use crate::failure::Failure;
 use crate::output::Console;
 use crate::planning::PlannedFile;
 use crate::prediction::{
-    Candidate, Prediction, bytes_before, candidates, cheapest, is_shared, material, reason,
-    rounds_before, sent_bytes,
+    Candidate, Prediction, candidates, cheapest, is_shared, link_bytes, link_bytes_before, material,
+    reason, rounds_before, sent_bytes,
 };
 use crate::quantity;
 use crate::resolve::TracedFile;
@@ -34,7 +34,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let candidates = candidates(
         traced,
-        (&explain.protocols, explain.ot.extensions()),
+        (&explain.protocols, &explain.ways.ways(explain.ot.extensions())),
         limit,
         explain.net,
         scratch,
@@ -46,9 +46,9 @@ pub(super) fn run(
     let (fitting, refused): (Vec<_>, Vec<_>) =
         candidates.iter().partition(|candidate| candidate.outcome.is_ok());
     let mut columns: Vec<Column> = Vec::new();
-    for Candidate { protocol, ot, outcome } in fitting {
+    for Candidate { protocol, ways, outcome } in fitting {
         if let Ok((planned, time)) = outcome {
-            columns.push(column(*protocol, *ot, planned, time));
+            columns.push(column(*protocol, *ways, planned, time));
         }
     }
     print(&columns, console)?;
@@ -67,7 +67,7 @@ struct Column {
     figures: Vec<(String, String)>,
 }
 
-fn column(protocol: Protocol, ot: OtExtension, planned: &PlannedFile, time: &Prediction) -> Column {
+fn column(protocol: Protocol, ways: Ways, planned: &PlannedFile, time: &Prediction) -> Column {
     let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied();
     let count = |name: &str| total(name).map(quantity::count);
@@ -92,8 +92,14 @@ fn column(protocol: Protocol, ot: OtExtension, planned: &PlannedFile, time: &Pre
         Some(ots) => Some(ots + total(garbling::GARBLING_OTS).unwrap_or(0)),
         None => total(totals::EVALUATOR_INPUT_BITS),
     };
-    if ot.is_silent() {
-        add("OT extension", Some(ot.name().to_owned()));
+    if ways.ot.is_silent() {
+        add("OT extension", Some(ways.ot.name().to_owned()));
+    }
+    if ways.y2a == YaoToArithmetic::Masks {
+        add("Y2A by", Some("masks".to_owned()));
+    }
+    if ways.broadcast == Broadcast::Star {
+        add("broadcast by", Some("star".to_owned()));
     }
     add("OTs of two parties", transfers.map(quantity::count));
     add("rounds", count(totals::ROUNDS));
@@ -114,27 +120,12 @@ fn column(protocol: Protocol, ot: OtExtension, planned: &PlannedFile, time: &Pre
     Column { protocol, figures }
 }
 
-/// The most that goes over a link between two parties in one direction.
-fn link_bytes(planned: &PlannedFile) -> u64 {
-    let links = (planned.computing as u64 - 1).max(1);
-    let sent = sent_bytes(planned).into_iter().take(planned.computing).max().unwrap_or(0);
-    let to_clients = (planned.computing..planned.description.parties.len())
-        .filter_map(|client| planned.plan().costs.get(&client_output_bytes(client)));
-    (sent - to_clients.sum::<u64>()).div_ceil(links)
-}
-
 /// The most that goes between a client and a party in one direction.
 fn client_link_bytes(planned: &PlannedFile) -> u64 {
     let total = |name: String| planned.plan().costs.get(&name).copied().unwrap_or(0);
     let clients = planned.computing..planned.description.parties.len();
     let both = |client| [total(client_input_bytes(client)), total(client_output_bytes(client))];
     clients.flat_map(both).max().unwrap_or(0)
-}
-
-/// What of it is sent for triples, garbled tables and the like.
-fn link_bytes_before(planned: &PlannedFile) -> u64 {
-    let links = (planned.computing as u64 - 1).max(1);
-    bytes_before(planned).into_iter().max().unwrap_or(0).div_ceil(links)
 }
 
 /// Figures below each other, protocols beside each other.
@@ -177,10 +168,11 @@ fn figure_names(columns: &[Column]) -> Vec<String> {
 fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Value {
     let lines: Vec<serde_json::Value> = candidates
         .iter()
-        .map(|Candidate { protocol, ot, outcome }| match outcome {
+        .map(|Candidate { protocol, ways, outcome }| match outcome {
             Ok((planned, time)) => json!({
                 "protocol": protocol.name(),
-                "ot": ot.name(),
+                "ot": ways.ot.name(),
+                "ways": ways.words(),
                 "fits": true,
                 "costs": planned.plan().costs,
                 "sent_bytes": sent_bytes(planned),

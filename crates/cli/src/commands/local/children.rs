@@ -55,6 +55,9 @@ pub(super) fn child_command(
     }
     command.arg("--protocol").arg(together.protocol.name());
     command.arg("--ot").arg(together.ot.name());
+    for (name, value) in together.ways.typed() {
+        command.arg(name).arg(value);
+    }
     if run.making.is_none() {
         command.arg("--report").arg(own.join(REPORT));
         command.arg("--max-iterations").arg(run.max_iterations.to_string());

@@ -8,7 +8,9 @@ use phineus_protocols::ot::SessionId;
 
 use super::preparation::Preparation;
 use crate::agreement::{self, Choosing, Peers, Wish};
-use crate::arguments::{OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, network_text};
+use crate::arguments::{
+    OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, Ways, network_text,
+};
 use crate::binding;
 use crate::blocks::check_preprocessing;
 use crate::client::ClientWalk;
@@ -50,7 +52,8 @@ pub(super) enum Part {
 /// What this party wants, for the others to know.
 fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
     let protocol = run.together.protocol;
-    let is_auto = protocol == ProtocolChoice::Auto;
+    let is_auto = protocol == ProtocolChoice::Auto
+        || run.together.ways.ways(&[run.together.ot]).len() > 1;
     let takes_material = match protocol {
         ProtocolChoice::Auto => true,
         ProtocolChoice::This(protocol) => protocol.is_shared(),
@@ -65,6 +68,9 @@ fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
         program: prepared.program.clone(),
         protocol: protocol.name().to_owned(),
         ot: takes_material.then(|| run.together.ot.name().to_owned()),
+        ways: (run.together.ways.typed().into_iter())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
         preprocessing: (takes_material && !is_client).then(|| preprocessing.to_owned()),
         choosing: is_auto.then(|| Choosing {
             network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
@@ -101,7 +107,7 @@ pub(super) fn agree_and_plan(
     progress.stage("tracing the program");
     let traced = traced_for_all(prepared, &wishes)?;
     check_preprocessing(&traced, &run.preprocessing, run.making.is_some())?;
-    let protocol = chosen(run, prepared, &wishes, &traced, progress)?;
+    let (protocol, ways) = chosen(run, prepared, &wishes, &traced, progress)?;
     let program_hash = match &traced.description.plan {
         Some(plan) => plan.program_hash.clone(),
         None => traced.hash.to_string(),
@@ -119,18 +125,20 @@ pub(super) fn agree_and_plan(
     if prepared.cast.is_client(prepared.party) {
         let tables_bytes = table_bytes(&traced.description, prepared.party);
         let situation = situation(prepared.limit_bytes, tables_bytes, false, run)?;
+        let situation = Situation { ways, ..situation };
         let walk = ClientWalk::new(&traced, protocol, &situation, &prepared.scratch)?;
         progress.stage("waiting for the others to be ready");
         return Ok(Agreed { protocol, part: Part::Client(walk), inputs, session });
     }
-    let planned = plan_for_process(run, protocol, prepared, traced, least_limit(&wishes))?;
+    let least_limit = least_limit(&wishes);
+    let planned = plan_for_process(run, (protocol, ways), prepared, traced, least_limit)?;
     check_runnable(&planned)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
     Ok(Agreed { protocol, part: Part::Computing(planned, origin), inputs, session })
 }
 
-/// The protocol: as stated, or the one that takes the least time on the stated network with the
+/// The protocol and its ways: as stated, or the one that takes the least time on the stated network with the
 /// least of all memory limits, which is the same one at all parties.
 fn chosen(
     run: &Run,
@@ -138,25 +146,30 @@ fn chosen(
     wishes: &[Wish],
     traced: &TracedFile,
     progress: &Progress,
-) -> Result<Protocol, Failure> {
-    if let ProtocolChoice::This(protocol) = run.together.protocol {
-        return Ok(protocol);
+) -> Result<(Protocol, Ways), Failure> {
+    let ways = run.together.ways.ways(&[run.together.ot]);
+    if let (ProtocolChoice::This(protocol), [ways]) = (run.together.protocol, &ways[..]) {
+        return Ok((protocol, *ways));
     }
     if let Some(plan) = &traced.description.plan {
         let known = Protocol::from_name(&plan.protocol);
-        return known.ok_or_else(|| {
+        return known.map(|protocol| (protocol, ways[0])).ok_or_else(|| {
             let message = format!("the plan is for a protocol '{}', unknown here", plan.protocol);
             Failure::new(Exit::ProgramRefused, 131, message)
         });
     }
     let limit = least_limit(wishes);
     let cast = &prepared.cast;
-    let possible: Vec<Protocol> = Protocol::AUTOMATIC
+    let asked = match run.together.protocol {
+        ProtocolChoice::This(protocol) => vec![protocol],
+        ProtocolChoice::Auto => Protocol::AUTOMATIC.to_vec(),
+    };
+    let possible: Vec<Protocol> = asked
         .into_iter()
         .filter(|&protocol| check_parties(protocol, cast.computing, cast.members.len()).is_ok())
         .collect();
     progress.stage("choosing the protocol");
-    let choices = (&possible[..], &[run.together.ot][..]);
+    let choices = (&possible[..], &ways[..]);
     let mut candidates = candidates(traced, choices, limit, run.network(), &prepared.scratch);
     candidates.retain(|candidate| match &candidate.outcome {
         Ok((planned, _)) => check_runnable(planned).is_ok(),
@@ -167,7 +180,7 @@ fn chosen(
     if run.together.child.is_none() || prepared.party == 0 {
         progress.note(&format!("protocol: {}", reason(&candidates, best)));
     }
-    Ok(best.protocol)
+    Ok((best.protocol, best.ways))
 }
 
 /// The least memory limit of all who compute.
@@ -254,7 +267,7 @@ fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedF
 
 fn plan_for_process(
     run: &Run,
-    protocol: Protocol,
+    (protocol, ways): (Protocol, Ways),
     prepared: &Preparation<'_>,
     traced: TracedFile,
     least_limit_bytes: u64,
@@ -263,6 +276,7 @@ fn plan_for_process(
     let situation = Situation {
         least_limit_bytes,
         protocol,
+        ways,
         parties: traced.computing,
         clients: if run.making.is_some() { 0 } else { prepared.cast.clients() },
         ..situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?
@@ -329,7 +343,8 @@ fn situation(
         protocol: Protocol::Garbled,
         parties: 2,
         clients: 0,
-        ot: run.together.ot,
+        // The caller knows.
+        ways: Ways { ot: run.together.ot, ..Ways::default() },
         network: run.together.simulate,
     })
 }

@@ -1,0 +1,127 @@
+//! `beside`: a deep computation beside a wide one, to measure that they share rounds.
+//!
+//! Deep are products that each wait for the one before, wide are products of all rows at once. If
+//! both are asked for they take the rounds of the deep part, not the sum of both.
+
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
+use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, Value, column};
+
+use super::parties::{choice, parties_parameter, party_names, receivers, to_parameter};
+use super::random::Random;
+use super::sites;
+
+/// Products one after the other beside products at once.
+pub(super) struct Beside;
+
+const WIDTH: u16 = 32;
+
+/// What the parameters say.
+struct Settings {
+    names: Vec<String>,
+    rows: u64,
+    /// Products one after the other, if they are asked for.
+    deep: Option<u64>,
+    is_wide: bool,
+}
+
+impl Settings {
+    fn new(arguments: &Arguments) -> Result<Settings, ProgramError> {
+        let names = party_names(arguments)?;
+        let part = choice(arguments, "part", &["both", "deep", "wide"])?;
+        let mut stated = names[..2].iter().filter_map(|name| arguments.stated_rows(name));
+        let first = stated.next();
+        if stated.any(|rows| Some(rows) != first) {
+            let what = "site_a and site_b bring as many rows as each other";
+            return Err(ProgramError::Refused(what.to_owned()));
+        }
+        let rows = first.map_or_else(|| arguments.count("n"), Ok)?;
+        let deep = if part == "wide" { None } else { Some(arguments.count("deep")?) };
+        Ok(Settings { names, rows, deep, is_wide: part != "deep" })
+    }
+
+    fn column(name: &str) -> Column {
+        column(name, ElementType::unsigned(WIDTH), Encoding::Number)
+    }
+
+    fn twin(&self, a: impl Fn(u64) -> u32, b: impl Fn(u64) -> u32) -> u32 {
+        let steps = self.deep.unwrap_or(0);
+        let deep = (0..steps).fold(a(0), |product, _| product.wrapping_mul(b(0)));
+        let wide = (0..self.rows).fold(0, |sum, row| sum ^ a(row).wrapping_mul(b(row)));
+        let deep = if self.deep.is_some() { deep } else { 0 };
+        deep ^ if self.is_wide { wide } else { 0 }
+    }
+}
+
+impl Program for Beside {
+    fn name(&self) -> &str {
+        "beside"
+    }
+
+    fn about(&self) -> &str {
+        "products one after the other beside products of all rows at once, and their exclusive or"
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::new("n", "1000", "rows, where no file says"),
+            Parameter::new("deep", "30", "how many products one after the other"),
+            Parameter::new("part", "both", "both, deep or wide"),
+            parties_parameter("2"),
+            to_parameter("all"),
+        ]
+    }
+
+    fn parties(&self) -> Vec<String> {
+        sites()
+    }
+
+    fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        party_names(arguments)
+    }
+
+    fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
+        let settings = Settings::new(arguments)?;
+        let [a, b] = [0, 1].map(|party| {
+            let input = tracer.input(&settings.names[party], settings.rows);
+            input.column(Settings::column("x")).read()
+        });
+        let (a, b) = (a.chunks(0), b.chunks(0));
+        let deep = settings.deep.map(|steps| {
+            let (first, factor) = (a[0].lane_slice(0, 1), b[0].lane_slice(0, 1));
+            (0..steps).fold(first, |product, _| product.mul(&factor))
+        });
+        let wide = a.iter().zip(b).map(|(a, b)| a.mul(b).lane_xor());
+        let wide: Vec<Value> = if settings.is_wide { wide.collect() } else { Vec::new() };
+        let result = deep.into_iter().chain(wide).reduce(|a, b| a.xor(&b));
+        tracer
+            .output("result", &receivers(arguments, &settings.names)?)
+            .chunks(Settings::column("result"), vec![result.expect("there is a part")])
+            .write();
+        Ok(())
+    }
+
+    fn twin(
+        &self,
+        arguments: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
+        Some(Settings::new(arguments).map(|settings| {
+            let cell =
+                |table: usize| move |row| inputs[table].cell(row, 0).as_limbs()[0] as u32;
+            let mut table = Table::new(vec![Settings::column("result")]);
+            table.push(&[Lane::from(u64::from(settings.twin(cell(0), cell(1))))]);
+            vec![table]
+        }))
+    }
+
+    fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
+        let settings = Settings::new(arguments).ok()?;
+        let mut random = Random::new(seed);
+        let tables = [0, 1].map(|_| {
+            let mut table = Table::new(vec![Settings::column("x")]);
+            (0..settings.rows).for_each(|_| table.push(&[random.bits(WIDTH)]));
+            table
+        });
+        Some(tables.to_vec())
+    }
+}

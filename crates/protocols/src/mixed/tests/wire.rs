@@ -1,0 +1,262 @@
+//! Rounds as the transport sees them: the longest chain of messages of which each was sent after
+//! the one before had come, against the rounds of the plan.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use phineus_bytecode::ElementType;
+use phineus_channels::ChannelError;
+
+use super::*;
+
+/// Bytes of one message that were not read yet, and how many messages came one after the other up to
+/// it.
+type Log = Arc<Mutex<VecDeque<(usize, u64)>>>;
+
+/// A channel that keeps a log of its messages, with Lamport's clock.
+struct Logged {
+    channel: MemoryChannel,
+    clock: Arc<AtomicU64>,
+    outgoing: Log,
+    incoming: Log,
+}
+
+impl Channel for Logged {
+    fn send_with<R>(
+        &mut self,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R, ChannelError> {
+        let depth = self.clock.load(Ordering::Relaxed) + 1;
+        self.outgoing.lock().expect("no party panics").push_back((len, depth));
+        self.channel.send_with(len, fill)
+    }
+
+    fn recv_with<R>(
+        &mut self,
+        len: usize,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, ChannelError> {
+        let read = self.channel.recv_with(len, read)?;
+        let (mut log, mut left) = (self.incoming.lock().expect("no party panics"), len);
+        while left > 0 {
+            let (bytes, depth) = log.front_mut().expect("what came was sent");
+            let taken = left.min(*bytes);
+            (*bytes, left) = (*bytes - taken, left - taken);
+            self.clock.fetch_max(*depth, Ordering::Relaxed);
+            if *bytes == 0 {
+                log.pop_front();
+            }
+        }
+        Ok(read)
+    }
+
+    fn flush(&mut self) -> Result<(), ChannelError> {
+        self.channel.flush()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.channel.traffic()
+    }
+}
+
+/// A mesh with logs, and the parties' clocks.
+fn logged_mesh(count: usize) -> (Vec<Parties<Logged>>, Vec<Arc<AtomicU64>>) {
+    let clocks: Vec<Arc<AtomicU64>> = (0..count).map(|_| Arc::default()).collect();
+    let logs: Vec<Vec<Log>> =
+        (0..count).map(|_| (0..count).map(|_| Log::default()).collect()).collect();
+    let parties = memory_mesh(count).into_iter().enumerate().map(|(me, parties)| {
+        let channels = parties.into_channels().into_iter().enumerate();
+        let logged = channels.map(|(peer, channel)| {
+            channel.map(|channel| Logged {
+                channel,
+                clock: clocks[me].clone(),
+                outgoing: logs[me][peer].clone(),
+                incoming: logs[peer][me].clone(),
+            })
+        });
+        Parties::new(me, logged.collect())
+    });
+    (parties.collect(), clocks.clone())
+}
+
+/// Runs `plans` over channels with logs; how many messages followed one another in the online phase.
+fn rounds_on_the_wire(plans: &Plans, count: usize, inputs: &[Table]) -> u64 {
+    let description = read(&plans.program).description().clone();
+    let (mesh, clocks) = logged_mesh(count);
+    let mut streams: Vec<_> = memory_mesh(count).into_iter().map(Some).collect();
+    let handles: Vec<_> = mesh
+        .into_iter()
+        .map(|parties| {
+            let (me, bytes) = (parties.me(), plans.program.clone());
+            let inputs = own(&description, inputs, me);
+            let garbling = plans.garbling.clone().zip(streams[me].take());
+            let (description, broadcast) = (description.clone(), plans.broadcast);
+            thread::spawn(move || {
+                let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
+                let dealer = Dealer::insecure(Block::from_bits(3), me, count);
+                let driver = MixedDriver::new(parties, dealer, &mut prg, &description, inputs);
+                let mut driver = driver.expect("the set-up works").with_broadcast(broadcast);
+                if let Some((garbling, parties)) = garbling {
+                    driver = driver.with_tables(tables(parties, garbling, true).0);
+                }
+                let mut memory = memory(&description);
+                run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
+            })
+        })
+        .collect();
+    handles.into_iter().for_each(|handle| handle.join().expect("no party panics"));
+    let longest = clocks.iter().map(|clock| clock.load(Ordering::Relaxed)).max();
+    // One message told the seeds of the common generators.
+    longest.expect("there are parties") - 1
+}
+
+/// A program all of whose outputs everybody learns, so that everybody has a part in each round.
+fn program(seed: u64, width_max: u16) -> (Vec<Instruction>, Description) {
+    let options = RandomOptions {
+        instruction_count: 40,
+        party_count: 3,
+        width_max,
+        wires_max: 300,
+        ..RandomOptions::default()
+    };
+    let (source, mut description) = random_program(seed, &options);
+    description.outputs.iter_mut().for_each(|port| port.parties = vec![0, 1, 2]);
+    (source, description)
+}
+
+fn check_rounds(seed: u64, ways: Ways, pick: impl FnMut(&Instruction) -> Sharing) {
+    let (source, description) = program(seed, 32);
+    let inputs = random_inputs(&description, &mut Random::new(seed));
+    let plans = planned(&write(&assigned(&source, pick), &description), 3, 64, ways);
+    let plan = read(&plans.program).description().plan.clone().expect("planned");
+    let rounds = plan.costs[totals::ROUNDS];
+    assert!(rounds > 1, "there is something to count");
+    assert_eq!(rounds_on_the_wire(&plans, 3, &inputs), rounds, "seed {seed}");
+}
+
+#[test]
+fn rounds_of_gmw_are_those_on_the_wire() {
+    for seed in 0..4 {
+        check_rounds(7000 + seed, Ways::of(2 * seed), |_| Sharing::Boolean);
+    }
+}
+
+#[test]
+fn rounds_of_bmr_are_those_on_the_wire() {
+    for seed in 0..2 {
+        check_rounds(7100 + seed, Ways::of(2 * seed), |_| Sharing::Garbled);
+    }
+}
+
+#[test]
+fn rounds_of_mixed_programs_are_those_on_the_wire() {
+    for seed in 0..4 {
+        let mut random = Random::new(seed);
+        check_rounds(7200 + seed, Ways::of(seed), |instruction| match random.below(3) {
+            0 if can_be_additive(instruction) => Sharing::Arithmetic,
+            1 => Sharing::Garbled,
+            _ => Sharing::Boolean,
+        });
+    }
+}
+
+/// The sum of two inputs, garbled, becomes additive `links` times, each sum after the one before.
+fn chain(links: u64) -> (Vec<Instruction>, Description) {
+    let garbled = ElementType::unsigned(16).shared(Sharing::Garbled);
+    let additive = ElementType::unsigned(16).shared(Sharing::Arithmetic);
+    let (mut made, mut next) = (Vec::new(), 0);
+    let mut push = |mut instruction: Instruction, operands: &[u64]| {
+        instruction.operands[..operands.len()].copy_from_slice(operands);
+        instruction.results[0] = next;
+        next += u64::from(instruction.result_count() > 0);
+        made.push(instruction);
+        next.saturating_sub(1)
+    };
+    let mut value = push(Instruction::new(Op::Input, garbled, 20), &[]);
+    let mut all = None;
+    for _ in 0..links {
+        value = push(Instruction::new(Op::Mul, garbled, 20), &[value, value]);
+        let mut convert = Instruction::new(Op::Convert, additive, 20);
+        convert.immediates[0] = Sharing::Garbled as u64;
+        let part = push(convert, &[value]);
+        all = Some(match all {
+            None => part,
+            Some(sum) => push(Instruction::new(Op::Add, additive, 20), &[sum, part]),
+        });
+    }
+    let output = Instruction::new(Op::Output, additive, 20);
+    push(output, &[all.expect("there are links")]);
+    let (_, mut description) = program(1, 16);
+    let column = phineus_bytecode::Column {
+        name: "x".to_owned(),
+        element: ElementType::unsigned(16),
+        encoding: phineus_bytecode::Encoding::Number,
+    };
+    description.inputs.truncate(1);
+    description.inputs[0].columns = vec![column.clone()];
+    description.inputs[0].rows = 20;
+    description.outputs.truncate(1);
+    description.outputs[0].columns = vec![column];
+    description.outputs[0].rows = 20;
+    (made, description)
+}
+
+#[test]
+fn masks_make_garbled_values_additive_without_a_message() {
+    let (source, description) = chain(5);
+    let inputs = random_inputs(&description, &mut Random::new(4));
+    let program = write(&source, &description);
+    let costs = |y2a: YaoToArithmetic| {
+        let plans = planned(&program, 3, 64, Ways { y2a, ..Ways::default() });
+        let costs = read(&plans.program).description().plan.clone().expect("planned").costs;
+        assert_eq!(rounds_on_the_wire(&plans, 3, &inputs), costs[totals::ROUNDS]);
+        assert_eq!(costs[totals::GARBLED_TO_ARITHMETIC], 100);
+        costs
+    };
+    let (bits, masks) = (costs(YaoToArithmetic::SharedBits), costs(YaoToArithmetic::Masks));
+    // Two rounds bring the input in, the products need none, and the last opens the output.
+    assert_eq!((bits[totals::ROUNDS], masks[totals::ROUNDS]), (4, 3));
+    assert_eq!(masks.get("shared_bits_16"), None);
+    assert_eq!(bits["shared_bits_16"], 5 * 20 * 16);
+    let gates = |costs: &std::collections::BTreeMap<String, u64>| {
+        costs[garbling_totals::Y_AND_GATES]
+    };
+    // Two masks of three parties: 15 full adders make two numbers of three, the second of which is
+    // even, so 14 ANDs add them.
+    assert_eq!(gates(&masks) - gates(&bits), 5 * 20 * (15 + 14));
+    // Each other party tells the first 16 bits of 20 lanes, five times, before the online phase.
+    assert_eq!(masks[totals::DECODING_BYTES], 5 * 40);
+    let online = |costs: &std::collections::BTreeMap<String, u64>, party| {
+        costs[&totals::online_bytes(party)]
+    };
+    for party in 0..3 {
+        assert_eq!(online(&bits, party) - online(&masks, party), 2 * 5 * 40);
+    }
+    let expected = expected(&program, &inputs);
+    for y2a in [YaoToArithmetic::SharedBits, YaoToArithmetic::Masks] {
+        let plans = planned(&program, 3, 64, Ways { y2a, ..Ways::default() });
+        run_all(&plans, 3, &inputs, &expected, |me| Dealer::insecure(Block::ZERO, me, 3));
+    }
+}
+
+#[test]
+fn a_star_opens_in_fewer_bytes_and_twice_the_rounds() {
+    let (source, description) = program(7300, 32);
+    let program = write(&assigned(&source, |_| Sharing::Boolean), &description);
+    let costs = |parties: usize, broadcast: Broadcast| {
+        let plans = planned(&program, parties, 64, Ways { broadcast, ..Ways::default() });
+        read(&plans.program).description().plan.clone().expect("planned").costs
+    };
+    let sum = |costs: &std::collections::BTreeMap<String, u64>| {
+        (0..3).map(|party| costs[&totals::online_bytes(party)]).sum::<u64>()
+    };
+    let (direct, star) = (costs(3, Broadcast::Direct), costs(3, Broadcast::Star));
+    let rounds = direct[totals::ROUNDS];
+    assert_eq!(star[totals::ROUNDS], 2 * rounds, "every round of this program opens something");
+    // Of what is opened, 4 times its bytes are sent and not 6; bits fill up a byte each round.
+    let opened = (sum(&direct) - sum(&star)) / 2;
+    let least = 2 * direct[totals::AND_GATES] / 8;
+    assert!((least..least + rounds).contains(&opened), "{opened} bytes, at least {least}");
+}
