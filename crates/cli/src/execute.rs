@@ -380,8 +380,7 @@ pub(crate) fn run_shared(
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
     let broadcast = mixed::broadcast(plan);
-    let driver =
-        driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
+    let driver = driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
     let driver = driver.map_err(|error| unrevealed(error.into()))?;
     let driver = match tables {
         Some(tables) => driver.with_tables(tables),

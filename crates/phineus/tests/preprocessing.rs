@@ -196,6 +196,8 @@ fn parties_that_want_different_things_are_told() -> Result {
         (line("run", 1, "--preprocessing sequential"), "preprocessing is"),
         (line("preprocess", 1, ""), "preprocessing is"),
         (line("run", 1, "--protocol auto"), "protocol is"),
+        (line("run", 1, "--broadcast star"), "--broadcast is"),
+        (line("run", 1, "--y2a masks"), "--y2a is"),
     ] {
         let lines = [line("run", 0, ""), odd.clone(), line("run", 2, "")];
         for done in all(&place, lines)? {

@@ -187,7 +187,8 @@ fn the_ways_are_explained_chosen_and_agreed_on() -> Result {
 fn hybrid_circuits_run_garbled_among_three() -> Result {
     let place = Place::new()?;
     let circuits = concat!(env!("CARGO_MANIFEST_DIR"), "/../frontend/tests/hycc/masked");
-    let shown = place.run(&format!("explain {circuits} --protocol bmr --param parties=3 --json"))?;
+    let shown =
+        place.run(&format!("explain {circuits} --protocol bmr --param parties=3 --json"))?;
     let document: serde_json::Value = serde_json::from_str(&shown.succeeded()?.stdout)?;
     let mut inputs = String::new();
     for port in document["inputs"].as_array().ok_or("a list")? {
@@ -195,7 +196,8 @@ fn hybrid_circuits_run_garbled_among_three() -> Result {
         let names: Vec<&str> = columns.iter().filter_map(|c| c["name"].as_str()).collect();
         let cells: Vec<&str> = names.iter().map(|_| "1").collect();
         let name = port["name"].as_str().ok_or("a name")?;
-        place.write(&format!("{name}.csv"), format!("{}\n{}\n", names.join(","), cells.join(",")))?;
+        place
+            .write(&format!("{name}.csv"), format!("{}\n{}\n", names.join(","), cells.join(",")))?;
         inputs.push_str(&format!(" --in {name}={name}.csv"));
     }
     let run = |options: &str| -> Result<String> {

@@ -17,8 +17,7 @@ const PIECES_AHEAD: usize = 3;
 /// A peer may be as far behind as this party is ahead of it, and that far ahead of what it has
 /// received: all of it is less than a channel takes without a reader, so that no two parties wait
 /// for each other.
-const _: () =
-    assert!(2 * (PIECES_AHEAD + 1) * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
+const _: () = assert!(2 * (PIECES_AHEAD + 1) * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
 
 /// The other parties of a protocol, and which party this is.
 pub struct Parties<C> {

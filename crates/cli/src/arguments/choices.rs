@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
 use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 use phineus_bytecode::Sharing;
 use phineus_crypto::field::FieldName;
 use phineus_engine::StorageBackend;

@@ -60,7 +60,8 @@ pub(crate) fn run(
     let planned = &all[0].1;
     if console.is_json {
         let mut document = to_json(planned, limit, &time);
-        document["ways"] = all.iter().map(|(ways, plan)| way_to_json(*ways, plan, explain)).collect();
+        document["ways"] =
+            all.iter().map(|(ways, plan)| way_to_json(*ways, plan, explain)).collect();
         return console.document(&document);
     }
     describe((&planned.description, planned.computing), console)?;

@@ -106,8 +106,7 @@ impl Program for Beside {
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
         Some(Settings::new(arguments).map(|settings| {
-            let cell =
-                |table: usize| move |row| inputs[table].cell(row, 0).as_limbs()[0] as u32;
+            let cell = |table: usize| move |row| inputs[table].cell(row, 0).as_limbs()[0] as u32;
             let mut table = Table::new(vec![Settings::column("result")]);
             table.push(&[Lane::from(u64::from(settings.twin(cell(0), cell(1))))]);
             vec![table]

@@ -41,8 +41,8 @@ pub(super) struct Batch {
     /// By peer, corrections to and from it.
     pub(super) sent: Vec<Vec<u64>>,
     pub(super) received: Vec<Vec<u64>>,
-    /// This party's shares of the masks of sums that the first party decodes, packed, each value from
-    /// a byte on; at the first party then the masks.
+    /// This party's shares of the masks of sums that the first party decodes, packed, each value
+    /// from a byte on; at the first party then the masks.
     pub(super) decoding: Zeroizing<Vec<u8>>,
     /// Shares of the tables, then the tables.
     pub(super) rows: Vec<Block>,

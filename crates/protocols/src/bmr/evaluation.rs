@@ -140,8 +140,8 @@ impl Evaluation {
         Ok(())
     }
 
-    /// This party's additive shares of a value, not reduced: of the first party, the sum of the value
-    /// and all masks; of every other, its mask, negative.
+    /// This party's additive shares of a value, not reduced: of the first party, the sum of the
+    /// value and all masks; of every other, its mask, negative.
     pub(crate) fn masked_sum(
         &mut self,
         template: &Template,

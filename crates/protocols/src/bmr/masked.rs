@@ -11,8 +11,8 @@
 //!   its share, and all others' shares are their masks, negative. So the first party has no mask;
 //!   any other one hides the value from it, and without it nobody sees the sum.
 //!
-//! Cost for `w` bits among `n` parties: at most `(n - 1)(w - 1)` garbled ANDs, which the first party alone
-//! evaluates, and while garbling `w` bits from each party to the first.
+//! Cost for `w` bits among `n` parties: at most `(n - 1)(w - 1)` garbled ANDs, which the first
+//! party alone evaluates, and while garbling `w` bits from each party to the first.
 
 use phineus_crypto::Block;
 
@@ -21,12 +21,7 @@ use super::rows::Rows;
 /// Puts a value and all parties' masks into the slots of the circuit that adds them.
 ///
 /// `masks` are this party's; the first party has none.
-pub(super) fn load(
-    rows: &mut Rows,
-    (me, parties): (usize, usize),
-    value: &[Block],
-    masks: &[u64],
-) {
+pub(super) fn load(rows: &mut Rows, (me, parties): (usize, usize), value: &[Block], masks: &[u64]) {
     let (lanes, length) = (rows.lanes, value.len() / rows.planes);
     // The garbling walk has only the own plane.
     let own = if rows.planes == 1 { 0 } else { me };

@@ -11,8 +11,8 @@
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort, Phase,
-    ProgramReader, ProgramWriter, RowOrder, Sharing, Written,
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
+    Phase, ProgramReader, ProgramWriter, RowOrder, Sharing, Written,
 };
 
 use crate::mixed::is_masked;

@@ -99,10 +99,8 @@ mod tests {
     fn parts_are_even_and_whole_and_all() {
         let mut random = Random::new(9);
         for _ in 0..500 {
-            let regions = (0..random.below(6)).map(|_| Region {
-                bytes: 1 << random.below(4),
-                count: random.below(40) as usize,
-            });
+            let regions = (0..random.below(6))
+                .map(|_| Region { bytes: 1 << random.below(4), count: random.below(40) as usize });
             let regions: Vec<Region> = regions.collect();
             let opened = Opened { bit_bytes: random.below(50) as usize, regions };
             let parties = 2 + random.below(6) as usize;

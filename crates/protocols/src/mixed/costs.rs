@@ -1,25 +1,22 @@
 //! What a run on shares costs: exact totals of an ordered program, and predicted time.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
-    BlockCosts, CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader,
-    RoundModel,
+    BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel,
 };
 
 use super::broadcast::Broadcast;
 use super::client::sent_share_bytes;
 use super::replay::Replay;
-use super::templates::YaoToArithmetic;
+use super::stated::{kind_of, name_of};
 use crate::bmr::costs::{
     Garbled, PartyCosts, evaluation_ns, garbling_costs, garbling_ns, totals as garbling_totals,
 };
-use crate::ot::{FieldBits, LpnParameters, OtKind};
+use crate::ot::{FieldBits, OtKind};
+use crate::preprocessing::Demand;
 use crate::preprocessing::costs::{PairCosts, demand_costs, ots_of_a_direction, setup_costs};
-use crate::preprocessing::limits::BATCHES_AHEAD;
-use crate::preprocessing::{Demand, Kind};
 
 /// The names of the totals.
 pub mod totals {
@@ -91,119 +88,6 @@ const NS_PER_SILENT_OT: u64 = 24;
 /// Nanoseconds of 128 base OTs in both directions with one other party: 9.2 ms of computation, the
 /// other's as much on the same machine at the same time, and the start of the threads.
 const SETUP_NS: u64 = 15_000_000;
-
-/// The name of a kind's total.
-fn name_of(kind: Kind) -> String {
-    match kind {
-        Kind::BitTriple => totals::AND_GATES.to_owned(),
-        Kind::RingTriple { width } => format!("triples_{width}"),
-        Kind::SquarePair { width } => format!("square_pairs_{width}"),
-        Kind::SharedBit { width } => format!("shared_bits_{width}"),
-    }
-}
-
-/// The demand that the totals of a plan state.
-///
-/// # Panics
-/// If the program is not planned for shares.
-pub fn demand(description: &Description) -> Demand {
-    stated_demand(description.plan.as_ref().expect("the program is planned"))
-}
-
-/// The OT extension that makes the material of a plan.
-pub fn ot_kind(plan: &PlanDescription) -> OtKind {
-    let is_silent = plan.costs.get(totals::SILENT_OT).is_some_and(|&flag| flag != 0);
-    kind_of(&stated_demand(plan), is_silent)
-}
-
-/// How the garbled values of a plan become additive.
-pub fn y2a(plan: &PlanDescription) -> YaoToArithmetic {
-    match plan.costs.get(totals::DECODING_BYTES) {
-        Some(&bytes) if bytes > 0 => YaoToArithmetic::Masks,
-        _ => YaoToArithmetic::SharedBits,
-    }
-}
-
-/// How the openings of a plan go to all.
-pub fn broadcast(plan: &PlanDescription) -> Broadcast {
-    match plan.costs.get(totals::STAR_BROADCAST) {
-        Some(&flag) if flag > 0 => Broadcast::Star,
-        _ => Broadcast::Direct,
-    }
-}
-
-/// Silent OT is as large as one direction of a pair needs.
-fn kind_of(demand: &Demand, is_silent: bool) -> OtKind {
-    match is_silent {
-        true => OtKind::Silent(LpnParameters::for_ots(ots_of_a_direction(demand))),
-        false => OtKind::SoftSpoken(FieldBits::DEFAULT),
-    }
-}
-
-/// Bytes of preprocessed material that lie ready at the most: those of the thread that makes it,
-/// and a batch of each kind in use.
-pub fn material_bytes(plan: &PlanDescription) -> u64 {
-    let batch =
-        |kind: Kind, count: usize| Demand::of([(kind, count.min(kind.batch_elements()))]).bytes();
-    let batches: Vec<u64> =
-        stated_demand(plan).kinds().map(|(kind, count)| batch(kind, count)).collect();
-    let largest = batches.iter().copied().max().unwrap_or(0);
-    batches.iter().sum::<u64>() + (BATCHES_AHEAD as u64 + 3) * largest
-}
-
-fn stated_demand(plan: &PlanDescription) -> Demand {
-    let mut demand = Demand::default();
-    for (name, &count) in &plan.costs {
-        let width = |prefix: &str| name.strip_prefix(prefix).and_then(|width| width.parse().ok());
-        let kind = match name.as_str() {
-            totals::AND_GATES => Some(Kind::BitTriple),
-            _ => width("triples_")
-                .map(|width| Kind::RingTriple { width })
-                .or(width("square_pairs_").map(|width| Kind::SquarePair { width }))
-                .or(width("shared_bits_").map(|width| Kind::SharedBit { width })),
-        };
-        if let Some(kind) = kind {
-            demand.add(kind, count as usize);
-        }
-    }
-    demand
-}
-
-/// What a planned program needs of preprocessed material, in the order in which it needs it.
-pub struct Needs<R> {
-    planned: ProgramReader<R>,
-    replay: Replay,
-    frame: usize,
-    instructions: Vec<Instruction>,
-}
-
-impl<R: Read + Seek> Needs<R> {
-    /// Of `planned`, for so many parties.
-    pub fn new(planned: ProgramReader<R>, parties: usize) -> Needs<R> {
-        Needs { planned, replay: Replay::new(parties), frame: 0, instructions: Vec::new() }
-    }
-}
-
-impl<R: Read + Seek> Iterator for Needs<R> {
-    type Item = Result<(Kind, usize), phineus_bytecode::Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(need) = self.replay.needs.pop_front() {
-                return Some(Ok(need));
-            }
-            if self.frame == self.planned.frame_count() {
-                return None;
-            }
-            if let Err(error) = self.planned.read_frame(self.frame, &mut self.instructions) {
-                self.frame = self.planned.frame_count();
-                return Some(Err(error));
-            }
-            self.frame += 1;
-            self.instructions.iter().for_each(|instruction| self.replay.step(instruction));
-        }
-    }
-}
 
 /// The cost model of computation on shares.
 pub struct MixedCosts {

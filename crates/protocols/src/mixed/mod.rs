@@ -13,8 +13,8 @@
 //!
 //! Cost: each AND opens 2 bits a lane and uses a triple, a product opens two ring elements and
 //! uses a triple, a square opens one and uses a square pair; a bit that becomes additive opens one
-//! bit and uses a shared bit, or costs garbled ANDs and no message; a garbled value is computed without the others, once its tables are
-//! made ([`crate::bmr`]), and begins with two rounds; an output sends its shares to those who learn
+//! bit and uses a shared bit, or costs garbled ANDs and no message; a garbled value is computed
+//! without the others, once its tables are made ([`crate::bmr`]), and begins with two rounds; an output sends its shares to those who learn
 //! it. Inputs to shares are free: each two parties have a generator in common, from which both draw
 //! the share. Exact totals are in [`MixedCosts`].
 //!
@@ -40,6 +40,7 @@ mod replay;
 mod ring;
 mod rows;
 mod sharing;
+mod stated;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -48,9 +49,8 @@ mod words;
 
 pub use broadcast::Broadcast;
 pub use client::MixedClient;
-pub use costs::{
-    MixedCosts, Needs, broadcast, demand, material_bytes, ot_kind, totals, y2a,
-};
+pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
+pub use stated::{Needs, broadcast, demand, material_bytes, ot_kind, y2a};
 pub use templates::{MixedRounds, YaoToArithmetic};
 pub(crate) use templates::{Templates, is_masked, sum_of_shares};

@@ -5,8 +5,8 @@
 //! keys of wires that become garbled, 16 bytes each; and the shares of the outputs that the peer
 //! learns. Both ends know all lengths from the plan, so a message has no lengths in it.
 //!
-//! Where openings go by a star, there is of bits and elements only the part that the peer sums; when
-//! it has all shares of it, it tells the sums to all in a second message, its part and nothing else.
+//! Where openings go by a star, there is of bits and elements only the part that the peer sums;
+//! when it has all shares of it, it tells the sums to all in a second message, and nothing else.
 //!
 //! Cost: one round, in which each opened bit goes once to each peer; or by a star two.
 
@@ -194,7 +194,8 @@ impl Openings {
         parties.exchange(&outgoing, &mut incoming)
     }
 
-    /// Adds what the others told of `part` to it; what is left of their messages is keys and outputs.
+    /// Adds what the others told of `part` to it; what is left of their messages is keys and
+    /// outputs.
     fn add_told<C: Channel>(&mut self, parties: &Parties<C>, part: Range<usize>) {
         for peer in parties.peers() {
             let shares = &self.received[peer][..part.len()];

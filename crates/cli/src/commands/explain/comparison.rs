@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
-use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
+use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use serde_json::json;
 
 use crate::arguments::{Explain, Protocol, Ways};
@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::output::Console;
 use crate::planning::PlannedFile;
 use crate::prediction::{
-    Candidate, Prediction, candidates, cheapest, is_shared, link_bytes, link_bytes_before, material,
-    reason, rounds_before, sent_bytes,
+    Candidate, Prediction, candidates, cheapest, is_shared, link_bytes, link_bytes_before,
+    material, reason, rounds_before, sent_bytes,
 };
 use crate::quantity;
 use crate::resolve::TracedFile;

@@ -52,8 +52,8 @@ pub(super) enum Part {
 /// What this party wants, for the others to know.
 fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
     let protocol = run.together.protocol;
-    let is_auto = protocol == ProtocolChoice::Auto
-        || run.together.ways.ways(&[run.together.ot]).len() > 1;
+    let is_auto =
+        protocol == ProtocolChoice::Auto || run.together.ways.ways(&[run.together.ot]).len() > 1;
     let takes_material = match protocol {
         ProtocolChoice::Auto => true,
         ProtocolChoice::This(protocol) => protocol.is_shared(),
@@ -138,8 +138,8 @@ pub(super) fn agree_and_plan(
     Ok(Agreed { protocol, part: Part::Computing(planned, origin), inputs, session })
 }
 
-/// The protocol and its ways: as stated, or the one that takes the least time on the stated network with the
-/// least of all memory limits, which is the same one at all parties.
+/// The protocol and its ways: as stated, or the one that takes the least time on the stated network
+/// with the least of all memory limits, which is the same one at all parties.
 fn chosen(
     run: &Run,
     prepared: &Preparation<'_>,

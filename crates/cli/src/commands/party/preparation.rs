@@ -127,8 +127,9 @@ pub(crate) fn check_ot(together: &Together) -> Result<(), Failure> {
     let ProtocolChoice::This(protocol) = together.protocol else { return Ok(()) };
     if let (Some((option, _)), None) = (together.ways.typed().first(), protocol.assignment()) {
         let message = format!("protocol '{}' takes no {option}", protocol.name());
-        return Err(Failure::usage(message)
-            .remedy(format!("{option} is for gmw, bmr, arith and mixed")));
+        return Err(
+            Failure::usage(message).remedy(format!("{option} is for gmw, bmr, arith and mixed"))
+        );
     }
     if !together.ot.is_silent() || protocol.assignment().is_some() {
         return Ok(());

@@ -10,8 +10,8 @@ use phineus_channels::ChannelError;
 
 use super::*;
 
-/// Bytes of one message that were not read yet, and how many messages came one after the other up to
-/// it.
+/// Bytes of one message that were not read yet, and how many messages came one after the other up
+/// to it.
 type Log = Arc<Mutex<VecDeque<(usize, u64)>>>;
 
 /// A channel that keeps a log of its messages, with Lamport's clock.
@@ -81,7 +81,8 @@ fn logged_mesh(count: usize) -> (Vec<Parties<Logged>>, Vec<Arc<AtomicU64>>) {
     (parties.collect(), clocks.clone())
 }
 
-/// Runs `plans` over channels with logs; how many messages followed one another in the online phase.
+/// Runs `plans` over channels with logs; how many messages followed one another in the online
+/// phase.
 fn rounds_on_the_wire(plans: &Plans, count: usize, inputs: &[Table]) -> u64 {
     let description = read(&plans.program).description().clone();
     let (mesh, clocks) = logged_mesh(count);
@@ -220,9 +221,8 @@ fn masks_make_garbled_values_additive_without_a_message() {
     assert_eq!((bits[totals::ROUNDS], masks[totals::ROUNDS]), (4, 3));
     assert_eq!(masks.get("shared_bits_16"), None);
     assert_eq!(bits["shared_bits_16"], 5 * 20 * 16);
-    let gates = |costs: &std::collections::BTreeMap<String, u64>| {
-        costs[garbling_totals::Y_AND_GATES]
-    };
+    let gates =
+        |costs: &std::collections::BTreeMap<String, u64>| costs[garbling_totals::Y_AND_GATES];
     // Two masks of three parties: 15 full adders make two numbers of three, the second of which is
     // even, so 14 ANDs add them.
     assert_eq!(gates(&masks) - gates(&bits), 5 * 20 * (15 + 14));
