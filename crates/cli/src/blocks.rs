@@ -125,7 +125,7 @@ fn check_protocol(protocol: Protocol, situation: &Situation) -> Result<(), Failu
     let message = if protocol == Protocol::Bmr {
         "protocol 'bmr' garbles a program before it runs, and what this one runs is decided while \
          it runs"
-    } else if situation.ot.is_silent() && protocol.assignment().is_some() {
+    } else if situation.ways.ot.is_silent() && protocol.assignment().is_some() {
         "silent OT makes all triples of a program together, and how many this one needs turns out \
          when it runs"
     } else if situation.clients > 0 {

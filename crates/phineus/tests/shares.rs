@@ -159,9 +159,9 @@ fn all_ways_to_open_and_to_convert_give_the_same() -> Result {
 fn the_ways_are_explained_chosen_and_agreed_on() -> Result {
     let place = Place::new()?;
     let line = conversion(&place, "y2a")?;
-    // A round of 200 ms and a fast line: masks save one. A slow line and no latency: they cost.
+    // A round of 100 ms and a fast line: masks save one. A slow line and no latency: they cost.
     for (network, way, rounds) in
-        [("rtt=400ms,bw=10gbit", "--y2a masks", 3), ("rtt=0ms,bw=1mbit", "--y2a bits", 4)]
+        [("rtt=200ms,bw=1gbit", "--y2a masks", 3), ("rtt=0ms,bw=1mbit", "--y2a bits", 4)]
     {
         let program = "intops --param op=y2a --param parties=3 --param lanes=30";
         let done = place.run(&format!("explain {program} --protocol mixed --net {network}"))?;

@@ -84,7 +84,11 @@ impl PlannedBlocks {
             }
             (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
             (Protocol::Clear, _) => self.counted_by(|| ClearCosts, description, runs),
-            _ => self.counted_by(|| MixedCosts::new(parties), description, runs),
+            _ => {
+                let broadcast = mixed::broadcast(self.parts[0].plan());
+                let new = || MixedCosts::new(parties).with_broadcast(broadcast);
+                self.counted_by(new, description, runs)
+            }
         }
     }
 

@@ -23,13 +23,14 @@ pub(super) struct IntegerOperation;
 /// Independent ANDs of two parties' bits.
 pub(super) struct Ands;
 
-const OPERATIONS: [(&str, Op); 10] = [
+const OPERATIONS: [(&str, Op); 11] = [
     ("add", Op::Add),
     ("sub", Op::Sub),
     ("mul", Op::Mul),
     ("div", Op::Div),
     ("gt", Op::Lt),
     ("eq", Op::Eq),
+    ("xor", Op::Xor),
     ("a2b", Op::Add),
     ("a2y", Op::Add),
     ("b2a", Op::Xor),
@@ -140,7 +141,7 @@ impl Program for IntegerOperation {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            Parameter::new("op", "add", "add, sub, mul, div, gt, eq; a2b, a2y, b2a or y2a"),
+            Parameter::new("op", "add", "add, sub, mul, div, gt, eq, xor; a2b, a2y, b2a or y2a"),
             Parameter::new("width", "32", "bits of an integer, 8 to 64"),
             Parameter::new("lanes", "1000", "rows, where no file says"),
             Parameter::new("sharing", "any", "how they are shared: any, arith, gmw or bmr"),

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{
-    BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel,
-};
+use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel};
 
 use super::broadcast::Broadcast;
 use super::client::sent_share_bytes;
@@ -366,7 +364,9 @@ impl BlockCosts for MixedCosts {
         }
         self.rounds += block.rounds * times;
         self.opened_bytes += block.opened_bytes * times;
+        self.key_bytes += block.key_bytes * times;
         for (sum, bytes) in [
+            (&mut self.summed_bytes, &block.summed_bytes),
             (&mut self.output_bytes, &block.output_bytes),
             (&mut self.client_bytes, &block.client_bytes),
         ] {
@@ -378,6 +378,8 @@ impl BlockCosts for MixedCosts {
         self.preprocessing_ns += block.preprocessing_ns * times;
         self.replay.garbled_gates += block.replay.garbled_gates * times;
         self.replay.is_garbled |= block.replay.is_garbled;
+        self.replay.decoding_bytes += block.replay.decoding_bytes * times;
+        self.replay.garbled_to_arithmetic += block.replay.garbled_to_arithmetic * times;
         self.replay.scratch_bytes = self.replay.scratch_bytes.max(block.replay.scratch_bytes);
     }
 }

@@ -19,8 +19,9 @@ struct Line {
     memory: Memory,
     /// Other options of `run`.
     options: Settings,
-    /// Whether only what is beyond the same program of one lane counts.
-    beyond_start: bool,
+    /// Parameters of what is counted off, both without what one lane takes: then only what is beyond
+    /// start-up and inputs counts.
+    beyond: Option<Settings>,
     target: &'static str,
 }
 
@@ -39,14 +40,20 @@ const fn line(
     target: &'static str,
 ) -> Line {
     let (memory, options) = (Memory::Unbounded, &[]);
-    Line { program, parameters, protocol, memory, options, beyond_start: false, target }
+    Line { program, parameters, protocol, memory, options, beyond: None, target }
 }
 
-/// A conversion of 1000 integers of 32 bits.
-const fn conversion(parameters: Settings, options: Settings) -> Line {
+/// A conversion of 1000 exclusive ors of 32 bits, without what they take in the sharing `from`.
+const fn conversion(parameters: Settings, from: Settings, options: Settings) -> Line {
     let line = line("intops", parameters, Protocol::Mixed, "15 ms, 1 MiB");
-    Line { options, beyond_start: true, ..line }
+    Line { options, beyond: Some(from), ..line }
 }
+
+const BOOLEAN: Settings = &[("op", "xor"), ("sharing", "gmw")];
+const GARBLED: Settings = &[("op", "xor"), ("sharing", "bmr")];
+
+/// The integers of one conversion, whose start-up is not counted.
+const ONE: Settings = &[("lanes", "1")];
 
 const SUITE: [Line; 24] = [
     line("and", &[("n", "1000000")], Protocol::Gmw, "120 ms, 8 MB"),
@@ -73,9 +80,9 @@ const SUITE: [Line; 24] = [
     line("intops", &[("op", "div"), ("width", "32")], Protocol::Gmw, "250 ms"),
     line("intops", &[("op", "div"), ("width", "32")], Protocol::Bmr, "250 ms"),
     line("intops", &[("op", "gt"), ("width", "32")], Protocol::Gmw, ""),
-    conversion(&[("op", "b2a"), ("width", "32")], &[]),
-    conversion(&[("op", "y2a"), ("width", "32")], &[]),
-    conversion(&[("op", "y2a"), ("width", "32")], &[("--y2a", "masks")]),
+    conversion(&[("op", "b2a")], BOOLEAN, &[]),
+    conversion(&[("op", "y2a")], GARBLED, &[]),
+    conversion(&[("op", "y2a")], GARBLED, &[("--y2a", "masks")]),
     line("biometric", &[("n", "4096")], Protocol::Mixed, "0.4 s, planning included"),
     line(
         "biometric",
@@ -123,18 +130,26 @@ fn measure(
     let Some(program) = registry.find(line.program) else { return Ok(()) };
     let parameters = owned(line.parameters);
     let memory = memory_of(line, program, &parameters)?;
-    let workload = |more: Settings| {
-        let parameters = parameters.iter().cloned().chain(owned(more)).collect();
+    let workload = |settings: &[Settings]| {
+        let parameters = settings.iter().copied().flat_map(owned).collect();
         let made = Workload::with(program, parameters, line.protocol)?;
         Ok::<_, Failure>(Workload { options: owned(line.options), ..made })
     };
-    let whole = workload(&[])?;
-    let start = line.beyond_start.then(|| workload(&[("lanes", "1")])).transpose()?;
+    let whole = workload(&[line.parameters])?;
+    // The start-up of both is counted off, and of the rest what is not the conversion.
+    let others = match line.beyond {
+        Some(from) => vec![
+            (-1.0, workload(&[line.parameters, ONE])?),
+            (-1.0, workload(&[from])?),
+            (1.0, workload(&[from, ONE])?),
+        ],
+        None => Vec::new(),
+    };
     let (mut times, mut once) = (Vec::new(), Figures::default());
     for _ in 0..bench.repeat {
         once = Figures::of(&whole, registry, memory)?;
-        if let Some(start) = &start {
-            once = once.beyond(&Figures::of(start, registry, memory)?);
+        for (sign, other) in &others {
+            once.add(*sign, &Figures::of(other, registry, memory)?);
         }
         times.push(once.milliseconds);
     }
@@ -145,8 +160,8 @@ fn measure(
     let beside = format!(
         "{} rounds, sends {}{}, CPU of all {:.0} ms, peak {}, planning {:.0} ms; target {}",
         quantity::count(once.rounds),
-        quantity::bytes(once.sent_bytes),
-        if line.beyond_start { " beyond start-up" } else { "" },
+        quantity::bytes(once.sent_bytes.max(0.0) as u64),
+        if line.beyond.is_some() { " beyond start-up" } else { "" },
         once.cpu_milliseconds,
         quantity::bytes(once.peak_bytes),
         once.planning_milliseconds,
@@ -185,7 +200,7 @@ struct Figures {
     milliseconds: f64,
     planning_milliseconds: f64,
     cpu_milliseconds: f64,
-    sent_bytes: u64,
+    sent_bytes: f64,
     rounds: u64,
     peak_bytes: u64,
 }
@@ -196,24 +211,23 @@ impl Figures {
         let before = cpu();
         let reports = workload.run(registry, memory, false)?;
         let measured = reports.iter().map(|report| &report.measured);
+        let sent = measured.clone().filter_map(|costs| costs.sent_bytes);
         let planning = reports.iter().map(|report| report.seconds.planning);
         let peaks = reports.iter().filter_map(|report| report.memory_bytes.measured_peak);
         Ok(Figures {
             milliseconds: seconds(&reports) * 1e3,
             planning_milliseconds: planning.fold(0.0, f64::max) * 1e3,
             cpu_milliseconds: (cpu() - before) * 1e3,
-            sent_bytes: measured.clone().filter_map(|costs| costs.sent_bytes).max().unwrap_or(0),
+            sent_bytes: sent.max().unwrap_or(0) as f64,
             rounds: measured.filter_map(|costs| costs.rounds).max().unwrap_or(0),
             peak_bytes: peaks.max().unwrap_or(0),
         })
     }
 
-    fn beyond(self, start: &Figures) -> Figures {
-        Figures {
-            milliseconds: self.milliseconds - start.milliseconds,
-            cpu_milliseconds: self.cpu_milliseconds - start.cpu_milliseconds,
-            sent_bytes: self.sent_bytes.saturating_sub(start.sent_bytes),
-            ..self
-        }
+    /// Counts what another run took besides, or off.
+    fn add(&mut self, sign: f64, other: &Figures) {
+        self.milliseconds += sign * other.milliseconds;
+        self.cpu_milliseconds += sign * other.cpu_milliseconds;
+        self.sent_bytes += sign * other.sent_bytes;
     }
 }
