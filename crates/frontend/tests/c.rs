@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use phineus_bytecode::{ProgramReader, Table};
+use phineus_bytecode::binary::Section;
+use phineus_bytecode::{Blocks, ProgramReader, Table, verify, verify_blocks};
 use phineus_frontend::llvm::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
@@ -28,9 +29,19 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     }
     let program = CProgram::open(path).map_err(shown)?;
     let arguments = Arguments::new(&program, []).map_err(shown)?;
-    let (file, traced) = trace_to_file(&program, &arguments).map_err(shown)?;
-    let mut reader = ProgramReader::open(file.try_clone().map_err(shown)?).map_err(shown)?;
-    let violations = phineus_bytecode::verify(&mut reader).map_err(shown)?;
+    let (mut file, traced) = trace_to_file(&program, &arguments).map_err(shown)?;
+    let violations = match Blocks::read(&mut file).map_err(shown)? {
+        Some(blocks) => {
+            let reader = |block: usize| {
+                ProgramReader::open(Section::new(file.try_clone()?, blocks.places[block]))
+            };
+            verify_blocks(&blocks, reader).map_err(shown)?
+        }
+        None => {
+            let mut reader = ProgramReader::open(file).map_err(shown)?;
+            verify(&mut reader).map_err(shown)?
+        }
+    };
     if !violations.is_empty() {
         return Err(format!("{violations:?}"));
     }

@@ -199,6 +199,31 @@ impl<'m> Machine<'m> {
         }
     }
 
+    /// Reads what takes more than reading: where control flow is decided at run time, that is done
+    /// before it, for all ways.
+    pub(super) fn read_inputs(&mut self) {
+        let mut unread = Vec::new();
+        for object in 0..self.memory.object_count() {
+            let Storage::Table(table) = &self.memory.object(object).storage else { continue };
+            for (leaf, lanes) in (0..).zip(&table.lanes) {
+                let column = &table.leaves[leaf as usize];
+                if u64::from(column.element.width()) != column.bytes * 8 {
+                    let rows = (0..table.rows).step_by(*lanes as usize);
+                    unread.extend(rows.map(|row| (object, leaf, row)));
+                }
+            }
+        }
+        for (object, leaf, row) in unread {
+            let is_read = match &self.memory.object(object).storage {
+                Storage::Table(table) => table.cell(leaf, row).is_some(),
+                Storage::Cells(_) => true,
+            };
+            if !is_read {
+                self.read_chunk(object, leaf, row);
+            }
+        }
+    }
+
     /// The bytes from `offset` on out of values that overlap them.
     fn join(&mut self, parts: Vec<(Data, i64, u8)>, offset: u64, bytes: u8) -> Result<Data, Stop> {
         let all = u16::from(bytes) * 8;

@@ -125,6 +125,9 @@ impl Machine<'_> {
         if divides && is_zero_somewhere(b) {
             return self.error("this divides by zero", "divide by something else");
         }
+        if let Some(opened) = self.opened_binary(op, width, a, b) {
+            return Ok(opened);
+        }
         let apply = |v: &[u128]| public::binary(op, width, v[0], v[1]).unwrap_or_default();
         if let Some(spread) = self.by_lane(&[a, b], apply) {
             return Ok(spread);
@@ -174,6 +177,9 @@ impl Machine<'_> {
         if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
             return unfit;
         }
+        if let Some(opened) = self.opened_compare(op, width, a, b) {
+            return Ok(opened);
+        }
         let apply = |v: &[u128]| u128::from(public::compare(op, width, v[0], v[1]));
         if let Some(spread) = self.by_lane(&[a, b], apply) {
             return Ok(spread);
@@ -201,6 +207,9 @@ impl Machine<'_> {
         }
         if let Some(unfit) = self.unfit(a) {
             return unfit;
+        }
+        if let Some(opened) = self.opened_unary(op, from, to, a) {
+            return Ok(opened);
         }
         if let Some(spread) = self.by_lane(&[a], |v| public::unary(op, from, to, v[0])) {
             return Ok(spread);

@@ -48,6 +48,9 @@ impl Machine<'_> {
         if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
             return unfit;
         }
+        if let Some(opened) = self.opened_select(condition, a, b, width) {
+            return Ok(opened);
+        }
         let choose = |v: &[u128]| if v[0] & 1 == 1 { v[1] } else { v[2] };
         if let Some(spread) = self.by_lane(&[condition, a, b], choose) {
             return Ok(spread);

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::blocks::Register;
 use crate::value::Value;
 
 /// A value of the running program: public ones are here, secret ones are names.
@@ -22,6 +23,8 @@ pub(super) enum Data {
     Secret(Rc<Value>),
     /// One lane of a secret, not cut out yet.
     Lane(Rc<Value>, u32),
+    /// A public integer that is known when the program runs, as [`Data::Public`] without a sign.
+    Opened(Register),
     /// A secret in a rehearsal, in which nothing is recorded.
     Hidden,
     /// An integer for each lane.
@@ -54,9 +57,9 @@ impl Data {
         Data::Public(u128::from(bit))
     }
 
-    /// Whether it is the name of a secret integer.
+    /// Whether it is the name of an integer that is not known yet.
     pub(super) fn is_secret(&self) -> bool {
-        matches!(self, Data::Secret(_) | Data::Lane(..) | Data::Hidden)
+        matches!(self, Data::Secret(_) | Data::Lane(..) | Data::Hidden | Data::Opened(_))
     }
 
     /// Whether both are surely the same.
@@ -66,6 +69,7 @@ impl Data {
             (Data::Public(a), Data::Public(b)) => a == b,
             (Data::Pointer(a, x), Data::Pointer(b, y)) => (a, x) == (b, y),
             (Data::Function(a), Data::Function(b)) => a == b,
+            (Data::Opened(a), Data::Opened(b)) => a == b,
             (Data::Secret(a), Data::Secret(b)) => Rc::ptr_eq(a, b),
             (Data::Lane(a, i), Data::Lane(b, j)) => Rc::ptr_eq(a, b) && i == j,
             (Data::Spread(a), Data::Spread(b)) => a == b,

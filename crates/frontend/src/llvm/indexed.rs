@@ -42,6 +42,9 @@ impl Machine<'_> {
             let term = Term { index: condition.clone(), width: 1, stride: x - y, bound: Some(2) };
             return self.indexed(b.clone(), term);
         }
+        if matches!(condition, Data::Opened(_)) {
+            return self.address_differs();
+        }
         self.error(
             "which address this is depends on a secret",
             "choose between the values there, not between their addresses",
@@ -63,6 +66,14 @@ impl Machine<'_> {
             let own = term.bound.unwrap_or(u64::MAX).min(reach);
             counts.push((own.min(room.max(0) as u64), term.clone()));
         }
+        for (_, term) in &mut counts {
+            // One value for all comparisons with it.
+            if let Data::Opened(register) = term.index
+                && self.rehearsal.is_none()
+            {
+                term.index = Data::Secret(Rc::new(self.published(register, term.width)));
+            }
+        }
         let product = counts.iter().try_fold(1u64, |all, (count, _)| all.checked_mul(*count));
         match product {
             Some(1..=SCAN_MAX) => Ok(counts),
@@ -82,7 +93,8 @@ impl Machine<'_> {
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
         if all > 1 {
-            let what = format!("a read at a secret index looks at {all} elements");
+            let whose = whose(indexed);
+            let what = format!("a read at {whose} looks at {all} elements");
             self.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
         }
         let mut found = Vec::with_capacity(all as usize);
@@ -140,7 +152,8 @@ impl Machine<'_> {
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
         if all > 1 {
-            let what = format!("a write at a secret index touches {all} elements");
+            let whose = whose(indexed);
+            let what = format!("a write at {whose} touches {all} elements");
             self.note(what, &format!("{all} comparisons and choices of {} bits", bytes * 8));
         }
         if self.memory.object(indexed.object).is_constant {
@@ -174,6 +187,14 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What kind of index it is, for people.
+fn whose(indexed: &Indexed) -> &'static str {
+    match indexed.terms.iter().all(|term| matches!(term.index, Data::Opened(_))) {
+        true => "an index that is opened when the program runs",
+        false => "a secret index",
     }
 }
 

@@ -1,5 +1,7 @@
 //! The reader's part for single instructions and for the functions that LLVM and C define.
 
+use phineus_bytecode::limits::REGISTER_BITS;
+
 use super::ir::{Binary, Compare, Kind, Operand, Type, Unary};
 use super::raw::{LLVMIntPredicate, LLVMOpcode, Val};
 use super::reader::{Names, Reader};
@@ -139,6 +141,17 @@ impl<'m> Reader<'m> {
         arguments: &[Val<'m>],
         function: u32,
     ) -> Option<Kind> {
+        if let Some(bits) = name.strip_prefix("phineus_reveal_") {
+            return match (bits.parse(), arguments) {
+                (Ok(width @ 1..=REGISTER_BITS), [value]) => {
+                    Some(Kind::Reveal(width, self.operand(names, *value)))
+                }
+                _ => unsupported(
+                    "opening an integer of 128 bits",
+                    "open its halves, of 64 bits each, one after the other",
+                ),
+            };
+        }
         Some(match (name, arguments.len()) {
             ("memcpy" | "memmove", 3) => Kind::Copy(self.operands(names, arguments)),
             ("memset", 3) => Kind::Fill(self.operands(names, arguments)),

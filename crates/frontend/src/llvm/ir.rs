@@ -163,8 +163,47 @@ pub(super) enum Kind {
     /// Mask, negative where undefined.
     Shuffle([Operand; 2], Vec<i32>),
     Freeze(Operand),
+    /// `ph_reveal`: a secret of this width becomes public when the program runs.
+    Reveal(u16, Operand),
     /// What is not supported, and what to write instead.
     Unsupported(String, String),
+}
+
+impl Kind {
+    /// What it takes.
+    pub(super) fn operands(&self) -> Vec<Operand> {
+        match self {
+            Kind::Binary(_, _, operands)
+            | Kind::Compare(_, _, operands)
+            | Kind::Overflow(_, _, _, operands)
+            | Kind::Store(_, operands)
+            | Kind::ExtractElement(operands)
+            | Kind::Shuffle(operands, _) => operands.to_vec(),
+            Kind::Select(_, operands)
+            | Kind::Funnel(_, _, operands)
+            | Kind::Copy(operands)
+            | Kind::Fill(operands)
+            | Kind::InsertElement(operands) => operands.to_vec(),
+            Kind::Unary(_, _, _, operand)
+            | Kind::Reduce(_, _, operand)
+            | Kind::Load(_, operand)
+            | Kind::Allocate(_, _, operand)
+            | Kind::ToInteger(operand)
+            | Kind::ToPointer(operand)
+            | Kind::Extract(operand, _)
+            | Kind::Freeze(operand)
+            | Kind::Reveal(_, operand) => vec![*operand],
+            Kind::Address(base, _, indices) => {
+                [*base].into_iter().chain(indices.iter().map(|index| index.operand)).collect()
+            }
+            Kind::Call(_, operands) | Kind::Heap(operands, _) => operands.clone(),
+            Kind::CallPointer(target, operands) => {
+                [*target].into_iter().chain(operands.iter().copied()).collect()
+            }
+            Kind::Insert(a, b, _) => vec![*a, *b],
+            Kind::Unsupported(..) => Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -201,6 +240,15 @@ pub(super) enum Terminator {
 }
 
 impl Terminator {
+    /// What it takes.
+    pub(super) fn operand(&self) -> Option<Operand> {
+        match self {
+            Terminator::Branch(operand, ..) | Terminator::Switch(operand, ..) => Some(*operand),
+            Terminator::Return(operand) => *operand,
+            Terminator::Jump(_) | Terminator::Unreachable => None,
+        }
+    }
+
     pub(super) fn successors(&self) -> Vec<u32> {
         match self {
             Terminator::Jump(target) => vec![*target],
@@ -252,6 +300,13 @@ pub(super) struct Module {
 }
 
 impl Module {
+    /// Whether anything is opened when the program runs.
+    pub(super) fn reveals(&self) -> bool {
+        let blocks = self.functions.iter().flat_map(|function| &function.blocks);
+        let mut all = blocks.flat_map(|block| &block.instructions);
+        all.any(|instruction| matches!(instruction.kind, Kind::Reveal(..)))
+    }
+
     pub(super) fn function(&self, name: &str) -> Option<u32> {
         let found = self.functions.iter().position(|function| function.name == name);
         found.map(|index| index as u32)

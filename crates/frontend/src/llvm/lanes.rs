@@ -207,7 +207,9 @@ impl<'m> Machine<'m> {
                 Carried::Contest => Data::Undefined,
             })
             .collect();
+        self.strips += 1;
         let end = self.run_body(frame, pattern.header, phis);
+        self.strips -= 1;
         self.lanes = outer_lanes;
         frame.body = outer;
         match end? {

@@ -8,6 +8,7 @@
 //! Cost: a step is 50 to 200 ns; memory is that of the program's own objects.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use super::branch::Outcome;
@@ -15,8 +16,12 @@ use super::data::Data;
 use super::diagnostic::{Diagnostic, Spot};
 use super::ir::{Constant, Function, Module, Operand, Phi, Place, Terminator};
 use super::lanes::{Body, Patterns};
+use super::live::live;
 use super::memory::Memory;
 use super::rehearsal::Rehearsal;
+use super::turns::Plan;
+use super::ways::Pending;
+use crate::blocks::{BlockId, Register};
 use crate::error::FAULTS_MAX;
 use crate::tracer::Tracer;
 use crate::value::Value;
@@ -39,6 +44,10 @@ pub(super) enum Stop {
     Fatal,
     /// A rehearsal found that lanes cannot run together.
     Abandon,
+    /// What comes next is decided when the program runs (`ways.rs`).
+    Pause,
+    /// More was found out about a loop of the run time: the program is to be tried anew.
+    Restart,
 }
 
 /// How a stretch of a function ends.
@@ -63,6 +72,7 @@ impl End {
 }
 
 /// A running function.
+#[derive(Clone)]
 pub(super) struct Frame<'m> {
     pub(super) index: u32,
     pub(super) function: &'m Function,
@@ -72,6 +82,10 @@ pub(super) struct Frame<'m> {
     /// Loops that a public condition was seen to be able to leave.
     pub(super) bounded: Vec<bool>,
     pub(super) body: Body,
+    /// The calls that led here.
+    pub(super) path: u64,
+    /// Block and instruction of the call that is being run, at a pause.
+    pub(super) position: (u32, usize),
 }
 
 impl Frame<'_> {
@@ -90,6 +104,8 @@ pub(super) enum Next {
     Block(u32, u32),
     /// In this block, whose phis are known.
     Joined(u32, Vec<Data>),
+    /// In the middle of a block, at this instruction.
+    Inside(u32, usize),
     End(End),
 }
 
@@ -117,6 +133,21 @@ pub(super) struct Machine<'m> {
     pub(super) spreads: HashMap<(u16, Rc<[u128]>), Rc<Value>>,
     /// Places that all lanes wrote, each its own: object, offset, bytes.
     pub(super) own_places: Vec<(u32, u64, u64)>,
+    /// Strips of lanes that are being run.
+    pub(super) strips: u32,
+    /// At a pause, the running functions, the innermost last.
+    pub(super) stack: Vec<Frame<'m>>,
+    /// Those of them that were on Rust's stack, the innermost first.
+    pub(super) unwound: Vec<Frame<'m>>,
+    pub(super) pending: Option<Pending>,
+    /// The calls that led to the running function.
+    pub(super) path: u64,
+    pub(super) plan: Plan,
+    /// What was opened in each block, by name.
+    pub(super) opened_here: HashMap<(BlockId, String), u32>,
+    /// Registers that a block set to a constant.
+    pub(super) constant_registers: HashMap<(BlockId, u64), Register>,
+    live: HashMap<u32, Rc<Vec<Vec<bool>>>>,
     constants: Vec<Option<Rc<[Data]>>>,
 }
 
@@ -139,6 +170,15 @@ impl<'m> Machine<'m> {
             patterns: Patterns::new(),
             spreads: HashMap::new(),
             own_places: Vec::new(),
+            strips: 0,
+            stack: Vec::new(),
+            unwound: Vec::new(),
+            pending: None,
+            path: 0,
+            plan: Plan::new(),
+            opened_here: HashMap::new(),
+            constant_registers: HashMap::new(),
+            live: HashMap::new(),
             constants: vec![None; module.functions.len()],
         };
         for global in &module.globals {
@@ -236,24 +276,21 @@ impl<'m> Machine<'m> {
             self.error(what, remedy)?;
             return Err(Stop::Fatal);
         }
-        let mut registers = arguments;
-        registers.resize(function.registers as usize, Data::Undefined);
-        let mut frame = Frame {
-            index,
-            function,
-            constants: self.constants_of(index),
-            registers,
-            objects: Vec::new(),
-            bounded: vec![false; function.shape.loops.len()],
-            body: Body::default(),
-        };
+        let place = self.place;
+        let mut path = DefaultHasher::new();
+        (self.path, place, index).hash(&mut path);
+        let outer = std::mem::replace(&mut self.path, path.finish());
+        let mut frame = self.frame(index, arguments, self.path);
         self.calls += 1;
-        let caller = self.place;
         let end = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_MORE_BYTES, || {
             self.run(&mut frame, Next::Block(u32::MAX, 0), &[])
         });
         self.calls -= 1;
-        self.place = caller;
+        (self.place, self.path) = (place, outer);
+        if let Err(Stop::Pause) = end {
+            self.unwound.push(frame);
+            return Err(Stop::Pause);
+        }
         frame.objects.iter().for_each(|object| self.memory.release(*object));
         match end? {
             End::Returned(data) => Ok(data),
@@ -265,6 +302,32 @@ impl<'m> Machine<'m> {
         }
     }
 
+    /// A function that is going to run.
+    pub(super) fn frame(&mut self, index: u32, arguments: Vec<Data>, path: u64) -> Frame<'m> {
+        let module = self.module;
+        let function = &module.functions[index as usize];
+        let mut registers = arguments;
+        registers.resize(function.registers as usize, Data::Undefined);
+        Frame {
+            index,
+            function,
+            constants: self.constants_of(index),
+            registers,
+            objects: Vec::new(),
+            bounded: vec![false; function.shape.loops.len()],
+            body: Body::default(),
+            path,
+            position: (0, 0),
+        }
+    }
+
+    /// Which registers of a function are needed in its blocks.
+    pub(super) fn live(&mut self, index: u32) -> Rc<Vec<Vec<bool>>> {
+        let module = self.module;
+        let known = self.live.entry(index);
+        known.or_insert_with(|| Rc::new(live(&module.functions[index as usize]))).clone()
+    }
+
     /// Runs from `next` on until the function ends, or a block of `until` is entered.
     pub(super) fn run(
         &mut self,
@@ -273,12 +336,16 @@ impl<'m> Machine<'m> {
         until: &[u32],
     ) -> Result<End, Stop> {
         loop {
-            let block = match next {
+            let (block, first) = match next {
                 Next::End(end) => return Ok(end),
+                Next::Inside(block, first) => (block, first),
                 Next::Block(from, block) => {
                     if until.contains(&block) {
                         return Ok(End::Reached(block, self.incoming(frame, from, block)));
                     }
+                    self.pause_at_turns(frame, Some(from), block, |machine| {
+                        machine.incoming(frame, from, block)
+                    })?;
                     if from != u32::MAX
                         && let Some(done) = self.in_lanes(frame, from, block)?
                     {
@@ -287,17 +354,18 @@ impl<'m> Machine<'m> {
                     }
                     let values = self.incoming(frame, from, block);
                     set_phis(frame, block, values);
-                    block
+                    (block, 0)
                 }
                 Next::Joined(block, values) => {
                     if until.contains(&block) {
                         return Ok(End::Reached(block, values));
                     }
+                    self.pause_at_turns(frame, None, block, |_| values.clone())?;
                     set_phis(frame, block, values);
-                    block
+                    (block, 0)
                 }
             };
-            next = self.block(frame, block, until)?;
+            next = self.block(frame, block, first, until)?;
         }
     }
 
@@ -309,7 +377,7 @@ impl<'m> Machine<'m> {
         phis: Vec<Data>,
     ) -> Result<End, Stop> {
         set_phis(frame, header, phis);
-        let next = self.block(frame, header, &[header])?;
+        let next = self.block(frame, header, 0, &[header])?;
         self.run(frame, next, &[header])
     }
 
@@ -319,18 +387,25 @@ impl<'m> Machine<'m> {
         phis.iter().map(|phi: &Phi| frame.get(phi.from(from))).collect()
     }
 
-    fn block(&mut self, frame: &mut Frame<'m>, block: u32, until: &[u32]) -> Result<Next, Stop> {
+    fn block(
+        &mut self,
+        frame: &mut Frame<'m>,
+        block: u32,
+        first: usize,
+        until: &[u32],
+    ) -> Result<Next, Stop> {
         let code = &frame.function.blocks[block as usize];
         self.steps += code.instructions.len() as u64 + 1;
         if self.steps > STEPS_MAX {
             self.error("the program does not seem to end", "give its loops smaller bounds")?;
             return Err(Stop::Fatal);
         }
-        for instruction in &code.instructions {
+        for (index, instruction) in code.instructions.iter().enumerate().skip(first) {
             if frame.body.skipped.contains(&instruction.result) {
                 continue;
             }
             self.place = instruction.place;
+            frame.position = (block, index);
             let data = self.execute(frame, &instruction.kind)?;
             frame.registers[instruction.result as usize] = data;
         }
@@ -362,6 +437,9 @@ impl<'m> Machine<'m> {
                         self.saw_exit(frame, block);
                         Next::Block(block, if bit & 1 == 1 { *yes } else { *no })
                     }
+                    opened @ Data::Opened(_) if self.is_at_large() => {
+                        self.pause(frame, block, vec![(opened, *yes)], *no)?
+                    }
                     secret if secret.is_secret() => {
                         self.branch(frame, block, vec![(secret, *yes)], *no, until)?
                     }
@@ -378,6 +456,10 @@ impl<'m> Machine<'m> {
                     }
                     secret if secret.is_secret() => {
                         let arms = self.cases(&secret, cases)?;
+                        let is_opened = arms.iter().all(|(arm, _)| matches!(arm, Data::Opened(_)));
+                        if is_opened && self.is_at_large() {
+                            return self.pause(frame, block, arms, *default);
+                        }
                         self.branch(frame, block, arms, *default, until)?
                     }
                     other => self.astray(frame, block, other)?,
@@ -430,7 +512,8 @@ impl<'m> Machine<'m> {
     }
 }
 
-fn set_phis(frame: &mut Frame<'_>, block: u32, values: Vec<Data>) {
+/// Gives the phis of a block their values.
+pub(super) fn set_phis(frame: &mut Frame<'_>, block: u32, values: Vec<Data>) {
     let function = frame.function;
     for (phi, value) in function.blocks[block as usize].phis.iter().zip(values) {
         frame.registers[phi.result as usize] = value;

@@ -129,6 +129,8 @@ pub(super) struct Log {
     pub(super) cells: Cells,
     /// Stores to a place for each lane: object, places, bytes.
     pub(super) vectors: Vec<(u32, Rc<[i64]>, u64)>,
+    /// The granule of each object in it when it was closed.
+    granules: Vec<(u32, u64)>,
 }
 
 /// All objects.
@@ -195,6 +197,10 @@ impl Memory {
                 false => self.released.push(object),
             }
         }
+    }
+
+    pub(super) fn object_count(&self) -> u32 {
+        self.objects.len() as u32
     }
 
     pub(super) fn object(&self, object: u32) -> &Object {
@@ -319,14 +325,17 @@ impl Memory {
         let old = std::mem::take(cells);
         *cells = old.into_iter().flat_map(|cell| finer(cell, factor)).take(size).collect();
         self.objects[object as usize].granule = wanted;
-        for log in &mut self.logs {
-            let log = &mut log.cells;
-            let keys: Vec<_> = log.keys().copied().filter(|(owner, _)| *owner == object).collect();
-            let taken: Vec<_> =
-                keys.into_iter().filter_map(|key| Some((key.1, log.remove(&key)?))).collect();
-            for (index, cell) in taken {
-                let fine = finer(cell, factor).into_iter().zip(index * factor..);
-                fine.for_each(|(cell, index)| drop(log.insert((object, index), cell)));
+        self.logs.iter_mut().for_each(|log| refine_log(log, object, factor));
+    }
+
+    /// Brings a closed log to cells that were made finer since.
+    pub(super) fn renew(&self, log: &mut Log) {
+        for at in 0..log.granules.len() {
+            let (object, granule) = log.granules[at];
+            let now = self.objects[object as usize].granule;
+            if now < granule {
+                refine_log(log, object, (granule / now) as u32);
+                log.granules[at].1 = now;
             }
         }
     }
@@ -358,6 +367,10 @@ impl Memory {
                 && let Some(place) = cells.get_mut(*index as usize)
             {
                 std::mem::swap(place, cell);
+            }
+            let known = log.granules.last().is_some_and(|(last, _)| last == object);
+            if !known && !log.granules.iter().any(|(known, _)| known == object) {
+                log.granules.push((*object, self.objects[*object as usize].granule));
             }
         }
         log
@@ -442,6 +455,18 @@ fn parts(cells: &[Cell], granule: u64, offset: u64, bytes: u64) -> Found {
         }
     }
     Found::Parts(found)
+}
+
+/// Makes an object's cells in a log finer.
+fn refine_log(log: &mut Log, object: u32, factor: u32) {
+    let log = &mut log.cells;
+    let keys: Vec<_> = log.keys().copied().filter(|(owner, _)| *owner == object).collect();
+    let taken: Vec<_> =
+        keys.into_iter().filter_map(|key| Some((key.1, log.remove(&key)?))).collect();
+    for (index, cell) in taken {
+        let fine = finer(cell, factor).into_iter().zip(index * factor..);
+        fine.for_each(|(cell, index)| drop(log.insert((object, index), cell)));
+    }
 }
 
 /// A cell as `factor` cells of a finer granule.

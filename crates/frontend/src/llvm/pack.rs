@@ -39,6 +39,9 @@ impl Machine<'_> {
                     Data::Lane(value, lane) => Run::Lanes(value.clone(), *lane, 1),
                     Data::Secret(value) => Run::Lanes(value.clone(), 0, 1),
                     Data::Public(value) => Run::Public(*value, 1),
+                    Data::Opened(register) => {
+                        Run::Lanes(Rc::new(self.published(*register, width)), 0, 1)
+                    }
                     _ => unreachable!("only integers are packed"),
                 });
             }

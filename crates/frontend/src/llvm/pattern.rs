@@ -378,44 +378,12 @@ fn only_used_by(definitions: &Definitions<'_>, register: u32, users: &[u32]) -> 
 }
 
 fn terminator_uses(terminator: &Terminator, register: u32) -> bool {
-    match terminator {
-        Terminator::Branch(operand, ..) | Terminator::Switch(operand, ..) => is(*operand, register),
-        Terminator::Return(operand) => operand.is_some_and(|operand| is(operand, register)),
-        Terminator::Jump(_) | Terminator::Unreachable => false,
-    }
+    terminator.operand().is_some_and(|operand| is(operand, register))
 }
 
 /// Whether an instruction has the register as an operand.
 fn uses(kind: &Kind, register: u32) -> bool {
-    let any = |operands: &[Operand]| operands.iter().any(|operand| is(*operand, register));
-    match kind {
-        Kind::Binary(_, _, operands)
-        | Kind::Compare(_, _, operands)
-        | Kind::Overflow(_, _, _, operands)
-        | Kind::Store(_, operands)
-        | Kind::ExtractElement(operands)
-        | Kind::Shuffle(operands, _) => any(operands),
-        Kind::Select(_, operands)
-        | Kind::Funnel(_, _, operands)
-        | Kind::Copy(operands)
-        | Kind::Fill(operands)
-        | Kind::InsertElement(operands) => any(operands),
-        Kind::Unary(_, _, _, operand)
-        | Kind::Reduce(_, _, operand)
-        | Kind::Load(_, operand)
-        | Kind::Allocate(_, _, operand)
-        | Kind::ToInteger(operand)
-        | Kind::ToPointer(operand)
-        | Kind::Extract(operand, _)
-        | Kind::Freeze(operand) => is(*operand, register),
-        Kind::Address(base, _, indices) => {
-            is(*base, register) || indices.iter().any(|index| is(index.operand, register))
-        }
-        Kind::Call(_, operands) | Kind::Heap(operands, _) => any(operands),
-        Kind::CallPointer(target, operands) => is(*target, register) || any(operands),
-        Kind::Insert(a, b, _) => is(*a, register) || is(*b, register),
-        Kind::Unsupported(..) => false,
-    }
+    kind.operands().iter().any(|operand| is(*operand, register))
 }
 
 /// The comparison with its sides exchanged.

@@ -10,6 +10,8 @@
  *   PH_OUT(alice, bob)          before a parameter: alice and bob learn it; before PH_MAIN's result
  *                               type: they learn what it returns
  *   PH_RANGE(low, high)         before a parameter, beside PH_IN: its values lie in this range
+ *   ph_reveal(x)                x, opened to all parties when the program runs: loops and branches
+ *                               may depend on it, and everybody learns which way they went
  *   ph_linear_layer(y, W, x, b, rows, cols)
  *                               y[r] = b[r] + the sum over c of W[r][c] * x[c]
  */
@@ -38,6 +40,22 @@
 #define PH_IN(party)
 #define PH_OUT(...)
 #define PH_RANGE(low, high)
+#endif
+
+#ifdef PHINEUS
+uint8_t phineus_reveal_8(uint8_t value);
+uint16_t phineus_reveal_16(uint16_t value);
+uint32_t phineus_reveal_32(uint32_t value);
+uint64_t phineus_reveal_64(uint64_t value);
+unsigned __int128 phineus_reveal_128(unsigned __int128 value);
+#define PH_REVEAL_AS(bytes, type, bits, x, otherwise)                                              \
+    __builtin_choose_expr(sizeof(x) == (bytes), phineus_reveal_##bits((type)(x)), otherwise)
+#define ph_reveal(x)                                                                               \
+    ((__typeof__(x))PH_REVEAL_AS(1, uint8_t, 8, x, PH_REVEAL_AS(2, uint16_t, 16, x,                \
+        PH_REVEAL_AS(4, uint32_t, 32, x, PH_REVEAL_AS(8, uint64_t, 64, x,                          \
+            phineus_reveal_128((unsigned __int128)(x)))))))
+#else
+#define ph_reveal(x) (x)
 #endif
 
 #define ph_linear_layer(y, W, x, b, rows, cols)                                                    \

@@ -94,7 +94,9 @@ impl Machine<'_> {
             };
             self.write(object, *place as u64, bytes as u8, &cell)?;
         }
-        self.memory.log_vector(object, places, bytes);
+        if self.arms > 0 {
+            self.memory.log_vector(object, places, bytes);
+        }
         Ok(())
     }
 

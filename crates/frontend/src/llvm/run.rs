@@ -8,6 +8,7 @@ use super::ir::{Module, Type};
 use super::machine::{Machine, Stop};
 use super::memory::{Storage, Table};
 use super::ports::{Port, Rows, Signature};
+use super::turns::Plan;
 use crate::port::column;
 use crate::tracer::Tracer;
 use crate::value::Value;
@@ -17,6 +18,9 @@ const CHUNK_WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;
 /// C computes in integers of 32 bits at least, so that wider chunks would only be cut.
 const NARROWEST: u32 = 32;
 
+/// Tries of a program whose control flow is opened when it runs; each finds out more.
+const TRIES_MAX: u32 = 1000;
+
 /// Runs the computation into the tracer; returns what there is to say about it.
 pub(super) fn run(
     module: &Module,
@@ -24,12 +28,47 @@ pub(super) fn run(
     tracer: &Tracer,
     file: &str,
 ) -> Vec<Diagnostic> {
+    let plan = match find_out(module, signature, tracer, file) {
+        Ok(plan) => plan,
+        Err(diagnostics) => return diagnostics,
+    };
     let mut machine = Machine::new(module, tracer);
-    let done = compute(&mut machine, signature, tracer, file);
-    if let Err(Stop::Abandon) = done {
-        unreachable!("only rehearsals are abandoned");
+    machine.plan = plan;
+    match compute(&mut machine, signature, tracer, file) {
+        Err(Stop::Abandon | Stop::Pause | Stop::Restart) => {
+            unreachable!("only rehearsals and tries are abandoned")
+        }
+        Ok(()) | Err(Stop::Fatal) => machine.diagnostics,
     }
-    machine.diagnostics
+}
+
+/// What loops carry whose end is opened when the program runs, by trying.
+fn find_out(
+    module: &Module,
+    signature: &Signature,
+    tracer: &Tracer,
+    file: &str,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let mut plan = Plan::new();
+    if !module.reveals() {
+        return Ok(plan);
+    }
+    for _ in 0..TRIES_MAX {
+        let Ok(scratch) = Tracer::new("", std::io::sink()) else { break };
+        tracer.parties().iter().for_each(|party| drop(scratch.party(party)));
+        let mut machine = Machine::new(module, &scratch);
+        machine.plan = plan;
+        match compute(&mut machine, signature, &scratch, file) {
+            Err(Stop::Restart) => plan = machine.plan,
+            _ if machine.diagnostics.iter().any(|diagnostic| diagnostic.is_error) => {
+                return Err(machine.diagnostics);
+            }
+            _ => return Ok(machine.plan),
+        }
+    }
+    let spot = Spot { file: file.to_owned(), ..Spot::default() };
+    let what = "what its loops carry cannot be found out".to_owned();
+    Err(vec![Diagnostic::error(spot, what, "let loops whose end is revealed change less memory")])
 }
 
 fn compute(
@@ -39,13 +78,16 @@ fn compute(
     file: &str,
 ) -> Result<(), Stop> {
     let arguments = inputs(machine, signature, tracer);
+    if machine.module.reveals() {
+        machine.read_inputs();
+    }
     let index = machine.module.function(&signature.function).expect("it was compiled");
     let expected = machine.module.functions[index as usize].parameters.len();
     if expected != arguments.len() {
         machine.error("a parameter is passed in several parts", "pass a pointer to it")?;
         return Err(Stop::Fatal);
     }
-    let result = machine.call(index, arguments.clone())?;
+    let result = machine.run_main(index, arguments.clone())?;
     if machine.diagnostics.iter().any(|diagnostic| diagnostic.is_error) {
         return Ok(());
     }

@@ -69,6 +69,7 @@ impl<'m> Machine<'m> {
                     "call functions by name, or choose with a public index",
                 ),
             },
+            Kind::Reveal(width, operand) => self.reveal(frame, *width, *operand),
             Kind::Copy(operands) => self.copy(frame, operands),
             Kind::Fill(operands) => self.fill(frame, operands),
             Kind::Heap(sizes, is_zeroed) => self.heap(frame, sizes, *is_zeroed),

@@ -31,6 +31,7 @@ impl Machine<'_> {
             Data::Secret(value) => value.clone(),
             Data::Lane(value, lane) => self.slice(value, *lane),
             Data::Spread(values) => self.spread(width, values),
+            Data::Opened(register) => Rc::new(self.published(*register, width)),
             _ => unreachable!("only integers become values"),
         }
     }

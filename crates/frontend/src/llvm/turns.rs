@@ -1,0 +1,285 @@
+//! Loops whose end is opened when the program runs: the body is executed once for all turns.
+//!
+//! What is different when the body comes back to its header is carried from turn to turn: secrets in
+//! variables, public integers in registers. At first nothing is; whenever the body leaves something
+//! different, that is noted and the whole program is tried anew, until nothing new is found (a fix
+//! point, as each try carries more). What is not carried is known to be the same in every turn.
+//!
+//! Cost: a try for each change of what a loop carries, of which there are few.
+
+use std::collections::HashMap;
+
+use super::data::Data;
+use super::machine::{Machine, Next, Stop};
+use super::merge::{Carried, Carrier, Nature, Place, groups, lane_of};
+use super::ways::{Goal, Way};
+
+/// Loops whose end is opened: by the calls around them, function and loop.
+pub(super) type Plan = HashMap<(u64, u32, u32), Form>;
+
+/// What a loop carries.
+#[derive(Clone, Default)]
+pub(super) struct Form {
+    places: Vec<(Place, u16, Nature)>,
+    /// Secrets that are lanes of one value: numbers of places, and their width.
+    groups: Vec<(Vec<usize>, u16)>,
+}
+
+impl<'m> Machine<'m> {
+    /// Runs a loop of the last frame, whose header is entered with these phis: all ways out of it,
+    /// and where they meet.
+    pub(super) fn turns(
+        &mut self,
+        header: u32,
+        mut phis: Vec<Data>,
+        goals: &[Goal],
+    ) -> Result<(Goal, Vec<Way<'m>>), Stop> {
+        let depth = self.stack.len();
+        let frame = self.stack.last().expect("the loop is in a function");
+        let shape = &frame.function.shape;
+        let index = shape.header_of[header as usize].expect("it is a header");
+        let around = &shape.loops[index as usize];
+        let key = (frame.path, frame.index, index);
+        let mut exit = shape.joins[header as usize];
+        while let Some(block) = exit.filter(|block| around.contains[*block as usize]) {
+            exit = shape.joins[block as usize];
+        }
+        let exit = exit.map_or(Goal::Return(depth), |block| Goal::Block(depth, block));
+        let back = Goal::Block(depth, header);
+        let form = self.plan.get(&key).cloned().unwrap_or_default();
+        let place = frame.function.blocks[header as usize].place;
+        let base = self.stack.clone();
+        let (known, carried) = self.enter(&form, &phis)?;
+        let id = self.tracer.new_block();
+        self.tracer.jump(id);
+        self.begin(id);
+        for (place, data) in known {
+            self.put_at(place, &data, &mut phis)?;
+        }
+        for carried in &carried {
+            self.receive(carried, &mut phis)?;
+        }
+        let frame = self.stack.last_mut().expect("the loop is in a function");
+        super::machine::set_phis(frame, header, phis.clone());
+        let all: Vec<Goal> = goals.iter().copied().chain([back, exit]).collect();
+        let ways = self.relative(|machine| machine.follow(Next::Inside(header, 0), &all))?;
+        let (mut returning, out): (Vec<Way<'m>>, Vec<Way<'m>>) =
+            ways.into_iter().partition(|way| way.goal == back);
+        self.place = place;
+        if let Some(wider) = self.wider(&form, &mut returning, header, &phis)? {
+            self.plan.insert(key, wider);
+            return Err(Stop::Restart);
+        }
+        for way in returning {
+            self.go_round(&carried, way)?;
+            self.tracer.jump(id);
+        }
+        self.stack = base;
+        Ok((exit, out))
+    }
+
+    /// Brings what a loop carries to its first turn; returns what is known there as well.
+    #[allow(clippy::type_complexity, reason = "two lists, used at once")]
+    fn enter(
+        &mut self,
+        form: &Form,
+        phis: &[Data],
+    ) -> Result<(Vec<(Place, Data)>, Vec<Carried>), Stop> {
+        let (mut known, mut carried) = (Vec::new(), Vec::new());
+        for (place, width, nature) in &form.places {
+            match nature {
+                Nature::Known(data) => known.push((*place, data.clone())),
+                Nature::Opened => {
+                    let data = self.at(*place, phis)?;
+                    let carrier = Carrier::Register(self.bring_register(&data, None));
+                    carried.push(Carried { carrier, places: vec![*place], width: *width });
+                }
+                Nature::Secret => {}
+            }
+        }
+        for (members, width) in &form.groups {
+            let places: Vec<Place> = members.iter().map(|member| form.places[*member].0).collect();
+            let cells = places.iter().map(|place| self.at(*place, phis));
+            let cells: Vec<Data> = cells.collect::<Result<_, _>>()?;
+            let carrier = Carrier::Variable(self.bring_variable(&cells, *width, None));
+            carried.push(Carried { carrier, places, width: *width });
+        }
+        Ok((known, carried))
+    }
+
+    fn at(&mut self, place: Place, values: &[Data]) -> Result<Data, Stop> {
+        match place {
+            Place::Value(at) => Ok(values[at].clone()),
+            place => self.look(place),
+        }
+    }
+
+    /// Carries what a turn leaves to the next one.
+    fn go_round(&mut self, carried: &[Carried], way: Way<'m>) -> Result<(), Stop> {
+        self.begin(way.block);
+        self.memory.open_log();
+        self.memory.apply(&way.log);
+        let done = self.carry(carried, &way.values);
+        drop(self.memory.undo());
+        done
+    }
+
+    fn carry(&mut self, carried: &[Carried], values: &[Data]) -> Result<(), Stop> {
+        // All is computed before any register changes: one may be the source of another.
+        let mut registers = Vec::new();
+        for one in carried {
+            let cells = one.places.iter().map(|place| self.at(*place, values));
+            let cells: Vec<Data> = cells.collect::<Result<_, _>>()?;
+            match &one.carrier {
+                Carrier::Register(target) => {
+                    registers.push((*target, self.bring_register(&cells[0], None)));
+                }
+                Carrier::Variable(_) => {
+                    self.bring_variable(&cells, one.width, Some(&one.carrier));
+                }
+            }
+        }
+        registers.into_iter().for_each(|(target, source)| self.tracer.assign(target, source));
+        Ok(())
+    }
+
+    /// What the loop has to carry besides, if anything.
+    fn wider(
+        &mut self,
+        form: &Form,
+        ways: &mut [Way<'m>],
+        header: u32,
+        phis: &[Data],
+    ) -> Result<Option<Form>, Stop> {
+        let mut wider = form.clone();
+        let mut changed = false;
+        for way in ways.iter_mut() {
+            self.begin(way.block);
+            self.memory.renew(&mut way.log);
+            let code = &way.frame.function.blocks[header as usize];
+            for (at, new) in way.values.iter().enumerate() {
+                let width = code.phis[at].width;
+                changed |= self.widen(&mut wider, Place::Value(at), width, &phis[at], new)?;
+            }
+            for (object, offset, bytes) in self.stretches(&[&way.log, &Default::default()]) {
+                for (offset, bytes) in wider.fitting(object, offset, bytes, &mut changed) {
+                    let place = Place::Memory(object, offset, bytes);
+                    let old = self.look(place)?;
+                    let new = self.look_after(way, place)?;
+                    let width = u16::from(bytes) * 8;
+                    changed |= self.widen(&mut wider, place, width, &old, &new)?;
+                }
+            }
+            way.block = self.tracer.block();
+        }
+        if !changed {
+            return Ok(None);
+        }
+        wider.places.sort_by_key(|(place, ..)| *place);
+        let last = ways.last().expect("something changed");
+        let mut secrets = Vec::new();
+        for (at, (place, width, nature)) in wider.places.iter().enumerate() {
+            if matches!(nature, Nature::Secret) {
+                let data = match place {
+                    Place::Value(at) => last.values[*at].clone(),
+                    place => self.look_after(last, *place)?,
+                };
+                secrets.push((at, *width, lane_of(&data)));
+            }
+        }
+        wider.groups = groups(&secrets);
+        Ok(Some(wider))
+    }
+
+    /// What a way leaves at a place in memory.
+    fn look_after(&mut self, way: &Way<'m>, place: Place) -> Result<Data, Stop> {
+        self.memory.open_log();
+        self.memory.apply(&way.log);
+        let found = self.look(place);
+        drop(self.memory.undo());
+        found
+    }
+
+    /// Notes what a place is that holds `old` before a turn and `new` after it; whether that says
+    /// more than was known.
+    fn widen(
+        &mut self,
+        form: &mut Form,
+        place: Place,
+        width: u16,
+        old: &Data,
+        new: &Data,
+    ) -> Result<bool, Stop> {
+        if old.is_same(new) || matches!(new, Data::Undefined) {
+            return Ok(false);
+        }
+        let known = form.places.iter().position(|(at, ..)| *at == place);
+        let before = match known.map(|at| &form.places[at].2) {
+            Some(known @ (Nature::Opened | Nature::Secret)) => known.clone(),
+            _ => {
+                let start = Nature::Known(Data::Undefined);
+                let Some(before) = self.nature(&start, old, width) else { return Ok(false) };
+                before
+            }
+        };
+        let Some(nature) = self.nature(&before, new, width) else {
+            self.address_differs()?;
+            return Ok(false);
+        };
+        let is_new = match (&nature, known) {
+            (Nature::Secret, Some(at)) => !matches!(form.places[at].2, Nature::Secret),
+            (Nature::Opened, Some(at)) => !matches!(form.places[at].2, Nature::Opened),
+            (Nature::Known(Data::Poison), _) => return Ok(false),
+            _ => true,
+        };
+        match known {
+            Some(at) => form.places[at].2 = nature,
+            None => form.places.push((place, width, nature)),
+        }
+        Ok(is_new)
+    }
+}
+
+impl Form {
+    /// A stretch of memory in the parts that are carried, which are made smaller where they do not
+    /// fit.
+    fn fitting(
+        &mut self,
+        object: u32,
+        offset: u64,
+        bytes: u8,
+        changed: &mut bool,
+    ) -> Vec<(u64, u8)> {
+        let end = offset + u64::from(bytes);
+        let overlapping = |place: &Place| match place {
+            Place::Memory(own, at, size) if *own == object => {
+                *at < end && offset < at + u64::from(*size)
+            }
+            _ => false,
+        };
+        let parts: Vec<(u64, u8)> = self
+            .places
+            .iter()
+            .filter(|(place, ..)| overlapping(place))
+            .filter_map(|(place, ..)| match place {
+                Place::Memory(_, at, size) => Some((*at, *size)),
+                _ => None,
+            })
+            .collect();
+        if parts.is_empty() || parts == [(offset, bytes)] {
+            return vec![(offset, bytes)];
+        }
+        // Whole parts that are there already cover it, or all are cut to the smallest.
+        let covered: u64 = parts.iter().map(|(_, size)| u64::from(*size)).sum();
+        let first = parts.iter().map(|(at, _)| *at).min().unwrap_or(offset);
+        let last = parts.iter().map(|(at, size)| at + u64::from(*size)).max().unwrap_or(end);
+        if covered == last - first && first <= offset && end <= last {
+            return parts;
+        }
+        let smallest = parts.iter().map(|(_, size)| *size).chain([bytes]).min().unwrap_or(1);
+        self.places.retain(|(place, ..)| !overlapping(place));
+        *changed = true;
+        let (first, last) = (first.min(offset), last.max(end));
+        (first..last).step_by(usize::from(smallest)).map(|at| (at, smallest)).collect()
+    }
+}
