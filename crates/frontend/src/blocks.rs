@@ -38,7 +38,7 @@ pub(crate) use recorded::{Recorded, local, name_of_block};
 pub use state::State;
 
 /// A stretch of a program that runs from its begin to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockId(usize);
 
 /// A public integer of 64 bits that is known when the program runs. It gets its value where the

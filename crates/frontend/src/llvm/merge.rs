@@ -69,7 +69,9 @@ impl<'m> Machine<'m> {
             }
             (Nature::Known(Data::Public(_)), Nature::Known(Data::Public(_))) => Nature::Opened,
             (Nature::Known(Data::Public(_)), new @ (Nature::Opened | Nature::Secret)) => new,
-            (old @ (Nature::Opened | Nature::Secret), Nature::Known(Data::Public(_))) => old.clone(),
+            (old @ (Nature::Opened | Nature::Secret), Nature::Known(Data::Public(_))) => {
+                old.clone()
+            }
             (Nature::Opened, Nature::Opened) => Nature::Opened,
             (Nature::Opened | Nature::Secret, Nature::Opened | Nature::Secret) => Nature::Secret,
             _ => return None,
@@ -118,11 +120,7 @@ impl<'m> Machine<'m> {
 
     /// The state where ways meet that begin with the memory of now, in which recording goes on;
     /// returns the block's phis, or what is returned.
-    pub(super) fn merge(
-        &mut self,
-        goal: Goal,
-        mut ways: Vec<Way<'m>>,
-    ) -> Result<Vec<Data>, Stop> {
+    pub(super) fn merge_ways(&mut self, goal: Goal, mut ways: Vec<Way<'m>>) -> Result<Vec<Data>, Stop> {
         ways.iter_mut().for_each(|way| self.memory.renew(&mut way.log));
         if ways.len() == 1 {
             let way = ways.pop().expect("there is one");
@@ -134,7 +132,8 @@ impl<'m> Machine<'m> {
         let columns = self.columns(goal, &mut ways)?;
         let mut frame = ways[0].frame.clone();
         for way in &ways[1..] {
-            let new = way.frame.objects.iter().filter(|object| !ways[0].frame.objects.contains(object));
+            let new =
+                way.frame.objects.iter().filter(|object| !ways[0].frame.objects.contains(object));
             frame.objects.extend(new);
         }
         let mut values = ways[0].values.clone();
@@ -186,14 +185,16 @@ impl<'m> Machine<'m> {
             let phis = &function.blocks[block as usize].phis;
             for register in 0..function.registers {
                 let first = &ways[0].frame.registers[register as usize];
-                let same =
-                    |way: &Way<'m>| way.frame.registers[register as usize].is_same(first);
+                let same = |way: &Way<'m>| way.frame.registers[register as usize].is_same(first);
                 let is_needed = live[block as usize][register as usize]
                     && phis.iter().all(|phi| phi.result != register);
                 if is_needed && !ways.iter().all(same) {
-                    let data: Vec<Data> =
-                        ways.iter().map(|way| way.frame.registers[register as usize].clone()).collect();
-                    let width = data.iter().find(|d| d.is_secret()).map_or(64, |d| self.width_of(d));
+                    let data: Vec<Data> = ways
+                        .iter()
+                        .map(|way| way.frame.registers[register as usize].clone())
+                        .collect();
+                    let named = |d: &&Data| matches!(d, Data::Secret(_) | Data::Lane(..));
+                    let width = data.iter().find(named).map_or(64, |d| self.width_of(d));
                     columns.push(Column { place: Place::Register(register), width, data });
                 }
             }
@@ -209,7 +210,7 @@ impl<'m> Machine<'m> {
             self.begin(way.block);
             self.memory.open_log();
             self.memory.apply(&way.log);
-            let found = (first..columns.len()).try_for_each(|at| {
+            let found: Result<(), Stop> = (first..columns.len()).try_for_each(|at| {
                 let data = self.look(columns[at].place)?;
                 columns[at].data.push(data);
                 Ok(())
@@ -307,11 +308,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Takes what was carried here.
-    pub(super) fn receive(
-        &mut self,
-        carried: &Carried,
-        values: &mut [Data],
-    ) -> Result<(), Stop> {
+    pub(super) fn receive(&mut self, carried: &Carried, values: &mut [Data]) -> Result<(), Stop> {
         match &carried.carrier {
             Carrier::Register(register) => {
                 self.put_at(carried.places[0], &Data::Opened(*register), values)
@@ -378,7 +375,9 @@ pub(super) fn groups(secrets: &[(usize, u16, Option<Rc<Value>>)]) -> Vec<(Vec<us
             Some(known) => found[known].0.push(*at),
             None => {
                 found.push((vec![*at], *width));
-                key.map(|key| open.insert(key, found.len() - 1));
+                if let Some(key) = key {
+                    open.insert(key, found.len() - 1);
+                }
             }
         }
     }

@@ -10,8 +10,8 @@ use phineus_bytecode::ElementType;
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Kind, Operand, Unary};
 use super::machine::{Frame, Machine, Stop};
-use crate::blocks::Register;
 use crate::RegisterOp;
+use crate::blocks::Register;
 
 /// The widest that a register holds.
 const WIDTH_MAX: u16 = phineus_bytecode::limits::REGISTER_BITS;
@@ -85,7 +85,10 @@ impl<'m> Machine<'m> {
     fn registers<const N: usize>(&mut self, width: u16, data: [&Data; N]) -> Option<[Register; N]> {
         let is_known = |data: &&Data| matches!(data, Data::Opened(_) | Data::Public(_));
         let any_opened = data.iter().any(|data| matches!(data, Data::Opened(_)));
-        if width > WIDTH_MAX || !any_opened || self.rehearsal.is_some() || !data.iter().all(is_known)
+        if width > WIDTH_MAX
+            || !any_opened
+            || self.rehearsal.is_some()
+            || !data.iter().all(is_known)
         {
             return None;
         }

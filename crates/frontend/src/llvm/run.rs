@@ -55,7 +55,9 @@ fn find_out(
     }
     for _ in 0..TRIES_MAX {
         let Ok(scratch) = Tracer::new("", std::io::sink()) else { break };
-        tracer.parties().iter().for_each(|party| drop(scratch.party(party)));
+        for party in tracer.parties() {
+            scratch.party(&party);
+        }
         let mut machine = Machine::new(module, &scratch);
         machine.plan = plan;
         match compute(&mut machine, signature, &scratch, file) {

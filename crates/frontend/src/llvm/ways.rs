@@ -63,7 +63,7 @@ impl<'m> Machine<'m> {
             let remedy = "a computation has to end; give a flag as a result instead of stopping";
             return self.error(what, remedy);
         }
-        let result = self.merge(goal, ways)?.pop();
+        let result = self.merge_ways(goal, ways)?.pop();
         if self.module.reveals() {
             // Results leave in the last block, in which nothing may be computed any more that is
             // known only behind it.
@@ -169,11 +169,11 @@ impl<'m> Machine<'m> {
                 return Ok(others);
             }
             if others.is_empty() {
-                next = self.join(goal, here)?;
+                next = self.meet(goal, here)?;
                 continue;
             }
             let further = self.relative(|machine| {
-                let next = machine.join(goal, here)?;
+                let next = machine.meet(goal, here)?;
                 machine.follow(next, goals)
             });
             others.extend(further?);
@@ -182,8 +182,8 @@ impl<'m> Machine<'m> {
     }
 
     /// Goes on where all of these ways meet.
-    fn join(&mut self, goal: Goal, ways: Vec<Way<'m>>) -> Result<Next, Stop> {
-        let mut values = self.merge(goal, ways)?;
+    fn meet(&mut self, goal: Goal, ways: Vec<Way<'m>>) -> Result<Next, Stop> {
+        let mut values = self.merge_ways(goal, ways)?;
         Ok(match goal {
             Goal::Block(_, block) => Next::Joined(block, values),
             Goal::Return(_) => {
@@ -254,7 +254,8 @@ impl<'m> Machine<'m> {
             self.begin(id);
             self.stack.clone_from(&base);
             self.place = place;
-            found.extend(self.relative(|machine| machine.follow(Next::Block(block, target), &all))?);
+            found
+                .extend(self.relative(|machine| machine.follow(Next::Block(block, target), &all))?);
         }
         (self.stack, self.place) = (base, place);
         Ok((goal, found))
