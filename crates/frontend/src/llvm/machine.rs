@@ -35,8 +35,6 @@ const STEPS_MAX: u64 = 1 << 40;
 /// Stack that must be left, and is added when it is not.
 const STACK_LEFT_BYTES: usize = 256 << 10;
 const STACK_MORE_BYTES: usize = 16 << 20;
-/// Slices of lanes that are remembered.
-const SLICES_KEPT: usize = 4096;
 
 /// Why execution does not go on.
 pub(super) enum Stop {
@@ -109,8 +107,8 @@ pub(super) enum Next {
     End(End),
 }
 
-/// A slice that was cut before: of this value, this lane.
-pub(super) type Slice = Option<(Rc<Value>, u32, Rc<Value>)>;
+/// Lanes that were cut before, each with the value that it is of, which keeps its address.
+pub(super) type Slices = HashMap<(*const Value, u32), (Rc<Value>, Rc<Value>)>;
 
 pub(super) struct Machine<'m> {
     pub(super) module: &'m Module,
@@ -121,7 +119,7 @@ pub(super) struct Machine<'m> {
     pub(super) lanes: u32,
     pub(super) rehearsal: Option<Rehearsal>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    pub(super) slices: Vec<Slice>,
+    pub(super) slices: Slices,
     pub(super) steps: u64,
     pub(super) calls: u32,
     /// Secret branches that are being run.
@@ -162,7 +160,7 @@ impl<'m> Machine<'m> {
             lanes: 1,
             rehearsal: None,
             diagnostics: Vec::new(),
-            slices: vec![None; SLICES_KEPT],
+            slices: Slices::new(),
             steps: 0,
             calls: 0,
             arms: 0,

@@ -120,7 +120,11 @@ impl<'m> Machine<'m> {
 
     /// The state where ways meet that begin with the memory of now, in which recording goes on;
     /// returns the block's phis, or what is returned.
-    pub(super) fn merge_ways(&mut self, goal: Goal, mut ways: Vec<Way<'m>>) -> Result<Vec<Data>, Stop> {
+    pub(super) fn merge_ways(
+        &mut self,
+        goal: Goal,
+        mut ways: Vec<Way<'m>>,
+    ) -> Result<Vec<Data>, Stop> {
         ways.iter_mut().for_each(|way| self.memory.renew(&mut way.log));
         if ways.len() == 1 {
             let way = ways.pop().expect("there is one");

@@ -10,6 +10,8 @@ use crate::value::Value;
 
 /// Constants that differ between lanes and are remembered.
 const SPREADS_KEPT: usize = 256;
+/// Lanes that were cut out and are remembered.
+const SLICES_KEPT: usize = 4096;
 
 impl Machine<'_> {
     /// The result of an operation as data: known values are public.
@@ -68,18 +70,18 @@ impl Machine<'_> {
         self.pack(&cells, width)
     }
 
-    /// One lane, which is cut out once while it is remembered.
+    /// One lane, which is cut out once while it is remembered. What is remembered must not depend on
+    /// where values lie in memory: all parties make the same program.
     fn slice(&mut self, value: &Rc<Value>, lane: u32) -> Rc<Value> {
-        let address = Rc::as_ptr(value) as usize / 16;
-        let slot = (address.wrapping_mul(31) + lane as usize) % self.slices.len();
-        if let Some((known, at, cut)) = &self.slices[slot]
-            && Rc::ptr_eq(known, value)
-            && *at == lane
-        {
+        let key = (Rc::as_ptr(value), lane);
+        if let Some((_, cut)) = self.slices.get(&key) {
             return cut.clone();
         }
+        if self.slices.len() >= SLICES_KEPT {
+            self.slices.clear();
+        }
         let cut = Rc::new(value.lane_slice(lane, 1));
-        self.slices[slot] = Some((value.clone(), lane, cut.clone()));
+        self.slices.insert(key, (value.clone(), cut.clone()));
         cut
     }
 }

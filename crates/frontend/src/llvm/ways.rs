@@ -82,7 +82,7 @@ impl<'m> Machine<'m> {
             return;
         }
         self.tracer.begin(block);
-        self.slices.fill(None);
+        self.slices.clear();
         self.spreads.clear();
     }
 
@@ -266,21 +266,29 @@ impl<'m> Machine<'m> {
         &mut self,
         frame: &Frame<'m>,
         block: u32,
-        ways: Vec<(Data, u32)>,
-        default: u32,
+        mut ways: Vec<(Data, u32)>,
+        mut default: u32,
     ) -> Result<Next, Stop> {
-        let ends = &frame.function.shape.ends;
-        let targets: Vec<u32> = ways.iter().map(|(_, target)| *target).chain([default]).collect();
-        if let Some(stops) = targets.iter().find(|target| !ends[**target as usize]) {
-            let code = &frame.function.blocks[*stops as usize].instructions;
-            if code.iter().any(|i| matches!(i.kind, Kind::Call(..) | Kind::CallPointer(..))) {
+        let shape = &frame.function.shape;
+        for target in ways.iter().map(|(_, target)| *target).chain([default]) {
+            let code = &frame.function.blocks[target as usize].instructions;
+            let calls = |kind: &Kind| matches!(kind, Kind::Call(..) | Kind::CallPointer(..));
+            if !shape.ends[target as usize] && code.iter().any(|i| calls(&i.kind)) {
                 self.error(
                     "whether the program stops here is opened when it runs",
                     "give a flag as a result instead of stopping",
                 )?;
             }
-            let other = targets.iter().find(|target| ends[**target as usize]);
-            return Ok(other.map_or(Next::End(End::Never), |target| Next::Block(block, *target)));
+        }
+        ways.retain(|(_, target)| shape.ends[*target as usize]);
+        if !shape.ends[default as usize] {
+            match ways.pop() {
+                Some((_, target)) => default = target,
+                None => return Ok(Next::End(End::Never)),
+            }
+        }
+        if ways.is_empty() {
+            return Ok(Next::Block(block, default));
         }
         let ways = ways.into_iter().map(|(condition, target)| match condition {
             Data::Opened(register) => (register, target),
