@@ -5,23 +5,20 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
-use phineus_channels::{Channel, FramedChannel, Mesh, Traffic};
+use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
     Carried, ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
     StorageConfig, StorageError, StorageStatistics, run, run_blocks,
 };
-use phineus_protocols::Parties;
 use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
-use phineus_protocols::mixed::{self, MixedDriver};
 use phineus_protocols::ot::SessionId;
 
-use crate::agreement::{exchange_ready, give_up, give_up_all};
+use crate::agreement::{exchange_ready, give_up};
 use crate::blocks::results;
 use crate::failure::{Exit, Failure};
-use crate::garbling::Beside;
 use crate::interrupt;
-use crate::material::{Material, MaterialFigures, Origin};
+use crate::material::Origin;
 use crate::memory_budget::STORAGE_DEPTH;
 use crate::metered::{Metered, Reading, close_all};
 use crate::planning::PlannedFile;
@@ -332,114 +329,6 @@ pub(crate) fn traffic_of<'a>(
     channels.fold((Traffic::default(), Traffic::default()), |(payload, wire), channel| {
         (add(payload, Channel::traffic(channel)), add(wire, channel.wire_traffic()))
     })
-}
-
-/// Runs the job as one of any number of parties that compute on shares.
-pub(crate) fn run_shared(
-    mut job: Job<'_>,
-    mut mesh: Mesh,
-    session: &SessionId,
-) -> Result<Executed, Failure> {
-    let prepared = prepare(&mut job);
-    let (inputs, mut prg, mut memory) = match prepared {
-        Ok(prepared) => prepared,
-        Err(failure) => {
-            give_up_all(mesh, &failure);
-            return Err(unrevealed(failure));
-        }
-    };
-    let description = &job.planned.description;
-    let plan = description.plan.as_ref().expect("it is planned");
-    if let Err(failure) = exchange_ready(mesh[0].iter_mut().flatten(), &plan.costs) {
-        give_up_all(mesh, &failure);
-        return Err(unrevealed(failure));
-    }
-    let peers: Vec<String> =
-        mesh[0].iter().flatten().map(|channel| channel.peer().to_owned()).collect();
-    let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
-    let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
-    let start = Instant::now();
-    let clients = take_clients(&mut mesh, job.planned.computing);
-    let mut streams = metered(mesh, job.party).into_iter();
-    let mut online = streams.next().expect("shares have two streams");
-    let background = streams.next().expect("shares have two streams");
-    let mut beside = Beside::Idle(streams.next());
-    let mut tables = None;
-    if let (Some(garbling), Beside::Idle(stream)) = (&job.planned.garbling, &mut beside) {
-        let stream = stream.take().expect("protocols that garble have three streams");
-        let seed = Prg::from_seed(prg.next_block());
-        let started = garbling.start(stream, seed, session, job.swap_dir, job.backend);
-        let (made, thread) = started.map_err(unrevealed)?;
-        (tables, beside) = (Some(made), Beside::Garbling(thread));
-    }
-    let seed = Prg::from_seed(prg.next_block());
-    let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
-    let (planned, swap_dir) = (job.planned, job.swap_dir);
-    let (material, entered) =
-        Material::make(origin, planned, swap_dir, background, seed, session).map_err(unrevealed)?;
-    let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
-    let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
-    let broadcast = mixed::broadcast(plan);
-    let driver = driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
-    let driver = driver.map_err(|error| unrevealed(error.into()))?;
-    let driver = match tables {
-        Some(tables) => driver.with_tables(tables),
-        None => driver,
-    };
-    let mut recorded = Recorded::new(driver, description);
-    job.drive(&mut recorded, &mut memory, &watch, entered)?;
-    let rounds = recorded.driver.rounds();
-    let garbled_gates = recorded.driver.garbled_gates();
-    let clients = recorded.driver.take_clients();
-    let (mut online, outputs, material) = recorded.driver.into_parts();
-    let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
-    let phase = phase.since(&before, made.elapsed());
-    let (background, figures) = material.finish().map_err(Failure::from)?;
-    let running = start.elapsed();
-    let garbled = beside.finish().map_err(Failure::from)?;
-    let channels = [Some(online), Some(background), garbled].into_iter().flatten();
-    let channels = channels.flat_map(Parties::into_channels);
-    let channels = channels.flatten().chain(clients);
-    let channels: Vec<FramedChannel> = channels.map(Metered::into_inner).collect();
-    let (traffic, wire_traffic) = traffic_of(channels.iter());
-    let (storage, storage_name) = storage_figures(&memory);
-    let MaterialFigures { setup, making, ots, used, waited } = figures;
-    Ok(Executed {
-        outputs: results(description, outputs.into_tables()),
-        and_gates: Some(used.get("triples_1").copied().unwrap_or(0)),
-        garbled_and_gates: Some(garbled_gates),
-        ots: Some(ots),
-        rounds: Some(rounds),
-        phases: Phases {
-            set_up: setup,
-            preprocessing: making,
-            online: phase,
-            used,
-            waited_for_preprocessing_seconds: waited.as_secs_f64(),
-        },
-        traffic,
-        wire_traffic,
-        storage,
-        storage_name,
-        running,
-        blocked_on_network: watch.waited(),
-        farewell: close_all(channels.into_iter()),
-    })
-}
-
-/// Takes the channels to clients, the parties from `computing` on, out of a mesh.
-fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChannel>> {
-    let clients = mesh.iter_mut().flat_map(|row| row.split_off(computing));
-    clients.flatten().map(Metered::new).collect()
-}
-
-/// The channels of each stream, metered.
-pub(crate) fn metered(mesh: Mesh, party: u16) -> Vec<Parties<Metered<FramedChannel>>> {
-    let stream = |channels: Vec<Option<FramedChannel>>| {
-        let channels = channels.into_iter().map(|channel| channel.map(Metered::new)).collect();
-        Parties::new(usize::from(party), channels)
-    };
-    mesh.into_iter().map(stream).collect()
 }
 
 /// Runs the job in the clear, for all parties at once.

@@ -38,6 +38,7 @@ mod report;
 mod resolve;
 mod results;
 mod row_order;
+mod shared;
 mod sizing;
 mod statistics;
 mod verify;

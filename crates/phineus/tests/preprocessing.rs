@@ -121,7 +121,7 @@ fn what_does_not_fit_the_run_is_refused_and_not_used_up() -> Result {
     let four = line.replace("three.phi", "four.phi");
     place.run(&four)?.failed_with(8)?.says("was made for another program")?;
     let gmw = line.replace("mixed", "gmw");
-    place.run(&gmw)?.failed_with(8)?.says("was made for another program")?;
+    place.run(&gmw)?.failed_with(8)?.says("was made for protocol mixed, this run has gmw;")?;
     for (protocol, part) in [
         ("garbled", "has no preprocessing"),
         ("clear", "has no preprocessing"),
@@ -320,17 +320,20 @@ fn stored_material_is_not_used_again_after_a_crash() -> Result {
     let place = three()?;
     place.parties(&NAMES)?;
     let mut was_used = 0;
-    for pause_ms in [80, 140, 200, 400] {
+    let mixed = [80, 140, 200, 400].map(|pause_ms| ("mixed", pause_ms));
+    for (protocol, pause_ms) in mixed.into_iter().chain([("spdz-128", 200), ("spdz-128", 500)]) {
+        let protocol = format!("--protocol {protocol}");
         for letter in ["a", "b", "c"] {
             let _ = std::fs::remove_file(place.file(&format!("{letter}.prep")));
         }
         place.cluster(&NAMES)?;
-        for done in all(&place, [0, 1, 2].map(|party| line("preprocess", party, "")))? {
+        for done in all(&place, [0, 1, 2].map(|party| line("preprocess", party, &protocol)))? {
             done.succeeded()?;
         }
         let stored = |party: usize, more: &str| {
             let file = ["a.prep", "b.prep", "c.prep"][party];
-            line("run", party, &format!("--timeout 2 --preprocessing stored={file} {more}"))
+            let more = format!("--timeout 2 --preprocessing stored={file} {protocol} {more}");
+            line("run", party, &more)
         };
         // Slow enough to be hit between the first and the last round.
         place.cluster(&NAMES)?;
@@ -362,6 +365,6 @@ fn stored_material_is_not_used_again_after_a_crash() -> Result {
             };
         }
     }
-    println!("{was_used} of 4 were in use when they were killed");
+    println!("{was_used} of 6 were in use when they were killed");
     Ok(())
 }

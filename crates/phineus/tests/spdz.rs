@@ -2,7 +2,17 @@
 
 mod common;
 
-use common::{Place, Result};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::{Place, Result, THREE, wait};
+
+/// More than any of these runs takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(200);
 
 const RUN: &str = "run three.phi --local --in a=a.csv --in b=b.csv --in c=c.csv \
                    --out sum=sum.csv --out large=large.csv";
@@ -71,8 +81,219 @@ fn no_security_only_where_it_is_asked_for() -> Result {
     done.says("INSECURE")?;
     place.run(&format!("{RUN} --protocol gmw {fake}"))?.failed_with(2)?.says("spdz alone")?;
     let done = place.run(&format!("{RUN} --protocol spdz-128 --preprocessing stored=here"))?;
-    done.failed_with(2)?.says("cannot be stored")?;
+    done.failed_with(8)?.says("there is no file")?;
     let done = place.run(&format!("{RUN} --protocol spdz-128 --computing 3"))?;
     done.failed_with(3)?.says("no clients")?;
+    Ok(())
+}
+
+const STORED: &str = "--preprocessing stored=kept";
+
+#[test]
+fn what_is_stored_serves_one_run() -> Result {
+    let place = Place::new()?;
+    place.three()?;
+    let make = "preprocess three.phi --local --protocol spdz-128 --out kept";
+    let done = place.run(make)?.succeeded()?.says("random bits")?;
+    assert!(done.stderr.contains("for one run of cid"), "{}", done.stderr);
+    let line = format!("{RUN} --protocol spdz-128 {STORED} --verify");
+    place.run(&line)?.succeeded()?.says("equals the answer computed in the clear: yes")?;
+    assert_eq!(place.read("sum.csv")?, "sum\n88\n100\n150\n");
+    agrees(&place)?;
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    for party in report["parties"].as_array().ok_or("three parties")? {
+        assert_eq!(party["preprocessing"], "stored");
+        // One comparison of hashes, with both others.
+        assert_eq!(party["phases"]["preprocessing"]["sent_bytes"], 64);
+    }
+    std::fs::remove_file(place.file("sum.csv"))?;
+    place.run(&line)?.failed_with(8)?.says("has been used")?;
+    assert!(!place.file("sum.csv").exists());
+    Ok(())
+}
+
+#[test]
+fn stored_matrix_triples() -> Result {
+    let place = Place::new()?;
+    place.run("data linear-layer --param n=20")?.succeeded()?;
+    let what = "linear-layer --local --protocol spdz";
+    let sizes = "--rows matrix=20 --rows bias=20 --rows vector=20";
+    let made = place.run(&format!("preprocess {what} {sizes} --out kept"))?.succeeded()?;
+    made.says("matrix triples 20 x 1")?;
+    let inputs = "--in matrix=matrix.csv --in bias=bias.csv --in vector=vector.csv";
+    let done = place.run(&format!("run {what} {inputs} {STORED} --verify"))?.succeeded()?;
+    done.says("equals the plaintext answer: yes")?;
+    agrees(&place)
+}
+
+#[test]
+fn what_does_not_fit_the_run_is_refused_and_not_used_up() -> Result {
+    let place = Place::new()?;
+    place.three()?;
+    let narrow = THREE.replace("u32", "u12");
+    place.write("three.phi", &narrow)?;
+    place.write("a.csv", "x\n5\n0\n1\n")?;
+    let line = format!("{RUN} --protocol spdz-32 {STORED}");
+    for out in ["kept", "other"] {
+        let make = format!("preprocess three.phi --local --protocol spdz-32 --out {out}");
+        place.run(&make)?.succeeded()?;
+    }
+    let refused = |line: &str, code: i32, part: &str| -> Result {
+        let done = place.run(line)?.failed_with(code)?.says(part)?;
+        assert!(done.stderr.contains("nothing was revealed"), "{}", done.stderr);
+        Ok(())
+    };
+    let good = std::fs::read(place.file("kept/ben.prep"))?;
+    for cut in [7, 100, good.len() / 2, good.len() - 1] {
+        std::fs::write(place.file("kept/ben.prep"), &good[..cut])?;
+        refused(&line, 8, "is cut off")?;
+    }
+    let mut changed = good.clone();
+    changed[60] ^= 1;
+    std::fs::write(place.file("kept/ben.prep"), &changed)?;
+    refused(&line, 8, "is damaged")?;
+    // Of another party, then of another run, each with its key.
+    std::fs::copy(place.file("kept/ben.key"), place.file("ben.key"))?;
+    for (from, code, part) in [
+        ("kept/cid", 8, "is for party 2 of 3, this is party 1 of 3"),
+        ("other/ben", 7, "the run that stored preprocessing is from is"),
+    ] {
+        for end in ["prep", "key"] {
+            let to = place.file(&format!("kept/ben.{end}"));
+            std::fs::copy(place.file(&format!("{from}.{end}")), to)?;
+        }
+        refused(&line, code, part)?;
+    }
+    std::fs::copy(place.file("ben.key"), place.file("kept/ben.key"))?;
+    std::fs::write(place.file("kept/ben.prep"), &good)?;
+    // For another program, another field, and shares without MACs.
+    place.write("four.phi", narrow.replace("value=0x64", "value=0x65"))?;
+    refused(&line.replace("three.phi", "four.phi"), 8, "was made for another program")?;
+    for other in ["spdz", "gmw"] {
+        let part = format!("was made for protocol spdz-32, this run has {other};");
+        refused(&line.replace("spdz-32", other), 8, &part)?;
+    }
+    // After all of that it is as good as new.
+    place.run(&line)?.succeeded()?;
+    assert_eq!(place.read("sum.csv")?, "sum\n88\n100\n151\n");
+    Ok(())
+}
+
+/// Takes connections for somebody else, and flips one bit of what goes there.
+struct Between {
+    address: String,
+    /// Bytes that have gone there, by connection.
+    sent: Arc<Mutex<Vec<Arc<AtomicU64>>>>,
+}
+
+impl Between {
+    /// In front of `target`; `flip` says of which connection and which bit.
+    fn start(target: String, flip: Option<(usize, u64)>) -> Result<Between> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?.to_string();
+        let sent: Arc<Mutex<Vec<Arc<AtomicU64>>>> = Arc::default();
+        let counts = sent.clone();
+        thread::spawn(move || {
+            for (number, near) in listener.incoming().flatten().enumerate() {
+                // Who is dialled may not be there yet; then the dialler tries again.
+                let Ok(far) = TcpStream::connect(&target) else { return };
+                let count = Arc::new(AtomicU64::new(0));
+                counts.lock().expect("nobody panics").push(count.clone());
+                let flip = flip.filter(|flip| flip.0 == number).map(|flip| flip.1);
+                let (Ok(back), Ok(forth)) = (far.try_clone(), near.try_clone()) else { return };
+                thread::spawn(move || carry(near, far, flip, &count));
+                thread::spawn(move || carry(back, forth, None, &AtomicU64::new(0)));
+            }
+        });
+        Ok(Between { address, sent })
+    }
+
+    fn sent(&self) -> Vec<u64> {
+        let sent = self.sent.lock().expect("nobody panics");
+        sent.iter().map(|count| count.load(Ordering::Relaxed)).collect()
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, flip: Option<u64>, count: &AtomicU64) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(len @ 1..) = from.read(&mut bytes) {
+        let before = count.fetch_add(len as u64, Ordering::Relaxed);
+        if let Some(flip) = flip.filter(|flip| (before..before + len as u64).contains(&(flip / 8)))
+        {
+            bytes[(flip / 8 - before) as usize] ^= 1 << (flip % 8);
+        }
+        if to.write_all(&bytes[..len]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Write);
+}
+
+const NAMES: [&str; 3] = ["ann", "ben", "cid"];
+
+/// One run of three processes, of which cid's bytes to ann go through [`Between`]. Gives the exit
+/// codes of ann and ben, and how many bytes went by.
+fn run_between(place: &Place, flip: Option<(usize, u64)>) -> Result<([Option<i32>; 2], Vec<u64>)> {
+    place.cluster(&NAMES)?;
+    let cluster = place.read("cluster.toml")?;
+    let target = cluster.split('"').find(|part| part.contains(':')).ok_or("an address")?;
+    let between = Between::start(target.to_owned(), flip)?;
+    place.write("cid.toml", cluster.replacen(target, &between.address, 1))?;
+    let mut children = Vec::new();
+    for (name, letter) in NAMES.iter().zip(["a", "b", "c"]) {
+        let _ = std::fs::remove_file(place.file(&format!("{letter}.sum")));
+        let file = if *name == "cid" { "cid.toml" } else { "cluster.toml" };
+        children.push(place.start(&format!(
+            "run three.phi --as {name} --cluster {file} --plain --in {letter}.csv --protocol spdz \
+             --out sum={letter}.sum --report none --timeout 20"
+        ))?);
+        // Who is dialled listens before anybody comes.
+        thread::sleep(Duration::from_millis(300));
+    }
+    let mut done = Vec::new();
+    for child in children {
+        done.push(wait(child, PATIENCE)?);
+    }
+    for (party, letter) in done.iter().zip(["a", "b"]) {
+        let context = format!("{flip:?}, {letter}: {}", party.stderr);
+        assert!(!party.stderr.contains("bug in Phineus"), "{context}");
+        let file = place.file(&format!("{letter}.sum"));
+        match party.code {
+            Some(0) => {
+                assert_eq!(std::fs::read_to_string(file)?, "sum\n88\n100\n151\n", "{context}")
+            }
+            Some(4 | 5 | 7) => {
+                assert!(!file.exists(), "{context}");
+                assert!(party.stderr.contains("revealed"), "{context}");
+            }
+            _ => return Err(context.into()),
+        }
+    }
+    Ok(([done[0].code, done[1].code], between.sent()))
+}
+
+/// A bit of what one party sends another is flipped on the way: whatever it is, the others end with
+/// an error and without an output, or with the right one.
+#[test]
+fn a_flipped_bit_gives_no_process_a_wrong_output() -> Result {
+    let place = Place::new()?;
+    place.three()?;
+    place.write("three.phi", THREE.replace("u32", "u12"))?;
+    place.write("a.csv", "x\n5\n0\n1\n")?;
+    let (codes, sent) = run_between(&place, None)?;
+    assert_eq!(codes, [Some(0), Some(0)], "nobody lies");
+    let thorough = std::env::var_os("PHINEUS_TEST_THOROUGH").is_some();
+    let points: u64 = if thorough { 40 } else { 4 };
+    let (mut lies, mut stopped) = (0, 0);
+    for (connection, &bytes) in sent.iter().enumerate().filter(|(_, bytes)| **bytes > 4000) {
+        for point in 0..points {
+            let at = 8 * (bytes * (2 * point + 1) / (2 * points)) + point % 8;
+            let (codes, _) = run_between(&place, Some((connection, at)))?;
+            println!("connection {connection}, byte {} of {bytes}: {codes:?}", at / 8);
+            lies += usize::from(codes[0] == Some(5));
+            stopped += usize::from(codes.iter().all(|code| *code != Some(0)));
+        }
+    }
+    assert!(lies > 0 && stopped >= points as usize, "{lies} lies noticed, {stopped} runs stopped");
     Ok(())
 }

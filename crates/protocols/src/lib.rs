@@ -4,12 +4,16 @@ pub mod bmr;
 pub mod demand;
 mod error;
 pub mod garbled;
+#[cfg(test)]
+mod harness;
 pub mod mascot;
 pub mod mixed;
 pub mod ot;
 mod parties;
 pub mod preprocessing;
 pub mod spdz;
+pub mod stored;
+pub mod supply;
 
 pub use error::ProtocolError;
 pub use parties::{Parties, memory_mesh};

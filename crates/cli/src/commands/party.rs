@@ -16,7 +16,7 @@ use crate::agreement;
 use crate::arguments::{Making, Protocol, Run};
 use crate::authenticated::run_authenticated;
 use crate::client::ClientJob;
-use crate::execute::{Executed, Job, metered, run_garbled, run_shared};
+use crate::execute::{Executed, Job, run_garbled};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::material::{self, Kept};
@@ -27,6 +27,7 @@ use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::results::Destination;
+use crate::shared::{metered, run_shared};
 
 use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};

@@ -1,10 +1,13 @@
 //! [`Kind`] and [`Batch`]: what is made, and what was made together.
 
 use phineus_crypto::field::Field;
+use zerocopy::IntoBytes;
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use super::limits::{BATCH_ELEMENTS, MASK_BATCH_ELEMENTS, MATRIX_ELEMENTS_MAX};
 use crate::spdz::Share;
+use crate::stored::StoredBatch;
+use crate::supply::MaterialBatch;
 
 /// The most columns that a kind has.
 pub(super) const COLUMNS_MAX: usize = 3;
@@ -107,6 +110,81 @@ impl<F: Field> Batch<F> {
         }
         refill(&mut self.values, 0);
     }
+}
+
+impl<F: Field> MaterialBatch for Batch<F> {
+    type Kind = Kind;
+
+    fn empty() -> Batch<F> {
+        Batch::empty()
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// The name of a field's material in files.
+const fn material<F: Field>() -> [u8; 8] {
+    let [low, high] = (F::BITS as u16).to_le_bytes();
+    [b'M', b'A', b'C', b's', b' ', b'p', low, high]
+}
+
+impl<F: Field> StoredBatch for Batch<F> {
+    const MATERIAL: [u8; 8] = material::<F>();
+    /// The share of the key.
+    const SECRET_BYTES: usize = F::BYTES;
+
+    fn code(kind: Kind) -> [u32; 3] {
+        match kind {
+            Kind::Triple => [1, 0, 0],
+            Kind::Square => [2, 0, 0],
+            Kind::Bit => [3, 0, 0],
+            Kind::Mask { owner } => [4, owner.into(), 0],
+            Kind::Matrix { rows, cols } => [5, rows, cols],
+        }
+    }
+
+    fn kind_of(code: [u32; 3]) -> Option<Kind> {
+        match code {
+            [1, 0, 0] => Some(Kind::Triple),
+            [2, 0, 0] => Some(Kind::Square),
+            [3, 0, 0] => Some(Kind::Bit),
+            [4, owner, 0] => Some(Kind::Mask { owner: owner.try_into().ok()? }),
+            [5, rows, cols] if rows > 0 && cols > 0 => Some(Kind::Matrix { rows, cols }),
+            _ => None,
+        }
+    }
+
+    fn bytes(kind: Kind, count: usize, me: usize) -> u64 {
+        let shares: usize = kind.item_elements().iter().sum();
+        let elements = 2 * shares + usize::from(is_owner(kind, me));
+        (count * elements * F::BYTES) as u64
+    }
+
+    fn reset(&mut self, kind: Kind, count: usize, me: usize) {
+        Batch::reset(self, kind, count);
+        refill(&mut self.values, if is_owner(kind, me) { count } else { 0 });
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &[u8]> {
+        let columns = self.columns.iter().map(|shares| shares.as_bytes());
+        columns.chain([self.values.as_bytes()])
+    }
+
+    fn columns_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        let columns = self.columns.iter_mut().map(|shares| shares.as_mut_slice().as_mut_bytes());
+        columns.chain([self.values.as_mut_slice().as_mut_bytes()])
+    }
+}
+
+/// Whether party `me` knows the elements.
+fn is_owner(kind: Kind, me: usize) -> bool {
+    matches!(kind, Kind::Mask { owner } if usize::from(owner) == me)
 }
 
 /// Makes it `len` zeros. Growing would leave a copy behind: what is in there is wiped first.

@@ -13,20 +13,22 @@ use std::thread::{self, JoinHandle};
 
 use phineus_channels::Channel;
 use phineus_crypto::field::Field;
+use zeroize::Zeroizing;
 
 use super::coin::cheated;
 use super::limits::BATCHES_AHEAD;
-use super::supply::{Source, Supply};
+use super::supply::{AuthenticatedSource, Supply};
 use super::trust::Trust;
 use super::{Batch, Demand, Generator, Kind, Schedule};
 use crate::ProtocolError;
+use crate::supply::Source;
 
 /// Authenticated material from a thread; see [`Live::start`].
 pub type Live<F, C> = Supply<F, LiveSource<F, C>>;
 
 /// The thread that makes batches.
 pub struct LiveSource<F: Field, C> {
-    delta: F,
+    delta: Zeroizing<F>,
     batches: Receiver<Result<Batch<F>, ProtocolError>>,
     used: SyncSender<Batch<F>>,
     thread: JoinHandle<Option<Generator<F, C>>>,
@@ -61,7 +63,7 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
         let trust = generator.trust.clone();
-        let delta = generator.delta();
+        let delta = Zeroizing::new(generator.delta());
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
             .spawn(move || make(generator, schedule, sender, recycled))?;
@@ -107,9 +109,9 @@ fn make<F: Field, C: Channel>(
     Some(generator)
 }
 
-impl<F: Field, C: Send> Source<F> for LiveSource<F, C> {
+impl<F: Field, C: Send> AuthenticatedSource<F> for LiveSource<F, C> {
     fn delta(&self) -> F {
-        self.delta
+        *self.delta
     }
 
     fn settle(&mut self) -> Result<(), ProtocolError> {
@@ -126,7 +128,9 @@ impl<F: Field, C: Send> Source<F> for LiveSource<F, C> {
             }
         }
     }
+}
 
+impl<F: Field, C: Send> Source<Batch<F>> for LiveSource<F, C> {
     fn next(
         &mut self,
         _: Kind,

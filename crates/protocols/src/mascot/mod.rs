@@ -12,6 +12,7 @@
 //! | [`Mascot`] | the same, made when it is missing |
 //! | [`Live`] | the same, made by a thread just ahead of its use |
 //! | [`Sequential`] | the same, all made before |
+//! | [`Stored`] | the same, from a file made earlier, once |
 //! | [`costs`] | what making it costs, to the byte |
 //! | `link`, `cope`, `authenticate` | OT with a peer; elements times its key; MACs |
 //! | `products`, `triples`, `matrix` | shares of products; made random, given MACs, and checked |
@@ -48,4 +49,6 @@ pub use batch::{Batch, Kind};
 pub use generator::Generator;
 pub use live::{Live, LiveSource};
 pub use schedule::{Demand, Schedule};
-pub use supply::{Mascot, OnDemand, Sequential, SequentialSource, Source, Supply};
+pub use supply::{
+    AuthenticatedSource, Binding, Kept, Mascot, OnDemand, Sequential, Stored, Supply,
+};

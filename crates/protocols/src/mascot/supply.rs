@@ -1,21 +1,27 @@
-//! [`Supply`]: hands out what comes in batches, in any pieces; and where batches come from.
+//! Where authenticated material comes from, and how it is handed out in any pieces.
 //!
-//! Invariants: batches are used again, so nothing is allocated once every kind has come. With a
-//! [`super::Schedule`] at most one batch of each kind waits beside the one that is being used.
+//! Stored material carries this party's share of the key. It was checked before it was written,
+//! batch by batch, and a file may be used only if all parties have theirs: so no check of its key
+//! has failed at an honest party ([`Material::settle`] has nothing to wait for).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use phineus_channels::Channel;
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
 
 use super::{Batch, Demand, Generator, Kind};
 use crate::ot::{FieldBits, SessionId};
 use crate::spdz::{Material, Share};
+use crate::stored::{self, SequentialSource, StoreError, StoredFile, StoredKey, StoredSource};
+use crate::supply::{self, Maker, Source};
 use crate::{Parties, ProtocolError};
 
-/// Where batches come from.
-pub trait Source<F: Field>: Send {
+/// Where batches under one key come from.
+pub trait AuthenticatedSource<F: Field>: Source<Batch<F>> {
     /// This party's share of the key.
     fn delta(&self) -> F;
 
@@ -26,42 +32,35 @@ pub trait Source<F: Field>: Send {
     fn settle(&mut self) -> Result<(), ProtocolError> {
         Ok(())
     }
-
-    /// The next batch, because `count` of `kind` are missing; `used` is one that has been used up,
-    /// for its memory. It may be of another kind, which is needed later.
-    fn next(
-        &mut self,
-        kind: Kind,
-        count: usize,
-        used: Option<Batch<F>>,
-    ) -> Result<Batch<F>, ProtocolError>;
 }
 
 /// Authenticated material from a source of batches.
-pub struct Supply<F: Field, S> {
-    pub(super) source: S,
-    shelves: BTreeMap<Kind, Shelf<F>>,
-    used: Vec<Batch<F>>,
-}
+pub type Supply<F, S> = supply::Supply<Batch<F>, S>;
 
-/// The batches of one kind that have come.
-struct Shelf<F: Field> {
-    batches: VecDeque<Batch<F>>,
-    /// Items of the first batch that have been handed out.
-    taken: usize,
-}
+impl<F: Field, C: Channel> Maker for Generator<F, C> {
+    type Batch = Batch<F>;
+    type Channel = C;
 
-impl<F: Field, S: Source<F>> Supply<F, S> {
-    pub(super) fn new(source: S) -> Supply<F, S> {
-        Supply { source, shelves: BTreeMap::new(), used: Vec::new() }
+    fn make(
+        &mut self,
+        kind: Kind,
+        count: usize,
+        batch: &mut Batch<F>,
+    ) -> Result<(), ProtocolError> {
+        Generator::make(self, kind, count, batch)
     }
 
-    /// Whether all that has come has been used.
-    pub fn is_used_up(&self) -> bool {
-        self.shelves.values().all(|shelf| shelf.batches.is_empty())
+    fn parties(&mut self) -> &mut Parties<C> {
+        &mut self.parties
     }
 
-    fn take(
+    fn prg(&mut self) -> &mut Prg {
+        &mut self.prg
+    }
+}
+
+impl<F: Field, S: AuthenticatedSource<F>> Supply<F, S> {
+    fn take_shares(
         &mut self,
         kind: Kind,
         count: usize,
@@ -73,38 +72,20 @@ impl<F: Field, S: Source<F>> Supply<F, S> {
             assert_eq!(column.len(), count * elements, "room for what is asked");
         }
         assert!(values.as_ref().is_none_or(|values| values.len() == count), "room for the values");
-        let mut done = 0;
-        while done < count {
-            let empty = || Shelf { batches: VecDeque::new(), taken: 0 };
-            let shelf = self.shelves.entry(kind).or_insert_with(empty);
-            let Some(batch) = shelf.batches.front() else {
-                let batch = self.source.next(kind, count - done, self.used.pop())?;
-                let shelf = self.shelves.entry(batch.kind()).or_insert_with(empty);
-                shelf.batches.push_back(batch);
-                continue;
-            };
-            let piece = (count - done).min(batch.count() - shelf.taken);
+        self.take(kind, count, |batch, from, to, len| {
             for ((target, elements), source) in columns.iter_mut().zip(items).zip(&batch.columns) {
-                let (to, from) = (done * elements, shelf.taken * elements);
-                let len = piece * elements;
+                let (to, from, len) = (to * elements, from * elements, len * elements);
                 target[to..to + len].copy_from_slice(&source[from..from + len]);
             }
             if let Some(values) = &mut values {
-                let known = batch.values.get(shelf.taken..shelf.taken + piece);
-                values[done..done + piece].copy_from_slice(known.expect("only the owner asks"));
+                let known = batch.values.get(from..from + len).expect("only the owner asks");
+                values[to..to + len].copy_from_slice(known);
             }
-            done += piece;
-            shelf.taken += piece;
-            if shelf.taken == batch.count() {
-                shelf.taken = 0;
-                self.used.extend(shelf.batches.pop_front());
-            }
-        }
-        Ok(())
+        })
     }
 }
 
-impl<F: Field, S: Source<F>> Material<F> for Supply<F, S> {
+impl<F: Field, S: AuthenticatedSource<F>> Material<F> for Supply<F, S> {
     fn delta(&self) -> F {
         self.source.delta()
     }
@@ -119,15 +100,15 @@ impl<F: Field, S: Source<F>> Material<F> for Supply<F, S> {
         b: &mut [Share<F>],
         c: &mut [Share<F>],
     ) -> Result<(), ProtocolError> {
-        self.take(Kind::Triple, a.len(), [a, b, c], None)
+        self.take_shares(Kind::Triple, a.len(), [a, b, c], None)
     }
 
     fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.take(Kind::Square, a.len(), [a, c, &mut []], None)
+        self.take_shares(Kind::Square, a.len(), [a, c, &mut []], None)
     }
 
     fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.take(Kind::Bit, b.len(), [b, &mut [], &mut []], None)
+        self.take_shares(Kind::Bit, b.len(), [b, &mut [], &mut []], None)
     }
 
     fn masks(
@@ -137,7 +118,7 @@ impl<F: Field, S: Source<F>> Material<F> for Supply<F, S> {
         values: Option<&mut [F]>,
     ) -> Result<(), ProtocolError> {
         let owner = u16::try_from(owner).expect("a party's number is small");
-        self.take(Kind::Mask { owner }, shares.len(), [shares, &mut [], &mut []], values)
+        self.take_shares(Kind::Mask { owner }, shares.len(), [shares, &mut [], &mut []], values)
     }
 
     fn matrix_triples(
@@ -150,7 +131,7 @@ impl<F: Field, S: Source<F>> Material<F> for Supply<F, S> {
     ) -> Result<(), ProtocolError> {
         let size = |len: usize| u32::try_from(len).expect("a matrix has bounded sides");
         let kind = Kind::Matrix { rows: size(rows), cols: size(cols) };
-        self.take(kind, c.len() / rows.max(1), [a, b, c], None)
+        self.take_shares(kind, c.len() / rows.max(1), [a, b, c], None)
     }
 }
 
@@ -185,11 +166,13 @@ impl<F: Field, C: Channel> Mascot<F, C> {
     }
 }
 
-impl<F: Field, C: Channel> Source<F> for OnDemand<F, C> {
+impl<F: Field, C: Channel> AuthenticatedSource<F> for OnDemand<F, C> {
     fn delta(&self) -> F {
         self.generator.delta()
     }
+}
 
+impl<F: Field, C: Channel> Source<Batch<F>> for OnDemand<F, C> {
     fn next(
         &mut self,
         kind: Kind,
@@ -205,49 +188,111 @@ impl<F: Field, C: Channel> Source<F> for OnDemand<F, C> {
     }
 }
 
-/// Authenticated material that was all made before, in memory; see [`Sequential::make`].
-pub type Sequential<F> = Supply<F, SequentialSource<F>>;
-
-/// Batches in memory.
-pub struct SequentialSource<F: Field> {
-    delta: F,
-    batches: VecDeque<Batch<F>>,
+/// Batches that were made under a key before.
+pub struct Kept<F: Field, S> {
+    delta: Zeroizing<F>,
+    source: S,
 }
 
-impl<F: Field> Sequential<F> {
-    /// Makes everything that is demanded.
-    ///
-    /// All parties must give the same demand.
-    ///
-    /// # Errors
-    /// When a channel fails or a party cheats.
-    pub fn make<C: Channel>(
-        generator: &mut Generator<F, C>,
-        demand: &Demand,
-    ) -> Result<Sequential<F>, ProtocolError> {
-        let mut batches = VecDeque::new();
-        for (kind, count) in demand.batches() {
-            let mut batch = Batch::empty();
-            generator.make(kind, count, &mut batch)?;
-            batches.push_back(batch);
-        }
-        Ok(Supply::new(SequentialSource { delta: generator.delta(), batches }))
-    }
-}
-
-impl<F: Field> Source<F> for SequentialSource<F> {
+impl<F: Field, S: Source<Batch<F>>> AuthenticatedSource<F> for Kept<F, S> {
     fn delta(&self) -> F {
-        self.delta
+        *self.delta
     }
+}
 
+impl<F: Field, S: Source<Batch<F>>> Source<Batch<F>> for Kept<F, S> {
     fn next(
         &mut self,
         kind: Kind,
-        _: usize,
-        _: Option<Batch<F>>,
+        count: usize,
+        used: Option<Batch<F>>,
     ) -> Result<Batch<F>, ProtocolError> {
-        let place = self.batches.iter().position(|batch| batch.kind() == kind);
-        let batch = place.and_then(|place| self.batches.remove(place));
-        Ok(batch.expect("no more is used than was demanded"))
+        self.source.next(kind, count, used)
+    }
+}
+
+/// Authenticated material that was all made before; see [`Sequential::make`].
+pub type Sequential<F> = Supply<F, Kept<F, SequentialSource<Batch<F>>>>;
+
+impl<F: Field> Sequential<F> {
+    /// Makes everything that is demanded, in the order of its use; keeps it in memory if that takes
+    /// at most `memory_bytes`, and else in a nameless file in `directory`.
+    ///
+    /// All parties must give the same demand and order.
+    ///
+    /// # Errors
+    /// When a channel or the storage fails, or a party cheats.
+    pub fn make<C: Channel>(
+        generator: &mut Generator<F, C>,
+        demand: Demand,
+        order: impl Iterator<Item = (Kind, usize)>,
+        memory_bytes: u64,
+        directory: &Path,
+    ) -> Result<Sequential<F>, ProtocolError> {
+        let source = SequentialSource::make(generator, demand, order, memory_bytes, directory)?;
+        Ok(Supply::new(Kept { delta: Zeroizing::new(generator.delta()), source }))
+    }
+
+    /// Whether it lies in memory and not in a file.
+    pub fn is_in_memory(&self) -> bool {
+        self.source.source.is_in_memory()
+    }
+}
+
+/// Authenticated material from a file; see [`Stored::make`] and [`Stored::open`].
+pub type Stored<F> = Supply<F, Kept<F, StoredSource>>;
+
+/// What stored material is for: the file of another party, protocol or program is refused.
+pub type Binding = stored::Binding<Kind>;
+
+impl<F: Field> Stored<F> {
+    /// Makes all that is demanded, in the order of its use, and writes it, with this party's share
+    /// of the key, to a file that does not exist yet. All parties do so together.
+    ///
+    /// # Security
+    /// Each batch is checked before it is written. Who lies in a check may learn the key, and not
+    /// all parties notice it: no file may be used unless this succeeded at all parties.
+    ///
+    /// # Errors
+    /// When a channel or the storage fails, or a party cheats.
+    pub fn make<C: Channel>(
+        path: &Path,
+        key: &StoredKey,
+        generator: &mut Generator<F, C>,
+        binding: &Binding,
+        order: impl Iterator<Item = (Kind, usize)>,
+    ) -> Result<(), ProtocolError> {
+        let delta = Zeroizing::new([generator.delta()]);
+        stored::store(path, key, generator, delta.as_bytes(), binding, order)
+    }
+
+    /// Opens a file and checks everything that can be checked alone. Nothing is used up.
+    ///
+    /// # Errors
+    /// When it is not an unused file for this party, protocol, program and demand under this key.
+    pub fn open(
+        path: &Path,
+        key: &StoredKey,
+        binding: &Binding,
+        me: usize,
+        parties: usize,
+    ) -> Result<StoredFile, StoreError> {
+        StoredFile::open::<Batch<F>>(path, key, binding, me, parties)
+    }
+
+    /// Makes sure that all parties have files made together, marks this one as used, and gives
+    /// what is in it.
+    ///
+    /// # Errors
+    /// When a peer's file is from another run, or a channel or the storage fails.
+    pub fn consume<C: Channel>(
+        file: StoredFile,
+        parties: &mut Parties<C>,
+    ) -> Result<Stored<F>, ProtocolError> {
+        let (secret, source) = file.begin::<Batch<F>, C>(parties)?;
+        let mut delta = Zeroizing::new([F::ZERO]);
+        // What is authentic was written by us.
+        F::read(&secret, &mut *delta).map_err(|_| source.damaged())?;
+        Ok(Supply::new(Kept { delta: Zeroizing::new(delta[0]), source }))
     }
 }

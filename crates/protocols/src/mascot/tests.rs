@@ -2,6 +2,7 @@
 //! that lies is caught.
 
 mod cheating;
+mod stored;
 mod supplies;
 
 use std::thread;

@@ -1,19 +1,13 @@
 //! Runs on shares against the meanings of the op table.
 
-use std::fs::File;
-use std::io::Cursor;
 use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, random_program};
-use phineus_bytecode::{
-    Description, Instruction, Kind, Layout, Op, ProgramReader, ProgramWriter, Sharing, Table,
-};
+use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{
-    ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
-};
-use phineus_plan::{Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
+use phineus_engine::run;
+use phineus_plan::{check, check_order, order, plan};
 
 use super::{
     Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
@@ -21,6 +15,9 @@ use super::{
 };
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
+use crate::harness::{
+    expected, memory, options, ordering, own, random_inputs, read, scratch, write,
+};
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::{Dealer, Demand, Preprocessing};
 use crate::{Parties, ProtocolError, memory_mesh};
@@ -41,20 +38,6 @@ impl Ways {
         let broadcast = [Broadcast::Direct, Broadcast::Star][seed as usize / 2 % 2];
         Ways { y2a, broadcast }
     }
-}
-
-fn scratch() -> File {
-    tempfile::tempfile().expect("a temporary file")
-}
-
-fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
-    ProgramReader::open(Cursor::new(bytes.to_vec())).expect("just written")
-}
-
-fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
-    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
-    writer.finish(description).expect("a valid description").0
 }
 
 /// Gives every value the sharing that `pick` says, with conversions where uses differ.
@@ -111,28 +94,15 @@ struct Plans {
 /// Orders and plans `program` for so many parties; both checkers agree.
 fn planned(program: &[u8], parties: usize, frame_count: u64, ways: Ways) -> Plans {
     let layout = Layout::Shares { parties: parties as u16 };
-    let options = OrderOptions {
-        layout,
-        window_units: 10_000,
-        held_bytes: 1 << 20,
-        planner_memory_bytes: 64 << 20,
-    };
+    let ordering = ordering(layout);
     let mut model = MixedRounds::new(parties).with_y2a(ways.y2a);
-    let ordered = order(&mut read(program), Vec::new(), scratch(), &options, &mut model);
+    let ordered = order(&mut read(program), Vec::new(), scratch(), &ordering, &mut model);
     let ordered = ordered.expect("a valid program").0;
     let faults = check_order(&mut read(program), &mut read(&ordered), &mut model);
     let faults = faults.expect("readable");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let options = PlanOptions {
-        protocol: "mixed".to_string(),
-        memory_limit_bytes: 0,
-        frame_count,
-        layout,
-        page_wires: layout.units_max().next_power_of_two(),
-        wire_bytes: 16,
-        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
-        planner_memory_bytes: 64 << 20,
-    };
+    let page_wires = layout.units_max().next_power_of_two();
+    let options = options("mixed", layout, (page_wires, 16), frame_count);
     let mut costs = MixedCosts::new(parties).with_broadcast(ways.broadcast);
     let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
     let bytes = bytes.expect("it fits").0;
@@ -154,16 +124,7 @@ fn planned_garbling(
     if written.instruction_count == 0 {
         return None;
     }
-    let options = PlanOptions {
-        protocol: "garbling".to_string(),
-        memory_limit_bytes: 0,
-        frame_count,
-        layout: Layout::Wires,
-        page_wires: 4096,
-        wire_bytes: 16,
-        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
-        planner_memory_bytes: 64 << 20,
-    };
+    let options = options("garbling", Layout::Wires, (4096, 16), frame_count);
     let mut costs = GarblingCosts::new(parties);
     let bytes = plan(&mut read(&garbling), Vec::new(), scratch(), &options, &mut costs);
     let bytes = bytes.expect("it fits").0;
@@ -198,74 +159,6 @@ fn tables(
     let started = set_up.start(planned, move || Ok(memory(read(&garbling).description())));
     let (tables, thread) = started.expect("there are threads");
     (tables, Box::new(move || thread.join().expect("all are honest")))
-}
-
-fn memory(description: &Description) -> Memory {
-    let plan = description.plan.as_ref().expect("it is planned");
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
-    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
-    let config = StorageConfig {
-        directory: std::env::temp_dir(),
-        page_bytes,
-        slots: plan.spill_slot_count as u32,
-        backend: StorageBackend::Threads,
-        depth: 8,
-    };
-    let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    Memory { frames, storage }
-}
-
-fn random_inputs(description: &Description, random: &mut Random) -> Vec<Table> {
-    let table = |port: &phineus_bytecode::InputPort| {
-        let mut table = Table::zeros(port.columns.clone(), port.rows);
-        for row in 0..port.rows {
-            for (k, column) in port.columns.iter().enumerate() {
-                table.set_cell(row, k, random.lane(column.element.width()));
-            }
-        }
-        table
-    };
-    description.inputs.iter().map(table).collect()
-}
-
-fn own(description: &Description, tables: &[Table], party: usize) -> Inputs {
-    let ports = description.inputs.iter().zip(tables);
-    let tables =
-        ports.map(|(port, table)| (usize::from(port.party) == party).then(|| table.clone()));
-    Inputs::new(description, tables.collect()).expect("the right shapes")
-}
-
-/// The outputs in the clear, of the program as it was before it got sharings.
-fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
-    let reader = read(program);
-    let description = reader.description().clone();
-    let options = PlanOptions {
-        protocol: "clear".to_string(),
-        memory_limit_bytes: 0,
-        frame_count: 1 << 16,
-        layout: Layout::Wires,
-        page_wires: 4096,
-        wire_bytes: 1,
-        lookahead: Lookahead { time_ns: 0, frames: 2 },
-        planner_memory_bytes: 64 << 20,
-    };
-    let mut costs = MixedCosts::new(description.parties.len());
-    let planned = plan(&mut read(program), Vec::new(), scratch(), &options, &mut costs);
-    let planned = planned.expect("it fits").0;
-    let mut reader = read(&planned);
-    let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
-    let parties = 0..description.parties.len() as u16;
-    let outputs = parties.map(|party| Outputs::new(&description, party)).collect();
-    let mut driver = ClearDriver::new(inputs.expect("the right shapes"), outputs);
-    let mut memory = memory(reader.description());
-    run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("it runs");
-    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
-    for outputs in driver.into_outputs() {
-        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
-            *merged = merged.take().or(table);
-        }
-    }
-    merged.into_iter().map(|table| table.expect("every port has a learner")).collect()
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.

@@ -1,10 +1,13 @@
 //! [`Batch`]: material of one kind, made together, column by column.
 
+use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Kind;
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
 use crate::ot::packing::copy_bits;
+use crate::stored::StoredBatch;
+use crate::supply::MaterialBatch;
 
 /// The most columns that a kind has.
 pub(super) const COLUMNS_MAX: usize = 3;
@@ -31,6 +34,11 @@ impl Kind {
     /// Words of a column of `count` elements.
     pub(super) fn column_words(self, column: usize, count: usize) -> usize {
         if self.is_packed(column) { count.div_ceil(64) } else { count }
+    }
+
+    /// Bytes of the columns of `count` elements.
+    pub(super) fn bytes(self, count: usize) -> u64 {
+        (0..self.columns()).map(|column| 8 * self.column_words(column, count) as u64).sum()
     }
 
     /// Bits of an element.
@@ -111,5 +119,66 @@ impl Batch {
                 target[to..to + count].copy_from_slice(&source[from..from + count]);
             }
         }
+    }
+}
+
+impl MaterialBatch for Batch {
+    type Kind = Kind;
+
+    fn empty() -> Batch {
+        Batch::empty()
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// Words lie in files as in memory.
+const _: () = assert!(cfg!(target_endian = "little"));
+
+impl StoredBatch for Batch {
+    const MATERIAL: [u8; 8] = *b"shares\0\0";
+    const SECRET_BYTES: usize = 0;
+
+    fn code(kind: Kind) -> [u32; 3] {
+        let code = match kind {
+            Kind::BitTriple => 1,
+            Kind::RingTriple { .. } => 2,
+            Kind::SquarePair { .. } => 3,
+            Kind::SharedBit { .. } => 4,
+        };
+        [code, kind.width().into(), 0]
+    }
+
+    fn kind_of([code, width, zero]: [u32; 3]) -> Option<Kind> {
+        let width = u16::try_from(width).ok().filter(|width| (1..=64).contains(width))?;
+        match (code, zero) {
+            (1, 0) => (width == 1).then_some(Kind::BitTriple),
+            (2, 0) => Some(Kind::RingTriple { width }),
+            (3, 0) => Some(Kind::SquarePair { width }),
+            (4, 0) => Some(Kind::SharedBit { width }),
+            _ => None,
+        }
+    }
+
+    fn bytes(kind: Kind, count: usize, _: usize) -> u64 {
+        kind.bytes(count)
+    }
+
+    fn reset(&mut self, kind: Kind, count: usize, _: usize) {
+        Batch::reset(self, kind, count);
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &[u8]> {
+        self.columns.iter().map(|words| words.as_bytes())
+    }
+
+    fn columns_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.columns.iter_mut().map(|words| words.as_mut_slice().as_mut_bytes())
     }
 }

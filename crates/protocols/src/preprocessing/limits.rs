@@ -19,8 +19,7 @@ pub const FIELD_BITS_MIN: usize = 2;
 /// Batches between the thread that makes them and the protocol that uses them.
 pub const BATCHES_AHEAD: usize = 2;
 
-/// Bytes that are encrypted and authenticated together in a file.
-pub const PAGE_BYTES: usize = 64 * 1024;
+pub use crate::stored::PAGE_BYTES;
 
 /// A party sends all extensions of a batch and all its offers without waiting for a peer: an
 /// extension is at most `128 / k` bits per OT, the offers of products at most `(64 + 1) / 2` bits.

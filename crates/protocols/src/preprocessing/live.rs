@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use phineus_channels::Channel;
 
 use super::limits::BATCHES_AHEAD;
-use super::supply::{Source, Supply};
-use super::{Batch, Demand, Generator, Kind, Schedule, StoreError};
+use super::{Batch, Demand, Generator, Kind, Schedule, StoreError, Supply};
 use crate::ProtocolError;
+use crate::supply::Source;
 
 /// Preprocessed material from a thread; see [`Live::start`].
 pub type Live<C> = Supply<LiveSource<C>>;
@@ -99,8 +99,8 @@ fn make<C: Channel>(
     Some(generator)
 }
 
-impl<C: Send> Source for LiveSource<C> {
-    fn next(&mut self, used: Option<Batch>) -> Result<Batch, ProtocolError> {
+impl<C: Send> Source<Batch> for LiveSource<C> {
+    fn next(&mut self, _: Kind, _: usize, used: Option<Batch>) -> Result<Batch, ProtocolError> {
         if self.failed {
             return Err(StoreError::Failed.into());
         }

@@ -17,17 +17,13 @@
 mod batch;
 pub mod costs;
 mod dealer;
-mod error;
-mod file;
 mod generator;
 pub mod limits;
 mod live;
 mod pair;
 mod schedule;
-mod sequential;
 mod shared_bits;
-mod stored;
-mod supply;
+mod sources;
 
 #[cfg(test)]
 mod silent_tests;
@@ -38,13 +34,12 @@ use crate::ProtocolError;
 
 pub use batch::Batch;
 pub use dealer::Dealer;
-pub use error::StoreError;
 pub use generator::Generator;
 pub use live::Live;
 pub use schedule::{Demand, Schedule};
-pub use sequential::Sequential;
-pub use stored::{Binding, Stored, StoredFile, StoredKey};
-pub use supply::Supply;
+pub use sources::{Binding, Sequential, Stored, Supply};
+
+pub use crate::stored::{StoreError, StoredFile, StoredKey};
 
 /// A kind of preprocessed material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -20,10 +20,6 @@ impl MaterialKind for Kind {
 impl demand::Demand<Kind> {
     /// Bytes of one party's shares in memory.
     pub fn bytes(&self) -> u64 {
-        self.batches().map(batch_bytes).sum()
+        self.batches().map(|(kind, count)| kind.bytes(count)).sum()
     }
-}
-
-fn batch_bytes((kind, count): (Kind, usize)) -> u64 {
-    (0..kind.columns()).map(|column| 8 * kind.column_words(column, count) as u64).sum()
 }

@@ -312,7 +312,7 @@ fn a_dealer_deals_what_it_says() {
 }
 
 fn binding() -> Binding {
-    Binding { program: [9; 32], demand: Demand::of(needs()) }
+    Binding { protocol: "mixed".to_owned(), program: [9; 32], demand: Demand::of(needs()) }
 }
 
 /// Makes the files `0.prep`, `1.prep` and keys of two parties.
@@ -330,7 +330,7 @@ fn make_files(directory: &Path, seed: u128) {
 
 fn open(directory: &Path, me: usize) -> Result<StoredFile, StoreError> {
     let key = StoredKey::open(&directory.join(format!("{me}.key")))?;
-    StoredFile::open(&directory.join(format!("{me}.prep")), &key, &binding(), me, 2)
+    Stored::open(&directory.join(format!("{me}.prep")), &key, &binding(), me, 2)
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn stored_material_is_used_once() {
         // While it is open nobody else gets it.
         let again = open(&path, parties.me());
         assert!(matches!(again, Err(StoreError::AlreadyUsed { .. })));
-        let mut stored = file.consume(&mut parties).expect("the files belong together");
+        let mut stored = Stored::consume(file, &mut parties).expect("the files belong together");
         use_all(&mut stored)
     });
     assert_needs(&results, &format!("seed {seed:#x}"));
@@ -374,18 +374,18 @@ fn stored_material_that_does_not_fit_is_refused() {
         std::fs::write(&path, bytes).expect("it can be written");
         open(&one, 0)
     };
-    for cut in [0, 11, 47, 131, 140, 200, whole.len() / 2, whole.len() - 1] {
+    for cut in [0, 11, 47, 155, 170, 250, whole.len() / 2, whole.len() - 1] {
         assert!(matches!(with(&whole[..cut]), Err(StoreError::Truncated { .. })), "cut {cut}");
     }
     // Any bit of what is bound to the key; the magic and the version say what it is not.
-    for at in 0..200 {
+    for at in 0..256 {
         let mut changed = whole.clone();
         changed[at] ^= 0x10;
         let expected = match at {
             0..12 => matches!(with(&changed), Err(StoreError::Unknown { .. })),
             12..16 => matches!(with(&changed), Err(StoreError::AlreadyUsed { .. })),
-            128..132 => with(&changed).is_err(),
-            16..196 => matches!(with(&changed), Err(StoreError::Damaged { .. })),
+            152..156 => with(&changed).is_err(),
+            16..252 => matches!(with(&changed), Err(StoreError::Damaged { .. })),
             _ => with(&changed).is_ok(),
         };
         assert!(expected, "byte {at} of the header");
@@ -393,12 +393,14 @@ fn stored_material_that_does_not_fit_is_refused() {
     with(&whole).expect("the file is good");
 
     let refused = |binding: &Binding, me, parties| {
-        StoredFile::open(&path, &key, binding, me, parties).err().expect("it is refused")
+        Stored::open(&path, &key, binding, me, parties).err().expect("it is refused")
     };
     assert!(matches!(refused(&binding(), 1, 2), StoreError::OtherParty { party: 0, .. }));
     assert!(matches!(refused(&binding(), 0, 3), StoreError::OtherParty { parties: 2, .. }));
     let program = Binding { program: [8; 32], ..binding() };
     assert!(matches!(refused(&program, 0, 2), StoreError::OtherProgram { .. }));
+    let gmw = Binding { protocol: "gmw".to_owned(), ..binding() };
+    assert!(matches!(refused(&gmw, 0, 2), StoreError::OtherProtocol { .. }));
     let mut more = binding();
     more.demand.add(Kind::SharedBit { width: 32 }, 1);
     let short = refused(&more, 0, 2);
@@ -415,7 +417,7 @@ fn stored_material_that_does_not_fit_is_refused() {
     std::fs::set_permissions(&key_path, owner).expect("it is ours");
     let errors = everybody(2, move |mut parties| {
         let file = open(&places[parties.me()], parties.me()).expect("the file is good");
-        file.consume(&mut parties).err()
+        Stored::consume(file, &mut parties).err()
     });
     for (me, error) in errors.into_iter().enumerate() {
         let Some(ProtocolError::Preprocessing(StoreError::OtherRun { party, .. })) = error else {
@@ -432,7 +434,8 @@ fn stored_material_that_does_not_fit_is_refused() {
     std::fs::write(&path, changed).expect("it can be written");
     let errors = everybody(2, move |mut parties| {
         let me = parties.me();
-        let mut stored = open(&one, me).expect("the header is good").consume(&mut parties).ok()?;
+        let file = open(&one, me).expect("the header is good");
+        let mut stored = Stored::consume(file, &mut parties).ok()?;
         let mut words = vec![vec![0; 1]; 3];
         let mut error = None;
         while me == 0 && error.is_none() {

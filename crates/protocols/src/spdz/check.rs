@@ -29,7 +29,8 @@
 //! the coefficients of its round hide it, 1/p that those of the check do, 1/p that the key was
 //! guessed. After one check that fails the session is over.
 //! Invariants: MACs never leave; what is opened must not be used outside before `check` has passed.
-//! Not protected: a party that lies in the very last message stops only those to whom it lies.
+//! Not protected: who does not send the very last message to some, that of [`Opening::confirm`],
+//! stops only those.
 //!
 //! [`Material::masks`]: super::Material::masks
 
@@ -76,6 +77,11 @@ pub fn check_cost(element_bytes: usize, pending: bool) -> (u64, u64) {
     let proof = COMMITMENT_BYTES + 2 * element_bytes + DIGEST_BYTES + RANDOMNESS_BYTES;
     let reveal = if pending { REVEAL_BYTES } else { 0 };
     (2 + u64::from(pending), (proof + reveal) as u64)
+}
+
+/// Rounds of [`Opening::confirm`], and bytes from each party to each other.
+pub fn confirm_cost(parties: usize) -> (u64, u64) {
+    if parties > 2 { (1, DIGEST_BYTES as u64) } else { (0, 0) }
 }
 
 /// What one party tells all others in a round.
@@ -396,6 +402,29 @@ impl<F: Field> Opening<F> {
         }
         (self.sigma, self.transcript) = ([F::ZERO; 2], [F::ZERO; 2]);
         (self.summed, self.failed) = (false, false);
+        Ok(())
+    }
+
+    /// Waits until all others have found everything right, too. [`confirm_cost`].
+    ///
+    /// Who lies in the last message of a check may lie to some only: they stop, and say so by
+    /// saying nothing here. Of two parties only one is honest.
+    ///
+    /// # Errors
+    /// When a party is not there any more, or says something else.
+    pub fn confirm<C: Channel>(&mut self, parties: &mut Parties<C>) -> Result<(), ProtocolError> {
+        assert!(!self.failed, "a session that failed is over");
+        if parties.count() <= 2 {
+            return Ok(());
+        }
+        self.failed = true;
+        let done: [u8; DIGEST_BYTES] =
+            self.seeds.clone().chain_update(b"phineus spdz done 1").finalize().into();
+        self.exchange_fixed(parties, &done)?;
+        if parties.peers().any(|peer| self.incoming[peer] != done) {
+            return Err(ProtocolError::Cheated { during: "that all found the same right" });
+        }
+        self.failed = false;
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use phineus_bytecode::{
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
-use super::check::{check_cost, message_bytes};
+use super::check::{check_cost, confirm_cost, message_bytes};
 use super::operations::{SpdzRounds, Way, way};
 use super::script::Script;
 use crate::mascot::costs::{demand_costs, setup_costs};
@@ -353,6 +353,8 @@ impl CostModel for SpdzCosts {
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
         let mut entries = BTreeMap::new();
         let others = self.parties as u64 - 1;
+        let (confirm_rounds, confirm_bytes) = confirm_cost(self.parties);
+        let common_bytes = self.common_bytes + confirm_bytes;
         let told: u64 = self.told_bytes.iter().sum();
         let mut making = vec![(0, 0); self.parties];
         let (mut ots, mut making_rounds) = (0, 0);
@@ -369,8 +371,8 @@ impl CostModel for SpdzCosts {
         }
         for (party, (made_sent, made_received)) in making.into_iter().enumerate() {
             let own = self.told_bytes[party];
-            let sent = others * (self.common_bytes + own);
-            let received = others * self.common_bytes + told - own;
+            let sent = others * (common_bytes + own);
+            let received = others * common_bytes + told - own;
             entries.insert(shared::online_bytes(party), sent);
             entries.insert(totals::online_received_bytes(party), received);
             entries.insert(shared::sent_bytes(party), sent + made_sent);
@@ -381,7 +383,7 @@ impl CostModel for SpdzCosts {
         }
         let making_ns = ots * NS_PER_OT * others;
         for (name, value) in [
-            (totals::CHECK_ROUNDS, self.check_rounds),
+            (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
             (totals::OPENED, self.opened),
             (shared::ROUNDS, self.rounds),
             (shared::HELD_BYTES, self.peak_held_bytes),

@@ -47,7 +47,7 @@ impl<F: Field> Flight<F> {
 pub struct SpdzDriver<F: Field, C, M> {
     parties: Parties<C>,
     material: M,
-    delta: F,
+    delta: Zeroizing<F>,
     opening: Opening<F>,
     description: Description,
     inputs: Inputs,
@@ -71,7 +71,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         field: FieldName,
     ) -> SpdzDriver<F, C, M> {
         SpdzDriver {
-            delta: material.delta(),
+            delta: Zeroizing::new(material.delta()),
             opening,
             rounds_model: SpdzRounds::new(parties.count(), field),
             outputs: Outputs::new(description, parties.me() as u16),
@@ -101,6 +101,11 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         (self.parties, self.outputs, self.material)
     }
 
+    fn assert_done(&self) {
+        let is_done = self.in_flight.is_empty() && self.waiting.is_empty();
+        assert!(is_done, "an ordered program ends when everything is done");
+    }
+
     /// Checks all that was opened, with a key that is still secret.
     fn check(&mut self) -> Result<(), ProtocolError> {
         let SpdzDriver { parties, opening, material, .. } = self;
@@ -110,7 +115,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     fn context(&mut self) -> Context<'_, F, M> {
         Context {
             me: self.parties.me(),
-            delta: self.delta,
+            delta: *self.delta,
             opening: &mut self.opening,
             material: &mut self.material,
         }
@@ -171,7 +176,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         results: &mut [&mut [Share<F>]],
         operands: &[&[Share<F>]],
     ) -> Result<(), ProtocolError> {
-        let (me, delta) = (self.parties.me(), self.delta);
+        let (me, delta) = (self.parties.me(), *self.delta);
         match way(instruction) {
             Way::Linear => linear::execute(instruction, results, operands, me, delta),
             Way::Movement => {
@@ -347,7 +352,8 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
     fn end_block(&mut self) -> Result<(), ProtocolError> {
         // What runs next follows from what was opened, so nothing unproven is left behind.
         self.check()?;
-        self.finish()
+        self.assert_done();
+        self.parties.flush()
     }
 
     fn opened(&self, port: u32) -> Lane {
@@ -355,8 +361,9 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
     }
 
     fn finish(&mut self) -> Result<(), ProtocolError> {
-        let is_done = self.in_flight.is_empty() && self.waiting.is_empty();
-        assert!(is_done, "an ordered program ends when everything is done");
+        self.assert_done();
+        self.material.settle()?;
+        self.opening.confirm(&mut self.parties)?;
         self.parties.flush()
     }
 }

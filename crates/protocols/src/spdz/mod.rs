@@ -12,6 +12,8 @@
 
 pub mod check;
 mod commitment;
+#[cfg(test)]
+mod corrupted;
 pub mod costs;
 mod dealer;
 mod driver;

@@ -1,57 +1,27 @@
 //! Runs on authenticated shares against the meanings of the op table.
 
-use std::fs::File;
-use std::io::Cursor;
 use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, random_program};
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Layout, Op,
-    OutputPort, ProgramReader, ProgramWriter, Table,
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Layout, Op, OutputPort,
+    Table,
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{
-    ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
-};
-use phineus_plan::{
-    Error, Lookahead, OrderOptions, PlanOptions, check, check_order, lower_to_field, order, plan,
-};
+use phineus_engine::run;
+use phineus_plan::{Error, check, check_order, lower_to_field, order, plan};
 
 use super::{Dealer, Material, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
+use crate::harness::{
+    expected, memory, options, ordering, own, random_inputs, read, scratch, write,
+};
 use crate::mixed::totals;
 use crate::ot::SessionId;
 use crate::{ProtocolError, memory_mesh};
 
-fn scratch() -> File {
-    tempfile::tempfile().expect("a temporary file")
-}
-
-fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
-    ProgramReader::open(Cursor::new(bytes.to_vec())).expect("just written")
-}
-
-fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
-    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
-    writer.finish(description).expect("a valid description").0
-}
-
-fn options(layout: Layout, wire_bytes: u64, frame_count: u64) -> PlanOptions {
-    PlanOptions {
-        protocol: "spdz".to_string(),
-        memory_limit_bytes: 0,
-        frame_count,
-        layout,
-        page_wires: layout.units_max().next_power_of_two().max(4096),
-        wire_bytes,
-        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
-        planner_memory_bytes: 64 << 20,
-    }
-}
-
 /// Lowers, orders and plans `program`; all checkers agree.
-fn planned<F: Field>(
+pub(super) fn planned<F: Field>(
     program: &[u8],
     parties: usize,
     field: FieldName,
@@ -61,73 +31,18 @@ fn planned<F: Field>(
     let lowered =
         lower_to_field(&mut read(program), Vec::new(), scratch(), (magnitude, true), 64 << 20)?.0;
     let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
-    let ordering = OrderOptions {
-        layout,
-        window_units: 10_000,
-        held_bytes: 1 << 20,
-        planner_memory_bytes: 64 << 20,
-    };
+    let ordering = ordering(layout);
     let mut model = SpdzRounds::new(parties, field);
     let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering, &mut model)?.0;
     let faults = check_order(&mut read(&lowered), &mut read(&ordered), &mut model)?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let mut costs = SpdzCosts::new(parties, field);
-    let options = options(layout, 16, frame_count);
+    let page_wires = layout.units_max().next_power_of_two().max(4096);
+    let options = options("spdz", layout, (page_wires, 16), frame_count);
     let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs)?.0;
     let faults = check(&mut read(&ordered), &mut read(&bytes))?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     Ok(bytes)
-}
-
-fn memory(description: &Description) -> Memory {
-    let plan = description.plan.as_ref().expect("it is planned");
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
-    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
-    let config = StorageConfig {
-        directory: std::env::temp_dir(),
-        page_bytes,
-        slots: plan.spill_slot_count as u32,
-        backend: StorageBackend::Threads,
-        depth: 8,
-    };
-    let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    Memory { frames, storage }
-}
-
-/// The outputs in the clear.
-fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
-    let description = read(program).description().clone();
-    let options = options(Layout::Wires, 1, 1 << 16);
-    let mut costs = SpdzCosts::new(description.parties.len(), FieldName::F61);
-    let planned = plan(&mut read(program), Vec::new(), scratch(), &options, &mut costs);
-    let planned = planned.expect("it fits").0;
-    let mut reader = read(&planned);
-    let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
-    let parties = 0..description.parties.len() as u16;
-    let outputs = parties.map(|party| Outputs::new(&description, party)).collect();
-    let mut driver = ClearDriver::new(inputs.expect("the right shapes"), outputs);
-    let mut memory = memory(reader.description());
-    run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("it runs");
-    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
-    for outputs in driver.into_outputs() {
-        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
-            *merged = merged.take().or(table);
-        }
-    }
-    merged.into_iter().map(|table| table.expect("every port has a learner")).collect()
-}
-
-fn random_inputs(description: &Description, random: &mut Random) -> Vec<Table> {
-    let table = |port: &InputPort| {
-        let mut table = Table::zeros(port.columns.clone(), port.rows);
-        for row in 0..port.rows {
-            for (k, column) in port.columns.iter().enumerate() {
-                table.set_cell(row, k, random.lane(column.element.width()));
-            }
-        }
-        table
-    };
-    description.inputs.iter().map(table).collect()
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.
@@ -144,10 +59,7 @@ fn run_all<F: Field>(
         .into_iter()
         .map(|parties| {
             let me = parties.me();
-            let ports = description.inputs.iter().zip(inputs);
-            let own =
-                ports.map(|(port, table)| (usize::from(port.party) == me).then(|| table.clone()));
-            let inputs = Inputs::new(&description, own.collect()).expect("the right shapes");
+            let inputs = own(&description, inputs, me);
             let (bytes, description) = (bytes.to_vec(), description.clone());
             thread::spawn(move || {
                 let dealer = Dealer::<F>::insecure(Block::from_bits(5), me, count);
@@ -462,8 +374,7 @@ fn what_shows_that_inputs_are_bits_is_opened_after_a_check() {
         .map(|parties| {
             let me = parties.me();
             let description = read(&bytes).description().clone();
-            let own = (me == 0).then(|| inputs[0].clone());
-            let inputs = Inputs::new(&description, vec![own]).expect("the right shapes");
+            let inputs = own(&description, &inputs, me);
             let bytes = bytes.clone();
             thread::spawn(move || {
                 let dealer = Dealer::<F61>::insecure(Block::from_bits(5), me, 2);

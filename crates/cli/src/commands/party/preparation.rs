@@ -157,10 +157,6 @@ fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
     if run.making.is_none() && !is_stored {
         return Ok(());
     }
-    if field.is_some() {
-        let message = "authenticated material cannot be stored: it is made in the run";
-        return Err(Failure::usage(message).remedy("leave --preprocessing away"));
-    }
     let names = cast.computing_names().join(" and ");
     let name = &cast.members[usize::from(party)];
     let message = format!("{name} only shares inputs and learns outputs: {names} need triples");
@@ -221,10 +217,6 @@ pub(crate) fn check_material(run: &Run) -> Result<(), Failure> {
     if run.making.is_none() && !is_stored {
         return Ok(());
     }
-    if field.is_some() {
-        let message = "authenticated material cannot be stored: it is made in the run";
-        return Err(Failure::usage(message).remedy("leave --preprocessing away"));
-    }
     let message = match run.together.protocol {
         // Tables are garbled while they are used.
         ProtocolChoice::This(Protocol::Bmr) => "garbled tables cannot be stored".to_owned(),
@@ -234,7 +226,7 @@ pub(crate) fn check_material(run: &Run) -> Result<(), Failure> {
         }
         ProtocolChoice::Auto => "what is stored is for one protocol".to_owned(),
     };
-    Err(Failure::usage(message).remedy("say which with --protocol gmw, arith or mixed"))
+    Err(Failure::usage(message).remedy("say which with --protocol gmw, arith, mixed or spdz"))
 }
 
 /// The key of what is kept, if something is.

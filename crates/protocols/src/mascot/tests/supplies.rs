@@ -3,7 +3,7 @@
 use super::*;
 use crate::spdz::Material;
 
-const ORDER: [(Kind, usize); 9] = [
+pub(super) const ORDER: [(Kind, usize); 9] = [
     (Kind::Triple, 5),
     (Kind::Mask { owner: 0 }, 7),
     (Kind::Triple, 40),
@@ -16,7 +16,7 @@ const ORDER: [(Kind, usize); 9] = [
 ];
 
 /// Takes everything in the order in which it is needed, as batches to check.
-fn take_all<F: Field>(material: &mut impl Material<F>, me: usize) -> Vec<Made<F>> {
+pub(super) fn take_all<F: Field>(material: &mut impl Material<F>, me: usize) -> Vec<Made<F>> {
     let take = |&(kind, count): &(Kind, usize)| {
         let mut batch = Batch::empty();
         batch.reset(kind, count);
@@ -66,7 +66,14 @@ fn made_before_and_just_ahead() {
     all_parties::<F61>(|mut generator, me| {
         let before = sent(&mut generator);
         let demand = Demand::of(ORDER);
-        let mut material = Sequential::make(&mut generator, &demand).expect("all are honest");
+        let material = Sequential::make(
+            &mut generator,
+            demand.clone(),
+            ORDER.into_iter(),
+            u64::MAX,
+            &std::env::temp_dir(),
+        );
+        let mut material = material.expect("all are honest");
         assert_traffic(&mut generator, before, |lower, higher| {
             costs::demand_costs::<F61>(&demand, FieldBits::DEFAULT, lower, higher)
         });

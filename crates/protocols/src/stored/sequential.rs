@@ -1,4 +1,4 @@
-//! [`Sequential`]: everything is made before any of it is used.
+//! [`SequentialSource`]: everything is made before any of it is used.
 //!
 //! What fits the given memory stays there; more goes to a file without a name, which the system
 //! removes when the process ends, encrypted under a key that only this process ever has.
@@ -8,65 +8,63 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use phineus_channels::Channel;
 use phineus_crypto::PageCipher;
 
-use super::file::{BatchReader, BatchWriter};
-use super::supply::{Source, Supply};
-use super::{Batch, Demand, Generator, Kind, Schedule, StoreError};
+use super::pages::{BatchReader, BatchWriter};
+use super::{StoreError, StoredBatch, batches_bytes};
 use crate::ProtocolError;
-
-/// Preprocessed material that was made before; see [`Sequential::make`].
-pub type Sequential = Supply<SequentialSource>;
+use crate::demand::{Demand, Schedule};
+use crate::supply::{Maker, Source};
 
 /// Where it lies.
-pub struct SequentialSource(Place);
+pub struct SequentialSource<B>(Place<B>);
 
-enum Place {
-    Memory(VecDeque<Batch>),
+enum Place<B> {
+    Memory(VecDeque<B>),
     File(Box<BatchReader>),
 }
 
-impl Sequential {
+impl<B: StoredBatch> SequentialSource<B> {
     /// Makes all that is demanded, in the order of its use; keeps it in memory if that takes at
     /// most `memory_bytes`, and else in a nameless file in `directory`.
     ///
     /// # Errors
     /// When a channel, a peer or the storage fails.
-    pub fn make<C: Channel>(
-        generator: &mut Generator<C>,
-        demand: Demand,
-        order: impl Iterator<Item = (Kind, usize)>,
+    pub(crate) fn make<M: Maker<Batch = B>>(
+        maker: &mut M,
+        demand: Demand<B::Kind>,
+        order: impl Iterator<Item = (B::Kind, usize)>,
         memory_bytes: u64,
         directory: &Path,
-    ) -> Result<Sequential, ProtocolError> {
-        let fits = demand.bytes() <= memory_bytes;
+    ) -> Result<SequentialSource<B>, ProtocolError> {
+        let me = maker.parties().me();
+        let fits = batches_bytes::<B>(&demand, me) <= memory_bytes;
         let schedule = Schedule::new(demand, order);
         if fits {
             let mut batches = VecDeque::new();
             for (kind, count) in schedule {
-                let mut batch = Batch::empty();
-                generator.make(kind, count, &mut batch)?;
+                let mut batch = B::empty();
+                maker.make(kind, count, &mut batch)?;
                 batches.push_back(batch);
             }
-            return Ok(Supply::new(SequentialSource(Place::Memory(batches))));
+            return Ok(SequentialSource(Place::Memory(batches)));
         }
-        let cipher = PageCipher::from_seed(generator.prg.next_block());
-        let file = nameless(directory, generator.prg.next_block().to_bits())?;
+        let cipher = PageCipher::from_seed(maker.prg().next_block());
+        let file = nameless(directory, maker.prg().next_block().to_bits())?;
         let mut writer = BatchWriter::new(file, directory, 0, cipher);
-        let mut batch = Batch::empty();
+        let mut batch = B::empty();
         for (kind, count) in schedule {
-            generator.make(kind, count, &mut batch)?;
+            maker.make(kind, count, &mut batch)?;
             writer.write(&batch)?;
         }
         let (file, cipher, _) = writer.finish()?;
-        let reader = BatchReader::new(file, directory, 0, cipher);
-        Ok(Supply::new(SequentialSource(Place::File(Box::new(reader)))))
+        let reader = BatchReader::new(file, directory, 0, cipher, me);
+        Ok(SequentialSource(Place::File(Box::new(reader))))
     }
 
     /// Whether it lies in memory and not in a file.
-    pub fn is_in_memory(&self) -> bool {
-        matches!(self.source.0, Place::Memory(_))
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.0, Place::Memory(_))
     }
 }
 
@@ -84,14 +82,14 @@ fn nameless(directory: &Path, random: u128) -> Result<File, StoreError> {
     Ok(file)
 }
 
-impl Source for SequentialSource {
-    fn next(&mut self, used: Option<Batch>) -> Result<Batch, ProtocolError> {
+impl<B: StoredBatch> Source<B> for SequentialSource<B> {
+    fn next(&mut self, _: B::Kind, _: usize, used: Option<B>) -> Result<B, ProtocolError> {
         match &mut self.0 {
             Place::Memory(batches) => {
                 Ok(batches.pop_front().expect("no more is used than was demanded"))
             }
             Place::File(reader) => {
-                let mut batch = used.unwrap_or_else(Batch::empty);
+                let mut batch = used.unwrap_or_else(B::empty);
                 reader.read(&mut batch)?;
                 Ok(batch)
             }

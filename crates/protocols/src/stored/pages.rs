@@ -1,12 +1,12 @@
-//! Batches in a file: one stream of words, encrypted page by page.
+//! Batches in a file: one stream of bytes, encrypted page by page.
 //!
 //! ```text
 //! page p:  PAGE_BYTES of the stream, encrypted with nonce p (the last page is padded) │ tag, 16
-//! stream:  kind, 1 │ 0 │ width, 2 │ count, 4 │ the columns' words, 8 each, little-endian │ ...
+//! stream:  secret │ kind, 3 x 4 │ count, 4 │ the columns, in memory's order │ kind ...
 //! ```
 //!
-//! Cost: 16 bytes in 64 KiB beside the words. Invariants: one page of memory; a page is used only
-//! when its tag is right, so a changed, exchanged or moved page is found.
+//! Cost: 16 bytes in 64 KiB beside the material. Invariants: one page of memory; a page is used
+//! only when its tag is right, so a changed, exchanged or moved page is found.
 
 use std::fs::File;
 use std::io;
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use phineus_crypto::{PageCipher, Tag};
 use zeroize::Zeroizing;
 
-use super::limits::PAGE_BYTES;
-use super::{Batch, Kind, StoreError};
+use super::{PAGE_BYTES, StoreError, StoredBatch};
+use crate::demand::MaterialKind;
 
 const TAG_BYTES: usize = 16;
 /// What stands before the columns of a batch.
-pub(super) const HEADER_BYTES: usize = 8;
+pub(super) const HEADER_BYTES: usize = 16;
 /// A page and its tag.
 const STORED_PAGE_BYTES: usize = PAGE_BYTES + TAG_BYTES;
 
@@ -68,30 +68,27 @@ impl BatchWriter {
     }
 
     /// Appends a batch.
-    pub(super) fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        let (code, width) = code(batch.kind());
-        let count = batch.count() as u32;
-        self.put(&[code, 0])?;
-        self.put(&width.to_le_bytes())?;
-        self.put(&count.to_le_bytes())?;
-        for column in &batch.columns {
-            for word in column.iter() {
-                self.put(&word.to_le_bytes())?;
-            }
+    pub(super) fn write<B: StoredBatch>(&mut self, batch: &B) -> Result<(), StoreError> {
+        for number in B::code(batch.kind()) {
+            self.put(&number.to_le_bytes())?;
         }
-        Ok(())
+        let count = u32::try_from(batch.count()).expect("a batch is bounded");
+        self.put(&count.to_le_bytes())?;
+        batch.columns().try_for_each(|column| self.put(column))
     }
 
-    /// Appends bytes, of which a page holds a multiple.
-    fn put(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        if self.pages.at + bytes.len() > PAGE_BYTES {
-            let (now, later) = bytes.split_at(PAGE_BYTES - self.pages.at);
-            self.pages.page[PAGE_BYTES - now.len()..PAGE_BYTES].copy_from_slice(now);
-            self.seal()?;
-            return self.put(later);
+    /// Appends bytes.
+    pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        while !bytes.is_empty() {
+            if self.pages.at == PAGE_BYTES {
+                self.seal()?;
+            }
+            let at = self.pages.at;
+            let (now, later) = bytes.split_at(bytes.len().min(PAGE_BYTES - at));
+            self.pages.page[at..at + now.len()].copy_from_slice(now);
+            self.pages.at += now.len();
+            bytes = later;
         }
-        self.pages.page[self.pages.at..][..bytes.len()].copy_from_slice(bytes);
-        self.pages.at += bytes.len();
         Ok(())
     }
 
@@ -118,45 +115,47 @@ impl BatchWriter {
 /// Reads what a [`BatchWriter`] wrote.
 pub(super) struct BatchReader {
     pages: Pages,
+    /// Whose file it is.
+    me: usize,
 }
 
 impl BatchReader {
-    pub(super) fn new(file: File, path: &Path, start: u64, cipher: PageCipher) -> BatchReader {
+    pub(super) fn new(
+        file: File,
+        path: &Path,
+        start: u64,
+        cipher: PageCipher,
+        me: usize,
+    ) -> BatchReader {
         let mut pages = Pages::new(file, path, start, cipher);
         pages.at = PAGE_BYTES;
-        BatchReader { pages }
+        BatchReader { pages, me }
     }
 
     /// The next batch.
-    pub(super) fn read(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
-        let mut header = [0; HEADER_BYTES];
-        self.get(&mut header)?;
-        let [code, _, low, high, count @ ..] = header;
-        let kind = kind(code, u16::from_le_bytes([low, high]));
-        let count = u32::from_le_bytes(count) as usize;
+    pub(super) fn read<B: StoredBatch>(&mut self, batch: &mut B) -> Result<(), StoreError> {
+        let mut header = [[0; 4]; HEADER_BYTES / 4];
+        self.get(header.as_flattened_mut())?;
+        let [a, b, c, count] = header.map(u32::from_le_bytes);
         // What is authentic was written by us.
-        let kind = kind.filter(|kind| count <= kind.batch_elements());
-        batch.reset(kind.ok_or_else(|| self.damaged())?, count);
-        for column in &mut batch.columns {
-            for word in column.iter_mut() {
-                let mut bytes = [0; 8];
-                self.get(&mut bytes)?;
-                *word = u64::from_le_bytes(bytes);
-            }
-        }
-        Ok(())
+        let kind = B::kind_of([a, b, c]).filter(|kind| count as usize <= kind.batch_items());
+        batch.reset(kind.ok_or_else(|| self.damaged())?, count as usize, self.me);
+        batch.columns_mut().try_for_each(|column| self.get(column))
     }
 
-    fn get(&mut self, bytes: &mut [u8]) -> Result<(), StoreError> {
-        let available = PAGE_BYTES - self.pages.at;
-        if available < bytes.len() {
-            let (now, later) = bytes.split_at_mut(available);
-            now.copy_from_slice(&self.pages.page[PAGE_BYTES - available..PAGE_BYTES]);
-            self.open()?;
-            return self.get(later);
+    /// The next bytes.
+    pub(super) fn get(&mut self, mut bytes: &mut [u8]) -> Result<(), StoreError> {
+        while !bytes.is_empty() {
+            if self.pages.at == PAGE_BYTES {
+                self.open()?;
+            }
+            let at = self.pages.at;
+            let len = bytes.len().min(PAGE_BYTES - at);
+            let (now, later) = bytes.split_at_mut(len);
+            now.copy_from_slice(&self.pages.page[at..at + len]);
+            self.pages.at += len;
+            bytes = later;
         }
-        bytes.copy_from_slice(&self.pages.page[self.pages.at..][..bytes.len()]);
-        self.pages.at += bytes.len();
         Ok(())
     }
 
@@ -173,7 +172,7 @@ impl BatchReader {
         Ok(())
     }
 
-    fn damaged(&self) -> StoreError {
+    pub(super) fn damaged(&self) -> StoreError {
         StoreError::Damaged { path: self.pages.path.clone() }
     }
 }
@@ -181,28 +180,4 @@ impl BatchReader {
 /// Bytes of so many pages in a file.
 pub(super) fn pages_bytes(pages: u64) -> Option<u64> {
     pages.checked_mul(STORED_PAGE_BYTES as u64)
-}
-
-/// A kind as a number, and its width.
-pub(super) fn code(kind: Kind) -> (u8, u16) {
-    match kind {
-        Kind::BitTriple => (1, 1),
-        Kind::RingTriple { width } => (2, width),
-        Kind::SquarePair { width } => (3, width),
-        Kind::SharedBit { width } => (4, width),
-    }
-}
-
-/// The inverse of [`code`].
-pub(super) fn kind(code: u8, width: u16) -> Option<Kind> {
-    if !(1..=64).contains(&width) {
-        return None;
-    }
-    match code {
-        1 => (width == 1).then_some(Kind::BitTriple),
-        2 => Some(Kind::RingTriple { width }),
-        3 => Some(Kind::SquarePair { width }),
-        4 => Some(Kind::SharedBit { width }),
-        _ => None,
-    }
 }

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::Kind;
-
 /// What is wrong with stored preprocessing: the place, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,6 +53,17 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Made for another protocol.
+    #[error("{} was made for protocol {stored}, this run has {needed}; make it anew",
+        path.display())]
+    OtherProtocol {
+        /// The file.
+        path: PathBuf,
+        /// What it was made for.
+        stored: String,
+        /// The protocol now.
+        needed: String,
+    },
     /// Made for another party or another number of parties.
     #[error("{} is for party {party} of {parties}, this is party {me} of {count}", path.display())]
     OtherParty {
@@ -70,13 +79,13 @@ pub enum StoreError {
         count: usize,
     },
     /// It holds less than the program needs.
-    #[error("{} holds {stored} of {kind:?}, the program needs {needed}; make it anew",
+    #[error("{} holds {stored} of {kind}, the program needs {needed}; make it anew",
         path.display())]
     TooShort {
         /// The file.
         path: PathBuf,
         /// What there is too little of.
-        kind: Kind,
+        kind: String,
         /// How much there is.
         stored: usize,
         /// How much is needed.

@@ -1,0 +1,182 @@
+//! Material in files: how it is kept for one run, and opened for it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use phineus_crypto::Prg;
+use phineus_crypto::field::{F32, F61, F128, FieldName};
+use phineus_protocols::demand::Demand;
+use phineus_protocols::ot::SessionId;
+use phineus_protocols::preprocessing::{self, StoreError, StoredFile, StoredKey};
+use phineus_protocols::stored::Binding;
+use phineus_protocols::{ProtocolError, mascot};
+use sha2::{Digest, Sha256};
+
+use super::{Stream, authenticated, shares};
+use crate::arguments::Protocol;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::metered::PhaseFigures;
+use crate::planning::PlannedFile;
+
+/// What was made and kept.
+pub(crate) struct Kept {
+    pub(crate) bytes: u64,
+    pub(crate) amounts: BTreeMap<String, u64>,
+    pub(crate) setup: PhaseFigures,
+    pub(crate) making: PhaseFigures,
+    pub(crate) ots: u64,
+}
+
+/// A file that does not exist yet, and its key.
+pub(super) struct NewFile<'a> {
+    path: &'a Path,
+    key: &'a StoredKey,
+}
+
+/// The field of the plan's protocol, if its shares are authenticated.
+fn field(planned: &PlannedFile) -> Option<FieldName> {
+    Protocol::from_name(&planned.plan().protocol).and_then(Protocol::field)
+}
+
+/// What stored material is bound to: the protocol, and the program in its rounds. Not the plan,
+/// which depends on this party's memory.
+pub(super) fn binding<K>(planned: &PlannedFile, demand: Demand<K>) -> Binding<K> {
+    let plan = planned.plan();
+    let hash = Sha256::new()
+        .chain_update(b"phineus stored preprocessing program 1")
+        .chain_update((plan.protocol.len() as u64).to_le_bytes())
+        .chain_update(&plan.protocol)
+        .chain_update(&plan.program_hash);
+    Binding { protocol: plan.protocol.clone(), program: hash.finalize().into(), demand }
+}
+
+/// Opens what was stored for this plan; uses nothing up.
+pub(crate) fn open(
+    path: &Path,
+    key: &StoredKey,
+    planned: &PlannedFile,
+    party: u16,
+) -> Result<Box<StoredFile>, Failure> {
+    let (me, parties) = (usize::from(party), planned.computing);
+    let opened = match field(planned) {
+        None => preprocessing::Stored::open(path, key, &shares::binding(planned), me, parties),
+        Some(field) => {
+            let binding = authenticated::binding(planned);
+            match field {
+                FieldName::F61 => mascot::Stored::<F61>::open(path, key, &binding, me, parties),
+                FieldName::F32 => mascot::Stored::<F32>::open(path, key, &binding, me, parties),
+                FieldName::F128 => mascot::Stored::<F128>::open(path, key, &binding, me, parties),
+            }
+        }
+    };
+    Ok(Box::new(opened?))
+}
+
+/// The key in `path`, which is made if it is not there and `may_create`.
+pub(crate) fn key(path: &Path, may_create: bool) -> Result<StoredKey, Failure> {
+    if path.exists() || !may_create {
+        return Ok(StoredKey::open(path)?);
+    }
+    let mut prg = Prg::from_os().map_err(|error| {
+        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+    })?;
+    match StoredKey::create(path, &mut prg) {
+        // Another run made it at the same time.
+        Err(_) if path.exists() => Ok(StoredKey::open(path)?),
+        created => Ok(created?),
+    }
+}
+
+/// Where a file is while it is being made.
+fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+/// Refuses a place where something is already.
+pub(crate) fn check_free(path: &Path) -> Result<(), Failure> {
+    if path.exists() {
+        let message = format!("{} exists already", path.display());
+        return Err(Failure::new(Exit::Usage, 160, message)
+            .remedy("name another file, or remove it if its triples are not wanted any more"));
+    }
+    let partial = partial(path);
+    if partial.exists() {
+        let message = format!("{} is left from a run that was cut off", partial.display());
+        return Err(Failure::new(Exit::Usage, 161, message)
+            .remedy("remove it, unless another run is just making it"));
+    }
+    crate::csv_output::check_writable(path)
+}
+
+/// Makes all that the plan demands, with the others, into a file that does not exist yet. Leaves
+/// nothing behind if it fails.
+pub(crate) fn keep(
+    path: &Path,
+    key: &StoredKey,
+    planned: &PlannedFile,
+    parties: Stream,
+    prg: Prg,
+    session: &SessionId,
+) -> Result<(Kept, Stream), Failure> {
+    let file = NewFile { path, key };
+    let Some(field) = field(planned) else {
+        return shares::keep(&file, planned, parties, prg, session);
+    };
+    let planned = (planned, field);
+    match field {
+        FieldName::F61 => authenticated::keep::<F61>(&file, planned, parties, prg, session),
+        FieldName::F32 => authenticated::keep::<F32>(&file, planned, parties, prg, session),
+        FieldName::F128 => authenticated::keep::<F128>(&file, planned, parties, prg, session),
+    }
+}
+
+/// The bytes of a file after `make` has made it; if that fails, nothing is left of it.
+pub(super) fn file_of(
+    file: &NewFile<'_>,
+    make: impl FnOnce(&Path, &StoredKey) -> Result<(), ProtocolError>,
+) -> Result<u64, Failure> {
+    let partial = partial(file.path);
+    interrupt::remember(&partial);
+    let made = make(file.path, file.key);
+    if made.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    interrupt::forget(&partial);
+    made?;
+    Ok(std::fs::metadata(file.path).map_err(|error| Failure::file(file.path, &error))?.len())
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let message = error.to_string();
+        let (exit, number) = match &error {
+            StoreError::Io { source, .. } => match source.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::UnexpectedEof => {
+                    (Exit::BadInput, 130)
+                }
+                _ => (Exit::RunTime, 180),
+            },
+            StoreError::Unknown { .. } => (Exit::BadInput, 131),
+            StoreError::Exposed { .. } => (Exit::BadInput, 132),
+            StoreError::Damaged { .. } => (Exit::BadInput, 133),
+            StoreError::Truncated { .. } => (Exit::BadInput, 134),
+            StoreError::OtherProgram { .. } => (Exit::BadInput, 135),
+            StoreError::OtherParty { .. } => (Exit::BadInput, 136),
+            StoreError::TooShort { .. } => (Exit::BadInput, 137),
+            StoreError::AlreadyUsed { .. } => (Exit::BadInput, 138),
+            StoreError::OtherProtocol { .. } => (Exit::BadInput, 139),
+            StoreError::OtherRun { .. } => (Exit::Disagreement, 120),
+            _ => (Exit::RunTime, 181),
+        };
+        let failure = Failure::new(exit, number, message);
+        match error {
+            StoreError::OtherProgram { .. } | StoreError::OtherProtocol { .. } => failure.remedy(
+                "`preprocess` and `run` take the same PROGRAM, --param, --protocol and rows",
+            ),
+            _ => failure,
+        }
+    }
+}

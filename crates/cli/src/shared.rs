@@ -1,0 +1,190 @@
+//! Runs a planned program on shares: what all protocols on shares have in common, and those whose
+//! parties follow the protocol.
+
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::Description;
+use phineus_channels::{FramedChannel, Mesh};
+use phineus_crypto::Prg;
+use phineus_engine::{Inputs, Memory, Outputs};
+use phineus_protocols::Parties;
+use phineus_protocols::mixed::{self, MixedDriver};
+use phineus_protocols::ot::SessionId;
+
+use crate::agreement::{exchange_ready, give_up_all};
+use crate::blocks::results;
+use crate::execute::{Executed, Job, Recorded, prepare, storage_figures, traffic_of, unrevealed};
+use crate::failure::Failure;
+use crate::garbling::Beside;
+use crate::material::{MaterialFigures, Origin, SharedMaterial};
+use crate::metered::{Metered, PhaseFigures, Reading, close_all};
+use crate::progress::Watch;
+use crate::statistics::Phases;
+
+/// A run on shares that all parties are ready for.
+pub(crate) struct Begun {
+    pub(crate) inputs: Inputs,
+    pub(crate) prg: Prg,
+    pub(crate) memory: Memory,
+    pub(crate) watch: Watch,
+    /// When all were ready.
+    pub(crate) start: Instant,
+}
+
+/// What a run on shares came to.
+pub(crate) struct Ran {
+    pub(crate) outputs: Outputs,
+    pub(crate) rounds: u64,
+    pub(crate) online: PhaseFigures,
+    pub(crate) material: MaterialFigures,
+    pub(crate) and_gates: u64,
+    pub(crate) garbled_and_gates: Option<u64>,
+    pub(crate) ots: Option<u64>,
+    /// From the beginning to the last message.
+    pub(crate) running: Duration,
+    /// All of them, used to their end.
+    pub(crate) channels: Vec<FramedChannel>,
+}
+
+impl Begun {
+    /// Does everything of our own that can fail, and waits until the others have, too.
+    pub(crate) fn begin(job: &mut Job<'_>, mut mesh: Mesh) -> Result<(Begun, Mesh), Failure> {
+        let (inputs, prg, memory) = match prepare(job) {
+            Ok(prepared) => prepared,
+            Err(failure) => {
+                give_up_all(mesh, &failure);
+                return Err(unrevealed(failure));
+            }
+        };
+        let costs = &job.planned.plan().costs;
+        if let Err(failure) = exchange_ready(mesh[0].iter_mut().flatten(), costs) {
+            give_up_all(mesh, &failure);
+            return Err(unrevealed(failure));
+        }
+        let peers: Vec<String> =
+            mesh[0].iter().flatten().map(|channel| channel.peer().to_owned()).collect();
+        let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
+        let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
+        Ok((Begun { inputs, prg, memory, watch, start: Instant::now() }, mesh))
+    }
+}
+
+impl Ran {
+    /// Says goodbye to all, and adds what storage and waiting took.
+    pub(crate) fn executed(
+        self,
+        description: &Description,
+        watch: &Watch,
+        memory: &Memory,
+    ) -> Executed {
+        let (traffic, wire_traffic) = traffic_of(self.channels.iter());
+        let (storage, storage_name) = storage_figures(memory);
+        let MaterialFigures { setup, making, used, waited, .. } = self.material;
+        Executed {
+            outputs: results(description, self.outputs.into_tables()),
+            and_gates: Some(self.and_gates),
+            garbled_and_gates: self.garbled_and_gates,
+            ots: self.ots,
+            rounds: Some(self.rounds),
+            phases: Phases {
+                set_up: setup,
+                preprocessing: making,
+                online: self.online,
+                used,
+                waited_for_preprocessing_seconds: waited.as_secs_f64(),
+            },
+            traffic,
+            wire_traffic,
+            storage,
+            storage_name,
+            running: self.running,
+            blocked_on_network: watch.waited(),
+            farewell: close_all(self.channels.into_iter()),
+        }
+    }
+}
+
+/// The channels of streams that have been used to their end.
+pub(crate) fn channels_of(
+    streams: impl IntoIterator<Item = Parties<Metered<FramedChannel>>>,
+) -> impl Iterator<Item = FramedChannel> {
+    streams.into_iter().flat_map(Parties::into_channels).flatten().map(Metered::into_inner)
+}
+
+/// Runs the job as one of any number of parties that compute on shares.
+pub(crate) fn run_shared(
+    mut job: Job<'_>,
+    mesh: Mesh,
+    session: &SessionId,
+) -> Result<Executed, Failure> {
+    let (begun, mut mesh) = Begun::begin(&mut job, mesh)?;
+    let Begun { inputs, mut prg, mut memory, watch, start } = begun;
+    let description = &job.planned.description;
+    let clients = take_clients(&mut mesh, job.planned.computing);
+    let mut streams = metered(mesh, job.party).into_iter();
+    let mut online = streams.next().expect("shares have two streams");
+    let background = streams.next().expect("shares have two streams");
+    let mut beside = Beside::Idle(streams.next());
+    let mut tables = None;
+    if let (Some(garbling), Beside::Idle(stream)) = (&job.planned.garbling, &mut beside) {
+        let stream = stream.take().expect("protocols that garble have three streams");
+        let seed = Prg::from_seed(prg.next_block());
+        let started = garbling.start(stream, seed, session, job.swap_dir, job.backend);
+        let (made, thread) = started.map_err(unrevealed)?;
+        (tables, beside) = (Some(made), Beside::Garbling(thread));
+    }
+    let seed = Prg::from_seed(prg.next_block());
+    let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
+    let (planned, swap_dir) = (job.planned, job.swap_dir);
+    let made = SharedMaterial::make(origin, planned, swap_dir, background, seed, session);
+    let (material, entered) = made.map_err(unrevealed)?;
+    let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
+    let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
+    let broadcast = mixed::broadcast(planned.plan());
+    let driver = driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
+    let driver = driver.map_err(|error| unrevealed(error.into()))?;
+    let driver = match tables {
+        Some(tables) => driver.with_tables(tables),
+        None => driver,
+    };
+    let mut recorded = Recorded::new(driver, description);
+    job.drive(&mut recorded, &mut memory, &watch, entered)?;
+    let rounds = recorded.driver.rounds();
+    let garbled_gates = recorded.driver.garbled_gates();
+    let clients = recorded.driver.take_clients();
+    let (mut online, outputs, material) = recorded.driver.into_parts();
+    let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
+    let phase = phase.since(&before, made.elapsed());
+    let (background, material) = material.finish().map_err(Failure::from)?;
+    let running = start.elapsed();
+    let garbled = beside.finish().map_err(Failure::from)?;
+    let streams = [Some(online), Some(background), garbled].into_iter().flatten();
+    let clients = clients.into_iter().map(Metered::into_inner);
+    let ran = Ran {
+        outputs,
+        rounds,
+        online: phase,
+        and_gates: material.used.get("triples_1").copied().unwrap_or(0),
+        garbled_and_gates: Some(garbled_gates),
+        ots: Some(material.ots),
+        material,
+        running,
+        channels: channels_of(streams).chain(clients).collect(),
+    };
+    Ok(ran.executed(description, &watch, &memory))
+}
+
+/// Takes the channels to clients, the parties from `computing` on, out of a mesh.
+fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChannel>> {
+    let clients = mesh.iter_mut().flat_map(|row| row.split_off(computing));
+    clients.flatten().map(Metered::new).collect()
+}
+
+/// The channels of each stream, metered.
+pub(crate) fn metered(mesh: Mesh, party: u16) -> Vec<Parties<Metered<FramedChannel>>> {
+    let stream = |channels: Vec<Option<FramedChannel>>| {
+        let channels = channels.into_iter().map(|channel| channel.map(Metered::new)).collect();
+        Parties::new(usize::from(party), channels)
+    };
+    mesh.into_iter().map(stream).collect()
+}

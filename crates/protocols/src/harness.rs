@@ -1,0 +1,117 @@
+//! What tests of whole runs have in common: programs, plans, memory, inputs, and what is right.
+
+use std::fs::File;
+use std::io::Cursor;
+
+use phineus_bytecode::random::Random;
+use phineus_bytecode::{
+    Description, InputPort, Instruction, Kind, Layout, ProgramReader, ProgramWriter, Table,
+};
+use phineus_engine::{
+    ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
+};
+use phineus_plan::{Lookahead, OrderOptions, PlanOptions, plan};
+
+use crate::mixed::MixedCosts;
+
+pub(crate) fn scratch() -> File {
+    tempfile::tempfile().expect("a temporary file")
+}
+
+pub(crate) fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
+    ProgramReader::open(Cursor::new(bytes.to_vec())).expect("just written")
+}
+
+pub(crate) fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
+    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
+    writer.finish(description).expect("a valid description").0
+}
+
+pub(crate) fn ordering(layout: Layout) -> OrderOptions {
+    OrderOptions {
+        layout,
+        window_units: 10_000,
+        held_bytes: 1 << 20,
+        planner_memory_bytes: 64 << 20,
+    }
+}
+
+pub(crate) fn options(
+    protocol: &str,
+    layout: Layout,
+    (page_wires, wire_bytes): (u64, u64),
+    frame_count: u64,
+) -> PlanOptions {
+    PlanOptions {
+        protocol: protocol.to_string(),
+        memory_limit_bytes: 0,
+        frame_count,
+        layout,
+        page_wires,
+        wire_bytes,
+        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
+        planner_memory_bytes: 64 << 20,
+    }
+}
+
+/// Frames and a swap file for a plan.
+pub(crate) fn memory(description: &Description) -> Memory {
+    let plan = description.plan.as_ref().expect("it is planned");
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
+    let config = StorageConfig {
+        directory: std::env::temp_dir(),
+        page_bytes,
+        slots: plan.spill_slot_count as u32,
+        backend: StorageBackend::Threads,
+        depth: 8,
+    };
+    let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
+    Memory { frames, storage }
+}
+
+pub(crate) fn random_inputs(description: &Description, random: &mut Random) -> Vec<Table> {
+    let table = |port: &InputPort| {
+        let mut table = Table::zeros(port.columns.clone(), port.rows);
+        for row in 0..port.rows {
+            for (k, column) in port.columns.iter().enumerate() {
+                table.set_cell(row, k, random.lane(column.element.width()));
+            }
+        }
+        table
+    };
+    description.inputs.iter().map(table).collect()
+}
+
+/// The tables that a party brings.
+pub(crate) fn own(description: &Description, tables: &[Table], party: usize) -> Inputs {
+    let ports = description.inputs.iter().zip(tables);
+    let tables =
+        ports.map(|(port, table)| (usize::from(port.party) == party).then(|| table.clone()));
+    Inputs::new(description, tables.collect()).expect("the right shapes")
+}
+
+/// The outputs in the clear, of a program as it was before it got sharings.
+pub(crate) fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
+    let reader = read(program);
+    let description = reader.description().clone();
+    let options = options("clear", Layout::Wires, (4096, 1), 1 << 16);
+    let mut costs = MixedCosts::new(description.parties.len());
+    let planned = plan(&mut read(program), Vec::new(), scratch(), &options, &mut costs);
+    let planned = planned.expect("it fits").0;
+    let mut reader = read(&planned);
+    let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
+    let parties = 0..description.parties.len() as u16;
+    let outputs = parties.map(|party| Outputs::new(&description, party)).collect();
+    let mut driver = ClearDriver::new(inputs.expect("the right shapes"), outputs);
+    let mut memory = memory(reader.description());
+    run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("it runs");
+    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
+    for outputs in driver.into_outputs() {
+        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
+            *merged = merged.take().or(table);
+        }
+    }
+    merged.into_iter().map(|table| table.expect("every port has a learner")).collect()
+}

@@ -1,0 +1,58 @@
+//! [`StoredKey`]: what stored material is encrypted under.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use phineus_crypto::{Block, PageCipher, Prg};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::{StoreError, io};
+
+/// A key for stored preprocessing, from a file that only its owner can read. Wiped on drop.
+pub struct StoredKey(Zeroizing<[u8; 32]>);
+
+impl StoredKey {
+    /// Writes a new key to a file that does not exist yet.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub fn create(path: &Path, prg: &mut Prg) -> Result<StoredKey, StoreError> {
+        let mut key = Zeroizing::new([0; 32]);
+        prg.fill_bytes(&mut *key);
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(0o600).open(path);
+        let file = file.map_err(io(path, "creating the key"))?;
+        file.write_all_at(&*key, 0).map_err(io(path, "writing the key"))?;
+        file.sync_all().map_err(io(path, "writing the key"))?;
+        Ok(StoredKey(key))
+    }
+
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or others than its owner could read it.
+    pub fn open(path: &Path) -> Result<StoredKey, StoreError> {
+        let file = File::open(path).map_err(io(path, "opening the key"))?;
+        let metadata = file.metadata().map_err(io(path, "opening the key"))?;
+        if metadata.permissions().mode() & 0o077 != 0 {
+            return Err(StoreError::Exposed { path: path.to_owned() });
+        }
+        let mut key = Zeroizing::new([0; 32]);
+        file.read_exact_at(&mut *key, 0).map_err(io(path, "reading the key"))?;
+        Ok(StoredKey(key))
+    }
+
+    /// The cipher of a file with this salt and this part of its header.
+    pub(super) fn cipher(&self, salt: &[u8], bound: &[u8]) -> PageCipher {
+        let digest = Sha256::new()
+            .chain_update(b"phineus stored preprocessing 2")
+            .chain_update(*self.0)
+            .chain_update(salt)
+            .chain_update(bound)
+            .finalize();
+        let (seed, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
+        PageCipher::from_seed(Block::from_bits(u128::from_le_bytes(*seed)))
+    }
+}
