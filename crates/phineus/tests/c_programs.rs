@@ -87,3 +87,43 @@ fn costs_are_explained_and_wrong_inputs_refused() -> Result {
     assert_eq!(done.code, Some(3), "{}", done.stderr);
     Ok(())
 }
+
+const GCD: &str = "\
+#include <phineus.h>
+PH_MAIN PH_OUT(alice, bob) uint32_t gcd(PH_IN(alice) uint32_t a, PH_IN(bob) uint32_t b)
+{
+    while (ph_reveal(b != 0)) {
+        uint32_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+";
+
+#[test]
+fn a_loop_ends_when_an_opened_value_says_so() -> Result {
+    let place = Place::new()?;
+    place.write("gcd.c", GCD)?;
+    place.write("alice.csv", "a\n1071\n")?;
+    place.write("bob.csv", "b\n462\n")?;
+    for protocol in ["clear", "garbled", "gmw"] {
+        let done = place.run(&format!(
+            "run gcd.c --local --protocol {protocol} --in alice=alice.csv --in bob=bob.csv --verify"
+        ))?;
+        assert_eq!(done.code, Some(0), "{protocol}: {}{}", done.stdout, done.stderr);
+        assert!(done.stdout.contains("21"), "{protocol}: {}{}", done.stdout, done.stderr);
+    }
+    let done = place.run("check gcd.c")?;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let said = format!("{}{}", done.stdout, done.stderr);
+    for part in ["gcd.c:4:", "opened to all parties"] {
+        assert!(said.contains(part), "no {part} in {said}");
+    }
+    let done = place.run("explain gcd.c")?;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stdout.contains("gcd.c:4:"), "{}", done.stdout);
+    place.write("leak.c", GCD.replace("ph_reveal(b != 0)", "b != 0"))?;
+    assert_eq!(place.run("check leak.c")?.code, Some(3));
+    Ok(())
+}

@@ -135,7 +135,8 @@ impl<'m> Machine<'m> {
         Ok(match end? {
             End::Never => Vec::new(),
             End::Split(outcomes) => {
-                let whole = |outcome: Outcome| {
+                let whole = |mut outcome: Outcome| {
+                    self.memory.renew(&mut outcome.log);
                     self.memory.open_log();
                     self.memory.apply(&log);
                     self.memory.apply(&outcome.log);
@@ -292,9 +293,12 @@ impl<'m> Machine<'m> {
         &mut self,
         frame: &Frame<'m>,
         condition: &Data,
-        yes: Outcome,
-        no: Outcome,
+        mut yes: Outcome,
+        mut no: Outcome,
     ) -> Result<End, Stop> {
+        // One way may have made cells finer that the other one changed before.
+        self.memory.renew(&mut yes.log);
+        self.memory.renew(&mut no.log);
         let end = match (yes.end, no.end) {
             (End::Reached(block, a), End::Reached(_, b)) => {
                 let phis = &frame.function.blocks[block as usize].phis;
