@@ -74,6 +74,21 @@ impl<'m> Reader<'m> {
                 Kind::Freeze(operand(0))
             }
             LLVMOpcode::LLVMFreeze => Kind::Freeze(operand(0)),
+            LLVMOpcode::LLVMCall => return self.call(names, instruction, &values),
+            LLVMOpcode::LLVMFence => return None,
+            _ => return self.rearranging(names, instruction, &values),
+        })
+    }
+
+    /// Parts of vectors and structures, and what is nothing.
+    fn rearranging(
+        &self,
+        names: &mut Names<'m>,
+        instruction: Val<'m>,
+        values: &[Val<'m>],
+    ) -> Option<Kind> {
+        let mut operand = |index: usize| self.operand(names, values[index]);
+        Some(match instruction.opcode() {
             LLVMOpcode::LLVMExtractValue => Kind::Extract(operand(0), instruction.indices()),
             LLVMOpcode::LLVMInsertValue => {
                 Kind::Insert(operand(0), operand(1), instruction.indices())
@@ -85,8 +100,6 @@ impl<'m> Reader<'m> {
             LLVMOpcode::LLVMShuffleVector => {
                 Kind::Shuffle([operand(0), operand(1)], instruction.mask())
             }
-            LLVMOpcode::LLVMCall => return self.call(names, instruction, &values),
-            LLVMOpcode::LLVMFence => return None,
             LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
                 return unsupported(
                     "an atomic operation",

@@ -41,6 +41,7 @@ mod rehearsal;
 mod run;
 mod scan;
 mod steps;
+mod terminate;
 mod turns;
 mod twin;
 mod types;

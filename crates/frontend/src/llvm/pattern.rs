@@ -93,6 +93,14 @@ fn is(operand: Operand, register: u32) -> bool {
     matches!(operand, Operand::Register(index) if index == register)
 }
 
+fn is_same(a: Operand, b: Operand) -> bool {
+    match (a, b) {
+        (Operand::Register(a), Operand::Register(b)) => a == b,
+        (Operand::Constant(a), Operand::Constant(b)) => a == b,
+        _ => false,
+    }
+}
+
 /// The pattern of a loop, if it has one.
 pub(super) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
     let l = &function.shape.loops[index as usize];
@@ -332,22 +340,34 @@ fn contest(
     if matches!(compare, Compare::Eq | Compare::Ne) {
         return None;
     }
-    let same = |a: Operand, b: Operand| match (a, b) {
-        (Operand::Register(a), Operand::Register(b)) => a == b,
-        (Operand::Constant(a), Operand::Constant(b)) => a == b,
-        _ => false,
-    };
     let at_key = members.iter().find(|(at, _)| *at == key)?;
-    if !same(at_key.1, challenger) || !open.contains(&first) {
+    if !is_same(at_key.1, challenger) || !open.contains(&first) {
         return None;
     }
-    let members_only = open.iter().all(|at| only_used_by(definitions, phis[*at].result, &skipped));
+    is_closed(definitions, phis, latch, &open, &skipped).then_some(Contest {
+        compare,
+        width: *width,
+        members,
+        key,
+        skipped,
+    })
+}
+
+/// Whether nothing else in the loop uses what a contest decides.
+fn is_closed(
+    definitions: &Definitions<'_>,
+    phis: &[Phi],
+    latch: u32,
+    open: &[usize],
+    skipped: &[u32],
+) -> bool {
+    let members_only = open.iter().all(|at| only_used_by(definitions, phis[*at].result, skipped));
     let unused = skipped.iter().all(|register| {
         let is_next = phis.iter().any(|phi| is(phi.from(latch), *register));
-        let allowed: Vec<u32> = if is_next { vec![] } else { skipped.clone() };
+        let allowed: Vec<u32> = if is_next { vec![] } else { skipped.to_vec() };
         only_used_by(definitions, *register, &allowed)
     });
-    (members_only && unused).then_some(Contest { compare, width: *width, members, key, skipped })
+    members_only && unused
 }
 
 /// Whether the operation keeps what wins by the comparison (ties apart, which are equal).

@@ -41,6 +41,23 @@ impl<'m> Machine<'m> {
                 }
                 Ok(all.pop().unwrap_or(Data::Undefined))
             }
+            Kind::Freeze(a) => Ok(frame.get(*a)),
+            Kind::Reveal(width, operand) => self.reveal(frame, *width, *operand),
+            Kind::Unsupported(what, remedy) => {
+                self.error(format!("{what} is not supported"), remedy)
+            }
+            Kind::Extract(..)
+            | Kind::Insert(..)
+            | Kind::ExtractElement(_)
+            | Kind::InsertElement(_)
+            | Kind::Shuffle(..) => self.rearrange(frame, kind),
+            _ => self.access(frame, kind),
+        }
+    }
+
+    /// Memory, addresses and calls.
+    fn access(&mut self, frame: &mut Frame<'m>, kind: &'m Kind) -> Result<Data, Stop> {
+        match kind {
             Kind::Load(type_, place) => {
                 let place = frame.get(*place);
                 self.load(type_, place)
@@ -53,7 +70,7 @@ impl<'m> Machine<'m> {
             Kind::Address(base, offset, indices) => {
                 self.address(frame, frame.get(*base), *offset, indices)
             }
-            Kind::ToInteger(a) | Kind::ToPointer(a) | Kind::Freeze(a) => Ok(frame.get(*a)),
+            Kind::ToInteger(a) | Kind::ToPointer(a) => Ok(frame.get(*a)),
             Kind::Call(function, arguments) => {
                 let arguments = arguments.iter().map(|argument| frame.get(*argument)).collect();
                 self.call(*function, arguments)
@@ -69,10 +86,16 @@ impl<'m> Machine<'m> {
                     "call functions by name, or choose with a public index",
                 ),
             },
-            Kind::Reveal(width, operand) => self.reveal(frame, *width, *operand),
             Kind::Copy(operands) => self.copy(frame, operands),
             Kind::Fill(operands) => self.fill(frame, operands),
             Kind::Heap(sizes, is_zeroed) => self.heap(frame, sizes, *is_zeroed),
+            _ => unreachable!("all other kinds were done"),
+        }
+    }
+
+    /// Parts of vectors and structures.
+    fn rearrange(&mut self, frame: &Frame<'m>, kind: &Kind) -> Result<Data, Stop> {
+        match kind {
             Kind::Extract(from, indices) => {
                 let mut data = frame.get(*from);
                 for index in indices {
@@ -97,9 +120,7 @@ impl<'m> Machine<'m> {
                 Ok(inserted(frame.get(*vector), frame.get(*element), &[index as u32]))
             }
             Kind::Shuffle([a, b], mask) => Ok(shuffled(frame.get(*a), frame.get(*b), mask)),
-            Kind::Unsupported(what, remedy) => {
-                self.error(format!("{what} is not supported"), remedy)
-            }
+            _ => unreachable!("all other kinds were done"),
         }
     }
 

@@ -7,7 +7,7 @@
 //!
 //! Cost: a try for each change of what a loop carries, of which there are few.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::data::Data;
 use super::machine::{Machine, Next, Stop};
@@ -20,9 +20,9 @@ pub(super) type Plan = HashMap<(u64, u32, u32), Form>;
 /// What a loop carries.
 #[derive(Clone, Default)]
 pub(super) struct Form {
-    places: Vec<(Place, u16, Nature)>,
-    /// Secrets that are lanes of one value: numbers of places, and their width.
-    groups: Vec<(Vec<usize>, u16)>,
+    places: BTreeMap<Place, (u16, Nature)>,
+    /// Secrets that are lanes of one value, and their width.
+    groups: Vec<(Vec<Place>, u16)>,
 }
 
 impl<'m> Machine<'m> {
@@ -49,6 +49,7 @@ impl<'m> Machine<'m> {
         let form = self.plan.get(&key).cloned().unwrap_or_default();
         let place = frame.function.blocks[header as usize].place;
         let base = self.stack.clone();
+        let objects = self.memory.object_count();
         let (known, carried) = self.enter(&form, &phis)?;
         let id = self.tracer.new_block();
         self.tracer.jump(id);
@@ -66,7 +67,7 @@ impl<'m> Machine<'m> {
         let (mut returning, out): (Vec<Way<'m>>, Vec<Way<'m>>) =
             ways.into_iter().partition(|way| way.goal == back);
         self.place = place;
-        if let Some(wider) = self.wider(&form, &mut returning, header, &phis)? {
+        if let Some(wider) = self.wider(&form, &mut returning, header, &phis, objects)? {
             self.plan.insert(key, wider);
             return Err(Stop::Restart);
         }
@@ -86,7 +87,7 @@ impl<'m> Machine<'m> {
         phis: &[Data],
     ) -> Result<(Vec<(Place, Data)>, Vec<Carried>), Stop> {
         let (mut known, mut carried) = (Vec::new(), Vec::new());
-        for (place, width, nature) in &form.places {
+        for (place, (width, nature)) in &form.places {
             match nature {
                 Nature::Known(data) => known.push((*place, data.clone())),
                 Nature::Opened => {
@@ -97,12 +98,11 @@ impl<'m> Machine<'m> {
                 Nature::Secret => {}
             }
         }
-        for (members, width) in &form.groups {
-            let places: Vec<Place> = members.iter().map(|member| form.places[*member].0).collect();
+        for (places, width) in &form.groups {
             let cells = places.iter().map(|place| self.at(*place, phis));
             let cells: Vec<Data> = cells.collect::<Result<_, _>>()?;
             let carrier = Carrier::Variable(self.bring_variable(&cells, *width, None));
-            carried.push(Carried { carrier, places, width: *width });
+            carried.push(Carried { carrier, places: places.clone(), width: *width });
         }
         Ok((known, carried))
     }
@@ -150,6 +150,7 @@ impl<'m> Machine<'m> {
         ways: &mut [Way<'m>],
         header: u32,
         phis: &[Data],
+        objects: u32,
     ) -> Result<Option<Form>, Stop> {
         let mut wider = form.clone();
         let mut changed = false;
@@ -159,13 +160,15 @@ impl<'m> Machine<'m> {
             let code = &way.frame.function.blocks[header as usize];
             for (at, new) in way.values.iter().enumerate() {
                 let width = code.phis[at].width;
-                changed |= self.widen(&mut wider, Place::Value(at), width, &phis[at], new)?;
+                let new = self.lasting(new.clone(), objects)?;
+                changed |= self.widen(&mut wider, Place::Value(at), width, &phis[at], &new)?;
             }
             for (object, offset, bytes) in self.stretches(&[&way.log, &Default::default()]) {
                 for (offset, bytes) in wider.fitting(object, offset, bytes, &mut changed) {
                     let place = Place::Memory(object, offset, bytes);
                     let old = self.look(place)?;
                     let new = self.look_after(way, place)?;
+                    let new = self.lasting(new, objects)?;
                     let width = u16::from(bytes) * 8;
                     changed |= self.widen(&mut wider, place, width, &old, &new)?;
                 }
@@ -175,20 +178,39 @@ impl<'m> Machine<'m> {
         if !changed {
             return Ok(None);
         }
-        wider.places.sort_by_key(|(place, ..)| *place);
         let last = ways.last().expect("something changed");
-        let mut secrets = Vec::new();
-        for (at, (place, width, nature)) in wider.places.iter().enumerate() {
-            if matches!(nature, Nature::Secret) {
-                let data = match place {
-                    Place::Value(at) => last.values[*at].clone(),
-                    place => self.look_after(last, *place)?,
-                };
-                secrets.push((at, *width, lane_of(&data)));
-            }
+        let secret = |(_, (_, nature)): &(&Place, &(u16, Nature))| matches!(nature, Nature::Secret);
+        let places: Vec<(Place, u16)> = wider
+            .places
+            .iter()
+            .filter(secret)
+            .map(|(place, (width, _))| (*place, *width))
+            .collect();
+        let mut secrets = Vec::with_capacity(places.len());
+        for (at, (place, width)) in places.iter().enumerate() {
+            let data = match place {
+                Place::Value(at) => last.values[*at].clone(),
+                place => self.look_after(last, *place)?,
+            };
+            secrets.push((at, *width, lane_of(&data)));
         }
-        wider.groups = groups(&secrets);
+        let place_of = |members: Vec<usize>| members.iter().map(|at| places[*at].0).collect();
+        let found = groups(&secrets).into_iter();
+        wider.groups = found.map(|(members, width)| (place_of(members), width)).collect();
         Ok(Some(wider))
+    }
+
+    /// What a turn leaves, unless it points to what is gone; a loop that keeps memory of its own for
+    /// the next turn is refused.
+    fn lasting(&mut self, data: Data, objects: u32) -> Result<Data, Stop> {
+        match data {
+            Data::Pointer(object, _) if !self.memory.object(object).is_alive => Ok(Data::Undefined),
+            Data::Pointer(object, _) if object >= objects => self.error(
+                "memory is allocated in a loop whose end is opened when the program runs",
+                "allocate it before the loop",
+            ),
+            data => Ok(data),
+        }
     }
 
     /// What a way leaves at a place in memory.
@@ -213,8 +235,8 @@ impl<'m> Machine<'m> {
         if old.is_same(new) || matches!(new, Data::Undefined) {
             return Ok(false);
         }
-        let known = form.places.iter().position(|(at, ..)| *at == place);
-        let before = match known.map(|at| &form.places[at].2) {
+        let known = form.places.get(&place).map(|(_, nature)| nature.clone());
+        let before = match &known {
             Some(known @ (Nature::Opened | Nature::Secret)) => known.clone(),
             _ => {
                 let start = Nature::Known(Data::Undefined);
@@ -226,16 +248,14 @@ impl<'m> Machine<'m> {
             self.address_differs()?;
             return Ok(false);
         };
-        let is_new = match (&nature, known) {
-            (Nature::Secret, Some(at)) => !matches!(form.places[at].2, Nature::Secret),
-            (Nature::Opened, Some(at)) => !matches!(form.places[at].2, Nature::Opened),
+        let is_new = match (&nature, &known) {
+            (Nature::Secret, Some(Nature::Secret)) | (Nature::Opened, Some(Nature::Opened)) => {
+                false
+            }
             (Nature::Known(Data::Poison), _) => return Ok(false),
             _ => true,
         };
-        match known {
-            Some(at) => form.places[at].2 = nature,
-            None => form.places.push((place, width, nature)),
-        }
+        form.places.insert(place, (width, nature));
         Ok(is_new)
     }
 }
@@ -251,20 +271,15 @@ impl Form {
         changed: &mut bool,
     ) -> Vec<(u64, u8)> {
         let end = offset + u64::from(bytes);
-        let overlapping = |place: &Place| match place {
-            Place::Memory(own, at, size) if *own == object => {
-                *at < end && offset < at + u64::from(*size)
-            }
-            _ => false,
-        };
-        let parts: Vec<(u64, u8)> = self
-            .places
-            .iter()
-            .filter(|(place, ..)| overlapping(place))
-            .filter_map(|(place, ..)| match place {
+        // No part has more than 16 bytes.
+        let from = Place::Memory(object, offset.saturating_sub(16), 0);
+        let near = self.places.range(from..Place::Memory(object, end, 0));
+        let parts: Vec<(u64, u8)> = near
+            .filter_map(|(place, _)| match place {
                 Place::Memory(_, at, size) => Some((*at, *size)),
                 _ => None,
             })
+            .filter(|(at, size)| offset < at + u64::from(*size))
             .collect();
         if parts.is_empty() || parts == [(offset, bytes)] {
             return vec![(offset, bytes)];
@@ -277,7 +292,9 @@ impl Form {
             return parts;
         }
         let smallest = parts.iter().map(|(_, size)| *size).chain([bytes]).min().unwrap_or(1);
-        self.places.retain(|(place, ..)| !overlapping(place));
+        for (at, size) in parts {
+            self.places.remove(&Place::Memory(object, at, size));
+        }
         *changed = true;
         let (first, last) = (first.min(offset), last.max(end));
         (first..last).step_by(usize::from(smallest)).map(|at| (at, smallest)).collect()
