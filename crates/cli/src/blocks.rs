@@ -332,7 +332,7 @@ impl PlannedFile {
     }
 
     /// After a run: with the figures of the blocks that ran, and what is revealed at the end.
-    pub(crate) fn as_run(mut self) -> Result<PlannedFile, Failure> {
+    pub(crate) fn after_run(mut self) -> Result<PlannedFile, Failure> {
         if let Some(blocks) = &self.blocks {
             let times = blocks.counted();
             let limit = self.plan().memory_limit_bytes;

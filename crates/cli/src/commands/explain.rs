@@ -219,15 +219,7 @@ fn print_costs(
             quantity::count(plan.instruction_count)
         ),
     )?;
-    if let Some(blocks) = &planned.blocks {
-        line(
-            "",
-            "if each block runs once; how often each does is decided by what is opened".to_owned(),
-        )?;
-        for block in blocks.lines(description, planned.computing)? {
-            line("block", block)?;
-        }
-    }
+    print_blocks(planned, console)?;
     if total(mixed::totals::SILENT_OT) > 0 {
         line("ot", "silent".to_owned())?;
     }
@@ -280,6 +272,18 @@ fn print_costs(
         None => "on one machine (say --net rtt=20ms,bw=1gbit for another network)",
     };
     line("time", format!("about {} {network}, limited by {}", seconds(time.total()), time.bound()))
+}
+
+/// A line for each block, if there are several.
+fn print_blocks(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
+    let Some(blocks) = &planned.blocks else { return Ok(()) };
+    console.print(
+        "          if each block runs once; how often each does is decided by what is opened",
+    )?;
+    for block in blocks.lines(&planned.description, planned.computing)? {
+        console.print(&format!("{:<9} {block}", "block"))?;
+    }
+    Ok(())
 }
 
 fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value {

@@ -107,7 +107,7 @@ pub(crate) fn run(
     interrupt::release();
     progress.clear();
     let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
-    let planned = planned.as_run()?;
+    let planned = planned.after_run()?;
     Ok(finish((protocol, preprocessing), prepared, planned, executed))
 }
 

@@ -312,7 +312,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     };
     let executed = run_clear(job)?;
     progress.clear();
-    let planned = planned.as_run()?;
+    let planned = planned.after_run()?;
     let name = Protocol::Clear.name();
     let mut report = RunReport::new(&planned, 0, (name, None), limit_bytes, &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);
