@@ -97,7 +97,10 @@ impl Blocks {
             if offset != end || length < (HEADER_BYTES + FOOTER_BYTES) as u64 {
                 return Err(damaged);
             }
-            end = offset.checked_add(length).filter(|&end| end <= directory_at).unwrap_or(0);
+            match offset.checked_add(length) {
+                Some(next) if next <= directory_at => end = next,
+                _ => return Err(damaged),
+            }
         }
         if end != directory_at || places.len() != flow.blocks.len() {
             return Err(damaged);

@@ -44,8 +44,9 @@ pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64) -> u64
     let gates = gates_per_batch(parties);
     let tables = gates * (ROWS * parties * size_of::<Block>() + 1) + gates / 4;
     let keys = gates * (ROWS + 1) * size_of::<Block>();
-    // An AND of a sum comes with two bits to decode at the most; a value's may come a batch later.
-    let decoding = gates / 4 + VALUE_WIRES_MAX as usize / 8;
+    // An AND of a sum comes with two bits to decode at the most, which of a value of one lane take
+    // a byte; a value's may come a batch later.
+    let decoding = gates + VALUE_WIRES_MAX as usize / 8;
     let bits = gates / 8 * (5 + 3 * parties) + decoding;
     let links = 2 * crate::ot::state_bytes(field) * (parties - 1);
     let batches = 3 * (tables + keys + bits) + (BATCHES_AHEAD + 2) * tables;

@@ -339,6 +339,7 @@ fn stored_material_is_used_once() {
     let seed = 0x570;
     make_files(directory.path(), seed);
     let path = directory.path().to_owned();
+    let unused = std::fs::read(path.join("1.prep")).expect("it exists");
     let results = everybody(2, move |mut parties| {
         let file = open(&path, parties.me()).expect("the file is good");
         // While it is open nobody else gets it.
@@ -351,6 +352,9 @@ fn stored_material_is_used_once() {
     for me in 0..2 {
         assert!(matches!(open(directory.path(), me), Err(StoreError::AlreadyUsed { .. })));
     }
+    // Who brings an old copy back gains nothing: it is known where the key is.
+    std::fs::write(directory.path().join("1.prep"), unused).expect("it can be written");
+    assert!(matches!(open(directory.path(), 1), Err(StoreError::AlreadyUsed { .. })));
     // Who takes the mark away gains nothing: the salt is gone.
     let path = directory.path().join("0.prep");
     let mut bytes = std::fs::read(&path).expect("it exists");

@@ -8,10 +8,15 @@ use phineus_crypto::{Block, PageCipher, Prg};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::ledger::Ledger;
 use super::{StoreError, io};
 
 /// A key for stored preprocessing, from a file that only its owner can read. Wiped on drop.
-pub struct StoredKey(Zeroizing<[u8; 32]>);
+pub struct StoredKey {
+    key: Zeroizing<[u8; 32]>,
+    /// What was used of all that is encrypted under it.
+    pub(super) ledger: Ledger,
+}
 
 impl StoredKey {
     /// Writes a new key to a file that does not exist yet.
@@ -26,7 +31,7 @@ impl StoredKey {
         let file = file.map_err(io(path, "creating the key"))?;
         file.write_all_at(&*key, 0).map_err(io(path, "writing the key"))?;
         file.sync_all().map_err(io(path, "writing the key"))?;
-        Ok(StoredKey(key))
+        Ok(StoredKey { key, ledger: Ledger::of_key(path) })
     }
 
     /// Reads a key.
@@ -41,14 +46,14 @@ impl StoredKey {
         }
         let mut key = Zeroizing::new([0; 32]);
         file.read_exact_at(&mut *key, 0).map_err(io(path, "reading the key"))?;
-        Ok(StoredKey(key))
+        Ok(StoredKey { key, ledger: Ledger::of_key(path) })
     }
 
     /// The cipher of a file with this salt and this part of its header.
     pub(super) fn cipher(&self, salt: &[u8], bound: &[u8]) -> PageCipher {
         let digest = Sha256::new()
             .chain_update(b"phineus stored preprocessing 2")
-            .chain_update(*self.0)
+            .chain_update(*self.key)
             .chain_update(salt)
             .chain_update(bound)
             .finalize();

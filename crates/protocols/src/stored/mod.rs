@@ -15,14 +15,16 @@
 //! changes all tags; the key check is the tag of an empty page. `pairing` is a hash of what all
 //! parties drew when the files were made.
 //!
-//! Used once: before the first byte is given out, the state is set to 1 and the salt, without
-//! which the file cannot be decrypted, is overwritten, in one write that is on the device before
-//! anything else happens. A crash at any point leaves material that is unused or unusable.
-//! Not protected: a copy of file and key made before the use; and devices that keep old blocks.
+//! Used once: before the first byte is given out, the pairing is noted beside the key (`ledger`);
+//! then the state is set to 1 and the salt, without which the file cannot be decrypted, is
+//! overwritten, in one write that is on the device before anything else happens. A crash at any point
+//! leaves material that is unused or unusable, and a copy of the file is refused.
+//! Not protected: a copy of file, key and ledger made before the use; devices that keep old blocks.
 
 mod error;
 mod header;
 mod key;
+mod ledger;
 mod pages;
 mod sequential;
 
@@ -47,6 +49,7 @@ use header::{
     BOUND_OFFSET, Header, MAGIC, PROTOCOL_BYTES, SALT_BYTES, STATE_OFFSET, TAG_BYTES, VERSION,
     bound_part,
 };
+use ledger::Ledger;
 use pages::{BatchReader, BatchWriter, HEADER_BYTES, pages_bytes};
 
 /// Bytes that are encrypted and authenticated together in a file.
@@ -152,6 +155,7 @@ pub struct StoredFile {
     file: File,
     path: PathBuf,
     cipher: PageCipher,
+    ledger: Ledger,
     pairing: [u8; 32],
     header_bytes: u64,
     batches: u64,
@@ -196,6 +200,9 @@ impl StoredFile {
             return Err(StoreError::Damaged { path: owned() });
         }
         // From here on the header is what was written.
+        if key.ledger.contains(&header.pairing())? {
+            return Err(StoreError::AlreadyUsed { path: owned() });
+        }
         fits(&header, path, binding, B::MATERIAL, (me, parties))?;
         let demand = header.demand::<B>().ok_or_else(|| StoreError::Damaged { path: owned() })?;
         for (kind, needed) in binding.demand.kinds() {
@@ -214,8 +221,8 @@ impl StoredFile {
             return Err(StoreError::Truncated { path: owned(), bytes, expected });
         }
         let (pairing, batches) = (header.pairing(), demand.batches().count() as u64);
-        let (path, material) = (owned(), B::MATERIAL);
-        Ok(StoredFile { file, path, cipher, pairing, header_bytes, batches, me, material })
+        let (path, material, ledger) = (owned(), B::MATERIAL, key.ledger.clone());
+        Ok(StoredFile { file, path, cipher, ledger, pairing, header_bytes, batches, me, material })
     }
 
     /// What files that were made together have in common, and no others; it says nothing of what
@@ -246,6 +253,9 @@ impl StoredFile {
             if theirs[party] != self.pairing {
                 return Err(StoreError::OtherRun { path: self.path, party }.into());
             }
+        }
+        if !self.ledger.note(&self.pairing)? {
+            return Err(StoreError::AlreadyUsed { path: self.path }.into());
         }
         let mut used = [0; 4 + SALT_BYTES];
         used[..4].copy_from_slice(&1u32.to_le_bytes());

@@ -149,6 +149,10 @@ fn stored_material_that_does_not_fit_is_refused() {
         let damaged = matches!(found, ProtocolError::Preprocessing(StoreError::Damaged { .. }));
         assert!(damaged, "byte {at}: {found}");
         std::fs::write(one.join("1.prep"), partner).expect("it can be written");
+        // As nobody should: all is brought back, the notes of what was used too.
+        for me in 0..2 {
+            std::fs::remove_file(one.join(format!("{me}.key.used"))).expect("it was used");
+        }
     }
 }
 

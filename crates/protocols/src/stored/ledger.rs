@@ -1,0 +1,86 @@
+//! [`Ledger`]: which material has been used, in a file beside the key.
+//!
+//! A file of material marks itself as used; a copy of it, such as one from a backup, does not. So the
+//! pairing of what is used, which is the same in all copies, is noted first where the key is, and
+//! what stands there is refused. After a run with authenticated material that failed because somebody
+//! lied, the liar may know this party's share of the MAC key: a second run on a copy would be forged.
+//!
+//! Records of 32 bytes, each on the device before it counts. A record that was cut off by a crash is
+//! overwritten. Not protected: a ledger that is itself brought back to an older state, or removed.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::{StoreError, io, sync_directory};
+
+const RECORD_BYTES: usize = 32;
+
+/// The file of used pairings that belongs to a key.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    path: PathBuf,
+}
+
+impl Ledger {
+    /// The one of the key in `key_path`.
+    pub(super) fn of_key(key_path: &Path) -> Ledger {
+        let mut name = key_path.as_os_str().to_owned();
+        name.push(".used");
+        Ledger { path: name.into() }
+    }
+
+    /// Whether it holds `pairing`.
+    pub(super) fn contains(&self, pairing: &[u8; RECORD_BYTES]) -> Result<bool, StoreError> {
+        match File::open(&self.path) {
+            Ok(file) => Ok(self.records(&file)?.chunks(RECORD_BYTES).any(|used| used == pairing)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(io(&self.path, "opening")(error)),
+        }
+    }
+
+    /// Notes `pairing`; `false` if it was there already. It is on the device when this returns.
+    pub(super) fn note(&self, pairing: &[u8; RECORD_BYTES]) -> Result<bool, StoreError> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = file.open(&self.path).map_err(io(&self.path, "opening"))?;
+        // Another run may be noting the same.
+        file.lock().map_err(io(&self.path, "locking"))?;
+        let records = self.records(&file)?;
+        if records.chunks(RECORD_BYTES).any(|used| used == pairing) {
+            return Ok(false);
+        }
+        let whole = records.len() / RECORD_BYTES * RECORD_BYTES;
+        let written = file.write_all_at(pairing, whole as u64).and_then(|()| file.sync_all());
+        written.map_err(io(&self.path, "writing"))?;
+        sync_directory(&self.path)?;
+        Ok(true)
+    }
+
+    fn records(&self, mut file: &File) -> Result<Vec<u8>, StoreError> {
+        let mut records = Vec::new();
+        file.read_to_end(&mut records).map_err(io(&self.path, "reading"))?;
+        Ok(records)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_noted_stays_noted_also_after_a_record_cut_off() {
+        let directory = tempfile::tempdir().expect("a place for tests");
+        let ledger = Ledger::of_key(&directory.path().join("stored.key"));
+        assert!(!ledger.contains(&[1; 32]).expect("nothing there yet"));
+        assert!(ledger.note(&[1; 32]).expect("writable"));
+        assert!(!ledger.note(&[1; 32]).expect("writable"));
+        let file = OpenOptions::new().append(true).open(&ledger.path).expect("it is there");
+        std::io::Write::write_all(&mut &file, &[2; 7]).expect("writable");
+        assert!(ledger.note(&[3; 32]).expect("writable"));
+        assert!(ledger.contains(&[1; 32]).expect("readable"));
+        assert!(ledger.contains(&[3; 32]).expect("readable"));
+        assert!(!ledger.contains(&[2; 32]).expect("readable"));
+    }
+}
