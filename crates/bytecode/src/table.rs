@@ -71,6 +71,15 @@ impl Table {
         Lane::from_le_bytes(bytes)
     }
 
+    /// The cells of some rows of `column`, little-endian, and how many bytes each has.
+    ///
+    /// # Panics
+    /// If there are no such cells.
+    pub fn cells(&self, rows: std::ops::Range<u64>, column: usize) -> (&[u8], usize) {
+        let size = cell_bytes(&self.columns[column]);
+        (&self.cells[column][rows.start as usize * size..rows.end as usize * size], size)
+    }
+
     /// Replaces the value in `column` of `row`.
     ///
     /// # Panics

@@ -37,6 +37,9 @@ pub(crate) struct Wish {
     /// The party's memory limit: the choice is made, and instructions are ordered, for the least
     /// of all.
     pub(crate) memory_limit_bytes: u64,
+    /// What the party wants to hold at most of what is opened in a round; the least of all counts.
+    #[serde(default)]
+    pub(crate) slice_bytes: Option<u64>,
     /// Who computes, by name.
     pub(crate) computing: String,
     /// The index of the party in the program as it is run.

@@ -184,6 +184,14 @@ pub(crate) struct Run {
     /// spdz; all parties have to say it
     #[arg(long, conflicts_with = "preprocessing")]
     pub(crate) fake_preprocessing: bool,
+    /// Threads with which a party computes on authenticated shares, besides those of its connections
+    #[arg(long, value_name = "COUNT", default_value_t = 1, env = "PHINEUS_THREADS")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) threads: u8,
+    /// What one round of openings may take in memory, on authenticated shares; the least that any
+    /// party says [default: an eighth of the least --memory, at most 160MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) slice: Option<u64>,
     /// Compare the answer with the plaintext one (with --local: it needs every input)
     #[arg(long)]
     pub(crate) verify: bool,
@@ -265,6 +273,8 @@ impl Preprocess {
             net: None,
             preprocessing: Preprocessed::Interleaved,
             fake_preprocessing: false,
+            threads: 1,
+            slice: None,
             verify: false,
             repeat: 1,
             report: PathBuf::from("none"),
@@ -458,7 +468,7 @@ pub(crate) struct Bench {
     /// How many times
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeat: u16,
-    /// Programs for plan, kernels and paging; all of the suite without it
+    /// Programs for plan, kernels, paging, shares and spdz; all of the suite without it
     #[arg(long = "program", value_name = "NAME")]
     pub(crate) programs: Vec<String>,
     /// The size of the programs: their parameter n
@@ -482,6 +492,8 @@ pub(crate) enum BenchSubject {
     Paging,
     /// Whole runs on shares: AES, SHA-256, integer operations, biometric matching
     Shares,
+    /// Runs on authenticated shares: a linear layer, biometric matching; MASCOT triples per second
+    Spdz,
 }
 
 fn parse_pair(text: &str) -> Result<(String, String), String> {

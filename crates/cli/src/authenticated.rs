@@ -1,18 +1,50 @@
 //! Runs a planned program on authenticated shares.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use phineus_channels::Mesh;
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_protocols::ot::SessionId;
-use phineus_protocols::spdz::{Material, Opening, SpdzDriver};
+use phineus_protocols::spdz::{Activity, Material, Opening, SpdzDriver};
 
 use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
 use crate::material::{AuthenticatedMaterial, Origin};
 use crate::metered::Reading;
 use crate::shared::{Begun, Ran, channels_of, metered};
+use crate::statistics::Activities;
+
+/// Tells the activities of the online phase apart.
+struct Clock {
+    activity: Activity,
+    since: Instant,
+    seconds: Activities,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        let seconds = Activities::default();
+        Clock { activity: Activity::Computing, since: Instant::now(), seconds }
+    }
+
+    fn turn_to(&mut self, activity: Activity) {
+        let now = Instant::now();
+        let seconds = (now - self.since).as_secs_f64();
+        match self.activity {
+            Activity::Sharing => self.seconds.inputs += seconds,
+            Activity::Computing => self.seconds.computing += seconds,
+            Activity::Checking => self.seconds.checking += seconds,
+            Activity::Exchanging { told, opened } => {
+                let inputs = seconds * told as f64 / (told + opened).max(1) as f64;
+                self.seconds.inputs += inputs;
+                self.seconds.computing += seconds - inputs;
+            }
+        }
+        (self.activity, self.since) = (activity, now);
+    }
+}
 
 /// Runs the job as one of any number of parties, of which all others may cheat.
 pub(crate) fn run_authenticated(
@@ -49,9 +81,21 @@ fn run_in<F: Field>(
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let (me, count) = (online.me(), online.count());
     let opening = Opening::new(me, count, material.delta(), session, prg);
-    let driver = SpdzDriver::new(online, material, opening, description, inputs, field);
+    let clock = Arc::new(Mutex::new(Clock::start()));
+    let watched = clock.clone();
+    let turn_to = move |activity| {
+        watched.lock().unwrap_or_else(PoisonError::into_inner).turn_to(activity);
+    };
+    let driver = SpdzDriver::new(online, material, opening, description, inputs, field)
+        .with_threads(job.threads)
+        .with_watch(Box::new(turn_to));
     let mut recorded = Recorded::new(driver, description);
     job.drive(&mut recorded, &mut memory, &watch, entered)?;
+    let activities = {
+        let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.turn_to(Activity::Computing);
+        clock.seconds
+    };
     let rounds = recorded.driver.rounds();
     let (mut online, outputs, material) = recorded.driver.into_parts();
     let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
@@ -67,5 +111,7 @@ fn run_in<F: Field>(
         running: start.elapsed(),
         channels: channels_of([online, background]).collect(),
     };
-    Ok(ran.executed(description, &watch, &memory))
+    let mut executed = ran.executed(description, &watch, &memory);
+    executed.phases.activities = Some(activities);
+    Ok(executed)
 }

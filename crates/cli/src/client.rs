@@ -76,6 +76,7 @@ impl ClientWalk {
             Kind::Program => {
                 let bounds = Bounds {
                     least_limit_bytes: situation.least_limit_bytes,
+                    slice_bytes: None,
                     planner_memory_bytes: planner,
                     prove_inputs: true,
                     y2a: situation.ways.y2a,

@@ -37,6 +37,8 @@ pub(crate) struct Job<'a> {
     pub(crate) origin: Origin,
     /// How often a block may run.
     pub(crate) turns_max: u64,
+    /// Threads that compute, where a protocol has use for more than one.
+    pub(crate) threads: usize,
     pub(crate) progress: &'a Progress,
 }
 

@@ -19,7 +19,7 @@ use phineus_protocols::{Parties, ProtocolError};
 use crate::failure::{Exit, Failure};
 use crate::metered::{Metered, PhaseFigures, Reading};
 
-pub(crate) use authenticated::AuthenticatedMaterial;
+pub(crate) use authenticated::{AuthenticatedMaterial, words};
 pub(crate) use kept::{Kept, check_free, keep, key, open};
 pub(crate) use shares::SharedMaterial;
 

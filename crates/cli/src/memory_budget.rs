@@ -48,6 +48,10 @@ const TEMPLATE_BYTES: u64 = 3 << 20;
 const AUTHENTICATED_ELEMENTS: u64 = 3 << 20;
 const AUTHENTICATED_PEER_ELEMENTS: u64 = 3 << 18;
 
+/// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
+/// elements, in all fields.
+const DEALER_BYTES: u64 = 2 << 20;
+
 /// Bytes of a wire under a protocol, or of a unit of shares.
 pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
     match protocol {
@@ -98,6 +102,8 @@ pub(crate) struct Situation {
     pub(crate) limit_bytes: u64,
     /// The least limit of all parties, which the order of instructions depends on.
     pub(crate) least_limit_bytes: u64,
+    /// What a round of openings may hold, where somebody says so.
+    pub(crate) slice_bytes: Option<u64>,
     /// Whether authenticated inputs are proven to be in the range of their types.
     pub(crate) prove_inputs: bool,
     /// What the process takes without any of the other shares.
@@ -160,6 +166,8 @@ impl Situation {
         match self.protocol {
             Protocol::Clear => 0,
             Protocol::Garbled => DRIVER_MEMORY_BYTES,
+            // Nothing is made: the dealer works on a few pieces that lie in the cache.
+            protocol if protocol.field().is_some() && !self.prove_inputs => DEALER_BYTES,
             protocol if protocol.field().is_some() => {
                 let elements = AUTHENTICATED_ELEMENTS
                     + AUTHENTICATED_PEER_ELEMENTS * (self.parties as u64 - 1);
@@ -329,6 +337,7 @@ mod tests {
         Situation {
             limit_bytes,
             least_limit_bytes: limit_bytes,
+            slice_bytes: None,
             prove_inputs: true,
             process_bytes: PROCESS_BYTES,
             tables_bytes: 1 << 20,

@@ -116,6 +116,7 @@ pub(crate) fn plan_within(
     let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
     let bounds = Bounds {
         least_limit_bytes: situation.least_limit_bytes,
+        slice_bytes: situation.slice_bytes,
         planner_memory_bytes: planner,
         prove_inputs: situation.prove_inputs,
         y2a: situation.ways.y2a,
@@ -232,10 +233,14 @@ const HELD_BYTES_MAX: u64 = 160 << 20;
 
 /// What the instructions in flight may hold together. All parties order alike: where it depends on
 /// memory, it depends on the least limit of all.
-fn held_bytes(protocol: Protocol, least_limit_bytes: u64) -> u64 {
+fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u64>) -> u64 {
     match protocol.field() {
         // Openings of whole matrices take fewer rounds the more of them are held.
-        Some(_) => (least_limit_bytes / 4).clamp(HELD_BYTES, HELD_BYTES_MAX),
+        Some(_) => {
+            // Inputs and products may each take as much, in different rounds.
+            let most = (least_limit_bytes / 8).clamp(HELD_BYTES, HELD_BYTES_MAX);
+            slice_bytes.map_or(most, |stated| stated.min(least_limit_bytes / 4))
+        }
         None => HELD_BYTES,
     }
 }
@@ -253,7 +258,7 @@ pub(crate) fn rounds_model(
     y2a: YaoToArithmetic,
 ) -> Box<dyn RoundModel + Send> {
     match protocol.field() {
-        Some(field) => Box::new(SpdzRounds::new(parties, field)),
+        Some(field) => Box::new(SpdzRounds::new(field)),
         None => Box::new(MixedRounds::new(parties).with_y2a(y2a)),
     }
 }
@@ -263,6 +268,8 @@ pub(crate) fn rounds_model(
 pub(crate) struct Bounds {
     /// The least memory limit of all parties.
     pub(crate) least_limit_bytes: u64,
+    /// What a round of openings may hold, where somebody says so.
+    pub(crate) slice_bytes: Option<u64>,
     pub(crate) planner_memory_bytes: u64,
     /// Whether authenticated inputs are proven to be in range.
     pub(crate) prove_inputs: bool,
@@ -281,7 +288,7 @@ pub(crate) fn ordered(
     traced: &TracedFile,
     protocol: Protocol,
     parties: usize,
-    Bounds { least_limit_bytes, planner_memory_bytes, prove_inputs, y2a }: Bounds,
+    Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, prove_inputs, y2a }: Bounds,
     scratch: &Path,
 ) -> Result<Option<Ordered>, Failure> {
     let (program, output) = (&mut traced.file.reader()?, temporary(scratch)?);
@@ -295,7 +302,7 @@ pub(crate) fn ordered(
         (None, None) => return Ok(None),
     };
     let assigned = ProgramFile::new(file);
-    let held_bytes = held_bytes(protocol, least_limit_bytes);
+    let held_bytes = held_bytes(protocol, least_limit_bytes, slice_bytes);
     let options = OrderOptions {
         layout: layout(protocol, parties),
         window_units: WINDOW_UNITS.max(held_bytes / 2 / SHARE_UNIT_BYTES as u64),

@@ -6,16 +6,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use phineus_bytecode::PlanDescription;
+use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::NetworkModel;
 use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
-use phineus_protocols::spdz::costs::totals as authenticated;
+use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 
 use crate::arguments::{Protocol, Ways};
 use crate::failure::{Exit, Failure};
+use crate::material::words;
 use crate::planning::PlannedFile;
 use crate::quantity;
 use crate::resolve::TracedFile;
@@ -224,6 +225,10 @@ fn of_links(
 
 /// Material that a plan takes besides the triples of AND gates, and how much.
 pub(crate) fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
+    if let Layout::Authenticated { .. } = plan.layout {
+        let demand = stated_demand(&plan.costs);
+        return demand.kinds().map(|(kind, count)| (words(kind), count as u64)).collect();
+    }
     let kinds = [
         ("triples_", "multiplication triples"),
         ("square_pairs_", "square pairs"),

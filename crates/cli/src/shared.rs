@@ -90,6 +90,7 @@ impl Ran {
                 set_up: setup,
                 preprocessing: making,
                 online: self.online,
+                activities: None,
                 used,
                 waited_for_preprocessing_seconds: waited.as_secs_f64(),
             },

@@ -94,6 +94,7 @@ pub(crate) fn planned(
     let situation = Situation {
         limit_bytes,
         least_limit_bytes: limit_bytes,
+        slice_bytes: None,
         prove_inputs: true,
         process_bytes: PROCESS_BYTES,
         tables_bytes: tables.unwrap_or(0),

@@ -10,6 +10,19 @@ use crate::metered::PhaseFigures;
 use crate::quantity;
 use crate::report::RunReport;
 
+/// Seconds of the online phase on authenticated shares.
+///
+/// A round's messages carry both inputs and what is opened: their time is split like their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Activities {
+    /// Sharing of inputs.
+    pub(crate) inputs: f64,
+    /// Everything on shares.
+    pub(crate) computing: f64,
+    /// Checks of MACs.
+    pub(crate) checking: f64,
+}
+
 /// What one party measured, phase by phase.
 ///
 /// Preprocessing that is interleaved goes on during the online phase, so their times overlap.
@@ -19,6 +32,9 @@ pub(crate) struct Phases {
     pub(crate) set_up: PhaseFigures,
     pub(crate) preprocessing: PhaseFigures,
     pub(crate) online: PhaseFigures,
+    /// What the online phase went by with, where that is told apart.
+    #[serde(default)]
+    pub(crate) activities: Option<Activities>,
     /// Preprocessed material that was used, by kind.
     pub(crate) used: BTreeMap<String, u64>,
     /// How much of the online phase was spent waiting for it.
@@ -45,6 +61,13 @@ impl Phases {
                 quantity::bytes(figures.sent_bytes),
                 quantity::bytes(figures.received_bytes),
             ));
+        }
+        if let Some(Activities { inputs, computing, checking }) = self.activities {
+            for (name, seconds) in
+                [("inputs", inputs), ("computing", computing), ("checks", checking)]
+            {
+                lines.push(format!("    {name:<14} {:>10}", time(seconds)));
+            }
         }
         let mut primitives: Vec<String> = Vec::new();
         if let Some(ots) = ots {

@@ -63,6 +63,7 @@ pub(crate) fn with_clear_driver(
         limit_bytes: default_limit(),
         origin: Origin::Interleaved,
         turns_max: u64::MAX,
+        threads: 1,
         progress: &Progress::for_user(true, false),
     };
     let expected = run_clear(job)?.outputs;
@@ -82,6 +83,7 @@ pub(crate) fn in_the_clear(
     let situation = Situation {
         limit_bytes,
         least_limit_bytes: limit_bytes,
+        slice_bytes: None,
         prove_inputs: true,
         process_bytes: PROCESS_BYTES,
         tables_bytes: all_tables(&traced.description),

@@ -49,9 +49,33 @@ impl Inputs {
     /// If the program was not verified: the port is not this party's or has no such rows.
     pub fn lanes(&self, instruction: &Instruction) -> impl Iterator<Item = Lane> + '_ {
         let [port, column, row, _] = instruction.immediates;
-        let table = self.tables.get(port as usize).and_then(Option::as_ref);
-        let table = table.expect("a verified program reads only this party's ports");
+        let table = self.table(port);
         (row..row + u64::from(instruction.lanes)).map(move |row| table.cell(row, column as usize))
+    }
+
+    /// The same as integers with the sign of the instruction's element, if all are below 2^63.
+    pub fn integers(&self, instruction: &Instruction) -> Option<impl Iterator<Item = i64> + '_> {
+        let [port, column, row, _] = instruction.immediates;
+        let (width, is_signed) = (instruction.element.width(), instruction.element.is_signed());
+        let rows = row..row + u64::from(instruction.lanes);
+        let (cells, size) = self.table(port).cells(rows, column as usize);
+        let shift = 64u32.checked_sub(u32::from(width)).filter(|&shift| shift > 0)?;
+        let value = move |cell: &[u8]| {
+            let bits = match *cell {
+                [only] => u64::from(only),
+                [low, high] => u64::from(u16::from_le_bytes([low, high])),
+                [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+                _ => cell.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)),
+            };
+            let extended = (bits << shift) as i64 >> shift;
+            if is_signed { extended } else { bits as i64 }
+        };
+        Some(cells.chunks_exact(size).map(value))
+    }
+
+    fn table(&self, port: u64) -> &Table {
+        let table = self.tables.get(port as usize).and_then(Option::as_ref);
+        table.expect("a verified program reads only this party's ports")
     }
 }
 
@@ -114,4 +138,51 @@ pub fn from_bits(bits: &[u8], count: usize, j: usize) -> Lane {
         limbs[i / 64] |= u64::from(row[j] & 1) << (i % 64);
     }
     Lane::from_limbs(limbs)
+}
+
+#[cfg(test)]
+mod tests {
+    use phineus_bytecode::random::Random;
+    use phineus_bytecode::{Column, ElementType, Encoding, Instruction, Op, Table};
+
+    use super::*;
+
+    #[test]
+    fn integers_are_the_lanes_with_their_sign() {
+        let mut random = Random::new(7);
+        for width in 1..=63 {
+            for is_signed in [false, true] {
+                let element = ElementType::integer(width, is_signed);
+                let name = "x".to_owned();
+                let encoding = Encoding::Number;
+                let mut table = Table::new(vec![Column { name, element, encoding }]);
+                for _ in 0..20 {
+                    table.push(&[random.lane(width)]);
+                }
+                let inputs = Inputs { tables: vec![Some(table)] };
+                let instruction = Instruction {
+                    immediates: [0, 0, 3, 0],
+                    ..Instruction::new(Op::Input, element, 11)
+                };
+                let found: Vec<i64> = inputs.integers(&instruction).expect("narrow").collect();
+                let lanes = inputs.lanes(&instruction);
+                let expected = lanes.map(|lane| {
+                    let bits = lane.as_limbs()[0] as i64;
+                    let is_negative = is_signed && lane.bit(usize::from(width) - 1);
+                    if is_negative { bits - (1 << width) } else { bits }
+                });
+                assert_eq!(found, expected.collect::<Vec<_>>(), "{element}");
+            }
+        }
+        let wide = Instruction::new(Op::Input, ElementType::unsigned(64), 1);
+        let table = Table::zeros(
+            vec![Column {
+                name: "x".to_owned(),
+                element: wide.element,
+                encoding: Encoding::Number,
+            }],
+            1,
+        );
+        assert!(Inputs { tables: vec![Some(table)] }.integers(&wide).is_none());
+    }
 }

@@ -64,10 +64,16 @@ fn a_linear_layer_under_every_protocol() -> Result {
     place.run("data linear-layer --param n=20")?.succeeded()?;
     let run = "run linear-layer --local --verify --in matrix=matrix.csv --in bias=bias.csv \
                --in vector=vector.csv";
-    for protocol in ["spdz", "spdz --fake-preprocessing", "garbled", "gmw", "arith"] {
+    let small = "spdz --fake-preprocessing --slice 100KiB --threads 2";
+    for protocol in ["spdz", "spdz --fake-preprocessing", small, "garbled", "gmw", "arith"] {
         let done = place.run(&format!("{run} --protocol {protocol}"))?.succeeded()?;
         done.says("equals the plaintext answer: yes")?;
         agrees(&place)?;
+    }
+    let rows = "--rows matrix=20 --rows vector=20 --rows bias=20";
+    let told = place.run(&format!("explain linear-layer {rows} --protocol spdz"))?.succeeded()?;
+    for part in ["20 matrix triples 20 x 1", "3,840 square pairs", "to make that"] {
+        assert!(told.stdout.contains(part), "{part} in {}", told.stdout);
     }
     Ok(())
 }

@@ -7,17 +7,15 @@ use phineus_channels::{Channel, MAX_BORROW_BYTES, MemoryChannel, Traffic, memory
 
 use crate::ProtocolError;
 
-/// Bytes that are sent before as many are received.
+/// Bytes that a party sends to each other one before it turns to the next.
 const PIECE_BYTES: usize = MAX_BORROW_BYTES;
 
-/// Pieces that a party is ahead of what it has received, so that a long message takes one latency
-/// and not one for each piece.
-const PIECES_AHEAD: usize = 3;
-
-/// A peer may be as far behind as this party is ahead of it, and that far ahead of what it has
-/// received: all of it is less than a channel takes without a reader, so that no two parties wait
-/// for each other.
-const _: () = assert!(2 * (PIECES_AHEAD + 1) * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
+/// Pieces that all parties send before they receive the first of them. The party that has received
+/// the least never waits for ever: nobody who sends to it is more than so many pieces ahead of those
+/// it sends to itself, and twice as many are what a channel takes without a reader.
+const PIECES_AHEAD: usize = 4;
+const _: () = assert!(2 * PIECES_AHEAD * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
+const _: () = assert!(PIECE_BYTES.is_multiple_of(16));
 
 /// The other parties of a protocol, and which party this is.
 pub struct Parties<C> {
@@ -91,25 +89,58 @@ impl<C: Channel> Parties<C> {
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
     ) -> Result<(), ProtocolError> {
-        let longest = outgoing.iter().map(|bytes| bytes.len());
-        let longest = longest.chain(incoming.iter().map(|bytes| bytes.len())).max().unwrap_or(0);
-        let piece = |number: usize, len: usize| {
-            let start = number * PIECE_BYTES;
-            start.min(len)..(start + PIECE_BYTES).min(len)
+        let both = outgoing.iter().zip(&*incoming);
+        let lengths: Vec<_> = both.map(|(sent, received)| (sent.len(), received.len())).collect();
+        let fill = |_: &_, peer: usize, at: usize, buffer: &mut [u8]| {
+            buffer.copy_from_slice(&outgoing[peer][at..at + buffer.len()]);
         };
-        for number in 0..longest.div_ceil(PIECE_BYTES) + PIECES_AHEAD {
+        let take = |incoming: &mut &mut [&mut [u8]], peer: usize, at: usize, bytes: &[u8]| {
+            incoming[peer][at..at + bytes.len()].copy_from_slice(bytes);
+            Ok(())
+        };
+        self.exchange_in_pieces(&lengths, &mut { incoming }, fill, take)
+    }
+
+    /// As [`Parties::exchange`], without buffers: `fill` writes what goes to a peer from an offset
+    /// on, `take` looks at what came from it. `lengths` are, by party, the bytes sent and received.
+    ///
+    /// A piece is taken only when all peers have been sent the same piece, so `state` may hold what
+    /// is sent and be changed in place. Offsets and lengths of pieces are multiples of 16, but the
+    /// last one's length. Some pieces are sent ahead: one round trip for a whole window of them.
+    ///
+    /// # Errors
+    /// When a channel fails, and those of `take`.
+    pub fn exchange_in_pieces<S>(
+        &mut self,
+        lengths: &[(usize, usize)],
+        state: &mut S,
+        fill: impl Fn(&S, usize, usize, &mut [u8]),
+        mut take: impl FnMut(&mut S, usize, usize, &[u8]) -> Result<(), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        let longest = lengths.iter().map(|&(sent, received)| sent.max(received)).max();
+        let count = longest.unwrap_or(0).div_ceil(PIECE_BYTES);
+        let piece = |index: usize, len: usize| {
+            let start = (index * PIECE_BYTES).min(len);
+            start..(start + PIECE_BYTES).min(len)
+        };
+        for index in 0..count + PIECES_AHEAD - 1 {
             for peer in self.peers() {
-                let bytes = &outgoing[peer][piece(number, outgoing[peer].len())];
-                if !bytes.is_empty() {
-                    self.channel(peer).send(bytes)?;
-                    self.channel(peer).flush()?;
+                let piece = piece(index, lengths[peer].0);
+                if !piece.is_empty() {
+                    let channel = self.channel(peer);
+                    channel.send_with(piece.len(), |buffer| {
+                        fill(state, peer, piece.start, buffer);
+                    })?;
+                    channel.flush()?;
                 }
             }
-            let Some(number) = number.checked_sub(PIECES_AHEAD) else { continue };
+            let Some(index) = (index + 1).checked_sub(PIECES_AHEAD) else { continue };
             for peer in self.peers() {
-                let piece = piece(number, incoming[peer].len());
+                let piece = piece(index, lengths[peer].1);
                 if !piece.is_empty() {
-                    self.channel(peer).recv(&mut incoming[peer][piece])?;
+                    let channel = self.channel(peer);
+                    channel
+                        .recv_with(piece.len(), |bytes| take(state, peer, piece.start, bytes))??;
                 }
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! Every figure is the median of several repetitions, with the smallest and the largest.
 
+mod authenticated;
 mod shares;
 
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Resu
         BenchSubject::Kernels => kernels(registry, bench, &mut table)?,
         BenchSubject::Paging => paging(registry, bench, &mut table)?,
         BenchSubject::Shares => shares::run(registry, bench, &mut table)?,
+        BenchSubject::Spdz => authenticated::run(registry, bench, &mut table)?,
     }
     if console.is_json {
         console.document(&Value::Array(table.rows))?;
@@ -243,6 +245,8 @@ struct Workload {
     /// Other options of `run`, by name.
     options: Vec<(String, String)>,
     inputs: Vec<(String, PathBuf)>,
+    /// Options without a value.
+    flags: Vec<String>,
 }
 
 impl Workload {
@@ -269,7 +273,8 @@ impl Workload {
             inputs.push((port.name.clone(), path));
         }
         let (program, options) = (program.name().to_owned(), Vec::new());
-        Ok(Workload { directory, program, parameters, protocol, options, inputs })
+        let flags = Vec::new();
+        Ok(Workload { directory, program, parameters, protocol, options, inputs, flags })
     }
 
     fn run(
@@ -296,7 +301,8 @@ impl Workload {
         for (port, path) in &self.inputs {
             option("--in", format!("{port}={}", shown(path)));
         }
-        let mut run = parse(typed)?;
+        typed.extend(self.flags.iter().cloned());
+        let mut run = parse(typed)?.resolved();
         run.together.plain = plain;
         Ok(local::run(registry, &run, &Progress::for_user(true, false))?.reports)
     }

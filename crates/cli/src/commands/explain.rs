@@ -4,9 +4,10 @@ mod comparison;
 
 use std::time::Duration;
 
-use phineus_bytecode::Description;
+use phineus_bytecode::{Description, Layout};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_protocols::spdz::costs::totals as authenticated;
 use serde_json::json;
 
 use crate::arguments::{Explain, Protocol, Ways};
@@ -17,7 +18,8 @@ use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning::PlannedFile;
 use crate::prediction::{
-    Times, candidates, is_shared, link_bytes, link_bytes_before, material, predict, sent_bytes,
+    Times, candidates, is_shared, link_bytes, link_bytes_before, material, predict,
+    preprocessing_bytes, sent_bytes,
 };
 use crate::quantity;
 use crate::registry::Registry;
@@ -209,22 +211,40 @@ fn print_costs(
     let page_bytes = plan.page_wires * plan.wire_bytes;
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
     let ots = total(totals::EVALUATOR_INPUT_BITS) + total(mixed::totals::OTS);
-    line(
-        "cost",
+    let instructions = quantity::count(plan.instruction_count);
+    let (ots, rounds) = (quantity::count(ots), total(totals::ROUNDS));
+    let is_authenticated = matches!(plan.layout, Layout::Authenticated { .. });
+    let cost = if is_authenticated {
+        let checks = total(authenticated::CHECK_ROUNDS);
+        let opened = quantity::count(total(authenticated::OPENED));
         format!(
-            "{} AND gates, {} oblivious transfers, {} rounds, {} instructions",
-            quantity::count(total(totals::AND_GATES)),
-            quantity::count(ots),
-            total(totals::ROUNDS),
-            quantity::count(plan.instruction_count)
-        ),
-    )?;
+            "{opened} elements opened, {rounds} rounds and {checks} of checks, \
+             {instructions} instructions"
+        )
+    } else {
+        let ands = quantity::count(total(totals::AND_GATES));
+        format!(
+            "{ands} AND gates, {ots} oblivious transfers, {rounds} rounds, \
+             {instructions} instructions"
+        )
+    };
+    line("cost", cost)?;
     print_blocks(planned, console)?;
     if total(mixed::totals::SILENT_OT) > 0 {
         line("ot", "silent".to_owned())?;
     }
     for (what, count) in material(plan) {
         line("makes", format!("{} {what}", quantity::count(count)))?;
+    }
+    if is_authenticated {
+        let made_in = total(mixed::totals::PREPROCESSING_ROUNDS);
+        line("", format!("with {ots} oblivious transfers between each two, in {made_in} rounds"))?;
+        let made = preprocessing_bytes(planned).into_iter().zip(&description.parties);
+        for (party, ((making, _), name)) in made.enumerate() {
+            let online = quantity::count(total(&mixed::totals::online_bytes(party)));
+            let making = quantity::count(making);
+            line("bytes", format!("{name} sends {making} to make that, {online} online"))?;
+        }
     }
     for (party, bytes) in description.parties.iter().zip(sent_bytes(planned)) {
         let exact = quantity::count(bytes);

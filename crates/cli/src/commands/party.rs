@@ -97,6 +97,7 @@ pub(crate) fn run(
         limit_bytes: prepared.limit_bytes,
         origin,
         turns_max: run.max_iterations,
+        threads: usize::from(run.threads),
         progress,
     };
     let executed = match (protocol, protocol.field()) {

@@ -228,6 +228,7 @@ fn in_rounds(
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
     let bounds = planning::Bounds {
         least_limit_bytes: limit,
+        slice_bytes: None,
         planner_memory_bytes: PLANNER_MEMORY_BYTES,
         prove_inputs: true,
         y2a: description.plan.as_ref().map_or_else(Default::default, mixed::y2a),

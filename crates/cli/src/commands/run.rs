@@ -308,6 +308,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         limit_bytes,
         origin: Origin::Interleaved,
         turns_max: run.max_iterations,
+        threads: 1,
         progress: &progress,
     };
     let executed = run_clear(job)?;

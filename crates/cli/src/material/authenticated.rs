@@ -144,7 +144,7 @@ impl<F: Field> AuthenticatedMaterial<F> {
 }
 
 /// A kind of material as the summary names it.
-fn words(kind: Kind) -> String {
+pub(crate) fn words(kind: Kind) -> String {
     match kind {
         Kind::Triple => "triples".to_owned(),
         Kind::Square => "square pairs".to_owned(),

@@ -40,6 +40,7 @@ at_every_width! {
     fn add_assign(out: &mut [F], x: &[F]);
     fn sub_assign(out: &mut [F], x: &[F]);
     fn scale_add(out: &mut [F], k: F, x: &[F]);
+    fn scale_add_pairs(out: &mut [F], k: [F; 2], x: &[F]);
     fn scale_assign(out: &mut [F], k: F);
     fn mul_slices(out: &mut [F], x: &[F], y: &[F]);
     fn mul_add_assign(out: &mut [F], x: &[F], y: &[F]);

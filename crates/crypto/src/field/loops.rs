@@ -83,6 +83,25 @@ pub(super) fn scale_add<F: Field, M: Form>(out: &mut [F], k: F, x: &[F]) {
     }
 }
 
+/// Elements that are doubled at a time: they stay in registers or the first-level cache.
+const PAIRS: usize = 64;
+
+#[inline(always)]
+pub(super) fn scale_add_pairs<F: Field, M: Form>(out: &mut [F], k: [F; 2], x: &[F]) {
+    assert_eq!(out.len(), 2 * x.len(), "a pair for each element");
+    let mut doubled = [F::ZERO; 2 * PAIRS];
+    let ks: [F; 2 * PAIRS] = std::array::from_fn(|i| k[i % 2]);
+    for (out, x) in out.chunks_mut(2 * PAIRS).zip(x.chunks(PAIRS)) {
+        let doubled = &mut doubled[..out.len()];
+        for (pair, x) in doubled.chunks_exact_mut(2).zip(x) {
+            (pair[0], pair[1]) = (*x, *x);
+        }
+        for ((out, x), k) in out.iter_mut().zip(&*doubled).zip(&ks) {
+            *out = out.add(M::mul(*x, *k));
+        }
+    }
+}
+
 #[inline(always)]
 pub(super) fn scale_assign<F: Field, M: Form>(out: &mut [F], k: F) {
     for out in out {

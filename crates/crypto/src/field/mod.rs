@@ -184,6 +184,14 @@ pub trait Field:
         kernels::scale_add(Simd::selected(), out, k, x);
     }
 
+    /// `out[2 i] += k[0] * x[i]` and `out[2 i + 1] += k[1] * x[i]`.
+    ///
+    /// # Panics
+    /// If `out` is not twice as long. For public `x`, which is copied.
+    fn scale_add_pairs(out: &mut [Self], k: [Self; 2], x: &[Self]) {
+        kernels::scale_add_pairs(Simd::selected(), out, k, x);
+    }
+
     /// `out *= k`, element by element.
     fn scale_assign(out: &mut [Self], k: Self) {
         kernels::scale_assign(Simd::selected(), out, k);

@@ -107,6 +107,11 @@ fn loops_mean_what_elements_mean<F: Field>(simd: Simd) {
         each(with(&|out| kernels::add_assign(simd, out, &x)), &|i| start[i].add(x[i]));
         each(with(&|out| kernels::sub_assign(simd, out, &x)), &|i| start[i].sub(x[i]));
         each(with(&|out| kernels::scale_add(simd, out, k, &x)), &|i| start[i].add(x[i].mul(k)));
+        let before = samples::<F>(2 * len, 12 + seed);
+        let (mut pairs, ks) = (before.clone(), [k, F::new(seed)]);
+        kernels::scale_add_pairs(simd, &mut pairs, ks, &y);
+        let factor = |i: usize| ks[i % 2];
+        each(pairs, &|i| before[i].add(y[i / 2].mul(factor(i))));
         each(with(&|out| kernels::scale_assign(simd, out, k)), &|i| start[i].mul(k));
         each(with(&|out| kernels::mul_slices(simd, out, &x, &y)), &|i| x[i].mul(y[i]));
         let sums = with(&|out| kernels::mul_add_assign(simd, out, &x, &y));

@@ -23,8 +23,8 @@
 //!   checked is one combination of them with a coefficient out of the last round's seeds.
 //!
 //! Cost per opened value: one element to each peer, [`Field::BYTES`]; four products. Per message:
-//! [`message_bytes`]. Memory per opened value until the next exchange: 2 elements, and while the
-//! exchange runs one more and one per peer.
+//! [`message_bytes`]. Memory per opened value: 2 elements until the next exchange, and 2 while it
+//! waits. However many parties there are: shares are added up as they come in.
 //! Security: a lie passes a check after `t` rounds with probability 3/p + t/p^2 at most: 1/p that
 //! the coefficients of its round hide it, 1/p that those of the check do, 1/p that the key was
 //! guessed. After one check that fails the session is over.
@@ -34,6 +34,8 @@
 //!
 //! [`Material::masks`]: super::Material::masks
 
+mod message;
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -44,6 +46,9 @@ use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes as _, IntoBytes as _};
 use zeroize::Zeroize;
 
+use message::Exchange;
+use sums::{SEGMENT, Segment, combine};
+
 use super::Share;
 use super::commitment::{COMMITMENT_BYTES, Commitments, RANDOMNESS_BYTES};
 use crate::ot::SessionId;
@@ -53,7 +58,7 @@ const SEED_BYTES: usize = size_of::<Block>();
 const DIGEST_BYTES: usize = 32;
 /// Bytes that tell a seed.
 const REVEAL_BYTES: usize = SEED_BYTES + RANDOMNESS_BYTES;
-/// Elements for which coefficients are drawn at a time, so that they stay in the cache.
+/// Elements that are read at a time, so that they stay in the cache.
 const PIECE: usize = 1024;
 
 /// Bytes of a message in a round that opens `opened` values of a field with `element_bytes`, and
@@ -95,6 +100,8 @@ struct Told<F> {
 pub struct Opening<F: Field> {
     me: usize,
     delta: F,
+    /// That add up what was opened.
+    threads: usize,
     prg: Prg,
     commitments: Commitments,
     /// This party's part of the seed of the round that is being filled.
@@ -120,9 +127,10 @@ pub struct Opening<F: Field> {
     seeds: Sha256,
     /// Whether an exchange failed, or is going on.
     failed: bool,
+    /// What messages hold besides elements.
     outgoing: Vec<u8>,
     incoming: Vec<Vec<u8>>,
-    /// Coefficients, and elements on their way.
+    /// Elements on their way.
     scratch: Vec<F>,
 }
 
@@ -134,6 +142,7 @@ impl<F: Field> Opening<F> {
         Opening {
             me,
             delta,
+            threads: 1,
             prg,
             commitments: Commitments::new(session, me, parties),
             seed: Block::ZERO,
@@ -153,6 +162,11 @@ impl<F: Field> Opening<F> {
             incoming: vec![Vec::new(); parties],
             scratch: vec![F::ZERO; PIECE],
         }
+    }
+
+    /// Lets so many threads add up what was opened.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads;
     }
 
     /// Opens values at the end of the round; returns where they will be.
@@ -202,6 +216,16 @@ impl<F: Field> Opening<F> {
         self.waiting.is_empty() && self.told.iter().all(|told| told.waiting.is_empty())
     }
 
+    /// Elements that wait to be opened.
+    pub fn waiting_opened(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Elements that parties are to tell.
+    pub fn waiting_told(&self) -> usize {
+        self.told.iter().map(|told| told.waiting.len()).sum()
+    }
+
     /// Values of the last exchange that opened or told something. Not to be used outside before a
     /// check.
     pub fn opened(&self, at: usize, len: usize) -> &[F] {
@@ -225,22 +249,26 @@ impl<F: Field> Opening<F> {
             return if self.pending { self.reveal(parties) } else { Ok(()) };
         }
         self.failed = true;
-        let toss = self.fill_message();
-        let common = self.outgoing.len() - self.told[self.me].waiting.len() * F::BYTES;
-        for peer in parties.peers() {
-            let told = self.told[peer].waiting.len() * F::BYTES;
-            self.incoming[peer].clear();
-            make_room(&mut self.incoming[peer], common + told);
-            self.incoming[peer].resize(common + told, 0);
-        }
-        let outgoing = vec![self.outgoing.as_slice(); self.told.len()];
-        let mut incoming: Vec<&mut [u8]> =
-            self.incoming.iter_mut().map(Vec::as_mut_slice).collect();
-        parties.exchange(&outgoing, &mut incoming)?;
+        let toss = self.fill_tail();
+        let tail_bytes = self.outgoing.len();
+        let length =
+            |told: &Told<F>| (self.waiting.len() + told.waiting.len()) * F::BYTES + tail_bytes;
+        let sent = length(&self.told[self.me]);
+        let lengths: Vec<_> = self.told.iter().map(|told| (sent, length(told))).collect();
+        parties.peers().for_each(|peer| self.incoming[peer].resize(tail_bytes, 0));
+        let mut exchange = Exchange {
+            me: self.me,
+            shares: &mut self.waiting,
+            told: &mut self.told,
+            tail: &self.outgoing,
+            tails: &mut self.incoming,
+            scratch: &mut self.scratch,
+        };
+        parties.exchange_in_pieces(&lengths, &mut exchange, Exchange::fill, Exchange::take)?;
         if self.pending {
             self.finish_round(parties.peers(), toss, COMMITMENT_BYTES)?;
         }
-        self.receive(parties.peers())?;
+        self.keep(parties.peers());
         (self.pending, self.failed) = (true, false);
         Ok(())
     }
@@ -257,15 +285,11 @@ impl<F: Field> Opening<F> {
         Ok(())
     }
 
-    /// Makes the message: shares, what this party tells, its seed of the last round, a commitment
-    /// to the seed of this one. Returns the seed that it tells.
-    fn fill_message(&mut self) -> Block {
+    /// Makes what follows the elements of a message: the seed of the last round, a commitment to
+    /// the seed of this one. Returns the seed that it tells.
+    fn fill_tail(&mut self) -> Block {
         let told = self.seed;
         self.outgoing.clear();
-        let elements = self.waiting.len() + self.told[self.me].waiting.len();
-        make_room(&mut self.outgoing, elements * F::BYTES + REVEAL_BYTES + COMMITMENT_BYTES);
-        self.outgoing.extend_from_slice(self.waiting.as_bytes());
-        self.outgoing.extend_from_slice(self.told[self.me].waiting.as_bytes());
         if self.pending {
             self.outgoing.extend_from_slice(told.as_bytes());
             self.outgoing.extend_from_slice(&self.commitments.opening());
@@ -297,20 +321,9 @@ impl<F: Field> Opening<F> {
         let mut coefficients = Prg::from_seed(seed);
         let mut of_round = [F::ZERO; 3];
         F::fill_random(&mut coefficients, &mut of_round);
-        let (mut sigma, mut transcript) = (F::ZERO, F::ZERO);
-        let (opened, macs) = (self.opened.chunks(PIECE), self.macs.chunks(PIECE));
-        for (x, m) in opened.zip(macs) {
-            let chi = &mut self.scratch[..x.len()];
-            F::fill_random(&mut coefficients, chi);
-            let sum = F::dot(chi, x);
-            transcript = transcript.add(sum);
-            sigma = sigma.add(F::dot(chi, m)).sub(self.delta.mul(sum));
-        }
-        for x in self.told.iter().flat_map(|told| told.told.chunks(PIECE)) {
-            let chi = &mut self.scratch[..x.len()];
-            F::fill_random(&mut coefficients, chi);
-            transcript = transcript.add(F::dot(chi, x));
-        }
+        let (x, macs) = self.sums(&mut coefficients);
+        let transcript = x[0].add(x[1]);
+        let sigma = macs.sub(self.delta.mul(x[0]));
         for (k, &coefficient) in of_round[..2].iter().enumerate() {
             self.sigma[k] = self.sigma[k].add(coefficient.mul(sigma));
             self.transcript[k] = self.transcript[k].add(coefficient.mul(transcript));
@@ -319,8 +332,21 @@ impl<F: Field> Opening<F> {
         Ok(())
     }
 
-    /// Makes values of everybody's shares.
-    fn receive(&mut self, peers: impl Iterator<Item = usize>) -> Result<(), ProtocolError> {
+    /// The last exchange's combinations: of values that were opened and of values that were told,
+    /// and of this party's shares of MACs.
+    fn sums(&self, coefficients: &mut Prg) -> ([F; 2], F) {
+        let opened = self.opened.chunks(SEGMENT).zip(self.macs.chunks(SEGMENT));
+        let opened = opened.map(|(x, macs)| (x, Some(macs)));
+        let told = self.told.iter().flat_map(|told| told.told.chunks(SEGMENT));
+        let segments = opened.chain(told.map(|x| (x, None)));
+        let segments: Vec<Segment<'_, F>> = segments
+            .map(|(x, macs)| Segment { x, macs, seed: coefficients.next_block() })
+            .collect();
+        combine(&segments, self.threads)
+    }
+
+    /// Keeps what was opened and told, and the commitments, until the next exchange.
+    fn keep(&mut self, peers: impl Iterator<Item = usize>) {
         std::mem::swap(&mut self.opened, &mut self.waiting);
         std::mem::swap(&mut self.macs, &mut self.waiting_macs);
         self.waiting.clear();
@@ -329,21 +355,10 @@ impl<F: Field> Opening<F> {
             std::mem::swap(&mut told.told, &mut told.waiting);
             told.waiting.clear();
         }
-        let shares_bytes = self.opened.len() * F::BYTES;
         for peer in peers {
-            let (shares, rest) = self.incoming[peer].split_at(shares_bytes);
-            let pieces = shares.chunks(PIECE * F::BYTES);
-            for (opened, bytes) in self.opened.chunks_mut(PIECE).zip(pieces) {
-                let theirs = &mut self.scratch[..opened.len()];
-                F::read(bytes, theirs).map_err(|_| no_element())?;
-                F::add_assign(opened, theirs);
-            }
-            let told = &mut self.told[peer].told;
-            let bytes = &rest[..told.len() * F::BYTES];
-            F::read(bytes, told).map_err(|_| no_element())?;
-            self.commitments.receive(peer, &rest[rest.len() - COMMITMENT_BYTES..]);
+            let tail = &self.incoming[peer];
+            self.commitments.receive(peer, &tail[tail.len() - COMMITMENT_BYTES..]);
         }
-        Ok(())
     }
 
     /// Whether everything opened and told since the last check is right. [`check_cost`]. What waits
@@ -442,12 +457,17 @@ impl<F: Field> Opening<F> {
     }
 }
 
+/// The least that is reserved: the allocator moves the pages of what is larger, and leaves no copy
+/// behind when a buffer grows.
+const RESERVED_BYTES: usize = 128 << 10;
+
 /// Room for `more` elements, and an eighth beyond: what waits may be most of the memory that there
 /// is, so it must not double.
-fn make_room<T>(vector: &mut Vec<T>, more: usize) {
+pub(super) fn make_room<T>(vector: &mut Vec<T>, more: usize) {
     let needed = vector.len() + more;
     if needed > vector.capacity() {
-        vector.reserve_exact(more.max(vector.len() / 8));
+        let least = RESERVED_BYTES / size_of::<T>();
+        vector.reserve_exact(more.max(vector.len() / 8).max(least));
     }
 }
 

@@ -173,7 +173,7 @@ pub struct Needs<R> {
 impl<R: Read + Seek> Needs<R> {
     /// Of `planned`, for so many parties.
     pub fn new(planned: ProgramReader<R>, parties: usize, field: FieldName) -> Needs<R> {
-        let walk = Walk { parties, model: SpdzRounds::new(parties, field) };
+        let walk = Walk { parties, model: SpdzRounds::new(field) };
         Needs { planned, walk, frame: 0, instructions: Vec::new(), found: VecDeque::new() }
     }
 }
@@ -232,8 +232,10 @@ pub struct SpdzCosts {
     outputs_wait: bool,
     /// Bit `i`: whether an input is shown to be made of bits in the round after `i` more.
     proofs: u32,
-    held_bytes: u64,
-    peak_held_bytes: u64,
+    /// Of inputs, products of matrices, and all else. Each has buffers that stay as large as they
+    /// ever were, so it is their peaks that add up.
+    held_bytes: [u64; 3],
+    peak_held_bytes: [u64; 3],
     compute_ns: u64,
     /// What blocks demand, and how often they run; `demand` is all of it together.
     blocks: Vec<(Demand, u64)>,
@@ -246,7 +248,7 @@ impl SpdzCosts {
             parties,
             element_bytes: field.bytes(),
             field,
-            walk: Walk { parties, model: SpdzRounds::new(parties, field) },
+            walk: Walk { parties, model: SpdzRounds::new(field) },
             demand: Demand::default(),
             rounds: 0,
             check_rounds: 0,
@@ -256,8 +258,8 @@ impl SpdzCosts {
             pending: false,
             outputs_wait: false,
             proofs: 0,
-            held_bytes: 0,
-            peak_held_bytes: 0,
+            held_bytes: [0; 3],
+            peak_held_bytes: [0; 3],
             compute_ns: 0,
             blocks: Vec::new(),
         }
@@ -265,12 +267,17 @@ impl SpdzCosts {
 
     fn hold(&mut self, instruction: &Instruction) {
         let interaction = self.walk.model.interaction(&instruction.part(Phase::Whole));
+        let of = match way(instruction) {
+            Way::Input => 0,
+            Way::MatVec => 1,
+            _ => 2,
+        };
         match instruction.phase {
-            Phase::Issue => self.held_bytes += interaction.held_bytes,
-            Phase::Finish => self.held_bytes -= interaction.held_bytes,
+            Phase::Issue => self.held_bytes[of] += interaction.held_bytes,
+            Phase::Finish => self.held_bytes[of] -= interaction.held_bytes,
             Phase::Whole => {}
         }
-        self.peak_held_bytes = self.peak_held_bytes.max(self.held_bytes);
+        self.peak_held_bytes[of] = self.peak_held_bytes[of].max(self.held_bytes[of]);
     }
 
     /// What two parties send each other to make all material, set-up included.
@@ -386,7 +393,7 @@ impl CostModel for SpdzCosts {
             (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
             (totals::OPENED, self.opened),
             (shared::ROUNDS, self.rounds),
-            (shared::HELD_BYTES, self.peak_held_bytes),
+            (shared::HELD_BYTES, self.peak_held_bytes.iter().sum()),
             (shared::OTS, ots),
             (shared::PREPROCESSING_ROUNDS, making_rounds),
             (shared::COMPUTE_NS, self.compute_ns + making_ns),

@@ -181,29 +181,31 @@ impl<F: Field> Material<F> for Dealer<F> {
         c: &mut [Share<F>],
     ) -> Result<(), ProtocolError> {
         let count = super::matrix_count(rows, cols, a.len(), b.len(), c.len());
-        let (mut vector, mut product) = (vec![F::ZERO; cols], vec![F::ZERO; rows]);
-        for i in 0..count {
-            product.fill(F::ZERO);
-            let mut done = 0;
-            self.deal([&mut b[i * cols..][..cols]], |prg, [b]| {
-                F::fill_random(prg, b);
-                vector[done..][..b.len()].copy_from_slice(b);
-                done += b.len();
-            });
-            for (j, column) in a[i * rows * cols..][..rows * cols].chunks_mut(rows).enumerate() {
-                let mut done = 0;
-                self.deal([column], |prg, [column]| {
-                    F::fill_random(prg, column);
-                    F::scale_add(&mut product[done..][..column.len()], vector[j], column);
-                    done += column.len();
-                });
+        let (mut vectors, mut products) = (vec![F::ZERO; b.len()], vec![F::ZERO; count * rows]);
+        let mut done = 0;
+        self.deal([b], |prg, [b]| {
+            F::fill_random(prg, b);
+            vectors[done..][..b.len()].copy_from_slice(b);
+            done += b.len();
+        });
+        let mut at = 0;
+        self.deal([a], |prg, [a]| {
+            F::fill_random(prg, a);
+            let mut rest = &*a;
+            while !rest.is_empty() {
+                // Column by column, matrix by matrix.
+                let (column, row) = (at / rows, at % rows);
+                let (part, others) = rest.split_at(rest.len().min(rows - row));
+                let product = &mut products[column / cols * rows + row..][..part.len()];
+                F::scale_add(product, vectors[column], part);
+                (at, rest) = (at + part.len(), others);
             }
-            let mut done = 0;
-            self.deal([&mut c[i * rows..][..rows]], |_, [c]| {
-                c.copy_from_slice(&product[done..][..c.len()]);
-                done += c.len();
-            });
-        }
+        });
+        let mut done = 0;
+        self.deal([c], |_, [c]| {
+            c.copy_from_slice(&products[done..][..c.len()]);
+            done += c.len();
+        });
         Ok(())
     }
 }

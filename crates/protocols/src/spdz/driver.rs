@@ -1,6 +1,7 @@
 //! [`SpdzDriver`]: one party's side of a run on authenticated shares.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
@@ -11,35 +12,46 @@ use phineus_engine::{Driver, Inputs, Outputs, bits};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
+use super::inputs::BroughtInputs;
 use super::linear::{self, Movement};
-use super::mat_vec::MatVec;
+use super::mat_vec::Products;
 use super::operations::{SpdzRounds, Way, repeats, way};
 use super::run::{Context, Run, blank};
 use super::{Material, Opening, Share};
 use crate::{Parties, ProtocolError};
 
+mod activity;
 mod ports;
 
+pub use activity::{Activity, Watch};
 pub(super) use ports::signed;
 
 /// An instruction between its issue and its finish.
 enum Flight<F: Field> {
     Script(Box<Run<F>>),
-    MatVec(Box<MatVec<F>>),
-    /// Shares of the owner's masks, and where what it tells will be; then, for bits, the script
-    /// that shows that they are bits.
-    Input {
-        shares: super::run::Shares<F>,
-        owner: usize,
-        at: usize,
-        check: Option<Box<Run<F>>>,
-    },
+    /// Where it will be among the products of its round.
+    MatVec(Range<usize>),
+    /// Integers: where they will be among the inputs of their round.
+    Brought(Range<usize>),
+    Bits(Box<BitsInput<F>>),
+}
+
+/// An input in bits.
+struct BitsInput<F: Field> {
+    instruction: Instruction,
+    /// Of the owner's masks.
+    shares: super::run::Shares<F>,
+    owner: usize,
+    /// Where what the owner tells will be.
+    at: usize,
+    /// Then the script that shows that they are bits.
+    check: Option<Run<F>>,
 }
 
 impl<F: Field> Flight<F> {
     /// Whether the next exchange shows that an input is made of bits.
     fn proves_bits(&self) -> bool {
-        matches!(self, Flight::Input { check: Some(run), .. } if run.opens())
+        matches!(self, Flight::Bits(input) if input.check.as_ref().is_some_and(Run::opens))
     }
 }
 
@@ -53,8 +65,11 @@ pub struct SpdzDriver<F: Field, C, M> {
     inputs: Inputs,
     outputs: Outputs,
     rounds_model: SpdzRounds,
-    in_flight: VecDeque<(Instruction, Flight<F>)>,
-    done: VecDeque<(Instruction, Flight<F>)>,
+    products: Products<F>,
+    brought: BroughtInputs<F>,
+    in_flight: VecDeque<(Op, Flight<F>)>,
+    done: VecDeque<(Op, Flight<F>)>,
+    watch: Option<Watch>,
     /// Output instructions of this round, which are opened once everything before is checked.
     waiting: Vec<(Instruction, super::run::Shares<F>)>,
     rounds: u64,
@@ -73,16 +88,38 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         SpdzDriver {
             delta: Zeroizing::new(material.delta()),
             opening,
-            rounds_model: SpdzRounds::new(parties.count(), field),
+            rounds_model: SpdzRounds::new(field),
             outputs: Outputs::new(description, parties.me() as u16),
             description: description.clone(),
             parties,
             material,
             inputs,
+            products: Products::new(1),
+            brought: BroughtInputs::new(),
             in_flight: VecDeque::new(),
             done: VecDeque::new(),
+            watch: None,
             waiting: Vec::new(),
             rounds: 0,
+        }
+    }
+
+    /// With so many threads for what a party does alone at the end of a round.
+    pub fn with_threads(mut self, threads: usize) -> SpdzDriver<F, C, M> {
+        self.products = Products::new(threads);
+        self.opening.set_threads(threads);
+        self
+    }
+
+    /// Calls `watch` when the party turns to another activity, so that time can be told apart.
+    pub fn with_watch(mut self, watch: Watch) -> SpdzDriver<F, C, M> {
+        self.watch = Some(watch);
+        self
+    }
+
+    fn turn_to(&mut self, activity: Activity) {
+        if let Some(watch) = &mut self.watch {
+            watch(activity);
         }
     }
 
@@ -108,8 +145,11 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
 
     /// Checks all that was opened, with a key that is still secret.
     fn check(&mut self) -> Result<(), ProtocolError> {
+        self.turn_to(Activity::Checking);
         let SpdzDriver { parties, opening, material, .. } = self;
-        opening.check_when(parties, || material.settle())
+        opening.check_when(parties, || material.settle())?;
+        self.turn_to(Activity::Computing);
+        Ok(())
     }
 
     fn context(&mut self) -> Context<'_, F, M> {
@@ -119,6 +159,24 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             opening: &mut self.opening,
             material: &mut self.material,
         }
+    }
+
+    /// Material for what has waited for more of its kind.
+    fn flush_batches(&mut self) -> Result<(), ProtocolError> {
+        let SpdzDriver { parties, delta, opening, material, products, brought, .. } = self;
+        let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
+        products.flush(context)?;
+        brought.flush(context)
+    }
+
+    /// What was opened and told becomes products and inputs.
+    fn take_batches(&mut self) {
+        self.turn_to(Activity::Sharing);
+        let SpdzDriver { parties, delta, opening, material, brought, .. } = self;
+        brought.take(&Context { me: parties.me(), delta: **delta, opening, material });
+        self.turn_to(Activity::Computing);
+        let SpdzDriver { parties, delta, opening, material, products, .. } = self;
+        products.take(&Context { me: parties.me(), delta: **delta, opening, material });
     }
 
     /// The rows of a script with its operands.
@@ -155,11 +213,15 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         operands: &[&[Share<F>]],
     ) -> Result<Flight<F>, ProtocolError> {
         match way(instruction) {
-            Way::Input => self.issue_input(instruction),
+            Way::Input if instruction.element.sharing() == Sharing::Arithmetic => {
+                self.issue_integers(instruction)
+            }
+            Way::Input => self.issue_bits(instruction),
             Way::MatVec => {
-                let product =
-                    MatVec::issue(&mut self.context(), instruction, operands[0], operands[1])?;
-                Ok(Flight::MatVec(Box::new(product)))
+                let SpdzDriver { parties, delta, opening, material, products, .. } = self;
+                let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
+                let (rows, operands) = (instruction.lanes as usize, (operands[0], operands[1]));
+                Ok(Flight::MatVec(products.issue(context, rows, operands)?))
             }
             _ => {
                 let mut run = self.script_run(instruction, operands)?;
@@ -198,49 +260,28 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         Ok(())
     }
 
-    /// One step of an instruction in flight; whether it is done.
-    fn step(
-        &mut self,
-        instruction: &Instruction,
-        flight: &mut Flight<F>,
-    ) -> Result<bool, ProtocolError> {
-        let is_bits = instruction.element.sharing() != Sharing::Arithmetic;
-        let script = (instruction.op == Op::Input && is_bits)
-            .then(|| self.rounds_model.scripts.of_bits(instruction));
-        let mut context = self.context();
+    /// One step of what is in flight; whether it is done.
+    fn step(&mut self, flight: &mut Flight<F>) -> Result<bool, ProtocolError> {
         match flight {
+            Flight::MatVec(_) | Flight::Brought(_) => Ok(true),
             Flight::Script(run) => {
+                let mut context = self.context();
                 run.take(&context);
                 Ok(!run.issue(&mut context)?)
             }
-            Flight::MatVec(product) => {
-                product.take(&context);
-                Ok(true)
-            }
-            Flight::Input { check: Some(run), .. } => {
-                run.take(&context);
-                if run.issue(&mut context)? {
-                    return Ok(false);
-                }
-                let zeros = run.publics.iter().all(|&opened| opened == F::ZERO);
-                let during = "the proof that an input is made of bits";
-                if zeros { Ok(true) } else { Err(ProtocolError::Cheated { during }) }
-            }
-            Flight::Input { shares, owner, at, check } => {
-                let told = context.opening.told(*owner, *at, shares.len());
-                let public = |value: F| Share::public(value, context.me, context.delta);
-                for (share, &value) in shares.iter_mut().zip(told) {
-                    *share = share.add(public(value));
-                }
-                let Some(script) = script else { return Ok(true) };
-                let lanes = instruction.lanes as usize;
-                let mut rows = blank(script.slot_count as usize * lanes);
-                rows[..shares.len()].copy_from_slice(shares);
-                let mut run = Run::new(script, lanes, rows, &mut context)?;
-                run.issue(&mut context)?;
-                *check = Some(Box::new(run));
-                Ok(false)
-            }
+            Flight::Bits(input) => self.step_bits(input),
+        }
+    }
+
+    /// The results of what is done next.
+    fn finish_next(&mut self, instruction: &Instruction, results: &mut [&mut [Share<F>]]) {
+        let (issued, flight) = self.done.pop_front().expect("the planner finishes what is done");
+        assert_eq!(issued, instruction.op, "the planner finishes in the right order");
+        match flight {
+            Flight::Script(run) => write(&run, results),
+            Flight::MatVec(at) => results[0].copy_from_slice(&self.products.done()[at]),
+            Flight::Brought(at) => results[0].copy_from_slice(&self.brought.done()[at]),
+            Flight::Bits(input) => results[0].copy_from_slice(&input.shares),
         }
     }
 }
@@ -291,6 +332,9 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
+        if instruction.op == Op::Input {
+            self.turn_to(Activity::Sharing);
+        }
         let operands: Vec<&[Share<F>]> = operands
             .iter()
             .enumerate()
@@ -304,19 +348,13 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
         match instruction.phase {
             Phase::Issue => {
                 let flight = self.issue(instruction, &operands)?;
-                self.in_flight.push_back((*instruction, flight));
+                self.in_flight.push_back((instruction.op, flight));
             }
             Phase::Whole => self.whole(instruction, &mut results, &operands)?,
-            Phase::Finish => {
-                let (issued, flight) =
-                    self.done.pop_front().expect("the planner finishes what is done");
-                assert_eq!(issued.op, instruction.op, "the planner finishes in the right order");
-                match flight {
-                    Flight::Script(run) => write(&run, &mut results),
-                    Flight::MatVec(product) => results[0].copy_from_slice(product.result()),
-                    Flight::Input { shares, .. } => results[0].copy_from_slice(&shares),
-                }
-            }
+            Phase::Finish => self.finish_next(instruction, &mut results),
+        }
+        if instruction.op == Op::Input {
+            self.turn_to(Activity::Computing);
         }
         Ok(())
     }
@@ -330,15 +368,20 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
             self.check()?;
         }
         let outputs = self.push_outputs()?;
+        self.flush_batches()?;
+        let (told, opened) = (self.opening.waiting_told(), self.opening.waiting_opened());
+        self.turn_to(Activity::Exchanging { told, opened });
         self.opening.exchange(&mut self.parties)?;
+        self.turn_to(Activity::Computing);
         self.rounds += 1;
         let values: Vec<_> = outputs.iter().map(|output| self.opened_output(output)).collect();
-        for (instruction, mut flight) in std::mem::take(&mut self.in_flight) {
-            if self.step(&instruction, &mut flight)? {
-                self.done.push_back((instruction, flight));
-            } else {
-                self.in_flight.push_back((instruction, flight));
-            }
+        self.take_batches();
+        // What goes on goes to the back, in the same order.
+        for _ in 0..self.in_flight.len() {
+            let (op, mut flight) = self.in_flight.pop_front().expect("as many as there were");
+            let is_done = self.step(&mut flight)?;
+            let queue = if is_done { &mut self.done } else { &mut self.in_flight };
+            queue.push_back((op, flight));
         }
         if has_outputs {
             self.check()?;

@@ -224,31 +224,33 @@ pub(super) fn repeats(instruction: &Instruction, k: usize) -> bool {
 
 /// The rounds of the instructions of SPDZ.
 pub struct SpdzRounds {
-    parties: u64,
     element_bytes: u64,
     pub(super) scripts: Scripts,
 }
 
 impl SpdzRounds {
-    /// For so many parties and this field.
-    pub fn new(parties: usize, field: FieldName) -> SpdzRounds {
-        SpdzRounds {
-            parties: parties as u64,
-            element_bytes: field.bytes() as u64,
-            scripts: Scripts::new(field.modulus()),
-        }
+    /// For this field; however many parties there are.
+    pub fn new(field: FieldName) -> SpdzRounds {
+        SpdzRounds { element_bytes: field.bytes() as u64, scripts: Scripts::new(field.modulus()) }
     }
 
-    /// Bytes to open an element: its share and MAC, those of the last round, the message and what
-    /// the others send; buffers grow by an eighth, and leave
-    /// gaps when they move.
+    /// Bytes to open an element: its share and MAC, and those of the last round; buffers grow by an
+    /// eighth.
     fn opening_bytes(&self) -> u64 {
-        self.element_bytes * (4 + self.parties) * 3 / 2
+        grown(4 * self.element_bytes)
     }
 }
 
 /// What an instruction in flight takes besides its elements.
 const FLIGHT_BYTES: u64 = 512;
+/// The same for one that goes with others of its kind: a place in each of two queues of 40 bytes an
+/// entry, whose buffers double.
+const BATCHED_BYTES: u64 = 160;
+
+/// Bytes of a buffer that holds so many, and grows by an eighth.
+fn grown(bytes: u64) -> u64 {
+    bytes + bytes.div_ceil(8)
+}
 
 impl RoundModel for SpdzRounds {
     fn interaction(&mut self, instruction: &Instruction) -> Interaction {
@@ -265,22 +267,23 @@ impl RoundModel for SpdzRounds {
             Way::Linear | Way::Movement => Interaction::default(),
             Way::Input => {
                 let elements = u64::from(element_count(shape));
-                let mut input = Interaction {
-                    rounds: 1,
-                    held_bytes: FLIGHT_BYTES + elements * (share_bytes + 5 * self.element_bytes),
-                };
+                // A share, what is told, and what was in the last round.
+                let each = share_bytes + 2 * self.element_bytes;
+                let mut input =
+                    Interaction { rounds: 1, held_bytes: BATCHED_BYTES + grown(elements * each) };
                 if shape.sharing != Sharing::Arithmetic {
                     let script = self.scripts.of_bits(instruction);
                     input.rounds += script.rounds() as u32;
-                    input.held_bytes += elements * (4 * share_bytes + 2 * self.opening_bytes());
+                    input.held_bytes +=
+                        FLIGHT_BYTES + elements * (4 * share_bytes + 2 * self.opening_bytes());
                 }
                 input
             }
             Way::MatVec => {
                 let (rows, columns) = (u64::from(shape.lanes), instruction.immediates[0]);
                 let opened = rows * columns + columns;
-                let held =
-                    FLIGHT_BYTES + (opened + rows) * share_bytes + opened * self.opening_bytes();
+                let shares = grown((opened + rows) * share_bytes);
+                let held = BATCHED_BYTES + shares + opened * self.opening_bytes();
                 Interaction { rounds: 1, held_bytes: held }
             }
             Way::Script => {

@@ -32,7 +32,7 @@ pub(super) fn planned<F: Field>(
         lower_to_field(&mut read(program), Vec::new(), scratch(), (magnitude, true), 64 << 20)?.0;
     let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
     let ordering = ordering(layout);
-    let mut model = SpdzRounds::new(parties, field);
+    let mut model = SpdzRounds::new(field);
     let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering, &mut model)?.0;
     let faults = check_order(&mut read(&lowered), &mut read(&ordered), &mut model)?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -71,6 +71,12 @@ pub(super) fn child_command(
     if let Some(transport) = together.transport {
         command.arg("--transport").arg(transport.name());
     }
+    if run.making.is_none() {
+        command.arg("--threads").arg(run.threads.to_string());
+        if let Some(slice) = run.slice {
+            command.arg("--slice").arg(slice.to_string());
+        }
+    }
     command.arg("--timeout").arg(together.timeout.to_string());
     command.arg("--child").arg(own.join("out"));
     let reads_stdin = inputs.iter().any(|(_, file)| *file == "-");

@@ -77,6 +77,7 @@ fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
         }),
         // What a client holds does not depend on the protocol.
         memory_limit_bytes: if is_client { u64::MAX } else { prepared.limit_bytes },
+        slice_bytes: run.slice,
         computing: prepared.cast.computing_names().join(", "),
         party: prepared.party,
         parameters: prepared.parameters.clone(),
@@ -130,8 +131,7 @@ pub(super) fn agree_and_plan(
         progress.stage("waiting for the others to be ready");
         return Ok(Agreed { protocol, part: Part::Client(walk), inputs, session });
     }
-    let least_limit = least_limit(&wishes);
-    let planned = plan_for_process(run, (protocol, ways), prepared, traced, least_limit)?;
+    let planned = plan_for_process(run, (protocol, ways), prepared, traced, &wishes)?;
     check_runnable(&planned)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
@@ -270,11 +270,12 @@ fn plan_for_process(
     (protocol, ways): (Protocol, Ways),
     prepared: &Preparation<'_>,
     traced: TracedFile,
-    least_limit_bytes: u64,
+    wishes: &[Wish],
 ) -> Result<PlannedFile, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let situation = Situation {
-        least_limit_bytes,
+        least_limit_bytes: least_limit(wishes),
+        slice_bytes: wishes.iter().filter_map(|wish| wish.slice_bytes).min(),
         protocol,
         ways,
         parties: traced.computing,
@@ -333,8 +334,9 @@ fn situation(
     let growth = if is_planned { 0 } else { GROWTH_BYTES };
     Ok(Situation {
         limit_bytes,
-        // The caller knows this and the next.
+        // The caller knows this and the next two.
         least_limit_bytes: limit_bytes,
+        slice_bytes: None,
         // Where there is no security anyhow, measurements are of what the literature measures.
         prove_inputs: run.preprocessing != Preprocessed::Fake,
         process_bytes: (measured + growth).max(PROCESS_BYTES),

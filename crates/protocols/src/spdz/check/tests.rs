@@ -386,6 +386,47 @@ fn a_party_that_tells_others_different_things_is_caught() {
     flips::<F61>(4, &[0, 2], 7, 131);
 }
 
+/// Messages of several pieces, whose parts end anywhere in one.
+#[test]
+fn long_messages_are_put_together() {
+    for (opened, told) in [(70_001, [0, 0, 0]), (16_383, [40_001, 0, 5]), (3, [0, 16_384, 90_000])]
+    {
+        let handles: Vec<_> = memory_mesh(3)
+            .into_iter()
+            .map(|mut parties| {
+                thread::spawn(move || {
+                    let me = parties.me();
+                    let mut dealer = Dealer::<F61>::insecure(Block::from_bits(2), me, 3);
+                    let mut shares = vec![Share::ZERO; opened];
+                    let mut known = vec![F61::ZERO; opened];
+                    let values = (me == 1).then_some(&mut known[..]);
+                    dealer.masks(1, &mut shares, values).expect("the dealer does not fail");
+                    let prg = Prg::from_seed(Block::from_bits(me as u128));
+                    let session = SessionId::new([6; 32]);
+                    let mut opening = Opening::new(me, 3, dealer.delta(), &session, prg);
+                    opening.push(&shares);
+                    let of = |party: usize| -> Vec<F61> {
+                        (0..told[party]).map(|i| element(i * 7 + party)).collect()
+                    };
+                    for (party, &count) in told.iter().enumerate() {
+                        opening.tell(party, count, (party == me).then_some(&of(party)));
+                    }
+                    opening.exchange(&mut parties).expect("all are honest");
+                    let all_told =
+                        (0..3).all(|party| opening.told(party, 0, told[party]) == of(party));
+                    assert!(all_told);
+                    let values = opening.opened(0, opened).to_vec();
+                    opening.check(&mut parties).expect("all are honest");
+                    (values, known)
+                })
+            })
+            .collect();
+        let all: Vec<_> =
+            handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect();
+        assert!(all.iter().all(|(values, _)| *values == all[1].1));
+    }
+}
+
 fn print_speed<F: Field>() {
     const LEN: usize = 1 << 16;
     const ROUNDS: usize = 32;

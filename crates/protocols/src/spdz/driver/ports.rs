@@ -6,9 +6,9 @@ use phineus_channels::Channel;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
-use super::{Flight, SpdzDriver};
+use super::{BitsInput, Flight, SpdzDriver};
 use crate::ProtocolError;
-use crate::spdz::run::blank;
+use crate::spdz::run::{Context, Run, blank};
 use crate::spdz::{Material, Share};
 
 /// An output that is opened at the end of the round.
@@ -25,18 +25,39 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         usize::from(self.description.inputs[instruction.immediates[0] as usize].party)
     }
 
-    /// The values that this party brings, as elements.
-    pub(super) fn own_values(&self, instruction: &Instruction) -> Zeroizing<Vec<F>> {
-        let element = instruction.element;
-        let lanes = self.inputs.lanes(instruction);
-        if element.sharing() == Sharing::Arithmetic {
-            let of =
-                |lane: Lane| F::from_signed(signed(lane, element.width(), element.is_signed()));
-            return Zeroizing::new(lanes.map(of).collect());
-        }
+    pub(super) fn issue_integers(
+        &mut self,
+        instruction: &Instruction,
+    ) -> Result<Flight<F>, ProtocolError> {
+        let owner = self.owner(instruction);
+        let (width, is_signed) = (instruction.element.width(), instruction.element.is_signed());
+        let SpdzDriver { parties, delta, opening, material, brought, inputs, .. } = self;
+        let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
         let count = instruction.lanes as usize;
-        let mut values = Zeroizing::new(vec![F::ZERO; count * usize::from(element.width())]);
-        for (j, lane) in lanes.enumerate() {
+        if owner != context.me {
+            return Ok(Flight::Brought(brought.issue(
+                context,
+                owner,
+                count,
+                None::<std::iter::Empty<F>>,
+            )?));
+        }
+        let at = if let Some(integers) = inputs.integers(instruction) {
+            let values = integers.map(|value| F::from_signed(value.into()));
+            brought.issue(context, owner, count, Some(values))?
+        } else {
+            let of = |lane: Lane| F::from_signed(signed(lane, width, is_signed));
+            brought.issue(context, owner, count, Some(inputs.lanes(instruction).map(of)))?
+        };
+        Ok(Flight::Brought(at))
+    }
+
+    /// The bits that this party brings, as elements, bit-major.
+    fn own_bits(&self, instruction: &Instruction) -> Zeroizing<Vec<F>> {
+        let count = instruction.lanes as usize;
+        let width = usize::from(instruction.element.width());
+        let mut values = Zeroizing::new(vec![F::ZERO; count * width]);
+        for (j, lane) in self.inputs.lanes(instruction).enumerate() {
             for (i, row) in values.chunks_exact_mut(count).enumerate() {
                 row[j] = F::ONE.and_bit(lane.bit(i));
             }
@@ -44,7 +65,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         values
     }
 
-    pub(super) fn issue_input(
+    pub(super) fn issue_bits(
         &mut self,
         instruction: &Instruction,
     ) -> Result<Flight<F>, ProtocolError> {
@@ -56,13 +77,41 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         let known = is_ours.then_some(masks.as_mut_slice());
         self.material.masks(owner, &mut shares, known)?;
         let at = if is_ours {
-            let mut values = self.own_values(instruction);
+            let mut values = self.own_bits(instruction);
             F::sub_assign(&mut values, &masks);
             self.opening.tell(owner, count, Some(&values))
         } else {
             self.opening.tell(owner, count, None)
         };
-        Ok(Flight::Input { shares, owner, at, check: None })
+        let instruction = *instruction;
+        Ok(Flight::Bits(Box::new(BitsInput { instruction, shares, owner, at, check: None })))
+    }
+
+    /// One step of an input in bits; whether it is done.
+    pub(super) fn step_bits(&mut self, input: &mut BitsInput<F>) -> Result<bool, ProtocolError> {
+        let script = self.rounds_model.scripts.of_bits(&input.instruction);
+        let mut context = self.context();
+        if let Some(run) = &mut input.check {
+            run.take(&context);
+            if run.issue(&mut context)? {
+                return Ok(false);
+            }
+            let zeros = run.publics.iter().all(|&opened| opened == F::ZERO);
+            let during = "the proof that an input is made of bits";
+            return if zeros { Ok(true) } else { Err(ProtocolError::Cheated { during }) };
+        }
+        let told = context.opening.told(input.owner, input.at, input.shares.len());
+        let public = |value: F| Share::public(value, context.me, context.delta);
+        for (share, &value) in input.shares.iter_mut().zip(told) {
+            *share = share.add(public(value));
+        }
+        let lanes = input.instruction.lanes as usize;
+        let mut rows = blank(script.slot_count as usize * lanes);
+        rows[..input.shares.len()].copy_from_slice(&input.shares);
+        let mut run = Run::new(script, lanes, rows, &mut context)?;
+        run.issue(&mut context)?;
+        input.check = Some(run);
+        Ok(false)
     }
 
     /// Puts the outputs of this round with what it opens.

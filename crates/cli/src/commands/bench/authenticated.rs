@@ -1,0 +1,150 @@
+//! `bench spdz`: runs on authenticated shares, and how fast their material is made.
+//!
+//! The linear layer runs with fake preprocessing, as the literature measures it, and its online
+//! phase without the sharing of inputs stands beside the whole; biometric matching makes all
+//! material in the run. Both parties are on this machine, over TLS.
+
+use std::time::Instant;
+
+use phineus_channels::{MemoryChannel, memory_pair};
+use phineus_crypto::Prg;
+use phineus_crypto::field::{F32, F61, F128, Field};
+use phineus_protocols::Parties;
+use phineus_protocols::mascot::costs::demand_costs;
+use phineus_protocols::mascot::{Batch, Demand, Generator, Kind};
+use phineus_protocols::ot::{FieldBits, SessionId};
+
+use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
+use crate::arguments::{Bench, Protocol};
+use crate::failure::{Exit, Failure};
+use crate::quantity;
+use crate::registry::Registry;
+use crate::report::RunReport;
+
+/// The three primes.
+const PROTOCOLS: [Protocol; 3] = [Protocol::Spdz32, Protocol::Spdz, Protocol::Spdz128];
+
+/// Sizes of the linear layer, and a sixth of the seconds that MP-SPDZ took with 2^32-5, sharing of
+/// inputs left out; with 2^61-1 the target is a third.
+const LAYERS: [(u64, f64); 3] = [(1024, 0.08), (2048, 0.48), (4096, 1.3)];
+
+/// Bytes that a party of the linear layer is given.
+const LAYER_MEMORY_BYTES: u64 = 1 << 30;
+
+/// Batches of triples in one repetition.
+const BATCHES: usize = 2;
+
+/// Runs everything, or the programs that the user names; `triples` is one of them.
+pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+    let wants = |name: &str| {
+        bench.programs.is_empty() || bench.programs.iter().any(|wanted| wanted == name)
+    };
+    if wants("linear-layer") {
+        for (n, target) in LAYERS {
+            if bench.n.is_none_or(|only| only == n) {
+                for protocol in PROTOCOLS {
+                    layer(registry, bench, table, (n, protocol, target))?;
+                }
+            }
+        }
+    }
+    if wants("biometric") {
+        biometric(registry, bench, table)?;
+    }
+    if wants("triples") {
+        triples::<F32>(bench, table, "16 k/s of MP-SPDZ, target 3 times that")?;
+        triples::<F61>(bench, table, "")?;
+        triples::<F128>(bench, table, "1.6 k/s of MP-SPDZ, target 3 times that")?;
+    }
+    Ok(())
+}
+
+fn layer(
+    registry: &Registry,
+    bench: &Bench,
+    table: &mut Rows<'_>,
+    (n, protocol, target): (u64, Protocol, f64),
+) -> Result<(), Failure> {
+    let Some(program) = registry.find("linear-layer") else { return Ok(()) };
+    let parameters = vec![("n".to_owned(), n.to_string())];
+    let mut workload = Workload::with(program, parameters, protocol)?;
+    workload.flags.push("--fake-preprocessing".to_owned());
+    let (mut online, mut all, mut last) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.repeat {
+        last = workload.run(registry, LAYER_MEMORY_BYTES, false)?;
+        let slowest = |of: &dyn Fn(&RunReport) -> f64| last.iter().map(of).fold(0.0, f64::max);
+        online.push(slowest(&|report| {
+            let parts = report.phases.activities.unwrap_or_default();
+            parts.computing + parts.checking
+        }));
+        all.push(slowest(&|report| report.phases.online.seconds));
+    }
+    let target = match protocol {
+        Protocol::Spdz32 => format!("target {target} s"),
+        Protocol::Spdz => format!("target {:.2} s", 2.0 * target),
+        _ => "no target".to_owned(),
+    };
+    let name = format!("linear layer {n}, {}", protocol.name());
+    table.add(&format!("{name}, inputs shared"), &mut online, "s", &target)?;
+    table.add(&format!("{name}, with inputs"), &mut all, "s", &measured(&last))?;
+    Ok(())
+}
+
+fn biometric(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+    let Some(program) = registry.find("biometric") else { return Ok(()) };
+    let n = bench.n.unwrap_or(1024);
+    let parameters = [("n", n.to_string()), ("width", "8".to_owned())];
+    let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    let workload = Workload::with(program, parameters, Protocol::Spdz)?;
+    let (mut times, mut last) = (Vec::new(), Vec::new());
+    for _ in 0..bench.repeat {
+        last = workload.run(registry, UNBOUNDED_BYTES, false)?;
+        times.push(seconds(&last));
+    }
+    let beside = format!("{}; material made in the run", measured(&last));
+    table.add(&format!("biometric {n} of 8 bits, spdz"), &mut times, "s", &beside).map(drop)
+}
+
+/// Exact figures of runs that are the same each time.
+fn measured(reports: &[RunReport]) -> String {
+    let most = |of: &dyn Fn(&RunReport) -> Option<u64>| reports.iter().filter_map(of).max();
+    let rounds = most(&|report| report.measured.rounds).unwrap_or(0);
+    let sent = most(&|report| report.measured.sent_bytes).unwrap_or(0);
+    let peak = most(&|report| report.memory_bytes.measured_peak).unwrap_or(0);
+    let (sent, peak) = (quantity::bytes(sent), quantity::bytes(peak));
+    format!("{rounds} rounds, sends at most {sent}, peak {peak}")
+}
+
+/// Triples per second of two parties in this process, set-up left out.
+fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Result<(), Failure> {
+    let mut rates = Vec::new();
+    let count = Kind::Triple.batch_items();
+    for _ in 0..bench.repeat {
+        let (left, right) = memory_pair();
+        let other = std::thread::spawn(move || make::<F>(Parties::new(1, vec![Some(right), None])));
+        let own = make::<F>(Parties::new(0, vec![None, Some(left)]))?;
+        let stopped = |_| Failure::new(Exit::RunTime, 181, "a party stopped");
+        other.join().map_err(stopped)??;
+        rates.push((BATCHES * count) as f64 / own / 1e3);
+    }
+    let mut demand = Demand::default();
+    demand.add(Kind::Triple, count);
+    let bytes = demand_costs::<F>(&demand, FieldBits::DEFAULT, 0, 1).from_lower_bytes;
+    let each = bytes / count as u64;
+    let beside = format!("{each} bytes each way; {beside}");
+    table.add(&format!("MASCOT triples, {}", F::NAME), &mut rates, "k/s", &beside).map(drop)
+}
+
+fn make<F: Field>(parties: Parties<MemoryChannel>) -> Result<f64, Failure> {
+    let no_randomness = |_| Failure::new(Exit::RunTime, 160, "the system gives no random bytes");
+    let prg = Prg::from_os().map_err(no_randomness)?;
+    let session = SessionId::new([2; 32]);
+    let mut generator = Generator::<F, _>::setup(parties, prg, &session, FieldBits::DEFAULT)?;
+    let (count, mut batch) = (Kind::Triple.batch_items(), Batch::empty());
+    generator.make(Kind::Triple, count, &mut batch)?;
+    let start = Instant::now();
+    for _ in 0..BATCHES {
+        generator.make(Kind::Triple, count, &mut batch)?;
+    }
+    Ok(start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,128 @@
+//! [`BroughtInputs`]: the integers that parties bring in a round.
+//!
+//! The owner tells everybody its values minus masks that only it knows; all add that to their shares
+//! of the masks. Inputs of one owner wait for each other until they fill a part of the cache, then
+//! take their masks together. Memory per element: a share, the element that is told, and the one of
+//! the round before.
+//! Invariant: values leave this memory only with masks taken off.
+
+use std::ops::Range;
+
+use phineus_bytecode::limits::VALUE_WIRES_MAX;
+use phineus_crypto::field::Field;
+use zeroize::Zeroizing;
+
+use super::mat_vec::lengthen;
+use super::run::{Context, Shares};
+use super::{Material, Share};
+use crate::ProtocolError;
+
+/// Elements that take their masks together: 128 KiB of shares, masks and values in a field of 8
+/// bytes.
+const TOGETHER: usize = 4096;
+const _: () = assert!(TOGETHER >= VALUE_WIRES_MAX as usize);
+
+/// Inputs of one owner that took their masks together.
+struct Group {
+    owner: usize,
+    count: usize,
+    told_at: usize,
+}
+
+/// Inputs that are told at the end of the round; after it, until the next is begun, their shares.
+pub(super) struct BroughtInputs<F: Field> {
+    /// Whose inputs wait for masks, and how many elements they are.
+    owner: usize,
+    waiting: usize,
+    /// What waits, if it is this party's.
+    values: Zeroizing<Vec<F>>,
+    masks: Zeroizing<Vec<F>>,
+    groups: Vec<Group>,
+    /// Shares of masks, then of inputs.
+    shares: Shares<F>,
+    is_done: bool,
+}
+
+impl<F: Field> BroughtInputs<F> {
+    pub(super) fn new() -> BroughtInputs<F> {
+        BroughtInputs {
+            owner: 0,
+            waiting: 0,
+            values: Zeroizing::new(Vec::with_capacity(TOGETHER)),
+            masks: Zeroizing::new(vec![F::ZERO; TOGETHER]),
+            groups: Vec::new(),
+            shares: Zeroizing::new(Vec::new()),
+            is_done: false,
+        }
+    }
+
+    /// Brings an input of `count` elements of `owner`; the owner knows the `values`. Returns where
+    /// it will be among [`BroughtInputs::done`].
+    pub(super) fn issue<M: Material<F>>(
+        &mut self,
+        context: &mut Context<'_, F, M>,
+        owner: usize,
+        count: usize,
+        values: Option<impl Iterator<Item = F>>,
+    ) -> Result<Range<usize>, ProtocolError> {
+        assert_eq!(values.is_some(), owner == context.me, "a party knows its own values");
+        if std::mem::take(&mut self.is_done) {
+            self.shares.clear();
+        }
+        if owner != self.owner || self.waiting + count > TOGETHER {
+            self.flush(context)?;
+            self.owner = owner;
+        }
+        if let Some(values) = values {
+            self.values.extend(values);
+        }
+        let at = self.shares.len() + self.waiting;
+        self.waiting += count;
+        Ok(at..at + count)
+    }
+
+    /// Takes masks for what waits, and has it told.
+    pub(super) fn flush<M: Material<F>>(
+        &mut self,
+        context: &mut Context<'_, F, M>,
+    ) -> Result<(), ProtocolError> {
+        let (owner, count) = (self.owner, std::mem::take(&mut self.waiting));
+        if count == 0 {
+            return Ok(());
+        }
+        let shares = lengthen(&mut self.shares, count);
+        let told_at = if owner == context.me {
+            let masks = &mut self.masks[..count];
+            context.material.masks(owner, shares, Some(masks))?;
+            F::sub_assign(&mut self.values, masks);
+            let told_at = context.opening.tell(owner, count, Some(&self.values));
+            self.values.clear();
+            told_at
+        } else {
+            context.material.masks(owner, shares, None)?;
+            context.opening.tell(owner, count, None)
+        };
+        self.groups.push(Group { owner, count, told_at });
+        Ok(())
+    }
+
+    /// Ends the round: makes shares of inputs of what was told.
+    pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) {
+        assert_eq!(self.waiting, 0, "what waits takes its masks before the round ends");
+        let mut rest = &mut self.shares[..];
+        for Group { owner, count, told_at } in self.groups.drain(..) {
+            let shares;
+            (shares, rest) = rest.split_at_mut(count);
+            let told = context.opening.told(owner, told_at, count);
+            let factors = [F::ONE.and_bit(context.me == 0), context.delta];
+            F::scale_add_pairs(Share::elements_mut(shares), factors, told);
+        }
+        self.is_done = true;
+    }
+
+    /// The inputs of the round that has ended, in the order of their issue.
+    pub(super) fn done(&self) -> &[Share<F>] {
+        assert!(self.is_done, "inputs are taken before others are brought");
+        &self.shares
+    }
+}
