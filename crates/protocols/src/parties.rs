@@ -10,9 +10,10 @@ use crate::ProtocolError;
 /// Bytes that a party sends to each other one before it turns to the next.
 const PIECE_BYTES: usize = MAX_BORROW_BYTES;
 
-/// Pieces that all parties send before they receive the first of them. The party that has received
-/// the least never waits for ever: nobody who sends to it is more than so many pieces ahead of those
-/// it sends to itself, and twice as many are what a channel takes without a reader.
+/// Pieces that all parties send before they receive the first of them, so that a long message takes
+/// one latency and not one for each piece. A peer may be as far behind as this party is ahead of it,
+/// and that far ahead of what it has received: all of it is less than a channel takes without a
+/// reader, so that no two parties wait for each other.
 const PIECES_AHEAD: usize = 4;
 const _: () = assert!(2 * PIECES_AHEAD * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
 const _: () = assert!(PIECE_BYTES.is_multiple_of(16));

@@ -4,7 +4,7 @@ mod comparison;
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Layout};
+use phineus_bytecode::{Description, Layout, PlanDescription};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_protocols::spdz::costs::totals as authenticated;
@@ -199,6 +199,45 @@ fn describe(
     Ok(())
 }
 
+/// What is counted of a plan in a line.
+fn cost_line(plan: &PlanDescription) -> String {
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
+    let (rounds, instructions) = (total(totals::ROUNDS), quantity::count(plan.instruction_count));
+    if let Layout::Authenticated { .. } = plan.layout {
+        let checks = total(authenticated::CHECK_ROUNDS);
+        let opened = quantity::count(total(authenticated::OPENED));
+        return format!(
+            "{opened} elements opened, {rounds} rounds and {checks} of checks, \
+             {instructions} instructions"
+        );
+    }
+    let ands = quantity::count(total(totals::AND_GATES));
+    let ots = total(totals::EVALUATOR_INPUT_BITS) + total(mixed::totals::OTS);
+    let ots = quantity::count(ots);
+    format!(
+        "{ands} AND gates, {ots} oblivious transfers, {rounds} rounds, {instructions} instructions"
+    )
+}
+
+/// What authenticated material takes to make, beside the bytes of the online phase.
+fn print_making(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
+    let plan = planned.plan();
+    let Layout::Authenticated { .. } = plan.layout else { return Ok(()) };
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
+    let ots = quantity::count(total(mixed::totals::OTS));
+    let rounds = total(mixed::totals::PREPROCESSING_ROUNDS);
+    let with = format!("with {ots} oblivious transfers between each two, in {rounds} rounds");
+    console.print(&format!("{:<9} {with}", ""))?;
+    let made = preprocessing_bytes(planned).into_iter().zip(&planned.description.parties);
+    for (party, ((making, _), name)) in made.enumerate() {
+        let online = quantity::count(total(&mixed::totals::online_bytes(party)));
+        let making = quantity::count(making);
+        let bytes = format!("{name} sends {making} to make that, {online} online");
+        console.print(&format!("{:<9} {bytes}", "bytes"))?;
+    }
+    Ok(())
+}
+
 fn print_costs(
     planned: &PlannedFile,
     limit: u64,
@@ -210,25 +249,7 @@ fn print_costs(
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
     let page_bytes = plan.page_wires * plan.wire_bytes;
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
-    let ots = total(totals::EVALUATOR_INPUT_BITS) + total(mixed::totals::OTS);
-    let instructions = quantity::count(plan.instruction_count);
-    let (ots, rounds) = (quantity::count(ots), total(totals::ROUNDS));
-    let is_authenticated = matches!(plan.layout, Layout::Authenticated { .. });
-    let cost = if is_authenticated {
-        let checks = total(authenticated::CHECK_ROUNDS);
-        let opened = quantity::count(total(authenticated::OPENED));
-        format!(
-            "{opened} elements opened, {rounds} rounds and {checks} of checks, \
-             {instructions} instructions"
-        )
-    } else {
-        let ands = quantity::count(total(totals::AND_GATES));
-        format!(
-            "{ands} AND gates, {ots} oblivious transfers, {rounds} rounds, \
-             {instructions} instructions"
-        )
-    };
-    line("cost", cost)?;
+    line("cost", cost_line(plan))?;
     print_blocks(planned, console)?;
     if total(mixed::totals::SILENT_OT) > 0 {
         line("ot", "silent".to_owned())?;
@@ -236,16 +257,7 @@ fn print_costs(
     for (what, count) in material(plan) {
         line("makes", format!("{} {what}", quantity::count(count)))?;
     }
-    if is_authenticated {
-        let made_in = total(mixed::totals::PREPROCESSING_ROUNDS);
-        line("", format!("with {ots} oblivious transfers between each two, in {made_in} rounds"))?;
-        let made = preprocessing_bytes(planned).into_iter().zip(&description.parties);
-        for (party, ((making, _), name)) in made.enumerate() {
-            let online = quantity::count(total(&mixed::totals::online_bytes(party)));
-            let making = quantity::count(making);
-            line("bytes", format!("{name} sends {making} to make that, {online} online"))?;
-        }
-    }
+    print_making(planned, console)?;
     for (party, bytes) in description.parties.iter().zip(sent_bytes(planned)) {
         let exact = quantity::count(bytes);
         line("sends", format!("{party} {} ({exact} bytes)", quantity::bytes(bytes)))?;

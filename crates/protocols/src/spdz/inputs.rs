@@ -1,8 +1,8 @@
 //! [`BroughtInputs`]: the integers that parties bring in a round.
 //!
-//! The owner tells everybody its values minus masks that only it knows; all add that to their shares
-//! of the masks. Inputs of one owner wait for each other until they fill a part of the cache, then
-//! take their masks together. Memory per element: a share, the element that is told, and the one of
+//! The owner tells everybody its values minus masks that only it knows; all add that to their
+//! shares of the masks. Inputs of one owner wait for each other until they fill a part of the cache,
+//! then take their masks together. Memory per element: a share, the element that is told, and the one of
 //! the round before.
 //! Invariant: values leave this memory only with masks taken off.
 

@@ -1,7 +1,7 @@
 //! [`Exchange`]: the messages of a round, made and taken piece by piece.
 //!
-//! A message is shares, what its sender tells, and the rest, which is short. What comes in is put in
-//! its place at once: nothing of the size of what is opened is held besides.
+//! A message is shares, what its sender tells, and the rest, which is short. What comes in is put
+//! in its place at once: nothing of the size of what is opened is held besides.
 
 use phineus_crypto::field::Field;
 use zerocopy::IntoBytes as _;
