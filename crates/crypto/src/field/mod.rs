@@ -20,12 +20,14 @@ mod kernels;
 mod loops;
 pub mod measure;
 mod powers;
+mod products;
 #[cfg(test)]
 mod tests;
 
 pub use f32::F32;
 pub use f61::F61;
 pub use f128::F128;
+pub use products::{MatrixProducts, OnCpu, Product, Term};
 
 use crate::matrix::{Rows, on_threads};
 use crate::{Prg, Simd};

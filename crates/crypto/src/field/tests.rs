@@ -238,3 +238,41 @@ fn names_round_trip() {
     }
     assert_eq!(FieldName::from_name("2^62-1"), None);
 }
+
+fn products_are_sums_of_products<F: Field>() {
+    let sizes = [(0, 3), (1, 1), (3, 0), (2, 3), (5, 4), (130, 1), (64, 9)];
+    for (i, (rows, columns)) in sizes.into_iter().enumerate() {
+        let seed = 40 + i as u128;
+        for width in [1, 2, 3] {
+            let (matrix, shared) = (
+                samples::<F>(rows * columns, seed),
+                samples::<F>(width * rows * columns, seed + 1),
+            );
+            let (vectors, factors) = (samples::<F>(columns * width, seed), samples(columns, seed));
+            let start = samples::<F>(rows * width, seed + 2);
+            let mut out = start.clone();
+            let terms = [
+                Term { matrix: &shared, vectors: &factors, width: 1 },
+                Term { matrix: &matrix, vectors: &vectors, width },
+            ];
+            let mut processor = OnCpu::default();
+            assert!(processor.takes(0));
+            processor.add(&mut [Product { out: &mut out, terms }]);
+            for (at, out) in out.iter().enumerate() {
+                let (row, k) = (at / width, at % width);
+                let expected = (0..columns).fold(start[at], |sum, c| {
+                    let first = shared[c * rows * width + at].mul(factors[c]);
+                    sum.add(first).add(matrix[c * rows + row].mul(vectors[c * width + k]))
+                });
+                assert!(*out == expected, "{rows} x {columns}, {width} vectors, {}", F::NAME);
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_matrices_are_sums_of_products() {
+    products_are_sums_of_products::<F32>();
+    products_are_sums_of_products::<F61>();
+    products_are_sums_of_products::<F128>();
+}

@@ -1,0 +1,290 @@
+//! [`Gpu`]: batches of products on a device.
+//!
+//! A product is cut into *pieces* of as many columns as a buffer takes. Neighbouring pieces of one
+//! shape make a *load*: matrices and vectors of all go to a lane's buffer, cross the bus in one
+//! copy, are multiplied by one kernel for each term and four vectors, and the results come back in
+//! one copy and are added here. Two lanes take turns. Cost: each element is copied once here and
+//! once across the bus. Invariant: a piece is added when its results are here and not before, so
+//! what a device that fails has not given is computed here, once.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use phineus_crypto::field::Product;
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::device::{BUFFER_BYTES, Call, Device, Error, LANES};
+use crate::element::Element;
+use crate::lane::Lane;
+
+/// Parts of a buffer begin at multiples of this: no element is larger.
+const ALIGN_BYTES: usize = 16;
+
+/// Columns that a thread goes through at the least where rows alone do not keep a device busy.
+const PART_COLUMNS_MIN: usize = 32;
+
+/// Some columns of a product.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    product: usize,
+    columns: Range<usize>,
+}
+
+/// What the pieces of a load have in common: results, columns, vectors of each term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form<const TERMS: usize> {
+    out_len: usize,
+    columns: usize,
+    widths: [usize; TERMS],
+}
+
+impl<const TERMS: usize> Form<TERMS> {
+    fn of<E: Element>(product: &Product<'_, E, TERMS>, columns: usize) -> Form<TERMS> {
+        let widths = product.terms.each_ref().map(|term| term.width);
+        Form { out_len: product.out.len(), columns, widths }
+    }
+
+    /// Elements of one column of all terms.
+    fn column(&self) -> usize {
+        self.widths.iter().map(|width| self.out_len / width + width).sum()
+    }
+
+    /// Pieces that one load takes.
+    fn capacity<E: Element>(&self) -> usize {
+        let room = (BUFFER_BYTES - 2 * TERMS * ALIGN_BYTES) / size_of::<E>();
+        let results = BUFFER_BYTES / size_of::<E>();
+        let input = self.column().saturating_mul(self.columns);
+        (room / input.max(1)).min(results / self.out_len.max(1))
+    }
+
+    /// Columns of which one load takes a piece.
+    fn columns_max<E: Element>(&self) -> usize {
+        let room = (BUFFER_BYTES - 2 * TERMS * ALIGN_BYTES) / size_of::<E>();
+        room / self.column().max(1)
+    }
+
+    /// Where the matrices and the vectors of each term begin in the buffer of `count` pieces, and
+    /// where all ends.
+    fn places<E: Element>(&self, count: usize) -> ([(usize, usize); TERMS], usize) {
+        let mut end = 0;
+        let mut take = |elements: usize| {
+            let at = end;
+            end = (at + elements * size_of::<E>()).next_multiple_of(ALIGN_BYTES);
+            at
+        };
+        let places = self.widths.map(|width| {
+            let matrices = take(count * self.columns * (self.out_len / width));
+            (matrices, take(count * self.columns * width))
+        });
+        (places, end)
+    }
+}
+
+/// A device and what is under way there.
+pub struct Gpu {
+    device: Device,
+    lanes: [Lane; LANES],
+    /// What each lane works on.
+    under_way: [Vec<Piece>; LANES],
+    waiting: VecDeque<Piece>,
+    failure: Option<Error>,
+}
+
+impl Gpu {
+    /// The first device of this machine.
+    ///
+    /// # Errors
+    /// If there is none, or it has too little memory.
+    pub fn open() -> Result<Gpu, Error> {
+        let device = Device::open()?;
+        let lanes = [device.lane()?, device.lane()?];
+        Ok(Gpu {
+            device,
+            lanes,
+            under_way: Default::default(),
+            waiting: VecDeque::new(),
+            failure: None,
+        })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the device has failed, if it has. Nothing is asked of it any more then.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    pub(crate) fn lanes_mut(&mut self) -> &mut [Lane; LANES] {
+        &mut self.lanes
+    }
+
+    /// Adds its terms to each product's results.
+    ///
+    /// # Errors
+    /// When the device fails. The results are right also then: the processor has made the rest.
+    ///
+    /// # Panics
+    /// If the sizes of a product do not fit together.
+    pub fn add<E: Element, const TERMS: usize>(
+        &mut self,
+        products: &mut [Product<'_, E, TERMS>],
+    ) -> Result<(), Error> {
+        products.iter().for_each(Product::check);
+        self.cut(products);
+        let result = match &self.failure {
+            Some(failure) => Err(failure.clone()),
+            None => self.run(products),
+        };
+        if let Err(failure) = &result {
+            self.failure = Some(failure.clone());
+            let lost = self.under_way.iter_mut().flat_map(|pieces| pieces.drain(..));
+            for piece in lost.chain(self.waiting.drain(..)) {
+                add_here(products, &piece);
+            }
+        }
+        result
+    }
+
+    /// Cuts products into pieces that fit; what has no room even in parts is made here.
+    fn cut<E: Element, const TERMS: usize>(&mut self, products: &mut [Product<'_, E, TERMS>]) {
+        self.waiting.clear();
+        for product in 0..products.len() {
+            let columns = products[product].terms.first().map_or(0, |term| term.columns());
+            let form = Form::of(&products[product], columns);
+            if columns == 0 || form.out_len == 0 {
+                continue;
+            }
+            let most = form.columns_max::<E>().min(columns);
+            if most == 0 || form.out_len * size_of::<E>() > BUFFER_BYTES {
+                add_here(products, &Piece { product, columns: 0..columns });
+                continue;
+            }
+            for from in (0..columns).step_by(most) {
+                let columns = from..(from + most).min(columns);
+                self.waiting.push_back(Piece { product, columns });
+            }
+        }
+    }
+
+    fn run<E: Element, const TERMS: usize>(
+        &mut self,
+        products: &mut [Product<'_, E, TERMS>],
+    ) -> Result<(), Error> {
+        let mut turn = 0;
+        while !self.waiting.is_empty() {
+            self.collect(turn, products)?;
+            let form = |piece: &Piece| Form::of(&products[piece.product], piece.columns.len());
+            let load_form = form(&self.waiting[0]);
+            let alike = self.waiting.iter().take_while(|piece| form(piece) == load_form).count();
+            let count = alike.min(load_form.capacity::<E>());
+            assert!(count > 0, "pieces fit into buffers");
+            // Under way before anything can fail: a piece is always in one of the lists.
+            self.under_way[turn].extend(self.waiting.drain(..count));
+            self.load(turn, load_form, products)?;
+            turn = (turn + 1) % LANES;
+        }
+        for lane in 0..LANES {
+            self.collect((turn + lane) % LANES, products)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a lane and adds what it made.
+    fn collect<E: Element, const TERMS: usize>(
+        &mut self,
+        lane: usize,
+        products: &mut [Product<'_, E, TERMS>],
+    ) -> Result<(), Error> {
+        if self.under_way[lane].is_empty() {
+            return Ok(());
+        }
+        self.lanes[lane].wait()?;
+        let outs =
+            self.under_way[lane].iter().map(|piece| size_of_val(&*products[piece.product].out));
+        let bytes = &self.lanes[lane].downloaded()?[..outs.sum()];
+        let mut results = <[E]>::ref_from_bytes(bytes).expect("buffers are aligned");
+        if !results.iter().fold(true, |all, x| all & x.is_element()) {
+            return Err(Error::Wrong);
+        }
+        for piece in self.under_way[lane].drain(..) {
+            let out = &mut *products[piece.product].out;
+            let of_piece;
+            (of_piece, results) = results.split_at(out.len());
+            E::add_assign(out, of_piece);
+        }
+        Ok(())
+    }
+
+    /// Fills a lane's buffer with its pieces and sets it to work.
+    fn load<E: Element, const TERMS: usize>(
+        &mut self,
+        lane: usize,
+        form: Form<TERMS>,
+        products: &[Product<'_, E, TERMS>],
+    ) -> Result<(), Error> {
+        let pieces = &self.under_way[lane];
+        let (places, end) = form.places::<E>(pieces.len());
+        let buffer = self.lanes[lane].upload_mut()?;
+        for (term, (mut matrix_at, mut vectors_at)) in places.into_iter().enumerate() {
+            let mut put = |at: &mut usize, source: &[u8]| {
+                buffer[*at..*at + source.len()].copy_from_slice(source);
+                *at += source.len();
+            };
+            for piece in pieces {
+                let whole = &products[piece.product].terms[term];
+                let part = whole.part(form.out_len, piece.columns.clone());
+                put(&mut matrix_at, part.matrix.as_bytes());
+                put(&mut vectors_at, part.vectors.as_bytes());
+            }
+        }
+        let count = pieces.len();
+        self.lanes[lane].send(end)?;
+        for (term, (matrix_at, vectors_at)) in places.into_iter().enumerate() {
+            let width = form.widths[term];
+            let rows = form.out_len / width;
+            let call = Call {
+                ring: E::RING,
+                element_bytes: size_of::<E>(),
+                matrix_at,
+                vectors_at,
+                rows: rows as u32,
+                columns: form.columns as u32,
+                count: count as u32,
+                width: width as u32,
+                part_columns: self.part_columns::<E, TERMS>(&form, count, count * rows),
+                adds: term > 0,
+            };
+            call.check();
+            self.device.products(&self.lanes[lane], &call)?;
+        }
+        self.lanes[lane].fetch(count * form.out_len * size_of::<E>())
+    }
+
+    /// Columns of one part of the grid: more parts where rows are few, if planes have room.
+    fn part_columns<E: Element, const TERMS: usize>(
+        &self,
+        form: &Form<TERMS>,
+        count: usize,
+        threads: usize,
+    ) -> u32 {
+        let wanted = (self.device.threads() / threads).min(form.columns / PART_COLUMNS_MIN);
+        let room = BUFFER_BYTES / size_of::<E>() / (count * form.out_len);
+        let parts = wanted.min(room).clamp(1, 65_535);
+        form.columns.div_ceil(parts) as u32
+    }
+}
+
+/// Adds a piece on the processor.
+fn add_here<E: Element, const TERMS: usize>(products: &mut [Product<'_, E, TERMS>], piece: &Piece) {
+    let product = &mut products[piece.product];
+    for term in &product.terms {
+        let part = term.part(product.out.len(), piece.columns.clone());
+        E::add_term(product.out, &part);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! [`Element`]: what matrices on a device are made of.
+
+use phineus_crypto::field::{F32, F61, Field, Term};
+use phineus_crypto::{Simd, ring};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zeroize::{DefaultIsZeroes, Zeroizing};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// An element of Z_2^32, Z_2^64, F_(2^32-5) or F_(2^61-1).
+pub trait Element:
+    sealed::Sealed
+    + DefaultIsZeroes
+    + PartialEq
+    + FromBytes
+    + IntoBytes
+    + Immutable
+    + Send
+    + Sync
+    + 'static
+{
+    /// The ring as names of kernels begin with it.
+    #[doc(hidden)]
+    const PREFIX: &'static str;
+    /// Where its kernels are among all: the place of the name in [`PREFIXES`].
+    #[doc(hidden)]
+    const RING: usize;
+
+    /// Whether a device gave an element of the ring.
+    #[doc(hidden)]
+    fn is_element(self) -> bool;
+
+    /// `out += x`, element by element.
+    #[doc(hidden)]
+    fn add_assign(out: &mut [Self], x: &[Self]);
+
+    /// `out += matrix * vector` on the processor.
+    #[doc(hidden)]
+    fn mat_vec_add(out: &mut [Self], matrix: &[Self], vector: &[Self]);
+
+    /// Adds a term to `out` on the processor: what kernels do, in plain.
+    #[doc(hidden)]
+    fn add_term(out: &mut [Self], term: &Term<'_, Self>) {
+        if term.width == 1 {
+            return Self::mat_vec_add(out, term.matrix, term.vectors);
+        }
+        for k in 0..term.width {
+            let vector = term.vectors.chunks_exact(term.width).map(|all| all[k]).collect();
+            let vector: Zeroizing<Vec<Self>> = Zeroizing::new(vector);
+            let column = out.chunks_exact(term.width).map(|row| row[k]).collect();
+            let mut column: Zeroizing<Vec<Self>> = Zeroizing::new(column);
+            Self::mat_vec_add(&mut column, term.matrix, &vector);
+            for (row, result) in out.chunks_exact_mut(term.width).zip(&*column) {
+                row[k] = *result;
+            }
+        }
+    }
+}
+
+/// The names of all rings.
+pub(crate) const PREFIXES: [&str; 4] = ["r32", "r64", "f32", "f61"];
+
+macro_rules! ring_element {
+    ($word:ty, $ring:literal, $mat_vec:ident) => {
+        impl sealed::Sealed for $word {}
+
+        impl Element for $word {
+            const PREFIX: &'static str = PREFIXES[$ring];
+            const RING: usize = $ring;
+
+            fn is_element(self) -> bool {
+                true
+            }
+
+            fn add_assign(out: &mut [$word], x: &[$word]) {
+                assert_eq!(out.len(), x.len(), "slices of one length");
+                for (out, x) in out.iter_mut().zip(x) {
+                    *out = out.wrapping_add(*x);
+                }
+            }
+
+            fn mat_vec_add(out: &mut [$word], matrix: &[$word], vector: &[$word]) {
+                ring::$mat_vec(Simd::selected(), 1, out, matrix, vector);
+            }
+        }
+    };
+}
+
+macro_rules! field_element {
+    ($field:ty, $ring:literal) => {
+        impl sealed::Sealed for $field {}
+
+        impl Element for $field {
+            const PREFIX: &'static str = PREFIXES[$ring];
+            const RING: usize = $ring;
+
+            fn is_element(self) -> bool {
+                self.is_reduced()
+            }
+
+            fn add_assign(out: &mut [$field], x: &[$field]) {
+                <$field as Field>::add_assign(out, x);
+            }
+
+            fn mat_vec_add(out: &mut [$field], matrix: &[$field], vector: &[$field]) {
+                <$field as Field>::mat_vec_add(out, matrix, vector);
+            }
+        }
+    };
+}
+
+ring_element!(u32, 0, mat_vec_add_32);
+ring_element!(u64, 1, mat_vec_add_64);
+field_element!(F32, 2);
+field_element!(F61, 3);
