@@ -7,7 +7,7 @@ use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::Block;
-use phineus_crypto::field::{Field, FieldName};
+use phineus_crypto::field::{Field, FieldName, MatrixProducts};
 use phineus_engine::{Driver, Inputs, Outputs, bits};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
@@ -106,8 +106,17 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
 
     /// With so many threads for what a party does alone at the end of a round.
     pub fn with_threads(mut self, threads: usize) -> SpdzDriver<F, C, M> {
-        self.products = Products::new(threads);
+        self.products.set_threads(threads);
         self.opening.set_threads(threads);
+        self
+    }
+
+    /// Has those products of matrices made there that it takes.
+    pub fn with_device(
+        mut self,
+        device: Option<Box<dyn MatrixProducts<F>>>,
+    ) -> SpdzDriver<F, C, M> {
+        self.products.set_device(device);
         self
     }
 

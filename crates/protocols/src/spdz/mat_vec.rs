@@ -10,12 +10,12 @@
 
 use std::ops::Range;
 
-use phineus_crypto::field::Field;
+use phineus_crypto::field::{Field, MatrixProducts, OnCpu, Product, Term};
 use zeroize::Zeroizing;
 
 use super::check::make_room;
 use super::run::{Context, Shares};
-use super::{Material, Share};
+use super::{Material, Opening, Share};
 use crate::ProtocolError;
 
 /// Entries of matrices that take their triples together. With triples and products of single
@@ -56,6 +56,8 @@ pub(super) struct Products<F: Field> {
     vectors: Shares<F>,
     products: Shares<F>,
     is_done: bool,
+    /// Makes the products of rounds that it takes.
+    device: Option<Box<dyn MatrixProducts<F>>>,
 }
 
 impl<F: Field> Products<F> {
@@ -71,7 +73,18 @@ impl<F: Field> Products<F> {
             vectors: nothing(),
             products: nothing(),
             is_done: false,
+            device: None,
         }
+    }
+
+    /// Has so many threads make products, and a device those that it takes.
+    pub(super) fn set_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    /// As [`Self::set_threads`].
+    pub(super) fn set_device(&mut self, device: Option<Box<dyn MatrixProducts<F>>>) {
+        self.device = device;
     }
 
     /// Begins a product; returns where it will be among [`Products::done`].
@@ -128,20 +141,24 @@ impl<F: Field> Products<F> {
     /// Ends the round: makes the products of what was opened.
     pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) {
         assert_eq!(self.waiting.count, 0, "what waits takes its triples before the round ends");
-        let Products { threads, groups, matrices, vectors, products, .. } = self;
-        let triples = Triples { matrices, vectors };
+        let Products { threads, groups, matrices, vectors, products, device, .. } = self;
         let (opening, me, delta) = (&*context.opening, context.me, context.delta);
-        let run = |groups: &[Group], products: &mut [Share<F>]| {
-            let mut rest = products;
-            for group in groups {
-                let out;
-                (out, rest) = rest.split_at_mut(group.rows * group.count);
-                group.finish(&triples, opening.opened(group.opened_at, group.opened()), out, |f| {
-                    Share::public(f, me, delta)
-                });
+        for group in &*groups {
+            group.unmask(vectors, opening, |f| Share::public(f, me, delta));
+        }
+        let triples = Triples { matrices, vectors, opening };
+        let work = groups.iter().map(Group::work).sum();
+        match device {
+            Some(device) if device.takes(work) => {
+                let mut all = Vec::new();
+                each(groups, &triples, products, |product| all.push(product));
+                device.add(&mut all);
             }
-        };
-        on_threads(*threads, groups, products, run);
+            _ => on_threads(*threads, groups, products, |groups, products| {
+                let mut processor = OnCpu::default();
+                each(groups, &triples, products, |product| processor.add(&mut [product]));
+            }),
+        }
         self.groups.clear();
         self.matrices.clear();
         self.vectors.clear();
@@ -155,14 +172,27 @@ impl<F: Field> Products<F> {
     }
 }
 
-/// The triples of all groups.
+/// The triples of all groups, unmasked, and what was opened.
 struct Triples<'a, F: Field> {
     matrices: &'a [Share<F>],
     vectors: &'a [Share<F>],
+    opening: &'a Opening<F>,
 }
 
-/// Below so many columns they are added one by one.
-const COLUMNS_TOGETHER: usize = 4;
+/// Calls `make` for each product of some groups, whose shares are next to each other.
+fn each<'a, F: Field>(
+    groups: &[Group],
+    triples: &Triples<'a, F>,
+    products: &'a mut [Share<F>],
+    mut make: impl FnMut(Product<'a, F, 2>),
+) {
+    let mut rest = products;
+    for group in groups {
+        let out;
+        (out, rest) = rest.split_at_mut(group.rows * group.count);
+        group.products(triples, out).for_each(&mut make);
+    }
+}
 
 impl Group {
     /// Elements that are opened: all matrices, then all vectors.
@@ -170,43 +200,51 @@ impl Group {
         self.count * (self.rows + 1) * self.columns
     }
 
-    /// Adds `E (b + f) + A f` to each of `out`, which is `A b`.
-    fn finish<F: Field>(
+    /// Products of elements: entry and mask times value and MAC.
+    fn work(&self) -> usize {
+        4 * self.count * self.rows * self.columns
+    }
+
+    /// What was opened of the matrices, and of the vectors.
+    fn differences<'a, F: Field>(&self, opening: &'a Opening<F>) -> (&'a [F], &'a [F]) {
+        let opened = opening.opened(self.opened_at, self.opened());
+        opened.split_at(self.count * self.rows * self.columns)
+    }
+
+    /// Turns `b` into `b + f`.
+    fn unmask<F: Field>(
         &self,
-        triples: &Triples<'_, F>,
-        opened: &[F],
-        out: &mut [Share<F>],
+        vectors: &mut [Share<F>],
+        opening: &Opening<F>,
         public: impl Fn(F) -> Share<F>,
     ) {
-        let (rows, columns) = (self.rows, self.columns);
-        let (es, fs) = opened.split_at(self.count * rows * columns);
-        let a = &triples.matrices[self.matrices_at..][..es.len()];
-        let b = &triples.vectors[self.vectors_at..][..fs.len()];
-        let of_each = a.chunks_exact(rows * columns).zip(es.chunks_exact(rows * columns));
-        let of_each = of_each.zip(b.chunks_exact(columns).zip(fs.chunks_exact(columns)));
-        for (out, ((a, e), (b, f))) in out.chunks_exact_mut(rows).zip(of_each) {
-            let (out, a) = (Share::elements_mut(out), Share::elements(a));
-            let factors = b.iter().zip(f).map(|(b, &f)| b.add(public(f)));
-            if columns < COLUMNS_TOGETHER {
-                for (j, (&f, factor)) in f.iter().zip(factors).enumerate() {
-                    F::scale_add(out, f, &a[2 * j * rows..][..2 * rows]);
-                    F::scale_add_pairs(out, [factor.value, factor.mac], &e[j * rows..][..rows]);
-                }
-                continue;
-            }
-            // Shares are two elements, and so is each row of their matrix.
-            F::mat_vec_add(out, a, f);
-            let mut part = Zeroizing::new(vec![F::ZERO; 2 * rows]);
-            let (values, macs) = part.split_at_mut(rows);
-            let (of_values, of_macs): (Vec<F>, Vec<F>) =
-                factors.map(|factor| (factor.value, factor.mac)).unzip();
-            let (of_values, of_macs) = (Zeroizing::new(of_values), Zeroizing::new(of_macs));
-            F::mat_vec_add(values, e, &of_values);
-            F::mat_vec_add(macs, e, &of_macs);
-            for (out, (&value, &mac)) in out.chunks_exact_mut(2).zip(values.iter().zip(&*macs)) {
-                (out[0], out[1]) = (out[0].add(value), out[1].add(mac));
-            }
+        let (_, fs) = self.differences(opening);
+        for (b, &f) in vectors[self.vectors_at..].iter_mut().zip(fs) {
+            *b = b.add(public(f));
         }
+    }
+
+    /// `E (b + f) + A f` is to be added to each of `out`, which is `A b`.
+    fn products<'a, F: Field>(
+        &self,
+        triples: &Triples<'a, F>,
+        out: &'a mut [Share<F>],
+    ) -> impl Iterator<Item = Product<'a, F, 2>> + use<'a, F> {
+        let (rows, columns) = (self.rows, self.columns);
+        let (es, fs) = self.differences(triples.opening);
+        let a = &triples.matrices[self.matrices_at..][..es.len()];
+        let unmasked = &triples.vectors[self.vectors_at..][..fs.len()];
+        let of_each = a.chunks_exact(rows * columns).zip(es.chunks_exact(rows * columns));
+        let factors = unmasked.chunks_exact(columns).zip(fs.chunks_exact(columns));
+        out.chunks_exact_mut(rows).zip(of_each.zip(factors)).map(|(out, ((a, e), (b, f)))| {
+            let terms = [
+                // Shares are two elements, and so is each row of their matrix.
+                Term { matrix: Share::elements(a), vectors: f, width: 1 },
+                // Values and MACs are two vectors.
+                Term { matrix: e, vectors: Share::elements(b), width: 2 },
+            ];
+            Product { out: Share::elements_mut(out), terms }
+        })
     }
 }
 
