@@ -11,7 +11,8 @@ use crate::casting::Outsourcing;
 use crate::quantity::parse_size;
 
 pub(crate) use choices::{
-    Backend, FAKE, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice, WayChoices, Ways,
+    Backend, FAKE, GpuChoice, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice,
+    WayChoices, Ways,
 };
 
 /// Printed below the help.
@@ -103,6 +104,9 @@ pub(crate) struct Resources {
     /// How pages move to and from storage
     #[arg(long, value_enum, default_value_t = Backend::Auto, env = "PHINEUS_STORAGE")]
     pub(crate) storage: Backend,
+    /// Whether a CUDA device multiplies the matrices that it multiplies faster, copies included
+    #[arg(long, value_enum, default_value_t = GpuChoice::Auto, env = "PHINEUS_GPU")]
+    pub(crate) gpu: GpuChoice,
 }
 
 /// Who takes part, where, and under which protocol.

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use phineus_channels::Mesh;
 use phineus_crypto::Prg;
-use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+use phineus_crypto::field::{F32, F61, F128, Field, FieldName, MatrixProducts};
 use phineus_protocols::ot::SessionId;
 use phineus_protocols::spdz::{Activity, Material, Opening, SpdzDriver};
 
+use crate::accelerator::{Accelerator, Warning};
 use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
 use crate::material::{AuthenticatedMaterial, Origin};
@@ -51,20 +52,29 @@ pub(crate) fn run_authenticated(
     job: Job<'_>,
     mesh: Mesh,
     session: &SessionId,
-    field: FieldName,
+    (field, accelerator): (FieldName, Accelerator),
 ) -> Result<Executed, Failure> {
-    match field {
-        FieldName::F61 => run_in::<F61>(job, mesh, session, field),
-        FieldName::F32 => run_in::<F32>(job, mesh, session, field),
-        FieldName::F128 => run_in::<F128>(job, mesh, session, field),
+    let (warning, progress) = (Warning::default(), job.progress);
+    let executed = match field {
+        FieldName::F61 => {
+            run_in::<F61>(job, mesh, session, (field, accelerator.products(&warning)))
+        }
+        FieldName::F32 => {
+            run_in::<F32>(job, mesh, session, (field, accelerator.products(&warning)))
+        }
+        FieldName::F128 => run_in::<F128>(job, mesh, session, (field, None)),
+    };
+    if let Some(text) = warning.get() {
+        progress.note(text);
     }
+    executed
 }
 
 fn run_in<F: Field>(
     mut job: Job<'_>,
     mesh: Mesh,
     session: &SessionId,
-    field: FieldName,
+    (field, device): (FieldName, Option<Box<dyn MatrixProducts<F>>>),
 ) -> Result<Executed, Failure> {
     let (begun, mesh) = Begun::begin(&mut job, mesh)?;
     let description = &job.planned.description;
@@ -88,7 +98,8 @@ fn run_in<F: Field>(
     };
     let driver = SpdzDriver::new(online, material, opening, description, inputs, field)
         .with_threads(job.threads)
-        .with_watch(Box::new(turn_to));
+        .with_watch(Box::new(turn_to))
+        .with_device(device);
     let mut recorded = Recorded::new(driver, description);
     job.drive(&mut recorded, &mut memory, &watch, entered)?;
     let activities = {

@@ -6,6 +6,7 @@
 //! `memory_budget` (what fits), `execute` (the run itself; a client's is in `client`), `results` and
 //! `report` (what comes out).
 
+mod accelerator;
 mod agreement;
 mod arguments;
 mod authenticated;

@@ -39,6 +39,27 @@ impl Backend {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GpuChoice {
+    /// Where it was measured to pay
+    Auto,
+    /// The processor computes everything
+    Off,
+    /// Everything that it can: for tests
+    #[value(hide = true)]
+    Always,
+}
+
+impl GpuChoice {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            GpuChoice::Auto => "auto",
+            GpuChoice::Off => "off",
+            GpuChoice::Always => "always",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Protocol {
     /// Two-party garbled circuits, semi-honest
     Garbled,

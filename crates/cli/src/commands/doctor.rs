@@ -13,6 +13,7 @@ use phineus_engine::{
 };
 use serde_json::{Map, Value};
 
+use crate::accelerator;
 use crate::arguments::Doctor;
 use crate::commands::party::scratch_of;
 use crate::failure::{Exit, Failure};
@@ -102,6 +103,9 @@ fn examine_machine(doctor: &Doctor, findings: &mut Findings<'_>) -> Result<(), F
     match memlock_limit_bytes() {
         Some(bytes) => findings.add("locked memory", bytes, &quantity::bytes(bytes))?,
         None => findings.add("locked memory", Value::Null, "unlimited")?,
+    }
+    for (name, value, text) in accelerator::findings() {
+        findings.add(name, value, &text)?;
     }
     if doctor.no_disk {
         return Ok(());

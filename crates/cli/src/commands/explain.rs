@@ -10,7 +10,8 @@ use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_protocols::spdz::costs::totals as authenticated;
 use serde_json::json;
 
-use crate::arguments::{Explain, Protocol, Ways};
+use crate::accelerator::{Accelerator, planned_entries};
+use crate::arguments::{Explain, GpuChoice, Protocol, Ways};
 use crate::blocks::without_openings;
 use crate::commands::party::scratch_of;
 use crate::failure::Failure;
@@ -60,8 +61,12 @@ pub(crate) fn run(
     let all: Vec<(Ways, PlannedFile)> =
         std::iter::once((candidate.ways, planned)).chain(others).collect();
     let planned = &all[0].1;
+    let accelerator = explained_accelerator(planned, explain.resources.gpu, limit);
     if console.is_json {
         let mut document = to_json(planned, limit, &time);
+        if let Some(accelerator) = accelerator {
+            document["gpu"] = accelerator.to_json();
+        }
         document["ways"] =
             all.iter().map(|(ways, plan)| way_to_json(*ways, plan, explain)).collect();
         return console.document(&document);
@@ -71,7 +76,21 @@ pub(crate) fn run(
     if all.len() > 1 {
         all.iter().try_for_each(|(ways, plan)| console.print(&way_line(*ways, plan, explain)))?;
     }
-    Ok(())
+    match accelerator {
+        Some(accelerator) => console.print(&format!("{:<9} {}", "gpu", accelerator.sentence())),
+        None => Ok(()),
+    }
+}
+
+/// Where products of matrices would be computed, if the plan has any.
+fn explained_accelerator(
+    planned: &PlannedFile,
+    choice: GpuChoice,
+    limit: u64,
+) -> Option<Accelerator> {
+    let field = Protocol::from_name(&planned.plan().protocol).and_then(Protocol::field);
+    let entries = planned_entries(planned);
+    (entries > 0).then(|| Accelerator::find(choice, field, entries, (limit, 1)))
 }
 
 /// The other ways in which the same protocol could run a program.

@@ -71,7 +71,7 @@ pub(crate) fn run(
     progress: &Progress,
 ) -> Result<Finished, Failure> {
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
-    let Agreed { protocol, part, inputs, session } = agreed;
+    let Agreed { protocol, part, inputs, session, accelerator } = agreed;
     let (planned, origin) = match part {
         Part::Computing(planned, origin) => (planned, origin),
         Part::Client(walk) => {
@@ -101,7 +101,7 @@ pub(crate) fn run(
         progress,
     };
     let executed = match (protocol, protocol.field()) {
-        (_, Some(field)) => run_authenticated(job, mesh, &session, field)?,
+        (_, Some(field)) => run_authenticated(job, mesh, &session, (field, accelerator))?,
         (Protocol::Garbled, _) => run_garbled(job, only_channel(mesh), &session)?,
         _ => run_shared(job, mesh, &session)?,
     };

@@ -50,6 +50,7 @@ pub(super) fn child_command(
     if run.resources.storage != Backend::Auto {
         command.arg("--storage").arg(run.resources.storage.name());
     }
+    command.arg("--gpu").arg(run.resources.gpu.name());
     if let Some(network) = &together.simulate {
         command.arg("--simulate").arg(network_text(network));
     }

@@ -7,6 +7,7 @@ use phineus_protocols::mixed::totals::SILENT_OT;
 use phineus_protocols::ot::SessionId;
 
 use super::preparation::Preparation;
+use crate::accelerator::{Accelerator, matrix_entries};
 use crate::agreement::{self, Choosing, Peers, Wish};
 use crate::arguments::{
     OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, Ways, network_text,
@@ -39,6 +40,8 @@ pub(super) struct Agreed {
     pub(super) part: Part,
     pub(super) inputs: Vec<Option<Table>>,
     pub(super) session: SessionId,
+    /// Where products of matrices are computed.
+    pub(super) accelerator: Accelerator,
 }
 
 /// What this party does in the run.
@@ -129,13 +132,32 @@ pub(super) fn agree_and_plan(
         let situation = Situation { ways, ..situation };
         let walk = ClientWalk::new(&traced, protocol, &situation, &prepared.scratch)?;
         progress.stage("waiting for the others to be ready");
-        return Ok(Agreed { protocol, part: Part::Client(walk), inputs, session });
+        let accelerator = Accelerator::processor("clients compute nothing");
+        return Ok(Agreed { protocol, part: Part::Client(walk), inputs, session, accelerator });
     }
+    // Before the process is measured: the driver of a device is a part of it.
+    let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
     let planned = plan_for_process(run, (protocol, ways), prepared, traced, &wishes)?;
     check_runnable(&planned)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
-    Ok(Agreed { protocol, part: Part::Computing(planned, origin), inputs, session })
+    if accelerator.is_used() {
+        progress.note(&format!("gpu: {}", accelerator.sentence()));
+    }
+    Ok(Agreed { protocol, part: Part::Computing(planned, origin), inputs, session, accelerator })
+}
+
+/// Where this party's products of matrices are computed; what it makes for a later run has none.
+fn find_accelerator(
+    run: &Run,
+    protocol: Protocol,
+    prepared: &Preparation<'_>,
+    traced: &TracedFile,
+) -> Result<Accelerator, Failure> {
+    let field = protocol.field().filter(|_| run.making.is_none());
+    let entries = if field.is_some() { matrix_entries(traced)? } else { 0 };
+    let processor = (prepared.limit_bytes, usize::from(run.threads));
+    Ok(Accelerator::find(run.resources.gpu, field, entries, processor))
 }
 
 /// The protocol and its ways: as stated, or the one that takes the least time on the stated network
