@@ -141,7 +141,7 @@ fn what_cannot_be_is_refused() {
     let refused = |trace: fn(&mut Tracer) -> Result<(), ProgramError>| {
         let program = program("wrong").party("a").party("b").trace(move |t, _| trace(t));
         let arguments = Arguments::new(&program, []).expect("it has no parameters");
-        trace_to_file(&program, &arguments).err().expect("it is refused").to_string()
+        trace_to_file(&program, &arguments).expect_err("it is refused").to_string()
     };
     let wide = refused(|t| {
         t.open("both", &column(t, "a", 2).chunks()[0].clone());
