@@ -163,7 +163,10 @@ impl<'m> Machine<'m> {
                 let new = self.lasting(new.clone(), objects)?;
                 changed |= self.widen(&mut wider, Place::Value(at), width, &phis[at], &new)?;
             }
-            for (object, offset, bytes) in self.stretches(&[&way.log, &Default::default()]) {
+            // What is allocated in the loop is another object in every turn.
+            let mut stretches = self.stretches(&[&way.log, &Default::default()]);
+            stretches.retain(|(object, ..)| *object < objects);
+            for (object, offset, bytes) in stretches {
                 for (offset, bytes) in wider.fitting(object, offset, bytes, &mut changed) {
                     let place = Place::Memory(object, offset, bytes);
                     let old = self.look(place)?;
