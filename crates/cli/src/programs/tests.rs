@@ -273,6 +273,24 @@ fn every_integer_operation() {
         }
     }
     check(program.as_ref(), &[("parties", "4")], &[("site_a", 3), ("site_b", 3)], 12);
+    for op in ["xor", "a2b", "a2y", "b2a", "y2a"] {
+        check(program.as_ref(), &[("op", op), ("width", "17"), ("lanes", "150")], &[], 14);
+    }
+    let given = [("op", "y2a"), ("sharing", "gmw")];
+    let arguments = Arguments::new(program.as_ref(), given).expect("known");
+    let error = trace_to_file(program.as_ref(), &arguments).expect_err("it says the sharings");
+    assert_eq!(error.to_string(), "sharing=gmw: expected any, as the operation says the sharings");
+}
+
+/// The products of the deep part wait for each other, those of the wide one do not.
+#[test]
+fn a_deep_part_beside_a_wide_one() {
+    let program = find("beside").expect("it exists");
+    for part in ["both", "deep", "wide"] {
+        for n in ["1", "128", "300"] {
+            check(program.as_ref(), &[("part", part), ("n", n), ("parties", "3")], &[], 15);
+        }
+    }
 }
 
 #[test]
