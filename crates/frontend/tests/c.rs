@@ -47,7 +47,10 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     }
     for seed in seeds {
         let inputs = program.generate(&arguments, seed).ok_or("no inputs")?;
-        let (file, _) = trace_to_file(&program, &arguments).map_err(shown)?;
+        let (file, again) = trace_to_file(&program, &arguments).map_err(shown)?;
+        if again.written.hash != traced.written.hash {
+            return Err("it is another program the second time, and parties must agree".into());
+        }
         let outputs = phineus_frontend::reference::run_file(file, &inputs).map_err(shown)?;
         let expected = program.twin(&arguments, &inputs).ok_or("no twin")?.map_err(shown)?;
         let equal = outputs.len() == expected.len()
