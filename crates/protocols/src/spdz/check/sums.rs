@@ -40,7 +40,7 @@ pub(super) fn combine<F: Field>(segments: &[Segment<'_, F>], threads: usize) -> 
 }
 
 fn of_some<F: Field>(segments: &[Segment<'_, F>]) -> ([F; 2], F) {
-    let mut chi = vec![F::ZERO; PIECE];
+    let mut chi = [F::ZERO; PIECE];
     let ([mut opened, mut told], mut macs) = ([F::ZERO; 2], F::ZERO);
     for Segment { x, macs: shares, seed } in segments {
         let mut coefficients = Prg::from_seed(*seed);
