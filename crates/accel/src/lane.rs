@@ -2,8 +2,8 @@
 //!
 //! What goes there is copied into memory that the driver may not move, and crosses the bus from
 //! there while the processor does something else; and so back. Invariants: a buffer here is touched
-//! only when nothing is under way; all buffers are wiped when a lane goes, but for those of a device
-//! that is lost.
+//! only when nothing is under way; all buffers are wiped when a lane goes, but for those of a
+//! device that is lost.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Runs with an emulated CUDA device: where products are made changes nothing that anybody else sees.
+//! Runs with an emulated CUDA device: where products are made changes nothing that others see.
 
 mod common;
 

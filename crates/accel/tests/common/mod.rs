@@ -72,8 +72,8 @@ fn draw<E: Samples>(prg: &mut Prg, how: Draw, len: usize) -> Vec<E> {
         .collect()
 }
 
-/// Makes columns `a`, `-a`, `a` and so on times ones, and results `-a`: of an even number of columns
-/// the sum is zero, of an odd one the result, with one term.
+/// Makes columns `a`, `-a`, `a` and so on times ones, and results `-a`: of an even number of
+/// columns the sum is zero, of an odd one the result, with one term.
 fn vanish<E: Samples, const TERMS: usize>(
     out: &mut [E],
     data: &mut [(Vec<E>, Vec<E>); TERMS],
