@@ -169,7 +169,7 @@ mod tests {
                 let expected = lanes.map(|lane| {
                     let bits = lane.as_limbs()[0] as i64;
                     let is_negative = is_signed && lane.bit(usize::from(width) - 1);
-                    if is_negative { bits - (1 << width) } else { bits }
+                    if is_negative { bits.wrapping_sub(1 << width) } else { bits }
                 });
                 assert_eq!(found, expected.collect::<Vec<_>>(), "{element}");
             }
