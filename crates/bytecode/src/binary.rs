@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::instruction::Instruction;
 
 /// The version of the format.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 3;
 
 /// The first bytes of every program file.
 pub const MAGIC: [u8; 8] = *b"PHINEUS\0";
@@ -28,8 +28,19 @@ pub const MAGIC: [u8; 8] = *b"PHINEUS\0";
 /// Bytes before the first frame: magic, version, kind, 5 reserved bytes of zero.
 pub const HEADER_BYTES: usize = 16;
 
-/// Bytes after everything: where description and index stand, the hash of the frames, magic.
-pub const FOOTER_BYTES: usize = 4 * 8 + 32 + 8;
+/// Bytes after everything: where description and index stand, the hash of the frames, the checksum
+/// of the description, magic.
+pub const FOOTER_BYTES: usize = 4 * 8 + 32 + CHECKSUM_BYTES + 8;
+
+/// Bytes of the checksum of a description.
+const CHECKSUM_BYTES: usize = 8;
+
+/// The checksum of a description as it stands in its file: it finds damage, which might otherwise
+/// change a name or who learns what; the program's hash finds intent.
+fn checksum(description: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let digest: [u8; 32] = Sha256::digest(description).into();
+    *digest.first_chunk().expect("a digest has 32 bytes")
+}
 
 /// Whether instructions name values or addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -97,7 +97,7 @@ fn figures() -> String {
 }
 
 const EXAMPLE: &str = "\
-phineus 2 program
+phineus 3 program
 name \"example\"
 party \"p\"
 %0 = constant u32x2 value=0x7

@@ -25,6 +25,8 @@ struct State {
     /// Which run of each party is connected.
     instances: Vec<Option<Nonce>>,
     error: Option<ChannelError>,
+    /// Why the last connection of somebody who did not prove a trusted key was turned away.
+    turned_away: Option<ChannelError>,
     /// How the last attempt with each party ended; the last place is for unknown ones.
     details: Vec<Option<String>>,
     /// Connections that are being made.
@@ -48,6 +50,9 @@ pub(crate) struct Gathering<'a> {
 pub(crate) enum Attempt {
     /// Nothing is settled; another attempt may succeed.
     Again(String),
+    /// Somebody who dialled did not prove a trusted key: a peer whose key is not known here, or
+    /// anybody at all. It is said, but ends nothing: else anybody could end the wait.
+    TurnedAway(ChannelError),
     /// The parties cannot work together.
     Settled(ChannelError),
 }
@@ -71,6 +76,7 @@ impl<'a> Gathering<'a> {
             slots: (0..settings.streams).map(|_| row()).collect(),
             instances: vec![None; parties],
             error: None,
+            turned_away: None,
             details: vec![None; parties + 1],
             attempts: Vec::new(),
             attempt_count: 0,
@@ -166,6 +172,11 @@ impl<'a> Gathering<'a> {
         self.state().error.clone()
     }
 
+    /// Why the last connection of somebody unknown was turned away.
+    pub(crate) fn turned_away(&self) -> Option<ChannelError> {
+        self.state().turned_away.clone()
+    }
+
     /// Ends the wait.
     pub(crate) fn fail(&self, error: ChannelError) {
         let mut state = self.state();
@@ -187,6 +198,7 @@ impl<'a> Gathering<'a> {
     pub(crate) fn settle(&self, party: Option<usize>, attempt: Attempt) {
         match attempt {
             Attempt::Again(detail) => self.note(party, detail),
+            Attempt::TurnedAway(error) => self.state().turned_away = Some(error),
             Attempt::Settled(error) => self.fail(error),
         }
     }
@@ -284,6 +296,10 @@ impl<'a> Gathering<'a> {
         // A party that was here and is gone may come again.
         self.sweep();
         let mut state = self.state();
+        if state.is_over {
+            // All were there: who dials again now would take a place that is in use.
+            return Err(ChannelError::Twice { party: theirs.sender.clone() });
+        }
         let is_same = state.instances[party].is_none_or(|known| known == theirs.instance);
         let wanted = usize::from(self.streams_to(party));
         let slot = state.slots[..wanted].get_mut(usize::from(theirs.stream));
@@ -339,6 +355,12 @@ impl<'a> Gathering<'a> {
     /// Time is up; says for whom, and why.
     pub(crate) fn too_late(&self, missing: &[usize], address: Option<&str>) -> ChannelError {
         let state = self.state();
+        // Most likely one of those who are missing.
+        if let Some(error) = &state.turned_away
+            && missing.iter().any(|&party| party > self.me)
+        {
+            return error.clone();
+        }
         let seconds = self.settings.timeouts.connect.as_secs();
         let where_dialled =
             |party: usize| self.settings.cluster.parties()[party].address.to_string();

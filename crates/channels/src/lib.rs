@@ -52,6 +52,7 @@ pub use hello::PROTOCOL_VERSION;
 pub use identity::{Identity, IdentityError, key_path};
 pub use limits::{
     BLOCK_BYTES, CHANNEL_MEMORY_BYTES, CONTROL_BYTES_MAX, INCOMING_BLOCKS, OUTGOING_BLOCKS,
+    QUIC_MEMORY_BYTES,
 };
 pub use link::{Aborter, Monitor};
 pub use memory::{MemoryChannel, memory_pair, memory_pair_named};

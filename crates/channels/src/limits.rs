@@ -58,8 +58,11 @@ pub(crate) const REORDER_BYTES_MAX: usize = 1024 * 1024;
 /// for each stream and direction, beside the channel's own blocks.
 pub(crate) const QUIC_WINDOW_BYTES: u32 = 1024 * 1024;
 
+/// What QUIC holds in memory for a channel, beside the channel itself.
+pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
+
 /// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without
-/// a simulated network: 2.5 MiB of incoming and 1 MiB of outgoing blocks, the slice that joins
+/// a simulated network and QUIC ([`QUIC_MEMORY_BYTES`]): 2.5 MiB of incoming and 1 MiB of outgoing blocks, the slice that joins
 /// two blocks (128 KiB), and for TLS one outgoing block as records (at most 17, about 276 KiB) and
 /// a read buffer (128 KiB). Pages that are never used are never made resident.
 pub const CHANNEL_MEMORY_BYTES: usize = INCOMING_BLOCKS * BLOCK_BYTES

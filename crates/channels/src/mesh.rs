@@ -5,10 +5,11 @@
 //! there or [`Timeouts::connect`] is over. Each connection: TLS, then a hello each way, which says
 //! who it is and which stream it carries, then the session.
 //!
-//! What does not concern the parties does not end the wait: a connection to our port that breaks
-//! off or sends something else is dropped, and a party that is gone before all are there may come
-//! again. What shows that the parties cannot work together (a key that is not trusted, another
-//! version, another name, the same party twice) is reported at once, on both sides.
+//! What need not concern the parties does not end the wait: a connection to our port that breaks
+//! off, sends something else or proves a key that is not trusted is dropped, and a party that is
+//! gone before all are there may come again. What shows that the parties cannot work together (a
+//! key that is not trusted where this party dialled; from a peer with a trusted key another version,
+//! another name, the same party twice) is reported at once.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::thread;
@@ -94,6 +95,9 @@ pub struct Waiting<'a> {
     pub missing: &'a [&'a str],
     /// For how long already.
     pub elapsed: Duration,
+    /// Why the last connection was turned away whose maker did not prove a trusted key, if there
+    /// was one: the error with which the wait ends if nobody else comes.
+    pub turned_away: Option<ChannelError>,
 }
 
 /// The channels of one party, by stream and then by party; none to itself.
@@ -211,7 +215,7 @@ fn wait_for_all(
         if reported.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
             reported = Some(Instant::now());
             let missing: Vec<&str> = missing.iter().map(|&party| gathering.name(party)).collect();
-            on_wait(&Waiting { missing: &missing, elapsed });
+            on_wait(&Waiting { missing: &missing, elapsed, turned_away: gathering.turned_away() });
         }
         gathering.wait(LOOK_PAUSE);
     };

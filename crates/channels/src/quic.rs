@@ -27,7 +27,7 @@ use crate::greeting::{Connection, Dialled, greet, key_refused};
 use crate::mesh::Security;
 use crate::quic_config::{client_config, presented_key, server_config, trusted_diallers};
 use crate::record::is_key_refusal;
-use crate::tcp::{addresses, bind, wrong_key};
+use crate::tcp::{ATTEMPTS_MAX, addresses, bind, refused, wrong_key};
 use crate::transport::{Cut, READ_PAUSE, Sink, Source, TransportError};
 
 /// QUIC's codes for errors of TLS are alerts above this (RFC 9001, section 4.8).
@@ -138,15 +138,24 @@ impl Endpoint {
         gathering: &'scope Gathering<'env>,
         scope: &'scope Scope<'scope, '_>,
     ) {
+        let guests = Arc::new(());
         while !gathering.is_over() {
             let accept = async { timeout(READ_PAUSE, self.endpoint.accept()).await };
-            if let Ok(Some(incoming)) = self.mover.handle.block_on(accept) {
-                let mover = self.mover.clone();
-                scope.spawn(move || {
-                    if let Err(failed) = welcome(gathering, &mover, incoming, scope) {
-                        gathering.settle(None, failed);
-                    }
-                });
+            let Ok(Some(incoming)) = self.mover.handle.block_on(accept) else { continue };
+            // Whoever it is, it dials again.
+            if Arc::strong_count(&guests) > ATTEMPTS_MAX {
+                incoming.refuse();
+                continue;
+            }
+            let (mover, guest) = (self.mover.clone(), guests.clone());
+            let serve = move || {
+                let _guest = guest;
+                if let Err(failed) = welcome(gathering, &mover, incoming, scope) {
+                    gathering.settle(None, failed);
+                }
+            };
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, serve) {
+                gathering.note(None, error.to_string());
             }
         }
     }
@@ -247,7 +256,7 @@ fn welcome<'scope, 'env>(
         Some(Err(error)) => {
             return Err(match verifier.presented() {
                 Some(key) if !trusted_diallers(gathering).contains(&key) => {
-                    Attempt::Settled(wrong_key(gathering, None, key))
+                    Attempt::TurnedAway(wrong_key(gathering, None, key))
                 }
                 _ => failed(gathering, None, &error),
             });
@@ -284,7 +293,7 @@ fn failed(gathering: &Gathering<'_>, party: Option<usize>, error: &ConnectionErr
         (Some(code), Security::Tls { identity, .. }) if is_key_refusal(code) => {
             let name =
                 party.map_or_else(|| gathering.awaited(), |at| gathering.name(at).to_owned());
-            Attempt::Settled(key_refused(name, identity))
+            refused(party, key_refused(name, identity))
         }
         _ => Attempt::Again(error.to_string()),
     }

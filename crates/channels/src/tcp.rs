@@ -26,7 +26,7 @@ const UNKNOWN_HOST_PATIENCE: Duration = Duration::from_secs(5);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Connections that are being made at a time; more wait. All parties with four streams each.
-const ATTEMPTS_MAX: usize = 64;
+pub(crate) const ATTEMPTS_MAX: usize = 64;
 
 /// The first and the longest pause between two attempts to dial.
 const DIAL_PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
@@ -106,12 +106,15 @@ pub(crate) fn accept_all<'scope, 'env>(
         }
         match listener.accept() {
             Ok((stream, _)) => {
-                if let Some(number) = gathering.begin_attempt(&stream) {
-                    scope.spawn(move || {
-                        if let Err(failed) = attempt(gathering, &stream, number, None) {
-                            gathering.settle(None, failed);
-                        }
-                    });
+                let Some(number) = gathering.begin_attempt(&stream) else { continue };
+                let serve = move || {
+                    if let Err(failed) = attempt(gathering, &stream, number, None) {
+                        gathering.settle(None, failed);
+                    }
+                };
+                if let Err(error) = thread::Builder::new().spawn_scoped(scope, serve) {
+                    gathering.end_attempt(number);
+                    gathering.note(None, error.to_string());
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(ACCEPT_PAUSE),
@@ -259,6 +262,15 @@ fn secure(
     Ok(Connection { source, sink, cut, presented: Some(presented) })
 }
 
+/// What is known of somebody who did not get through TLS: the party that was dialled, which only
+/// this party can have chosen, or nothing.
+pub(crate) fn refused(dialled: Option<usize>, error: ChannelError) -> Attempt {
+    match dialled {
+        Some(_) => Attempt::Settled(error),
+        None => Attempt::TurnedAway(error),
+    }
+}
+
 /// Somebody presented a key that is not trusted.
 pub(crate) fn wrong_key(
     gathering: &Gathering<'_>,
@@ -285,11 +297,11 @@ fn tls_failed(
 ) -> Attempt {
     let party = dialled.map(|dialled| dialled.party);
     match failure {
-        TlsFailure::Key(presented) => Attempt::Settled(wrong_key(gathering, party, presented)),
+        TlsFailure::Key(presented) => refused(party, wrong_key(gathering, party, presented)),
         TlsFailure::Transport(TransportError::Alert(code)) if is_key_refusal(code) => {
             let name =
                 party.map_or_else(|| gathering.awaited(), |at| gathering.name(at).to_owned());
-            Attempt::Settled(key_refused(name, identity))
+            refused(party, key_refused(name, identity))
         }
         TlsFailure::Transport(TransportError::Alert(code)) => {
             Attempt::Again(format!("TLS alert {code}"))

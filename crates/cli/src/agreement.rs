@@ -338,7 +338,7 @@ fn wait_until_known(channels: &mut Peers) {
 }
 
 /// A peer's text without what would move the cursor or colour the screen, and not too long.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 

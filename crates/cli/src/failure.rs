@@ -310,6 +310,7 @@ impl From<ProtocolError> for Failure {
             ProtocolError::Channel(error) => error.into(),
             ProtocolError::Program(error) => error.into(),
             ProtocolError::Preprocessing(error) => error.into(),
+            ProtocolError::Storage(error) => error.into(),
             error => Failure::new(Exit::PeerCheated, 103, error.to_string()),
         }
     }

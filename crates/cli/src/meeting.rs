@@ -39,6 +39,10 @@ pub(crate) fn streams(protocol: Protocol) -> u16 {
 /// Streams that any protocol takes.
 pub(crate) const STREAMS_MAX: u16 = 3;
 
+/// How many different reasons are shown why somebody was turned away: one is a mistake, and many are
+/// somebody who plays with our port.
+const TURNED_AWAY_MAX: usize = 5;
+
 /// Connects all parties; by stream and by party of the program.
 pub(crate) fn meet(
     together: &Together,
@@ -63,7 +67,15 @@ pub(crate) fn meet(
         timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
         network: together.simulate,
     };
+    let mut turned_away = Vec::new();
     let mut on_wait = |waiting: &phineus_channels::Waiting<'_>| {
+        let text = waiting.turned_away.as_ref().map(ToString::to_string);
+        if let Some(text) = text.filter(|text| !turned_away.contains(text))
+            && turned_away.len() < TURNED_AWAY_MAX
+        {
+            progress.note(&format!("turned away: {text}"));
+            turned_away.push(text);
+        }
         progress.waiting(&waiting.missing.join(", "), waiting.elapsed);
     };
     let mesh = connect_mesh(&settings, &mut on_wait)
@@ -110,11 +122,6 @@ pub(crate) fn check_parties(
     }
     if protocol.field().is_some() && count < members {
         let message = "authenticated shares are of those who have the inputs: there are no clients";
-        return Err(Failure::new(Exit::ProgramRefused, 130, message)
-            .remedy("run it with --protocol bmr, gmw, arith or mixed"));
-    }
-    if protocol.field().is_some() && count < members {
-        let message = "this protocol has no clients: all who bring inputs or learn outputs compute";
         return Err(Failure::new(Exit::ProgramRefused, 130, message)
             .remedy("run it with --protocol bmr, gmw, arith or mixed"));
     }

@@ -5,7 +5,9 @@
 //! frames. The same arithmetic is used to explain, to plan and to run, so that they agree.
 
 use phineus_bytecode::{Column, Description, Layout, PlanDescription};
-use phineus_channels::{CHANNEL_MEMORY_BYTES, FramedChannel, NetworkModel};
+use phineus_channels::{
+    CHANNEL_MEMORY_BYTES, FramedChannel, NetworkModel, QUIC_MEMORY_BYTES, Transport,
+};
 use phineus_engine::Storage;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
@@ -24,9 +26,9 @@ pub(crate) const PAGE_WIRES: u64 = 4096;
 /// Code, read-only data, stacks and the heap of a process that is connected and has planned.
 ///
 /// Measured as the resident set before frames are made, tables left out, of the release build on
-/// Linux x86-64 with programs of 10^3 to 10^6 instructions: 7.3 to 7.7 MiB; 1 MiB more for what
-/// is touched later, and rounded up. A process that measures more plans for more.
-pub(crate) const PROCESS_BYTES: u64 = 9 << 20;
+/// Linux x86-64 with programs of 10^3 to 10^6 instructions: 11.0 to 11.6 MiB, 9 of them code; 1 MiB
+/// more for what is touched later. A process that measures more plans for more.
+pub(crate) const PROCESS_BYTES: u64 = 13 << 20;
 
 /// What the process may still come to touch after it was measured: code of the protocol and of
 /// storage, thread stacks, and pages that the heap does not give back.
@@ -117,6 +119,8 @@ pub(crate) struct Situation {
     pub(crate) clients: usize,
     /// How shares are made and opened.
     pub(crate) ways: Ways,
+    /// What carries the messages.
+    pub(crate) transport: Transport,
     /// A simulated network holds bytes back.
     pub(crate) network: Option<NetworkModel>,
 }
@@ -158,7 +162,11 @@ impl Situation {
     /// What a connection holds.
     pub(crate) fn channel_bytes(&self) -> u64 {
         let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
-        CHANNEL_MEMORY_BYTES as u64 + network
+        let transport = match self.transport {
+            Transport::Tcp => 0,
+            Transport::Quic => QUIC_MEMORY_BYTES as u64,
+        };
+        CHANNEL_MEMORY_BYTES as u64 + transport + network
     }
 
     /// What the driver holds, except for scratch wires and instructions in flight.
@@ -345,6 +353,7 @@ mod tests {
             parties: 2,
             clients: 0,
             ways: Ways::default(),
+            transport: Transport::Tcp,
             network: None,
         }
     }

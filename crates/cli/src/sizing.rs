@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use phineus_bytecode::{Description, Kind};
+use phineus_channels::Transport;
 
 use crate::arguments::{ProgramChoice, Protocol, Ways};
 use crate::binding;
@@ -102,6 +103,7 @@ pub(crate) fn planned(
         parties: traced.computing,
         clients: traced.description.parties.len() - traced.computing,
         ways,
+        transport: Transport::Tcp,
         network: None,
     };
     if traced.kind == Kind::Planned {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use phineus_bytecode::{Description, Kind, Table};
+use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, same_rows};
 
 use crate::arguments::{Protocol, Ways};
@@ -91,6 +92,7 @@ pub(crate) fn in_the_clear(
         parties: traced.computing,
         clients: 0,
         ways: Ways::default(),
+        transport: Transport::Tcp,
         network: None,
     };
     if traced.kind == Kind::Planned {

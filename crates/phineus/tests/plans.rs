@@ -84,6 +84,6 @@ fn a_closed_pipe_is_no_failure() -> Result {
     stdout.read_line(&mut line)?;
     drop(stdout);
     let done = common::Done::of(child.wait_with_output()?).succeeded()?;
-    assert_eq!((line.as_str(), done.stderr.as_str()), ("phineus 2 program\n", ""));
+    assert_eq!((line.as_str(), done.stderr.as_str()), ("phineus 3 program\n", ""));
     Ok(())
 }

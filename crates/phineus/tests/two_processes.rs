@@ -122,11 +122,12 @@ fn keys_must_be_the_trusted_ones() -> Result {
     let key = key.split_whitespace().last().ok_or("a fingerprint")?;
     place.run(&format!("id trust site_a {key} --dir other"))?.succeeded()?;
     let stranger = line(1, "").replace("id_site_b", "other");
-    let [a, b] = both(&place, 0, [line(0, ""), stranger])?;
+    let patient = "--timeout 5";
+    let [a, b] = both(&place, 0, [line(0, patient), stranger])?;
     a.failed_with(7)?.says("site_b presented the key")?;
     b.failed_with(7)?.says("site_a refused the key of site_b")?;
     place.run("id untrust site_a --dir id_site_b")?.succeeded()?;
-    let [a, b] = both(&place, 1, [line(0, ""), line(1, "")])?;
+    let [a, b] = both(&place, 1, [line(0, patient), line(1, "")])?;
     a.failed_with(7)?;
     b.failed_with(7)?.says("no key is trusted for site_a")?;
     Ok(())

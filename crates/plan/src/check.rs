@@ -9,14 +9,15 @@
 //! 4. no frame is touched while a transfer to or from it is in flight;
 //! 5. a page is read from a slot only after it was written there, the write being finished;
 //! 6. every transfer that is issued is finished, once, and no slot is beyond the stated number;
-//! 7. the stated numbers of transfers, instructions and frames are the actual ones.
+//! 7. the stated numbers of transfers, instructions and frames are the actual ones;
+//! 8. the parties, the tables and who learns what are the program's.
 //!
 //! Memory: one entry per cell in frames and on storage.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek};
 
-use phineus_bytecode::{Instruction, Kind, Layout, Op, ProgramReader};
+use phineus_bytecode::{Description, Instruction, Kind, Layout, Op, ProgramReader};
 
 use crate::error::Error;
 
@@ -81,6 +82,10 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
     if plan.program_hash != program.hash().to_string() {
         checker.fault(0, "the plan was made from another program".to_string());
     }
+    if described_by(planned.description()) != described_by(program.description()) {
+        let what = "the plan's parties, tables or receivers are others than the program's";
+        checker.fault(0, what.to_string());
+    }
     let mut source = Source { program, frame: 0, at: 0, instructions: Vec::new() };
     let mut position = 0u64;
     let mut instruction_count = 0u64;
@@ -119,6 +124,12 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         }
     }
     Ok(checker.faults)
+}
+
+/// What a plan has from its program: all but the plan itself, and the sharing of carried values, which
+/// planning chooses.
+fn described_by(description: &Description) -> Description {
+    Description { plan: None, slots: Vec::new(), ..description.clone() }
 }
 
 /// The program's instructions, one at a time.

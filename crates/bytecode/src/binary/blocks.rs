@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::binary::{
-    FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, ProgramReader, Written,
+    CHECKSUM_BYTES, FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, ProgramReader, Written,
+    checksum,
 };
 use crate::description::Description;
 use crate::error::Error;
@@ -20,8 +21,9 @@ use crate::limits::{BLOCKS_MAX, DIRECTORY_BYTES_MAX};
 /// The last bytes of a file of several blocks.
 pub(super) const BLOCKS_MAGIC: [u8; 8] = *b"PHBLOCKS";
 
-/// Bytes after the places of the blocks: where the directory stands, how long it is, magic.
-const BLOCKS_FOOTER_BYTES: usize = 8 + 8 + 8;
+/// Bytes after the places of the blocks: where the directory stands, how long it is, its checksum,
+/// magic.
+const BLOCKS_FOOTER_BYTES: usize = 8 + 8 + CHECKSUM_BYTES + 8;
 
 /// Bytes of the place of a block.
 const PLACE_BYTES: usize = 16;
@@ -60,7 +62,7 @@ impl Blocks {
         let mut footer = [0u8; BLOCKS_FOOTER_BYTES];
         input.seek(SeekFrom::Start(footer_at))?;
         input.read_exact(&mut footer)?;
-        if footer[16..] != BLOCKS_MAGIC {
+        if footer[24..] != BLOCKS_MAGIC {
             return Ok(None);
         }
         let (directory_at, directory_length) = (word(&footer, 0), word(&footer, 8));
@@ -83,6 +85,9 @@ impl Blocks {
             .map(|place| (word(place, 0), word(place, 8)))
             .collect();
         let described = |what: String| Error::Description(what);
+        if checksum(&directory_bytes) != footer[16..24] {
+            return Err(described("it is damaged: its checksum is wrong".to_owned()));
+        }
         let Directory { description, flow } =
             serde_json::from_slice(&directory_bytes).map_err(|e| described(e.to_string()))?;
         let mut faults = description.faults();
@@ -174,6 +179,7 @@ pub fn finish_blocks<W: Write>(
     }
     tail.extend(offset.to_le_bytes());
     tail.extend((text.len() as u64).to_le_bytes());
+    tail.extend(checksum(&text));
     tail.extend(BLOCKS_MAGIC);
     output.write_all(&tail)?;
     output.flush()?;

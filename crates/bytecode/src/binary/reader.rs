@@ -4,7 +4,9 @@ use std::io::{Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
 
-use crate::binary::{FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC, frame};
+use crate::binary::{
+    FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC, checksum, frame,
+};
 use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::Instruction;
@@ -60,10 +62,11 @@ impl<R: Read + Seek> ProgramReader<R> {
         input.read_exact(&mut footer)?;
         let [description_offset, description_len, index_offset, index_len] =
             [0, 8, 16, 24].map(|at| word(&footer, at));
-        if footer[64..] == super::blocks::BLOCKS_MAGIC {
+        let (magic, stated) = (&footer[FOOTER_BYTES - MAGIC.len()..], &footer[64..72]);
+        if magic == super::blocks::BLOCKS_MAGIC {
             return Err(Error::NotAProgram("it has several blocks, and one is wanted here"));
         }
-        let consistent = footer[64..] == MAGIC
+        let consistent = magic == MAGIC
             && description_offset.checked_add(description_len) == Some(index_offset)
             && index_offset.checked_add(index_len) == Some(length - FOOTER_BYTES as u64)
             && index_len.is_multiple_of(ENTRY_BYTES as u64)
@@ -74,6 +77,9 @@ impl<R: Read + Seek> ProgramReader<R> {
         input.seek(SeekFrom::Start(description_offset))?;
         let mut description_bytes = vec![0; description_len as usize];
         input.read_exact(&mut description_bytes)?;
+        if checksum(&description_bytes) != stated {
+            return Err(Error::Description("it is damaged: its checksum is wrong".to_owned()));
+        }
         let description: Description = serde_json::from_slice(&description_bytes)
             .map_err(|e| Error::Description(e.to_string()))?;
         if let Some(fault) = description.faults().into_iter().next() {

@@ -53,7 +53,7 @@ fn damaged_ends_are_named() {
     };
     assert_refused(&[], "it is too short");
     assert_refused(&with(0, 1), "it does not begin like one");
-    assert_refused(&with(8, 3), "has format version 1, this Phineus reads version 2");
+    assert_refused(&with(8, 3), "has format version 0, this Phineus reads version 3");
     assert_refused(&with(10, 2), "its kind is unknown");
     for cut in [1, 100, good.len() / 2] {
         assert_refused(&good[..good.len() - cut], "its end is missing");
@@ -62,8 +62,9 @@ fn damaged_ends_are_named() {
         assert_refused(&with(footer + 8 * word, 1), "its end is missing");
     }
     assert_refused(&with(footer + 32, 1), "the hash of all frames is wrong");
+    assert_refused(&with(footer + 64, 1), "it is damaged: its checksum is wrong");
     assert_refused(&with(good.len() - 1, 1), "its end is missing");
-    assert_refused(&with(description, 1), "the program's description is not valid");
+    assert_refused(&with(description, 1), "it is damaged: its checksum is wrong");
     assert_refused(&with(HEADER_BYTES + 20, 1), "damaged at frame 0: its checksum is wrong");
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use sha2::{Digest, Sha256};
 
 use crate::binary::frame::Encoder;
-use crate::binary::{FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC};
+use crate::binary::{FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC, checksum};
 use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::Instruction;
@@ -121,6 +121,7 @@ impl<W: Write> ProgramWriter<W> {
             tail.extend(word.to_le_bytes());
         }
         tail.extend_from_slice(&frames);
+        tail.extend(checksum(&text));
         tail.extend_from_slice(&MAGIC);
         self.output.write_all(&tail)?;
         self.output.flush()?;

@@ -68,6 +68,11 @@ fn waiting_is_reported_and_ends() {
     }
 }
 
+/// A party with a port says at the end of its patience why it turned somebody away.
+fn soon(settings: &mut MeshSettings<'_>) {
+    settings.timeouts.connect = Duration::from_secs(4);
+}
+
 #[test]
 fn a_wrong_key_is_reported_on_both_sides() {
     for wrong_side in ["site_a", "site_b"] {
@@ -78,7 +83,7 @@ fn a_wrong_key_is_reported_on_both_sides() {
         let (trusted_a, trusted_b) =
             if wrong_side == "site_a" { (stranger, print_b) } else { (print_a, stranger) };
         let both = [tls(a, "site_b", Some(trusted_b)), tls(b, "site_a", Some(trusted_a))];
-        let (at_a, at_b) = connect_both_with(&cluster, &both, |_| ());
+        let (at_a, at_b) = connect_both_with(&cluster, &both, soon);
         let (refusing, refused) = if wrong_side == "site_a" { (at_b, at_a) } else { (at_a, at_b) };
         match failed(refusing) {
             ChannelError::WrongKey { party, presented, trusted } => {
@@ -99,13 +104,49 @@ fn a_wrong_key_is_reported_on_both_sides() {
 }
 
 #[test]
+fn strangers_do_not_end_the_wait() {
+    for over in [Over::Tls, Over::Quic] {
+        let cluster = local_cluster().with_transport(over.transport());
+        let securities = securities(over, &cluster);
+        let Security::Tls { trusted, .. } = &securities[1] else { panic!("keys") };
+        let key = trusted.fingerprint("site_a").expect("site_b trusts site_a");
+        let other = Identity::ephemeral("site_b").expect("the system has randomness");
+        let stranger = tls(other, "site_a", Some(key));
+        thread::scope(|scope| {
+            let notes = std::sync::Mutex::new(Vec::new());
+            let (cluster, securities, notes) = (&cluster, &securities, &notes);
+            let a = scope.spawn(move || {
+                connect_mesh(&settings(cluster, "site_a", &securities[0]), &mut |waiting| {
+                    let text = waiting.turned_away.as_ref().map(ToString::to_string);
+                    notes.lock().expect("nobody panicked").extend(text);
+                })
+                .map(only_channel)
+            });
+            let refused = failed(connect(&settings(cluster, "site_b", &stranger)));
+            assert!(matches!(refused, ChannelError::KeyRefused { .. }), "{refused}");
+            while notes.lock().expect("nobody panicked").is_empty() {
+                thread::sleep(Duration::from_millis(50));
+            }
+            // The one who was waited for.
+            let b = connect(&settings(cluster, "site_b", &securities[1]));
+            let (mut a, mut b) = (a.join().expect("no panic").expect("a mesh"), b.expect("a mesh"));
+            a.send(b"at last").expect("both are there");
+            a.flush().expect("both are there");
+            let mut text = [0; 7];
+            b.recv(&mut text).expect("both are there");
+            assert_eq!(&text, b"at last");
+        });
+    }
+}
+
+#[test]
 fn an_unknown_key_comes_with_the_command_to_trust_it() {
     let cluster = local_cluster();
     let [a, b] = ["site_a", "site_b"]
         .map(|name| Identity::ephemeral(name).expect("the system has randomness"));
     let (print_a, print_b) = (a.fingerprint(), b.fingerprint());
     let both = [tls(a, "site_b", None), tls(b, "site_a", Some(print_a))];
-    let (at_a, at_b) = connect_both_with(&cluster, &both, |_| ());
+    let (at_a, at_b) = connect_both_with(&cluster, &both, soon);
     let text = failed(at_a).to_string();
     assert!(text.contains(&format!("`phineus id trust site_b {print_b}`")), "{text}");
     let text = failed(at_b).to_string();

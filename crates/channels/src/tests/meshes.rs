@@ -271,8 +271,9 @@ fn a_stranger_among_many_is_shown_with_its_key() {
             let b = scope.spawn(|| {
                 failed(connect_mesh(&settings(&cluster, "site_b", &securities[1]), &mut |_| ()))
             });
-            let a =
-                failed(connect_mesh(&settings(&cluster, "site_a", &securities[0]), &mut |_| ()));
+            let mut settings = settings(&cluster, "site_a", &securities[0]);
+            settings.timeouts.connect = Duration::from_secs(4);
+            let a = failed(connect_mesh(&settings, &mut |_| ()));
             (a, b.join().expect("it does not panic"))
         });
         match at_a {

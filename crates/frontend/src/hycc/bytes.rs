@@ -13,6 +13,8 @@ const VERSION: u8 = 5;
 /// The most integers of one variable, and the most wires of all inputs.
 const LEAVES_MAX: usize = 1 << 15;
 const INPUT_WIRES_MAX: usize = 1 << 24;
+/// The longest name: longer than any that a compiler makes of nested structures.
+const NAME_BYTES_MAX: usize = 1 << 12;
 /// The most arrays and structures within each other.
 const DEPTH_MAX: usize = 32;
 
@@ -122,6 +124,10 @@ impl<'a> Bytes<'a> {
         let Some(length) = rest.iter().position(|&byte| byte == 0) else {
             return Err(self.error("a name does not end"));
         };
+        // Names of leaves repeat it, and arrays have many leaves.
+        if length > NAME_BYTES_MAX {
+            return Err(self.error("a name is too long"));
+        }
         let text = self.take(length)?;
         if !text.iter().all(u8::is_ascii_graphic) {
             return Err(self.error("a name has characters that none has"));

@@ -67,7 +67,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         inputs: Inputs,
     ) -> Result<MixedDriver<C, P>, ProtocolError> {
         let (me, count) = (parties.me(), parties.count());
-        let mut seeds = vec![Block::ZERO; count];
+        let mut seeds = Zeroizing::new(vec![Block::ZERO; count]);
         for peer in parties.peers().filter(|&peer| peer > me) {
             seeds[peer] = prg.next_block();
             parties.channel(peer).send(seeds[peer].as_bytes())?;
@@ -274,17 +274,17 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             Way::Copy => results[0].copy_from_slice(operands[0]),
             Way::Ring => {
                 let shape = |k: usize| instruction.operand_shape(k);
-                let operands: Vec<Vec<u64>> = operands
+                let operands: Vec<Zeroizing<Vec<u64>>> = operands
                     .iter()
                     .enumerate()
                     .map(|(k, bytes)| {
-                        let mut elements = vec![0; shape(k).lanes as usize];
+                        let mut elements = Zeroizing::new(vec![0; shape(k).lanes as usize]);
                         ring::load(&mut elements, bytes, shape(k).width);
                         elements
                     })
                     .collect();
-                let mut values: Vec<Vec<u64>> = (0..results.len())
-                    .map(|k| vec![0; instruction.result_shape(k).lanes as usize])
+                let mut values: Vec<Zeroizing<Vec<u64>>> = (0..results.len())
+                    .map(|k| Zeroizing::new(vec![0; instruction.result_shape(k).lanes as usize]))
                     .collect();
                 ring::execute(instruction, &mut values, &operands, self.first());
                 for (bytes, values) in results.iter_mut().zip(&values) {

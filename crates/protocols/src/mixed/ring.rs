@@ -2,6 +2,7 @@
 
 use phineus_bytecode::layout::ring_bytes;
 use phineus_bytecode::{Instruction, Op};
+use zeroize::Zeroizing;
 
 /// The elements that a width has.
 pub(super) fn mask_of(width: u16) -> u64 {
@@ -32,15 +33,15 @@ pub(super) fn store(bytes: &mut [u8], elements: &[u64], width: u16) {
 /// If the operation is not local on additive shares.
 pub(super) fn execute(
     instruction: &Instruction,
-    results: &mut [Vec<u64>],
-    operands: &[Vec<u64>],
+    results: &mut [Zeroizing<Vec<u64>>],
+    operands: &[Zeroizing<Vec<u64>>],
     first: bool,
 ) {
     let [one, two, ..] = instruction.immediates.map(|word| word as usize);
     let n = instruction.lanes as usize;
     let Some((out, more)) = results.split_first_mut() else { unreachable!("it has a result") };
-    let a = operands.first().map_or(&[][..], Vec::as_slice);
-    let b = operands.get(1).map_or(&[][..], Vec::as_slice);
+    let a = operands.first().map_or(&[][..], |elements| elements.as_slice());
+    let b = operands.get(1).map_or(&[][..], |elements| elements.as_slice());
     let mut each = |from: &dyn Fn(usize) -> u64| {
         out.iter_mut().enumerate().for_each(|(j, out)| *out = from(j));
     };

@@ -6,8 +6,9 @@
 //! at most 34 blocks at a random point, so a lie passes with probability 2^-122 at most, unless it
 //! guesses bits of delta that it is about, which the functionality allows.
 //! *Deviation*: the challenge is not drawn by the sender but is the hash of everything that the
-//! receiver has sent (Fiat-Shamir), so that a receiver still only sends; and it sends a hash of
-//! its columns' hashes instead of these, because the sender can compute what they must be.
+//! receiver has sent (Fiat-Shamir), so that a receiver still only sends: the trees with their
+//! proofs, which commit to all leaves and so to the columns, then the corrections. And it sends a
+//! hash of its columns' hashes instead of these, because the sender can compute what they must be.
 //!
 //! Cost per tile of up to 4096 OTs: 128 OTs that mask the hash of the choices, and 48 bytes; per
 //! tree 64 bytes. Invariants: constant time in delta; which check failed is not said.
@@ -53,7 +54,8 @@ fn checked_bytes(count: u64, rows: u64) -> u64 {
     rows * (count.div_ceil(128) + tiles) * size_of::<Block>() as u64 + tiles * PROOF_BYTES as u64
 }
 
-/// The hash of all corrections so far: where the challenges come from.
+/// The hash of all trees and corrections so far: where the challenges come from. Without the trees
+/// a receiver could try one after the other until a challenge for its corrections suits them.
 pub(super) struct Challenges([u8; DIGEST_BYTES]);
 
 impl Challenges {
@@ -62,9 +64,9 @@ impl Challenges {
         Challenges(hash.chain_update(session.as_bytes()).finalize().into())
     }
 
-    /// Takes in the corrections of a tile.
-    pub(super) fn absorb(&mut self, corrections: &[u8]) {
-        self.0 = Sha256::new().chain_update(self.0).chain_update(corrections).finalize().into();
+    /// Takes in a message: that of a tree, its proof, the corrections of a tile.
+    pub(super) fn absorb(&mut self, message: &[u8]) {
+        self.0 = Sha256::new().chain_update(self.0).chain_update(message).finalize().into();
     }
 
     /// The linear hash of the last tile.
@@ -144,25 +146,32 @@ fn digest_of(openings: &[[u8; OPENING_BYTES]]) -> [u8; DIGEST_BYTES] {
 /// Proves that the tree with these leaves is the one that was sent; the leaves become seeds.
 pub(super) fn prove_tree(
     channel: &mut impl Channel,
+    challenges: &mut Challenges,
     leaves: &mut [Block],
 ) -> Result<(), ProtocolError> {
     let openings = open_leaves(leaves);
     let mut sum = [0; OPENING_BYTES];
     openings.iter().for_each(|opening| add_opening(&mut sum, opening));
+    let digest = digest_of(&openings);
+    challenges.absorb(&sum);
+    challenges.absorb(&digest);
     channel.send(&sum)?;
-    Ok(channel.send(&digest_of(&openings))?)
+    Ok(channel.send(&digest)?)
 }
 
 /// Checks it. `leaves` are numbered relative to `path`, as `pprf::evaluate` gives them; number 0
 /// stays unknown.
 pub(super) fn check_tree(
     channel: &mut impl Channel,
+    challenges: &mut Challenges,
     path: &[bool],
     leaves: &mut [Block],
 ) -> Result<(), ProtocolError> {
     let (mut sum, mut digest) = ([0; OPENING_BYTES], [0; DIGEST_BYTES]);
     channel.recv(&mut sum)?;
     channel.recv(&mut digest)?;
+    challenges.absorb(&sum);
+    challenges.absorb(&digest);
     let mut openings = open_leaves(leaves);
     leaves[0] = Block::ZERO;
     let (unknown, known) = openings.split_first_mut().expect("a tree has leaves");

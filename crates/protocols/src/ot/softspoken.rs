@@ -175,6 +175,7 @@ impl SenderSetup {
 
         let mut generators = Vec::with_capacity(field.leaf_count() - field.vole_count());
         let mut leaves = Zeroizing::new([Block::ZERO; 1 << FIELD_BITS_MAX]);
+        let mut challenges = Challenges::new(&session);
         for (first, width) in field.voles() {
             // The first level of a tree is the most significant bit of the field element.
             let columns = (first..first + width).rev();
@@ -185,11 +186,11 @@ impl SenderSetup {
             let leaves = &mut leaves[..1 << width];
             pprf::evaluate(&path, &pads, &message, leaves);
             if security == Security::Malicious {
-                consistency::check_tree(channel, &path, leaves)?;
+                challenges.absorb(message.as_bytes());
+                consistency::check_tree(channel, &mut challenges, &path, leaves)?;
             }
             generators.extend(leaves[1..].iter().map(|&seed| Prg::from_seed(seed)));
         }
-        let challenges = Challenges::new(&session);
         Ok(SoftSpokenSender { delta, generators, tile: Tile::new(field, security), challenges })
     }
 }
@@ -325,6 +326,7 @@ impl SoftSpokenReceiver {
 
         let mut generators = Vec::with_capacity(field.leaf_count());
         let mut leaves = Zeroizing::new([Block::ZERO; 1 << FIELD_BITS_MAX]);
+        let mut challenges = Challenges::new(session);
         for (first, width) in field.voles() {
             let columns = (first..first + width).rev();
             let pads: Zeroizing<Vec<[Block; 2]>> =
@@ -334,12 +336,12 @@ impl SoftSpokenReceiver {
             pprf::build(&pads, leaves, &mut message);
             channel.send(message.as_bytes())?;
             if security == Security::Malicious {
-                consistency::prove_tree(channel, leaves)?;
+                challenges.absorb(message.as_bytes());
+                consistency::prove_tree(channel, &mut challenges, leaves)?;
             }
             generators.extend(leaves.iter().map(|&seed| Prg::from_seed(seed)));
         }
         channel.flush()?;
-        let challenges = Challenges::new(session);
         Ok(SoftSpokenReceiver { generators, tile: Tile::new(field, security), challenges })
     }
 

@@ -1,23 +1,33 @@
 //! [`Ledger`]: which material has been used, in a file beside the key.
 //!
-//! A file of material marks itself as used; a copy of it, such as one from a backup, does not. So the
-//! pairing of what is used, which is the same in all copies, is noted first where the key is, and
-//! what stands there is refused. After a run with authenticated material that failed because somebody
+//! A file of material marks itself as used; a copy of it, such as one from a backup, does not. So what
+//! is used is noted first where the key is, by a hash of its pairing and party, which are the same in
+//! all copies, and what stands there is refused. (The party, because parties on one machine may share
+//! a key.) After a run with authenticated material that failed because somebody
 //! lied, the liar may know this party's share of the MAC key: a second run on a copy would be forged.
 //!
 //! Records of 32 bytes, each on the device before it counts. A record that was cut off by a crash is
-//! overwritten. Not protected: a ledger that is itself brought back to an older state, or removed.
+//! overwritten. Not protected: a ledger that is itself brought back to an older state, or removed, or
+//! left behind where the key is moved or copied to another place.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::{StoreError, io, sync_directory};
 
 const RECORD_BYTES: usize = 32;
 
-/// The file of used pairings that belongs to a key.
+/// What is noted of one party's material.
+pub(super) fn record(pairing: &[u8; 32], party: usize) -> [u8; RECORD_BYTES] {
+    let hash = Sha256::new().chain_update(b"phineus used").chain_update(pairing);
+    hash.chain_update((party as u64).to_le_bytes()).finalize().into()
+}
+
+/// The file of records of what was used, which belongs to a key.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     path: PathBuf,
@@ -31,28 +41,28 @@ impl Ledger {
         Ledger { path: name.into() }
     }
 
-    /// Whether it holds `pairing`.
-    pub(super) fn contains(&self, pairing: &[u8; RECORD_BYTES]) -> Result<bool, StoreError> {
+    /// Whether it holds `record`.
+    pub(super) fn contains(&self, record: &[u8; RECORD_BYTES]) -> Result<bool, StoreError> {
         match File::open(&self.path) {
-            Ok(file) => Ok(self.records(&file)?.chunks(RECORD_BYTES).any(|used| used == pairing)),
+            Ok(file) => Ok(self.records(&file)?.chunks(RECORD_BYTES).any(|used| used == record)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(io(&self.path, "opening")(error)),
         }
     }
 
-    /// Notes `pairing`; `false` if it was there already. It is on the device when this returns.
-    pub(super) fn note(&self, pairing: &[u8; RECORD_BYTES]) -> Result<bool, StoreError> {
+    /// Notes `record`; `false` if it was there already. It is on the device when this returns.
+    pub(super) fn note(&self, record: &[u8; RECORD_BYTES]) -> Result<bool, StoreError> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = file.open(&self.path).map_err(io(&self.path, "opening"))?;
         // Another run may be noting the same.
         file.lock().map_err(io(&self.path, "locking"))?;
         let records = self.records(&file)?;
-        if records.chunks(RECORD_BYTES).any(|used| used == pairing) {
+        if records.chunks(RECORD_BYTES).any(|used| used == record) {
             return Ok(false);
         }
         let whole = records.len() / RECORD_BYTES * RECORD_BYTES;
-        let written = file.write_all_at(pairing, whole as u64).and_then(|()| file.sync_all());
+        let written = file.write_all_at(record, whole as u64).and_then(|()| file.sync_all());
         written.map_err(io(&self.path, "writing"))?;
         sync_directory(&self.path)?;
         Ok(true)
@@ -68,6 +78,12 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parties_that_share_a_key_have_records_of_their_own() {
+        assert_ne!(record(&[1; 32], 0), record(&[1; 32], 1));
+        assert_ne!(record(&[1; 32], 0), record(&[2; 32], 0));
+    }
 
     #[test]
     fn what_was_noted_stays_noted_also_after_a_record_cut_off() {

@@ -49,7 +49,7 @@ use header::{
     BOUND_OFFSET, Header, MAGIC, PROTOCOL_BYTES, SALT_BYTES, STATE_OFFSET, TAG_BYTES, VERSION,
     bound_part,
 };
-use ledger::Ledger;
+use ledger::{Ledger, record};
 use pages::{BatchReader, BatchWriter, HEADER_BYTES, pages_bytes};
 
 /// Bytes that are encrypted and authenticated together in a file.
@@ -200,7 +200,7 @@ impl StoredFile {
             return Err(StoreError::Damaged { path: owned() });
         }
         // From here on the header is what was written.
-        if key.ledger.contains(&header.pairing())? {
+        if key.ledger.contains(&record(&header.pairing(), me))? {
             return Err(StoreError::AlreadyUsed { path: owned() });
         }
         fits(&header, path, binding, B::MATERIAL, (me, parties))?;
@@ -254,7 +254,7 @@ impl StoredFile {
                 return Err(StoreError::OtherRun { path: self.path, party }.into());
             }
         }
-        if !self.ledger.note(&self.pairing)? {
+        if !self.ledger.note(&record(&self.pairing, self.me))? {
             return Err(StoreError::AlreadyUsed { path: self.path }.into());
         }
         let mut used = [0; 4 + SALT_BYTES];

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::{Description, Kind, PlanDescription, Table};
+use phineus_channels::Transport;
 use phineus_protocols::mixed::totals::SILENT_OT;
 use phineus_protocols::ot::SessionId;
 
@@ -240,21 +241,21 @@ fn origin(
 fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), Failure> {
     for wish in wishes {
         for (port, rows) in &wish.rows {
-            let peer = prepared.name(wish);
+            let (peer, shown) = (prepared.name(wish), agreement::plain(port));
             if !(1..=ROWS_MAX).contains(rows) {
-                let message = format!("{peer} says it brings {rows} rows for '{port}'");
+                let message = format!("{peer} says it brings {rows} rows for '{shown}'");
                 return Err(Failure::new(Exit::Disagreement, 102, message));
             }
             if let Some(expected) = prepared.expected_rows.get(port)
                 && expected != rows
             {
                 let message = format!(
-                    "{peer} says it brings {rows} rows for '{port}', and --rows says {expected}"
+                    "{peer} says it brings {rows} rows for '{shown}', and --rows says {expected}"
                 );
                 return Err(Failure::new(Exit::Disagreement, 105, message));
             }
             if prepared.ports.get(port) != Some(&wish.party) {
-                let message = format!("{peer} says it brings '{port}', which is not its own");
+                let message = format!("{peer} says it brings '{shown}', which is not its own");
                 return Err(Failure::new(Exit::Disagreement, 103, message));
             }
         }
@@ -300,6 +301,7 @@ fn plan_for_process(
         slice_bytes: wishes.iter().filter_map(|wish| wish.slice_bytes).min(),
         protocol,
         ways,
+        transport: prepared.cluster.transport(),
         parties: traced.computing,
         clients: if run.making.is_some() { 0 } else { prepared.cast.clients() },
         ..situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?
@@ -369,6 +371,7 @@ fn situation(
         clients: 0,
         // The caller knows.
         ways: Ways { ot: run.together.ot, ..Ways::default() },
+        transport: Transport::Tcp,
         network: run.together.simulate,
     })
 }
