@@ -281,7 +281,11 @@ impl<'a> Gathering<'a> {
         let parties = u16::try_from(self.parties()).expect("at most PARTIES_MAX");
         let counts = [
             ("parties", theirs.parties, parties),
-            ("streams between each two parties", theirs.streams, self.streams_to(party)),
+            (
+                "streams between each two parties (which depends on --protocol)",
+                theirs.streams,
+                self.streams_to(party),
+            ),
         ];
         for (what, theirs_count, ours) in counts {
             if theirs_count != ours {

@@ -4,6 +4,7 @@
 //! for its values, when the program has said which columns of which type it wants. Memory is the
 //! packed table alone.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
@@ -112,12 +113,46 @@ pub(crate) struct Counted {
     pub(crate) rows: u64,
 }
 
+/// Where in a field the reader is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Plain,
+    Quoted,
+    /// A quote inside quotes: the last one, or the first of two.
+    Quote,
+}
+
+/// Follows the quotes of what is read: the library takes the end of the file for a closing quote,
+/// also where that makes one field of half a table.
+struct Quotes<'a, R> {
+    input: R,
+    place: &'a Cell<Place>,
+}
+
+impl<R: Read> Read for Quotes<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        let follow = |place: Place, byte: &u8| match (place, byte) {
+            (Place::Quoted, b'"') => Place::Quote,
+            (Place::Quoted, _) | (Place::Start | Place::Quote, b'"') => Place::Quoted,
+            (_, b',' | b'\r' | b'\n') => Place::Start,
+            _ => Place::Plain,
+        };
+        self.place.set(buffer[..count].iter().fold(self.place.get(), follow));
+        Ok(count)
+    }
+}
+
 /// Counts the rows, and checks all that can be checked without knowing the types.
 pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
     let mut faults = Faults::new(&source);
     let mut rows = 0;
     {
-        let mut reader = ReaderBuilder::new().flexible(true).from_reader(source.reader()?);
+        let place = Cell::new(Place::Start);
+        let input = Quotes { input: source.reader()?, place: &place };
+        let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
+        let mut last = None;
         let width = match reader.headers() {
             Ok(header) => check_header(header, &mut faults),
             Err(error) => {
@@ -131,6 +166,7 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
                 Ok(false) => break,
                 Ok(true) => {
                     rows += 1;
+                    last = record.position().map(csv::Position::line);
                     if record.len() != width && width > 0 {
                         let line = record.position().map(csv::Position::line);
                         let (found, fields) = (record.len(), plural(width, "field"));
@@ -145,6 +181,9 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
                     }
                 }
             }
+        }
+        if place.get() == Place::Quoted && faults.lines.is_empty() {
+            faults.add(last, "a quote is not closed");
         }
         if rows == 0 && faults.lines.is_empty() {
             faults.add(None, "has a header and no rows");

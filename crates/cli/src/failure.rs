@@ -196,6 +196,7 @@ impl From<ProgramError> for Failure {
             | ProgramError::BadParameter { .. } => Failure::new(Exit::Usage, 110, message)
                 .remedy("parameters are given as --param NAME=VALUE"),
             ProgramError::MissingRows { .. } => Failure::new(Exit::Usage, 111, message),
+            ProgramError::WrongRows { .. } => Failure::new(Exit::BadInput, 121, message),
             _ => Failure::new(Exit::ProgramRefused, 110, message),
         }
     }

@@ -89,6 +89,16 @@ pub enum ProgramError {
         /// The input.
         input: String,
     },
+    /// An input has another number of rows than the program takes.
+    #[error("input '{input}' has {found} rows, and this program takes {expected}")]
+    WrongRows {
+        /// The input.
+        input: String,
+        /// How many rows it has.
+        found: u64,
+        /// How many rows it must have.
+        expected: u64,
+    },
     /// The program refuses its arguments or inputs.
     #[error("{0}")]
     Refused(String),

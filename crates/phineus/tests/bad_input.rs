@@ -81,7 +81,9 @@ fn csv_files() -> Result {
     place.run(line)?.failed_with(8)?.says("not UTF-8")?;
     place.run(&line.replace("x.csv", "none.csv"))?.failed_with(8)?.says("none.csv: No such")?;
     place.write("x.csv", "wealth\n1\n2\n")?;
-    place.run(line)?.failed_with(3)?.says("alice brings one row")?;
+    place.run(line)?.failed_with(8)?.says("'alice' has 2 rows, and this program takes 1")?;
+    place.write("x.csv", "wealth\n\"5\n")?;
+    place.run(line)?.failed_with(8)?.says("x.csv:2: a quote is not closed")?;
     Ok(())
 }
 

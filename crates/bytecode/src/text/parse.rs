@@ -90,7 +90,8 @@ fn read_first_line(
         let Some(text) = lines.text(faults) else {
             return Ok(None);
         };
-        let mut line = Line::new(text);
+        // Some programs begin a text with this mark.
+        let mut line = Line::new(text.trim_start_matches('\u{feff}'));
         if line.is_empty() {
             continue;
         }

@@ -4,10 +4,11 @@ mod comparison;
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Layout, PlanDescription};
+use phineus_bytecode::{Description, Layout, Phase, PlanDescription, RoundModel};
 use phineus_protocols::garbled::totals;
+use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
-use phineus_protocols::spdz::costs::totals as authenticated;
+use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use serde_json::json;
 
 use crate::accelerator::{Accelerator, planned_entries};
@@ -17,7 +18,7 @@ use crate::commands::party::scratch_of;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
-use crate::planning::PlannedFile;
+use crate::planning::{PlannedFile, rounds_model};
 use crate::prediction::{
     Times, candidates, is_shared, link_bytes, link_bytes_before, material, predict,
     preprocessing_bytes, sent_bytes,
@@ -64,6 +65,10 @@ pub(crate) fn run(
     let accelerator = explained_accelerator(planned, explain.resources.gpu, limit);
     if console.is_json {
         let mut document = to_json(planned, limit, &time);
+        document["rounds_before_batching"] = json!(rounds_alone(planned)?);
+        if let Layout::Authenticated { .. } = planned.plan().layout {
+            document["multiplications"] = json!(multiplications(planned.plan()));
+        }
         if let Some(accelerator) = accelerator {
             document["gpu"] = accelerator.to_json();
         }
@@ -225,9 +230,10 @@ fn cost_line(plan: &PlanDescription) -> String {
     if let Layout::Authenticated { .. } = plan.layout {
         let checks = total(authenticated::CHECK_ROUNDS);
         let opened = quantity::count(total(authenticated::OPENED));
+        let products = quantity::count(multiplications(plan));
         return format!(
-            "{opened} elements opened, {rounds} rounds and {checks} of checks, \
-             {instructions} instructions"
+            "{products} multiplications, {opened} elements opened, {rounds} rounds and {checks} of \
+             checks, {instructions} instructions"
         );
     }
     let ands = quantity::count(total(totals::AND_GATES));
@@ -236,6 +242,36 @@ fn cost_line(plan: &PlanDescription) -> String {
     format!(
         "{ands} AND gates, {ots} oblivious transfers, {rounds} rounds, {instructions} instructions"
     )
+}
+
+/// Products of two secret elements, those inside comparisons and other operations included.
+fn multiplications(plan: &PlanDescription) -> u64 {
+    let products = stated_demand(&plan.costs).kinds().map(|(kind, count)| {
+        count as u64
+            * match kind {
+                Kind::Triple | Kind::Square => 1,
+                Kind::Matrix { rows, cols } => u64::from(rows) * u64::from(cols),
+                Kind::Bit | Kind::Mask { .. } => 0,
+            }
+    });
+    products.sum()
+}
+
+/// Rounds if no instruction began before the one before it was done: what batching saves.
+fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
+    let plan = planned.plan();
+    let protocol = Protocol::from_name(&plan.protocol).filter(|protocol| protocol.is_shared());
+    let (Some(protocol), None) = (protocol, &planned.blocks) else { return Ok(None) };
+    let mut model = rounds_model(protocol, planned.computing, mixed::y2a(plan));
+    let mut rounds = 0;
+    planned.file.reader()?.for_each::<Failure>(|instruction| {
+        let begins = !instruction.op.is_directive() && instruction.phase != Phase::Finish;
+        if begins {
+            rounds += u64::from(model.interaction(&instruction.part(Phase::Whole)).rounds);
+        }
+        Ok(())
+    })?;
+    Ok(Some(rounds))
 }
 
 /// What authenticated material takes to make, beside the bytes of the online phase.
@@ -269,6 +305,11 @@ fn print_costs(
     let page_bytes = plan.page_wires * plan.wire_bytes;
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
     line("cost", cost_line(plan))?;
+    if let Some(alone) = rounds_alone(planned)? {
+        let (alone, rounds) = (quantity::count(alone), quantity::count(total(totals::ROUNDS)));
+        let text = format!("{alone} rounds one instruction after the other, {rounds} as planned");
+        line("batching", text)?;
+    }
     print_blocks(planned, console)?;
     if total(mixed::totals::SILENT_OT) > 0 {
         line("ot", "silent".to_owned())?;

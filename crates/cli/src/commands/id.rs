@@ -28,6 +28,9 @@ pub(crate) fn run(id: &Id, console: &Console) -> Result<(), Failure> {
         IdAction::Untrust { name } => {
             if TrustStore::load(&id.dir)?.untrust(name)? {
                 console.say(&format!("{name} is trusted no more"));
+                if console.is_json {
+                    console.document(&json!({ "name": name, "trusted": false }))?;
+                }
                 return Ok(());
             }
             let message = format!("no key is trusted for {name}");
@@ -56,6 +59,10 @@ fn trust(
     let fingerprint: Fingerprint =
         fingerprint.parse().map_err(|error| Failure::new(Exit::Usage, 151, format!("{error}")))?;
     let is_new = TrustStore::load(directory)?.trust(name, fingerprint)?;
+    if console.is_json {
+        let fingerprint = fingerprint.to_string();
+        console.document(&json!({ "name": name, "fingerprint": fingerprint, "trusted": true }))?;
+    }
     console.say(&match is_new {
         true => format!("{name} is trusted with {fingerprint}"),
         false => format!("{name} was trusted with {fingerprint} already"),

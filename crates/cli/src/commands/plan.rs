@@ -116,8 +116,13 @@ pub(crate) fn check_file(
         return say_checked(&traced, &faults, &proven, console);
     }
     let mut reader = traced.file.reader()?;
-    reader.verify_hash()?;
-    let violations = verify(&mut reader)?;
+    let named = |error: phineus_bytecode::Error| {
+        let failure = Failure::from(error);
+        let file = arguments.choice.program.as_deref().unwrap_or("the program");
+        Failure { message: format!("{file}: {}", failure.message), ..failure }
+    };
+    reader.verify_hash().map_err(named)?;
+    let violations = verify(&mut reader).map_err(named)?;
     faults.extend(violations.iter().map(|violation| violation.to_string()));
     if traced.kind == Kind::Planned && faults.is_empty() {
         let source = source_of(registry, arguments, &traced)?;
@@ -257,6 +262,10 @@ fn source_of(
     let parameters: Vec<(String, String)> =
         description.parameters.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     if let Some(program) = registry.find(name) {
+        if name != description.name {
+            let message = format!("the plan is of '{}', not of '{name}'", description.name);
+            return Err(Failure::new(Exit::ProgramRefused, 107, message));
+        }
         let mut program_arguments = arguments_of(program, &parameters)?;
         for port in &description.inputs {
             program_arguments.set_rows(&port.name, port.rows);

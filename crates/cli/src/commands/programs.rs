@@ -1,7 +1,7 @@
 //! `programs` and `data`: what can be run by name, and input for it.
 
 use phineus_bytecode::meaning::mask_of;
-use phineus_bytecode::{Description, Lane, Table};
+use phineus_bytecode::{Column, Description, Encoding, Lane, Table};
 use phineus_frontend::{Parameter, Program};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ use crate::csv_output::{write_atomically, write_table};
 use crate::failure::Failure;
 use crate::output::Console;
 use crate::registry::Registry;
-use crate::resolve::resolve;
+use crate::resolve::{arguments_of, resolve};
 use crate::sizing::stated_rows;
 
 /// Lists the programs.
@@ -38,8 +38,41 @@ pub(crate) fn list(
             let default = default.map_or_else(|| "required".to_owned(), |d| format!("default {d}"));
             console.print(&format!("    {name:<12} {help} ({default})"))?;
         }
+        // One asked for by name is shown with its tables.
+        if programs.name.is_some() {
+            print_tables(program, console)?;
+        }
     }
     Ok(())
+}
+
+/// The tables that a program takes and gives, for sizes that need not be right.
+fn print_tables(program: &dyn Program, console: &Console) -> Result<(), Failure> {
+    let description = crate::resolve::probe(program, &arguments_of(program, &[])?)?;
+    let name = |party: u16| description.parties[usize::from(party)].as_str();
+    let columns = |columns: &[Column]| {
+        let each = columns.iter().map(|c| format!("{} ({})", c.name, kind_of(c)));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    for port in &description.inputs {
+        let (owner, columns) = (name(port.party), columns(&port.columns));
+        console.print(&format!("    input '{}' of {owner}: {columns}", port.name))?;
+    }
+    for port in &description.outputs {
+        let learners: Vec<&str> = port.parties.iter().map(|&party| name(party)).collect();
+        let (learners, columns) = (learners.join(" and "), columns(&port.columns));
+        console.print(&format!("    output '{}' to {learners}: {columns}", port.name))?;
+    }
+    Ok(())
+}
+
+/// What a field of a column is.
+fn kind_of(column: &Column) -> String {
+    match column.encoding {
+        Encoding::Number => column.element.to_string(),
+        Encoding::Hex => format!("{} in hexadecimal", column.element),
+        Encoding::Text => "any text".to_owned(),
+    }
 }
 
 fn to_json(program: &dyn Program) -> serde_json::Value {

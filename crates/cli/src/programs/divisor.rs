@@ -30,8 +30,9 @@ impl Program for GreatestDivisor {
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
         for site in SITES {
-            if arguments.stated_rows(site).is_some_and(|rows| rows != 1) {
-                return Err(ProgramError::Refused(format!("{site} brings one row")));
+            if let Some(found) = arguments.stated_rows(site).filter(|&rows| rows != 1) {
+                let input = site.to_owned();
+                return Err(ProgramError::WrongRows { input, found, expected: 1 });
             }
         }
         let [a, b] =

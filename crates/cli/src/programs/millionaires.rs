@@ -29,8 +29,9 @@ impl Program for Millionaires {
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
         for party in PARTIES {
-            if arguments.stated_rows(party).is_some_and(|rows| rows != 1) {
-                return Err(ProgramError::Refused(format!("{party} brings one row")));
+            if let Some(found) = arguments.stated_rows(party).filter(|&rows| rows != 1) {
+                let input = party.to_owned();
+                return Err(ProgramError::WrongRows { input, found, expected: 1 });
             }
         }
         let [alice, bob] =

@@ -4,8 +4,9 @@
 //! Asharov, Lindell, Schneider, Zohner, CCS 2013. Over random pads `m_0`, `m_1` the sender sends
 //! `y = x + m_0 + m_1` and has the share `-m_0`; the receiver has `m_0`, or with choice 1
 //! `y - m_1 = x + m_0`. In `Z_2^w` these are C+ OTs; with XOR for both signs, C-XOR OTs.
-//! (The paper sends `m_0 + x - m_1`; the sum is symmetric in the pads, so that it does not depend
-//! on which of them an OT made ahead of its choice exchanges: see `precomputed`.)
+//! (The paper's receiver combines `choice * y` and its pad as the sender does, which is right for XOR.
+//! The sum is symmetric in the pads, so that it does not depend on which of them an OT made ahead of
+//! its choice exchanges: see `precomputed`.)
 //!
 //! Cost per OT: that of the random OT and the bits of the correlation; two more messages than
 //! random OTs need, one each way: one round.
