@@ -164,7 +164,7 @@ pub(crate) struct Run {
     /// An input file (CSV with a header; - is stdin), by the name of the input or its party
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
-    /// Where results go, by the name of the output if there are several; stdout without it
+    /// Where results go, by the name of the output if there are several; the others go to stdout
     #[arg(long = "out", value_name = "[NAME=]FILE")]
     pub(crate) outputs: Vec<String>,
     #[command(flatten)]

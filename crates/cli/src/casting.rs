@@ -156,6 +156,14 @@ impl Cast {
         Ok(Cast { members: description.parties.clone(), computing, recast: None })
     }
 
+    /// Who is whom, where the program's parties have other names here and are taken in their order.
+    pub(crate) fn roles(&self, description: &Description) -> Option<String> {
+        let is_other = self.recast.is_none() && self.members != description.parties;
+        let each = self.members.iter().zip(&description.parties);
+        let each: Vec<String> = each.map(|(name, role)| format!("{name} is '{role}'")).collect();
+        is_other.then(|| format!("in this program {}", each.join(", ")))
+    }
+
     /// How many clients there are.
     pub(crate) fn clients(&self) -> usize {
         self.members.len() - self.computing

@@ -136,6 +136,9 @@ pub(crate) fn check_parties(
     };
     let failure = Failure::new(Exit::ProgramRefused, 130, message);
     Err(match protocol {
+        _ if count < 2 => {
+            failure.remedy("run it with --protocol clear: nobody has a secret from another")
+        }
         Protocol::Garbled => failure.remedy("run it with --protocol gmw or bmr"),
         _ => failure,
     })

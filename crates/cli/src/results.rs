@@ -16,7 +16,7 @@ use crate::report::OutputReport;
 pub(crate) enum Destination {
     /// All to stdout, one after the other.
     Stdout,
-    /// To files, by output port; ports without one are not written.
+    /// To files, by output port; ports without one go to stdout.
     Files(BTreeMap<String, PathBuf>),
     /// To `N.csv` in a directory, `N` the index of the port.
     Directory(PathBuf),
@@ -27,12 +27,14 @@ pub(crate) fn child_file(directory: &Path, index: usize) -> PathBuf {
     directory.join(format!("{index}.csv"))
 }
 
-/// Understands `--out`; `party` learns the outputs in question, or all parties if none.
+/// Understands `--out` beside `--in`; `party` learns the outputs in question, or all parties if none.
 ///
 /// # Errors
-/// An output that does not exist, or a file that cannot be written.
+/// An output that does not exist, a file that cannot be written, and one that something else would be
+/// lost in: an input, or another output.
 pub(crate) fn destination(
     arguments: &[String],
+    inputs: &[String],
     description: &Description,
     party: Option<u16>,
 ) -> Result<Destination, Failure> {
@@ -63,11 +65,36 @@ pub(crate) fn destination(
             }
         };
         for (port, path) in targets {
+            check_apart(&port, &path, &files, inputs)?;
             check_room(&path, needed(&port))?;
             files.insert(port, path);
         }
     }
     Ok(Destination::Files(files))
+}
+
+/// Refuses a second file for an output, and a file that already has a use.
+fn check_apart(
+    port: &str,
+    path: &Path,
+    files: &BTreeMap<String, PathBuf>,
+    inputs: &[String],
+) -> Result<(), Failure> {
+    let shown = path.display();
+    if let Some(first) = files.get(port) {
+        let message = format!("output '{port}' has two files, {} and {shown}", first.display());
+        return Err(Failure::usage(message));
+    }
+    let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if let Some((other, _)) = files.iter().find(|(_, used)| place(used) == place(path)) {
+        let message = format!("outputs '{other}' and '{port}' cannot both go to {shown}");
+        return Err(Failure::usage(message).remedy("give each output a file of its own"));
+    }
+    if inputs.iter().any(|input| place(Path::new(split_name(input).1)) == place(path)) {
+        let message = format!("{shown} is an input: output '{port}' would overwrite it");
+        return Err(Failure::usage(message).remedy("name another file"));
+    }
+    Ok(())
 }
 
 fn unknown(name: &str, ports: &[&OutputPort]) -> Failure {
@@ -99,23 +126,24 @@ pub(crate) fn write(
         // With --json the caller prints everything as one document.
         Destination::Stdout if is_json => {}
         Destination::Stdout => {
-            let mut stdout = std::io::stdout().lock();
-            let is_several = learned().count() > 1;
-            for (_, port, table) in learned() {
-                if is_several {
-                    writeln!(stdout, "# {}", port.name)?;
-                }
-                write_table(table, &mut stdout)?;
-            }
-            stdout.flush()?;
+            let all: Vec<(&str, &Table)> =
+                learned().map(|(_, port, table)| (port.name.as_str(), table)).collect();
+            print(&all, all.len() > 1)?;
         }
         Destination::Files(files) => {
+            let mut others = Vec::new();
             for (index, port, table) in learned() {
-                let Some(path) = files.get(&port.name) else { continue };
+                let Some(path) = files.get(&port.name) else {
+                    others.push((port.name.as_str(), table));
+                    continue;
+                };
                 write_atomically(path, |file| write_table(table, file))?;
                 if let Some(report) = reports.get_mut(index) {
                     report.file = Some(path.display().to_string());
                 }
+            }
+            if !is_json {
+                print(&others, true)?;
             }
         }
         Destination::Directory(directory) => {
@@ -126,6 +154,18 @@ pub(crate) fn write(
         }
     }
     Ok(())
+}
+
+/// Prints tables, with their names where it must be told which is which.
+fn print(tables: &[(&str, &Table)], with_names: bool) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    for (name, table) in tables {
+        if with_names {
+            writeln!(stdout, "# {name}")?;
+        }
+        write_table(table, &mut stdout)?;
+    }
+    Ok(stdout.flush()?)
 }
 
 /// The outputs as an object of JSON, by name; values as the text that CSV would have.
@@ -170,6 +210,33 @@ mod tests {
     }
 
     #[test]
+    fn no_result_takes_the_place_of_another_table() {
+        let port = |name: &str| OutputPort {
+            name: name.to_owned(),
+            parties: vec![0],
+            rows: 1,
+            columns: Vec::new(),
+        };
+        let outputs = vec![port("sum"), port("all")];
+        let parties = vec!["a".to_owned()];
+        let description = Description { parties, outputs, ..Description::default() };
+        let refused = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|&a| a.to_owned()).collect();
+            let inputs = ["x=in.csv".to_owned()];
+            destination(&arguments, &inputs, &description, None).err().map(|f| f.message)
+        };
+        let said = |arguments: &[&str], part: &str| {
+            let message = refused(arguments).expect("a mistake");
+            assert!(message.contains(part), "{message}");
+        };
+        said(&["sum=a.csv", "sum=b.csv"], "output 'sum' has two files, a.csv and b.csv");
+        said(&["sum=a.csv", "all=a.csv"], "cannot both go to a.csv");
+        said(&["sum=in.csv"], "in.csv is an input");
+        assert_eq!(refused(&["sum=a.csv", "all=b.csv"]), None);
+        assert_eq!(refused(&["sum=a.csv"]), None);
+    }
+
+    #[test]
     fn an_unknown_output_is_named() {
         let port = |name: &str, parties: &[u16]| OutputPort {
             name: name.to_owned(),
@@ -182,7 +249,7 @@ mod tests {
             outputs: vec![port("sum", &[0]), port("all", &[0, 1])],
             ..Description::default()
         };
-        let failure = destination(&["x=y.csv".to_owned()], &description, Some(0)).err();
+        let failure = destination(&["x=y.csv".to_owned()], &[], &description, Some(0)).err();
         let message = failure.expect("there is no x").message;
         assert_eq!(message, "there is no output 'x'; there are: sum, all");
         assert_eq!(withheld(&description, 1).as_deref(), Some("'sum' (1 rows) went to a only"));

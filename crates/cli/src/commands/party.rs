@@ -169,6 +169,10 @@ fn keep(
 /// Meets the other parties and agrees with them on everything.
 fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Joined<'a>, Failure> {
     let prepared = prepare(registry, run)?;
+    // The parent of a local run names its parties as the program does.
+    if let Some(roles) = prepared.roles.as_ref().filter(|_| run.together.child.is_none()) {
+        progress.note(roles);
+    }
     let Preparation { cluster, cast, party, security, .. } = &prepared;
     // Triples are made by those who compute.
     let (members, clients) = match run.making {

@@ -133,7 +133,7 @@ pub(crate) struct Answer {
 fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answer, Failure> {
     let answer = answer_locally(registry, run, console)?;
     let Answer { description, outputs, reports, verified, repeated } = &answer;
-    let target = destination(&run.outputs, description, None)?;
+    let target = destination(&run.outputs, &run.inputs, description, None)?;
     let mut places = results_of(description);
     results::write(description, outputs, &target, &mut places, console.is_json)?;
     for output in &places {
@@ -185,7 +185,7 @@ pub(crate) fn answer_locally(
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
         let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
         Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
-        destination(&run.outputs, &description, None)?;
+        destination(&run.outputs, &run.inputs, &description, None)?;
     }
     check_repeatable(run)?;
     let progress = console.progress();
@@ -278,7 +278,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let (arguments, probed) = shape(&resolved, &run.choice.parameters)?;
     let assigned = binding::assign(&probed, &run.inputs, &[], None)?;
     binding::require_all(&probed, &assigned, None)?;
-    let target = destination(&run.outputs, &probed, None)?;
+    let target = destination(&run.outputs, &run.inputs, &probed, None)?;
     let files = binding::count_all(&assigned)?;
     let progress = console.progress();
     progress.stage("tracing the program");

@@ -34,6 +34,8 @@ pub(super) struct Preparation<'a> {
     pub(super) party: u16,
     /// Who takes part; of clients those that the run needs.
     pub(super) cast: Cast,
+    /// Who is whom, where names differ.
+    pub(super) roles: Option<String>,
     /// Which party brings which input.
     pub(super) ports: BTreeMap<String, u16>,
     pub(super) files: Files,
@@ -76,6 +78,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     let cast = Cast::new(&description, &run.outsourcing, Some(&cluster))?;
     check_parties(any_of(together.protocol), cast.computing, cast.members.len())?;
     let party = cast.place(me)?;
+    let roles = cast.roles(&description);
     check_client(run, &cast, party)?;
     cast.apply(&mut description)?;
     let aliases = cast.members.clone();
@@ -86,7 +89,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     let files = binding::count_all(&assigned)?;
     let destination = match &together.child {
         Some(directory) => Destination::Directory(directory.clone()),
-        None => destination(&run.outputs, &description, Some(party))?,
+        None => destination(&run.outputs, &run.inputs, &description, Some(party))?,
     };
     let security = security(together, &cluster, me)?;
     let stored_key = stored_key(run)?;
@@ -109,6 +112,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         program: description.name,
         party,
         cast,
+        roles,
         ports: description.inputs.into_iter().map(|port| (port.name, port.party)).collect(),
         files,
         rows,
