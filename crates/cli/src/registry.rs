@@ -1,7 +1,12 @@
 //! [`Registry`]: the programs that can be run by name.
 
-use phineus_frontend::Program;
+use std::path::Path;
 
+use phineus_frontend::{Program, ProgramError};
+
+use crate::arguments::ProgramChoice;
+use crate::failure::Failure;
+use crate::output::Console;
 use crate::programs;
 
 /// The programs that a command line knows by name.
@@ -9,12 +14,29 @@ pub struct Registry {
     programs: Vec<Box<dyn Program>>,
     /// How many of them, at the beginning, are the user's own.
     own: usize,
+    /// What reads C programs; nothing leaves them to `phineus-c`.
+    pub(crate) c: Option<CLanguage>,
+}
+
+/// What is done with C programs. Behind pointers, so that an executable that does not do it is
+/// linked without LLVM, whose libraries take 48 MiB of a process from its start on.
+#[derive(Clone, Copy)]
+pub(crate) struct CLanguage {
+    pub(crate) open: fn(&Path) -> Result<Box<dyn Program>, ProgramError>,
+    pub(crate) check: fn(&Path, &ProgramChoice, &Console) -> Result<(), Failure>,
 }
 
 impl Registry {
     /// The built-in programs.
     pub fn built_in() -> Registry {
-        Registry { programs: programs::all(), own: 0 }
+        Registry { programs: programs::all(), own: 0, c: None }
+    }
+
+    /// The same, with C programs by LLVM.
+    #[cfg(feature = "llvm")]
+    pub fn with_c(self) -> Registry {
+        let check = crate::commands::check_c::check;
+        Registry { c: Some(CLanguage { open: crate::resolve::open_c, check }), ..self }
     }
 
     /// Adds a program of the user's, which goes before a built-in one of the same name.

@@ -3,7 +3,9 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use phineus_bytecode::binary::MAGIC;
@@ -25,6 +27,9 @@ use crate::registry::Registry;
 
 /// Ports that a program may ask the size of while its shape is being found out.
 const PORTS_PROBED: usize = 1000;
+
+/// The executable with LLVM in it.
+const C_EXECUTABLE: &str = "phineus-c";
 
 /// What PROGRAM turned out to be.
 pub(crate) enum Resolved<'a> {
@@ -71,7 +76,7 @@ pub(crate) fn resolve<'a>(
         return Ok(Resolved::Loaded(Box::new(Hybrid::open(path)?)));
     }
     if path.is_file() && is_c(path) {
-        return c_program(path).map(Resolved::Loaded);
+        return c_program(registry, path).map(Resolved::Loaded);
     }
     if path.is_file() {
         return resolve_file(path, scratch);
@@ -90,18 +95,34 @@ pub(crate) fn is_c(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "c")
 }
 
+fn c_program(registry: &Registry, path: &Path) -> Result<Box<dyn Program>, Failure> {
+    match registry.c {
+        Some(c) => Ok((c.open)(path)?),
+        None => Err(hand_over(path)),
+    }
+}
+
 #[cfg(feature = "llvm")]
-fn c_program(path: &Path) -> Result<Box<dyn Program>, Failure> {
+pub(crate) fn open_c(path: &Path) -> Result<Box<dyn Program>, ProgramError> {
     Ok(Box::new(phineus_frontend::llvm::CProgram::open(path)?))
 }
 
-#[cfg(not(feature = "llvm"))]
-fn c_program(path: &Path) -> Result<Box<dyn Program>, Failure> {
-    let message = format!("{}: this build of phineus cannot read C programs", path.display());
-    Err(Failure::new(Exit::ProgramRefused, 108, message).remedy(
-        "`apt-get install clang-19 llvm-19-dev`, then build with `cargo build --release --features \
-         llvm`",
-    ))
+/// Becomes the executable that reads C programs, which stands beside this one; returns only if there
+/// is none.
+pub(crate) fn hand_over(path: &Path) -> Failure {
+    let own = std::env::current_exe().unwrap_or_default();
+    let other = own.with_file_name(C_EXECUTABLE);
+    if own != other && other.is_file() {
+        // What this process has set up so far ends with it: no file is open, nothing was said.
+        let error = Command::new(&other).args(std::env::args_os().skip(1)).exec();
+        return Failure::file(&other, &error);
+    }
+    let message =
+        format!("{}: {C_EXECUTABLE}, which reads C programs, is not here", path.display());
+    Failure::new(Exit::ProgramRefused, 108, message).remedy(
+        "`apt-get install clang-19 llvm-19-dev`, then build both with `cargo build --release \
+         --features llvm`",
+    )
 }
 
 fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure> {

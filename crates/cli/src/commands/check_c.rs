@@ -1,6 +1,6 @@
 //! `check prog.c`: what a C program does that depends on a secret, as a compiler says it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use phineus_frontend::llvm::{CProgram, render};
 use serde_json::json;
@@ -8,16 +8,10 @@ use serde_json::json;
 use crate::arguments::ProgramChoice;
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
-use crate::resolve::{arguments_of, is_c};
-
-/// The C file that is to be checked, if it is one.
-pub(super) fn source(choice: &ProgramChoice) -> Option<PathBuf> {
-    let path = Path::new(choice.program.as_deref()?);
-    (path.is_file() && is_c(path)).then(|| path.to_owned())
-}
+use crate::resolve::arguments_of;
 
 /// Says all that is wrong with the program, and what in it is costly.
-pub(super) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> Result<(), Failure> {
+pub(crate) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> Result<(), Failure> {
     let program = CProgram::open(path)?;
     let arguments = arguments_of(&program, &choice.parameters)?;
     let found = program.check(&arguments)?;

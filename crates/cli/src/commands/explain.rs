@@ -246,7 +246,8 @@ fn cost_line(plan: &PlanDescription) -> String {
 
 /// Products of two secret elements, those inside comparisons and other operations included.
 fn multiplications(plan: &PlanDescription) -> u64 {
-    let products = stated_demand(&plan.costs).kinds().map(|(kind, count)| {
+    let demand = stated_demand(&plan.costs);
+    let products = demand.kinds().map(|(kind, count)| {
         count as u64
             * match kind {
                 Kind::Triple | Kind::Square => 1,

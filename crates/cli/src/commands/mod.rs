@@ -2,7 +2,7 @@
 
 pub(crate) mod bench;
 #[cfg(feature = "llvm")]
-mod check_c;
+pub(crate) mod check_c;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;

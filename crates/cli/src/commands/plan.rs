@@ -21,7 +21,7 @@ use crate::planning;
 use crate::prediction::candidates;
 use crate::quantity;
 use crate::registry::Registry;
-use crate::resolve::{TracedFile, arguments_of, trace};
+use crate::resolve::{TracedFile, arguments_of, hand_over, is_c, trace};
 use crate::sizing;
 
 /// Plans a program into a file.
@@ -99,9 +99,12 @@ pub(crate) fn check_file(
     arguments: &Check,
     console: &Console,
 ) -> Result<(), Failure> {
-    #[cfg(feature = "llvm")]
-    if let Some(path) = super::check_c::source(&arguments.choice) {
-        return super::check_c::check(&path, &arguments.choice, console);
+    let path = arguments.choice.program.as_deref().map(Path::new);
+    if let Some(path) = path.filter(|path| path.is_file() && is_c(path)) {
+        return match registry.c {
+            Some(c) => (c.check)(path, &arguments.choice, console),
+            None => Err(hand_over(path)),
+        };
     }
     let scratch = scratch_of(None);
     let traced = sizing::traced(registry, &arguments.choice, &[], &[], &scratch)?;

@@ -19,7 +19,7 @@ use phineus_crypto::field::Field;
 use zeroize::Zeroize;
 
 use super::coin::{cheated, misbehaved};
-use super::limits::{ELEMENT_BYTES_MAX, ROW_ELEMENTS, ROWS_AHEAD};
+use super::limits::{ELEMENT_BYTES_MAX, ROW_ELEMENTS, rows_ahead};
 use super::link::{Link, link};
 use crate::{Parties, ProtocolError};
 
@@ -66,8 +66,9 @@ pub(super) fn multiply_with_keys<F: Field, C: Channel>(
     for first in (0..count).step_by(ROW_ELEMENTS) {
         let piece = first..(first + ROW_ELEMENTS).min(count);
         let (row, other) = (&mut row[..piece.len()], &mut other[..piece.len()]);
+        let ahead = rows_ahead::<F>(piece.len()).min(bits);
         // The highest bit first.
-        for step in 0..bits + ROWS_AHEAD {
+        for step in 0..bits + ahead {
             if let Some(bit) = bits.checked_sub(step + 1).filter(|_| i_own) {
                 for peer in parties.peers() {
                     let Link { owner, t, .. } = link(links, peer);
@@ -76,10 +77,10 @@ pub(super) fn multiply_with_keys<F: Field, C: Channel>(
                     channel.flush()?;
                 }
             }
-            if step < ROWS_AHEAD {
+            if step < ahead {
                 continue;
             }
-            let bit = bits + ROWS_AHEAD - 1 - step;
+            let bit = bits + ahead - 1 - step;
             for peer in parties.peers().filter(|&peer| owners.contains(peer)) {
                 let Link { holder, q, .. } = link(links, peer);
                 let room = [&mut *row, &mut *other];

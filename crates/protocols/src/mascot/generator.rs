@@ -144,11 +144,11 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let inputs = 4 * count + 2;
         let planes = count / 8 * tau * F::BITS as usize;
         let blocks = 3 * tile + 2 * crate::ot::limits::BATCH_OTS;
-        let rows = (4 + limits::OFFERS_AHEAD) * tile;
+        let rows = 3 * tile + limits::tiles_room::<F>();
         let room = 2 * tau * count + count + 3 * inputs + 2 * count;
         let openings = (2 + parties) * 2 * (count + CHECK_ELEMENTS);
         let own = planes + blocks * 16 + (rows + room + openings) * F::BYTES;
-        let pads = (limits::TILES_AHEAD + limits::OFFERS_AHEAD + 1) * tile;
+        let pads = limits::tiles_room::<F>();
         let link = (2 * inputs + pads) * F::BYTES
             + 2 * crate::ot::state_bytes(field)
             + 3 * F::BITS as usize * size_of::<Prg>()

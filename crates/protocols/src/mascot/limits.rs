@@ -1,7 +1,7 @@
 //! The limits of preprocessing, related to each other by compile-time assertions.
 
 use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
-use phineus_crypto::field::Field;
+use phineus_crypto::field::{F128, Field};
 
 use crate::ot::limits::{BASE_OT_COUNT, TILE_OTS};
 
@@ -16,15 +16,32 @@ pub const ROW_ELEMENTS: usize = TILE_OTS;
 /// two parties, so that 40 ms of delay weigh as much as the bytes on a line of 0.1 Gbit/s.
 pub const BATCH_ELEMENTS: usize = 2 * ROW_ELEMENTS;
 
-/// Rows that a party sends before it takes the first one of its peer, so that the time of a
-/// message to arrive passes while others are on the way.
-pub const ROWS_AHEAD: usize = 6;
+/// Rows of so many elements that a party sends before it takes the first one of its peer, so that the
+/// time of a message to arrive passes while others are on the way: half of what a channel takes
+/// without its reader, as a peer may be as far behind as this party is ahead of what it has taken.
+pub const fn rows_ahead<F: Field>(elements: usize) -> usize {
+    (SEND_AHEAD_BYTES / (elements * F::BYTES) - 1) / 2
+}
 
-/// Tiles of OTs that a receiver sends before it is a sender itself.
-pub const TILES_AHEAD: usize = 4;
+/// Bytes of a tile of OTs, half a row for each bit of the offset (in fields of 2^2 elements) and a
+/// check, and of the messages of its OTs.
+const fn tile_bytes<F: Field>(elements: usize) -> usize {
+    let row = elements.div_ceil(128) * 16 + 16;
+    BASE_OT_COUNT / 2 * row + 48 + elements * F::BYTES
+}
 
-/// Rows of OT messages that are on the way, beside the tiles.
-pub const OFFERS_AHEAD: usize = 4;
+/// Tiles of so many OTs that are on the way together, either as choices or as messages: as many as
+/// a channel takes without its reader, and as there is room for.
+pub const fn tiles_on_the_way<F: Field>(elements: usize) -> usize {
+    let room = tiles_room::<F>() / elements;
+    let sent = SEND_AHEAD_BYTES / tile_bytes::<F>(elements);
+    if sent < room { sent } else { room }
+}
+
+/// Elements of all tiles that are on the way.
+pub const fn tiles_room<F: Field>() -> usize {
+    SEND_AHEAD_BYTES / tile_bytes::<F>(ROW_ELEMENTS) * ROW_ELEMENTS
+}
 
 /// Statistical security in bits of the privacy amplification, where the field is large enough.
 pub const AMPLIFICATION_BITS: u32 = 64;
@@ -54,14 +71,9 @@ const fn amplified<F: Field>(combinations: usize) -> usize {
 pub const TAU_MAX: usize = 4;
 
 const _: () = assert!(ROW_ELEMENTS * ELEMENT_BYTES_MAX <= MAX_BORROW_BYTES);
-/// A peer may be as far behind as this party is ahead of what it has taken.
-const _: () = assert!((2 * ROWS_AHEAD + 1) * ROW_ELEMENTS * ELEMENT_BYTES_MAX <= SEND_AHEAD_BYTES);
-/// A tile of OTs is half a row for each bit of the offset (in fields of 2^2 elements), and a check.
-const _: () = assert!(
-    (TILES_AHEAD + OFFERS_AHEAD + 1)
-        * (BASE_OT_COUNT / 2 * (TILE_OTS / 8 + 16) + 48 + ROW_ELEMENTS * ELEMENT_BYTES_MAX)
-        <= SEND_AHEAD_BYTES
-);
+/// At the largest elements there is something to wait for beside each.
+const _: () = assert!(rows_ahead::<F128>(ROW_ELEMENTS) >= 6);
+const _: () = assert!(tiles_on_the_way::<F128>(ROW_ELEMENTS) >= 9);
 
 /// Masks of a full batch: four rows.
 pub const MASK_BATCH_ELEMENTS: usize = 4 * ROW_ELEMENTS;

@@ -12,7 +12,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::cope::{CopeHolder, CopeOwner};
-use super::limits::{OFFERS_AHEAD, ROW_ELEMENTS, TILES_AHEAD};
+use super::limits::tiles_room;
 use crate::ot::{
     FieldBits, RandomOtReceiver, RandomOtSender, Security, SessionId, SoftSpokenReceiver,
     SoftSpokenSender,
@@ -80,7 +80,7 @@ impl<F: Field> Link<F> {
             mask_shares: [Prg::from_seed(*own), Prg::from_seed(*theirs)],
             t: Vec::new().into(),
             q: Vec::new().into(),
-            pads: vec![F::ZERO; (TILES_AHEAD + OFFERS_AHEAD + 1) * ROW_ELEMENTS].into(),
+            pads: vec![F::ZERO; tiles_room::<F>()].into(),
         })
     }
 }

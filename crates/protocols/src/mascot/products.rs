@@ -22,7 +22,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::coin::misbehaved;
-use super::limits::{OFFERS_AHEAD, ROW_ELEMENTS, TILES_AHEAD};
+use super::limits::{ROW_ELEMENTS, tiles_on_the_way, tiles_room};
 use super::link::{Link, link};
 use crate::{Parties, ProtocolError};
 
@@ -45,12 +45,14 @@ pub(super) struct Products<F: Field> {
 /// A tile of OTs: which elements, which vector, which bit, and where its choices are.
 #[derive(Clone, Copy)]
 struct Tile {
-    index: usize,
     plane: usize,
     first: usize,
     len: usize,
     vector: usize,
     bit: usize,
+    /// Where its own messages lie among those that are on the way, and the peers' among theirs.
+    pad: usize,
+    zeros: usize,
 }
 
 /// The tiles of a batch, in order: the highest bit of a vector first ([`add_bit`]).
@@ -59,9 +61,19 @@ struct Tiles {
     count: usize,
     tau: usize,
     bits: usize,
+    /// How many are chosen before the first is offered, and offered before the first is taken.
+    chosen_ahead: usize,
+    offered_ahead: usize,
 }
 
 impl Tiles {
+    fn new<F: Field>(count: usize, tau: usize) -> Tiles {
+        let ahead = tiles_on_the_way::<F>(ROW_ELEMENTS.min(count).max(1)) - 1;
+        let offered_ahead = ahead / 2;
+        let chosen_ahead = ahead - offered_ahead;
+        Tiles { count, tau, bits: F::BITS as usize, chosen_ahead, offered_ahead }
+    }
+
     fn len(self) -> usize {
         self.count.div_ceil(ROW_ELEMENTS) * self.tau * self.bits
     }
@@ -69,13 +81,15 @@ impl Tiles {
     fn get(self, index: usize) -> Option<Tile> {
         let first = index / (self.tau * self.bits) * ROW_ELEMENTS;
         let bit = self.bits - 1 - index % self.bits;
+        let stride = ROW_ELEMENTS.min(self.count);
         (index < self.len()).then(|| Tile {
-            index,
             plane: (index / self.bits * self.bits + bit) * PLANE_WORDS,
             first,
             len: ROW_ELEMENTS.min(self.count - first),
             vector: index / self.bits % self.tau,
             bit,
+            pad: index % (self.chosen_ahead + self.offered_ahead + 1) * stride,
+            zeros: index % (self.offered_ahead + 1) * stride,
         })
     }
 }
@@ -89,7 +103,7 @@ impl<F: Field> Products<F> {
             blocks: vec![Block::ZERO; ROW_ELEMENTS].into(),
             pairs: vec![[Block::ZERO; 2]; ROW_ELEMENTS].into(),
             rows: [row(), row()],
-            zeros: vec![F::ZERO; (OFFERS_AHEAD + 1) * ROW_ELEMENTS].into(),
+            zeros: vec![F::ZERO; tiles_room::<F>()].into(),
         }
     }
 
@@ -105,17 +119,17 @@ impl<F: Field> Products<F> {
     ) -> Result<(), ProtocolError> {
         let tau = a.len() / b.len().max(1);
         assert!(a.len() == tau * b.len() && c.len() == a.len(), "whole vectors");
-        let tiles = Tiles { count: b.len(), tau, bits: F::BITS as usize };
+        let tiles = Tiles::new::<F>(b.len(), tau);
         self.draw(prg, tiles, a);
         c.fill(F::ZERO);
-        for step in 0..tiles.len() + TILES_AHEAD + OFFERS_AHEAD {
+        for step in 0..tiles.len() + tiles.chosen_ahead + tiles.offered_ahead {
             if let Some(tile) = tiles.get(step) {
                 self.choose(parties, links, tile)?;
             }
-            if let Some(tile) = step.checked_sub(TILES_AHEAD).and_then(|i| tiles.get(i)) {
+            if let Some(tile) = step.checked_sub(tiles.chosen_ahead).and_then(|i| tiles.get(i)) {
                 self.offer(parties, links, tile, b)?;
             }
-            let taken = step.checked_sub(TILES_AHEAD + OFFERS_AHEAD);
+            let taken = step.checked_sub(tiles.chosen_ahead + tiles.offered_ahead);
             if let Some(tile) = taken.and_then(|i| tiles.get(i)) {
                 self.take(parties, links, tile, &mut c[tile.vector * b.len() + tile.first..])?;
             }
@@ -159,7 +173,7 @@ impl<F: Field> Products<F> {
             let link = link(links, peer);
             let blocks = &mut self.blocks[..tile.len];
             link.receiver.extend(parties.channel(peer), choices, blocks)?;
-            for (pad, block) in link.pads[pad_of(tile)..].iter_mut().zip(blocks) {
+            for (pad, block) in link.pads[tile.pad..].iter_mut().zip(blocks) {
                 *pad = F::new(block.to_bits());
             }
         }
@@ -175,7 +189,7 @@ impl<F: Field> Products<F> {
         b: &[F],
     ) -> Result<(), ProtocolError> {
         let offer = &mut self.rows[0][..tile.len];
-        let zeros = &mut self.zeros[zeros_of(tile)..][..tile.len];
+        let zeros = &mut self.zeros[tile.zeros..][..tile.len];
         zeros.fill(F::ZERO);
         for peer in parties.peers() {
             let channel = parties.channel(peer);
@@ -203,12 +217,12 @@ impl<F: Field> Products<F> {
     ) -> Result<(), ProtocolError> {
         let choices = &self.planes[tile.plane..][..tile.len.div_ceil(64)];
         let offer = &mut self.rows[0][..tile.len];
-        let sum = &mut self.zeros[zeros_of(tile)..][..tile.len];
+        let sum = &mut self.zeros[tile.zeros..][..tile.len];
         for peer in parties.peers() {
             let read = |bytes: &[u8]| F::read(bytes, offer);
             let read = parties.channel(peer).recv_with(tile.len * F::BYTES, read)?;
             read.map_err(|_| misbehaved())?;
-            let pads = &link(links, peer).pads[pad_of(tile)..];
+            let pads = &link(links, peer).pads[tile.pad..];
             F::add_assign(sum, &pads[..tile.len]);
             let groups = sum.chunks_mut(64).zip(offer.chunks(64));
             for ((sum, offer), bits) in groups.zip(choices) {
@@ -220,15 +234,6 @@ impl<F: Field> Products<F> {
         add_bit(&mut c[..tile.len], tile.bit, sum);
         Ok(())
     }
-}
-
-/// Where the messages of a tile lie among those that are on the way.
-fn pad_of(tile: Tile) -> usize {
-    tile.index % (TILES_AHEAD + OFFERS_AHEAD + 1) * ROW_ELEMENTS
-}
-
-fn zeros_of(tile: Tile) -> usize {
-    tile.index % (OFFERS_AHEAD + 1) * ROW_ELEMENTS
 }
 
 /// Adds 2^bit times `x`, which is added for every bit once, the highest one first: where products
