@@ -141,9 +141,9 @@ fn number(bytes: &[u8]) -> usize {
 /// Section 5, step by step, with asserts where a real reader would give an error.
 fn by_the_book(file: &[u8]) -> File {
     assert_eq!(&file[..8], b"PHINEUS\0");
-    assert_eq!(&file[8..10], [2, 0]);
-    let footer = &file[file.len() - 72..];
-    assert_eq!(&footer[64..], b"PHINEUS\0");
+    assert_eq!(&file[8..10], [3, 0]);
+    let footer = &file[file.len() - 80..];
+    assert_eq!(&footer[72..], b"PHINEUS\0");
     let [description_at, description_length, index_at, index_length] =
         [0, 8, 16, 24].map(|at| number(&footer[at..at + 8]));
     let description = &file[description_at..description_at + description_length];
@@ -169,7 +169,7 @@ fn by_the_book(file: &[u8]) -> File {
     }
     assert_eq!(&footer[32..64], &Sha256::digest(&book.raw)[..]);
     let parts: [&[u8]; 5] =
-        [b"phineus program", &[2, 0], &[book.kind], &footer[32..64], description];
+        [b"phineus program", &[3, 0], &[book.kind], &footer[32..64], description];
     book.hash = Sha256::digest(parts.concat()).into();
     book
 }

@@ -215,7 +215,7 @@ fn faulty_headers_are_all_reported() {
     assert_faults(
         "phineus 3 planned\nname \"n\"\nparty \"p\"\ncost \"a\" 3  #! costs belong to a plan\n",
     );
-    assert_faults("phineus 1 program #! format version 1, this reads 2\n");
+    assert_faults("phineus 1 program #! format version 1, this reads 3\n");
     assert_faults("phineus 3 plan    #! begins with the line: phineus 3 program\n");
     assert_faults("fineus 1 program  #! begins with the line: phineus 3 program\n");
 }

@@ -112,8 +112,8 @@ fn strangers_do_not_end_the_wait() {
         let key = trusted.fingerprint("site_a").expect("site_b trusts site_a");
         let other = Identity::ephemeral("site_b").expect("the system has randomness");
         let stranger = tls(other, "site_a", Some(key));
+        let notes = std::sync::Mutex::new(Vec::new());
         thread::scope(|scope| {
-            let notes = std::sync::Mutex::new(Vec::new());
             let (cluster, securities, notes) = (&cluster, &securities, &notes);
             let a = scope.spawn(move || {
                 connect_mesh(&settings(cluster, "site_a", &securities[0]), &mut |waiting| {
@@ -195,8 +195,8 @@ fn another_version_is_reported_with_both() {
     });
     let error = failed(connect(&settings(&cluster, "site_a", &security_a)));
     let text = error.to_string();
-    assert!(matches!(error, ChannelError::Incompatible { theirs: 8, .. }), "{text}");
-    assert!(text.contains("phineus 9.9 (protocol 8)") && text.contains("phineus test"), "{text}");
+    assert!(matches!(error, ChannelError::Incompatible { theirs: 9, .. }), "{text}");
+    assert!(text.contains("phineus 9.9 (protocol 9)") && text.contains("phineus test"), "{text}");
     drop(future.join().expect("the fake peer does not panic"));
 }
 

@@ -193,7 +193,7 @@ fn different_counts_are_told_on_both_sides() {
         })
     };
     let [a, b] = errors([1, 2], [&smaller, &smaller]);
-    let what = "streams between each two parties";
+    let what = "streams between each two parties (which depends on --protocol)";
     assert!(a.starts_with(&format!("site_b counts 2 {what}, here there are 1")), "{a}");
     assert!(b.starts_with(&format!("site_a counts 1 {what}, here there are 2")), "{b}");
     let [a, b] = errors([1, 1], [&smaller, &cluster]);

@@ -29,8 +29,12 @@ impl StoredKey {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(io(path, "creating the key"))?;
-        file.write_all_at(&*key, 0).map_err(io(path, "writing the key"))?;
-        file.sync_all().map_err(io(path, "writing the key"))?;
+        let written = file.write_all_at(&*key, 0).and_then(|()| file.sync_all());
+        if let Err(error) = written {
+            // Half a key would be taken for one that is damaged. Without it there is none yet.
+            let _ = std::fs::remove_file(path);
+            return Err(io(path, "writing the key")(error));
+        }
         Ok(StoredKey { key, ledger: Ledger::of_key(path) })
     }
 
