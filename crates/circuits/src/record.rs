@@ -12,6 +12,7 @@
 //! it says ([`Template::and_count`], [`Template::depth`]).
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Not;
 
 use crate::BitAlgebra;
@@ -74,6 +75,29 @@ impl Not for Wire {
     }
 }
 
+/// Hashes pairs of wires by multiplication: names that were counted need no defence against whoever
+/// chooses them, and recording spends half its time here with the hash of the standard library.
+#[derive(Default)]
+struct WireHasher(u64);
+
+impl Hasher for WireHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(byte.into()));
+    }
+
+    fn write_u32(&mut self, name: u32) {
+        // The golden ratio, odd; high bits depend on all of the names.
+        self.0 = (self.0 ^ u64::from(name)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The gate of two inputs.
+type Known = HashMap<(Wire, Wire), Wire, BuildHasherDefault<WireHasher>>;
+
 /// What a gate computes. Inputs of XORs are never complements.
 #[derive(Clone, Copy)]
 enum Gate {
@@ -89,9 +113,9 @@ pub struct Recorder {
     gates: Vec<Gate>,
     depths: Vec<u32>,
     input_count: u32,
-    xors: HashMap<(Wire, Wire), Wire>,
+    xors: Known,
     /// By the positive inputs; the complements of the recorded gate stand in `gates`.
-    ands: HashMap<(Wire, Wire), Wire>,
+    ands: Known,
 }
 
 impl Default for Recorder {
@@ -107,8 +131,8 @@ impl Recorder {
             gates: vec![Gate::Zero],
             depths: vec![0],
             input_count: 0,
-            xors: HashMap::new(),
-            ands: HashMap::new(),
+            xors: Known::default(),
+            ands: Known::default(),
         }
     }
 

@@ -103,6 +103,15 @@ impl Rows<'_> {
         }
         Ok(median)
     }
+
+    /// Says why a figure is not there.
+    fn skip(&mut self, name: &str, why: &str) -> Result<(), Failure> {
+        self.rows.push(json!({ "name": name, "why": why }));
+        if !self.console.is_json {
+            self.console.print(&format!("{name:<34} {why}"))?;
+        }
+        Ok(())
+    }
 }
 
 fn gates(side: Side, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {

@@ -96,6 +96,63 @@ impl Cipher {
     }
 }
 
+impl Cipher {
+    /// Replaces every block by its image.
+    pub(crate) fn permute(&self, blocks: &mut [Block]) {
+        match &self.0 {
+            Form::Portable(key) => key.permute(blocks),
+            #[cfg(target_arch = "x86_64")]
+            Form::Rounds(kernel, rounds) => on_x86!(kernel, permute(rounds, blocks)),
+        }
+    }
+
+    /// Adds to every block of `sums` the hashes, under two tweaks that count up, of the two blocks
+    /// whose images stand in its place in `permuted`.
+    pub(crate) fn add_pairs(
+        &self,
+        first_tweaks: [u64; 2],
+        permuted: [&[Block]; 2],
+        sums: &mut [Block],
+    ) {
+        assert!(permuted.iter().all(|blocks| blocks.len() == sums.len()), "a pair for each sum");
+        check_tweaks(first_tweaks, sums.len());
+        match &self.0 {
+            Form::Portable(key) => key.add_pairs(first_tweaks, permuted, sums),
+            #[cfg(target_arch = "x86_64")]
+            Form::Rounds(kernel, rounds) => {
+                on_x86!(kernel, add_pairs(rounds, first_tweaks, permuted, sums));
+            }
+        }
+    }
+
+    /// With the hashes of four blocks, the first two under one tweak and the others under another:
+    /// adds to the three rows that of the first two, of the last two, and of the first and third.
+    pub(crate) fn add_gates(
+        &self,
+        first_tweaks: [u64; 2],
+        permuted: [&[Block]; 4],
+        rows: [&mut [Block]; 3],
+    ) {
+        let gates = rows[0].len();
+        let is_even = permuted.iter().all(|blocks| blocks.len() == gates)
+            && rows.iter().all(|row| row.len() == gates);
+        assert!(is_even, "as many of everything as gates");
+        check_tweaks(first_tweaks, gates);
+        match &self.0 {
+            Form::Portable(key) => key.add_gates(first_tweaks, permuted, rows),
+            #[cfg(target_arch = "x86_64")]
+            Form::Rounds(kernel, rounds) => {
+                on_x86!(kernel, add_gates(rounds, first_tweaks, permuted, rows));
+            }
+        }
+    }
+}
+
+fn check_tweaks(first_tweaks: [u64; 2], count: usize) {
+    let is_below = |tweak: u64| tweak.checked_add(count as u64).is_some();
+    assert!(first_tweaks.into_iter().all(is_below), "the tweaks of a session are exhausted");
+}
+
 /// The low half of a counter that wraps would use a key-stream block twice.
 fn check_counter(counter: u128, bytes: &[u8]) {
     let blocks = bytes.len().div_ceil(size_of::<Block>()) as u64;

@@ -49,6 +49,49 @@ impl Key {
         }
     }
 
+    pub(super) fn permute(&self, blocks: &mut [Block]) {
+        blocks.chunks_mut(BATCH_BLOCKS).for_each(|batch| self.encrypt(batch));
+    }
+
+    pub(super) fn add_pairs(
+        &self,
+        first_tweaks: [u64; 2],
+        permuted: [&[Block]; 2],
+        sums: &mut [Block],
+    ) {
+        for (tweak, permuted) in first_tweaks.into_iter().zip(permuted) {
+            self.add_hashes(tweak, permuted, sums);
+        }
+    }
+
+    pub(super) fn add_gates(
+        &self,
+        [a, b]: [u64; 2],
+        [a0, a1, b0, b1]: [&[Block]; 4],
+        [first, second, third]: [&mut [Block]; 3],
+    ) {
+        self.add_pairs([a, a], [a0, a1], first);
+        self.add_pairs([b, b], [b0, b1], second);
+        self.add_pairs([a, b], [a0, b0], third);
+    }
+
+    /// Adds the hash of each block whose image is in `permuted`.
+    fn add_hashes(&self, first_tweak: u64, permuted: &[Block], sums: &mut [Block]) {
+        let mut tweak = u128::from(first_tweak);
+        for (sums, outer) in sums.chunks_mut(BATCH_BLOCKS).zip(permuted.chunks(BATCH_BLOCKS)) {
+            let mut inner = [Block::ZERO; BATCH_BLOCKS];
+            let inner = &mut inner[..outer.len()];
+            for (inner, outer) in inner.iter_mut().zip(outer) {
+                *inner = *outer ^ Block::from_bits(tweak);
+                tweak += 1;
+            }
+            self.encrypt(inner);
+            for (sum, (inner, outer)) in sums.iter_mut().zip(inner.iter().zip(outer)) {
+                *sum ^= *inner ^ *outer;
+            }
+        }
+    }
+
     /// Encrypts at most [`BATCH_BLOCKS`] blocks, each by itself.
     fn encrypt(&self, blocks: &mut [Block]) {
         let mut batch = [aes::Block::default(); BATCH_BLOCKS];

@@ -114,6 +114,135 @@ macro_rules! cipher_kernels {
             }
         }
 
+        /// See [`crate::cipher::Cipher::permute`].
+        #[target_feature(enable = $features)]
+        pub(in crate::cipher) fn permute(rounds: &[Block; ROUND_KEYS], blocks: &mut [Block]) {
+            let keys = rounds.map(|key| ops::splat(key));
+            for step in blocks.chunks_mut(STEP_BLOCKS) {
+                let mut state = [ops::zero(); UNROLL];
+                for (state, blocks) in state.iter_mut().zip(step.chunks(ops::WIDTH)) {
+                    *state = ops::load(blocks);
+                }
+                let state = encrypt(&keys, state);
+                for (state, blocks) in state.into_iter().zip(step.chunks_mut(ops::WIDTH)) {
+                    ops::store(blocks, state);
+                }
+            }
+        }
+
+        /// See [`crate::cipher::Cipher::add_pairs`].
+        #[target_feature(enable = $features)]
+        pub(in crate::cipher) fn add_pairs(
+            rounds: &[Block; ROUND_KEYS],
+            first_tweaks: [u64; 2],
+            permuted: [&[Block]; 2],
+            sums: &mut [Block],
+        ) {
+            const STEP: usize = UNROLL / 2 * ops::WIDTH;
+            let keys = rounds.map(|key| ops::splat(key));
+            let mut tweaks = first_tweaks.map(|tweak| ops::counters(0, tweak, 1));
+            let whole = sums.len() / STEP * STEP;
+            for at in (0..whole).step_by(STEP) {
+                let permuted = permuted.map(|blocks| &blocks[at..at + STEP]);
+                pairs::<UNROLL>(&keys, tweaks, permuted, &mut sums[at..at + STEP]);
+                tweaks = tweaks.map(|tweak| ops::add_low(tweak, STEP as u64));
+            }
+            for at in (whole..sums.len()).step_by(ops::WIDTH) {
+                let end = sums.len().min(at + ops::WIDTH);
+                let permuted = permuted.map(|blocks| &blocks[at..end]);
+                pairs::<2>(&keys, tweaks, permuted, &mut sums[at..end]);
+                tweaks = tweaks.map(|tweak| ops::add_low(tweak, ops::WIDTH as u64));
+            }
+        }
+
+        /// `N / 2` vectors of sums, of which the last may be short.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn pairs<const N: usize>(
+            keys: &[ops::V; ROUND_KEYS],
+            tweaks: [ops::V; 2],
+            permuted: [&[Block]; 2],
+            sums: &mut [Block],
+        ) {
+            let mut outer = [ops::zero(); N];
+            let mut state = outer;
+            for i in 0..N {
+                let at = i / 2 * ops::WIDTH;
+                outer[i] = ops::load(&permuted[i % 2][at..]);
+                state[i] = ops::xor(outer[i], ops::add_low(tweaks[i % 2], at as u64));
+            }
+            let inner = encrypt(keys, state);
+            for i in (0..N).step_by(2) {
+                let sums = &mut sums[i / 2 * ops::WIDTH..];
+                let hash = ops::xor(inner[i], outer[i]);
+                let sum = ops::xor3(ops::load(sums), inner[i + 1], outer[i + 1]);
+                ops::store(sums, ops::xor(sum, hash));
+            }
+        }
+
+        /// See [`crate::cipher::Cipher::add_gates`].
+        #[target_feature(enable = $features)]
+        pub(in crate::cipher) fn add_gates(
+            rounds: &[Block; ROUND_KEYS],
+            first_tweaks: [u64; 2],
+            permuted: [&[Block]; 4],
+            rows: [&mut [Block]; 3],
+        ) {
+            const STEP: usize = UNROLL / 4 * ops::WIDTH;
+            let keys = rounds.map(|key| ops::splat(key));
+            let mut tweaks = first_tweaks.map(|tweak| ops::counters(0, tweak, 1));
+            let [first, second, third] = rows;
+            let gates = first.len();
+            let whole = gates / STEP * STEP;
+            for at in (0..whole).step_by(STEP) {
+                let range = at..at + STEP;
+                let permuted = permuted.map(|blocks| &blocks[range.clone()]);
+                let rows = [&mut first[range.clone()], &mut second[range.clone()]];
+                gate_rows::<UNROLL>(&keys, tweaks, permuted, rows, &mut third[range]);
+                tweaks = tweaks.map(|tweak| ops::add_low(tweak, STEP as u64));
+            }
+            for at in (whole..gates).step_by(ops::WIDTH) {
+                let range = at..gates.min(at + ops::WIDTH);
+                let permuted = permuted.map(|blocks| &blocks[range.clone()]);
+                let rows = [&mut first[range.clone()], &mut second[range.clone()]];
+                gate_rows::<4>(&keys, tweaks, permuted, rows, &mut third[range]);
+                tweaks = tweaks.map(|tweak| ops::add_low(tweak, ops::WIDTH as u64));
+            }
+        }
+
+        /// `N / 4` vectors of gates, of which the last may be short.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn gate_rows<const N: usize>(
+            keys: &[ops::V; ROUND_KEYS],
+            tweaks: [ops::V; 2],
+            permuted: [&[Block]; 4],
+            halves: [&mut [Block]; 2],
+            third: &mut [Block],
+        ) {
+            let mut outer = [ops::zero(); N];
+            let mut state = outer;
+            for i in 0..N {
+                let at = i / 4 * ops::WIDTH;
+                outer[i] = ops::load(&permuted[i % 4][at..]);
+                state[i] = ops::xor(outer[i], ops::add_low(tweaks[i % 4 / 2], at as u64));
+            }
+            let mut hashes = encrypt(keys, state);
+            for (hash, outer) in hashes.iter_mut().zip(outer) {
+                *hash = ops::xor(*hash, outer);
+            }
+            let [first, second] = halves;
+            for i in (0..N).step_by(4) {
+                let at = i / 4 * ops::WIDTH;
+                let sum = ops::xor3(ops::load(&first[at..]), hashes[i], hashes[i + 1]);
+                ops::store(&mut first[at..], sum);
+                let sum = ops::xor3(ops::load(&second[at..]), hashes[i + 2], hashes[i + 3]);
+                ops::store(&mut second[at..], sum);
+                let sum = ops::xor3(ops::load(&third[at..]), hashes[i], hashes[i + 2]);
+                ops::store(&mut third[at..], sum);
+            }
+        }
+
         #[inline]
         #[target_feature(enable = $features)]
         fn encrypt<const N: usize>(keys: &[ops::V; ROUND_KEYS], state: [ops::V; N]) -> [ops::V; N] {

@@ -14,10 +14,10 @@
 //! The shares of a bit times `R_j` are what correlated OTs with offset `R_j` give, the parties'
 //! shares of the bit being the choices.
 
-use phineus_crypto::{Block, CrHash, Prg};
+use phineus_crypto::{Block, CrHash, Delta, JointGates, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::hash::{first_tweak, with_select_bit};
+use super::hash::{tweaks, with_select_bit};
 use super::limits::{GATES_PER_CHUNK, ROWS};
 use super::links::pack;
 
@@ -44,7 +44,9 @@ pub(super) struct Batch {
     /// This party's shares of the masks of sums that the first party decodes, packed, each value
     /// from a byte on; at the first party then the masks.
     pub(super) decoding: Zeroizing<Vec<u8>>,
-    /// Shares of the tables, then the tables.
+    /// Shares of the tables, then the tables, as [`TableBatch::rows`] has them.
+    ///
+    /// [`TableBatch::rows`]: super::tables::TableBatch
     pub(super) rows: Vec<Block>,
 }
 
@@ -107,7 +109,7 @@ impl Batch {
         self.gates == self.a.len()
     }
 
-    /// Takes note of the masks and begins with empty tables.
+    /// Takes note of the masks and makes room for tables, of which nothing is there yet.
     pub(super) fn seal(&mut self, parties: usize) {
         let gates = self.gates;
         for (keys, mask) in
@@ -117,8 +119,12 @@ impl Batch {
         }
         let masks = self.mask_a.iter().zip(self.mask_b.iter());
         self.product.iter_mut().zip(masks).for_each(|(product, (a, b))| *product = a & b);
-        self.rows.clear();
         self.rows.resize(gates * parties * ROWS, Block::ZERO);
+    }
+
+    /// Row `row` of the tables of `party`: a block for each gate.
+    pub(super) fn row(rows: &mut [Block], gates: usize, party: usize, row: usize) -> &mut [Block] {
+        &mut rows[(party * ROWS + row) * gates..][..gates]
     }
 
     /// Adds to `product` what the corrections from `peer` make of the OTs with it.
@@ -130,52 +136,36 @@ impl Batch {
         }
     }
 
-    /// Adds shares of a bit times the offset of party `party`, of gate `first` on, to row `row`.
-    pub(super) fn add(
-        rows: &mut [Block],
-        parties: usize,
-        party: usize,
-        row: usize,
-        first: usize,
-        shares: &[Block],
-    ) {
-        let stride = parties * ROWS;
-        let gates = rows[first * stride..].chunks_exact_mut(stride);
-        gates.zip(shares).for_each(|(rows, &share)| rows[party * ROWS + row] ^= share);
-    }
-
     /// Adds this party's hashes and keys.
-    pub(super) fn garble(&mut self, me: usize, parties: usize, offset: Block, hash: &CrHash) {
-        let chunk = 2 * parties * GATES_PER_CHUNK;
-        let mut zero = Zeroizing::new(vec![Block::ZERO; chunk]);
-        let mut one = Zeroizing::new(vec![Block::ZERO; chunk]);
+    pub(super) fn garble(&mut self, me: usize, parties: usize, offset: &Delta, hash: &CrHash) {
+        let linear = JointGates::selected();
+        let mut keys = Zeroizing::new([[Block::ZERO; GATES_PER_CHUNK]; 4]);
         for first in (0..self.gates).step_by(GATES_PER_CHUNK) {
             let gates = GATES_PER_CHUNK.min(self.gates - first);
-            let (zero, one) = (&mut zero[..2 * parties * gates], &mut one[..2 * parties * gates]);
-            let targets = zero.chunks_exact_mut(2 * parties).zip(one.chunks_exact_mut(2 * parties));
-            let operands = self.a[first..].iter().zip(&self.b[first..]);
-            for ((zero, one), (&a, &b)) in targets.zip(operands) {
-                let keys = [with_select_bit(a, false), with_select_bit(b, false)];
-                zero.as_chunks_mut().0.fill(keys);
-                one.as_chunks_mut().0.fill(keys.map(|key| key ^ offset));
+            let [a, b] = [&self.a, &self.b].map(|keys| &keys[first..][..gates]);
+            let [a0, a1, b0, b1] = keys.each_mut().map(|keys| &mut keys[..gates]);
+            linear.both_keys(a, offset, [a0, a1]);
+            linear.both_keys(b, offset, [b0, b1]);
+            hash.permute(keys.as_flattened_mut());
+            for party in 0..parties {
+                let rows = &mut self.rows[party * ROWS * self.gates..][..ROWS * self.gates];
+                let mut rows = rows.chunks_exact_mut(self.gates);
+                let mut rows: [&mut [Block]; ROWS] = std::array::from_fn(|_| {
+                    &mut rows.next().expect("a party has so many rows")[first..][..gates]
+                });
+                let keys = keys.each_ref().map(|keys| &keys[..gates]);
+                hash.add_gates(tweaks(first, party), keys, rows.each_mut().map(|row| &mut **row));
+                if party == me {
+                    let [first_row, second_row, third_row] = rows;
+                    linear.add_own([a, b], offset, [first_row, second_row]);
+                    let own = third_row.iter_mut().zip(&self.w[first..]).enumerate();
+                    for (gate, (block, &key)) in own {
+                        let gate = first + gate;
+                        let bit = self.product[gate / 64] >> (gate % 64) & 1 == 1;
+                        *block ^= offset.block().and_bit(bit) ^ with_select_bit(key, false);
+                    }
+                }
             }
-            let tweak = first_tweak(first, parties);
-            hash.hash_blocks(tweak, zero);
-            hash.hash_blocks(tweak, one);
-            let rows = &mut self.rows[first * parties * ROWS..][..gates * parties * ROWS];
-            let hashes = zero.as_chunks::<2>().0.iter().zip(one.as_chunks::<2>().0);
-            for (row, (zero, one)) in rows.as_chunks_mut::<ROWS>().0.iter_mut().zip(hashes) {
-                row[0] ^= zero[0] ^ one[0];
-                row[1] ^= zero[1] ^ one[1];
-                row[2] ^= zero[0] ^ zero[1];
-            }
-        }
-        let own = self.rows.as_chunks_mut::<ROWS>().0.iter_mut().skip(me).step_by(parties);
-        for (gate, row) in own.enumerate() {
-            let bit = |mask: &[u64]| mask[gate / 64] >> (gate % 64) & 1 == 1;
-            row[0] ^= offset.and_bit(bit(&self.mask_b));
-            row[1] ^= offset.and_bit(bit(&self.mask_a)) ^ with_select_bit(self.a[gate], false);
-            row[2] ^= offset.and_bit(bit(&self.product)) ^ with_select_bit(self.w[gate], false);
         }
     }
 }

@@ -7,7 +7,7 @@ use phineus_circuits::record::Template;
 use phineus_crypto::Block;
 use phineus_engine::bits::Family;
 
-use super::garbler::summed_gates;
+use super::garbler::summed_bytes;
 use super::limits::{ROWS, gates_per_batch};
 use super::program::SUMS;
 use super::{Rows, is_linear};
@@ -92,10 +92,7 @@ pub fn garbling_costs(
 fn batch_bytes(party: usize, parties: usize, gates: usize, field: FieldBits) -> u64 {
     let peers = parties as u64 - 1;
     let ots = ROWS as u64 * extension_bytes(gates as u64, field) + gates.div_ceil(8) as u64;
-    let tables = |party| {
-        let gates = summed_gates(gates, party, parties).len();
-        (gates * parties * ROWS * size_of::<Block>()) as u64
-    };
+    let tables = |party| summed_bytes(gates, party, parties).len() as u64;
     let others = (0..parties).filter(|&other| other != party).map(tables).sum::<u64>();
     let sums = if parties == 2 { 0 } else { peers * tables(party) };
     peers * ots + others + sums

@@ -5,15 +5,15 @@
 //! party's share of the mask bit there instead, so that the own share and the public value are at
 //! hand wherever the value is. Both are linear, so linear operations are those of the planes.
 //!
-//! Cost for each AND: `2 n^2` hashes for `n` parties.
+//! Cost for each AND: `2 n^2` hashes of `2 n` keys for `n` parties, `2 n + 2 n^2` AES calls.
 
 use phineus_bytecode::{Instruction, Shape};
 use phineus_circuits::record::{Level, Template};
-use phineus_crypto::{Block, CrHash};
+use phineus_crypto::{Block, CrHash, JointGates};
 use zeroize::Zeroizing;
 
 use super::fresh::FreshWires;
-use super::hash::{batch_hash, first_tweak, with_select_bit};
+use super::hash::{batch_hash, tweaks, with_select_bit};
 use super::limits::{GATES_PER_CHUNK, ROWS};
 use super::masked;
 use super::rows::{Gates, Rows, grow, linear};
@@ -48,14 +48,31 @@ struct Evaluator {
     /// A party whose keys have the public values in their select bits.
     other: usize,
     parties: usize,
-    hashed: Zeroizing<Vec<Block>>,
+    chunk: Chunk,
+    linear: JointGates,
+}
+
+/// What a chunk of gates is evaluated in: for each gate a block, of some of them for each party.
+struct Chunk {
+    /// The active keys, with the public values in their select bits, party after party.
+    a: Zeroizing<Vec<Block>>,
+    b: Zeroizing<Vec<Block>>,
+    /// One party's keys, halfway to their hashes: those of `a`, then those of `b`.
+    permuted: Zeroizing<Vec<Block>>,
+    /// Sums of hashes, then the active keys of the results, party after party.
     sums: Zeroizing<Vec<Block>>,
+}
+
+impl Chunk {
+    fn new(parties: usize) -> Chunk {
+        let blocks = |count: usize| Zeroizing::new(vec![Block::ZERO; count * GATES_PER_CHUNK]);
+        Chunk { a: blocks(parties), b: blocks(parties), permuted: blocks(2), sums: blocks(parties) }
+    }
 }
 
 impl Evaluation {
     pub(crate) fn new(tables: Tables, me: usize) -> Evaluation {
         let parties = tables.parties();
-        let blocks = |count: usize| Zeroizing::new(vec![Block::ZERO; count]);
         Evaluation {
             me,
             parties,
@@ -74,8 +91,8 @@ impl Evaluation {
                 me,
                 other: usize::from(me == 0),
                 parties,
-                hashed: blocks(2 * parties * GATES_PER_CHUNK),
-                sums: blocks(parties * GATES_PER_CHUNK),
+                chunk: Chunk::new(parties),
+                linear: JointGates::selected(),
             },
         }
     }
@@ -244,79 +261,78 @@ impl Evaluator {
         range: std::ops::Range<usize>,
         products: &mut [Block],
     ) {
-        let (n, lanes, count) = (self.parties, rows.lanes, range.len());
-        let sums = &mut self.sums[..n * count];
+        let count = range.len();
+        self.load(level, rows, &range);
+        let Chunk { a, b, permuted, sums, .. } = &mut self.chunk;
         sums.fill(Block::ZERO);
-        let tweak = first_tweak(self.position, n);
-        for party in 0..n {
-            let hashed = &mut self.hashed[..2 * n * count];
-            let mut targets = hashed.chunks_exact_mut(2 * n);
-            operands(level, rows, &range, |a, b, gates, lane| {
-                let at = |row: &[Block], plane: usize| plane * lanes + lane..row.len();
-                let (keys_a, keys_b) = (&a[at(a, party)], &b[at(b, party)]);
-                let (bits_a, bits_b) = (&a[at(a, self.other)], &b[at(b, self.other)]);
-                for k in 0..gates {
-                    let key_a = with_select_bit(keys_a[k], bits_a[k].select_bit());
-                    let key_b = with_select_bit(keys_b[k], bits_b[k].select_bit());
-                    let target = targets.next().expect("as many as gates");
-                    target.as_chunks_mut().0.fill([key_a, key_b]);
-                }
-            });
-            self.hashes[party].hash_blocks(tweak, hashed);
-            let pairs = hashed.as_chunks::<2>().0;
-            sums.iter_mut().zip(pairs).for_each(|(sum, pair)| *sum ^= pair[0] ^ pair[1]);
+        for (owner, hash) in self.hashes.iter().enumerate() {
+            let first = owner * GATES_PER_CHUNK;
+            let permuted = &mut permuted[..2 * count];
+            let (permuted_a, permuted_b) = permuted.split_at_mut(count);
+            permuted_a.copy_from_slice(&a[first..][..count]);
+            permuted_b.copy_from_slice(&b[first..][..count]);
+            hash.permute(permuted);
+            let (permuted_a, permuted_b) = permuted.split_at(count);
+            for (party, sums) in sums.chunks_exact_mut(GATES_PER_CHUNK).enumerate() {
+                let tweaks = tweaks(self.position, party);
+                hash.add_pairs(tweaks, [permuted_a, permuted_b], &mut sums[..count]);
+            }
         }
-        self.combine(level, rows, range, products);
+        self.combine(count);
+        self.store(range, rows.lanes, products);
+    }
+
+    /// The active keys of a chunk's operands, and their public values.
+    fn load(&mut self, level: &Level, rows: &Rows, range: &std::ops::Range<usize>) {
+        let (lanes, other) = (rows.lanes, self.other);
+        let mut next = range.start;
+        while next < range.end {
+            let (and, lane) = (level.ands[next / lanes], next % lanes);
+            let gates = (lanes - lane).min(range.end - next);
+            let at = next - range.start;
+            let Chunk { a, b, .. } = &mut self.chunk;
+            for (slot, keys) in [(and.a, a), (and.b, b)] {
+                let row = rows.row(slot);
+                let plane = |party: usize| &row[party * lanes + lane..][..gates];
+                for (party, keys) in keys.chunks_exact_mut(GATES_PER_CHUNK).enumerate() {
+                    self.linear.with_public(plane(party), plane(other), &mut keys[at..at + gates]);
+                }
+            }
+            next += gates;
+        }
     }
 
     /// The active keys of the results, from the sums of hashes.
-    fn combine(
-        &mut self,
-        level: &Level,
-        rows: &Rows,
-        range: std::ops::Range<usize>,
-        products: &mut [Block],
-    ) {
-        let (n, lanes, me) = (self.parties, rows.lanes, self.me);
-        let tables = &self.batch.rows[self.position * n * ROWS..];
-        let mut tables = tables.chunks_exact(n * ROWS).zip(self.sums.chunks_exact(n));
-        let (mut gate, mut result) = (self.position, range.start);
-        operands(level, rows, &range, |a, b, gates, lane| {
-            for k in lane..lane + gates {
-                let (table, sums) = tables.next().expect("a batch has a table for each gate");
-                let alpha = a[self.other * lanes + k].select_bit();
-                let beta = b[self.other * lanes + k].select_bit();
-                let base = result / lanes * n * lanes + result % lanes;
-                for (party, (row, &sum)) in table.as_chunks::<ROWS>().0.iter().zip(sums).enumerate()
-                {
-                    let key_a = with_select_bit(a[party * lanes + k], alpha);
-                    let key = sum ^ row[2] ^ row[0].and_bit(alpha) ^ (row[1] ^ key_a).and_bit(beta);
-                    products[base + party * lanes] = key;
-                }
-                let share = self.batch.masks[gate / 64] >> (gate % 64) & 1 == 1;
-                let own = &mut products[base + me * lanes];
-                *own = with_select_bit(*own, share);
-                (gate, result) = (gate + 1, result + 1);
-            }
-        });
+    fn combine(&mut self, count: usize) {
+        let Chunk { a, b, sums, .. } = &mut self.chunk;
+        let tables = self.batch.rows.chunks_exact(ROWS * self.batch.gates);
+        for (party, table) in tables.enumerate() {
+            let first = party * GATES_PER_CHUNK;
+            let [a, b] = [&a, &b].map(|keys| &keys[first..][..count]);
+            let mut rows = table.chunks_exact(self.batch.gates);
+            let rows = std::array::from_fn(|_| {
+                &rows.next().expect("a party has so many rows")[self.position..][..count]
+            });
+            self.linear.combine([a, b], rows, &mut sums[first..][..count]);
+        }
+        let own = &mut sums[self.me * GATES_PER_CHUNK..][..count];
+        for (gate, key) in (self.position..).zip(own) {
+            *key = with_select_bit(*key, self.batch.masks[gate / 64] >> (gate % 64) & 1 == 1);
+        }
     }
-}
 
-/// Calls `each` with the operand rows of every AND that has gates in `range`, how many, and the
-/// first lane.
-#[inline(always)]
-fn operands(
-    level: &Level,
-    rows: &Rows,
-    range: &std::ops::Range<usize>,
-    mut each: impl FnMut(&[Block], &[Block], usize, usize),
-) {
-    let mut next = range.start;
-    while next < range.end {
-        let (and, lane) = (level.ands[next / rows.lanes], next % rows.lanes);
-        let gates = (rows.lanes - lane).min(range.end - next);
-        each(rows.row(and.a), rows.row(and.b), gates, lane);
-        next += gates;
+    /// Writes the results of gates `range` to their rows.
+    fn store(&self, range: std::ops::Range<usize>, lanes: usize, products: &mut [Block]) {
+        let mut next = range.start;
+        while next < range.end {
+            let (and, lane) = (next / lanes, next % lanes);
+            let gates = (lanes - lane).min(range.end - next);
+            for (party, keys) in self.chunk.sums.chunks_exact(GATES_PER_CHUNK).enumerate() {
+                let row = &mut products[(and * self.parties + party) * lanes + lane..][..gates];
+                row.copy_from_slice(&keys[next - range.start..][..gates]);
+            }
+            next += gates;
+        }
     }
 }
 

@@ -15,8 +15,9 @@
 //!
 //! Cost for each gate and ordered pair of parties: 3 correlated OTs, 1 bit; for each gate and
 //! party 96 bytes of tables to the peer of two parties, `96 (n - 1)` to all peers with more, and
-//! `4 n` hashes; to the first party besides the bits that it decodes. Two rounds a
-//! batch, since a batch's messages go with those of the batches around it: see [`Garbler::step`].
+//! `4 n` hashes of 4 keys, `4 + 4 n` AES calls; to the first party besides the bits that it decodes.
+//! Two rounds a batch, since a batch's messages go with those of the batches around it: see
+//! [`Garbler::step`].
 //! Invariants: all parties meet the same gates in the same order.
 //! Not protected: malicious parties; nobody checks a table.
 
@@ -36,12 +37,14 @@ use super::sink::Sink;
 use super::tables::TableBatch;
 use crate::{Parties, ProtocolError};
 
-/// The part of a batch of `gates` gates that `party` sums: everything if there are two.
-pub(super) fn summed_gates(gates: usize, party: usize, parties: usize) -> Range<usize> {
+/// The bytes of a batch of `gates` gates that `party` sums: everything if there are two.
+pub(super) fn summed_bytes(gates: usize, party: usize, parties: usize) -> Range<usize> {
+    let blocks = gates * parties * ROWS;
     if parties == 2 {
-        return 0..gates;
+        return 0..blocks * size_of::<Block>();
     }
-    gates * party / parties..gates * (party + 1) / parties
+    let first = |party: usize| blocks * party / parties * size_of::<Block>();
+    first(party)..first(party + 1)
 }
 
 /// One party's side of garbling.
@@ -153,16 +156,17 @@ impl<C: Channel> Garbler<C> {
         for peer in self.parties.peers() {
             let link = self.links[peer].as_mut().expect("there is a link to every peer");
             let channel = self.parties.channel(peer);
-            choose(link, channel, peer, count, first.as_mut(), second.as_mut())?;
+            choose(link, channel, peer, first.as_mut(), second.as_mut())?;
         }
-        for peer in self.parties.peers() {
+        for (turn, peer) in self.parties.peers().enumerate() {
             let link = self.links[peer].as_mut().expect("there is a link to every peer");
             let (channel, bits) = (self.parties.channel(peer), &mut self.bits);
-            offer(link, channel, (me, peer, count), first.as_mut(), second.as_mut(), bits)?;
+            let which = (me, peer, turn > 0);
+            offer(link, channel, which, first.as_mut(), second.as_mut(), bits)?;
         }
         if let Some(batch) = &mut second {
             let hash = batch_hash(self.start, batch.number);
-            batch.garble(me, count, self.offset.block(), &hash);
+            batch.garble(me, count, &self.offset, &hash);
         }
         let mut parts = Messages { me, count, first, second, third };
         exchange(&mut self.parties, &mut parts)?;
@@ -207,55 +211,47 @@ fn choose(
     link: &mut Link,
     channel: &mut impl Channel,
     peer: usize,
-    parties: usize,
     first: Option<&mut Batch>,
     second: Option<&mut Batch>,
 ) -> Result<(), ProtocolError> {
     if let Some(batch) = first {
-        let (count, words) = (batch.gates, batch.words());
+        let (gates, words) = (batch.gates, batch.words());
         let Batch { rows, mask_a, mask_b, pads, .. } = batch;
         let pads = &mut pads[peer][..words];
-        link.receive_bits(channel, &mask_b[..words], count, pads, |first, ots| {
-            Batch::add(rows, parties, peer, 0, first, ots);
-        })?;
-        link.receive(channel, &mask_a[..words], count, |first, ots| {
-            Batch::add(rows, parties, peer, 1, first, ots);
-        })?;
+        let shares = Batch::row(rows, gates, peer, 0);
+        link.receive_bits(channel, &mask_b[..words], pads, shares)?;
+        link.receive(channel, &mask_a[..words], Batch::row(rows, gates, peer, 1))?;
     }
     if let Some(batch) = second {
-        let (count, words) = (batch.gates, batch.words());
+        let (gates, words) = (batch.gates, batch.words());
         let Batch { rows, product, .. } = batch;
-        link.receive(channel, &product[..words], count, |first, ots| {
-            Batch::add(rows, parties, peer, 2, first, ots);
-        })?;
+        link.receive(channel, &product[..words], Batch::row(rows, gates, peer, 2))?;
     }
     Ok(())
 }
 
-/// This party's offset in the OTs with `peer`; only receives.
+/// This party's offset in the OTs with `peer`, after others if the rows are `begun`; only receives.
 fn offer(
     link: &mut Link,
     channel: &mut impl Channel,
-    (me, peer, parties): (usize, usize, usize),
+    (me, peer, begun): (usize, usize, bool),
     first: Option<&mut Batch>,
     second: Option<&mut Batch>,
     [zero, one]: &mut [Zeroizing<Vec<u64>>; 2],
 ) -> Result<(), ProtocolError> {
     if let Some(batch) = first {
-        let (count, words) = (batch.gates, batch.words());
+        let (gates, words) = (batch.gates, batch.words());
         let Batch { rows, mask_a, product, sent, .. } = batch;
-        link.send_bits(channel, count, zero, one, |first, ots| {
-            Batch::add(rows, parties, me, 0, first, ots);
-        })?;
+        let bits = [&mut zero[..words], &mut one[..words]];
+        link.send_bits(channel, begun, Batch::row(rows, gates, me, 0), bits)?;
         for k in 0..words {
             product[k] ^= zero[k];
             sent[peer][k] = (zero[k] ^ one[k] ^ mask_a[k]).to_le();
         }
-        link.send(channel, count, |first, ots| Batch::add(rows, parties, me, 1, first, ots))?;
+        link.send(channel, begun, Batch::row(rows, gates, me, 1))?;
     }
     if let Some(batch) = second {
-        let (count, rows) = (batch.gates, &mut batch.rows);
-        link.send(channel, count, |first, ots| Batch::add(rows, parties, me, 2, first, ots))?;
+        link.send(channel, begun, Batch::row(&mut batch.rows, batch.gates, me, 2))?;
     }
     Ok(())
 }
@@ -272,9 +268,7 @@ struct Messages {
 impl Messages {
     /// Bytes of the tables that `party` sums.
     fn summed(&self, batch: &Batch, party: usize) -> Range<usize> {
-        let gates = summed_gates(batch.gates, party, self.count);
-        let bytes = self.count * ROWS * size_of::<Block>();
-        gates.start * bytes..gates.end * bytes
+        summed_bytes(batch.gates, party, self.count)
     }
 
     /// Lengths of the four parts that `from` sends to `to`.

@@ -9,7 +9,7 @@ use phineus_crypto::{Block, CrHash, Delta, Prg};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::ot::limits::TILE_OTS;
+use crate::ot::limits::{HASH_BLOCKS, TILE_OTS};
 use crate::ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
     SoftSpokenSender, setup_both,
@@ -23,7 +23,7 @@ pub(super) struct Link {
     /// Hashes of the OTs that this party sends, and of those that it receives.
     outgoing: Pads,
     incoming: Pads,
-    /// Room for a tile of OTs and for their hashes.
+    /// Room for a tile of OTs, and for the hashes of some of them.
     ots: Zeroizing<Vec<Block>>,
     hashed: Zeroizing<Vec<Block>>,
 }
@@ -41,9 +41,17 @@ impl Pads {
         Pads { hash, next_tweak: 0 }
     }
 
-    /// Hashes the correlated OTs with the next tweaks; the select bits are the pads.
-    fn hash(&self, blocks: &mut [Block]) {
-        self.hash.hash_blocks(self.next_tweak, blocks);
+    /// The pads of correlated OTs, of which `offset` is taken off: the select bits of their hashes
+    /// with the next tweaks, packed.
+    fn bits(&self, hashed: &mut [Block], ots: &[Block], offset: Block, bits: &mut [u64]) {
+        let mut tweak = self.next_tweak;
+        for (ots, bits) in ots.chunks(HASH_BLOCKS).zip(bits.chunks_mut(HASH_BLOCKS / 64)) {
+            let hashed = &mut hashed[..ots.len()];
+            hashed.iter_mut().zip(ots).for_each(|(hashed, &ot)| *hashed = ot ^ offset);
+            self.hash.hash_blocks(tweak, hashed);
+            pack(hashed, bits);
+            tweak += ots.len() as u64;
+        }
     }
 }
 
@@ -97,46 +105,50 @@ impl Link {
         let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
         let sessions = (&outgoing, &incoming);
         let (sender, receiver) = setup_both(channel, prg, sessions, field, offset.clone())?;
-        let room = || Zeroizing::new(vec![Block::ZERO; TILE_OTS]);
+        let room = |blocks: usize| Zeroizing::new(vec![Block::ZERO; blocks]);
         Ok(Link {
             sender,
             receiver,
             outgoing: Pads::new(&outgoing),
             incoming: Pads::new(&incoming),
-            ots: room(),
-            hashed: room(),
+            ots: room(TILE_OTS),
+            hashed: room(HASH_BLOCKS),
         })
     }
 
-    /// Makes an OT for each of `count` choices: `take` gets them piece by piece, with the number of
-    /// the first. Only sends.
+    /// Makes an OT for each block of `shares` with these choices. Only sends.
     pub(super) fn receive(
         &mut self,
         channel: &mut impl Channel,
         choices: &[u64],
-        count: usize,
-        mut take: impl FnMut(usize, &[Block]),
+        shares: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        for (first, choices) in (0..count).step_by(TILE_OTS).zip(choices.chunks(TILE_OTS / 64)) {
-            let ots = &mut self.ots[..TILE_OTS.min(count - first)];
-            self.receiver.extend(channel, choices, ots)?;
-            take(first, ots);
-        }
-        Ok(())
+        self.receiver.extend(channel, choices, shares)
     }
 
-    /// The other end of [`Link::receive`]. Only receives.
+    /// The other end of [`Link::receive`]; adds to `shares` if they are `begun`, else sets them.
+    /// Only receives.
     pub(super) fn send(
         &mut self,
         channel: &mut impl Channel,
-        count: usize,
-        mut take: impl FnMut(usize, &[Block]),
+        begun: bool,
+        shares: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        for first in (0..count).step_by(TILE_OTS) {
-            let ots = &mut self.ots[..TILE_OTS.min(count - first)];
-            self.sender.extend(channel, ots)?;
-            take(first, ots);
+        shares.chunks_mut(TILE_OTS).try_for_each(|shares| self.send_tile(channel, begun, shares))
+    }
+
+    fn send_tile(
+        &mut self,
+        channel: &mut impl Channel,
+        begun: bool,
+        shares: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        if !begun {
+            return self.sender.extend(channel, shares);
         }
+        let ots = &mut self.ots[..shares.len()];
+        self.sender.extend(channel, ots)?;
+        shares.iter_mut().zip(ots).for_each(|(share, &mut ot)| *share ^= ot);
         Ok(())
     }
 
@@ -145,17 +157,14 @@ impl Link {
         &mut self,
         channel: &mut impl Channel,
         choices: &[u64],
-        count: usize,
         pads: &mut [u64],
-        mut take: impl FnMut(usize, &[Block]),
+        shares: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        for (first, choices) in (0..count).step_by(TILE_OTS).zip(choices.chunks(TILE_OTS / 64)) {
-            let ots = &mut self.ots[..TILE_OTS.min(count - first)];
-            self.receiver.extend(channel, choices, ots)?;
-            take(first, ots);
-            self.incoming.hash(ots);
-            self.incoming.next_tweak += ots.len() as u64;
-            pack(ots, &mut pads[first / 64..]);
+        let tiles = shares.chunks_mut(TILE_OTS).zip(choices.chunks(TILE_OTS / 64));
+        for ((shares, choices), pads) in tiles.zip(pads.chunks_mut(TILE_OTS / 64)) {
+            self.receiver.extend(channel, choices, shares)?;
+            self.incoming.bits(&mut self.hashed, shares, Block::ZERO, pads);
+            self.incoming.next_tweak += shares.len() as u64;
         }
         Ok(())
     }
@@ -164,23 +173,18 @@ impl Link {
     pub(super) fn send_bits(
         &mut self,
         channel: &mut impl Channel,
-        count: usize,
-        zero: &mut [u64],
-        one: &mut [u64],
-        mut take: impl FnMut(usize, &[Block]),
+        begun: bool,
+        shares: &mut [Block],
+        [zero, one]: [&mut [u64]; 2],
     ) -> Result<(), ProtocolError> {
         let offset = self.sender.delta().block();
-        for first in (0..count).step_by(TILE_OTS) {
-            let ots = &mut self.ots[..TILE_OTS.min(count - first)];
-            self.sender.extend(channel, ots)?;
-            take(first, ots);
-            let hashed = &mut self.hashed[..ots.len()];
-            hashed.iter_mut().zip(&*ots).for_each(|(hashed, &ot)| *hashed = ot ^ offset);
-            self.outgoing.hash(ots);
-            self.outgoing.hash(hashed);
+        let bits = zero.chunks_mut(TILE_OTS / 64).zip(one.chunks_mut(TILE_OTS / 64));
+        for (shares, (zero, one)) in shares.chunks_mut(TILE_OTS).zip(bits) {
+            self.send_tile(channel, begun, shares)?;
+            let ots = if begun { &self.ots[..shares.len()] } else { shares };
+            self.outgoing.bits(&mut self.hashed, ots, Block::ZERO, zero);
+            self.outgoing.bits(&mut self.hashed, ots, offset, one);
             self.outgoing.next_tweak += ots.len() as u64;
-            pack(ots, &mut zero[first / 64..]);
-            pack(hashed, &mut one[first / 64..]);
         }
         Ok(())
     }

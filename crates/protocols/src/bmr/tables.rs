@@ -18,7 +18,7 @@ use crate::preprocessing::StoreError;
 #[derive(Default)]
 pub(super) struct TableBatch {
     pub(super) gates: usize,
-    /// For each gate, for each party, three keys: see `garbler`.
+    /// For each party three rows of a key for each gate: see `batch`.
     pub(super) rows: Vec<Block>,
     /// This party's share of the mask bit of each gate's result, packed.
     pub(super) masks: Zeroizing<Vec<u64>>,

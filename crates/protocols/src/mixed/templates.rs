@@ -2,7 +2,7 @@
 //! what the planner must know of them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use phineus_bytecode::{
     ElementType, Instruction, Interaction, Op, Phase, RoundModel, Sharing,
@@ -17,6 +17,19 @@ use crate::bmr::{Rows, is_linear};
 
 /// What makes two instructions have the same template.
 type Key = (Op, u16, bool, u32, [u64; 4]);
+
+/// What was recorded in this process. A circuit is public and depends on its key alone, and recording
+/// AES takes 3 ms: planning, garbling, preprocessing and the run share what one of them recorded.
+static RECORDED: LazyLock<Mutex<HashMap<(Family, Key), Arc<Template>>>> =
+    LazyLock::new(Mutex::default);
+
+/// The circuit of `family` for an instruction with this key.
+fn recorded(family: Family, key: Key, instruction: &Instruction) -> Arc<Template> {
+    // A circuit is put there whole or, if recording it panics, not at all.
+    let mut known = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || Arc::new(record(instruction, family));
+    known.entry((family, key)).or_insert_with(new).clone()
+}
 
 /// Circuits of one family for the instructions met so far.
 pub(crate) struct Templates {
@@ -42,9 +55,8 @@ impl Templates {
             key_lanes,
             instruction.immediates,
         );
-        let template =
-            self.by_key.entry(key).or_insert_with(|| Arc::new(record(instruction, self.family)));
-        (template.clone(), lanes as usize)
+        let new = || recorded(self.family, key, instruction);
+        (self.by_key.entry(key).or_insert_with(new).clone(), lanes as usize)
     }
 }
 
