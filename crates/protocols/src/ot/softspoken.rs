@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 use super::consistency::{self, Challenges};
 use super::limits::{BASE_OT_COUNT, BATCH_OTS, FIELD_BITS_MAX, TILE_OTS};
-use super::tile::{Choices, ROW_BLOCKS_MAX, Tile};
+use super::tile::{COLUMN_STRIDE_MAX, Choices, ROW_BLOCKS_MAX, Tile};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, base, pprf, vole};
 use crate::ProtocolError;
 
@@ -86,8 +86,9 @@ pub fn random_extension_bytes(count: u64, field: FieldBits) -> u64 {
 
 /// Bytes of memory that either party holds from set-up to the end.
 pub fn state_bytes(field: FieldBits) -> usize {
-    let rows = (1 << field.0) + 1 + BASE_OT_COUNT;
-    field.leaf_count() * size_of::<Prg>() + rows * ROW_BLOCKS_MAX * size_of::<Block>()
+    let rows = (1 << field.0) + 1;
+    let blocks = rows * ROW_BLOCKS_MAX + BASE_OT_COUNT * COLUMN_STRIDE_MAX;
+    field.leaf_count() * size_of::<Prg>() + blocks * size_of::<Block>()
 }
 
 /// Bytes that the sender sends in a set-up (8 KiB), and the receiver (3 KiB for `k` = 4).
@@ -234,6 +235,7 @@ impl SoftSpokenSender {
     ) -> Result<(), ProtocolError> {
         let delta = self.delta.block().to_bits();
         let (field, (row, row_bytes)) = (self.tile.field, self.tile.row(q.len()));
+        let stride = self.tile.stride(row);
         let correction_bytes = choices.rows(field) * row_bytes;
         let (tile, generators) = (&mut self.tile, &mut self.generators);
         let challenges = &mut self.challenges;
@@ -255,7 +257,7 @@ impl SoftSpokenSender {
                     let correction = corrections.next().expect("one row per corrected VOLE");
                     common.as_mut_bytes()[..row_bytes].copy_from_slice(correction);
                 }
-                let columns = &mut tile.columns[first * row..][..width * row];
+                let columns = (&mut tile.columns[first * stride..][..width * stride], stride);
                 vole::fold_but_one(width, leaves, columns, common, (delta >> first) as u8);
             }
         })?;
@@ -354,6 +356,7 @@ impl SoftSpokenReceiver {
         t: &mut [Block],
     ) -> Result<(), ProtocolError> {
         let (field, (row, row_bytes)) = (self.tile.field, self.tile.row(t.len()));
+        let stride = self.tile.stride(row);
         let correction_bytes = choices.rows(field) * row_bytes;
         let (tile, generators) = (&mut self.tile, &mut self.generators);
         let challenges = &mut self.challenges;
@@ -366,7 +369,7 @@ impl SoftSpokenReceiver {
                     prg.fill_blocks(leaf);
                 }
                 let u = &mut tile.common[..row];
-                let columns = &mut tile.columns[first * row..][..width * row];
+                let columns = (&mut tile.columns[first * stride..][..width * stride], stride);
                 vole::fold_all(width, leaves, columns, u);
                 if i == 0 && tile.security == Security::Malicious {
                     // The OTs that mask the check have random choices always.

@@ -13,6 +13,14 @@ const TILE_BLOCKS: usize = TILE_OTS / 128;
 /// Blocks of the longest row: a full tile and the OTs that mask its check.
 pub(super) const ROW_BLOCKS_MAX: usize = TILE_BLOCKS + 1;
 
+/// Blocks between the columns of a semi-honest tile beyond their own, one line of the cache. A full
+/// tile's columns are 512 bytes: without it, the lines that a transposition reads of all 128 of them
+/// would fall into 8 of the 64 sets of the first level of cache, which has room for 96.
+const COLUMN_GAP: usize = 4;
+
+/// Blocks from one column of the longest rows to the next.
+pub(super) const COLUMN_STRIDE_MAX: usize = TILE_BLOCKS + COLUMN_GAP;
+
 /// Who determines the choice bits of an extension.
 ///
 /// Section 3.2 takes the `u` of the first VOLE as the common choices and sends the difference of
@@ -47,7 +55,7 @@ pub(super) struct Tile {
     pub(super) leaves: Zeroizing<Vec<Block>>,
     /// One row: the `u` of a VOLE or its correction.
     pub(super) common: Zeroizing<Vec<Block>>,
-    /// The bit matrix, one row per bit of delta.
+    /// The bit matrix, one row per bit of delta, [`Tile::stride`] apart.
     pub(super) columns: Zeroizing<Vec<Block>>,
     ot_count: u64,
     /// What a test's receiver lies about.
@@ -77,7 +85,7 @@ impl Tile {
             security,
             leaves: rows(1 << field.bits()),
             common: rows(1),
-            columns: rows(BASE_OT_COUNT),
+            columns: Zeroizing::new(vec![Block::ZERO; BASE_OT_COUNT * COLUMN_STRIDE_MAX]),
             ot_count: 0,
             #[cfg(test)]
             lies: Lies::default(),
@@ -104,9 +112,18 @@ impl Tile {
         }
     }
 
+    /// Blocks from one of the columns of `row` blocks to the next. Those that are checked lie close
+    /// together, and are not of 512 bytes.
+    pub(super) fn stride(&self, row: usize) -> usize {
+        match self.security {
+            Security::SemiHonest => row + COLUMN_GAP,
+            Security::Malicious => row,
+        }
+    }
+
     /// Turns the columns into one block per OT.
     pub(super) fn transpose(&self, out: &mut [Block]) {
-        let row_bytes = self.row(out.len()).0 * size_of::<Block>();
+        let row_bytes = self.stride(self.row(out.len()).0) * size_of::<Block>();
         let columns = self.columns.as_bytes();
         let (whole, rest) = out.split_at_mut(out.len() / 128 * 128);
         transpose(columns, row_bytes, whole);
@@ -117,3 +134,5 @@ impl Tile {
         }
     }
 }
+
+const _: () = assert!(ROW_BLOCKS_MAX <= COLUMN_STRIDE_MAX);

@@ -17,43 +17,49 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::limits::FIELD_BITS_MAX;
 
-/// Sets `columns` (k rows) to `v` and `u` to `u`, from the 2^k rows of `leaves`.
+/// Sets `columns` (k rows, `stride` blocks from each to the next) to `v` and `u` to `u`, from the
+/// 2^k rows of `leaves`.
 pub(super) fn fold_all(
     field_bits: usize,
     leaves: &[Block],
-    columns: &mut [Block],
+    (columns, stride): (&mut [Block], usize),
     u: &mut [Block],
 ) {
-    let row = check_shape(field_bits, leaves, columns, u);
-    let (leaves, columns, u) = (words(leaves), words_mut(columns), words_mut(u));
-    dispatch(Kernel::selected(), field_bits, row, FoldAll { leaves, columns, u });
+    let row = check_shape(field_bits, leaves, (columns, stride), u);
+    let (leaves, columns, u, stride) =
+        (words(leaves), words_mut(columns), words_mut(u), 2 * stride);
+    dispatch(Kernel::selected(), field_bits, row, FoldAll { leaves, columns, stride, u });
 }
 
-/// Sets `columns` (k rows) to `w + correction * delta` from the leaves but number 0, which is zero.
+/// Sets `columns`, as [`fold_all`] has them, to `w + correction * delta` from the leaves but number
+/// 0, which is zero.
 ///
 /// Bit `b` of `delta` belongs to row `b`.
 pub(super) fn fold_but_one(
     field_bits: usize,
     leaves: &[Block],
-    columns: &mut [Block],
+    (columns, stride): (&mut [Block], usize),
     correction: &[Block],
     delta: u8,
 ) {
-    let row = check_shape(field_bits, leaves, columns, correction);
+    let row = check_shape(field_bits, leaves, (columns, stride), correction);
     let (leaves, columns, correction) = (words(leaves), words_mut(columns), words(correction));
-    dispatch(
-        Kernel::selected(),
-        field_bits,
-        row,
-        FoldButOne { leaves, columns, correction, delta },
-    );
+    let pass = FoldButOne { leaves, columns, stride: 2 * stride, correction, delta };
+    dispatch(Kernel::selected(), field_bits, row, pass);
 }
 
 /// The words of a row.
-fn check_shape(field_bits: usize, leaves: &[Block], columns: &[Block], row: &[Block]) -> usize {
+fn check_shape(
+    field_bits: usize,
+    leaves: &[Block],
+    (columns, stride): (&[Block], usize),
+    row: &[Block],
+) -> usize {
     assert!((1..=FIELD_BITS_MAX).contains(&field_bits), "a field has 2 to 2^8 elements");
     assert_eq!(leaves.len(), row.len() << field_bits, "one row per leaf");
-    assert_eq!(columns.len(), row.len() * field_bits, "one row per bit of a field element");
+    assert!(stride >= row.len(), "rows do not overlap");
+    let least = (field_bits - 1) * stride + row.len();
+    assert!(columns.len() >= least, "one row per bit of a field element");
     row.len() * 2
 }
 
@@ -85,6 +91,7 @@ trait Pass {
 struct FoldAll<'a> {
     leaves: &'a [u64],
     columns: &'a mut [u64],
+    stride: usize,
     u: &'a mut [u64],
 }
 
@@ -93,7 +100,7 @@ impl Pass for FoldAll<'_> {
     fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize) {
         let (v, u) = fold::<T, L, K>(self.leaves, row, at);
         for (b, v) in v.into_iter().enumerate() {
-            v.store(self.columns, b * row + at);
+            v.store(self.columns, b * self.stride + at);
         }
         u.store(self.u, at);
     }
@@ -102,6 +109,7 @@ impl Pass for FoldAll<'_> {
 struct FoldButOne<'a> {
     leaves: &'a [u64],
     columns: &'a mut [u64],
+    stride: usize,
     correction: &'a [u64],
     delta: u8,
 }
@@ -113,7 +121,7 @@ impl Pass for FoldButOne<'_> {
         let correction = L::load(self.correction, at);
         for (b, w) in w.into_iter().enumerate() {
             let mask = u64::from(self.delta >> b & 1).wrapping_neg();
-            w.xor(correction.and(L::splat(mask))).store(self.columns, b * row + at);
+            w.xor(correction.and(L::splat(mask))).store(self.columns, b * self.stride + at);
         }
     }
 }
@@ -354,7 +362,8 @@ mod tests {
                     sum.fill(0);
                     let (columns, u) = (&mut columns[..], &mut sum[..]);
                     let leaves = words(&leaves);
-                    dispatch(kernel, field_bits, row, FoldAll { leaves, columns, u });
+                    let pass = FoldAll { leaves, columns, stride: row, u };
+                    dispatch(kernel, field_bits, row, pass);
                     let name = kernel.name();
                     assert!(columns == v && u == total, "{name}, k {field_bits}, seed {seed:#x}");
                 }
@@ -371,7 +380,7 @@ mod tests {
             let mut leaves = vec![Block::ZERO; row << field_bits];
             prg.fill_blocks(&mut leaves);
             let (mut v, mut u) = (vec![Block::ZERO; row * field_bits], vec![Block::ZERO; row]);
-            fold_all(field_bits, &leaves, &mut v, &mut u);
+            fold_all(field_bits, &leaves, (&mut v, row), &mut u);
             let mut correction = vec![Block::ZERO; row];
             prg.fill_blocks(&mut correction);
             let delta = prg.next_block().to_bits() as usize % (1 << field_bits);
@@ -379,9 +388,10 @@ mod tests {
             for y in 1..1 << field_bits {
                 some[y * row..][..row].copy_from_slice(&leaves[(y ^ delta) * row..][..row]);
             }
-            let mut w = vec![Block::ZERO; row * field_bits];
-            fold_but_one(field_bits, &some, &mut w, &correction, delta as u8);
-            for (i, (w, v)) in w.iter().zip(&v).enumerate() {
+            let (stride, mut w) = (row + 2, vec![Block::ZERO; (row + 2) * field_bits]);
+            fold_but_one(field_bits, &some, (&mut w, stride), &correction, delta as u8);
+            let w = w.chunks_exact(stride).flat_map(|w| &w[..row]);
+            for (i, (w, v)) in w.zip(&v).enumerate() {
                 let bit = delta >> (i / row) & 1 == 1;
                 let expected = *v ^ (u[i % row] ^ correction[i % row]).and_bit(bit);
                 assert_eq!(w.to_bits(), expected.to_bits(), "k {field_bits}, seed {seed:#x}");
