@@ -20,8 +20,9 @@ type Key = (Op, u16, bool, u32, [u64; 4]);
 
 /// What was recorded in this process. A circuit is public and depends on its key alone, and recording
 /// AES takes 3 ms: planning, garbling, preprocessing and the run share what one of them recorded.
-static RECORDED: LazyLock<Mutex<HashMap<(Family, Key), Arc<Template>>>> =
-    LazyLock::new(Mutex::default);
+static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
+
+type Recorded = HashMap<(Family, Key), Arc<Template>>;
 
 /// The circuit of `family` for an instruction with this key.
 fn recorded(family: Family, key: Key, instruction: &Instruction) -> Arc<Template> {
