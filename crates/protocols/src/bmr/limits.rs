@@ -61,3 +61,5 @@ const _: () = assert!(
 );
 const _: () = assert!(WINDOW_BYTES.is_multiple_of(MAX_BORROW_BYTES));
 const _: () = assert!(gates_per_batch(2).is_multiple_of(GATES_PER_CHUNK));
+/// The number of a gate in its batch fits below that of a party in a tweak (`hash`).
+const _: () = assert!(gates_per_batch(2) as u64 <= 1 << 32);
