@@ -84,6 +84,16 @@ impl JointGates {
         on!(self.0, with_public(keys, public, out));
     }
 
+    /// Sets `out` to the active keys whose public values are the select bits of `public`, from
+    /// `keys`, which are zero-keys but for their select bits; these stay.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn active(self, keys: &[Block], public: &[Block], offset: &Delta, out: &mut [Block]) {
+        assert!(keys.len() == out.len() && public.len() == out.len(), "a bit for each key");
+        on!(self.0, active(keys, public, offset.block(), out));
+    }
+
     /// Makes active keys of the results of sums of hashes: with the public values in the select
     /// bits of the active keys `a` and `b`, adds `alpha A ^ beta (B ^ a) ^ C`, the rows being `A`,
     /// `B` and `C`.
@@ -128,6 +138,13 @@ mod portable {
     pub(super) fn with_public(keys: &[Block], public: &[Block], out: &mut [Block]) {
         for (out, (key, public)) in out.iter_mut().zip(keys.iter().zip(public)) {
             *out = cleared(*key) ^ Block::from_bits(1).and_bit(public.select_bit());
+        }
+    }
+
+    pub(super) fn active(keys: &[Block], public: &[Block], offset: Block, out: &mut [Block]) {
+        let offset = cleared(offset);
+        for (out, (key, public)) in out.iter_mut().zip(keys.iter().zip(public)) {
+            *out = *key ^ offset.and_bit(public.select_bit());
         }
     }
 

@@ -13,7 +13,7 @@ fn bits(blocks: &[Block]) -> Vec<u128> {
     blocks.iter().map(|block| block.to_bits()).collect()
 }
 
-/// All four operations on random blocks.
+/// All operations on random blocks.
 fn everything(kernel: Kernel, count: usize, seed: u128) -> Vec<Vec<u128>> {
     let gates = JointGates::with_kernel(kernel);
     let mut prg = Prg::from_seed(Block::from_bits(seed));
@@ -27,7 +27,9 @@ fn everything(kernel: Kernel, count: usize, seed: u128) -> Vec<Vec<u128>> {
     gates.with_public(&a, &b, &mut public);
     let mut sums = e.clone();
     gates.combine([&a, &b], [&c, &d, &e], &mut sums);
-    [zero, one, first, second, public, sums].iter().map(|blocks| bits(blocks)).collect()
+    let mut active = e.clone();
+    gates.active(&a, &b, &offset, &mut active);
+    [zero, one, first, second, public, sums, active].iter().map(|blocks| bits(blocks)).collect()
 }
 
 #[test]
@@ -49,6 +51,8 @@ fn keys_and_rows_are_those_of_a_gate() {
     let [mut zero, mut one, mut first, mut second] = [0; 4].map(|_| vec![Block::ZERO; 50]);
     gates.both_keys(&a, &offset, [&mut zero, &mut one]);
     gates.add_own([&a, &b], &offset, [&mut first, &mut second]);
+    let mut active = vec![Block::ZERO; 50];
+    gates.active(&a, &b, &offset, &mut active);
     for k in 0..50 {
         assert!(!zero[k].select_bit() && one[k].select_bit(), "gate {k}");
         let r = offset.block();
@@ -56,5 +60,8 @@ fn keys_and_rows_are_those_of_a_gate() {
         assert_eq!(first[k].to_bits(), r.and_bit(b[k].select_bit()).to_bits(), "gate {k}");
         let expected = r.and_bit(a[k].select_bit()) ^ zero[k];
         assert_eq!(second[k].to_bits(), expected.to_bits(), "gate {k}");
+        let expected = zero[k] ^ r.and_bit(b[k].select_bit());
+        assert_eq!(active[k].to_bits() >> 1, expected.to_bits() >> 1, "gate {k}");
+        assert_eq!(active[k].select_bit(), a[k].select_bit(), "gate {k}");
     }
 }

@@ -62,6 +62,21 @@ macro_rules! joint_kernels {
             }
         }
 
+        /// See [`crate::JointGates::active`].
+        #[target_feature(enable = $features)]
+        pub(in crate::joint_gates) fn active(
+            keys: &[Block],
+            public: &[Block],
+            offset: Block,
+            out: &mut [Block],
+        ) {
+            let offset = splat(Block::from_bits(offset.to_bits() & !1));
+            let keys = keys.chunks(WIDTH).zip(public.chunks(WIDTH));
+            for (out, (keys, public)) in out.chunks_mut(WIDTH).zip(keys) {
+                store(out, xor_if(load(keys), select_mask(load(public)), offset));
+            }
+        }
+
         /// See [`crate::JointGates::combine`].
         #[target_feature(enable = $features)]
         pub(in crate::joint_gates) fn combine(

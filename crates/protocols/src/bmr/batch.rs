@@ -11,6 +11,9 @@
 //! `sum (H_i(a) ^ H_i(b)) ^ alpha A_j ^ beta (B_j ^ a_j) ^ C_j = w_{j,0} ^ gamma R_j`,
 //! where `gamma = (alpha ^ mask_a)(beta ^ mask_b) ^ mask_w`: both halves of half gates.
 //!
+//! A party has its own keys and its offset: all that it lacks of its own active key of a result is
+//! `gamma`, the select bit of anybody else's. So it needs the tables of the others only.
+//!
 //! The shares of a bit times `R_j` are what correlated OTs with offset `R_j` give, the parties'
 //! shares of the bit being the choices.
 
@@ -18,8 +21,9 @@ use phineus_crypto::{Block, CrHash, Delta, JointGates, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::hash::{tweaks, with_select_bit};
-use super::limits::{GATES_PER_CHUNK, ROWS};
+use super::limits::{GATES_PER_CHUNK, ROWS, planes_kept};
 use super::links::pack;
+use super::rows::grow;
 
 type Bits = Zeroizing<Vec<u64>>;
 
@@ -44,15 +48,27 @@ pub(super) struct Batch {
     /// This party's shares of the masks of sums that the first party decodes, packed, each value
     /// from a byte on; at the first party then the masks.
     pub(super) decoding: Zeroizing<Vec<u8>>,
-    /// Shares of the tables, then the tables, as [`TableBatch::rows`] has them.
-    ///
-    /// [`TableBatch::rows`]: super::tables::TableBatch
+    /// Shares of the tables, then the tables: of each party three rows of a key for each gate; of
+    /// two parties only the peer's.
     pub(super) rows: Vec<Block>,
+    /// Of two parties, this party's shares of its own tables, of which it needs no more.
+    pub(super) own: Vec<Block>,
+    me: usize,
+    parties: usize,
+}
+
+/// The bits of a batch that oblivious transfers take and give.
+pub(super) struct OtBits<'a> {
+    pub(super) mask_a: &'a [u64],
+    pub(super) mask_b: &'a [u64],
+    pub(super) product: &'a mut [u64],
+    pub(super) pads: &'a mut [Bits],
+    pub(super) sent: &'a mut [Vec<u64>],
 }
 
 impl Batch {
-    /// An empty batch with room for `capacity` gates of so many parties.
-    pub(super) fn new(capacity: usize, parties: usize) -> Batch {
+    /// An empty batch with room for `capacity` gates, of party `me` of so many.
+    pub(super) fn new(capacity: usize, me: usize, parties: usize) -> Batch {
         let keys = || Zeroizing::new(vec![Block::ZERO; capacity]);
         let words = capacity.div_ceil(64);
         let bits = || Zeroizing::new(vec![0; words]);
@@ -71,6 +87,9 @@ impl Batch {
             received: vec![vec![0; words]; parties],
             decoding: Zeroizing::default(),
             rows: Vec::new(),
+            own: Vec::new(),
+            me,
+            parties,
         }
     }
 
@@ -78,6 +97,8 @@ impl Batch {
     pub(super) fn reset(&mut self, number: u64, prg: &mut Prg) {
         (self.number, self.gates) = (number, 0);
         self.decoding.clear();
+        // Those of the batch before went with its tables.
+        grow(&mut self.w, self.a.len());
         prg.fill_blocks(&mut self.w);
     }
 
@@ -110,7 +131,7 @@ impl Batch {
     }
 
     /// Takes note of the masks and makes room for tables, of which nothing is there yet.
-    pub(super) fn seal(&mut self, parties: usize) {
+    pub(super) fn seal(&mut self) {
         let gates = self.gates;
         for (keys, mask) in
             [(&self.a, &mut self.mask_a), (&self.b, &mut self.mask_b), (&self.w, &mut self.mask_w)]
@@ -119,12 +140,26 @@ impl Batch {
         }
         let masks = self.mask_a.iter().zip(self.mask_b.iter());
         self.product.iter_mut().zip(masks).for_each(|(product, (a, b))| *product = a & b);
-        self.rows.resize(gates * parties * ROWS, Block::ZERO);
+        self.rows.resize(gates * planes_kept(self.parties) * ROWS, Block::ZERO);
+        self.own.resize(if self.parties == 2 { gates * ROWS } else { 0 }, Block::ZERO);
     }
 
-    /// Row `row` of the tables of `party`: a block for each gate.
-    pub(super) fn row(rows: &mut [Block], gates: usize, party: usize, row: usize) -> &mut [Block] {
-        &mut rows[(party * ROWS + row) * gates..][..gates]
+    /// Row `row` of the tables of `party`, a block for each gate; with it all else.
+    pub(super) fn row(&mut self, party: usize, row: usize) -> (&mut [Block], OtBits<'_>) {
+        let (gates, words) = (self.gates, self.words());
+        let (rows, first) = match self.parties {
+            2 if party == self.me => (&mut self.own, 0),
+            2 => (&mut self.rows, 0),
+            _ => (&mut self.rows, party * ROWS),
+        };
+        let bits = OtBits {
+            mask_a: &self.mask_a[..words],
+            mask_b: &self.mask_b[..words],
+            product: &mut self.product[..words],
+            pads: &mut self.pads,
+            sent: &mut self.sent,
+        };
+        (&mut rows[(first + row) * gates..][..gates], bits)
     }
 
     /// Adds to `product` what the corrections from `peer` make of the OTs with it.
@@ -137,7 +172,7 @@ impl Batch {
     }
 
     /// Adds this party's hashes and keys.
-    pub(super) fn garble(&mut self, me: usize, parties: usize, offset: &Delta, hash: &CrHash) {
+    pub(super) fn garble(&mut self, offset: &Delta, hash: &CrHash) {
         let linear = JointGates::selected();
         let mut keys = Zeroizing::new([[Block::ZERO; GATES_PER_CHUNK]; 4]);
         for first in (0..self.gates).step_by(GATES_PER_CHUNK) {
@@ -147,15 +182,19 @@ impl Batch {
             linear.both_keys(a, offset, [a0, a1]);
             linear.both_keys(b, offset, [b0, b1]);
             hash.permute(keys.as_flattened_mut());
-            for party in 0..parties {
-                let rows = &mut self.rows[party * ROWS * self.gates..][..ROWS * self.gates];
+            for party in 0..self.parties {
+                let rows = match self.parties {
+                    2 if party == self.me => &mut self.own[..],
+                    2 => &mut self.rows[..],
+                    _ => &mut self.rows[party * ROWS * self.gates..][..ROWS * self.gates],
+                };
                 let mut rows = rows.chunks_exact_mut(self.gates);
                 let mut rows: [&mut [Block]; ROWS] = std::array::from_fn(|_| {
                     &mut rows.next().expect("a party has so many rows")[first..][..gates]
                 });
                 let keys = keys.each_ref().map(|keys| &keys[..gates]);
                 hash.add_gates(tweaks(first, party), keys, rows.each_mut().map(|row| &mut **row));
-                if party == me {
+                if party == self.me {
                     let [first_row, second_row, third_row] = rows;
                     linear.add_own([a, b], offset, [first_row, second_row]);
                     let own = third_row.iter_mut().zip(&self.w[first..]).enumerate();
@@ -174,5 +213,6 @@ impl Drop for Batch {
     fn drop(&mut self) {
         // Shares of the tables hold multiples of the offset.
         self.rows.zeroize();
+        self.own.zeroize();
     }
 }

@@ -105,7 +105,7 @@ pub(crate) fn garbling_ns(parties: usize) -> u64 {
 
 /// Predicted nanoseconds of evaluating an AND.
 pub(crate) fn evaluation_ns(parties: usize) -> u64 {
-    NS_PER_HASH * 2 * (parties * parties) as u64
+    NS_PER_HASH * 2 * (parties * (parties - 1)) as u64
 }
 
 /// The cost model of a garbling program.

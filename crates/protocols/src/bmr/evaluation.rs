@@ -5,7 +5,9 @@
 //! party's share of the mask bit there instead, so that the own share and the public value are at
 //! hand wherever the value is. Both are linear, so linear operations are those of the planes.
 //!
-//! Cost for each AND: `2 n^2` hashes of `2 n` keys for `n` parties, `2 n + 2 n^2` AES calls.
+//! A party's own active key of a result follows from its zero-key and the public value.
+//!
+//! Cost for each AND: `2 n (n - 1)` hashes of `2 n` keys for `n` parties, `2 n^2` AES calls.
 
 use phineus_bytecode::{Instruction, Shape};
 use phineus_circuits::record::{Level, Template};
@@ -13,8 +15,8 @@ use phineus_crypto::{Block, CrHash, JointGates};
 use zeroize::Zeroizing;
 
 use super::fresh::FreshWires;
-use super::hash::{batch_hash, tweaks, with_select_bit};
-use super::limits::{GATES_PER_CHUNK, ROWS};
+use super::hash::{batch_hash, tweaks};
+use super::limits::GATES_PER_CHUNK;
 use super::masked;
 use super::rows::{Gates, Rows, grow, linear};
 use super::tables::{TableBatch, Tables};
@@ -273,7 +275,8 @@ impl Evaluator {
             permuted_b.copy_from_slice(&b[first..][..count]);
             hash.permute(permuted);
             let (permuted_a, permuted_b) = permuted.split_at(count);
-            for (party, sums) in sums.chunks_exact_mut(GATES_PER_CHUNK).enumerate() {
+            let sums = sums.chunks_exact_mut(GATES_PER_CHUNK).enumerate();
+            for (party, sums) in sums.filter(|&(party, _)| party != self.me) {
                 let tweaks = tweaks(self.position, party);
                 hash.add_pairs(tweaks, [permuted_a, permuted_b], &mut sums[..count]);
             }
@@ -305,20 +308,19 @@ impl Evaluator {
     /// The active keys of the results, from the sums of hashes.
     fn combine(&mut self, count: usize) {
         let Chunk { a, b, sums, .. } = &mut self.chunk;
-        let tables = self.batch.rows.chunks_exact(ROWS * self.batch.gates);
-        for (party, table) in tables.enumerate() {
+        for party in (0..self.parties).filter(|&party| party != self.me) {
             let first = party * GATES_PER_CHUNK;
             let [a, b] = [&a, &b].map(|keys| &keys[first..][..count]);
-            let mut rows = table.chunks_exact(self.batch.gates);
-            let rows = std::array::from_fn(|_| {
-                &rows.next().expect("a party has so many rows")[self.position..][..count]
-            });
+            let rows = self.batch.rows_of(party, self.parties);
+            let rows = rows.map(|row| &row[self.position..][..count]);
             self.linear.combine([a, b], rows, &mut sums[first..][..count]);
         }
-        let own = &mut sums[self.me * GATES_PER_CHUNK..][..count];
-        for (gate, key) in (self.position..).zip(own) {
-            *key = with_select_bit(*key, self.batch.masks[gate / 64] >> (gate % 64) & 1 == 1);
-        }
+        let planes = [self.me, self.other].map(|party| party * GATES_PER_CHUNK);
+        let planes = planes.map(|first| first..first + count);
+        let planes = sums.get_disjoint_mut(planes).expect("this party is not the other");
+        let [own, public] = planes;
+        let keys = &self.batch.keys[self.position..][..count];
+        self.linear.active(keys, public, &self.tables.common.offset, own);
     }
 
     /// Writes the results of gates `range` to their rows.

@@ -10,11 +10,13 @@
 //!   the offset itself: 128/k bits each, where MOTION's are 128-bit strings (or, swapped, three
 //!   bits for each of 128 OTs for each gate).
 //! * Deviation: the OTs for the product of mask bits are those of the second operand again, hashed.
-//! * Deviation: with three parties or more each sums a part of a batch and sends the sums, instead
-//!   of everything going to everybody: `2 (n - 1) / n` and not `n - 1` tables are sent.
+//! * Deviation: nobody needs its own part of a table, since it has its own keys: of two parties
+//!   each sends its share of its own part only.
+//! * Deviation: with three parties or more each sums its own part of a batch and sends the sums,
+//!   instead of everything going to everybody: `2 (n - 1) / n` and not `n - 1` tables are sent.
 //!
 //! Cost for each gate and ordered pair of parties: 3 correlated OTs, 1 bit; for each gate and
-//! party 96 bytes of tables to the peer of two parties, `96 (n - 1)` to all peers with more, and
+//! party 48 bytes of tables to the peer of two parties, `96 (n - 1)` to all peers with more, and
 //! `4 n` hashes of 4 keys, `4 + 4 n` AES calls; to the first party besides the bits that it decodes.
 //! Two rounds a batch, since a batch's messages go with those of the batches around it: see
 //! [`Garbler::step`].
@@ -37,14 +39,12 @@ use super::sink::Sink;
 use super::tables::TableBatch;
 use crate::{Parties, ProtocolError};
 
-/// The bytes of a batch of `gates` gates that `party` sums: everything if there are two.
+/// The bytes of the tables of `gates` gates that `party` sums, which are its own rows: of two
+/// parties, all that the peer keeps.
 pub(super) fn summed_bytes(gates: usize, party: usize, parties: usize) -> Range<usize> {
-    let blocks = gates * parties * ROWS;
-    if parties == 2 {
-        return 0..blocks * size_of::<Block>();
-    }
-    let first = |party: usize| blocks * party / parties * size_of::<Block>();
-    first(party)..first(party + 1)
+    let bytes = gates * ROWS * size_of::<Block>();
+    let first = if parties == 2 { 0 } else { party * bytes };
+    first..first + bytes
 }
 
 /// One party's side of garbling.
@@ -77,7 +77,7 @@ impl<C: Channel> Garbler<C> {
         sink: Sink,
     ) -> Garbler<C> {
         let (count, capacity) = (parties.count(), gates_per_batch(parties.count()));
-        let mut current = Batch::new(capacity, count);
+        let mut current = Batch::new(capacity, parties.me(), count);
         current.reset(0, &mut prg);
         let bits = || Zeroizing::new(vec![0; capacity.div_ceil(64)]);
         Garbler {
@@ -137,8 +137,9 @@ impl<C: Channel> Garbler<C> {
     }
 
     fn end_batch(&mut self) -> Result<(), ProtocolError> {
-        let (count, capacity) = (self.parties.count(), gates_per_batch(self.parties.count()));
-        let mut next = self.spare.pop().unwrap_or_else(|| Batch::new(capacity, count));
+        let (me, count) = (self.parties.me(), self.parties.count());
+        let new = || Batch::new(gates_per_batch(count), me, count);
+        let mut next = self.spare.pop().unwrap_or_else(new);
         next.reset(self.next_number, &mut self.prg);
         self.next_number += 1;
         let full = std::mem::replace(&mut self.current, next);
@@ -151,7 +152,7 @@ impl<C: Channel> Garbler<C> {
         let (me, count) = (self.parties.me(), self.parties.count());
         let (mut second, mut third) = (self.second.take(), self.third.take());
         if let Some(batch) = &mut first {
-            batch.seal(count);
+            batch.seal();
         }
         for peer in self.parties.peers() {
             let link = self.links[peer].as_mut().expect("there is a link to every peer");
@@ -166,7 +167,7 @@ impl<C: Channel> Garbler<C> {
         }
         if let Some(batch) = &mut second {
             let hash = batch_hash(self.start, batch.number);
-            batch.garble(me, count, &self.offset, &hash);
+            batch.garble(&self.offset, &hash);
         }
         let mut parts = Messages { me, count, first, second, third };
         exchange(&mut self.parties, &mut parts)?;
@@ -190,13 +191,11 @@ impl<C: Channel> Garbler<C> {
     }
 
     fn emit(&mut self, mut batch: Batch) -> Result<(), ProtocolError> {
-        let words = batch.words();
         let mut tables = self.sink.blank();
-        let TableBatch { gates, rows, masks, decoding } = &mut tables;
+        let TableBatch { gates, rows, keys, decoding } = &mut tables;
         *gates = batch.gates;
         std::mem::swap(rows, &mut batch.rows);
-        masks.resize(words, 0);
-        masks.copy_from_slice(&batch.mask_w[..words]);
+        std::mem::swap(keys, &mut batch.w);
         decoding.clear();
         if self.parties.me() == 0 {
             std::mem::swap(decoding, &mut batch.decoding);
@@ -215,17 +214,15 @@ fn choose(
     second: Option<&mut Batch>,
 ) -> Result<(), ProtocolError> {
     if let Some(batch) = first {
-        let (gates, words) = (batch.gates, batch.words());
-        let Batch { rows, mask_a, mask_b, pads, .. } = batch;
-        let pads = &mut pads[peer][..words];
-        let shares = Batch::row(rows, gates, peer, 0);
-        link.receive_bits(channel, &mask_b[..words], pads, shares)?;
-        link.receive(channel, &mask_a[..words], Batch::row(rows, gates, peer, 1))?;
+        let words = batch.words();
+        let (row, bits) = batch.row(peer, 0);
+        link.receive_bits(channel, bits.mask_b, &mut bits.pads[peer][..words], row)?;
+        let (row, bits) = batch.row(peer, 1);
+        link.receive(channel, bits.mask_a, row)?;
     }
     if let Some(batch) = second {
-        let (gates, words) = (batch.gates, batch.words());
-        let Batch { rows, product, .. } = batch;
-        link.receive(channel, &product[..words], Batch::row(rows, gates, peer, 2))?;
+        let (row, bits) = batch.row(peer, 2);
+        link.receive(channel, bits.product, row)?;
     }
     Ok(())
 }
@@ -240,18 +237,17 @@ fn offer(
     [zero, one]: &mut [Zeroizing<Vec<u64>>; 2],
 ) -> Result<(), ProtocolError> {
     if let Some(batch) = first {
-        let (gates, words) = (batch.gates, batch.words());
-        let Batch { rows, mask_a, product, sent, .. } = batch;
-        let bits = [&mut zero[..words], &mut one[..words]];
-        link.send_bits(channel, begun, Batch::row(rows, gates, me, 0), bits)?;
+        let words = batch.words();
+        let (row, bits) = batch.row(me, 0);
+        link.send_bits(channel, begun, row, [&mut zero[..words], &mut one[..words]])?;
         for k in 0..words {
-            product[k] ^= zero[k];
-            sent[peer][k] = (zero[k] ^ one[k] ^ mask_a[k]).to_le();
+            bits.product[k] ^= zero[k];
+            bits.sent[peer][k] = (zero[k] ^ one[k] ^ bits.mask_a[k]).to_le();
         }
-        link.send(channel, begun, Batch::row(rows, gates, me, 1))?;
+        link.send(channel, begun, batch.row(me, 1).0)?;
     }
     if let Some(batch) = second {
-        link.send(channel, begun, Batch::row(&mut batch.rows, batch.gates, me, 2))?;
+        link.send(channel, begun, batch.row(me, 2).0)?;
     }
     Ok(())
 }
@@ -297,7 +293,10 @@ impl Parts for Messages {
         let first = self.first.as_ref().map_or(&[][..], |batch| batch.sent[peer].as_bytes());
         let shares = self.first.as_ref().map_or(&[][..], |batch| &batch.decoding[..]);
         let second = self.second.as_ref();
-        let second = second.map_or(&[][..], |b| &b.rows.as_bytes()[rows(b, peer)]);
+        let second = second.map_or(&[][..], |b| {
+            let tables = if self.count == 2 { &b.own } else { &b.rows };
+            &tables.as_bytes()[rows(b, peer)]
+        });
         let third = self.third.as_ref();
         let third = third.map_or(&[][..], |b| &b.rows.as_bytes()[rows(b, self.me)]);
         gather(at, bytes, &[&first[..corrections], &shares[..decoding], second, third]);

@@ -31,6 +31,11 @@ pub const WINDOW_BYTES: usize = 512 * 1024;
 /// The smallest `k` of the OT extension, whose messages are the longest.
 pub const FIELD_BITS_MIN: usize = 4;
 
+/// Parties whose tables a party of so many keeps: of two, only the peer's (`garbler`).
+pub const fn planes_kept(parties: usize) -> usize {
+    if parties == 2 { 1 } else { parties }
+}
+
 /// AND gates whose tables are made together by so many parties: whole tiles of the OT extension.
 pub const fn gates_per_batch(parties: usize) -> usize {
     let gates = BATCH_BYTES / (ROWS * parties * size_of::<Block>());
@@ -43,13 +48,14 @@ pub const fn gates_per_batch(parties: usize) -> usize {
 pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64) -> u64 {
     let gates = gates_per_batch(parties);
     let tables = gates * (ROWS * parties * size_of::<Block>() + 1) + gates / 4;
+    let kept = gates * ((ROWS * planes_kept(parties) + 1) * size_of::<Block>() + 1) + gates / 4;
     let keys = gates * (ROWS + 1) * size_of::<Block>();
     // An AND of a sum comes with two bits to decode at the most, which of a value of one lane take
     // a byte; a value's may come a batch later.
     let decoding = gates + VALUE_WIRES_MAX as usize / 8;
     let bits = gates / 8 * (5 + 3 * parties) + decoding;
     let links = 2 * crate::ot::state_bytes(field) * (parties - 1);
-    let batches = 3 * (tables + keys + bits) + (BATCHES_AHEAD + 2) * tables;
+    let batches = 3 * (tables + keys + bits) + (BATCHES_AHEAD + 2) * kept;
     (batches + links) as u64 + scratch_bytes
 }
 

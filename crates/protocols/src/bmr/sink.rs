@@ -40,7 +40,7 @@ impl Sink {
                 false => Err(StoreError::Failed.into()),
             },
             Sink::Store { batches, bytes_left, file, spilled } => {
-                let bytes = batch.rows.as_bytes().len() + batch.masks.as_bytes().len();
+                let bytes = batch.rows.as_bytes().len() + batch.keys.as_bytes().len();
                 let bytes = (bytes + batch.decoding.len()) as u64;
                 if !*spilled && bytes <= *bytes_left {
                     *bytes_left -= bytes;

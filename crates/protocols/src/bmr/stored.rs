@@ -1,7 +1,7 @@
 //! [`TableFile`]: garbled tables that were all made before, in a file without a name, encrypted
 //! under a key that only this process ever has.
 //!
-//! A batch is its tables, mask bits and masks for decoding, padded to whole pages, each with its tag
+//! A batch is its tables, this party's keys and masks for decoding, padded to whole pages, each with its tag
 //! behind it. Cost: the bytes of the tables and one page of memory. A page whose tag is wrong is an
 //! error.
 
@@ -13,6 +13,8 @@ use phineus_crypto::{Block, PageCipher, Prg, Tag};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::limits::{ROWS, planes_kept};
+use super::rows::grow;
 use super::tables::TableBatch;
 use crate::preprocessing::StoreError;
 use crate::preprocessing::limits::PAGE_BYTES;
@@ -61,7 +63,8 @@ impl TableFile {
 
     /// Appends a batch.
     pub(super) fn write(&mut self, batch: &TableBatch) -> Result<(), StoreError> {
-        for bytes in [batch.rows.as_bytes(), batch.masks.as_bytes(), &batch.decoding[..]] {
+        let keys = &batch.keys[..batch.gates];
+        for bytes in [batch.rows.as_bytes(), keys.as_bytes(), &batch.decoding[..]] {
             for piece in bytes.chunks(PAGE_BYTES) {
                 let (page, tag) = self.page.split_at_mut(PAGE_BYTES);
                 page[..piece.len()].copy_from_slice(piece);
@@ -95,11 +98,11 @@ impl TableFile {
             self.sizes.pop_front().expect("no more gates are evaluated than were garbled");
         assert!(gates <= most, "a batch is bounded");
         batch.gates = gates;
-        batch.rows.resize(gates * self.parties * super::limits::ROWS, Block::ZERO);
-        batch.masks.resize(gates.div_ceil(64), 0);
+        batch.rows.resize(gates * planes_kept(self.parties) * ROWS, Block::ZERO);
+        grow(&mut batch.keys, gates);
         batch.decoding.resize(decoding_bytes, 0);
-        let TableBatch { rows, masks, decoding, .. } = &mut batch;
-        for bytes in [rows.as_mut_bytes(), masks.as_mut_bytes(), &mut decoding[..]] {
+        let TableBatch { rows, keys, decoding, .. } = &mut batch;
+        for bytes in [rows.as_mut_bytes(), keys[..gates].as_mut_bytes(), &mut decoding[..]] {
             for piece in bytes.chunks_mut(PAGE_BYTES) {
                 let offset = self.next_page * (PAGE_BYTES + TAG_BYTES) as u64;
                 let read = self.file.read_exact_at(&mut self.page, offset);

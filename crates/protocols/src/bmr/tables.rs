@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use phineus_crypto::{Block, Delta};
 use zeroize::Zeroizing;
 
-use super::limits::{BATCHES_AHEAD, gates_per_batch};
+use super::limits::{BATCHES_AHEAD, ROWS, gates_per_batch};
 use super::stored::TableFile;
 use crate::ProtocolError;
 use crate::preprocessing::StoreError;
@@ -18,12 +18,20 @@ use crate::preprocessing::StoreError;
 #[derive(Default)]
 pub(super) struct TableBatch {
     pub(super) gates: usize,
-    /// For each party three rows of a key for each gate: see `batch`.
+    /// For each party three rows of a key for each gate: see `batch`. Of two parties, the peer's.
     pub(super) rows: Vec<Block>,
-    /// This party's share of the mask bit of each gate's result, packed.
-    pub(super) masks: Zeroizing<Vec<u64>>,
+    /// This party's zero-keys of the results, with its shares of the mask bits, and perhaps more.
+    pub(super) keys: Zeroizing<Vec<Block>>,
     /// At the first party, masks of the sums that it decodes: see [`super::masked`].
     pub(super) decoding: Zeroizing<Vec<u8>>,
+}
+
+impl TableBatch {
+    /// The three rows of `party` of so many, which is another one than that which has them.
+    pub(super) fn rows_of(&self, party: usize, parties: usize) -> [&[Block]; ROWS] {
+        let first = if parties == 2 { 0 } else { party * ROWS };
+        std::array::from_fn(|row| &self.rows[(first + row) * self.gates..][..self.gates])
+    }
 }
 
 /// The end of the queue at the garbling walk.
