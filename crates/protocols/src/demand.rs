@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use crate::ProtocolError;
+
 /// A kind of material.
 pub trait MaterialKind: Copy + Ord {
     /// Items of a full batch.
@@ -73,22 +75,31 @@ pub struct Schedule<K, I> {
     surplus: BTreeMap<K, usize>,
 }
 
-impl<K: MaterialKind, I: Iterator<Item = (K, usize)>> Schedule<K, I> {
-    /// The batches for needs in this order, which are `demand` in all.
+impl<K: MaterialKind, I: Iterator<Item = Result<(K, usize), ProtocolError>>> Schedule<K, I> {
+    /// The batches for needs in this order, which are `demand` in all. An error of the order comes
+    /// in its place, and ends what is made.
     pub fn new(demand: Demand<K>, order: I) -> Schedule<K, I> {
         Schedule { order, current: None, remaining: demand, surplus: BTreeMap::new() }
     }
 }
 
-impl<K: MaterialKind, I: Iterator<Item = (K, usize)>> Iterator for Schedule<K, I> {
-    type Item = (K, usize);
+impl<K, I> Iterator for Schedule<K, I>
+where
+    K: MaterialKind,
+    I: Iterator<Item = Result<(K, usize), ProtocolError>>,
+{
+    type Item = Result<(K, usize), ProtocolError>;
 
-    fn next(&mut self) -> Option<(K, usize)> {
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let Some((kind, needed)) = self.current.take().or_else(|| self.order.next()) else {
-                let left = self.remaining.kinds().any(|(_, count)| count > 0);
-                assert!(!left, "the order needs less than the demand");
-                return None;
+            let (kind, needed) = match self.current.take().map(Ok).or_else(|| self.order.next()) {
+                Some(Ok(need)) => need,
+                Some(Err(error)) => return Some(Err(error)),
+                None => {
+                    let left = self.remaining.kinds().any(|(_, count)| count > 0);
+                    assert!(!left, "the order needs less than the demand");
+                    return None;
+                }
             };
             let surplus = self.surplus.entry(kind).or_default();
             if *surplus >= needed {
@@ -100,7 +111,7 @@ impl<K: MaterialKind, I: Iterator<Item = (K, usize)>> Iterator for Schedule<K, I
             let remaining = remaining.expect("the order needs what the demand has");
             *surplus = kind.batch_items().min(*remaining);
             *remaining -= *surplus;
-            return Some((kind, *surplus));
+            return Some(Ok((kind, *surplus)));
         }
     }
 }
@@ -117,11 +128,11 @@ pub struct BlockSchedule<K, I, B> {
 
 impl<K: MaterialKind, I, B> BlockSchedule<K, I, B>
 where
-    I: Iterator<Item = (K, usize)>,
-    B: FnMut(usize) -> Option<(Demand<K>, I)>,
+    I: Iterator<Item = Result<(K, usize), ProtocolError>>,
+    B: FnMut(usize) -> Result<(Demand<K>, I), ProtocolError>,
 {
     /// The batches, and where the blocks that run are said to; they end when that is dropped.
-    /// `begin` says what a block demands, and in which order; nothing if that cannot be read.
+    /// `begin` says what a block demands, and in which order.
     pub fn new(begin: B) -> (BlockSchedule<K, I, B>, Sender<usize>) {
         let (sender, entered) = channel();
         (BlockSchedule { entered, begin, current: None }, sender)
@@ -130,18 +141,20 @@ where
 
 impl<K: MaterialKind, I, B> Iterator for BlockSchedule<K, I, B>
 where
-    I: Iterator<Item = (K, usize)>,
-    B: FnMut(usize) -> Option<(Demand<K>, I)>,
+    I: Iterator<Item = Result<(K, usize), ProtocolError>>,
+    B: FnMut(usize) -> Result<(Demand<K>, I), ProtocolError>,
 {
-    type Item = (K, usize);
+    type Item = Result<(K, usize), ProtocolError>;
 
-    fn next(&mut self) -> Option<(K, usize)> {
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
                 return Some(batch);
             }
-            let (demand, order) = (self.begin)(self.entered.recv().ok()?)?;
-            self.current = Some(Schedule::new(demand, order));
+            match (self.begin)(self.entered.recv().ok()?) {
+                Ok((demand, order)) => self.current = Some(Schedule::new(demand, order)),
+                Err(error) => return Some(Err(error)),
+            }
         }
     }
 }

@@ -24,6 +24,7 @@ use super::hash::{tweaks, with_select_bit};
 use super::limits::{GATES_PER_CHUNK, ROWS, planes_kept};
 use super::links::pack;
 use super::rows::grow;
+use super::tables::make_room;
 
 type Bits = Zeroizing<Vec<u64>>;
 
@@ -123,6 +124,7 @@ impl Batch {
             let bits = wires.iter().enumerate();
             bits.fold(0, |byte, (k, wire)| byte | u8::from(wire.select_bit()) << k)
         });
+        make_room(&mut self.decoding, shares.len());
         self.decoding.extend(shares);
     }
 

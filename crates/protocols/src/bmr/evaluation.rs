@@ -181,7 +181,7 @@ impl Evaluation {
         let sums = &mut self.scratch[..value.len()];
         self.rows.store(&mut template.outputs.iter(), sums);
         let public = &sums[self.gates.other * wires..][..wires];
-        masked::decode(public, self.gates.decoding(wires.div_ceil(8)), shares);
+        masked::decode(public, self.gates.decoding(wires.div_ceil(8))?, shares);
         Ok(())
     }
 
@@ -235,10 +235,14 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The next masks of sums, of the batch with the last gate.
-    fn decoding(&mut self, bytes: usize) -> &[u8] {
+    /// The next masks of sums, of the batch with the last gate; or, if sums without a gate follow
+    /// a full batch, of the next one.
+    fn decoding(&mut self, bytes: usize) -> Result<&[u8], ProtocolError> {
+        while self.batch.decoding.len() < self.decoded + bytes {
+            self.advance()?;
+        }
         self.decoded += bytes;
-        &self.batch.decoding[self.decoded - bytes..self.decoded]
+        Ok(&self.batch.decoding[self.decoded - bytes..self.decoded])
     }
 
     /// Goes on to the next batch.

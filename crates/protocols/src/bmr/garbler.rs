@@ -122,7 +122,8 @@ impl<C: Channel> Garbler<C> {
 
     /// Completes all batches.
     pub(super) fn finish(&mut self) -> Result<(), ProtocolError> {
-        if self.current.gates > 0 {
+        // What is decoded may come from no gate.
+        if self.current.gates > 0 || !self.current.decoding.is_empty() {
             self.end_batch()?;
         }
         while self.second.is_some() || self.third.is_some() {

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use super::limits::{ROWS, planes_kept};
 use super::rows::grow;
-use super::tables::TableBatch;
+use super::tables::{TableBatch, make_room};
 use crate::preprocessing::StoreError;
 use crate::preprocessing::limits::PAGE_BYTES;
 
@@ -100,6 +100,8 @@ impl TableFile {
         batch.gates = gates;
         batch.rows.resize(gates * planes_kept(self.parties) * ROWS, Block::ZERO);
         grow(&mut batch.keys, gates);
+        batch.decoding.clear();
+        make_room(&mut batch.decoding, decoding_bytes);
         batch.decoding.resize(decoding_bytes, 0);
         let TableBatch { rows, keys, decoding, .. } = &mut batch;
         for bytes in [rows.as_mut_bytes(), keys[..gates].as_mut_bytes(), &mut decoding[..]] {

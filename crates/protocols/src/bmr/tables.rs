@@ -34,6 +34,16 @@ impl TableBatch {
     }
 }
 
+/// Room for `more` bytes; the memory that is too small is wiped.
+pub(super) fn make_room(bytes: &mut Zeroizing<Vec<u8>>, more: usize) {
+    let len = bytes.len();
+    if bytes.capacity() < len + more {
+        let mut larger = Zeroizing::new(Vec::with_capacity(len + more + len / 4));
+        larger.extend_from_slice(bytes);
+        *bytes = larger;
+    }
+}
+
 /// The end of the queue at the garbling walk.
 pub(super) struct Producer {
     ready: SyncSender<Result<TableBatch, ProtocolError>>,

@@ -46,7 +46,7 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
     pub fn start(
         generator: Generator<F, C>,
         demand: Demand,
-        order: impl Iterator<Item = (Kind, usize)> + Send + 'static,
+        order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
     ) -> std::io::Result<Live<F, C>> {
         Live::start_batches(generator, Schedule::new(demand, order))
     }
@@ -58,7 +58,7 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
     /// When the system has no thread to give.
     pub fn start_batches(
         generator: Generator<F, C>,
-        schedule: impl Iterator<Item = (Kind, usize)> + Send + 'static,
+        schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
     ) -> std::io::Result<Live<F, C>> {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
@@ -93,11 +93,19 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
 /// What the thread does; gives the generator back unless it failed.
 fn make<F: Field, C: Channel>(
     mut generator: Generator<F, C>,
-    schedule: impl Iterator<Item = (Kind, usize)>,
+    schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
     batches: SyncSender<Result<Batch<F>, ProtocolError>>,
     recycled: Receiver<Batch<F>>,
 ) -> Option<Generator<F, C>> {
-    for (kind, count) in schedule {
+    for need in schedule {
+        let (kind, count) = match need {
+            Ok(need) => need,
+            Err(error) => {
+                // Nobody may be there to hear of it.
+                batches.send(Err(error)).ok();
+                return None;
+            }
+        };
         let mut batch = recycled.try_recv().unwrap_or_else(|_| Batch::empty());
         let made = generator.make(kind, count, &mut batch);
         let failed = made.is_err();
@@ -127,6 +135,13 @@ impl<F: Field, C: Send> AuthenticatedSource<F> for LiveSource<F, C> {
                 Err(_) => return Err(cheated()),
             }
         }
+    }
+
+    fn blame(&mut self) -> Option<ProtocolError> {
+        let mut made = self.batches.try_iter();
+        let error = made.find_map(Result::err);
+        self.failed |= error.is_some();
+        error.filter(|error| !matches!(error, ProtocolError::Channel(_)))
     }
 }
 

@@ -16,7 +16,9 @@ use zeroize::Zeroizing;
 use super::{Batch, Demand, Generator, Kind};
 use crate::ot::{FieldBits, SessionId};
 use crate::spdz::{Material, Share};
-use crate::stored::{self, SequentialSource, StoreError, StoredFile, StoredKey, StoredSource};
+use crate::stored::{
+    self, SequentialSource, StoreError, StoredFile, StoredKey, StoredSource, UnfinishedFile,
+};
 use crate::supply::{self, Maker, Source};
 use crate::{Parties, ProtocolError};
 
@@ -31,6 +33,11 @@ pub trait AuthenticatedSource<F: Field>: Source<Batch<F>> {
     /// When making a batch has failed.
     fn settle(&mut self) -> Result<(), ProtocolError> {
         Ok(())
+    }
+
+    /// See [`Material::blame`].
+    fn blame(&mut self) -> Option<ProtocolError> {
+        None
     }
 }
 
@@ -92,6 +99,10 @@ impl<F: Field, S: AuthenticatedSource<F>> Material<F> for Supply<F, S> {
 
     fn settle(&mut self) -> Result<(), ProtocolError> {
         self.source.settle()
+    }
+
+    fn blame(&mut self) -> Option<ProtocolError> {
+        self.source.blame()
     }
 
     fn triples(
@@ -225,7 +236,7 @@ impl<F: Field> Sequential<F> {
     pub fn make<C: Channel>(
         generator: &mut Generator<F, C>,
         demand: Demand,
-        order: impl Iterator<Item = (Kind, usize)>,
+        order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
         memory_bytes: u64,
         directory: &Path,
     ) -> Result<Sequential<F>, ProtocolError> {
@@ -247,7 +258,7 @@ pub type Binding = stored::Binding<Kind>;
 
 impl<F: Field> Stored<F> {
     /// Makes all that is demanded, in the order of its use, and writes it, with this party's share
-    /// of the key, to a file that does not exist yet. All parties do so together.
+    /// of the key, to `file`. All parties do so together.
     ///
     /// # Security
     /// Each batch is checked before it is written. Who lies in a check may learn the key, and not
@@ -256,14 +267,14 @@ impl<F: Field> Stored<F> {
     /// # Errors
     /// When a channel or the storage fails, or a party cheats.
     pub fn make<C: Channel>(
-        path: &Path,
+        file: UnfinishedFile,
         key: &StoredKey,
         generator: &mut Generator<F, C>,
         binding: &Binding,
-        order: impl Iterator<Item = (Kind, usize)>,
+        order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
     ) -> Result<(), ProtocolError> {
         let delta = Zeroizing::new([generator.delta()]);
-        stored::store(path, key, generator, delta.as_bytes(), binding, order)
+        stored::store(file, key, generator, delta.as_bytes(), binding, order)
     }
 
     /// Opens a file and checks everything that can be checked alone. Nothing is used up.

@@ -48,6 +48,11 @@ pub fn send(
     session: &SessionId,
     pads: &mut [[Block; 2]],
 ) -> Result<(), ProtocolError> {
+    #[cfg(test)]
+    if Ideal::is_on() {
+        Ideal::deal(session, pads);
+        return Ok(());
+    }
     // Everything is halved: the batch compression of the curve library doubles what it encodes.
     let half_secret = random_scalar(prg);
     let element = [&*half_secret * RISTRETTO_BASEPOINT_TABLE];
@@ -111,6 +116,11 @@ impl Asked {
         count: usize,
     ) -> Result<Asked, ProtocolError> {
         assert_eq!(choices.len(), count.div_ceil(64), "one choice bit per pad");
+        #[cfg(test)]
+        if Ideal::is_on() {
+            let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
+            return Ok(Asked { session, choices, half_secrets: Default::default(), pairs: vec![] });
+        }
         let half_secrets: Zeroizing<Vec<Scalar>> =
             Zeroizing::new((0..count).map(|_| *random_scalar(prg)).collect());
         let mut pairs = vec![[0u8; PAIR_BYTES]; count];
@@ -131,6 +141,15 @@ impl Asked {
         channel: &mut impl Channel,
         pads: &mut [Block],
     ) -> Result<(), ProtocolError> {
+        #[cfg(test)]
+        if Ideal::is_on() {
+            let mut both = Zeroizing::new(vec![[Block::ZERO; 2]; pads.len()]);
+            Ideal::deal(&self.session, &mut both);
+            for (i, (pad, both)) in pads.iter_mut().zip(both.iter()).enumerate() {
+                *pad = both[usize::from(choice(&self.choices, i).unwrap_u8())];
+            }
+            return Ok(());
+        }
         let mut sender_element = [0u8; POINT_BYTES];
         channel.recv(&mut sender_element)?;
         let element = decode(&sender_element)?;
@@ -271,4 +290,41 @@ fn random_point(prg: &mut Prg) -> RistrettoPoint {
     let mut bytes = Zeroizing::new([0u8; 64]);
     prg.fill_bytes(&mut *bytes);
     RistrettoPoint::from_uniform_bytes(&bytes)
+}
+
+/// Base OTs from a dealer in the process, for tests of what comes after them: the same pads at both
+/// parties, from the session alone, and no message.
+#[cfg(test)]
+pub(crate) struct Ideal;
+
+#[cfg(test)]
+thread_local! {
+    static IS_IDEAL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[cfg(test)]
+impl Ideal {
+    /// All base OTs of this thread are from the dealer, until this is dropped.
+    pub(crate) fn in_this_thread() -> Ideal {
+        IS_IDEAL.set(true);
+        Ideal
+    }
+
+    fn is_on() -> bool {
+        IS_IDEAL.get()
+    }
+
+    fn deal(session: &SessionId, pads: &mut [[Block; 2]]) {
+        let digest = Sha256::new().chain_update(session.as_bytes()).finalize();
+        let (seed, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
+        let mut prg = Prg::from_seed(Block::from_bits(u128::from_le_bytes(*seed)));
+        prg.fill_blocks(pads.as_flattened_mut());
+    }
+}
+
+#[cfg(test)]
+impl Drop for Ideal {
+    fn drop(&mut self) {
+        IS_IDEAL.set(false);
+    }
 }

@@ -38,7 +38,7 @@ impl<C: Channel + Send + 'static> Live<C> {
     pub fn start(
         generator: Generator<C>,
         demand: Demand,
-        order: impl Iterator<Item = (Kind, usize)> + Send + 'static,
+        order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
     ) -> std::io::Result<Live<C>> {
         Live::start_batches(generator, Schedule::new(demand, order))
     }
@@ -50,7 +50,7 @@ impl<C: Channel + Send + 'static> Live<C> {
     /// When the system has no thread to give.
     pub fn start_batches(
         generator: Generator<C>,
-        schedule: impl Iterator<Item = (Kind, usize)> + Send + 'static,
+        schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
     ) -> std::io::Result<Live<C>> {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
@@ -83,11 +83,19 @@ impl<C: Channel + Send + 'static> Live<C> {
 /// What the thread does; gives the generator back unless it failed.
 fn make<C: Channel>(
     mut generator: Generator<C>,
-    schedule: impl Iterator<Item = (Kind, usize)>,
+    schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
     batches: SyncSender<Result<Batch, ProtocolError>>,
     recycled: Receiver<Batch>,
 ) -> Option<Generator<C>> {
-    for (kind, count) in schedule {
+    for need in schedule {
+        let (kind, count) = match need {
+            Ok(need) => need,
+            Err(error) => {
+                // Nobody may be there to hear of it.
+                batches.send(Err(error)).ok();
+                return None;
+            }
+        };
         let mut batch = recycled.try_recv().unwrap_or_else(|_| Batch::empty());
         let made = generator.make(kind, count, &mut batch);
         let failed = made.is_err();

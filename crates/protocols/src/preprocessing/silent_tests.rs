@@ -38,7 +38,8 @@ fn every_kind_means_what_it_says_and_costs_what_it_says() {
             let (setup, costs) = (setup_costs(OT), demand_costs(&demand, count, OT));
             let mut made = Vec::new();
             let mut batch = Batch::empty();
-            for (kind, count) in Schedule::new(demand, order(bit_triples).into_iter()) {
+            for need in Schedule::new(demand, order(bit_triples).into_iter().map(Ok)) {
+                let (kind, count) = need.expect("the order has no error");
                 generator.make(kind, count, &mut batch).expect("all are honest");
                 let columns = batch.columns[..kind.columns()].iter();
                 made.push((kind, count, columns.map(|column| column.to_vec()).collect::<Vec<_>>()));

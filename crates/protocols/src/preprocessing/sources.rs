@@ -6,7 +6,7 @@ use phineus_channels::Channel;
 use phineus_crypto::Prg;
 
 use super::{Batch, Demand, Generator, Kind, Preprocessing, StoreError, StoredFile, StoredKey};
-use crate::stored::{self, SequentialSource, StoredSource};
+use crate::stored::{self, SequentialSource, StoredSource, UnfinishedFile};
 use crate::supply::{self, Maker, Source};
 use crate::{Parties, ProtocolError};
 
@@ -48,7 +48,7 @@ impl Sequential {
     pub fn make<C: Channel>(
         generator: &mut Generator<C>,
         demand: Demand,
-        order: impl Iterator<Item = (Kind, usize)>,
+        order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
         memory_bytes: u64,
         directory: &Path,
     ) -> Result<Sequential, ProtocolError> {
@@ -63,19 +63,19 @@ impl Sequential {
 }
 
 impl Stored {
-    /// Makes all that is demanded, in the order of its use, and writes it to a file that does not
-    /// exist yet. All parties do so together.
+    /// Makes all that is demanded, in the order of its use, and writes it to `file`. All parties
+    /// do so together.
     ///
     /// # Errors
     /// When a channel, a peer or the storage fails.
     pub fn make<C: Channel>(
-        path: &Path,
+        file: UnfinishedFile,
         key: &StoredKey,
         generator: &mut Generator<C>,
         binding: &Binding,
-        order: impl Iterator<Item = (Kind, usize)>,
+        order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
     ) -> Result<(), ProtocolError> {
-        stored::store(path, key, generator, &[], binding, order)
+        stored::store(file, key, generator, &[], binding, order)
     }
 
     /// Opens a file and checks everything that can be checked alone. Nothing is used up.

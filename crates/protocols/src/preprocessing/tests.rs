@@ -11,6 +11,7 @@ use super::costs::{PairCosts, batch_costs, demand_costs, kind_costs, setup_costs
 use super::*;
 use crate::ot::packing::mask;
 use crate::ot::{FieldBits, SessionId};
+use crate::stored::UnfinishedFile;
 use crate::{Parties, memory_mesh};
 
 const FIELD: FieldBits = FieldBits::DEFAULT;
@@ -239,7 +240,8 @@ fn a_live_supply_makes_exactly_what_is_demanded() {
             let demand = Demand::of(needs());
             let expected = demand_costs(&demand, count, FIELD).from_lower_bytes;
             let setup = setup_costs(FIELD).from_lower_bytes;
-            let mut live = Live::start(generator, demand, needs().into_iter()).expect("a thread");
+            let mut live =
+                Live::start(generator, demand, needs().into_iter().map(Ok)).expect("a thread");
             let used = use_all(&mut live);
             let mut generator = live.finish().expect("the thread does not fail");
             let links = count as u64 - 1;
@@ -267,7 +269,7 @@ fn a_live_supply_whose_peer_leaves_gives_the_error_once_and_then_another() {
         }
         let order = [(Kind::BitTriple, 1 << 20)];
         let mut live =
-            Live::start(generator, Demand::of(order), order.into_iter()).expect("thread");
+            Live::start(generator, Demand::of(order), order.into_iter().map(Ok)).expect("thread");
         let mut words = vec![vec![0; 1 << 10]; 3];
         let mut errors = Vec::new();
         while errors.len() < 2 {
@@ -281,6 +283,36 @@ fn a_live_supply_whose_peer_leaves_gives_the_error_once_and_then_another() {
 }
 
 #[test]
+fn a_live_supply_gives_the_error_of_an_order_that_cannot_be_read() {
+    let results = everybody(2, move |parties| {
+        let generator = generator(parties, 0x1f);
+        let order = [Ok((Kind::BitTriple, 64)), Err(StoreError::Failed.into())];
+        let mut live = Live::start_batches(generator, order.into_iter()).expect("a thread");
+        let mut words = vec![vec![0; 1]; 3];
+        take(&mut live, Kind::BitTriple, 64, &mut words).expect("all honest");
+        take(&mut live, Kind::BitTriple, 64, &mut words).err()
+    });
+    for error in results {
+        assert!(matches!(error, Some(ProtocolError::Preprocessing(StoreError::Failed))));
+    }
+}
+
+#[test]
+fn of_two_runs_that_make_a_file_the_second_leaves_it_to_the_first() {
+    let directory = tempfile::tempdir().expect("there is a temporary directory");
+    let path = directory.path().join("a.prep");
+    let first = UnfinishedFile::create(&path).expect("nobody makes it");
+    let Err(StoreError::Io { source, .. }) = UnfinishedFile::create(&path) else {
+        panic!("two runs make one file");
+    };
+    assert_eq!(source.kind(), std::io::ErrorKind::AlreadyExists);
+    let partial = first.partial().to_owned();
+    assert!(partial.exists() && !path.exists(), "the first one's is still there");
+    drop(first);
+    assert!(!partial.exists(), "what is not finished is removed");
+}
+
+#[test]
 fn a_sequential_supply_keeps_to_its_memory() {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let path = directory.path().to_owned();
@@ -288,7 +320,7 @@ fn a_sequential_supply_keeps_to_its_memory() {
         let path = path.clone();
         let results = everybody(2, move |parties| {
             let mut generator = generator(parties, seed);
-            let (demand, order) = (Demand::of(needs()), needs().into_iter());
+            let (demand, order) = (Demand::of(needs()), needs().into_iter().map(Ok));
             let made = Sequential::make(&mut generator, demand, order, memory_bytes, &path);
             let mut made = made.expect("all honest");
             assert_eq!(made.is_in_memory(), memory_bytes > 1000);
@@ -323,8 +355,9 @@ fn make_files(directory: &Path, seed: u128) {
         let mut generator = generator(parties, seed);
         let mut prg = Prg::from_seed(Block::from_bits(seed + 7));
         let key = StoredKey::create(&directory.join(format!("{me}.key")), &mut prg).expect("key");
-        let (path, order) = (directory.join(format!("{me}.prep")), needs().into_iter());
-        Stored::make(&path, &key, &mut generator, &binding(), order).expect("all honest");
+        let (path, order) = (directory.join(format!("{me}.prep")), needs().into_iter().map(Ok));
+        let file = UnfinishedFile::create(&path).expect("it is new");
+        Stored::make(file, &key, &mut generator, &binding(), order).expect("all honest");
     });
 }
 
@@ -453,7 +486,7 @@ fn stored_material_that_does_not_fit_is_refused() {
 
 #[test]
 fn a_schedule_makes_batches_when_they_are_first_needed() {
-    let schedule = Schedule::new(Demand::of(needs()), needs().into_iter());
+    let schedule = Schedule::new(Demand::of(needs()), needs().into_iter().map(Ok));
     let (ring, square) = (Kind::RingTriple { width: 64 }, Kind::SquarePair { width: 16 });
     let expected = [
         (Kind::BitTriple, 65_536),
@@ -464,5 +497,6 @@ fn a_schedule_makes_batches_when_they_are_first_needed() {
         (square, 50),
         (ring, 2530 - 2048),
     ];
-    assert_eq!(schedule.collect::<Vec<_>>(), expected);
+    let schedule: Result<Vec<_>, ProtocolError> = schedule.collect();
+    assert_eq!(schedule.expect("the order has no error"), expected);
 }

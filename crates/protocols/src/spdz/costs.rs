@@ -13,6 +13,7 @@ use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use super::check::{check_cost, confirm_cost, message_bytes};
 use super::operations::{SpdzRounds, Way, way};
 use super::script::Script;
+use crate::ProtocolError;
 use crate::mascot::costs::{demand_costs, setup_costs};
 use crate::mascot::{Demand, Kind};
 use crate::mixed::totals as shared;
@@ -179,18 +180,20 @@ impl<R: Read + Seek> Needs<R> {
 }
 
 impl<R: Read + Seek> Iterator for Needs<R> {
-    type Item = (Kind, usize);
+    type Item = Result<(Kind, usize), ProtocolError>;
 
-    /// Ends early if the file can no longer be read, which the run notices too.
-    fn next(&mut self) -> Option<(Kind, usize)> {
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(need) = self.found.pop_front() {
-                return Some(need);
+                return Some(Ok(need));
             }
             if self.frame == self.planned.frame_count() {
                 return None;
             }
-            self.planned.read_frame(self.frame, &mut self.instructions).ok()?;
+            if let Err(error) = self.planned.read_frame(self.frame, &mut self.instructions) {
+                self.frame = self.planned.frame_count();
+                return Some(Err(error.into()));
+            }
             self.frame += 1;
             for instruction in &self.instructions {
                 let found = &mut self.found;

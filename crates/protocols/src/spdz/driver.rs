@@ -161,6 +161,48 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         Ok(())
     }
 
+    /// Opens what waits, and goes on with what that lets.
+    fn end_round(&mut self) -> Result<(), ProtocolError> {
+        assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
+        let has_outputs = !self.waiting.is_empty();
+        if has_outputs || self.in_flight.iter().any(|(_, flight)| flight.proves_bits()) {
+            // What no mask hides must follow from openings that were right: `b^2 - b` is zero only
+            // if the square is, and says what `b` is otherwise.
+            self.check()?;
+        }
+        let outputs = self.push_outputs()?;
+        self.flush_batches()?;
+        let (told, opened) = (self.opening.waiting_told(), self.opening.waiting_opened());
+        self.turn_to(Activity::Exchanging { told, opened });
+        self.opening.exchange(&mut self.parties)?;
+        self.turn_to(Activity::Computing);
+        self.rounds += 1;
+        let values: Vec<_> = outputs.iter().map(|output| self.opened_output(output)).collect();
+        self.take_batches();
+        // What goes on goes to the back, in the same order.
+        for _ in 0..self.in_flight.len() {
+            let (op, mut flight) = self.in_flight.pop_front().expect("as many as there were");
+            let is_done = self.step(&mut flight)?;
+            let queue = if is_done { &mut self.done } else { &mut self.in_flight };
+            queue.push_back((op, flight));
+        }
+        if has_outputs {
+            self.check()?;
+        }
+        for (output, values) in outputs.iter().zip(&values).filter(|(output, _)| output.is_ours) {
+            self.write_output(&output.instruction, values)?;
+        }
+        Ok(())
+    }
+
+    /// The error to tell: who closed a channel may have heard that making material failed here.
+    fn blamed(&mut self, error: ProtocolError) -> ProtocolError {
+        match error {
+            ProtocolError::Channel(_) => self.material.blame().unwrap_or(error),
+            _ => error,
+        }
+    }
+
     fn context(&mut self) -> Context<'_, F, M> {
         Context {
             me: self.parties.me(),
@@ -369,41 +411,14 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
     }
 
     fn round(&mut self) -> Result<(), ProtocolError> {
-        assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
-        let has_outputs = !self.waiting.is_empty();
-        if has_outputs || self.in_flight.iter().any(|(_, flight)| flight.proves_bits()) {
-            // What no mask hides must follow from openings that were right: `b^2 - b` is zero only
-            // if the square is, and says what `b` is otherwise.
-            self.check()?;
-        }
-        let outputs = self.push_outputs()?;
-        self.flush_batches()?;
-        let (told, opened) = (self.opening.waiting_told(), self.opening.waiting_opened());
-        self.turn_to(Activity::Exchanging { told, opened });
-        self.opening.exchange(&mut self.parties)?;
-        self.turn_to(Activity::Computing);
-        self.rounds += 1;
-        let values: Vec<_> = outputs.iter().map(|output| self.opened_output(output)).collect();
-        self.take_batches();
-        // What goes on goes to the back, in the same order.
-        for _ in 0..self.in_flight.len() {
-            let (op, mut flight) = self.in_flight.pop_front().expect("as many as there were");
-            let is_done = self.step(&mut flight)?;
-            let queue = if is_done { &mut self.done } else { &mut self.in_flight };
-            queue.push_back((op, flight));
-        }
-        if has_outputs {
-            self.check()?;
-        }
-        for (output, values) in outputs.iter().zip(&values).filter(|(output, _)| output.is_ours) {
-            self.write_output(&output.instruction, values)?;
-        }
-        Ok(())
+        let ended = self.end_round();
+        ended.map_err(|error| self.blamed(error))
     }
 
     fn end_block(&mut self) -> Result<(), ProtocolError> {
         // What runs next follows from what was opened, so nothing unproven is left behind.
-        self.check()?;
+        let checked = self.check();
+        checked.map_err(|error| self.blamed(error))?;
         self.assert_done();
         self.parties.flush()
     }
@@ -415,7 +430,8 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
     fn finish(&mut self) -> Result<(), ProtocolError> {
         self.assert_done();
         self.material.settle()?;
-        self.opening.confirm(&mut self.parties)?;
+        let confirmed = self.opening.confirm(&mut self.parties);
+        confirmed.map_err(|error| self.blamed(error))?;
         self.parties.flush()
     }
 }

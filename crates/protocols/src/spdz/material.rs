@@ -21,6 +21,12 @@ pub trait Material<F: Field>: Send {
     /// When making it has failed, also where nobody has asked for it yet.
     fn settle(&mut self) -> Result<(), ProtocolError>;
 
+    /// Why making it has failed, if it has and nobody has been told yet: who finds a lie there ends
+    /// its channels, and may hear that of others before it asks for the next material.
+    fn blame(&mut self) -> Option<ProtocolError> {
+        None
+    }
+
     /// Random `a` and `b`, and `c = a * b`.
     ///
     /// # Errors

@@ -103,19 +103,65 @@ impl<K> Binding<K> {
     }
 }
 
-/// Makes all that is demanded, in the order of its use, and writes it to a file that does not
-/// exist yet, after a `secret` that goes with it. All parties do so together; a file is of no use,
+type KindOf<M> = <<M as Maker>::Batch as MaterialBatch>::Kind;
+
+/// A file while it is being made, under a name of its own; removed when dropped.
+pub struct UnfinishedFile {
+    file: File,
+    path: PathBuf,
+    partial: PathBuf,
+    is_finished: bool,
+}
+
+impl UnfinishedFile {
+    /// Of the file that will be at `path`; only one run at a time makes it.
+    ///
+    /// # Errors
+    /// When something of that name is there, or cannot be made.
+    pub fn create(path: &Path) -> Result<UnfinishedFile, StoreError> {
+        let partial = partial_path(path);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.open(&partial).map_err(io(&partial, "creating"))?;
+        Ok(UnfinishedFile { file, path: path.to_owned(), partial, is_finished: false })
+    }
+
+    /// Where it is.
+    pub fn partial(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Gives it its name, which nothing may have.
+    fn finish(mut self) -> Result<(), StoreError> {
+        self.file.sync_all().map_err(io(&self.partial, "writing"))?;
+        fs::hard_link(&self.partial, &self.path).map_err(io(&self.path, "creating"))?;
+        self.is_finished = true;
+        fs::remove_file(&self.partial).map_err(io(&self.partial, "renaming"))?;
+        sync_directory(&self.path)
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            fs::remove_file(&self.partial).ok();
+        }
+    }
+}
+
+/// Makes all that is demanded, in the order of its use, and writes it to `unfinished`, after a
+/// `secret` that goes with it. All parties do so together; a file is of no use,
 /// and must not be used, unless all have theirs.
 ///
 /// # Errors
 /// When a channel, a peer or the storage fails.
 pub(crate) fn store<M: Maker<Batch: StoredBatch>>(
-    path: &Path,
+    unfinished: UnfinishedFile,
     key: &StoredKey,
     maker: &mut M,
     secret: &[u8],
-    binding: &Binding<<M::Batch as MaterialBatch>::Kind>,
-    order: impl Iterator<Item = (<M::Batch as MaterialBatch>::Kind, usize)>,
+    binding: &Binding<KindOf<M>>,
+    order: impl Iterator<Item = Result<(KindOf<M>, usize), ProtocolError>>,
 ) -> Result<(), ProtocolError> {
     assert_eq!(secret.len(), M::Batch::SECRET_BYTES, "a secret has its length");
     let pairing = agree_pairing(maker)?;
@@ -123,10 +169,8 @@ pub(crate) fn store<M: Maker<Batch: StoredBatch>>(
     let mut salt = Zeroizing::new([0; SALT_BYTES]);
     maker.prg().fill_bytes(&mut *salt);
 
-    let partial = partial_path(path);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    let file = options.open(&partial).map_err(io(&partial, "creating"))?;
+    let partial = unfinished.partial();
+    let file = unfinished.file.try_clone().map_err(io(partial, "opening"))?;
     // The number of pages follows from the demand: it is bound before the pages are written.
     let pages = pages_of::<M::Batch>(&binding.demand, me);
     let bound = bound_part::<M::Batch>(binding, &pairing, me, parties, pages);
@@ -134,20 +178,18 @@ pub(crate) fn store<M: Maker<Batch: StoredBatch>>(
     let check = cipher.seal(KEY_CHECK_NONCE, &mut []).to_bytes();
     let header = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4], &*salt, &bound, &check].concat();
     let header = Zeroizing::new(header);
-    file.write_all_at(&header, 0).map_err(io(&partial, "writing"))?;
-    let mut writer = BatchWriter::new(file, &partial, header.len() as u64, cipher);
+    file.write_all_at(&header, 0).map_err(io(partial, "writing"))?;
+    let mut writer = BatchWriter::new(file, partial, header.len() as u64, cipher);
     writer.put(secret)?;
     let mut batch = M::Batch::empty();
-    for (kind, count) in Schedule::new(binding.demand.clone(), order) {
+    for need in Schedule::new(binding.demand.clone(), order) {
+        let (kind, count) = need?;
         maker.make(kind, count, &mut batch)?;
         writer.write(&batch)?;
     }
-    let (file, _, written) = writer.finish()?;
+    let (_, _, written) = writer.finish()?;
     assert_eq!(written, pages, "a demand says how many pages it takes");
-    file.sync_all().map_err(io(&partial, "writing"))?;
-    fs::hard_link(&partial, path).map_err(io(path, "creating"))?;
-    fs::remove_file(&partial).map_err(io(&partial, "renaming"))?;
-    Ok(sync_directory(path)?)
+    Ok(unfinished.finish()?)
 }
 
 /// A file of preprocessed material that fits the program, not used yet.

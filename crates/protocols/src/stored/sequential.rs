@@ -33,7 +33,7 @@ impl<B: StoredBatch> SequentialSource<B> {
     pub(crate) fn make<M: Maker<Batch = B>>(
         maker: &mut M,
         demand: Demand<B::Kind>,
-        order: impl Iterator<Item = (B::Kind, usize)>,
+        order: impl Iterator<Item = Result<(B::Kind, usize), ProtocolError>>,
         memory_bytes: u64,
         directory: &Path,
     ) -> Result<SequentialSource<B>, ProtocolError> {
@@ -42,7 +42,8 @@ impl<B: StoredBatch> SequentialSource<B> {
         let schedule = Schedule::new(demand, order);
         if fits {
             let mut batches = VecDeque::new();
-            for (kind, count) in schedule {
+            for need in schedule {
+                let (kind, count) = need?;
                 let mut batch = B::empty();
                 maker.make(kind, count, &mut batch)?;
                 batches.push_back(batch);
@@ -53,7 +54,8 @@ impl<B: StoredBatch> SequentialSource<B> {
         let file = nameless(directory, maker.prg().next_block().to_bits())?;
         let mut writer = BatchWriter::new(file, directory, 0, cipher);
         let mut batch = B::empty();
-        for (kind, count) in schedule {
+        for need in schedule {
+            let (kind, count) = need?;
             maker.make(kind, count, &mut batch)?;
             writer.write(&batch)?;
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::supplies::{ORDER, take_all};
 use super::*;
 use crate::spdz::Material;
-use crate::stored::{StoreError, StoredFile, StoredKey};
+use crate::stored::{StoreError, StoredFile, StoredKey, UnfinishedFile};
 
 fn binding() -> Binding {
     Binding { protocol: "spdz".to_owned(), program: [9; 32], demand: Demand::of(ORDER) }
@@ -34,7 +34,8 @@ fn make_files<F: Field>(directory: &Path, parties: usize, seed: u128) -> Vec<F> 
         let mut generator = generator::<F, _>(parties, seed).expect("all are honest");
         let key = StoredKey::create(&directory.join(format!("{me}.key")), &mut prg(me, seed + 1));
         let (path, key) = (directory.join(format!("{me}.prep")), key.expect("it is new"));
-        let made = Stored::make(&path, &key, &mut generator, &binding(), ORDER.into_iter());
+        let file = UnfinishedFile::create(&path).expect("it is new");
+        let made = Stored::make(file, &key, &mut generator, &binding(), ORDER.into_iter().map(Ok));
         made.expect("all are honest");
         generator.delta()
     })
@@ -165,7 +166,7 @@ fn material_made_before_keeps_to_its_memory() {
         let made: Vec<Vec<Made<F61>>> = everybody(2, move |parties| {
             let me = parties.me();
             let mut generator = generator::<F61, _>(parties, 0xa9).expect("all are honest");
-            let (demand, order) = (Demand::of(ORDER), ORDER.into_iter());
+            let (demand, order) = (Demand::of(ORDER), ORDER.into_iter().map(Ok));
             let made = Sequential::make(&mut generator, demand, order, memory_bytes, &path);
             let mut made = made.expect("all are honest");
             assert_eq!(made.is_in_memory(), memory_bytes > 1000);

@@ -69,7 +69,7 @@ fn made_before_and_just_ahead() {
         let material = Sequential::make(
             &mut generator,
             demand.clone(),
-            ORDER.into_iter(),
+            ORDER.into_iter().map(Ok),
             u64::MAX,
             &std::env::temp_dir(),
         );
@@ -82,7 +82,7 @@ fn made_before_and_just_ahead() {
         made
     });
     all_parties::<F128>(|generator, me| {
-        let live = Live::start(generator, Demand::of(ORDER), ORDER.into_iter());
+        let live = Live::start(generator, Demand::of(ORDER), ORDER.into_iter().map(Ok));
         let mut material = live.expect("there are threads");
         let made = take_all(&mut material, me);
         material.finish().expect("all are honest");
@@ -126,7 +126,7 @@ fn a_lie_in_later_material_ends_the_use_of_earlier_material() {
                     generator.lies.mac = Some(5000);
                 }
                 let order = [masks, triples];
-                let mut live = Live::start(generator, Demand::of(order), order.into_iter())
+                let mut live = Live::start(generator, Demand::of(order), order.into_iter().map(Ok))
                     .expect("there are threads");
                 let mut shares = [Share::ZERO; 4];
                 let mut values = [F61::ZERO; 4];

@@ -1,0 +1,152 @@
+//! [`Lying`]: a channel on which one message of a corrupted party is not what it should be.
+
+use std::sync::{Arc, Mutex};
+
+use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic};
+
+/// What happens to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// One bit of it is another one.
+    Flipped(usize),
+    /// It is left out; as many zeros come before the corrupted party next listens.
+    Dropped,
+    /// It comes twice, and all after it later.
+    Doubled,
+    /// Only its first half comes; as many zeros as are missing come later.
+    Cut,
+    /// The next message comes before it, if there is one before the corrupted party next listens.
+    Swapped,
+    /// The corrupted party is gone, with all that it has not said.
+    Gone,
+}
+
+/// Every fault that is not about a bit.
+pub(super) const FRAMING: [Fault; 5] =
+    [Fault::Dropped, Fault::Doubled, Fault::Cut, Fault::Swapped, Fault::Gone];
+
+/// Which message is changed: whose to whom, of which stream, which one, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lie {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) stream: usize,
+    pub(super) message: usize,
+    pub(super) fault: Fault,
+}
+
+/// The lengths of all messages of a stream.
+pub(super) type Lens = Arc<Mutex<Vec<usize>>>;
+
+/// Counts messages by their lengths, and changes one.
+pub(super) struct Lying {
+    channel: MemoryChannel,
+    lens: Lens,
+    /// The message that is changed, and how.
+    lie: Option<(usize, Fault)>,
+    /// Messages from the changed one on that have not been sent.
+    held: Option<Vec<Vec<u8>>>,
+    gone: bool,
+}
+
+impl Lying {
+    pub(super) fn new(channel: MemoryChannel, lens: Lens, lie: Option<(usize, Fault)>) -> Lying {
+        Lying { channel, lens, lie, held: None, gone: false }
+    }
+
+    fn alive(&self) -> Result<(), ChannelError> {
+        if self.gone {
+            return Err(ChannelError::Closed { party: self.channel.peer().to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Sends what was held back, changed.
+    fn release(&mut self) -> Result<(), ChannelError> {
+        let Some(mut held) = self.held.take() else { return Ok(()) };
+        let (_, fault) = self.lie.expect("only lies hold messages back");
+        let mut missing = 0;
+        match fault {
+            Fault::Dropped => missing = held.remove(0).len(),
+            Fault::Doubled => held.insert(0, held[0].clone()),
+            Fault::Cut => {
+                let half = held[0].len() / 2;
+                missing = held[0].len() - half;
+                held[0].truncate(half);
+            }
+            Fault::Swapped if held.len() > 1 => held.swap(0, 1),
+            Fault::Swapped | Fault::Flipped(_) | Fault::Gone => {}
+        }
+        for message in held.iter().filter(|message| !message.is_empty()) {
+            self.channel.send(message)?;
+        }
+        if missing > 0 {
+            self.channel.send(&vec![0; missing])?;
+        }
+        self.channel.flush()
+    }
+}
+
+impl Channel for Lying {
+    fn send_with<R>(
+        &mut self,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R, ChannelError> {
+        self.alive()?;
+        let number = {
+            let mut lens = self.lens.lock().expect("nobody panics in here");
+            lens.push(len);
+            lens.len() - 1
+        };
+        let fault = self.lie.filter(|lie| lie.0 == number && len > 0).map(|lie| lie.1);
+        match fault {
+            Some(Fault::Gone) => {
+                self.gone = true;
+                self.alive()?;
+            }
+            Some(Fault::Flipped(_)) | None => {}
+            Some(_) => self.held = Some(Vec::new()),
+        }
+        if let Some(held) = &mut self.held {
+            let mut bytes = vec![0; len];
+            let result = fill(&mut bytes);
+            held.push(bytes);
+            return Ok(result);
+        }
+        self.channel.send_with(len, |bytes| {
+            let result = fill(bytes);
+            if let Some(Fault::Flipped(bit)) = fault {
+                let bit = bit % (8 * len);
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            result
+        })
+    }
+
+    fn recv_with<R>(
+        &mut self,
+        len: usize,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, ChannelError> {
+        self.alive()?;
+        self.release()?;
+        self.channel.recv_with(len, read)
+    }
+
+    fn flush(&mut self) -> Result<(), ChannelError> {
+        self.alive()?;
+        self.channel.flush()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.channel.traffic()
+    }
+}
+
+impl Drop for Lying {
+    fn drop(&mut self) {
+        // A peer that is gone hears nothing.
+        self.release().ok();
+    }
+}
