@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{Blocks, Description, ElementType, Flow, Op, Slot, Table, Written};
+use phineus_bytecode::{
+    Blocks, Description, ElementType, Flow, Op, PlanDescription, Slot, Table, Written,
+};
 use phineus_engine::CarriedLayout;
 use phineus_plan::carried_in_field;
 
@@ -238,6 +240,12 @@ pub(crate) fn open_blocks(
     if joined.budget.total() > situation.limit_bytes {
         return Err(does_not_fit(situation.limit_bytes, joined.budget.total())
             .remedy("plan it again for this limit, or give more memory"));
+    }
+    let stated = traced.description.plan.as_ref();
+    let figures = |plan: &PlanDescription| (plan.program_hash.clone(), plan.costs.clone());
+    if stated.map(figures) != Some(figures(joined.plan())) {
+        let message = "the plan's figures are not those of its blocks";
+        return Err(Failure::new(Exit::ProgramRefused, 142, message).remedy("plan it again"));
     }
     Ok(joined)
 }

@@ -20,7 +20,7 @@ use crate::failure::{Exit, Failure};
 use crate::metered::{Metered, PhaseFigures, Reading};
 
 pub(crate) use authenticated::{AuthenticatedMaterial, words};
-pub(crate) use kept::{Kept, check_free, keep, key, open};
+pub(crate) use kept::{Kept, check_free, check_stated, keep, key, open};
 pub(crate) use shares::SharedMaterial;
 
 /// Material that is kept in memory when all of it is made before.

@@ -19,10 +19,12 @@ use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::garbling::GarblingPlan;
 use crate::heap;
+use crate::material::check_stated;
 use crate::memory_budget::{
     Budget, Figures, INDEX_ENTRY_BYTES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit, layout,
 };
 use crate::program_file::ProgramFile;
+use crate::quantity;
 use crate::resolve::{TracedFile, temporary};
 
 /// How long before its need a page is asked for.
@@ -81,7 +83,7 @@ impl PlannedFile {
             return Err(does_not_fit(situation.limit_bytes, budget.total())
                 .remedy("plan it again for this limit, or give more memory"));
         }
-        Ok(PlannedFile {
+        let planned = PlannedFile {
             hash: traced.hash,
             file: traced.file,
             description: traced.description,
@@ -90,7 +92,9 @@ impl PlannedFile {
             computing: traced.computing,
             garbling: None,
             blocks: None,
-        })
+        };
+        check_stated(&planned)?;
+        Ok(planned)
     }
 }
 
@@ -231,6 +235,10 @@ const HELD_BYTES: u64 = 4 << 20;
 /// first time then.
 const HELD_BYTES_MAX: u64 = 160 << 20;
 
+/// The least of it that counts, whatever a party asks for: a round for each element would be
+/// nobody's wish.
+const SLICE_BYTES_MIN: u64 = 64 << 10;
+
 /// What the instructions in flight may hold together. All parties order alike: where it depends on
 /// memory, it depends on the least limit of all.
 fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u64>) -> u64 {
@@ -239,10 +247,24 @@ fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u6
         Some(_) => {
             // Inputs and products may each take as much, in different rounds.
             let most = (least_limit_bytes / 8).clamp(HELD_BYTES, HELD_BYTES_MAX);
-            slice_bytes.map_or(most, |stated| stated.min(least_limit_bytes / 4))
+            let within = |stated: u64| stated.min(least_limit_bytes / 4).max(SLICE_BYTES_MIN);
+            slice_bytes.map_or(most, within)
         }
         None => HELD_BYTES,
     }
+}
+
+/// What one round of openings may hold if nobody says `--slice`, and why; nothing of protocols whose
+/// rounds follow from the program alone.
+pub(crate) fn slice_sentence(protocol: Protocol, least_limit_bytes: u64) -> Option<String> {
+    protocol.field()?;
+    let bytes = held_bytes(protocol, least_limit_bytes, None);
+    let why = match bytes {
+        HELD_BYTES => "the least that is of use",
+        HELD_BYTES_MAX => "more saves rounds but no time",
+        _ => "an eighth of the least --memory of all parties",
+    };
+    Some(format!("{} in a round of openings at most: {why}", quantity::bytes(bytes)))
 }
 
 /// Integers in a field are of a smaller magnitude than two to this power: comparisons look at the

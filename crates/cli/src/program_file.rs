@@ -71,7 +71,12 @@ impl ProgramFile {
 
     /// A reader of its own.
     pub(crate) fn reader(&self) -> Result<Reader, Failure> {
-        Ok(ProgramReader::open(BufReader::new(self.view()))?)
+        Ok(self.program_reader()?)
+    }
+
+    /// The same, with the error of the format.
+    pub(crate) fn program_reader(&self) -> Result<Reader, phineus_bytecode::Error> {
+        ProgramReader::open(BufReader::new(self.view()))
     }
 
     /// The bytes of the file, from its beginning.

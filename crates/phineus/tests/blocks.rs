@@ -90,6 +90,23 @@ fn plans_of_blocks_are_written_shown_proven_and_run() -> Result {
 }
 
 #[test]
+fn parties_agree_on_how_often_a_block_may_run() -> Result {
+    let place = place(1071, 462)?;
+    place.parties(&["site_a", "site_b"])?;
+    let start = |letter: &str, most: u32| {
+        let out = format!("--out {letter}.out --report none --max-iterations {most}");
+        let who = format!("--as site_{letter} --id-dir id_site_{letter} --in {letter}.csv");
+        place.start(&format!("run gcd --protocol gmw {who} {out}"))
+    };
+    let children = [start("a", 50)?, start("b", 60)?];
+    for child in children {
+        let done = wait(child, Duration::from_secs(60))?;
+        done.failed_with(7)?.says("--max-iterations is")?;
+    }
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_a_sentence() -> Result {
     let place = place(1071, 462)?;
     place

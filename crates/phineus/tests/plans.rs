@@ -2,7 +2,11 @@
 
 mod common;
 
+use std::fs::File;
+use std::io::BufReader;
+
 use common::{Place, Result};
+use phineus::bytecode::{Kind, ProgramReader, ProgramWriter};
 
 #[test]
 fn a_plan_is_checked_shown_and_run() -> Result {
@@ -85,5 +89,35 @@ fn a_closed_pipe_is_no_failure() -> Result {
     drop(stdout);
     let done = common::Done::of(child.wait_with_output()?).succeeded()?;
     assert_eq!((line.as_str(), done.stderr.as_str()), ("phineus 3 program\n", ""));
+    Ok(())
+}
+
+/// Material is made by what a plan states, and taken by what its instructions need.
+#[test]
+fn a_plan_that_states_other_material_than_it_takes_is_refused() -> Result {
+    let place = Place::new()?;
+    place.run("data millionaires")?.succeeded()?;
+    for (protocol, total) in [("gmw", "triples_1"), ("spdz", "random_bits")] {
+        let plan = format!("plan millionaires --protocol {protocol} --memory 96MiB --out m.plan");
+        place.run(&plan)?.succeeded()?;
+        let mut reader = ProgramReader::open(BufReader::new(File::open(place.file("m.plan"))?))?;
+        let mut description = reader.description().clone();
+        let plan = description.plan.as_mut().ok_or("a plan has figures")?;
+        *plan.costs.get_mut(total).ok_or("it takes some")? -= 1;
+        let forged = File::create(place.file("forged.plan"))?;
+        let mut writer = ProgramWriter::new(forged, Kind::Planned)?;
+        reader.for_each::<phineus::bytecode::Error>(|instruction| writer.push(instruction))?;
+        writer.finish(&description)?;
+        for (file, exit) in [("m.plan", 0), ("forged.plan", 3)] {
+            let done = place.run(&format!(
+                "run {file} --local --protocol {protocol} --memory 96MiB --in alice.csv \
+                 --in bob.csv --report none"
+            ))?;
+            match exit {
+                0 => done.succeeded()?,
+                _ => done.failed_with(exit)?.says("other preprocessed material")?,
+            };
+        }
+    }
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::commands::party::scratch_of;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
-use crate::planning::{PlannedFile, rounds_model};
+use crate::planning::{PlannedFile, rounds_model, slice_sentence};
 use crate::prediction::{
     Times, candidates, is_shared, link_bytes, link_bytes_before, material, predict,
     preprocessing_bytes, sent_bytes,
@@ -319,6 +319,10 @@ fn print_costs(
         line("makes", format!("{} {what}", quantity::count(count)))?;
     }
     print_making(planned, console)?;
+    let protocol = Protocol::from_name(&plan.protocol);
+    if let Some(slice) = protocol.and_then(|protocol| slice_sentence(protocol, limit)) {
+        line("slice", slice)?;
+    }
     for (party, bytes) in description.parties.iter().zip(sent_bytes(planned)) {
         let exact = quantity::count(bytes);
         line("sends", format!("{party} {} ({exact} bytes)", quantity::bytes(bytes)))?;

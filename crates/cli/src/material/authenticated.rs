@@ -8,7 +8,7 @@ use phineus_crypto::field::{Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::demand::BlockSchedule;
-use phineus_protocols::mascot::{Binding, Generator, Kind, Live, Sequential, Stored};
+use phineus_protocols::mascot::{Binding, Demand, Generator, Kind, Live, Sequential, Stored};
 use phineus_protocols::mixed::totals::OTS;
 use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::costs::{Needs, stated_demand};
@@ -131,8 +131,8 @@ impl<F: Field> AuthenticatedMaterial<F> {
                 let blocks = blocks.clone();
                 let begin = move |block: usize| {
                     let part = &blocks.parts[block];
-                    let needs = needs(part, count, field).ok()?;
-                    Some((stated_demand(&part.plan().costs), needs))
+                    let needs = Needs::new(part.file.program_reader()?, count, field);
+                    Ok((stated_demand(&part.plan().costs), needs))
                 };
                 let (schedule, entered) = BlockSchedule::new(begin);
                 (Live::start_batches(generator, schedule), Some(entered))
@@ -161,6 +161,10 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
 
     fn settle(&mut self) -> Result<(), ProtocolError> {
         self.wait(|source| source.settle())
+    }
+
+    fn blame(&mut self) -> Option<ProtocolError> {
+        self.supplier.material_mut().blame()
     }
 
     fn triples(
@@ -220,8 +224,18 @@ fn needs(
     planned: &PlannedFile,
     parties: usize,
     field: FieldName,
-) -> Result<impl Iterator<Item = (Kind, usize)> + Send + use<>, Failure> {
+) -> Result<impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + use<>, Failure> {
     Ok(Needs::new(planned.file.reader()?, parties, field))
+}
+
+/// Whether a plan states what its instructions need.
+pub(super) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool, Failure> {
+    let mut demand = Demand::default();
+    for need in needs(planned, planned.computing, field)? {
+        let (kind, count) = need?;
+        demand.add(kind, count);
+    }
+    Ok(demand == stated_demand(&planned.plan().costs))
 }
 
 /// What stored material is for.
@@ -242,7 +256,7 @@ pub(super) fn keep<F: Field>(
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count(), field)?;
     let bytes =
-        file_of(file, |path, key| Stored::make(path, key, &mut generator, &binding, needs))?;
+        file_of(file, |file, key| Stored::make(file, key, &mut generator, &binding, needs))?;
     let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     // They are not counted, but the bytes that they take are compared with what the plan states.
     let ots = planned.plan().costs.get(OTS).copied().unwrap_or(0);

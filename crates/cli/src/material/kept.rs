@@ -1,6 +1,7 @@
 //! Material in files: how it is kept for one run, and opened for it.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use phineus_crypto::Prg;
@@ -8,7 +9,7 @@ use phineus_crypto::field::{F32, F61, F128, FieldName};
 use phineus_protocols::demand::Demand;
 use phineus_protocols::ot::SessionId;
 use phineus_protocols::preprocessing::{self, StoreError, StoredFile, StoredKey};
-use phineus_protocols::stored::Binding;
+use phineus_protocols::stored::{Binding, UnfinishedFile};
 use phineus_protocols::{ProtocolError, mascot};
 use sha2::{Digest, Sha256};
 
@@ -104,11 +105,33 @@ pub(crate) fn check_free(path: &Path) -> Result<(), Failure> {
     }
     let partial = partial(path);
     if partial.exists() {
-        let message = format!("{} is left from a run that was cut off", partial.display());
-        return Err(Failure::new(Exit::Usage, 161, message)
-            .remedy("remove it, unless another run is just making it"));
+        return Err(being_made(&partial));
     }
     crate::csv_output::check_writable(path)
+}
+
+fn being_made(partial: &Path) -> Failure {
+    let message = format!(
+        "{} is being made by another run, or left from one that was cut off",
+        partial.display()
+    );
+    Failure::new(Exit::Usage, 161, message).remedy("remove it, unless another run is making it")
+}
+
+/// Refuses a plan whose figures are not those of its instructions: material is made by the
+/// figures, and taken by the instructions.
+pub(crate) fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
+    let protocol = Protocol::from_name(&planned.plan().protocol);
+    let is_stated = match (protocol, field(planned)) {
+        (_, Some(field)) => authenticated::is_stated(planned, field)?,
+        (Some(protocol), None) if protocol.is_shared() => shares::is_stated(planned)?,
+        _ => true,
+    };
+    if is_stated {
+        return Ok(());
+    }
+    let message = "the plan states other preprocessed material than its instructions take";
+    Err(Failure::new(Exit::ProgramRefused, 139, message).remedy("plan it again"))
 }
 
 /// Makes all that the plan demands, with the others, into a file that does not exist yet. Leaves
@@ -133,17 +156,21 @@ pub(crate) fn keep(
     }
 }
 
-/// The bytes of a file after `make` has made it; if that fails, nothing is left of it.
+/// The bytes of a file after `make` has made it; if that fails, nothing is left of it. Of two runs
+/// that make the same file, the second one finds the first one's and leaves it alone.
 pub(super) fn file_of(
     file: &NewFile<'_>,
-    make: impl FnOnce(&Path, &StoredKey) -> Result<(), ProtocolError>,
+    make: impl FnOnce(UnfinishedFile, &StoredKey) -> Result<(), ProtocolError>,
 ) -> Result<u64, Failure> {
-    let partial = partial(file.path);
+    let unfinished = UnfinishedFile::create(file.path).map_err(|error| match &error {
+        StoreError::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
+            being_made(&partial(file.path))
+        }
+        _ => error.into(),
+    })?;
+    let partial = unfinished.partial().to_owned();
     interrupt::remember(&partial);
-    let made = make(file.path, file.key);
-    if made.is_err() {
-        let _ = std::fs::remove_file(&partial);
-    }
+    let made = make(unfinished, file.key);
     interrupt::forget(&partial);
     made?;
     Ok(std::fs::metadata(file.path).map_err(|error| Failure::file(file.path, &error))?.len())

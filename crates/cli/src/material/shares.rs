@@ -6,7 +6,7 @@ use std::time::Instant;
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_protocols::ProtocolError;
-use phineus_protocols::demand::BlockSchedule;
+use phineus_protocols::demand::{BlockSchedule, Demand};
 use phineus_protocols::mixed::{self, Needs};
 use phineus_protocols::ot::{OtKind, SessionId};
 use phineus_protocols::preprocessing::{
@@ -131,7 +131,9 @@ impl SharedMaterial {
                 let blocks = blocks.clone();
                 let begin = move |block: usize| {
                     let part = &blocks.parts[block];
-                    Some((mixed::demand(&part.description), needs(part, count).ok()?))
+                    let needs = Needs::new(part.file.program_reader()?, count);
+                    let needs = needs.map(|need| Ok(need?));
+                    Ok((mixed::demand(&part.description), needs))
                 };
                 let (schedule, entered) = BlockSchedule::new(begin);
                 (Live::start_batches(generator, schedule), Some(entered))
@@ -211,9 +213,19 @@ fn set_up(
 fn needs(
     planned: &PlannedFile,
     parties: usize,
-) -> Result<impl Iterator<Item = (Kind, usize)> + Send + use<>, Failure> {
+) -> Result<impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + use<>, Failure> {
     let needs = Needs::new(planned.file.reader()?, parties);
-    Ok(needs.map(|need| need.expect("the plan was read once already")))
+    Ok(needs.map(|need| Ok(need?)))
+}
+
+/// Whether a plan states what its instructions need.
+pub(super) fn is_stated(planned: &PlannedFile) -> Result<bool, Failure> {
+    let mut demand = Demand::default();
+    for need in needs(planned, planned.computing)? {
+        let (kind, count) = need?;
+        demand.add(kind, count);
+    }
+    Ok(demand == mixed::demand(&planned.description))
 }
 
 /// What stored material is for.
@@ -234,7 +246,7 @@ pub(super) fn keep(
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count())?;
     let bytes =
-        file_of(file, |path, key| Stored::make(path, key, &mut generator, &binding, needs))?;
+        file_of(file, |file, key| Stored::make(file, key, &mut generator, &binding, needs))?;
     let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     let ots = generator.ots() / (generator.parties().count() as u64 - 1);
     let kept = Kept { bytes, amounts: names(&binding.demand, name), setup, making, ots };

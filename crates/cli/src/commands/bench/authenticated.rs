@@ -2,7 +2,8 @@
 //!
 //! The linear layer runs with fake preprocessing, as the literature measures it, and its online
 //! phase without the sharing of inputs stands beside the whole; biometric matching makes all
-//! material in the run. Both parties are on this machine, over TLS.
+//! material in the run; `parties` is the online phase of two to six. All parties are on this
+//! machine, over TLS.
 
 use std::time::Instant;
 
@@ -28,6 +29,9 @@ const PROTOCOLS: [Protocol; 3] = [Protocol::Spdz32, Protocol::Spdz, Protocol::Sp
 /// inputs left out; with 2^61-1 the target is a third.
 const LAYERS: [(u64, f64); 3] = [(1024, 0.08), (2048, 0.48), (4096, 1.3)];
 
+/// Numbers of parties of one online phase.
+const PARTIES: std::ops::RangeInclusive<u64> = 2..=6;
+
 /// Bytes that a party of the linear layer is given.
 const LAYER_MEMORY_BYTES: u64 = 1 << 30;
 
@@ -50,6 +54,11 @@ pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> R
     }
     if wants("biometric") {
         biometric(registry, bench, table)?;
+    }
+    if wants("parties") {
+        for parties in PARTIES {
+            scaling(registry, bench, table, parties)?;
+        }
     }
     if wants("triples") {
         triples::<F32>(bench, table, "16 k/s of MP-SPDZ, target 3 times that")?;
@@ -103,6 +112,35 @@ fn biometric(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result
     }
     let beside = format!("{}; material made in the run", measured(&last));
     table.add(&format!("biometric {n} of 8 bits, spdz"), &mut times, "s", &beside).map(drop)
+}
+
+/// Processor time of a party, and what goes over a link: neither should grow with the parties.
+fn scaling(
+    registry: &Registry,
+    bench: &Bench,
+    table: &mut Rows<'_>,
+    parties: u64,
+) -> Result<(), Failure> {
+    let Some(program) = registry.find("biometric") else { return Ok(()) };
+    let n = bench.n.unwrap_or(240);
+    let parameters = [("n", n.to_string()), ("width", "16".to_owned())];
+    let parameters = parameters.into_iter().chain([("parties", parties.to_string())]);
+    let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut workload = Workload::with(program, parameters, Protocol::Spdz)?;
+    workload.flags.push("--fake-preprocessing".to_owned());
+    let cpu = || phineus_engine::children_cpu_time().unwrap_or_default().as_secs_f64();
+    let (mut times, mut last) = (Vec::new(), Vec::new());
+    for _ in 0..bench.repeat {
+        let before = cpu();
+        last = workload.run(registry, UNBOUNDED_BYTES, false)?;
+        times.push((cpu() - before) / parties as f64 * 1e3);
+    }
+    let sent = last.iter().filter_map(|report| report.measured.sent_bytes).max();
+    let link = quantity::count(sent.unwrap_or(0) / (parties - 1));
+    let rounds = last.iter().filter_map(|report| report.measured.rounds).max().unwrap_or(0);
+    let beside = format!("processor time of a party; {rounds} rounds, {link} bytes on a link");
+    let name = format!("biometric {n}, spdz online, {parties} parties");
+    table.add(&name, &mut times, "ms", &beside).map(drop)
 }
 
 /// Exact figures of runs that are the same each time.

@@ -118,7 +118,11 @@ pub(super) fn agree_and_plan(
         None => traced.hash.to_string(),
     };
     let (description, name) = (&traced.description, protocol.name());
-    let items = agreement::agreement(&program_hash, description, name, traced.computing);
+    let mut items = agreement::agreement(&program_hash, description, name, traced.computing);
+    if traced.blocks.is_some() && run.making.is_none() {
+        // Who stops before the others would look like one that is gone.
+        items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
+    }
     agreement::exchange_agreement(channels, &items)?;
     let session = agreement::session_id(&program_hash, &wishes);
     progress.stage("reading inputs");
@@ -224,14 +228,24 @@ fn origin(
         Preprocessed::Fake => Ok(Origin::Fake),
         Preprocessed::Stored(path) => {
             let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
-            let file = material::open(path, key, planned, prepared.party)?;
-            let pairing: String =
-                file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+            let opened = material::open(path, key, planned, prepared.party);
+            // Whose file cannot be used says so: the others' files are of no use either.
+            let pairing: String = match &opened {
+                Ok(file) => file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect(),
+                Err(_) => "none that can be used".to_owned(),
+            };
             let name = "the run that stored preprocessing is from".to_owned();
             // Clients have none.
             let channels = &mut channels[..prepared.cast.computing];
-            agreement::exchange_agreement(channels, &BTreeMap::from([(name, pairing)]))
-                .map_err(|failure| failure.remedy("make the files again, all of them together"))?;
+            let agreed =
+                agreement::exchange_agreement(channels, &BTreeMap::from([(name, pairing)]));
+            let file = opened?;
+            agreed.map_err(|failure| {
+                failure.remedy(
+                    "remove the files and make them again, all together: one that was cut off \
+                     while the others ended may be at one party alone",
+                )
+            })?;
             Ok(Origin::Stored(file))
         }
     }

@@ -251,9 +251,10 @@ fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
 pub(crate) fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
     if !file.exists() {
         let message = format!("there is no file {}", file.display());
-        return Err(
-            Failure::new(Exit::BadInput, 130, message).remedy("make it with `phineus preprocess`")
-        );
+        return Err(Failure::new(Exit::BadInput, 130, message).remedy(
+            "make it with `phineus preprocess`, at all parties together: a file that only others \
+             have, from a run that was cut off here, is of no use",
+        ));
     }
     material::key(path, false)
 }
