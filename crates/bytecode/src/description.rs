@@ -131,6 +131,23 @@ pub enum RowOrder {
     },
 }
 
+/// Where a plan has what comes in and goes out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PortOrder {
+    /// Where the program has it.
+    #[default]
+    Given,
+    /// Inputs before their first uses, outputs behind the definitions of their values.
+    Near,
+}
+
+impl PortOrder {
+    fn is_given(&self) -> bool {
+        *self == PortOrder::Given
+    }
+}
+
 /// What a planned program promises.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,6 +156,9 @@ pub struct PlanDescription {
     pub program_hash: String,
     /// The protocol that it was planned for.
     pub protocol: String,
+    /// Where it has inputs and outputs.
+    #[serde(default, skip_serializing_if = "PortOrder::is_given")]
+    pub port_order: PortOrder,
     /// The memory limit that it was planned for, in bytes.
     pub memory_limit_bytes: u64,
     /// How values lie in memory.

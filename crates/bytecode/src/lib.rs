@@ -20,7 +20,8 @@ pub mod verify;
 pub use binary::{Blocks, Hash, Kind, ProgramReader, ProgramWriter, Written};
 pub use costs::{BlockCosts, CostModel};
 pub use description::{
-    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder, Slot,
+    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder, RowOrder,
+    Slot,
 };
 pub use error::Error;
 pub use flow::{BlockEnd, Flow, Next, Openings, RegisterOp, Step};

@@ -348,6 +348,18 @@ impl Op {
         matches!(self, Op::Load | Op::Store)
     }
 
+    /// Whether it brings a value into the program, from a party or from another block.
+    #[inline]
+    pub fn brings_in(self) -> bool {
+        matches!(self, Op::Input | Op::Load)
+    }
+
+    /// Whether it gives a value out of the program, to parties or to other blocks.
+    #[inline]
+    pub fn gives_out(self) -> bool {
+        matches!(self, Op::Output | Op::Store)
+    }
+
     /// Whether only the planner emits it.
     #[inline]
     pub fn is_directive(self) -> bool {

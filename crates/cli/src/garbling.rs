@@ -53,6 +53,7 @@ impl GarblingPlan {
         let page_bytes = PAGE_WIRES * 16;
         let options = PlanOptions {
             protocol: "garbling".to_owned(),
+            port_order: phineus_bytecode::PortOrder::Given,
             memory_limit_bytes: situation.limit_bytes,
             frame_count: (situation.limit_bytes / 4 / page_bytes).max(FRAMES_MIN),
             layout: Layout::Wires,

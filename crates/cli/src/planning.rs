@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription, RoundModel};
+use phineus_bytecode::{
+    CostModel, Description, Hash, Kind, PlanDescription, PortOrder, RoundModel,
+};
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, lower_to_field, order, plan};
@@ -198,6 +200,7 @@ fn plan_once(
     let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
     let options = PlanOptions {
         protocol: protocol.name().to_owned(),
+        port_order: port_order(protocol),
         memory_limit_bytes: situation.limit_bytes,
         frame_count,
         layout: situation.layout(),
@@ -218,6 +221,15 @@ fn plan_once(
             let mut costs = with_ways(costs, situation.ways);
             attempt(traced, &options, &mut costs, scratch)
         }
+    }
+}
+
+/// Where plans for `protocol` have inputs and outputs: near their values, but where ordering has put
+/// them into rounds.
+pub(crate) fn port_order(protocol: Protocol) -> PortOrder {
+    match protocol {
+        Protocol::Garbled | Protocol::Clear => PortOrder::Near,
+        _ => PortOrder::Given,
     }
 }
 

@@ -118,6 +118,7 @@ fn the_engine_computes_what_the_program_says() {
         let bytes = to_bytes(Kind::Program, &program, &description).expect("a valid program");
         let options = PlanOptions {
             protocol: "clear".to_string(),
+            port_order: phineus_bytecode::PortOrder::Near,
             memory_limit_bytes: 0,
             frame_count: 8 + seed,
             layout: phineus_bytecode::Layout::Wires,

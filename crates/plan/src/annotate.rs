@@ -6,17 +6,22 @@
 //! derives a page's next use from those of the values on it, so that placement, replacement and
 //! scheduling are one pass and no intermediate program is written.
 //!
-//! Memory: one map entry per value alive at once, and 16 bytes per 4096 instructions. The file
-//! holds one variable-length number per operand and result, compressed.
+//! Outputs are moved on the way (see [`near`](crate::near)): the file says where they come.
+//!
+//! Memory: one map entry per value alive at once, what is held, and 16 bytes per 4096 instructions.
+//! The file holds one variable-length number per operand and result, compressed.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use phineus_bytecode::limits::{FRAME_INSTRUCTIONS, OPERANDS_MAX, RESULTS_MAX};
-use phineus_bytecode::{Instruction, Kind, Layout, ProgramReader, varint};
+use phineus_bytecode::{
+    ElementType, Instruction, Kind, Op, PortOrder, ProgramReader, Sharing, varint,
+};
 
 use crate::ahead::ahead;
 use crate::error::Error;
+use crate::near::Outputs;
 use crate::value_map::ValueMap;
 
 /// How far away each operand's next use and each result's first use is, in instructions; 0: never.
@@ -26,15 +31,23 @@ pub(crate) struct NextUses {
     pub(crate) results: [u64; RESULTS_MAX],
 }
 
-/// The next uses of a whole program, in a temporary file.
+impl NextUses {
+    /// Those of an input that is first used so far away.
+    pub(crate) fn of_input(distance: u64) -> NextUses {
+        NextUses { results: [distance, 0], ..NextUses::default() }
+    }
+}
+
+/// The next uses of a whole program, in a temporary file, and where its outputs come.
 pub(crate) struct Annotations {
     file: File,
     /// Offset and lengths (stored, raw) of each frame's annotations.
     frames: Vec<(u64, u32, u32)>,
-    /// The most wires alive at once.
-    pub(crate) peak_wires: u64,
+    /// Whether outputs are moved.
+    ports: PortOrder,
     stored: Vec<u8>,
     raw: Vec<u8>,
+    unmoved: Vec<Instruction>,
     decompressor: zstd::bulk::Decompressor<'static>,
 }
 
@@ -42,24 +55,34 @@ pub(crate) struct Annotations {
 pub(crate) const NAMES_PER_FRAME: usize = FRAME_INSTRUCTIONS * OPERANDS_MAX;
 
 /// A frame's number, its instructions, and what is found out about them.
-type Batch = (usize, Vec<Instruction>, Vec<NextUses>);
+type Batch = (usize, Vec<Instruction>, Found);
 
-/// Runs the backward pass.
+/// What is found out about a frame, from its last instruction to the first.
+#[derive(Default)]
+struct Found {
+    /// The next uses of its instructions, outputs where they come.
+    uses: Vec<NextUses>,
+    /// The outputs that come in it, and how many instructions of it come behind each.
+    outputs: Vec<(usize, Instruction)>,
+}
+
+/// Runs the backward pass; moves outputs on the way if `ports` says so.
 pub(crate) fn annotate<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
     mut file: File,
     memory_limit_bytes: u64,
-    layout: Layout,
+    ports: PortOrder,
 ) -> Result<Annotations, Error> {
     let invalid = |instruction, what| Error::Invalid { instruction, what };
     if program.kind() != Kind::Program {
         return Err(invalid(0, "it is planned already"));
     }
-    let mut pass = Backward { layout, last_seen: ValueMap::new(), live_wires: 0, peak_wires: 0 };
+    let count = program.instruction_count();
+    let mut pass = Backward { last_seen: ValueMap::new(), outputs: Outputs::new(), index: count };
     let mut frames = vec![(0, 0, 0); program.frame_count()];
     let mut compressor = zstd::bulk::Compressor::new(1)?;
     let (mut raw, mut stored) = (Vec::new(), Vec::new());
-    let (mut offset, mut index) = (0u64, program.instruction_count());
+    let mut offset = 0u64;
     let mut unread = program.frame_count();
     let read = |(frame, instructions, _): &mut Batch| {
         if unread == 0 {
@@ -70,30 +93,27 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
         program.read_frame(unread, instructions)?;
         Ok(true)
     };
-    ahead(read, |(frame, instructions, uses)| {
-        uses.clear();
-        uses.resize(instructions.len(), NextUses::default());
-        for (instruction, uses) in instructions.iter().zip(&mut *uses).rev() {
-            index -= 1;
-            pass.visit(instruction, index, uses).map_err(|what| invalid(index, what))?;
-        }
-        encode(instructions, uses, &mut raw);
+    ahead(read, |(frame, instructions, found)| {
+        pass.visit_frame(instructions, ports, found).map_err(|what| invalid(pass.index, what))?;
+        encode(instructions, ports, found, &mut raw);
         stored.resize(zstd::zstd_safe::compress_bound(raw.len()), 0);
         let length = compressor.compress_to_buffer(&raw, &mut stored[..])?;
         file.write_all(&stored[..length])?;
         frames[*frame] = (offset, length as u32, raw.len() as u32);
         offset += length as u64;
-        if pass.last_seen.memory_bytes_after(NAMES_PER_FRAME) > memory_limit_bytes {
+        let tables_bytes = pass.last_seen.memory_bytes_after(NAMES_PER_FRAME);
+        if tables_bytes + pass.outputs.memory_bytes() > memory_limit_bytes {
             let live_values = pass.last_seen.len() as u64;
             return Err(Error::PlannerMemory { limit_bytes: memory_limit_bytes, live_values });
         }
         Ok(())
     })?;
-    if pass.last_seen.len() > 0 {
+    if pass.last_seen.len() > 0 || !pass.outputs.is_empty() {
         return Err(invalid(0, "a value is used but not defined"));
     }
     let decompressor = zstd::bulk::Decompressor::new()?;
-    Ok(Annotations { file, frames, peak_wires: pass.peak_wires, stored, raw, decompressor })
+    let unmoved = Vec::new();
+    Ok(Annotations { file, frames, ports, stored, raw, unmoved, decompressor })
 }
 
 /// Instructions with their next uses.
@@ -117,34 +137,58 @@ pub(crate) fn for_each_frame<R: Read + Seek + Send>(
 }
 
 struct Backward {
-    layout: Layout,
     /// For each value alive here, the instruction after here that uses it first.
     last_seen: ValueMap,
-    live_wires: u64,
-    peak_wires: u64,
+    outputs: Outputs,
+    /// How many instructions come before here.
+    index: u64,
 }
 
 impl Backward {
+    fn visit_frame(
+        &mut self,
+        instructions: &[Instruction],
+        ports: PortOrder,
+        found: &mut Found,
+    ) -> Result<(), &'static str> {
+        found.uses.clear();
+        found.outputs.clear();
+        for instruction in instructions.iter().rev() {
+            if ports == PortOrder::Near {
+                if instruction.op.gives_out() {
+                    if let Some(output) = self.outputs.hold(instruction) {
+                        found.outputs.push((found.uses.len(), output));
+                        self.visit(&output, &mut found.uses)?;
+                    }
+                    continue;
+                }
+                while let Some(output) = self.outputs.of(instruction) {
+                    found.outputs.push((found.uses.len(), output));
+                    self.visit(&output, &mut found.uses)?;
+                }
+            }
+            self.visit(instruction, &mut found.uses)?;
+        }
+        Ok(())
+    }
+
     #[inline]
     fn visit(
         &mut self,
         instruction: &Instruction,
-        index: u64,
-        uses: &mut NextUses,
+        found: &mut Vec<NextUses>,
     ) -> Result<(), &'static str> {
         if instruction.op.is_directive() {
             return Err("a program has no directives");
         }
+        self.index -= 1;
+        let index = self.index;
+        let mut uses = NextUses::default();
         let distance = |next: u64| next - index;
         let operands = instruction.operands();
-        let results = instruction.results();
-        let mut result_wires = 0;
-        for (k, &result) in results.iter().enumerate() {
-            let wires = u64::from(self.layout.units(instruction.result_shape(k)));
-            result_wires += wires;
+        for (k, &result) in instruction.results().iter().enumerate() {
             if let Some(next) = self.last_seen.remove(result) {
                 uses.results[k] = distance(next);
-                self.live_wires -= wires;
             }
         }
         for (k, &operand) in operands.iter().enumerate() {
@@ -152,34 +196,74 @@ impl Backward {
                 uses.operands[k] = uses.operands[twin];
                 continue;
             }
-            match self.last_seen.insert(operand, index) {
-                Some(next) => uses.operands[k] = distance(next),
-                None => {
-                    let units = self.layout.units(instruction.operand_shape(k));
-                    self.live_wires += u64::from(units);
-                }
+            if let Some(next) = self.last_seen.insert(operand, index) {
+                uses.operands[k] = distance(next);
             }
         }
-        self.peak_wires = self.peak_wires.max(self.live_wires + result_wires);
+        found.push(uses);
         Ok(())
     }
 }
 
-fn encode(instructions: &[Instruction], uses: &[NextUses], raw: &mut Vec<u8>) {
+fn encode(instructions: &[Instruction], ports: PortOrder, found: &Found, raw: &mut Vec<u8>) {
+    let Found { uses, outputs } = found;
+    let count = uses.len();
     raw.clear();
-    for (instruction, uses) in instructions.iter().zip(uses) {
+    varint::write(raw, count as u64);
+    varint::write(raw, outputs.len() as u64);
+    for (behind, output) in outputs.iter().rev() {
+        varint::write(raw, (count - 1 - behind) as u64);
+        encode_output(output, raw);
+    }
+    let mut moved = outputs.iter().rev().peekable();
+    let mut rest = instructions.iter().filter(|i| !is_moved(i, ports));
+    for (behind, uses) in uses.iter().enumerate().rev() {
+        let instruction = match moved.next_if(|(at, _)| *at == behind) {
+            Some((_, output)) => output,
+            None => rest.next().expect("what does not move stays in its frame"),
+        };
         let operands = &uses.operands[..instruction.operands().len()];
         let results = &uses.results[..instruction.results().len()];
         operands.iter().chain(results).for_each(|&distance| varint::write(raw, distance));
     }
 }
 
+/// Whether `instruction` comes where the annotations say.
+#[inline]
+fn is_moved(instruction: &Instruction, ports: PortOrder) -> bool {
+    ports == PortOrder::Near && instruction.op.gives_out()
+}
+
+fn encode_output(output: &Instruction, raw: &mut Vec<u8>) {
+    let element = output.element;
+    raw.extend([output.op as u8, u8::from(element.is_signed()), element.sharing() as u8]);
+    let [port, column, row, _] = output.immediates;
+    let [width, lanes] = [element.width().into(), output.lanes.into()];
+    [width, lanes, port, column, row, output.operands[0]]
+        .iter()
+        .for_each(|n| varint::write(raw, *n));
+}
+
+fn decode_output(bytes: &mut &[u8]) -> Option<Instruction> {
+    let (&[op, signed, sharing], rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    let mut next = || varint::read(bytes);
+    let (width, sharing) = (next()? as u16, Sharing::from_code(sharing.into())?);
+    let element = ElementType::Bits { width, signed: signed == 1, sharing };
+    let mut output = Instruction::new(Op::from_code(op)?, element, next()? as u32);
+    for word in &mut output.immediates[..3] {
+        *word = next()?;
+    }
+    output.operands[0] = next()?;
+    Some(output)
+}
+
 impl Annotations {
-    /// Reads the next uses of the instructions of frame `frame`.
+    /// Puts the outputs that come in frame `frame` among its `instructions`; reads the next uses of all.
     pub(crate) fn read_frame(
         &mut self,
         frame: usize,
-        instructions: &[Instruction],
+        instructions: &mut Vec<Instruction>,
         uses: &mut Vec<NextUses>,
     ) -> Result<(), Error> {
         let (offset, stored, raw) = self.frames[frame];
@@ -190,12 +274,24 @@ impl Annotations {
         self.raw.reserve(raw as usize);
         self.decompressor.decompress_to_buffer(&self.stored, &mut self.raw)?;
         let mut bytes = self.raw.as_slice();
+        const WRITTEN: &str = "the backward pass wrote it so";
+        let count = varint::read(&mut bytes).expect(WRITTEN) as usize;
+        let moved = varint::read(&mut bytes).expect(WRITTEN);
+        if moved > 0 || instructions.iter().any(|i| is_moved(i, self.ports)) {
+            std::mem::swap(instructions, &mut self.unmoved);
+            instructions.clear();
+            let mut rest = self.unmoved.iter().filter(|i| !is_moved(i, self.ports));
+            for _ in 0..moved {
+                let at = varint::read(&mut bytes).expect(WRITTEN) as usize;
+                instructions.extend(rest.by_ref().take(at - instructions.len()));
+                instructions.push(decode_output(&mut bytes).expect(WRITTEN));
+            }
+            instructions.extend(rest);
+        }
+        assert_eq!(count, instructions.len(), "the backward pass saw the same program");
         uses.clear();
-        let mut next = || {
-            let distance = varint::read(&mut bytes);
-            distance.expect("the backward pass wrote one number per place")
-        };
-        for instruction in instructions {
+        let mut next = || varint::read(&mut bytes).expect("one number was written per place");
+        for instruction in instructions.iter() {
             let mut entry = NextUses::default();
             let operands = instruction.operands().len();
             entry.operands[..operands].iter_mut().for_each(|distance| *distance = next());

@@ -16,7 +16,7 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, Instruction, Kind, Layout, Op, ProgramReader, ProgramWriter, Shape, Sharing,
+    ElementType, Instruction, Kind, Op, PortOrder, ProgramReader, ProgramWriter, Shape, Sharing,
     Written,
 };
 
@@ -109,7 +109,7 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
     assignment: Assignment,
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch, planner_memory_bytes, Layout::Wires)?;
+    let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
     let mut description = program.description().clone();
     for slot in &mut description.slots {
         slot.element = assignment.carried(slot.element);

@@ -2,7 +2,8 @@
 //!
 //! Independent of the planner: it replays the plan over symbolic memory, in which a cell holds the
 //! name of a value, next to the program that was planned. It proves, for every instruction:
-//! 1. the plan's instructions, directives left out, are the program's in the same order;
+//! 1. the plan's instructions, directives left out, are the program's in the same order, inputs and
+//!    outputs where the plan says that they come (`check/near.rs`);
 //! 2. each operand's cell holds the value that the program names, whole;
 //! 3. no cell straddles a page, no result overlaps an operand or another result, and all lie in
 //!    the frames that the plan states;
@@ -12,13 +13,16 @@
 //! 7. the stated numbers of transfers, instructions and frames are the actual ones;
 //! 8. the parties, the tables and who learns what are the program's.
 //!
-//! Memory: one entry per cell in frames and on storage.
+//! Memory: one entry per cell in frames and on storage, and per input and output that moved.
+
+mod near;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, Instruction, Kind, Layout, Op, ProgramReader};
 
+use crate::check::near::Expected;
 use crate::error::Error;
 
 /// More frames than any machine has: 2^26 of the smallest pages are 256 GiB.
@@ -86,7 +90,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         let what = "the plan's parties, tables or receivers are others than the program's";
         checker.fault(0, what.to_string());
     }
-    let mut source = Source { program, frame: 0, at: 0, instructions: Vec::new() };
+    let mut source = Expected::new(program, plan.port_order)?;
     let mut position = 0u64;
     let mut instruction_count = 0u64;
     planned.for_each::<Error>(|instruction| {
@@ -130,29 +134,6 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
 /// planning chooses.
 fn described_by(description: &Description) -> Description {
     Description { plan: None, slots: Vec::new(), ..description.clone() }
-}
-
-/// The program's instructions, one at a time.
-struct Source<'a, R> {
-    program: &'a mut ProgramReader<R>,
-    frame: usize,
-    at: usize,
-    instructions: Vec<Instruction>,
-}
-
-impl<R: Read + Seek> Source<'_, R> {
-    fn next(&mut self) -> Result<Option<Instruction>, Error> {
-        while self.at == self.instructions.len() {
-            if self.frame == self.program.frame_count() {
-                return Ok(None);
-            }
-            self.program.read_frame(self.frame, &mut self.instructions)?;
-            self.frame += 1;
-            self.at = 0;
-        }
-        self.at += 1;
-        Ok(Some(self.instructions[self.at - 1]))
-    }
 }
 
 impl Checker {

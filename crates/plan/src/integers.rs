@@ -23,8 +23,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, Instruction, Kind, Lane, Layout, Op, ProgramReader, ProgramWriter, Shape, Sharing,
-    Written,
+    ElementType, Instruction, Kind, Lane, Op, PortOrder, ProgramReader, ProgramWriter, Shape,
+    Sharing, Written,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -89,7 +89,7 @@ pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch, planner_memory_bytes, Layout::Wires)?;
+    let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
     let mut description = program.description().clone();
     for slot in &mut description.slots {
         slot.element = carried_in_field(slot.element, magnitude_bits);

@@ -8,6 +8,7 @@ mod check_order;
 mod error;
 mod integers;
 pub mod limits;
+mod near;
 mod order;
 mod pipeline;
 mod place;

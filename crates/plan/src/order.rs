@@ -19,8 +19,8 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
-    Instruction, Interaction, Kind, Layout, Op, Phase, ProgramReader, ProgramWriter, RoundModel,
-    Written,
+    Instruction, Interaction, Kind, Layout, Op, Phase, PortOrder, ProgramReader, ProgramWriter,
+    RoundModel, Written,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -53,7 +53,7 @@ pub fn order<R: Read + Seek + Send, W: Write>(
     options: &OrderOptions,
     model: &mut (impl RoundModel + Send),
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch, options.planner_memory_bytes, options.layout)?;
+    let mut notes = annotate(program, scratch, options.planner_memory_bytes, PortOrder::Given)?;
     let description = program.description().clone();
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let mut orderer =

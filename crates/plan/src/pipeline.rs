@@ -12,13 +12,15 @@ use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, Hash, Kind, Layout, PlanDescription, ProgramReader, ProgramWriter, Written,
+    CostModel, Hash, Instruction, Kind, Layout, PlanDescription, PortOrder, ProgramReader,
+    ProgramWriter, Written,
 };
 
 use crate::ahead::BATCHES_AHEAD;
-use crate::annotate::{Annotations, annotate, for_each_frame};
+use crate::annotate::{Annotations, NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
+use crate::near::Inputs;
 use crate::replace::{Event, Replacer};
 use crate::schedule::{Lookahead, Scheduler};
 
@@ -30,6 +32,8 @@ const NS_PER_CARRIED: u64 = 1000;
 pub struct PlanOptions {
     /// The protocol's name.
     pub protocol: String,
+    /// Where inputs and outputs come. Protocols with rounds have them where ordering put them.
+    pub port_order: PortOrder,
     /// The memory limit as the user stated it; only recorded.
     pub memory_limit_bytes: u64,
     /// Frames that fit into it, all buffers accounted for.
@@ -69,7 +73,7 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
     let options =
         &PlanOptions { lookahead: Lookahead { frames, ..options.lookahead }, ..options.clone() };
-    let annotations = annotate(program, scratch, options.planner_memory_bytes, options.layout)?;
+    let annotations = annotate(program, scratch, options.planner_memory_bytes, options.port_order)?;
     let (placed, scheduled) = thread::scope(|scope| {
         let (batches, received) = sync_channel(BATCHES_AHEAD);
         let (spare, returned) = channel();
@@ -132,20 +136,36 @@ fn place_and_replace<R: Read + Seek + Send>(
     let description = program.description().clone();
     let frame_count = options.frame_count - options.lookahead.frames;
     let mut replacer = Replacer::new(options.layout, options.page_wires, frame_count);
+    let mut inputs = Inputs::new();
     let mut index = 0;
+    let mut place = |index, instruction: &Instruction, uses: &NextUses, replacer: &mut Replacer| {
+        let duration_ns = match instruction.op.is_carrying() {
+            true => NS_PER_CARRIED,
+            false => costs.count_and_predict(instruction, &description),
+        };
+        replacer.step(index, instruction, uses, &mut |event| {
+            let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
+            events.push(event, duration_ns)
+        })
+    };
     for_each_frame(program, &mut annotations, |instructions, uses| {
         for (instruction, uses) in instructions.iter().zip(uses) {
-            let duration_ns = match instruction.op.is_carrying() {
-                true => NS_PER_CARRIED,
-                false => costs.count_and_predict(instruction, &description),
-            };
-            replacer.step(index, instruction, uses, &mut |event| {
-                let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
-                events.push(event, duration_ns)
-            })?;
+            while let Some(input) = inputs.due(index) {
+                place(index - 1, &input, &NextUses::of_input(1), &mut replacer)?;
+            }
+            let is_held = options.port_order == PortOrder::Near
+                && instruction.op.brings_in()
+                && uses.results[0] > 0;
+            if !is_held {
+                place(index, instruction, uses, &mut replacer)?;
+            } else if let Some((input, first_use)) =
+                inputs.hold(index, index + uses.results[0], instruction)
+            {
+                place(index, &input, &NextUses::of_input(first_use - index), &mut replacer)?;
+            }
             index += 1;
         }
-        if replacer.memory_bytes() > options.planner_memory_bytes {
+        if replacer.memory_bytes() + inputs.memory_bytes() > options.planner_memory_bytes {
             return Err(Error::PlannerMemory {
                 limit_bytes: options.planner_memory_bytes,
                 live_values: replacer.live_values(),
@@ -153,10 +173,11 @@ fn place_and_replace<R: Read + Seek + Send>(
         }
         Ok(())
     })?;
+    assert!(inputs.is_empty(), "an input that is held is used");
     Ok(Placed {
         spill_slot_count: u64::from(replacer.slots_used),
         unbounded_page_count: replacer.peak_pages(),
-        peak_wire_count: annotations.peak_wires,
+        peak_wire_count: replacer.peak_wires,
         instruction_count: index,
         costs: costs.totals(&description),
     })
@@ -197,6 +218,7 @@ impl<W: Write> Scheduled<W> {
         PlanDescription {
             program_hash: program.to_string(),
             protocol: options.protocol.clone(),
+            port_order: options.port_order,
             memory_limit_bytes: options.memory_limit_bytes,
             layout: options.layout,
             page_wires: options.page_wires,

@@ -93,8 +93,9 @@ impl Placer {
         (page, self.take_slot(page))
     }
 
-    /// Gives the slot at `offset` of `page` back; whether the page is empty now (and gone).
-    pub(crate) fn release(&mut self, page: PageIndex, offset: u32) -> bool {
+    /// Gives the slot at `offset` of `page` back; its wires, and whether the page is empty now (and
+    /// gone).
+    pub(crate) fn release(&mut self, page: PageIndex, offset: u32) -> (u32, bool) {
         self.unlink(page);
         let entry = &mut self.pages[page as usize];
         let slot = (offset / entry.size) as usize;
@@ -105,10 +106,11 @@ impl Placer {
         if entry.free == self.page_wires / entry.size {
             self.unused.push(page);
             self.live_pages -= 1;
-            return true;
+            return (entry.size, true);
         }
+        let size = entry.size;
         self.link(page);
-        false
+        (size, false)
     }
 
     /// Says whether `page` is in memory, so that new values may go there.

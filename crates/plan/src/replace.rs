@@ -66,6 +66,9 @@ pub(crate) struct Replacer {
     frame_count: u32,
     free_slots: Vec<u32>,
     pub(crate) slots_used: u32,
+    live_wires: u64,
+    /// The most wires alive at once.
+    pub(crate) peak_wires: u64,
 }
 
 impl Replacer {
@@ -83,6 +86,8 @@ impl Replacer {
             frame_count: u32::try_from(frame_count).unwrap_or(u32::MAX - 1),
             free_slots: Vec::new(),
             slots_used: 0,
+            live_wires: 0,
+            peak_wires: 0,
         }
     }
 
@@ -127,6 +132,7 @@ impl Replacer {
         let mut targets = [(0u32, 0u32); 2];
         for (k, target) in targets.iter_mut().enumerate().take(instruction.results().len()) {
             let wires = self.layout.units(instruction.result_shape(k));
+            self.live_wires += u64::from(wires);
             *target = match self.placer.allocate(wires) {
                 Some(target) => target,
                 None => self.begin_page(wires, index, emit)?,
@@ -139,6 +145,7 @@ impl Replacer {
         for (k, target) in targets.iter().enumerate().take(instruction.results().len()) {
             placed.results[k] = self.address(*target);
         }
+        self.peak_wires = self.peak_wires.max(self.live_wires);
         emit(Event::Run(placed))?;
         for k in 0..operands.len() {
             if !operands[..k].contains(&operands[k]) {
@@ -290,7 +297,9 @@ impl Replacer {
     where
         E: FnMut(Event) -> Result<(), Error>,
     {
-        if !self.placer.release(page, offset) {
+        let (wires, is_dead) = self.placer.release(page, offset);
+        self.live_wires -= u64::from(wires);
+        if !is_dead {
             self.update_key(page);
             return Ok(());
         }

@@ -117,6 +117,7 @@ proptest! {
         }
         let options = PlanOptions {
             protocol: "test".to_string(),
+            port_order: phineus_bytecode::PortOrder::Given,
             memory_limit_bytes: 0,
             frame_count: 16,
             layout: Layout::Wires,

@@ -5,8 +5,10 @@ use std::io::Cursor;
 
 use phineus_bytecode::random::{RandomOptions, random_program};
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, Op, PlanDescription, ProgramReader, ProgramWriter,
+    Column, CostModel, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op,
+    OutputPort, PlanDescription, PortOrder, ProgramReader, ProgramWriter, RowOrder,
 };
+use phineus_plan::limits::HELD_MAX;
 use phineus_plan::{Error, Lookahead, Machine, PlanOptions, check, plan, simulate};
 use proptest::prelude::*;
 
@@ -53,6 +55,7 @@ fn instructions(file: &File) -> Vec<Instruction> {
 fn options(frame_count: u64, lookahead_frames: u64, lookahead_ns: u64) -> PlanOptions {
     PlanOptions {
         protocol: "test".to_string(),
+        port_order: PortOrder::Near,
         memory_limit_bytes: 0,
         frame_count,
         layout: phineus_bytecode::Layout::Wires,
@@ -76,6 +79,7 @@ proptest! {
     #[test]
     fn every_plan_is_right(
         seed: u64,
+        given: bool,
         frame_count in 8u64..60,
         lookahead_frames in 0u64..16,
         lookahead_ns in 0u64..20_000,
@@ -90,7 +94,10 @@ proptest! {
         };
         let (instructions, description) = random_program(seed, &random);
         let program = write(Kind::Program, &instructions, &description);
-        let options = options(frame_count, lookahead_frames, lookahead_ns);
+        let options = PlanOptions {
+            port_order: if given { PortOrder::Given } else { PortOrder::Near },
+            ..options(frame_count, lookahead_frames, lookahead_ns)
+        };
         let (planned, figures) = make_plan(&program, &options).expect("8 frames are enough");
         prop_assert!(figures.frame_count <= frame_count);
         let faults = check(&mut read(&program), &mut read(&planned)).expect("readable");
@@ -104,7 +111,6 @@ proptest! {
 ///
 /// Each read is of one page alone, so that the fewest swap-ins are those of the textbook's MIN.
 fn page_trace(pages: u64, accesses: &[u64]) -> File {
-    use phineus_bytecode::ElementType;
     let mut program = Vec::new();
     let element = ElementType::BIT;
     for page in 0..pages {
@@ -215,6 +221,15 @@ fn the_checker_finds_planted_faults() {
             moved[at].operands[k] ^= 4096;
             assert!(found(&moved), "another frame for operand {k} of {:?}", plan[at]);
         }
+        let (first, second) = (plan[at].op, plan.get(at + 1).map(|next| next.op));
+        let moves = |op: Op| op.brings_in() || op.gives_out();
+        if second.is_some_and(|second| {
+            (moves(first) || moves(second)) && !first.is_directive() && !second.is_directive()
+        }) {
+            let mut swapped = plan.clone();
+            swapped.swap(at, at + 1);
+            assert!(found(&swapped), "{:?} before {:?}", plan[at + 1], plan[at]);
+        }
         if plan[at].op.is_directive() {
             let mut other = plan.clone();
             other[at].immediates[0] += 1;
@@ -247,4 +262,95 @@ fn the_simulator_accounts_for_disk_and_network() {
     let transfers = figures.swap_in_count + figures.swap_out_count;
     assert!(time(&slow).total_ns >= 1_000_000 * transfers);
     assert!(time(&slow).total_ns <= 1_000_000 * transfers + compute_ns);
+}
+
+/// A program that reads `count` bits, complements each, and gives all out: in the order of `used`
+/// and `given`, which are permutations.
+fn table_program(used: &[u64], given: &[u64]) -> File {
+    let (element, count) = (ElementType::BIT, used.len() as u64);
+    let port = |op, row| {
+        let mut instruction = Instruction::new(op, element, 1);
+        instruction.immediates[2] = row;
+        instruction
+    };
+    let inputs = (0..count).map(|row| Instruction { results: [row, 0], ..port(Op::Input, row) });
+    let mut program: Vec<Instruction> = inputs.collect();
+    for (result, &row) in (count..).zip(used) {
+        let mut not = Instruction::new(Op::Not, element, 1);
+        (not.operands[0], not.results[0]) = (row, result);
+        program.push(not);
+    }
+    let outputs = given.iter().map(|&row| {
+        let operands = [count + row, 0, 0];
+        Instruction { operands, ..port(Op::Output, row) }
+    });
+    program.extend(outputs);
+    let columns = vec![Column { name: "bit".to_owned(), element, encoding: Encoding::Number }];
+    let name = "bits".to_owned();
+    let inputs = vec![InputPort {
+        name: name.clone(),
+        party: 0,
+        rows: count,
+        columns: columns.clone(),
+        order: RowOrder::Given,
+    }];
+    let outputs = vec![OutputPort { name, parties: vec![0], rows: count, columns }];
+    let parties = vec!["a".to_string()];
+    write(
+        Kind::Program,
+        &program,
+        &Description { parties, inputs, outputs, ..Description::default() },
+    )
+}
+
+/// The instructions of the plan for `program`, which the checker accepts, and what it states.
+fn near_plan(program: &File) -> (Vec<Instruction>, PlanDescription) {
+    let (planned, figures) = make_plan(program, &options(1 << 20, 2, 0)).expect("enough frames");
+    let faults = check(&mut read(program), &mut read(&planned)).expect("readable");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    (instructions(&planned), figures)
+}
+
+#[test]
+fn what_waits_takes_no_memory() {
+    let count = 1000;
+    let forwards: Vec<u64> = (0..count).collect();
+    let backwards: Vec<u64> = (0..count).rev().collect();
+    for (used, given) in [(&forwards, &backwards), (&backwards, &forwards)] {
+        let (plan, figures) = near_plan(&table_program(used, given));
+        assert_eq!((figures.peak_wire_count, figures.unbounded_page_count), (2, 1));
+        for (step, &row) in plan.chunks(3).zip(used) {
+            let ops = [Op::Input, Op::Not, Op::Output];
+            assert_eq!(step.iter().map(|i| i.op).collect::<Vec<_>>(), ops);
+            assert_eq!(step[0].immediates[2], row);
+        }
+    }
+}
+
+/// Where more wait than planning holds back, the next to come are given back, one for one.
+#[test]
+fn what_is_too_much_to_hold_stays() {
+    let more = 1000;
+    let count = (HELD_MAX + more) as u64;
+    let in_order: Vec<u64> = (0..count).collect();
+    let (plan, figures) = near_plan(&table_program(&in_order, &in_order));
+    // The first inputs, one whenever another one is met, and the last outputs likewise.
+    assert!(
+        plan[..more].iter().zip(0..).all(|(i, row)| (i.op, i.immediates[2]) == (Op::Input, row))
+    );
+    assert_eq!(plan[more].op, Op::Not);
+    let last = plan[plan.len() - more..].iter().zip(count - more as u64..);
+    assert!(last.into_iter().all(|(i, row)| (i.op, i.immediates[2]) == (Op::Output, row)));
+    assert_eq!(figures.peak_wire_count, more as u64 + 1);
+    // And in no order at all.
+    let mut random = phineus_bytecode::random::Random::new(5);
+    let mut shuffled = || {
+        let mut rows = in_order.clone();
+        for at in (1..rows.len()).rev() {
+            rows.swap(at, random.below(at as u64 + 1) as usize);
+        }
+        rows
+    };
+    let (used, given) = (shuffled(), shuffled());
+    near_plan(&table_program(&used, &given));
 }

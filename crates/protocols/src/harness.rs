@@ -45,6 +45,7 @@ pub(crate) fn options(
 ) -> PlanOptions {
     PlanOptions {
         protocol: protocol.to_string(),
+        port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count,
         layout,

@@ -44,6 +44,7 @@ fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
 fn planned(program: &[u8], frame_count: u64, wire_bytes: u64) -> Vec<u8> {
     let options = PlanOptions {
         protocol: "garbled".to_string(),
+        port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
         frame_count,
         layout: phineus_bytecode::Layout::Wires,
