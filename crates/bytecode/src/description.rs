@@ -143,6 +143,14 @@ pub enum PortOrder {
 }
 
 impl PortOrder {
+    /// Its name in descriptions.
+    pub fn name(self) -> &'static str {
+        match self {
+            PortOrder::Given => "given",
+            PortOrder::Near => "near",
+        }
+    }
+
     fn is_given(&self) -> bool {
         *self == PortOrder::Given
     }

@@ -224,8 +224,8 @@ fn plan_once(
     }
 }
 
-/// Where plans for `protocol` have inputs and outputs: near their values, but where ordering has put
-/// them into rounds.
+/// Where plans for `protocol` have inputs and outputs: near their values, but where ordering has
+/// put them into rounds.
 pub(crate) fn port_order(protocol: Protocol) -> PortOrder {
     match protocol {
         Protocol::Garbled | Protocol::Clear => PortOrder::Near,

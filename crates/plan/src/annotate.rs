@@ -259,7 +259,8 @@ fn decode_output(bytes: &mut &[u8]) -> Option<Instruction> {
 }
 
 impl Annotations {
-    /// Puts the outputs that come in frame `frame` among its `instructions`; reads the next uses of all.
+    /// Puts the outputs that come in frame `frame` among its `instructions`; reads the next uses of
+    /// all.
     pub(crate) fn read_frame(
         &mut self,
         frame: usize,

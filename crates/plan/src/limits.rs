@@ -18,8 +18,8 @@ pub const WINDOW_EVENTS_MAX: usize = 16_384;
 
 /// Inputs, or outputs, that planning holds back at once to move them.
 ///
-/// Each takes 64 bytes while it is held, 8 MiB in all. All parties must move the same ones, so it depends on no
-/// memory limit.
+/// Each takes 64 bytes while it is held, 8 MiB in all. All parties must move the same ones, so it
+/// depends on no memory limit.
 pub const HELD_MAX: usize = 1 << 17;
 
 /// The fewest wires in a page: any value must fit into one.

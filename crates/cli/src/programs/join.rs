@@ -1,8 +1,9 @@
 //! `ljoin`: all pairs of two sites' records with a smaller key on the first site.
 //!
 //! As in Kumar et al., OSDI 2021, section 8.1: the n^2 pairs of 128-bit records, a valid bit and
-//! the two records, zero where not valid, are all computed before any is given out. Cost per pair:
-//! 32 ANDs to compare and 256 to mask.
+//! the two records, zero where not valid, are all computed before the program gives any out; the
+//! planner moves each output to where its value is computed. Cost per pair: 32 ANDs to compare and
+//! 256 to mask.
 
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{

@@ -20,7 +20,7 @@ use crate::failure::{Exit, Failure};
 use crate::material::{self, Origin};
 use crate::meeting::check_parties;
 use crate::memory_budget::{GROWTH_BYTES, PROCESS_BYTES, Situation, does_not_fit, table_bytes};
-use crate::planning::{PlannedFile, plan_within};
+use crate::planning::{PlannedFile, plan_within, port_order};
 use crate::prediction::{candidates, cheapest, check_runnable, reason};
 use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
@@ -123,6 +123,8 @@ pub(super) fn agree_and_plan(
         // Who stops before the others would look like one that is gone.
         items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
     }
+    let ports = description.plan.as_ref().map_or(port_order(protocol), |plan| plan.port_order);
+    items.insert("where inputs and outputs stand".to_owned(), ports.name().to_owned());
     agreement::exchange_agreement(channels, &items)?;
     let session = agreement::session_id(&program_hash, &wishes);
     progress.stage("reading inputs");
