@@ -22,6 +22,7 @@ mod memory;
 mod mesh;
 mod names;
 mod pipe;
+mod protection;
 mod quic;
 mod quic_config;
 mod reader;

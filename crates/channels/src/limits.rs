@@ -61,15 +61,17 @@ pub(crate) const QUIC_WINDOW_BYTES: u32 = 1024 * 1024;
 /// What QUIC holds in memory for a channel, beside the channel itself.
 pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
 
-/// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without
-/// a simulated network and QUIC ([`QUIC_MEMORY_BYTES`]): 2.5 MiB of incoming and 1 MiB of outgoing blocks, the slice that joins
-/// two blocks (128 KiB), and for TLS one outgoing block as records (at most 17, about 276 KiB) and
-/// a read buffer (128 KiB). Pages that are never used are never made resident.
+/// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without a
+/// simulated network and QUIC ([`QUIC_MEMORY_BYTES`]): 2.5 MiB of incoming and 1 MiB of outgoing
+/// blocks, the slice that joins two blocks (128 KiB), and for TLS one outgoing block as records (at
+/// most 17, about 276 KiB), a read buffer (128 KiB) and one opened record. Pages that are never used
+/// are never made resident.
 pub const CHANNEL_MEMORY_BYTES: usize = INCOMING_BLOCKS * BLOCK_BYTES
     + OUTGOING_BLOCKS * BLOCK_BYTES
     + MAX_BORROW_BYTES
     + (BLOCK_BYTES / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
     + TLS_READ_BYTES
+    + TLS_RECORD_BYTES_MAX
     + READ_AHEAD_BYTES;
 
 const _: () = assert!((INCOMING_BLOCKS - 2) / 2 * BLOCK_BYTES >= SEND_AHEAD_BYTES);

@@ -81,6 +81,44 @@ macro_rules! cipher_kernels {
             }
         }
 
+        /// See [`crate::cipher::Cipher::xor_big_endian`].
+        #[target_feature(enable = $features)]
+        pub(in crate::cipher) fn xor_big_endian(
+            rounds: &[Block; ROUND_KEYS],
+            counter: u128,
+            source: &[u8],
+            target: &mut [u8],
+        ) {
+            let keys = rounds.map(|key| ops::splat(key));
+            let mut counter = ops::counters((counter >> 64) as u64, counter as u64, 1);
+            let mut sources = source.chunks_exact(UNROLL * VECTOR_BYTES);
+            let mut targets = target.chunks_exact_mut(UNROLL * VECTOR_BYTES);
+            for (source, target) in (&mut sources).zip(&mut targets) {
+                let mut state = [counter; UNROLL];
+                for (i, state) in state.iter_mut().enumerate() {
+                    *state = ops::reverse_bytes(ops::add_low(counter, (i * ops::WIDTH) as u64));
+                }
+                counter = ops::add_low(counter, STEP_BLOCKS as u64);
+                let state = encrypt(&keys, state);
+                let vectors = source.chunks_exact(VECTOR_BYTES);
+                let targets = target.chunks_exact_mut(VECTOR_BYTES);
+                for ((source, target), state) in vectors.zip(targets).zip(state) {
+                    ops::store_bytes(target, ops::xor(state, ops::load_bytes(source)));
+                }
+            }
+            let sources = sources.remainder().chunks(VECTOR_BYTES);
+            let targets = targets.into_remainder().chunks_mut(VECTOR_BYTES);
+            for (source, target) in sources.zip(targets) {
+                let [state] = encrypt(&keys, [ops::reverse_bytes(counter)]);
+                let mut stream = [0; VECTOR_BYTES];
+                ops::store_bytes(&mut stream, state);
+                for ((target, source), mask) in target.iter_mut().zip(source).zip(stream) {
+                    *target = source ^ mask;
+                }
+                counter = ops::add_low(counter, ops::WIDTH as u64);
+            }
+        }
+
         /// See [`crate::cipher::Cipher::hash_tweaked`].
         #[target_feature(enable = $features)]
         pub(in crate::cipher) fn hash_tweaked(

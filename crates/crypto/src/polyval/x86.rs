@@ -65,7 +65,7 @@ macro_rules! polyval_kernels {
 
         /// See [`crate::polyval::absorb`].
         #[target_feature(enable = $features)]
-        pub(in crate::polyval) fn absorb(
+        pub(in crate::polyval) fn absorb<const REVERSED: bool>(
             powers: &[Block; STEP_BLOCKS],
             sum: Block,
             steps: &[u8],
@@ -77,7 +77,11 @@ macro_rules! polyval_kernels {
                 let mut carried = $in_first(sum);
                 let powers = powers.chunks_exact(ops::WIDTH);
                 for (vector, powers) in step.chunks_exact(VECTOR_BYTES).zip(powers) {
-                    let x = ops::xor(ops::load_bytes(vector), carried);
+                    let mut x = ops::load_bytes(vector);
+                    if REVERSED {
+                        x = ops::reverse_bytes(x);
+                    }
+                    let x = ops::xor(x, carried);
                     carried = ops::zero();
                     let power = ops::load(powers);
                     low = ops::xor(low, $clmul::<0x00>(x, power));
