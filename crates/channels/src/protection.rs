@@ -37,7 +37,6 @@ pub(crate) enum By {
     /// Whoever is fastest on this CPU.
     Fastest,
     /// rustls: for tests, which compare.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only tests want it"))]
     Rustls,
 }
 
