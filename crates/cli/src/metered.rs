@@ -152,6 +152,19 @@ pub(crate) struct PhaseFigures {
     pub(crate) received_bytes: u64,
 }
 
+impl PhaseFigures {
+    /// Of this phase and one that went on at the same time, over other channels.
+    pub(crate) fn beside(self, other: PhaseFigures) -> PhaseFigures {
+        PhaseFigures {
+            seconds: self.seconds.max(other.seconds),
+            messages: self.messages + other.messages,
+            rounds: self.rounds.max(other.rounds),
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            received_bytes: self.received_bytes + other.received_bytes,
+        }
+    }
+}
+
 /// Closes channels that have been used to their end; returns why a peer did not say goodbye.
 pub(crate) fn close_all(channels: impl Iterator<Item = FramedChannel>) -> Option<String> {
     let farewells: Vec<String> =

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use phineus_bytecode::{Layout, PlanDescription};
-use phineus_channels::NetworkModel;
+use phineus_channels::{NetworkModel, SEND_AHEAD_BYTES};
 use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
@@ -94,16 +94,23 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let compute = total(totals::COMPUTE_NS) * 1e-9;
     let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
     let storage = pages * page_bytes / DISK_BYTES_PER_S;
+    // Who makes authenticated material is ahead of its peer by half of what a channel takes.
+    let sending_before = match plan.layout {
+        Layout::Authenticated { .. } => {
+            sending(before_bytes).max(before_bytes / links * rtt / SEND_AHEAD_BYTES as f64)
+        }
+        _ => sending(before_bytes),
+    };
     Prediction {
         whole: Times {
             compute,
-            network: sending(bytes),
+            network: sending(bytes).max(sending_before + sending(bytes - before_bytes)),
             storage,
             latency: (rounds + awaited).max(before_rounds) * rtt,
         },
         preprocessing: Times {
             compute: before,
-            network: sending(before_bytes),
+            network: sending_before,
             storage: 0.0,
             latency: before_rounds * rtt,
         },

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use phineus_bytecode::Description;
-use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
+use phineus_channels::NetworkModel;
+use phineus_protocols::bmr::costs::totals::{GARBLING_OTS, Y_AND_GATES};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Exit, Failure};
 use crate::planning::PlannedFile;
-use crate::prediction::preprocessing_bytes;
+use crate::prediction::{predict, preprocessing_bytes};
 use crate::quantity;
 use crate::statistics::Phases;
 
@@ -53,6 +54,7 @@ impl Costs {
         };
         let party = usize::from(party);
         let ots = total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS));
+        let ots = ots.map(|ots| ots + total(GARBLING_OTS).unwrap_or(0));
         let saved = if is_made { (0, 0) } else { preprocessing_bytes(planned)[party] };
         let links = if is_stored { planned.computing - 1 } else { 0 };
         let compared = PAIRING_BYTES * links as u64;
@@ -123,7 +125,8 @@ pub(crate) struct MemoryFigures {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Times {
     pub(crate) planning: f64,
-    pub(crate) predicted_compute: Option<f64>,
+    /// Of running, on the network that was stated or simulated.
+    pub(crate) predicted: Option<f64>,
     pub(crate) running: f64,
     pub(crate) blocked_on_storage: f64,
     pub(crate) blocked_on_network: f64,
@@ -176,7 +179,7 @@ impl RunReport {
         planned: &PlannedFile,
         party: u16,
         (protocol, preprocessing): (&str, Option<&str>),
-        limit_bytes: u64,
+        (limit_bytes, net): (u64, Option<NetworkModel>),
         executed: &Executed,
     ) -> RunReport {
         let (plan, description) = (planned.plan(), &planned.description);
@@ -213,7 +216,7 @@ impl RunReport {
             },
             seconds: Times {
                 planning: seconds(planned.planning),
-                predicted_compute: plan.costs.get(totals::COMPUTE_NS).map(|ns| *ns as f64 * 1e-9),
+                predicted: Some(predict(planned, net).whole.total()),
                 running: seconds(executed.running),
                 blocked_on_storage: seconds(blocked),
                 blocked_on_network: seconds(executed.blocked_on_network),
@@ -344,7 +347,7 @@ impl RunReport {
         let time = |seconds: f64| quantity::duration(Duration::from_secs_f64(seconds));
         let times = &self.seconds;
         line("planning", None, Some(time(times.planning)));
-        line("run", times.predicted_compute.map(time), Some(time(times.running)));
+        line("run", times.predicted.map(time), Some(time(times.running)));
         line("  of it storage", None, Some(time(times.blocked_on_storage)));
         line("  of it network", None, Some(time(times.blocked_on_network)));
         lines

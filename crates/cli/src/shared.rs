@@ -156,9 +156,16 @@ pub(crate) fn run_shared(
     let (mut online, outputs, material) = recorded.driver.into_parts();
     let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
     let phase = phase.since(&before, made.elapsed());
-    let (background, material) = material.finish().map_err(Failure::from)?;
+    let (background, mut material) = material.finish().map_err(Failure::from)?;
     let running = start.elapsed();
-    let garbled = beside.finish().map_err(Failure::from)?;
+    let mut garbled = beside.finish().map_err(Failure::from)?;
+    // A stream that nothing was garbled over has carried nothing.
+    if let Some(stream) = &mut garbled {
+        let reading = Reading::of_parties(stream);
+        let last = reading.last_received().map(|last| last.saturating_duration_since(start));
+        let garbling = reading.since(&Reading::default(), last.unwrap_or_default());
+        material.making = material.making.beside(garbling);
+    }
     let streams = [Some(online), Some(background), garbled].into_iter().flatten();
     let clients = clients.into_iter().map(Metered::into_inner);
     let ran = Ran {
@@ -167,7 +174,8 @@ pub(crate) fn run_shared(
         online: phase,
         and_gates: material.used.get("triples_1").copied().unwrap_or(0),
         garbled_and_gates: Some(garbled_gates),
-        ots: Some(material.ots),
+        // Those of garbling are not counted where they are made.
+        ots: planned.garbling.is_none().then_some(material.ots),
         material,
         running,
         channels: channels_of(streams).chain(clients).collect(),

@@ -109,7 +109,7 @@ pub(crate) fn run(
     progress.clear();
     let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
-    Ok(finish((protocol, preprocessing), prepared, planned, executed))
+    Ok(finish((protocol, preprocessing), (prepared, run), planned, executed))
 }
 
 /// Makes this party's part of what a run will need, together with the others.
@@ -204,13 +204,13 @@ fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Jo
 
 fn finish(
     (protocol, preprocessing): (Protocol, Option<&str>),
-    prepared: Preparation<'_>,
+    (prepared, run): (Preparation<'_>, &Run),
     planned: PlannedFile,
     executed: Executed,
 ) -> Finished {
-    let (party, limit) = (prepared.party, prepared.limit_bytes);
+    let (party, stated) = (prepared.party, (prepared.limit_bytes, run.network()));
     let name = protocol.name();
-    let report = RunReport::new(&planned, party, (name, preprocessing), limit, &executed);
+    let report = RunReport::new(&planned, party, (name, preprocessing), stated, &executed);
     Finished {
         description: planned.description,
         outputs: executed.outputs,

@@ -315,7 +315,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     progress.clear();
     let planned = planned.after_run()?;
     let name = Protocol::Clear.name();
-    let mut report = RunReport::new(&planned, 0, (name, None), limit_bytes, &executed);
+    let mut report = RunReport::new(&planned, 0, (name, None), (limit_bytes, None), &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);
     results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
     let verified =
