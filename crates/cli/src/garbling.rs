@@ -8,7 +8,7 @@ use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_plan::{Lookahead, PlanOptions, plan};
-use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
+use phineus_protocols::bmr::costs::totals::{SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram, GarblingThread, Tables};
 use phineus_protocols::ot::{FieldBits, SessionId};
@@ -73,7 +73,8 @@ impl GarblingPlan {
             _ => Storage::memory_bytes(frames as u32, slots as u32, STORAGE_DEPTH),
         };
         let circuit = figures.costs.get(SCRATCH_BYTES).copied().unwrap_or(0);
-        let state = memory_bytes(situation.parties, FieldBits::DEFAULT, circuit);
+        let gates = figures.costs.get(Y_AND_GATES).copied().unwrap_or(u64::MAX);
+        let state = memory_bytes(situation.parties, FieldBits::DEFAULT, circuit, gates);
         let bytes = frames * page_bytes + storage + state;
         Ok(Some(GarblingPlan { file: ProgramFile::new(file), bytes }))
     }

@@ -11,9 +11,11 @@ use phineus_channels::{
 use phineus_engine::Storage;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
+use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::mixed;
 use phineus_protocols::ot::{FieldBits, OtKind};
 use phineus_protocols::preprocessing::Generator;
+use phineus_protocols::spdz::costs::stated_demand;
 
 use crate::arguments::{Protocol, Ways};
 use crate::failure::{Exit, Failure};
@@ -46,9 +48,13 @@ pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
 const TEMPLATE_BYTES: u64 = 3 << 20;
 
 /// Elements that making authenticated material holds and that lie ready, besides those for each other
-/// party. Measured as the growth of the resident set: up to 28 MiB for two parties.
-const AUTHENTICATED_ELEMENTS: u64 = 3 << 20;
-const AUTHENTICATED_PEER_ELEMENTS: u64 = 3 << 18;
+/// party: of whole batches, and of batches of a few. Measured as the growth of the resident set: up to
+/// 28 MiB for two parties, 4 MiB for a comparison.
+const AUTHENTICATED_ELEMENTS: [u64; 2] = [3 << 20, 1 << 19];
+const AUTHENTICATED_PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
+
+/// Triples, or what weighs as much, from which on there are whole batches.
+const WHOLE_BATCH: u64 = 8192;
 
 /// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
 /// elements, in all fields.
@@ -170,15 +176,18 @@ impl Situation {
     }
 
     /// What the driver holds, except for scratch wires and instructions in flight.
-    fn driver_bytes(&self) -> u64 {
+    fn driver_bytes(&self, triples: u64) -> u64 {
         match self.protocol {
             Protocol::Clear => 0,
             Protocol::Garbled => DRIVER_MEMORY_BYTES,
             // Nothing is made: the dealer works on a few pieces that lie in the cache.
             protocol if protocol.field().is_some() && !self.prove_inputs => DEALER_BYTES,
             protocol if protocol.field().is_some() => {
-                let elements = AUTHENTICATED_ELEMENTS
-                    + AUTHENTICATED_PEER_ELEMENTS * (self.parties as u64 - 1);
+                let of = |[whole, few]: [u64; 2]| {
+                    few + (whole - few) * triples.min(WHOLE_BATCH) / WHOLE_BATCH
+                };
+                let peers = self.parties as u64 - 1;
+                let elements = of(AUTHENTICATED_ELEMENTS) + of(AUTHENTICATED_PEER_ELEMENTS) * peers;
                 elements * protocol.field().map_or(0, |field| field.bytes().max(8) as u64)
             }
             _ => {
@@ -196,7 +205,7 @@ impl Situation {
             process: self.process_bytes,
             tables: self.tables_bytes,
             channel: self.channel_bytes() * self.channels(figures.garbling_bytes > 0),
-            driver: self.driver_bytes(),
+            driver: self.driver_bytes(figures.triples),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
                 + figures.material_bytes
@@ -231,6 +240,8 @@ pub(crate) struct Figures {
     pub(crate) held_bytes: u64,
     /// Preprocessed material that lies ready.
     pub(crate) material_bytes: u64,
+    /// Authenticated material in all, as so many triples.
+    pub(crate) triples: u64,
     /// What silent OTs hold beyond what others do.
     pub(crate) silent_bytes: u64,
     /// Garbling beside the run, its frames included.
@@ -253,6 +264,10 @@ impl Figures {
                 // Batches of a fixed size, which the driver's share counts.
                 Layout::Wires | Layout::Authenticated { .. } => 0,
             },
+            triples: match plan.layout {
+                Layout::Authenticated { .. } => weight(&stated_demand(&plan.costs)),
+                Layout::Wires | Layout::Shares { .. } => 0,
+            },
             silent_bytes: match plan.layout {
                 Layout::Shares { parties } => {
                     let generator = |kind: OtKind| {
@@ -268,6 +283,20 @@ impl Figures {
             index_bytes: program_frames * INDEX_ENTRY_BYTES,
         }
     }
+}
+
+/// How many triples weigh as much as this material while it is made: a full batch of matrices has
+/// 2^16 elements.
+fn weight(demand: &Demand) -> u64 {
+    let each = demand.kinds().map(|(kind, count)| match kind {
+        Kind::Triple | Kind::Square | Kind::Bit => count as u64,
+        Kind::Mask { .. } => (count as u64).div_ceil(2),
+        Kind::Matrix { rows, cols } => {
+            let entries = (u64::from(rows) + 1) * u64::from(cols);
+            (count as u64).saturating_mul(entries).div_ceil(8)
+        }
+    });
+    each.fold(0, u64::saturating_add)
 }
 
 /// A reader's note of where a frame of the program is.

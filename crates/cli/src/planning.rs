@@ -141,6 +141,7 @@ pub(crate) fn plan_within(
         scratch_wires: SCRATCH_WIRES_GUESS,
         held_bytes: 0,
         material_bytes: 0,
+        triples: 0,
         silent_bytes: 0,
         garbling_bytes,
         circuit_bytes: 0,

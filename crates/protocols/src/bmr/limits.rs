@@ -43,10 +43,15 @@ pub const fn gates_per_batch(parties: usize) -> usize {
     if tiles == 0 { TILE_OTS } else { tiles * TILE_OTS }
 }
 
-/// Bytes that garbling holds beside its frames: three batches on their way with all their keys,
-/// those that wait and the one in use, the state of the OTs, and what the largest circuit needs.
-pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64) -> u64 {
-    let gates = gates_per_batch(parties);
+/// Bytes that garbling so many gates holds beside its frames: three batches on their way with all
+/// their keys, those that wait and the one in use, the state of the OTs, and what the largest circuit
+/// needs. Memory that has never been used is not there yet: fewer gates hold less.
+pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64, all_gates: u64) -> u64 {
+    let whole = gates_per_batch(parties);
+    let all = usize::try_from(all_gates).unwrap_or(usize::MAX);
+    // Rounded up to tiles, in which OTs are made.
+    let gates = whole.min(all.div_ceil(TILE_OTS).saturating_mul(TILE_OTS));
+    let batch_count = all.div_ceil(whole);
     let tables = gates * (ROWS * parties * size_of::<Block>() + 1) + gates / 4;
     let kept = gates * ((ROWS * planes_kept(parties) + 1) * size_of::<Block>() + 1) + gates / 4;
     let keys = gates * (ROWS + 1) * size_of::<Block>();
@@ -55,7 +60,8 @@ pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64) -> u64
     let decoding = gates + VALUE_WIRES_MAX as usize / 8;
     let bits = gates / 8 * (5 + 3 * parties) + decoding;
     let links = 2 * crate::ot::state_bytes(field) * (parties - 1);
-    let batches = 3 * (tables + keys + bits) + (BATCHES_AHEAD + 2) * kept;
+    let made = batch_count.min(3) * (tables + keys + bits);
+    let batches = made + batch_count.min(BATCHES_AHEAD + 2) * kept;
     (batches + links) as u64 + scratch_bytes
 }
 
