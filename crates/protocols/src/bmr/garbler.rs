@@ -17,9 +17,9 @@
 //!
 //! Cost for each gate and ordered pair of parties: 3 correlated OTs, 1 bit; for each gate and
 //! party 48 bytes of tables to the peer of two parties, `96 (n - 1)` to all peers with more, and
-//! `4 n` hashes of 4 keys, `4 + 4 n` AES calls; to the first party besides the bits that it decodes.
-//! Two rounds a batch, since a batch's messages go with those of the batches around it: see
-//! [`Garbler::step`].
+//! `4 n` hashes of 4 keys, `4 + 4 n` AES calls; to the first party besides the bits that it
+//! decodes. Two rounds a batch, since a batch's messages go with those of the batches around it:
+//! see [`Garbler::step`].
 //! Invariants: all parties meet the same gates in the same order.
 //! Not protected: malicious parties; nobody checks a table.
 

@@ -1,9 +1,9 @@
 //! [`TableFile`]: garbled tables that were all made before, in a file without a name, encrypted
 //! under a key that only this process ever has.
 //!
-//! A batch is its tables, this party's keys and masks for decoding, padded to whole pages, each with its tag
-//! behind it. Cost: the bytes of the tables and one page of memory. A page whose tag is wrong is an
-//! error.
+//! A batch is its tables, this party's keys and masks for decoding, padded to whole pages, each with
+//! its tag behind it. Cost: the bytes of the tables and one page of memory. A page whose tag is
+//! wrong is an error.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

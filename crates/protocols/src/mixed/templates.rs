@@ -18,8 +18,8 @@ use crate::bmr::{Rows, is_linear};
 /// What makes two instructions have the same template.
 type Key = (Op, u16, bool, u32, [u64; 4]);
 
-/// What was recorded in this process. A circuit is public and depends on its key alone, and recording
-/// AES takes 3 ms: planning, garbling, preprocessing and the run share what one of them recorded.
+/// What was recorded in this process. A circuit is public and depends on its key alone, and
+/// recording AES takes 3 ms: planning, garbling, preprocessing and the run share what one recorded.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
 type Recorded = HashMap<(Family, Key), Arc<Template>>;
