@@ -43,7 +43,7 @@ pub struct BlockId(usize);
 
 /// A public integer of 64 bits that is known when the program runs. It gets its value where the
 /// block ends that gives it one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Register(u32);
 
 /// A secret value that may be another one each time that a block runs.

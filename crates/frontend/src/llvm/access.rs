@@ -80,6 +80,31 @@ impl<'m> Machine<'m> {
         }
     }
 
+    /// Loads what is only stored again: values as they lie there, which are not joined.
+    pub(super) fn load_to_move(&mut self, type_: &Type, place: Data) -> Result<Data, Stop> {
+        let (bytes, Data::Pointer(object, start)) = (type_.size_bytes(), &place) else {
+            return self.load(type_, place);
+        };
+        if *type_ != Type::Integer(bytes as u16 * 8) {
+            return self.load(type_, place);
+        }
+        if let Err(error) = self.memory.check(*object, *start, bytes) {
+            return self.outside(*object, *start, error);
+        }
+        self.rehearse_read(*object, *start, bytes)?;
+        let (mut parts, mut offset) = (Vec::new(), 0);
+        while offset < bytes {
+            let at = *start as u64 + offset;
+            let (data, size) = self.next_value(*object, at, bytes - offset)?;
+            parts.push((data, size));
+            offset += u64::from(size);
+        }
+        match parts.pop() {
+            Some((data, _)) if parts.is_empty() => Ok(data),
+            last => Ok(Data::Parts(parts.into_iter().chain(last).collect())),
+        }
+    }
+
     fn load_bytes(&mut self, place: Data, bytes: u64) -> Result<Data, Stop> {
         match place {
             Data::Poison => Ok(Data::Poison),
@@ -266,6 +291,16 @@ impl<'m> Machine<'m> {
                         other => other.clone(),
                     };
                     self.store(element, part, moved(place.clone(), *offset as i64))?;
+                }
+                Ok(())
+            }
+            Type::Integer(_) if matches!(data, Data::Parts(_)) => {
+                let Data::Parts(parts) = data else { unreachable!("it was just seen") };
+                let mut offset = 0;
+                for (part, size) in parts.iter() {
+                    let to = moved(place.clone(), offset);
+                    self.store_bytes(part.clone(), to, u64::from(*size))?;
+                    offset += i64::from(*size);
                 }
                 Ok(())
             }

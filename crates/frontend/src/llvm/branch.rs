@@ -17,10 +17,6 @@ use super::ir::{Binary, Compare, Kind, Unary};
 use super::machine::{End, Frame, Machine, Next, Stop};
 use super::memory::{Log, PairHasher};
 
-/// Secret branches within secret branches, of which none was seen to be able to end publicly.
-const UNBOUNDED_MAX: u32 = 64;
-/// The same where there is a public bound: a loop that a secret may leave, for each iteration.
-const ARMS_MAX: u32 = 1 << 18;
 /// As in `machine.rs`.
 const STACK_LEFT_BYTES: usize = 256 << 10;
 const STACK_MORE_BYTES: usize = 16 << 20;
@@ -267,26 +263,6 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    /// Refuses a loop that only a secret ends.
-    fn check_loop(&mut self, frame: &Frame<'m>, block: u32) -> Result<bool, Stop> {
-        let shape = &frame.function.shape;
-        let Some(inner) = shape.inner[block as usize] else { return Ok(true) };
-        let exits = &shape.loops[inner as usize].exits;
-        if !exits.iter().any(|(from, _)| *from == block) {
-            return Ok(true);
-        }
-        let has_other = exits.iter().any(|(from, _)| *from != block);
-        let is_bounded = frame.bounded[inner as usize];
-        if has_other && (is_bounded || self.arms < UNBOUNDED_MAX) && self.arms < ARMS_MAX {
-            return Ok(true);
-        }
-        self.error(
-            "how often this loop runs depends on a secret",
-            "loop up to a public bound, and let an `if` decide what an iteration does",
-        )?;
-        Ok(false)
-    }
-
     /// The end of a way that is taken where `condition` holds, and of another that ends at the same
     /// place; memory becomes what a choice between what both left is.
     fn merge(
@@ -325,6 +301,8 @@ impl<'m> Machine<'m> {
         keys.sort_unstable();
         keys.dedup();
         let mut done = (u32::MAX, 0);
+        // Written when all was looked at: what one way did not change is what lies there now.
+        let mut merged = Vec::new();
         for (object, index) in keys {
             if !self.memory.object(object).is_alive || (object == done.0 && index < done.1) {
                 continue;
@@ -346,11 +324,14 @@ impl<'m> Machine<'m> {
                 }
             };
             let bytes = u64::from(cells) * granule;
-            self.memory.put(object, u64::from(index) * granule, bytes as u8, &data);
+            merged.push((object, u64::from(index) * granule, bytes as u8, data));
             done = (object, index + cells);
             if self.lanes > 1 && self.rehearsal.is_none() {
                 self.own_places.push((object, u64::from(index) * granule, bytes));
             }
+        }
+        for (object, offset, bytes, data) in merged {
+            self.memory.put(object, offset, bytes, &data);
         }
         for (object, places, bytes, data) in chosen.all {
             self.scatter(object, &places, bytes, &data)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use inkwell::OptimizationLevel;
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module as LlvmModule;
@@ -15,6 +16,7 @@ use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, Targe
 
 use super::diagnostic::{Diagnostic, Spot};
 use super::scan::{Annotations, scan};
+use super::types::{CType, DebugTypes};
 use crate::error::ProgramError;
 
 /// What is shipped as `phineus.h`.
@@ -22,7 +24,8 @@ pub(super) const HEADER: &str = include_str!("phineus.h");
 
 /// Registers instead of memory, simple control flow, loops with one header and one latch, no value
 /// of a loop used outside but through a phi. Nothing that unrolls, vectorises or makes tables.
-const PASSES: &str = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,\
+const PASSES: &str = "always-inline,\
+    function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa),\
     function(loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa)";
 
@@ -40,6 +43,9 @@ const FLAGS: [&str; 12] = [
     "-Werror=return-type",
     "-Werror=implicit-function-declaration",
 ];
+
+/// Structures up to this size are passed in registers (System V ABI for x86-64, 3.2.3).
+const REGISTERS_BYTES: u64 = 16;
 
 /// The names under which clang 19 is looked for, after the variable `PHINEUS_CLANG`.
 const CLANGS: [&str; 2] = ["clang-19", "/usr/lib/llvm-19/bin/clang"];
@@ -79,15 +85,17 @@ impl Compiler {
         scan(&self.source, &text).map_err(refused)
     }
 
-    /// The program's bitcode for these sizes, with the value of each expression in `dimensions` in
-    /// a global `phineus_dimension_K`.
+    /// The program's bitcode for these sizes, with [`entry`] and the value of each expression in
+    /// `dimensions` in a global `phineus_dimension_K`.
     pub(super) fn bitcode(
         &self,
         sizes: &[(String, u64)],
+        annotations: &Annotations,
         dimensions: &[String],
     ) -> Result<PathBuf, ProgramError> {
         let wrapper = self.folder.path().join("wrapper.c");
         let mut text = format!("#include \"{}\"\n", self.source.display());
+        text += &entry(annotations);
         for (index, dimension) in dimensions.iter().enumerate() {
             text += &format!(
                 "__attribute__((used)) const unsigned long long phineus_dimension_{index} = \
@@ -137,6 +145,39 @@ impl Compiler {
     }
 }
 
+/// The name of the function that [`entry`] defines.
+pub(super) const ENTRY: &str = "phineus_entry";
+
+/// A function that calls the computation and has only pointers as parameters, the last one to where
+/// its result goes: how structures are passed by value is the compiler's affair.
+pub(super) fn entry(annotations: &Annotations) -> String {
+    let Some((main, _)) = &annotations.main else { return String::new() };
+    let mut parameters = Vec::new();
+    let mut arguments = Vec::new();
+    for (index, marked) in annotations.parameters.iter().enumerate() {
+        match &marked.value_type {
+            Some(words) => {
+                parameters.push(format!("{words} *phineus_{index}"));
+                arguments.push(format!("*phineus_{index}"));
+            }
+            None => {
+                parameters.push(format!("void *phineus_{index}"));
+                arguments.push(format!("phineus_{index}"));
+            }
+        }
+    }
+    let mut call = format!("{main}({})", arguments.join(", "));
+    match annotations.result.value_type.as_deref() {
+        // A pointer is refused as soon as the types are known.
+        None | Some("void") => {}
+        Some(words) => {
+            parameters.push(format!("{words} *phineus_result"));
+            call = format!("*phineus_result = {call}");
+        }
+    }
+    format!("void {ENTRY}({}) {{ {call}; }}\n", parameters.join(", "))
+}
+
 /// The sizes as clang takes them.
 pub(super) fn defines(sizes: &[(String, u64)]) -> Vec<String> {
     sizes.iter().map(|(name, value)| format!("-DPH_PARAM_{name}=0,{value}")).collect()
@@ -164,8 +205,24 @@ pub(super) fn module<'c>(
 }
 
 /// Runs [`PASSES`].
-pub(super) fn simplify(module: &LlvmModule<'_>) -> Result<(), ProgramError> {
+///
+/// Functions that take or return small structures are inlined: x86-64 passes those in registers
+/// that hold several fields together, which would have to be taken apart again.
+pub(super) fn simplify(module: &LlvmModule<'_>, types: &DebugTypes) -> Result<(), ProgramError> {
     let failed = |what: String| ProgramError::Refused(format!("LLVM: {what}"));
+    let inline = Attribute::get_named_enum_kind_id("alwaysinline");
+    let inline = module.get_context().create_enum_attribute(inline, 0);
+    let is_coerced = |typ: &CType| match typ {
+        CType::Integer { .. } | CType::Pointer(_) | CType::Void => false,
+        typ => typ.size_bytes() <= REGISTERS_BYTES,
+    };
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+        let name = function.get_name().to_string_lossy().into_owned();
+        let Some((result, parameters)) = types.signature(&name) else { continue };
+        if is_coerced(&result) || parameters.iter().any(|(_, typ)| is_coerced(typ)) {
+            function.add_attribute(AttributeLoc::Function, inline);
+        }
+    }
     Target::initialize_x86(&InitializationConfig::default());
     let triple = TargetMachine::get_default_triple();
     let target = Target::from_triple(&triple).map_err(|e| failed(e.to_string()))?;

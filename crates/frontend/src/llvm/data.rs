@@ -33,6 +33,8 @@ pub(super) enum Data {
     Places(u32, Rc<[i64]>),
     /// The elements of a vector, array or structure.
     Many(Rc<[Data]>),
+    /// Values that lie one behind the other, with their bytes, on their way to another place.
+    Parts(Rc<[(Data, u8)]>),
 }
 
 /// `offset` plus a multiple for each secret index.

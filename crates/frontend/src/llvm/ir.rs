@@ -273,10 +273,13 @@ pub(super) struct Block {
 #[derive(Clone, Debug)]
 pub(super) struct Function {
     pub(super) name: String,
-    pub(super) parameters: Vec<Type>,
     pub(super) result: Type,
     pub(super) registers: u32,
     pub(super) constants: Vec<Constant>,
+    /// Parameters that point to structures that are passed by value: their bytes and granule.
+    pub(super) copied: Vec<(usize, u64, u8)>,
+    /// Of each register, whether it is a load that is only stored again, in the same block.
+    pub(super) moved: Vec<bool>,
     /// The first is where it begins; none if it is only declared.
     pub(super) blocks: Vec<Block>,
     pub(super) shape: super::flow::Shape,

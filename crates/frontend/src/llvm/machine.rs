@@ -14,7 +14,7 @@ use std::rc::Rc;
 use super::branch::Outcome;
 use super::data::Data;
 use super::diagnostic::{Diagnostic, Spot};
-use super::ir::{Constant, Function, Module, Operand, Phi, Place};
+use super::ir::{Compare, Constant, Function, Module, Operand, Phi, Place};
 use super::lanes::{Body, Patterns};
 use super::live::live;
 use super::memory::Memory;
@@ -77,8 +77,8 @@ pub(super) struct Frame<'m> {
     pub(super) constants: Rc<[Data]>,
     pub(super) registers: Vec<Data>,
     pub(super) objects: Vec<u32>,
-    /// Loops that a public condition was seen to be able to leave.
-    pub(super) bounded: Vec<bool>,
+    /// For each loop, how often a secret might have left it since a public condition might have.
+    pub(super) secret_exits: Vec<u32>,
     pub(super) body: Body,
     /// The calls that led here.
     pub(super) path: u64,
@@ -145,6 +145,10 @@ pub(super) struct Machine<'m> {
     pub(super) opened_here: HashMap<(BlockId, String), u32>,
     /// Registers that a block set to a constant.
     pub(super) constant_registers: HashMap<(BlockId, u64), Register>,
+    /// What opened integers are at most, by the comparison that says so.
+    pub(super) opened_most: HashMap<Register, (Compare, u128)>,
+    /// Ways by opened conditions out of loops that are unrolled.
+    pub(super) unrolled: u32,
     live: HashMap<u32, Rc<Vec<Vec<bool>>>>,
     constants: Vec<Option<Rc<[Data]>>>,
 }
@@ -176,6 +180,8 @@ impl<'m> Machine<'m> {
             plan: Plan::new(),
             opened_here: HashMap::new(),
             constant_registers: HashMap::new(),
+            opened_most: HashMap::new(),
+            unrolled: 0,
             live: HashMap::new(),
             constants: vec![None; module.functions.len()],
         };
@@ -279,6 +285,9 @@ impl<'m> Machine<'m> {
         (self.path, place, index).hash(&mut path);
         let outer = std::mem::replace(&mut self.path, path.finish());
         let mut frame = self.frame(index, arguments, self.path);
+        for (at, bytes, granule) in &function.copied {
+            frame.registers[*at] = self.copied(&mut frame, *at, *bytes, *granule)?;
+        }
         self.calls += 1;
         let end = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_MORE_BYTES, || {
             self.run(&mut frame, Next::Block(u32::MAX, 0), &[])
@@ -312,7 +321,7 @@ impl<'m> Machine<'m> {
             constants: self.constants_of(index),
             registers,
             objects: Vec::new(),
-            bounded: vec![false; function.shape.loops.len()],
+            secret_exits: vec![0; function.shape.loops.len()],
             body: Body::default(),
             path,
             position: (0, 0),

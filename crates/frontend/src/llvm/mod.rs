@@ -20,6 +20,7 @@ mod combine;
 mod compile;
 mod data;
 mod diagnostic;
+mod exits;
 mod flow;
 mod indexed;
 mod instructions;
@@ -187,7 +188,7 @@ impl CProgram {
 
     fn compile(&self, sizes: &Sizes) -> Result<Prepared, ProgramError> {
         let expressions = ports::expressions(&self.annotations);
-        let bitcode = self.compiler.bitcode(sizes, &expressions)?;
+        let bitcode = self.compiler.bitcode(sizes, &self.annotations, &expressions)?;
         let context = Context::create();
         let module = compile::module(&context, &bitcode)?;
         let types = DebugTypes::new(&module.print_to_string().to_string());
@@ -195,7 +196,7 @@ impl CProgram {
         let (result, parameters) = types.signature(&main).ok_or_else(|| {
             ProgramError::Refused(format!("'{main}' is declared, but not defined"))
         })?;
-        compile::simplify(&module)?;
+        compile::simplify(&module, &types)?;
         let module = reader::read(&module);
         let values = (0..expressions.len()).map(|index| {
             let name = format!("phineus_dimension_{index}");
@@ -252,7 +253,8 @@ impl Program for CProgram {
         let run = || {
             let sizes = self.sizes(arguments)?;
             let prepared = self.prepare(sizes.clone())?;
-            twin::run(&self.compiler, &prepared.signature, &sizes, inputs)
+            let compiler = (&self.compiler, &self.annotations);
+            twin::run(compiler, &prepared.signature, &sizes, inputs)
         };
         Some(run())
     }

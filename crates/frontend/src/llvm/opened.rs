@@ -142,7 +142,13 @@ impl<'m> Machine<'m> {
         };
         if let Some(compare) = compare {
             let first = self.opened_compare(compare, width, a, b)?;
-            return self.opened_select(&first, a, b, width);
+            let found = self.opened_select(&first, a, b, width)?;
+            if let (Compare::Slt | Compare::Ult, Data::Opened(least)) = (compare, &found)
+                && let (Data::Public(most), _) | (_, Data::Public(most)) = (a, b)
+            {
+                self.opened_most.insert(*least, (compare, *most));
+            }
+            return Some(found);
         }
         let done = match op {
             Binary::Add => RegisterOp::Add,
@@ -161,6 +167,29 @@ impl<'m> Machine<'m> {
         })
     }
 
+    /// Whether `public < opened` or the like can hold at all: `i < n && i < N` is `i < least(n, N)`
+    /// when we see it.
+    fn is_beyond(&self, op: Compare, width: u16, a: &Data, b: &Data) -> bool {
+        let (op, at, register) = match (op, a, b) {
+            (Compare::Slt | Compare::Ult, Data::Public(at), Data::Opened(r)) => (op, at, r),
+            (Compare::Sgt, Data::Opened(r), Data::Public(at)) => (Compare::Slt, at, r),
+            (Compare::Ugt, Data::Opened(r), Data::Public(at)) => (Compare::Ult, at, r),
+            _ => return false,
+        };
+        self.opened_most.get(register).is_some_and(|(known, most)| {
+            *known == op && !super::public::compare(op, width, *at, *most)
+        })
+    }
+
+    /// Whether a comparison ends with a public one, whatever is opened.
+    pub(super) fn has_most(&self, a: &Data, b: &Data) -> bool {
+        match (a, b) {
+            (Data::Opened(register), Data::Public(_))
+            | (Data::Public(_), Data::Opened(register)) => self.opened_most.contains_key(register),
+            _ => false,
+        }
+    }
+
     /// A comparison of what is opened.
     pub(super) fn opened_compare(
         &mut self,
@@ -169,6 +198,9 @@ impl<'m> Machine<'m> {
         a: &Data,
         b: &Data,
     ) -> Option<Data> {
+        if self.is_beyond(op, width, a, b) {
+            return Some(Data::bit(false));
+        }
         let [mut a, mut b] = self.registers(width, [a, b])?;
         if matches!(op, Compare::Slt | Compare::Sle | Compare::Sgt | Compare::Sge) {
             // In order of the sign: x + 2^(width - 1) without sign.

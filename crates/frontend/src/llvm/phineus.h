@@ -28,11 +28,12 @@
 #define PH_PICK(...) PH_PICK_SECOND(__VA_ARGS__)
 
 #ifdef PHINEUS_SCAN
-#define PH_SIZE(name, value) phineus_mark(size, name, value);
-#define PH_MAIN phineus_mark(main)
-#define PH_IN(party) phineus_mark(in, party)
-#define PH_OUT(...) phineus_mark(out, __VA_ARGS__)
-#define PH_RANGE(low, high) phineus_mark(range, low, high)
+/* Words that no other macro replaces: programs define `main`, `range`, `out`. */
+#define PH_SIZE(name, value) phineus_mark(phineus_size, name, value);
+#define PH_MAIN phineus_mark(phineus_main)
+#define PH_IN(party) phineus_mark(phineus_in, party)
+#define PH_OUT(...) phineus_mark(phineus_out, __VA_ARGS__)
+#define PH_RANGE(low, high) phineus_mark(phineus_range, low, high)
 #else
 /* With -DPH_PARAM_N=0,2048 the second of three is 2048, without it the default. */
 #define PH_SIZE(name, value) enum { name = PH_PICK(PH_PARAM_##name, value, value) };

@@ -26,12 +26,16 @@ impl Rows {
     }
 }
 
-/// A parameter, or what is returned.
+/// A parameter or what is returned, or an array in a structure of which there is one.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub(super) name: String,
+    /// The parameter that it is in, the result being the last one, and its first byte there.
+    pub(super) parameter: usize,
+    pub(super) offset: u64,
     pub(super) line: u32,
-    pub(super) is_pointer: bool,
+    /// Passed by value and no structure: a column in the table of all such of its party.
+    pub(super) is_scalar: bool,
     /// Who brings it.
     pub(super) input: Option<String>,
     /// Who learns it.
@@ -41,23 +45,24 @@ pub(super) struct Port {
     pub(super) range: Option<(i128, i128)>,
 }
 
-/// A table that a party brings: parameters by index.
+/// A table that a party brings: ports by index.
 #[derive(Clone, Debug)]
 pub(super) struct InputTable {
     pub(super) name: String,
     pub(super) party: String,
     pub(super) rows: u64,
     pub(super) columns: Vec<Column>,
-    /// The parameters in it, each with its first column.
-    pub(super) parameters: Vec<(usize, usize)>,
+    /// The ports in it, each with its first column.
+    pub(super) ports: Vec<(usize, usize)>,
 }
 
 /// The whole signature.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Signature {
-    pub(super) function: String,
-    pub(super) parameters: Vec<Port>,
-    pub(super) result: Option<Port>,
+    /// By parameter, those of the result last.
+    pub(super) ports: Vec<Port>,
+    /// Bytes of what each parameter points to, and of the result.
+    pub(super) sizes: Vec<u64>,
 }
 
 /// The parties in the order in which they are named.
@@ -97,24 +102,22 @@ impl Signature {
             let spot = Spot { file: file.to_owned(), line, column: 0 };
             faults.push(Diagnostic::error(spot, what, remedy));
         };
-        let mut parameters = Vec::new();
+        let mut signature = Signature::default();
         for (marked, (name, typ)) in annotations.parameters.iter().zip(types) {
             let rows = marked.rows.as_ref().map(|_| values.next().unwrap_or_default());
             let range = marked.range.as_ref().map(|_| {
                 let mut next = || i128::from(values.next().unwrap_or_default() as i64);
                 (next(), next())
             });
-            match port(marked, name, typ, rows, range) {
-                Ok(port) => parameters.push(port),
-                Err((what, remedy)) => wrong(&mut faults, marked.line, what, remedy),
+            if let Err((what, remedy)) = signature.add(marked, name, typ, rows, range) {
+                wrong(&mut faults, marked.line, what, remedy);
             }
         }
         let (function, line) = annotations.main.clone().unwrap_or_default();
         let marked = Marked { line, ..annotations.result.clone() };
-        let result = match result {
-            CType::Void => None,
-            typ if marked.outputs.is_empty() => {
-                let _ = typ;
+        match result {
+            CType::Void => {}
+            _ if marked.outputs.is_empty() => {
                 let what = format!("nobody learns what '{function}' returns");
                 wrong(
                     &mut faults,
@@ -122,20 +125,14 @@ impl Signature {
                     what,
                     "write PH_OUT(party) before its type, or return void",
                 );
-                None
             }
-            typ => match port(&marked, "result", typ, None, None) {
-                Ok(port) => Some(port),
-                Err((what, remedy)) => {
+            typ => {
+                if let Err((what, remedy)) = signature.add(&marked, RESULT, typ, None, None) {
                     wrong(&mut faults, line, what, remedy);
-                    None
                 }
-            },
-        };
-        if faults.is_empty()
-            && result.is_none()
-            && parameters.iter().all(|port| port.outputs.is_empty())
-        {
+            }
+        }
+        if faults.is_empty() && signature.ports.iter().all(|port| port.outputs.is_empty()) {
             wrong(
                 &mut faults,
                 line,
@@ -146,19 +143,53 @@ impl Signature {
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Signature { function, parameters, result })
+        Ok(signature)
+    }
+
+    /// Adds a parameter, or the result.
+    fn add(
+        &mut self,
+        marked: &Marked,
+        name: &str,
+        typ: &CType,
+        rows: Option<u64>,
+        range: Option<(i128, i128)>,
+    ) -> Result<(), Wrong> {
+        let parameter = self.sizes.len();
+        let (row, is_scalar) = pointee(marked, name, typ)?;
+        self.sizes.push(row.size_bytes() * rows.unwrap_or(1));
+        let tables = match rows {
+            Some(_) => vec![(name.to_owned(), String::new(), 0, row)],
+            None => tables(name, row),
+        };
+        for (name, path, offset, row) in tables {
+            let rows = rows_of(&name, &path, row, rows, range)?;
+            let port = Port {
+                name,
+                parameter,
+                offset,
+                line: marked.line,
+                is_scalar,
+                input: marked.input.clone(),
+                outputs: marked.outputs.clone(),
+                rows,
+                range,
+            };
+            self.ports.push(port);
+        }
+        Ok(())
     }
 
     /// The tables that come in: one for each array, one for all scalars of a party.
     pub(super) fn inputs(&self) -> Vec<InputTable> {
         let mut tables: Vec<InputTable> = Vec::new();
-        for (index, port) in self.parameters.iter().enumerate() {
+        for (index, port) in self.ports.iter().enumerate() {
             let Some(party) = &port.input else { continue };
-            let name = if port.is_pointer { &port.name } else { party };
+            let name = if port.is_scalar { party } else { &port.name };
             let columns = port.rows.columns();
-            match tables.iter_mut().find(|table| !port.is_pointer && table.name == *name) {
+            match tables.iter_mut().find(|table| port.is_scalar && table.name == *name) {
                 Some(table) => {
-                    table.parameters.push((index, table.columns.len()));
+                    table.ports.push((index, table.columns.len()));
                     table.columns.extend(columns);
                 }
                 None => tables.push(InputTable {
@@ -166,7 +197,7 @@ impl Signature {
                     party: party.clone(),
                     rows: port.rows.rows,
                     columns,
-                    parameters: vec![(index, 0)],
+                    ports: vec![(index, 0)],
                 }),
             }
         }
@@ -175,36 +206,87 @@ impl Signature {
 
     /// What goes out, in order, the result last.
     pub(super) fn outputs(&self) -> impl Iterator<Item = &Port> {
-        self.parameters.iter().chain(&self.result).filter(|port| !port.outputs.is_empty())
+        self.ports.iter().filter(|port| !port.outputs.is_empty())
     }
 }
 
 type Wrong = (String, &'static str);
 
-fn port(
-    marked: &Marked,
-    name: &str,
-    typ: &CType,
-    rows: Option<u64>,
-    range: Option<(i128, i128)>,
-) -> Result<Port, Wrong> {
+/// The name of what is returned.
+const RESULT: &str = "result";
+
+/// What a parameter points to, or is, and whether it is a scalar that is passed by value.
+fn pointee(marked: &Marked, name: &str, typ: &CType) -> Result<(CType, bool), Wrong> {
     if marked.input.is_none() && marked.outputs.is_empty() {
         let remedy = "write PH_IN(party) or PH_OUT(party) before it";
         return Err((format!("who brings or learns '{name}'?"), remedy));
     }
-    let (is_pointer, mut row) = match typ {
-        CType::Pointer(inner) => (true, (**inner).clone()),
-        other => (false, other.clone()),
-    };
-    if !is_pointer && !marked.outputs.is_empty() && name != "result" {
-        let remedy = "make it a pointer or an array";
-        return Err((format!("'{name}' is a copy, which nobody learns"), remedy));
+    match typ {
+        CType::Pointer(_) if name == RESULT => {
+            let remedy = "mark a parameter that is a pointer or an array with PH_OUT(party)";
+            Err(("what is returned is a pointer".to_owned(), remedy))
+        }
+        CType::Pointer(inner) => Ok(((**inner).clone(), false)),
+        _ if !marked.outputs.is_empty() && name != RESULT => {
+            let remedy = "make it a pointer or an array";
+            Err((format!("'{name}' is a copy, which nobody learns"), remedy))
+        }
+        other => Ok((other.clone(), !matches!(other, CType::Struct(..)))),
     }
-    if !is_pointer && !matches!(row, CType::Integer { .. }) {
-        let remedy = "pass a pointer to it";
-        return Err((format!("'{name}' is neither an integer nor an array"), remedy));
+}
+
+/// The tables of a row of which there is one: each array in it, and all else. For each its name, the
+/// path of its columns, its first byte and its type.
+fn tables(name: &str, row: CType) -> Vec<(String, String, u64, CType)> {
+    let (mut arrays, mut others) = (Vec::new(), Vec::new());
+    let size = row.size_bytes();
+    match row {
+        CType::Struct(fields, _) => split("", 0, fields, &mut arrays, &mut others),
+        row => return vec![(name.to_owned(), String::new(), 0, row)],
     }
+    if let ([(path, 0, array)], []) = (arrays.as_slice(), others.as_slice()) {
+        return vec![(name.to_owned(), path.clone(), 0, array.clone())];
+    }
+    let named =
+        |(path, at, array): (String, u64, CType)| (format!("{name}.{path}"), path, at, array);
+    let rest = (name.to_owned(), String::new(), 0, CType::Struct(others.clone(), size));
+    let rest = (!others.is_empty()).then_some(rest);
+    rest.into_iter().chain(arrays.into_iter().map(named)).collect()
+}
+
+type Field = (String, u64, CType);
+
+/// The arrays among fields, and the others, with their paths and places.
+fn split(
+    path: &str,
+    base: u64,
+    fields: Vec<Field>,
+    arrays: &mut Vec<Field>,
+    others: &mut Vec<Field>,
+) {
+    for (field, at, inner) in fields {
+        let path = if path.is_empty() { field } else { format!("{path}_{field}") };
+        match inner {
+            CType::Struct(fields, _) => split(&path, base + at, fields, arrays, others),
+            CType::Array(..) => arrays.push((path, base + at, inner)),
+            _ => others.push((path, base + at, inner)),
+        }
+    }
+}
+
+/// The rows and columns of a table.
+fn rows_of(
+    name: &str,
+    path: &str,
+    mut row: CType,
+    rows: Option<u64>,
+    range: Option<(i128, i128)>,
+) -> Result<Rows, Wrong> {
     let mut count = rows.unwrap_or(1);
+    if let (false, CType::Array(inner, length, _)) = (path.is_empty(), &row) {
+        count = *length;
+        row = (**inner).clone();
+    }
     while let CType::Array(inner, length, _) = &row {
         if !matches!(**inner, CType::Array(..) | CType::Struct(..)) {
             break;
@@ -216,20 +298,11 @@ fn port(
         return Err((format!("'{name}' has no elements"), "give it a size of at least 1"));
     }
     let mut leaves = Vec::new();
-    collect(name, "", 0, &row, &mut leaves)?;
+    collect(name, path, 0, &row, &mut leaves)?;
     if let Some(range) = range {
         narrow(name, &mut leaves, range)?;
     }
-    let row_bytes = row.size_bytes();
-    Ok(Port {
-        name: name.to_owned(),
-        line: marked.line,
-        is_pointer,
-        input: marked.input.clone(),
-        outputs: marked.outputs.clone(),
-        rows: Rows { rows: count, row_bytes, leaves },
-        range,
-    })
+    Ok(Rows { rows: count, row_bytes: row.size_bytes(), leaves })
 }
 
 /// The scalars of a row, named by their fields and indices.

@@ -145,6 +145,15 @@ impl<'m> Val<'m> {
         (0..count).map(|index| Val(llvm!(LLVMGetParam(self.0, index)), PhantomData)).collect()
     }
 
+    /// The type of what a parameter of a function points to, if that is passed by value.
+    pub(super) fn by_value(self, parameter: u32) -> Option<Typ<'m>> {
+        const NAME: &[u8] = b"byval";
+        let kind = llvm!(LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len()));
+        // Parameters are counted from 1, 0 being the result.
+        let found = llvm!(LLVMGetEnumAttributeAtIndex(self.0, parameter + 1, kind));
+        (!found.is_null()).then(|| Typ(llvm!(LLVMGetTypeAttributeValue(found)), PhantomData))
+    }
+
     pub(super) fn function_type(self) -> Typ<'m> {
         Typ(llvm!(LLVMGlobalGetValueType(self.0)), PhantomData)
     }

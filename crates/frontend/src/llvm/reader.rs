@@ -233,9 +233,14 @@ impl<'m> Reader<'m> {
         let mut place = Place::default();
         let read: Vec<Block> =
             blocks.iter().map(|block| self.block(&mut names, *block, &mut place)).collect();
+        let copied = (0..parameters.len()).filter_map(|at| {
+            let typ = function.by_value(at as u32)?;
+            Some((at, self.layout.size(typ), self.granule(typ)))
+        });
         Function {
+            copied: copied.collect(),
+            moved: moved(&read, names.registers.len()),
             name: function.name(),
-            parameters: parameters.iter().map(|p| self.typ(p.typ())).collect(),
             result: self.typ(function.function_type().result()),
             registers: names.registers.len() as u32,
             constants: names.constants,
@@ -312,6 +317,36 @@ impl<'m> Reader<'m> {
 }
 
 /// A constant integer's bits.
+/// Which registers are loads that are only stored again, in the block of the load: how clang copies
+/// small structures.
+fn moved(blocks: &[Block], registers: usize) -> Vec<bool> {
+    let (mut loaded, mut used) = (vec![None; registers], vec![false; registers]);
+    let operand = |used: &mut Vec<bool>, operand: &Operand| {
+        if let Operand::Register(register) = operand {
+            used[*register as usize] = true;
+        }
+    };
+    for (block, code) in blocks.iter().enumerate() {
+        let phis = code.phis.iter().flat_map(|phi| &phi.incoming);
+        phis.for_each(|(_, incoming)| operand(&mut used, incoming));
+        code.terminator.operand().iter().for_each(|condition| operand(&mut used, condition));
+        for instruction in &code.instructions {
+            match &instruction.kind {
+                Kind::Store(_, [Operand::Register(data), place])
+                    if loaded[*data as usize] == Some(block) =>
+                {
+                    operand(&mut used, place);
+                }
+                kind => kind.operands().iter().for_each(|one| operand(&mut used, one)),
+            }
+            if let Kind::Load(Type::Integer(_), _) = &instruction.kind {
+                loaded[instruction.result as usize] = Some(block);
+            }
+        }
+    }
+    loaded.iter().zip(used).map(|(loaded, used)| loaded.is_some() && !used).collect()
+}
+
 fn integer(value: Val<'_>) -> u128 {
     let width = value.typ().width();
     if width <= 64 {

@@ -2,9 +2,10 @@
 
 use phineus_bytecode::{Encoding, InputPort, RowOrder};
 
+use super::compile::ENTRY;
 use super::data::Data;
 use super::diagnostic::{Diagnostic, Spot};
-use super::ir::{Module, Type};
+use super::ir::Module;
 use super::machine::{Machine, Stop};
 use super::memory::{Storage, Table};
 use super::ports::{Port, Rows, Signature};
@@ -83,31 +84,21 @@ fn compute(
     if machine.module.reveals() {
         machine.read_inputs();
     }
-    let index = machine.module.function(&signature.function).expect("it was compiled");
-    let expected = machine.module.functions[index as usize].parameters.len();
-    if expected != arguments.len() {
-        machine.error("a parameter is passed in several parts", "pass a pointer to it")?;
-        return Err(Stop::Fatal);
-    }
-    let result = machine.run_main(index, arguments.clone())?;
+    let index = machine.module.function(ENTRY).expect("it was compiled");
+    let pointers = arguments.iter().map(|object| Data::Pointer(*object, 0)).collect();
+    machine.run_main(index, pointers)?;
     if machine.diagnostics.iter().any(|diagnostic| diagnostic.is_error) {
         return Ok(());
     }
-    let pointers = signature.parameters.iter().zip(&arguments);
-    let mut outputs: Vec<(&Port, Data)> = pointers
-        .filter(|(port, _)| !port.outputs.is_empty())
-        .map(|(port, data)| (port, data.clone()))
-        .collect();
-    outputs.extend(signature.result.iter().map(|port| (port, result.clone())));
-    for (port, data) in outputs {
-        output(machine, tracer, port, data, file)?;
+    for port in signature.outputs() {
+        output(machine, tracer, port, arguments[port.parameter], file)?;
     }
     Ok(())
 }
 
-/// The arguments of the function: values, and pointers to tables and room for results.
-fn inputs(machine: &mut Machine<'_>, signature: &Signature, tracer: &Tracer) -> Vec<Data> {
-    let mut arguments = vec![Data::Undefined; signature.parameters.len()];
+/// The objects that the function gets pointers to: tables, and room for results.
+fn inputs(machine: &mut Machine<'_>, signature: &Signature, tracer: &Tracer) -> Vec<u32> {
+    let mut arguments = vec![None; signature.sizes.len()];
     let parties = tracer.parties();
     for table in signature.inputs() {
         let party = parties.iter().position(|party| *party == table.party);
@@ -118,29 +109,45 @@ fn inputs(machine: &mut Machine<'_>, signature: &Signature, tracer: &Tracer) -> 
             columns: table.columns.clone(),
             order: RowOrder::Given,
         });
-        for (index, first) in &table.parameters {
-            let port = &signature.parameters[*index];
+        for (index, first) in &table.ports {
+            let port = &signature.ports[*index];
             let object = add_table(machine, &port.name, &port.rows, number, *first);
-            machine.memory.object_mut(object).is_constant = false;
-            arguments[*index] = match port.is_pointer {
-                true => Data::Pointer(object, 0),
-                false => {
-                    let width = port.rows.leaves[0].bytes as u16 * 8;
-                    let bits = if port.rows.leaves[0].element.width() == 1 { 1 } else { width };
-                    let read = machine.load(&Type::Integer(bits), Data::Pointer(object, 0));
-                    read.unwrap_or(Data::Poison)
-                }
-            };
+            let is_in_it = |other: &&Port| other.parameter == port.parameter;
+            let is_alone = signature.ports.iter().filter(is_in_it).count() == 1;
+            if is_alone && port.rows.size_bytes() == signature.sizes[port.parameter] {
+                arguments[port.parameter] = Some(object);
+                continue;
+            }
+            let whole = arguments[port.parameter].unwrap_or_else(|| room(machine, signature, port));
+            arguments[port.parameter] = Some(whole);
+            fill(machine, port, object, whole);
         }
     }
-    for (argument, port) in arguments.iter_mut().zip(&signature.parameters) {
-        if matches!(argument, Data::Undefined) {
-            let granule = granule(&port.rows);
-            let object = machine.memory.allocate(&port.name, port.rows.size_bytes(), granule);
-            *argument = Data::Pointer(object, 0);
+    for port in &signature.ports {
+        if arguments[port.parameter].is_none() {
+            arguments[port.parameter] = Some(room(machine, signature, port));
         }
     }
-    arguments
+    arguments.into_iter().map(|object| object.expect("all have ports")).collect()
+}
+
+/// Memory for the parameter that a port is in.
+fn room(machine: &mut Machine<'_>, signature: &Signature, port: &Port) -> u32 {
+    let size = signature.sizes[port.parameter];
+    let name = port.name.split('.').next().unwrap_or_default();
+    machine.memory.allocate(name, size, granule(&port.rows))
+}
+
+/// Brings a table to its place in a parameter of several.
+fn fill(machine: &mut Machine<'_>, port: &Port, table: u32, whole: u32) {
+    for row in 0..port.rows.rows {
+        for leaf in &port.rows.leaves {
+            let (at, bytes) = (row * port.rows.row_bytes + leaf.offset, leaf.bytes as u8);
+            let data = machine.read(table, at, bytes).unwrap_or(Data::Poison);
+            machine.memory.refine(whole, port.offset + at, leaf.bytes);
+            machine.memory.put(whole, port.offset + at, bytes, &data);
+        }
+    }
 }
 
 /// The largest power of two that divides the places of all scalars.
@@ -181,7 +188,7 @@ fn output(
     machine: &mut Machine<'_>,
     tracer: &Tracer,
     port: &Port,
-    data: Data,
+    object: u32,
     file: &str,
 ) -> Result<(), Stop> {
     let parties: Vec<&str> = port.outputs.iter().map(String::as_str).collect();
@@ -190,13 +197,8 @@ fn output(
         let width = leaf.bytes as u16 * 8;
         let mut cells = Vec::with_capacity(port.rows.rows as usize);
         for row in 0..port.rows.rows {
-            let at = row * port.rows.row_bytes + leaf.offset;
-            let cell = match &data {
-                Data::Pointer(object, _) if port.is_pointer => {
-                    machine.read(*object, at, leaf.bytes as u8)?
-                }
-                other => other.clone(),
-            };
+            let at = port.offset + row * port.rows.row_bytes + leaf.offset;
+            let cell = machine.read(object, at, leaf.bytes as u8)?;
             let is_integer = cell.is_secret() || matches!(cell, Data::Public(_));
             if !is_integer {
                 let spot = Spot { file: file.to_owned(), line: port.line, column: 0 };
@@ -206,13 +208,12 @@ fn output(
             }
             cells.push(cell);
         }
-        let own = if port.is_pointer { width } else { width.min(machine.width_of(&cells[0])) };
         let bits = leaf.element.width();
         let most = (CHUNK_WIRES / u32::from(width)) as usize;
         let mut chunks: Vec<Value> = Vec::new();
         for cells in cells.chunks(most) {
-            let packed = machine.pack(cells, own);
-            let narrowed = if own > bits { packed.bit_slice(0, bits) } else { (*packed).clone() };
+            let packed = machine.pack(cells, width);
+            let narrowed = if width > bits { packed.bit_slice(0, bits) } else { (*packed).clone() };
             chunks.push(narrowed.with_sign(leaf.element.is_signed()));
         }
         builder = builder.chunks(column(&leaf.name, leaf.element, Encoding::Number), chunks);

@@ -35,6 +35,8 @@ pub(super) struct Marked {
     pub(super) range: Option<(String, String)>,
     /// The first dimension, if it is an array.
     pub(super) rows: Option<String>,
+    /// The words of its type, if it is neither a pointer nor an array.
+    pub(super) value_type: Option<String>,
 }
 
 /// All that the annotations say.
@@ -58,12 +60,12 @@ pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagn
             continue;
         };
         match mark.first().map(String::as_str) {
-            Some("size") if mark.len() == 3 => {
+            Some("phineus_size") if mark.len() == 3 => {
                 let size = Size { name: mark[1].clone(), default: mark[2].clone() };
                 annotations.sizes.push(size);
                 at = next;
             }
-            Some("main") if annotations.main.is_some() => {
+            Some("phineus_main") if annotations.main.is_some() => {
                 return Err(wrong(path, tokens[at].line, "a second PH_MAIN"));
             }
             _ => at = function(path, &tokens, at, &mut annotations)?,
@@ -113,9 +115,11 @@ fn is_word(text: &str) -> bool {
 
 fn apply(marked: &mut Marked, mark: &[String]) {
     match mark[0].as_str() {
-        "in" => marked.input = mark.get(1).cloned(),
-        "out" => marked.outputs.extend(mark[1..].iter().cloned()),
-        "range" if mark.len() == 3 => marked.range = Some((mark[1].clone(), mark[2].clone())),
+        "phineus_in" => marked.input = mark.get(1).cloned(),
+        "phineus_out" => marked.outputs.extend(mark[1..].iter().cloned()),
+        "phineus_range" if mark.len() == 3 => {
+            marked.range = Some((mark[1].clone(), mark[2].clone()))
+        }
         _ => {}
     }
 }
@@ -128,14 +132,14 @@ fn function(
     annotations: &mut Annotations,
 ) -> Result<usize, Diagnostic> {
     let line = tokens[begin].line;
-    let (mut result, mut is_main, mut name) = (Marked::default(), false, String::new());
+    let (mut result, mut is_main, mut words) = (Marked::default(), false, Vec::new());
     let mut at = begin;
     loop {
         let Some(token) = tokens.get(at) else {
             return Err(wrong(path, line, "an annotation before nothing"));
         };
         if let Some((mark, next)) = mark_at(tokens, at) {
-            is_main |= mark[0] == "main";
+            is_main |= mark[0] == "phineus_main";
             apply(&mut result, &mark);
             at = next;
             continue;
@@ -147,11 +151,13 @@ fn function(
                 return Err(wrong(path, line, "an annotation that is before no function"));
             }
             word => {
-                name = word.to_owned();
+                words.push(word);
                 at += 1;
             }
         }
     }
+    let name = words.pop().unwrap_or_default().to_owned();
+    result.value_type = value_type(&words);
     let end = skip_group(tokens, at);
     if !is_main {
         let what = format!("annotations on '{name}', which is not the computation");
@@ -196,11 +202,20 @@ fn skip_group(tokens: &[Token], at: usize) -> usize {
 }
 
 const QUALIFIERS: [&str; 6] = ["const", "restrict", "volatile", "static", "__restrict", "register"];
+/// Words before a function that are no part of its type.
+const SPECIFIERS: [&str; 5] = ["extern", "inline", "__inline", "__inline__", "_Noreturn"];
+
+/// The words of a type as text; `None` if it is a pointer, or not made of words only.
+fn value_type(words: &[&str]) -> Option<String> {
+    let dropped = |word: &&&str| !QUALIFIERS.contains(*word) && !SPECIFIERS.contains(*word);
+    let words: Vec<&str> = words.iter().filter(dropped).copied().collect();
+    (!words.is_empty() && words.iter().all(|word| is_word(word))).then(|| words.join(" "))
+}
 
 fn parameter(tokens: &[Token]) -> Option<Marked> {
     let mut marked = Marked { line: tokens.first()?.line, ..Marked::default() };
     let mut at = 0;
-    let mut brackets: Vec<String> = Vec::new();
+    let (mut brackets, mut words) = (Vec::<String>::new(), Vec::new());
     while at < tokens.len() {
         if let Some((mark, next)) = mark_at(tokens, at) {
             apply(&mut marked, &mark);
@@ -208,6 +223,9 @@ fn parameter(tokens: &[Token]) -> Option<Marked> {
             continue;
         }
         let text = tokens[at].text.as_str();
+        if text != "__attribute__" {
+            words.push(text);
+        }
         match text {
             "__attribute__" => {
                 at = skip_group(tokens, at + 1);
@@ -243,6 +261,11 @@ fn parameter(tokens: &[Token]) -> Option<Marked> {
         at += 1;
     }
     marked.rows = brackets.first().filter(|rows| !rows.is_empty()).cloned();
+    let last = words.iter().rposition(|word| *word == marked.name);
+    marked.value_type = last.and_then(|at| {
+        let behind = words.drain(at..).count();
+        if behind == 1 { value_type(&words) } else { None }
+    });
     (marked.name != "void").then_some(marked)
 }
 
@@ -292,10 +315,10 @@ mod tests {
 
     #[test]
     fn annotations_are_found_with_their_dimensions() {
-        let text = "# 3 \"p.c\"\nphineus_mark(size, N, 2 * 16);\n\
-            phineus_mark(main) phineus_mark(out, a, b) unsigned long f(\n\
-            phineus_mark(in, a) phineus_mark(range, -1, 5) const int x[static N][4],\n\
-            phineus_mark(out, b) int (*y)[3], phineus_mark(in, b) int z) { int q[3]; }";
+        let text = "# 3 \"p.c\"\nphineus_mark(phineus_size, N, 2 * 16);\n\
+            phineus_mark(phineus_main) phineus_mark(phineus_out, a, b) unsigned long f(\n\
+            phineus_mark(phineus_in, a) phineus_mark(phineus_range, -1, 5) const int x[static N][4],\n\
+            phineus_mark(phineus_out, b) int (*y)[3], phineus_mark(phineus_in, b) int z) { int q[3]; }";
         let found = scan(Path::new("p.c"), text).expect("well formed");
         assert_eq!(found.sizes, [Size { name: "N".to_owned(), default: "2*16".to_owned() }]);
         assert_eq!(found.main, Some(("f".to_owned(), 4)));
@@ -305,11 +328,16 @@ mod tests {
         assert_eq!(rows, [("x", Some("N")), ("y", None), ("z", None)]);
         assert_eq!(found.parameters[0].range, Some(("-1".to_owned(), "5".to_owned())));
         assert_eq!(found.parameters[1].outputs, ["b"]);
+        let types: Vec<_> = found.parameters.iter().map(|p| p.value_type.as_deref()).collect();
+        assert_eq!(types, [None, None, Some("int")]);
+        assert_eq!(found.result.value_type.as_deref(), Some("unsigned long"));
     }
 
     #[test]
     fn annotations_in_the_wrong_place_are_refused() {
-        for text in ["phineus_mark(in, a) int x;", "phineus_mark(out, a) int f(void) { }"] {
+        for text in
+            ["phineus_mark(phineus_in, a) int x;", "phineus_mark(phineus_out, a) int f(void) { }"]
+        {
             assert!(scan(Path::new("p.c"), text).is_err());
         }
     }

@@ -60,7 +60,12 @@ impl<'m> Machine<'m> {
         match kind {
             Kind::Load(type_, place) => {
                 let place = frame.get(*place);
-                self.load(type_, place)
+                let (block, index) = frame.position;
+                let code = &frame.function.blocks[block as usize];
+                match frame.function.moved[code.instructions[index].result as usize] {
+                    true => self.load_to_move(type_, place),
+                    false => self.load(type_, place),
+                }
             }
             Kind::Store(type_, [data, place]) => {
                 self.store(type_, frame.get(*data), frame.get(*place))?;
@@ -209,25 +214,61 @@ impl<'m> Machine<'m> {
             }
             return self.copy_indexed(target, source, bytes);
         };
-        for (object, offset) in [(*to, *at), (*from, *start)] {
+        self.copy_bytes((*to, *at), (*from, *start), bytes)
+    }
+
+    fn copy_bytes(
+        &mut self,
+        (to, at): (u32, i64),
+        (from, start): (u32, i64),
+        bytes: u64,
+    ) -> Result<Data, Stop> {
+        for (object, offset) in [(to, at), (from, start)] {
             if let Err(error) = self.memory.check(object, offset, bytes) {
                 return self.outside(object, offset, error);
             }
         }
-        self.rehearse_write(*to, *at, bytes)?;
-        self.rehearse_read(*from, *start, bytes)?;
+        self.rehearse_write(to, at, bytes)?;
+        self.rehearse_read(from, start, bytes)?;
         // All is read before anything is written: the two may overlap.
         let mut values = Vec::new();
         let mut offset = 0;
         while offset < bytes {
-            let (data, size) = self.next_value(*from, *start as u64 + offset, bytes - offset)?;
+            let (data, size) = self.next_value(from, start as u64 + offset, bytes - offset)?;
             values.push((offset, data, size));
             offset += u64::from(size);
         }
         for (offset, data, size) in values {
-            self.write(*to, *at as u64 + offset, size, &data)?;
+            self.write(to, at as u64 + offset, size, &data)?;
         }
         Ok(Data::Undefined)
+    }
+
+    /// The function's own copy of a structure that is passed by value.
+    pub(super) fn copied(
+        &mut self,
+        frame: &mut Frame<'m>,
+        parameter: usize,
+        bytes: u64,
+        granule: u8,
+    ) -> Result<Data, Stop> {
+        let source = frame.registers[parameter].clone();
+        let Data::Pointer(from, start) = source else {
+            return match source {
+                Data::Places(..) => Err(Stop::Abandon),
+                Data::Indexed(_) => {
+                    let object = self.memory.allocate("", bytes, granule);
+                    frame.objects.push(object);
+                    self.copy_indexed(Data::Pointer(object, 0), source, bytes)?;
+                    Ok(Data::Pointer(object, 0))
+                }
+                other => Ok(other),
+            };
+        };
+        let object = self.memory.allocate("", bytes, granule);
+        frame.objects.push(object);
+        self.copy_bytes((object, 0), (from, start), bytes)?;
+        Ok(Data::Pointer(object, 0))
     }
 
     /// A copy between places of which a secret chooses one, in words.

@@ -99,7 +99,7 @@ impl<'m> Machine<'m> {
         if let Some(inner) = shape.inner[block as usize] {
             let l = &shape.loops[inner as usize];
             if l.exits.iter().any(|(from, _)| *from == block) {
-                frame.bounded[inner as usize] = true;
+                frame.secret_exits[inner as usize] = 0;
             }
         }
     }

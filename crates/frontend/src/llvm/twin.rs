@@ -7,19 +7,20 @@ use std::process::Command;
 
 use phineus_bytecode::{Column, Lane, Table};
 
-use super::compile::{Compiler, defines};
-use super::ports::{Port, Rows, Signature};
+use super::compile::{Compiler, ENTRY, defines, entry};
+use super::ports::{Port, Signature};
+use super::scan::Annotations;
 use crate::error::ProgramError;
 
 /// The outputs of the plain program on `inputs`, tables in the order of the ports.
 pub(super) fn run(
-    compiler: &Compiler,
+    (compiler, annotations): (&Compiler, &Annotations),
     signature: &Signature,
     sizes: &[(String, u64)],
     inputs: &[Table],
 ) -> Result<Vec<Table>, ProgramError> {
     let folder = tempfile::tempdir_in(compiler.folder.path())?;
-    let binary = compile(compiler, signature, sizes)?;
+    let binary = compile(compiler, annotations, signature, sizes)?;
     let given = folder.path().join("inputs");
     std::fs::write(&given, bytes_in(signature, inputs))?;
     let output = Command::new(&binary).stdin(File::open(&given)?).output()?;
@@ -33,6 +34,7 @@ pub(super) fn run(
 /// The plain program for these sizes, unless it was compiled before.
 fn compile(
     compiler: &Compiler,
+    annotations: &Annotations,
     signature: &Signature,
     sizes: &[(String, u64)],
 ) -> Result<PathBuf, ProgramError> {
@@ -43,7 +45,7 @@ fn compile(
         return Ok(binary);
     }
     let source = folder.join("twin.c");
-    std::fs::write(&source, driver(compiler, signature))?;
+    std::fs::write(&source, driver(compiler, annotations, signature))?;
     let mut command = Command::new(compiler.plain());
     command.args(["-O1", "-fwrapv", "-w", "-I"]).arg(compiler.folder.path());
     command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
@@ -56,78 +58,56 @@ fn compile(
 }
 
 /// A main function that reads all parameters, calls the function and writes all results.
-fn driver(compiler: &Compiler, signature: &Signature) -> String {
+fn driver(compiler: &Compiler, annotations: &Annotations, signature: &Signature) -> String {
     let mut text = format!(
-        "#define main phineus_plain_main\n#include \"{}\"\n#undef main\n#include <stdio.h>\n\
+        "#define main phineus_plain_main\n#include \"{}\"\n#undef main\n#include <stdio.h>\n{}\
          static void phineus_read(void *to, size_t size) {{\n\
          if (fread(to, 1, size, stdin) != size) exit(90);\n}}\nint main(void) {{\n",
-        compiler.source().display()
+        compiler.source().display(),
+        entry(annotations)
     );
     let mut arguments = Vec::new();
-    for (index, port) in signature.parameters.iter().enumerate() {
-        let size = port.rows.size_bytes();
-        let _ = match port.is_pointer {
-            true => writeln!(text, "char *p{index} = calloc({size} + 16, 1);"),
-            false => writeln!(text, "{} p{index};", scalar(&port.rows)),
-        };
-        let (reference, cast) = if port.is_pointer { ("", "(void *)") } else { ("&", "") };
-        if port.input.is_some() {
-            let _ = writeln!(text, "phineus_read({reference}p{index}, {size});");
+    for (index, size) in signature.sizes.iter().enumerate() {
+        let is_input = |port: &&Port| port.parameter == index && port.input.is_some();
+        let _ = writeln!(text, "void *p{index} = calloc({size} + 16, 1);");
+        if signature.ports.iter().any(|port| is_input(&port)) {
+            let _ = writeln!(text, "phineus_read(p{index}, {size});");
         }
-        arguments.push(format!("{cast}p{index}"));
+        arguments.push(format!("p{index}"));
     }
-    let call = format!("{}({})", signature.function, arguments.join(", "));
-    let _ = match &signature.result {
-        Some(port) => writeln!(text, "{} result = {call};", scalar(&port.rows)),
-        None => writeln!(text, "{call};"),
-    };
-    for (index, port) in signature.parameters.iter().enumerate() {
-        if !port.outputs.is_empty() {
-            let _ = writeln!(text, "fwrite(p{index}, 1, {}, stdout);", port.rows.size_bytes());
-        }
-    }
-    if signature.result.is_some() {
-        text += "fwrite(&result, 1, sizeof result, stdout);\n";
+    let _ = writeln!(text, "{ENTRY}({});", arguments.join(", "));
+    for port in signature.outputs() {
+        let (index, offset, size) = (port.parameter, port.offset, port.rows.size_bytes());
+        let _ = writeln!(text, "fwrite((char *)p{index} + {offset}, 1, {size}, stdout);");
     }
     text + "return 0;\n}\n"
-}
-
-/// A C type for a parameter that is passed by value.
-fn scalar(rows: &Rows) -> &'static str {
-    match (rows.leaves[0].element.width(), rows.leaves[0].bytes) {
-        (1, 1) => "_Bool",
-        (_, 1) => "unsigned char",
-        (_, 2) => "unsigned short",
-        (_, 4) => "unsigned int",
-        (_, 8) => "unsigned long long",
-        _ => "unsigned __int128",
-    }
 }
 
 /// The parameters' bytes, in order.
 fn bytes_in(signature: &Signature, inputs: &[Table]) -> Vec<u8> {
     let tables = signature.inputs();
-    let mut all = Vec::new();
-    for (index, port) in signature.parameters.iter().enumerate() {
-        let mut bytes = vec![0u8; port.rows.size_bytes() as usize];
-        for (table, values) in tables.iter().zip(inputs) {
-            let Some((_, first)) = table.parameters.iter().find(|(at, _)| *at == index) else {
-                continue;
-            };
+    let mut all: Vec<Vec<u8>> =
+        signature.sizes.iter().map(|size| vec![0; *size as usize]).collect();
+    for (table, values) in tables.iter().zip(inputs) {
+        for (index, first) in &table.ports {
+            let port = &signature.ports[*index];
             for row in 0..port.rows.rows {
                 for (leaf, column) in port.rows.leaves.iter().zip(*first..) {
-                    let at = (row * port.rows.row_bytes + leaf.offset) as usize;
+                    let at = (port.offset + row * port.rows.row_bytes + leaf.offset) as usize;
                     let value = extended(values.cell(row, column), &values.columns()[column]);
                     let size = leaf.bytes as usize;
+                    let bytes = &mut all[port.parameter];
                     bytes[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
                 }
             }
         }
-        if port.input.is_some() {
-            all.extend(bytes);
-        }
     }
-    all
+    let is_input = |parameter: usize| {
+        let mut ports = signature.ports.iter();
+        ports.any(|port| port.parameter == parameter && port.input.is_some())
+    };
+    let read = all.into_iter().enumerate().filter(|(parameter, _)| is_input(*parameter));
+    read.flat_map(|(_, bytes)| bytes).collect()
 }
 
 /// A cell with its sign in all bits.
@@ -182,8 +162,8 @@ pub(super) fn generate(signature: &Signature, seed: u64) -> Vec<Table> {
     let fill = |input: &super::ports::InputTable| {
         let mut table = Table::new(input.columns.clone());
         let mut ranges = vec![None; input.columns.len()];
-        for (index, first) in &input.parameters {
-            let port = &signature.parameters[*index];
+        for (index, first) in &input.ports {
+            let port = &signature.ports[*index];
             ranges[*first..first + port.rows.leaves.len()].fill(port.range);
         }
         for _ in 0..input.rows {

@@ -88,6 +88,11 @@ impl DebugTypes {
     }
 
     fn typ(&self, name: &str) -> CType {
+        self.typ_in(name, false)
+    }
+
+    /// A type; what pointers within structures point to is left out, as it may be the structure.
+    fn typ_in(&self, name: &str, in_structure: bool) -> CType {
         let Some(node) = self.nodes.get(name) else { return CType::Void };
         let bytes = node.number("size") / 8;
         match (node.kind.as_str(), node.text("tag")) {
@@ -101,12 +106,16 @@ impl DebugTypes {
                 }
                 _ => CType::Unsupported(format!("'{}'", node.text("name"))),
             },
+            ("DIDerivedType", "DW_TAG_pointer_type") if in_structure => {
+                CType::Pointer(Box::new(CType::Void))
+            }
             ("DIDerivedType", "DW_TAG_pointer_type") => {
                 CType::Pointer(Box::new(self.typ(node.text("baseType"))))
             }
-            ("DIDerivedType", _) => self.typ(node.text("baseType")),
-            ("DICompositeType", "DW_TAG_enumeration_type") => self.typ(node.text("baseType")),
-            ("DICompositeType", "DW_TAG_array_type") => self.array(node, bytes),
+            ("DIDerivedType", _) | ("DICompositeType", "DW_TAG_enumeration_type") => {
+                self.typ_in(node.text("baseType"), in_structure)
+            }
+            ("DICompositeType", "DW_TAG_array_type") => self.array(node, bytes, in_structure),
             ("DICompositeType", "DW_TAG_structure_type") => {
                 let members = self.list(node.text("elements"));
                 let field = |name: &String| {
@@ -115,7 +124,7 @@ impl DebugTypes {
                     let typ = if is_bits {
                         CType::Unsupported("a bit field".to_owned())
                     } else {
-                        self.typ(field.text("baseType"))
+                        self.typ_in(field.text("baseType"), true)
                     };
                     Some((field.text("name").to_owned(), field.number("offset") / 8, typ))
                 };
@@ -126,8 +135,8 @@ impl DebugTypes {
         }
     }
 
-    fn array(&self, node: &Node, bytes: u64) -> CType {
-        let mut typ = self.typ(node.text("baseType"));
+    fn array(&self, node: &Node, bytes: u64, in_structure: bool) -> CType {
+        let mut typ = self.typ_in(node.text("baseType"), in_structure);
         let dimensions = self.list(node.text("elements"));
         let counts = dimensions.iter().filter_map(|name| self.nodes.get(name));
         for count in counts.collect::<Vec<_>>().into_iter().rev() {

@@ -14,6 +14,13 @@ use super::machine::{End, Frame, Machine, Next, Stop};
 use super::memory::Log;
 use crate::blocks::{BlockId, Register};
 
+/// Ways out of a loop by opened conditions, one after the other, with none by a public condition
+/// between them, after which it is taken to have no public bound.
+const OPENED_EXITS_MAX: u32 = 4;
+/// Such ways out of all loops that are unrolled. Each takes two blocks, and may take one where ways
+/// meet: they are 3 of 8 of the blocks that a program may have.
+const UNROLLED_MAX: u32 = phineus_bytecode::limits::BLOCKS_MAX as u32 / 8;
+
 /// As in `machine.rs`.
 const STACK_LEFT_BYTES: usize = 256 << 10;
 const STACK_MORE_BYTES: usize = 16 << 20;
@@ -229,12 +236,15 @@ impl<'m> Machine<'m> {
         if let Some(inner) = shape.inner[block as usize] {
             let around = &shape.loops[inner as usize];
             let leaves = join.is_none_or(|join| !around.contains[join as usize]);
-            if leaves && !goals.contains(&Goal::Block(depth, around.header)) {
+            let is_carried = goals.contains(&Goal::Block(depth, around.header));
+            let key = (frame.path, frame.index, inner);
+            if leaves && !is_carried && !self.unrolls(block, inner) {
                 // Only now it is seen that the loop's end is opened: it is done anew as such.
-                self.plan.insert((frame.path, frame.index, inner), Default::default());
+                self.plan.insert(key, Default::default());
                 return Err(Stop::Restart);
             }
         }
+        let frame = self.stack.last().expect("it paused in a function");
         let place = frame.function.blocks[block as usize].place;
         let base = self.stack.clone();
         let mut targets = Vec::with_capacity(ways.len() + 1);
@@ -259,6 +269,18 @@ impl<'m> Machine<'m> {
         }
         (self.stack, self.place) = (base, place);
         Ok((goal, found))
+    }
+
+    /// Whether a loop that an opened condition may leave here has a public bound as well, and few
+    /// turns: then each turn is there on its own, and knows its counters.
+    fn unrolls(&mut self, block: u32, inner: u32) -> bool {
+        let frame = self.stack.last().expect("it paused in a function");
+        let is_partly_public = self.is_partly_public(frame, block, inner);
+        let frame = self.stack.last_mut().expect("it paused in a function");
+        let opened = &mut frame.secret_exits[inner as usize];
+        *opened = if is_partly_public { 0 } else { *opened + 1 };
+        self.unrolled += 1;
+        *opened <= OPENED_EXITS_MAX && self.unrolled <= UNROLLED_MAX
     }
 
     /// Pauses for a branch on opened integers, unless one of its ways is never taken.

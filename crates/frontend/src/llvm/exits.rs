@@ -1,0 +1,90 @@
+//! Whether a loop ends that a secret may leave.
+//!
+//! Such a loop runs to its public bound, and what left waits. So it must have one: a condition that
+//! is public, or the public part of one, seen often enough between the ways out that secrets decide.
+//!
+//! What it does not protect against: a public condition that never comes to its end.
+
+use super::data::Data;
+use super::ir::{Binary, Function, Kind, Operand};
+use super::machine::{Frame, Machine, Stop};
+
+/// Ways out of a loop by secrets, one after the other, with none by a public condition between.
+const SECRET_EXITS_MAX: u32 = 64;
+/// Secret branches within secret branches: a loop that a secret may leave, for each iteration.
+const ARMS_MAX: u32 = 1 << 18;
+
+impl<'m> Machine<'m> {
+    /// Refuses a loop that only a secret ends.
+    pub(super) fn check_loop(&mut self, frame: &mut Frame<'m>, block: u32) -> Result<bool, Stop> {
+        let shape = &frame.function.shape;
+        let Some(inner) = shape.inner[block as usize] else { return Ok(true) };
+        let exits = &shape.loops[inner as usize].exits;
+        if !exits.iter().any(|(from, _)| *from == block) {
+            return Ok(true);
+        }
+        let is_partly_public = self.is_partly_public(frame, block, inner);
+        let has_other = is_partly_public || exits.iter().any(|(from, _)| *from != block);
+        let secret_exits = &mut frame.secret_exits[inner as usize];
+        *secret_exits = if is_partly_public { 0 } else { *secret_exits + 1 };
+        if has_other && *secret_exits <= SECRET_EXITS_MAX && self.arms < ARMS_MAX {
+            return Ok(true);
+        }
+        // The first of its conditions is where people look for a loop.
+        let conditions = exits.iter().filter_map(|(from, _)| {
+            let code = &frame.function.blocks[*from as usize];
+            let Some(Operand::Register(condition)) = code.terminator.operand() else { return None };
+            Some(code.instructions.iter().find(|i| i.result == condition)?.place)
+        });
+        let first = conditions.filter(|place| place.line > 0).min_by_key(|place| place.line);
+        self.place = first.unwrap_or(self.place);
+        self.error(
+            "how often this loop runs depends on a secret",
+            "loop up to a public bound, and let an `if` decide what an iteration does",
+        )?;
+        Ok(false)
+    }
+
+    /// Whether a branch is by `i < n && secret`, which clang has as one condition: what is public in
+    /// it, and changes in the loop, ends the loop some time.
+    pub(super) fn is_partly_public(&self, frame: &Frame<'m>, block: u32, inner: u32) -> bool {
+        let code = &frame.function.blocks[block as usize].instructions;
+        let inside = &frame.function.shape.loops[inner as usize].contains;
+        let Some(condition) = frame.function.blocks[block as usize].terminator.operand() else {
+            return false;
+        };
+        let changes = |operand: &Operand| match operand {
+            Operand::Register(register) => defined_in(frame.function, *register, inside),
+            Operand::Constant(_) => false,
+        };
+        let mut open = vec![condition];
+        while let Some(operand) = open.pop() {
+            let Operand::Register(register) = operand else { continue };
+            let Some(found) = code.iter().find(|i| i.result == register) else { continue };
+            match &found.kind {
+                Kind::Binary(Binary::And | Binary::Or, 1, sides) => open.extend(sides),
+                Kind::Select(1, all) => open.extend(all),
+                Kind::Compare(_, _, [a, b]) => {
+                    let is_known = matches!(frame.get(operand), Data::Public(_))
+                        || self.has_most(&frame.get(*a), &frame.get(*b));
+                    if is_known && [a, b].into_iter().any(changes) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+/// Whether a register is computed in one of these blocks: what is only loaded may never change.
+fn defined_in(function: &Function, register: u32, blocks: &[bool]) -> bool {
+    let inside = function.blocks.iter().zip(blocks).filter(|(_, inside)| **inside);
+    let mut sets = inside.map(|(code, _)| {
+        let phis = code.phis.iter().map(|phi| phi.result);
+        let computed = code.instructions.iter().filter(|i| !matches!(i.kind, Kind::Load(..)));
+        phis.chain(computed.map(|i| i.result)).any(|result| result == register)
+    });
+    sets.any(|sets| sets)
+}
