@@ -27,6 +27,23 @@ pub struct Diagnostic {
     pub remedy: String,
 }
 
+impl Spot {
+    /// Where a word is in a line of a file; the line alone if it is not there.
+    pub(super) fn of_word(file: &str, line: u32, word: &str) -> Spot {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let source = line.checked_sub(1).and_then(|line| text.lines().nth(line as usize));
+        let source = source.unwrap_or_default();
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let is_whole = |at: &usize| {
+            let (before, behind) = (&source[..*at], &source[at + word.len()..]);
+            !before.ends_with(is_part) && !behind.starts_with(is_part)
+        };
+        let found = source.match_indices(word).map(|(at, _)| at).find(is_whole);
+        let column = found.map_or(0, |at| source[..at].chars().count() as u32 + 1);
+        Spot { file: file.to_owned(), line, column }
+    }
+}
+
 impl Diagnostic {
     pub(super) fn error(spot: Spot, message: String, remedy: &str) -> Diagnostic {
         Diagnostic { is_error: true, spot, message, remedy: remedy.to_owned() }

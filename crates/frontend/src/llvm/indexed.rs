@@ -1,8 +1,9 @@
 //! Places that a secret chooses: reads and writes look at all that it can mean.
 //!
 //! A read at a secret index is a tree of choices between all elements that the index can mean, by
-//! the bits of the index: `n - 1` choices. A write compares the index with each of them and
-//! chooses between the old and the new value: `n` comparisons and choices. Both are noted.
+//! the bits of the index: `n - 1` choices. A write chooses between the old and the new value at each
+//! of them: `n` choices. Both are noted. Where elements are alike they are done many at once
+//! (`elements.rs`); the rest here is one by one.
 
 use std::rc::Rc;
 
@@ -128,6 +129,9 @@ impl Machine<'_> {
     ) -> Result<Data, Stop> {
         let mut bit = 0;
         while row.len() > 1 {
+            if let Some(found) = self.pick_at_once(&row, index, bit as u16, own) {
+                return Ok(found);
+            }
             let moved = self.binary(Binary::LShr, width, index, &Data::Public(bit))?;
             let odd = self.unary(Unary::Truncate, width, 1, &moved)?;
             let mut half = Vec::with_capacity(row.len().div_ceil(2));
@@ -154,14 +158,18 @@ impl Machine<'_> {
         if all > 1 {
             let whose = whose(indexed);
             let what = format!("a write at {whose} touches {all} elements");
-            self.note(what, &format!("{all} comparisons and choices of {} bits", bytes * 8));
+            self.note(what, &format!("{all} choices of {} bits", bytes * 8));
         }
         if self.memory.object(indexed.object).is_constant {
             self.error("this writes to a constant", "write to a copy")?;
             return Ok(());
         }
+        let places = offsets(indexed.offset, &counts);
+        if self.write_at_once(indexed, &counts, &places, (bytes, data))? {
+            return Ok(());
+        }
         let mut digits = vec![0u64; counts.len()];
-        for offset in offsets(indexed.offset, &counts) {
+        for offset in places {
             if self.memory.check(indexed.object, offset, bytes).is_ok() {
                 let mut hit = Data::bit(true);
                 for (digit, (count, term)) in digits.iter().zip(&counts) {

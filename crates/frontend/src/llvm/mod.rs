@@ -20,6 +20,7 @@ mod combine;
 mod compile;
 mod data;
 mod diagnostic;
+mod elements;
 mod exits;
 mod flow;
 mod indexed;

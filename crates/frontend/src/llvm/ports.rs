@@ -98,8 +98,8 @@ impl Signature {
     ) -> Result<Signature, Vec<Diagnostic>> {
         let mut values = values.iter().copied();
         let mut faults = Vec::new();
-        let wrong = |faults: &mut Vec<Diagnostic>, line: u32, what: String, remedy: &str| {
-            let spot = Spot { file: file.to_owned(), line, column: 0 };
+        let wrong = |faults: &mut Vec<Diagnostic>, at: (u32, &str), what: String, remedy: &str| {
+            let spot = Spot::of_word(file, at.0, at.1);
             faults.push(Diagnostic::error(spot, what, remedy));
         };
         let mut signature = Signature::default();
@@ -110,7 +110,7 @@ impl Signature {
                 (next(), next())
             });
             if let Err((what, remedy)) = signature.add(marked, name, typ, rows, range) {
-                wrong(&mut faults, marked.line, what, remedy);
+                wrong(&mut faults, (marked.line, &marked.name), what, remedy);
             }
         }
         let (function, line) = annotations.main.clone().unwrap_or_default();
@@ -121,21 +121,21 @@ impl Signature {
                 let what = format!("nobody learns what '{function}' returns");
                 wrong(
                     &mut faults,
-                    line,
+                    (line, &function),
                     what,
                     "write PH_OUT(party) before its type, or return void",
                 );
             }
             typ => {
                 if let Err((what, remedy)) = signature.add(&marked, RESULT, typ, None, None) {
-                    wrong(&mut faults, line, what, remedy);
+                    wrong(&mut faults, (line, &function), what, remedy);
                 }
             }
         }
         if faults.is_empty() && signature.ports.iter().all(|port| port.outputs.is_empty()) {
             wrong(
                 &mut faults,
-                line,
+                (line, &function),
                 "nobody learns anything".to_owned(),
                 "mark a result with PH_OUT(party)",
             );

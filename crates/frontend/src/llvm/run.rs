@@ -201,7 +201,8 @@ fn output(
             let cell = machine.read(object, at, leaf.bytes as u8)?;
             let is_integer = cell.is_secret() || matches!(cell, Data::Public(_));
             if !is_integer {
-                let spot = Spot { file: file.to_owned(), line: port.line, column: 0 };
+                let name = port.name.split('.').next().unwrap_or_default();
+                let spot = Spot::of_word(file, port.line, name);
                 let what = format!("row {row} of '{}' is never set", leaf.name);
                 machine.diagnostics.push(Diagnostic::error(spot, what, "set all of a result"));
                 return Ok(());

@@ -66,7 +66,7 @@ pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagn
                 at = next;
             }
             Some("phineus_main") if annotations.main.is_some() => {
-                return Err(wrong(path, tokens[at].line, "a second PH_MAIN"));
+                return Err(wrong(path, tokens[at].line, "PH_MAIN", "a second PH_MAIN"));
             }
             _ => at = function(path, &tokens, at, &mut annotations)?,
         }
@@ -74,8 +74,8 @@ pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagn
     Ok(annotations)
 }
 
-fn wrong(path: &Path, line: u32, what: &str) -> Diagnostic {
-    let spot = Spot { file: path.display().to_string(), line, column: 0 };
+fn wrong(path: &Path, line: u32, word: &str, what: &str) -> Diagnostic {
+    let spot = Spot::of_word(&path.display().to_string(), line, word);
     Diagnostic::error(spot, what.to_owned(), "see docs/c.md for the annotations")
 }
 
@@ -136,7 +136,7 @@ fn function(
     let mut at = begin;
     loop {
         let Some(token) = tokens.get(at) else {
-            return Err(wrong(path, line, "an annotation before nothing"));
+            return Err(wrong(path, line, "PH_OUT", "an annotation before nothing"));
         };
         if let Some((mark, next)) = mark_at(tokens, at) {
             is_main |= mark[0] == "phineus_main";
@@ -148,7 +148,7 @@ fn function(
             "__attribute__" => at = skip_group(tokens, at + 1),
             "(" => break,
             ";" | "{" | "}" => {
-                return Err(wrong(path, line, "an annotation that is before no function"));
+                return Err(wrong(path, line, "PH_IN", "an annotation that is before no function"));
             }
             word => {
                 words.push(word);
@@ -163,7 +163,7 @@ fn function(
         let what = format!("annotations on '{name}', which is not the computation");
         return Err(Diagnostic {
             remedy: "write PH_MAIN before it".to_owned(),
-            ..wrong(path, line, &what)
+            ..wrong(path, line, &name, &what)
         });
     }
     let mut start = at + 1;
