@@ -6,6 +6,7 @@ use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Unary};
 use super::machine::{Machine, Stop};
 use super::public;
+use super::zeros::Zeros;
 use crate::value::Value;
 
 /// What is done to each element.
@@ -140,11 +141,41 @@ impl Machine<'_> {
             && matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
         {
             let value = self.value(a, width);
-            return Ok(self.known(shift(op, &value, *amount as u64)));
+            let before = self.zeros(a, width);
+            let by = (*amount).min(u128::from(width)) as u16;
+            let zeros = match op {
+                Binary::Shl => Zeros {
+                    low: (before.low + by).min(width),
+                    high: before.high.saturating_sub(by),
+                },
+                Binary::LShr => Zeros {
+                    low: before.low.saturating_sub(by),
+                    high: (before.high + by).min(width),
+                },
+                _ => Zeros::default(),
+            };
+            let shifted = self.known(shift(op, &value, *amount as u64));
+            return Ok(self.with_zeros(shifted, zeros));
+        }
+        if let Data::Spread(amounts) = b
+            && matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
+            && let Some(shifted) = self.shift_lanes(op, width, a, amounts)
+        {
+            return Ok(shifted);
+        }
+        if matches!(op, Binary::Or | Binary::Xor | Binary::Add)
+            && let Some(both) = self.side_by_side(width, a, b)
+        {
+            return Ok(both);
         }
         let (x, y) = (self.value(a, width), self.value(b, width));
-        let result = record_binary(op, &x, &y);
-        Ok(self.known(result))
+        let result = self.known(record_binary(op, &x, &y));
+        if op != Binary::And {
+            return Ok(result);
+        }
+        let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
+        let zeros = Zeros { low: of_a.low.max(of_b.low), high: of_a.high.max(of_b.high) };
+        Ok(self.with_zeros(result, zeros))
     }
 
     pub(super) fn compare(
@@ -218,6 +249,14 @@ impl Machine<'_> {
             return Ok(rehearsal.hidden(from.max(to)));
         }
         let value = self.value(a, from);
+        let before = self.zeros(a, from);
+        let zeros = match op {
+            Unary::ZeroExtend => Zeros { low: before.low, high: before.high + to - from },
+            Unary::Truncate => {
+                Zeros { low: before.low.min(to), high: before.high.saturating_sub(from - to) }
+            }
+            _ => Zeros::default(),
+        };
         let result = match op {
             Unary::Truncate => value.bit_slice(0, to),
             Unary::ZeroExtend => value.cast(ElementType::unsigned(to)),
@@ -234,7 +273,8 @@ impl Machine<'_> {
             Unary::ByteSwap => reversed(&value, 8),
             Unary::BitReverse => reversed(&value, 1),
         };
-        Ok(self.known(result))
+        let result = self.known(result);
+        Ok(self.with_zeros(result, zeros))
     }
 }
 
@@ -251,7 +291,7 @@ pub(super) fn log2(width: u16) -> u16 {
     (u16::BITS - (width - 1).leading_zeros()).max(1) as u16
 }
 
-fn shift(op: Binary, value: &Value, amount: u64) -> Value {
+pub(super) fn shift(op: Binary, value: &Value, amount: u64) -> Value {
     match op {
         Binary::Shl => value.shift_left(amount),
         Binary::LShr => value.shift_right(amount),

@@ -21,6 +21,7 @@ use super::memory::Memory;
 use super::rehearsal::Rehearsal;
 use super::turns::Plan;
 use super::ways::Pending;
+use super::zeros::Zeros;
 use crate::blocks::{BlockId, Register};
 use crate::error::FAULTS_MAX;
 use crate::tracer::Tracer;
@@ -145,6 +146,8 @@ pub(super) struct Machine<'m> {
     pub(super) opened_here: HashMap<(BlockId, String), u32>,
     /// Registers that a block set to a constant.
     pub(super) constant_registers: HashMap<(BlockId, u64), Register>,
+    /// Bits that are 0, of values that are kept with it.
+    pub(super) known_zeros: HashMap<*const Value, (Rc<Value>, Zeros)>,
     /// What opened integers are at most, by the comparison that says so.
     pub(super) opened_most: HashMap<Register, (Compare, u128)>,
     /// Ways by opened conditions out of loops that are unrolled.
@@ -180,6 +183,7 @@ impl<'m> Machine<'m> {
             plan: Plan::new(),
             opened_here: HashMap::new(),
             constant_registers: HashMap::new(),
+            known_zeros: HashMap::new(),
             opened_most: HashMap::new(),
             unrolled: 0,
             live: HashMap::new(),

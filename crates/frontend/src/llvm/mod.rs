@@ -49,6 +49,7 @@ mod twin;
 mod types;
 mod values;
 mod ways;
+mod zeros;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
