@@ -211,7 +211,7 @@ impl From<PlanError> for Failure {
             PlanError::TooFewFrames { .. } => Failure::new(Exit::DoesNotFit, 101, message),
             PlanError::PlannerMemory { .. } => Failure::new(Exit::DoesNotFit, 102, message),
             PlanError::FieldTooSmall { .. } => Failure::new(Exit::ProgramRefused, 121, message)
-                .remedy("give inputs narrower types (PH_RANGE in C), or use --protocol spdz-128"),
+                .remedy("sum fewer products at once, or use a larger field"),
             _ => Failure::new(Exit::ProgramRefused, 120, message),
         }
     }

@@ -13,7 +13,8 @@
 //! form become circuits on `@b`. A value is converted at most once each way. Casts leave elements
 //! as they are, so that an `@a` operand may be defined with another width than it is used with.
 //!
-//! Refused: products whose range does not fit into the field ([`Error::FieldTooSmall`]).
+//! Products whose range does not fit are made of limbs (`wide.rs`, `columns.rs`). Refused: sums of
+//! so many products that no limb would do ([`Error::FieldTooSmall`]).
 //!
 //! Memory: an entry for each value that is alive, as in ordering.
 
@@ -31,9 +32,11 @@ use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 
 mod choices;
+mod columns;
 mod movements;
 mod operations;
 mod range;
+mod wide;
 
 use range::Range;
 
@@ -80,7 +83,7 @@ struct Lowering<E> {
 /// their types if `prove_inputs`.
 ///
 /// # Errors
-/// [`Error::FieldTooSmall`] if a product may leave the field; [`Error::Invalid`] if the program is
+/// [`Error::FieldTooSmall`] if a sum of products leaves the field; [`Error::Invalid`] if the program is
 /// not one that the verifier accepts.
 pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     program: &mut ProgramReader<R>,

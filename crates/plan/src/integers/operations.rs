@@ -29,9 +29,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             }
             Op::Add | Op::Sub => self.sum(i)?,
             Op::Neg | Op::Not => self.negation(i)?,
-            Op::Mul => self.product(i, [i.operands[0], i.operands[1]])?,
+            Op::Mul | Op::MatVec => self.product(i)?,
             Op::MulFull => self.full_product(i)?,
-            Op::MatVec | Op::LaneSum => self.lane_sum(i)?,
+            Op::LaneSum => self.lane_sum(i)?,
             Op::And | Op::Or | Op::Xor if i.element.width() == 1 => self.logic(i)?,
             Op::And => self.masked(i)?,
             Op::Xor => self.complement(i)?,
@@ -237,7 +237,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         Ok(true)
     }
 
-    fn too_small(&self, i: &Instruction, range: Range) -> Error {
+    pub(super) fn too_small(&self, i: &Instruction, range: Range) -> Error {
         Error::FieldTooSmall {
             instruction: self.index,
             op: i.op.info().name,
@@ -245,57 +245,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         }
     }
 
-    fn product(&mut self, i: &Instruction, names: [u64; 2]) -> Done {
-        let is_square = names[0] == names[1];
-        let range = |a: Range, b: Range| if is_square { a.square() } else { a.mul(b) };
-        let Some(([a, b], fits)) = self.pair(names, range)? else {
-            let width = Range::of_type(i.element.width(), true);
-            return Err(self.too_small(i, width.mul(width)));
-        };
-        let product = range(a.range, b.range);
-        if !fits {
-            return Err(self.too_small(i, product));
-        }
-        let name = self.apply(i, Op::Mul, &[a.name, b.name])?;
-        self.set_integer(i.results[0], i.shape(), name, product);
-        Ok(true)
-    }
-
-    fn full_product(&mut self, i: &Instruction) -> Done {
-        let (width, signed) = (i.element.width(), i.element.is_signed());
-        let half = Range::of_type(width / 2, signed);
-        let product = half.mul(half);
-        if width > RING_WIDTH_MAX || !self.fits(product) {
-            return Err(self.too_small(i, product));
-        }
-        let mut wide = [0; 2];
-        for (wide, operand) in wide.iter_mut().zip(i.operands()) {
-            let Some(name) = self.canonical(*operand, signed)? else { return Ok(false) };
-            *wide = name;
-        }
-        let name = self.apply(i, Op::Mul, &wide)?;
-        self.set_integer(i.results[0], i.shape(), name, product);
-        Ok(true)
-    }
-
-    /// Sums of many terms: lanes, or the products of a matrix and a vector.
+    /// Sums of many lanes.
     fn lane_sum(&mut self, i: &Instruction) -> Done {
-        if i.op == Op::MatVec {
-            let columns = i.immediates[0];
-            let range = |a: Range, b: Range| a.mul(b).times(columns);
-            let names = [i.operands[0], i.operands[1]];
-            let Some(([a, b], fits)) = self.pair(names, range)? else {
-                let width = Range::of_type(i.element.width(), true);
-                return Err(self.too_small(i, width.mul(width).times(columns)));
-            };
-            let range = range(a.range, b.range);
-            if !fits {
-                return Err(self.too_small(i, range));
-            }
-            let name = self.apply(i, Op::MatVec, &[a.name, b.name])?;
-            self.set_integer(i.results[0], i.shape(), name, range);
-            return Ok(true);
-        }
         let (from_width, terms) = (i.immediates[0] as u16, i.immediates[1]);
         let signed = i.element.is_signed();
         let operand = i.operands[0];

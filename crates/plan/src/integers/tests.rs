@@ -1,6 +1,8 @@
-//! Ranges at the edge of what is counted.
+//! Ranges at the edge of what is counted, and products beyond it.
 
 use super::range::Range;
+
+mod wide;
 
 /// The largest field has room for integers of 126 bits.
 const LARGEST: u32 = 126;

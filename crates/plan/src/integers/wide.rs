@@ -1,0 +1,362 @@
+//! Products that are wider than the field: which way is the cheapest, and factors in limbs.
+//!
+//! Of a product only the low `w` bits are wanted. With `x = sum of 2^s x_s`, limbs of `l` bits,
+//! it is the sum of `2^s (x_s y mod 2^(w - s))`, of which each term stays below `2^(w + l)`:
+//!
+//! * *cut*: where both factors are held as bits, limbs and remainders of them are free, and
+//!   `x_s (y mod 2^(w - s))` takes a product for each limb;
+//! * *reduced*: where only `x` is, `x_s y` is reduced after the product, but for the lowest limb;
+//! * *shifted*: where none is, a right shift gives the upper of two limbs, and the lower is local;
+//! * *in bits*, if a field does not hold `w` bits and some more: the columns of long
+//!   multiplication become bits one after the other, and what is above a limb goes to the next
+//!   column: `n (n + 1) / 2` products and `n` decompositions.
+//!
+//! For a product of a matrix and a vector only the vector is in limbs.
+//!
+//! Invariant: what is chosen fits the field, for all values of the ranges that are known.
+
+use phineus_bytecode::limits::RING_WIDTH_MAX;
+use phineus_bytecode::{ElementType, Instruction, Lane, Op};
+
+use super::operations::{Done, arithmetic};
+use super::range::Range;
+use super::{Integer, Lowering};
+use crate::error::Error;
+
+/// How many products a reduction or a shift is worth: modulo 2^61 - 1 it takes about so many, and
+/// random bits besides.
+const REDUCTION_PRODUCTS: u64 = 120;
+
+/// How a factor goes into a product: as far as it is known, or in the range of its type.
+#[derive(Clone, Copy)]
+enum Form {
+    Known,
+    Reduced { signed: bool },
+}
+
+/// How a product is made. Where there are limbs, they are of factor `x`, and of `limb_bits` bits.
+#[derive(Clone, Copy)]
+enum Way {
+    Whole { forms: [Form; 2] },
+    Cut { x: usize, limb_bits: u16 },
+    Reduced { x: usize, limb_bits: u16, other: Form },
+    Shifted { x: usize, form: Form, limb_bits: u16, other: Form },
+}
+
+/// `2^exponent`, and nothing else.
+fn power(exponent: u16) -> Range {
+    let value = 1 << exponent.min(126);
+    Range { low: value, high: value }
+}
+
+/// How many terms each element of the result is a sum of.
+pub(super) fn terms_of(i: &Instruction) -> u64 {
+    if i.op == Op::MatVec { i.immediates[0] } else { 1 }
+}
+
+impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+    /// The product of two factors modulo `2^w`, or of a matrix and a vector.
+    pub(super) fn product(&mut self, i: &Instruction) -> Done {
+        let names = [i.operands[0], i.operands[1]];
+        let known = [self.integer(names[0])?, self.integer(names[1])?];
+        if known.iter().all(Option::is_some)
+            && let Some(way) = self.cheapest(i, names)
+        {
+            self.in_elements(i, names, way)?;
+            return Ok(true);
+        }
+        let width = i.element.width();
+        let factors = [self.factor(names[0], width, false)?, self.factor(names[1], width, false)?];
+        self.in_bits(i, factors)?;
+        Ok(true)
+    }
+
+    /// The product of two factors of half the width.
+    pub(super) fn full_product(&mut self, i: &Instruction) -> Done {
+        let (width, signed) = (i.element.width(), i.element.is_signed());
+        let names = [i.operands[0], i.operands[1]];
+        let half = Range::of_type(width / 2, signed);
+        let product = half.mul(half);
+        if width <= RING_WIDTH_MAX && self.fits(product) {
+            let factors = [self.canonical(names[0], signed)?, self.canonical(names[1], signed)?];
+            if let [Some(a), Some(b)] = factors {
+                let name = self.apply(i, Op::Mul, &[a, b])?;
+                self.set_integer(i.results[0], i.shape(), name, product);
+                return Ok(true);
+            }
+        }
+        let factors =
+            [self.factor(names[0], width, signed)?, self.factor(names[1], width, signed)?];
+        self.in_bits(i, factors)?;
+        Ok(true)
+    }
+
+    fn range_of(&self, name: u64) -> Range {
+        self.value(name).integer.expect("a factor is held as elements").range
+    }
+
+    /// The forms that a factor may have, with their ranges and what they cost.
+    fn forms(&self, name: u64) -> Vec<(Form, Range, u64)> {
+        let value = self.value(name);
+        let known = self.range_of(name);
+        let mut forms = vec![(Form::Known, known, 0)];
+        if value.constant.is_none() && self.holds(value.width) {
+            for signed in [false, true] {
+                let range = Range::of_type(value.width, signed);
+                if !known.is_within(range) {
+                    let is_there = value.reduced[usize::from(signed)].is_some();
+                    let lanes = if is_there { 0 } else { u64::from(value.lanes) };
+                    forms.push((Form::Reduced { signed }, range, lanes * REDUCTION_PRODUCTS));
+                }
+            }
+        }
+        forms
+    }
+
+    fn has_bits(&self, name: u64) -> bool {
+        let value = self.value(name);
+        value.bits.is_some() || value.constant.is_some()
+    }
+
+    /// The way with the fewest products of those whose numbers fit; `None` if there is none.
+    fn cheapest(&self, i: &Instruction, names: [u64; 2]) -> Option<Way> {
+        let mut best: Option<(u64, Way)> = None;
+        let mut offer = |cost: u64, way: Way| {
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, way));
+            }
+        };
+        let terms = terms_of(i);
+        for (k, (form, range, cost)) in self.forms(names[0]).into_iter().enumerate() {
+            for (l, (other, other_range, more)) in self.forms(names[1]).into_iter().enumerate() {
+                let is_square = names[0] == names[1];
+                if is_square && k != l {
+                    continue;
+                }
+                let product = if is_square { range.square() } else { range.mul(other_range) };
+                if self.fits(product.times(terms)) {
+                    let more = if is_square { 0 } else { more };
+                    offer(cost + more + u64::from(i.lanes), Way::Whole { forms: [form, other] });
+                }
+            }
+        }
+        if self.holds(i.element.width()) {
+            // A matrix is never in limbs: the vector is shorter.
+            let first = if i.op == Op::MatVec { 1 } else { 0 };
+            (first..2).for_each(|x| self.offer_limbs(i, names, x, &mut offer));
+        }
+        best.map(|(_, way)| way)
+    }
+
+    /// Offers the ways in which factor `x` is in limbs.
+    fn offer_limbs(
+        &self,
+        i: &Instruction,
+        names: [u64; 2],
+        x: usize,
+        offer: &mut impl FnMut(u64, Way),
+    ) {
+        let (width, lanes, terms) = (i.element.width(), u64::from(i.lanes), terms_of(i));
+        let [name, y] = [names[x], names[1 - x]];
+        let x_bits = self.bits_of(name, width).max(1);
+        // The fewest limbs first.
+        let sizes = (1..=x_bits).map(|count| x_bits.div_ceil(count));
+        if self.has_bits(name) && self.has_bits(y) && i.op == Op::Mul {
+            let y_bits = self.bits_of(y, width);
+            let fits = |&size: &u16| {
+                let limbs = (0..x_bits).step_by(usize::from(size)).map(|start| {
+                    let limb = Range::of_type(size.min(x_bits - start), false);
+                    let cut = Range::of_type(y_bits.min(width - start).max(1), false);
+                    limb.mul(cut).mul(power(start))
+                });
+                self.fits(limbs.fold(Range { low: 0, high: 0 }, Range::add))
+            };
+            if let Some(limb_bits) = sizes.clone().find(fits) {
+                offer(u64::from(x_bits.div_ceil(limb_bits)) * lanes, Way::Cut { x, limb_bits });
+            }
+        }
+        for (other, range, cost) in self.forms(y) {
+            let fits = |size: u16, count: u16, top: Range| {
+                let lowest = Range::of_type(size, false).mul(range).times(terms);
+                let reduced = power(width).times(u64::from(count));
+                self.fits(lowest.add(reduced)) && self.fits(top.mul(range).times(terms))
+            };
+            let each = (1 + REDUCTION_PRODUCTS) * lanes;
+            let limb_of = |size: &u16| Range::of_type(*size, false);
+            let found =
+                sizes.clone().find(|size| fits(*size, x_bits.div_ceil(*size), limb_of(size)));
+            if let Some(limb_bits) = found.filter(|_| self.has_bits(name)) {
+                let more = u64::from(x_bits.div_ceil(limb_bits)) - 1;
+                offer(cost + lanes + more * each, Way::Reduced { x, limb_bits, other });
+                continue;
+            }
+            let shift = u64::from(self.value(name).lanes) * REDUCTION_PRODUCTS;
+            for (form, x_range, more) in self.forms(name) {
+                let top =
+                    |size: u16| Range { low: x_range.low >> size, high: x_range.high >> size };
+                if let Some(limb_bits) = (1..width).rev().find(|&size| fits(size, 1, top(size))) {
+                    let cost = cost + more + shift + lanes + each;
+                    offer(cost, Way::Shifted { x, form, limb_bits, other });
+                }
+            }
+        }
+    }
+
+    /// A factor in the form that was chosen.
+    fn formed(&mut self, name: u64, form: Form) -> Result<Integer, Error> {
+        Ok(match form {
+            Form::Known => self.integer(name)?.expect("a factor is held as elements"),
+            Form::Reduced { signed } => {
+                let reduced = self.canonical(name, signed)?.expect("the field holds its type");
+                Integer { name: reduced, range: Range::of_type(self.value(name).width, signed) }
+            }
+        })
+    }
+
+    fn in_elements(&mut self, i: &Instruction, names: [u64; 2], way: Way) -> Result<(), Error> {
+        let width = i.element.width();
+        let product = match way {
+            Way::Whole { forms } => {
+                let a = self.formed(names[0], forms[0])?;
+                let b = self.formed(names[1], forms[1])?;
+                let mut product = self.times(i, a, b)?;
+                if names[0] == names[1] {
+                    product.range.low = product.range.low.max(0);
+                }
+                product
+            }
+            Way::Cut { x, limb_bits } => {
+                let limbed = self.factor(names[x], width, false)?;
+                let other = self.factor(names[1 - x], width, false)?;
+                let whole = self.value(names[1 - x]).integer;
+                let whole = whole.filter(|y| y.range.is_within(Range::of_type(width, false)));
+                let mut sum = None;
+                for start in (0..limbed.width).step_by(usize::from(limb_bits)) {
+                    let limb = self.limb(&limbed, start, limb_bits)?;
+                    let rest = match whole {
+                        Some(whole) if start == 0 => Some(whole),
+                        _ => self.limb(&other, 0, width - start)?,
+                    };
+                    if let (Some(limb), Some(rest)) = (limb, rest) {
+                        let term = self.times(i, limb, rest)?;
+                        self.add_shifted(i, &mut sum, term, start)?;
+                    }
+                }
+                match sum {
+                    Some(sum) => sum,
+                    None => self.zero(i)?,
+                }
+            }
+            Way::Reduced { x, limb_bits, other } => {
+                let other = self.formed(names[1 - x], other)?;
+                let limbed = self.factor(names[x], width, false)?;
+                let mut limbs = Vec::new();
+                for start in (0..limbed.width).step_by(usize::from(limb_bits)) {
+                    if let Some(limb) = self.limb(&limbed, start, limb_bits)? {
+                        limbs.push((start, limb));
+                    }
+                }
+                self.sum_of_limbs(i, x, limbs, other)?
+            }
+            Way::Shifted { x, form, limb_bits, other } => {
+                let other = self.formed(names[1 - x], other)?;
+                let (lanes, whole) = (self.value(names[x]).lanes, self.formed(names[x], form)?);
+                let Range { low, high } = whole.range;
+                let range = Range { low: low >> limb_bits, high: high >> limb_bits };
+                let name = self.one(Op::ShiftRight, (width, lanes), [whole.name, 0], limb_bits)?;
+                let upper = Integer { name, range };
+                let shifted = self.one(Op::ShiftLeft, (width, lanes), [name, 0], limb_bits)?;
+                let name = self.one(Op::Sub, (width, lanes), [whole.name, shifted], 0)?;
+                let lower = Integer { name, range: Range::of_type(limb_bits, false) };
+                self.sum_of_limbs(i, x, vec![(0, lower), (limb_bits, upper)], other)?
+            }
+        };
+        self.set_integer(i.results[0], i.shape(), product.name, product.range);
+        Ok(())
+    }
+
+    /// The sum of `2^start` times each limb times `other`; `x` is the place of the limbs.
+    fn sum_of_limbs(
+        &mut self,
+        i: &Instruction,
+        x: usize,
+        limbs: Vec<(u16, Integer)>,
+        other: Integer,
+    ) -> Result<Integer, Error> {
+        let width = i.element.width();
+        let mut sum = None;
+        for (start, limb) in limbs {
+            let mut term = match x {
+                0 => self.times(i, limb, other)?,
+                _ => self.times(i, other, limb)?,
+            };
+            let rest = Range::of_type(width - start, false);
+            if start > 0 && !term.range.is_within(rest) {
+                let name = self.one(Op::Reduce, (width - start, i.lanes), [term.name, 0], 0)?;
+                term = Integer { name, range: rest };
+            }
+            self.add_shifted(i, &mut sum, term, start)?;
+        }
+        match sum {
+            Some(sum) => Ok(sum),
+            None => self.zero(i),
+        }
+    }
+
+    fn zero(&mut self, i: &Instruction) -> Result<Integer, Error> {
+        let name = self.constant(Lane::ZERO, i.element.width(), i.lanes, false)?;
+        Ok(Integer { name, range: Range { low: 0, high: 0 } })
+    }
+
+    /// Adds `2^start term` to the sum so far.
+    pub(super) fn add_shifted(
+        &mut self,
+        i: &Instruction,
+        sum: &mut Option<Integer>,
+        mut term: Integer,
+        start: u16,
+    ) -> Result<(), Error> {
+        let shape = (i.element.width(), i.lanes);
+        if start > 0 {
+            let name = self.one(Op::ShiftLeft, shape, [term.name, 0], start)?;
+            term = Integer { name, range: term.range.mul(power(start)) };
+        }
+        if let Some(known) = *sum {
+            let name = self.one(Op::Add, shape, [known.name, term.name], 0)?;
+            term = Integer { name, range: known.range.add(term.range) };
+        }
+        assert!(self.fits(term.range), "only what fits is chosen");
+        *sum = Some(term);
+        Ok(())
+    }
+
+    /// The product of elements as the instruction has it: of lanes, or of a matrix and a vector.
+    pub(super) fn times(
+        &mut self,
+        i: &Instruction,
+        a: Integer,
+        b: Integer,
+    ) -> Result<Integer, Error> {
+        let shape = (i.element.width(), i.lanes);
+        let name = match i.op {
+            Op::MatVec => self.apply(i, Op::MatVec, &[a.name, b.name])?,
+            _ => self.one(Op::Mul, shape, [a.name, b.name], 0)?,
+        };
+        Ok(Integer { name, range: a.range.mul(b.range).times(terms_of(i)) })
+    }
+
+    /// Emits an operation on elements.
+    fn one(
+        &mut self,
+        op: Op,
+        (width, lanes): (u16, u32),
+        operands: [u64; 2],
+        immediate: u16,
+    ) -> Result<u64, Error> {
+        let element = arithmetic(ElementType::unsigned(width.min(RING_WIDTH_MAX)));
+        let mut made = Instruction::new(op, element, lanes);
+        made.immediates[0] = u64::from(immediate);
+        made.operands[..2].copy_from_slice(&operands);
+        self.define(made)
+    }
+}
