@@ -78,7 +78,7 @@ fn header(body_bytes: usize) -> [u8; RECORD_HEADER_BYTES] {
 
 /// What seals records.
 pub(crate) enum Sealer {
-    Own(Own),
+    Own(Box<Own>),
     Rustls(Box<dyn MessageEncrypter>),
 }
 
@@ -116,7 +116,7 @@ impl Sealer {
     ) -> Result<Sealer, TransportError> {
         use ConnectionTrafficSecrets as Secrets;
         if let Some(own) = Own::new(&secrets, by) {
-            return Ok(Sealer::Own(own));
+            return Ok(Sealer::Own(Box::new(own)));
         }
         match secrets {
             Secrets::Aes128Gcm { key, iv }
@@ -162,7 +162,7 @@ impl Sealer {
 
 /// What opens records.
 pub(crate) enum Opener {
-    Own(Own),
+    Own(Box<Own>),
     Rustls(Box<dyn MessageDecrypter>),
 }
 
@@ -174,7 +174,7 @@ impl Opener {
     ) -> Result<Opener, TransportError> {
         use ConnectionTrafficSecrets as Secrets;
         if let Some(own) = Own::new(&secrets, by) {
-            return Ok(Opener::Own(own));
+            return Ok(Opener::Own(Box::new(own)));
         }
         match secrets {
             Secrets::Aes128Gcm { key, iv }
