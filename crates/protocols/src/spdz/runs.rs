@@ -273,8 +273,8 @@ fn product(
     };
     let mut program = Vec::new();
     let mut names = [0, 1];
-    for party in 0..2 {
-        let mut input = Instruction::new(Op::Input, factor, sizes[party]);
+    for (party, &size) in sizes.iter().enumerate() {
+        let mut input = Instruction::new(Op::Input, factor, size);
         (input.immediates[0], input.results[0]) = (party as u64, party as u64);
         program.push(input);
     }
