@@ -56,6 +56,8 @@ struct Value {
     /// Reduced to the unsigned and to the signed range of its width.
     reduced: [Option<u64>; 2],
     bits: Option<u64>,
+    /// Bits above which there are zeros, and how many: of what a cast has widened.
+    widened: Option<(u64, u16)>,
     constant: Option<Lane>,
 }
 
@@ -227,6 +229,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             let mut instruction = Instruction::new(Op::Constant, element, lanes);
             instruction.immediates = constant.into_limbs();
             self.define(instruction)?
+        } else if let Some((low, from)) = self.value(name).widened {
+            self.extended(low, from, (width, lanes), false)?
         } else {
             let integer = integer.expect("a value has some form");
             self.convert(integer.name, width, lanes, Sharing::Arithmetic, Sharing::Boolean)?
@@ -275,7 +279,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     fn set_integer(&mut self, result: u64, shape: Shape, name: u64, range: Range) {
         let integer = Some(Integer { name, range });
         let Shape { width, lanes, .. } = shape;
-        let value = Value { width, lanes, integer, reduced: [None; 2], bits: None, constant: None };
+        let (reduced, bits, widened) = ([None; 2], None, None);
+        let value = Value { width, lanes, integer, reduced, bits, widened, constant: None };
         self.values.insert(result, value);
     }
 
@@ -283,7 +288,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     fn set_bits(&mut self, result: u64, shape: Shape, name: u64) {
         let Shape { width, lanes, .. } = shape;
         let bits = Some(name);
-        let value = Value { width, lanes, integer: None, reduced: [None; 2], bits, constant: None };
+        let (integer, reduced, widened) = (None, [None; 2], None);
+        let value = Value { width, lanes, integer, reduced, bits, widened, constant: None };
         self.values.insert(result, value);
     }
 }

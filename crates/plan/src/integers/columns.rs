@@ -1,8 +1,8 @@
 //! Factors as bits, their limbs, and long multiplication where the field does not hold the result.
 //!
 //! With `n` limbs of `k` bits: column `j` is the sum of `x_a y_b`, `a + b = j`, and of what column
-//! `j - 1` had above `k` bits. It fits the field and is decomposed; its low `k` bits are bits of the
-//! result. `n (n + 1) / 2` products, all at once, and `n` decompositions, one after the other.
+//! `j - 1` had above `k` bits. It fits the field and is decomposed; its low `k` bits are bits of
+//! the result. `n (n + 1) / 2` products, all at once, and `n` decompositions, one after the other.
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
@@ -42,7 +42,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     pub(super) fn factor(&mut self, name: u64, width: u16, signed: bool) -> Result<Factor, Error> {
         let value = self.value(name);
         let (held, lanes, constant) = (value.width, value.lanes, value.constant);
-        let (integer, known_bits) = (value.integer, value.bits);
+        let (integer, known_bits, widened) = (value.integer, value.bits, value.widened);
         if let Some(constant) = constant {
             let negative = signed && constant.bit(usize::from(held) - 1);
             let extended = if negative { constant | !mask_of(held) } else { constant };
@@ -52,11 +52,15 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         }
         // Where fewer bits may be 1, the highest one is 0, and there is no sign to extend.
         let narrow = self.bits_of(name, held);
-        if let (Some(integer), None, true) = (integer, known_bits, narrow < held) {
+        let has_bits = known_bits.or(widened.map(|(bits, _)| bits));
+        if let (Some(integer), None, true) = (integer, has_bits, narrow < held) {
             let cell = narrow.max(1);
             let bits =
                 self.convert(integer.name, cell, lanes, Sharing::Arithmetic, Sharing::Boolean)?;
             return Ok(Factor { bits: Bits::Named(bits, cell), width: narrow, lanes });
+        }
+        if let (None, Some((bits, from))) = (known_bits, widened) {
+            return Ok(Factor { bits: Bits::Named(bits, from), width: narrow.min(from), lanes });
         }
         let bits = self.bits(name)?;
         if signed && width > held && narrow == held {
@@ -110,7 +114,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         self.on_bits(Op::BitSlice, (count, lanes), [bits, 0], [start.into(), cell.into()])
     }
 
-    fn extended(
+    pub(super) fn extended(
         &mut self,
         bits: u64,
         from: u16,

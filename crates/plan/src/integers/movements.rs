@@ -65,7 +65,10 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         } else {
             (known.name, known.range)
         };
+        let source = self.value(operand);
+        let low = source.bits.map(|bits| (bits, from)).or(source.widened);
         self.set_integer(i.results[0], i.shape(), name, range);
+        self.value_mut(i.results[0]).widened = low.filter(|_| width > from && !signed);
         Ok(true)
     }
 

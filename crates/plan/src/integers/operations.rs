@@ -140,6 +140,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             integer: None,
             reduced: [None; 2],
             bits: None,
+            widened: None,
             constant: Some(Lane::from_limbs(i.immediates)),
         };
         self.values.insert(i.results[0], value);

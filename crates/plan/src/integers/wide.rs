@@ -115,7 +115,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
 
     fn has_bits(&self, name: u64) -> bool {
         let value = self.value(name);
-        value.bits.is_some() || value.constant.is_some()
+        value.bits.is_some() || value.widened.is_some() || value.constant.is_some()
     }
 
     /// The way with the fewest products of those whose numbers fit; `None` if there is none.
