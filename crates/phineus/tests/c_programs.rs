@@ -127,3 +127,24 @@ fn a_loop_ends_when_an_opened_value_says_so() -> Result {
     assert_eq!(place.run("check leak.c")?.code, Some(3));
     Ok(())
 }
+
+const PUT_TOGETHER: &str = "\
+#include <phineus.h>
+PH_MAIN void f(PH_IN(alice) const uint8_t x[4], PH_IN(bob) uint32_t v,
+               PH_OUT(alice) uint32_t *big, PH_OUT(bob) uint8_t bytes[4])
+{
+    *big = (uint32_t)x[0] << 24 | x[1] << 16 | x[2] << 8 | x[3];
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (v >> (24 - 8 * i)) & 0xff;
+}
+";
+
+#[test]
+fn bytes_are_put_together_and_taken_apart_without_an_and() -> Result {
+    let place = Place::new()?;
+    place.write("bytes.c", PUT_TOGETHER)?;
+    let done = place.run("explain bytes.c")?;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stdout.contains(" 0 AND gates"), "{}", done.stdout);
+    Ok(())
+}

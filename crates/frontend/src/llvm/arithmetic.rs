@@ -137,29 +137,8 @@ impl Machine<'_> {
             let is_exact = matches!(op, Binary::UAddSat | Binary::SAddSat | Binary::SSubSat);
             return Ok(rehearsal.hidden(width + u16::from(is_exact)));
         }
-        if let Data::Public(amount) = b
-            && matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
-        {
-            let value = self.value(a, width);
-            let before = self.zeros(a, width);
-            let by = (*amount).min(u128::from(width)) as u16;
-            let zeros = match op {
-                Binary::Shl => Zeros {
-                    low: (before.low + by).min(width),
-                    high: before.high.saturating_sub(by),
-                },
-                Binary::LShr => Zeros {
-                    low: before.low.saturating_sub(by),
-                    high: (before.high + by).min(width),
-                },
-                _ => Zeros::default(),
-            };
-            let shifted = self.known(shift(op, &value, *amount as u64));
-            return Ok(self.with_zeros(shifted, zeros));
-        }
-        if let Data::Spread(amounts) = b
-            && matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
-            && let Some(shifted) = self.shift_lanes(op, width, a, amounts)
+        if matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
+            && let Some(shifted) = self.shifted(op, width, a, b)
         {
             return Ok(shifted);
         }

@@ -1,8 +1,8 @@
 //! Reads and writes at a secret index, many elements at once: the elements are lanes of a vector.
 //!
-//! A read halves the vector with each bit of the index. A write needs to know which element is meant:
-//! a bit for each, of which the index sets one; these bits are made by doubling, `2^k - 2` ANDs for an
-//! index of `k` bits, where comparing with each of them would take `k - 1` for each element.
+//! A read halves the vector with each bit of the index. A write needs to know which element is
+//! meant: a bit for each, of which the index sets one. These bits are made by doubling, `2^k - 2`
+//! ANDs for an index of `k` bits; comparing with each element takes `k - 1` for each.
 //!
 //! Cost: `n - 1` choices to read, `n` choices and about `n` ANDs to write; a few instructions for
 //! each bit of the index and for each 4096 wires.
@@ -58,8 +58,8 @@ impl Machine<'_> {
             && elements.iter().all(is_one)
     }
 
-    /// The element of `row` that an index says, if it can be found so; `bit` is the first bit of the
-    /// index that is not used yet.
+    /// The element of `row` that an index says, if it can be found so; `bit` is the first bit of
+    /// the index that is not used yet.
     pub(super) fn pick_at_once(
         &mut self,
         row: &[Data],

@@ -1,7 +1,8 @@
 //! Whether a loop ends that a secret may leave.
 //!
 //! Such a loop runs to its public bound, and what left waits. So it must have one: a condition that
-//! is public, or the public part of one, seen often enough between the ways out that secrets decide.
+//! is public, or the public part of one, seen often enough between the ways out that secrets
+//! decide.
 //!
 //! What it does not protect against: a public condition that never comes to its end.
 
@@ -45,8 +46,8 @@ impl<'m> Machine<'m> {
         Ok(false)
     }
 
-    /// Whether a branch is by `i < n && secret`, which clang has as one condition: what is public in
-    /// it, and changes in the loop, ends the loop some time.
+    /// Whether a branch is by `i < n && secret`, which clang has as one condition: what is public
+    /// in it, and changes in the loop, ends the loop some time.
     pub(super) fn is_partly_public(&self, frame: &Frame<'m>, block: u32, inner: u32) -> bool {
         let code = &frame.function.blocks[block as usize].instructions;
         let inside = &frame.function.shape.loops[inner as usize].contains;

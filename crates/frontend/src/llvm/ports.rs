@@ -235,8 +235,8 @@ fn pointee(marked: &Marked, name: &str, typ: &CType) -> Result<(CType, bool), Wr
     }
 }
 
-/// The tables of a row of which there is one: each array in it, and all else. For each its name, the
-/// path of its columns, its first byte and its type.
+/// The tables of a row of which there is one: each array in it, and all else. For each its name,
+/// the path of its columns, its first byte and its type.
 fn tables(name: &str, row: CType) -> Vec<(String, String, u64, CType)> {
     let (mut arrays, mut others) = (Vec::new(), Vec::new());
     let size = row.size_bytes();

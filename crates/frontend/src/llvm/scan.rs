@@ -317,8 +317,10 @@ mod tests {
     fn annotations_are_found_with_their_dimensions() {
         let text = "# 3 \"p.c\"\nphineus_mark(phineus_size, N, 2 * 16);\n\
             phineus_mark(phineus_main) phineus_mark(phineus_out, a, b) unsigned long f(\n\
-            phineus_mark(phineus_in, a) phineus_mark(phineus_range, -1, 5) const int x[static N][4],\n\
-            phineus_mark(phineus_out, b) int (*y)[3], phineus_mark(phineus_in, b) int z) { int q[3]; }";
+            phineus_mark(phineus_in, a) phineus_mark(phineus_range, -1, 5)\
+            const int x[static N][4],\n\
+            phineus_mark(phineus_out, b) int (*y)[3],\
+            phineus_mark(phineus_in, b) int z) { int q[3]; }";
         let found = scan(Path::new("p.c"), text).expect("well formed");
         assert_eq!(found.sizes, [Size { name: "N".to_owned(), default: "2*16".to_owned() }]);
         assert_eq!(found.main, Some(("f".to_owned(), 4)));

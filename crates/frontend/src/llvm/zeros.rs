@@ -1,8 +1,8 @@
 //! Bits that are known to be 0, and shifts that differ between lanes.
 //!
-//! C puts bytes together by shifting and `|`. What widening, shifts and masks leave is known to be 0
-//! at both ends, so that such an `|`, `^` or `+` is one value behind the other, which costs nothing
-//! under any protocol.
+//! C puts bytes together by shifting and `|`. What widening, shifts and masks leave is known to be
+//! 0 at both ends, so that such an `|`, `^` or `+` is one value behind the other, which costs
+//! nothing under any protocol.
 
 use std::rc::Rc;
 
@@ -71,14 +71,31 @@ impl Machine<'_> {
         Some(self.with_zeros(both, zeros))
     }
 
+    /// A shift by what is public.
+    pub(super) fn shifted(&mut self, op: Binary, width: u16, a: &Data, b: &Data) -> Option<Data> {
+        let amount = match b {
+            Data::Public(amount) => *amount,
+            Data::Spread(amounts) => return self.shift_lanes(op, width, a, amounts),
+            _ => return None,
+        };
+        let value = self.value(a, width);
+        let before = self.zeros(a, width);
+        let by = amount.min(u128::from(width)) as u16;
+        let zeros = match op {
+            Binary::Shl => {
+                Zeros { low: (before.low + by).min(width), high: before.high.saturating_sub(by) }
+            }
+            Binary::LShr => {
+                Zeros { low: before.low.saturating_sub(by), high: (before.high + by).min(width) }
+            }
+            _ => Zeros::default(),
+        };
+        let shifted = self.known(shift(op, &value, amount as u64));
+        Some(self.with_zeros(shifted, zeros))
+    }
+
     /// A shift by public amounts that differ between lanes, part by part.
-    pub(super) fn shift_lanes(
-        &mut self,
-        op: Binary,
-        width: u16,
-        a: &Data,
-        amounts: &[u128],
-    ) -> Option<Data> {
+    fn shift_lanes(&mut self, op: Binary, width: u16, a: &Data, amounts: &[u128]) -> Option<Data> {
         let starts: Vec<usize> =
             (0..amounts.len()).filter(|at| *at == 0 || amounts[at - 1] != amounts[*at]).collect();
         if starts.len() > SHIFTS_MAX {
