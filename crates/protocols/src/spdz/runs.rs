@@ -273,7 +273,7 @@ fn product(
     };
     let mut program = Vec::new();
     let mut names = [0, 1];
-    for (party, &size) in sizes.iter().enumerate() {
+    for (party, size) in sizes.into_iter().enumerate() {
         let mut input = Instruction::new(Op::Input, factor, size);
         (input.immediates[0], input.results[0]) = (party as u64, party as u64);
         program.push(input);

@@ -145,7 +145,7 @@ impl Case {
         let (factor, sizes) = (self.factor(), self.sizes());
         let mut program = Vec::new();
         let mut names = [0, 1];
-        for (party, &size) in sizes.iter().enumerate() {
+        for (party, size) in sizes.into_iter().enumerate() {
             let mut input = Instruction::new(Op::Input, factor, size);
             (input.immediates[0], input.results[0]) = (party as u64, party as u64);
             if let (Some(constant), 1) = (self.constant, party) {
@@ -204,7 +204,7 @@ impl Case {
         let mask = mask_of(self.factor().width());
         let mut draw = |k: u32| match k {
             0 => mask,
-            1 => ((mask >> 1) + Lane::ONE) & mask,
+            1 => mask ^ (mask >> 1),
             2 => mask >> 1,
             3 => Lane::from(k) & mask,
             _ => Lane::from_limbs([0; 4].map(|_: u64| random.next_u64())) & mask,
