@@ -148,3 +148,32 @@ fn bytes_are_put_together_and_taken_apart_without_an_and() -> Result {
     assert!(done.stdout.contains(" 0 AND gates"), "{}", done.stdout);
     Ok(())
 }
+
+/// C multiplies modulo 2^32 and 2^64, whatever the field holds.
+#[test]
+fn products_of_any_width_under_every_protocol() -> Result {
+    let place = Place::new()?;
+    let program = "\
+#include <phineus.h>
+PH_MAIN void products(PH_IN(alice) const uint32_t x[3], PH_IN(bob) const uint32_t y[3],
+                      PH_OUT(alice, bob) uint32_t low[3], PH_OUT(alice, bob) uint64_t wide[3],
+                      PH_OUT(bob) int64_t *dot)
+{
+    *dot = 0;
+    for (int i = 0; i < 3; i++) {
+        low[i] = (x[i] * y[i] + 7) * 0x9E3779B1u;
+        wide[i] = (uint64_t)x[i] * y[i];
+        *dot += (int64_t)x[i] * (int32_t)y[i];
+    }
+}
+";
+    place.write("products.c", program)?;
+    place.write("x.csv", "x\n4294967295\n3\n2654435769\n")?;
+    place.write("y.csv", "y\n4294967295\n4000000000\n2147483648\n")?;
+    let run = "run products.c --local --verify --in x=x.csv --in y=y.csv";
+    for protocol in ["spdz --fake-preprocessing", "spdz-128 --fake-preprocessing", "gmw"] {
+        let done = place.run(&format!("{run} --protocol {protocol}"))?.succeeded()?;
+        done.says("equals the plaintext answer: yes")?;
+    }
+    Ok(())
+}
