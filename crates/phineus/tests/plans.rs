@@ -97,7 +97,7 @@ fn a_closed_pipe_is_no_failure() -> Result {
 fn a_plan_that_states_other_material_than_it_takes_is_refused() -> Result {
     let place = Place::new()?;
     place.run("data millionaires")?.succeeded()?;
-    for (protocol, total) in [("gmw", "triples_1"), ("spdz", "random_bits")] {
+    for (protocol, total) in [("gmw", "and_gates"), ("spdz", "triples")] {
         let plan = format!("plan millionaires --protocol {protocol} --memory 96MiB --out m.plan");
         place.run(&plan)?.succeeded()?;
         let mut reader = ProgramReader::open(BufReader::new(File::open(place.file("m.plan"))?))?;

@@ -230,24 +230,20 @@ fn origin(
         Preprocessed::Fake => Ok(Origin::Fake),
         Preprocessed::Stored(path) => {
             let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
-            let opened = material::open(path, key, planned, prepared.party);
-            // Whose file cannot be used says so: the others' files are of no use either.
-            let pairing: String = match &opened {
-                Ok(file) => file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect(),
-                Err(_) => "none that can be used".to_owned(),
-            };
+            let file = material::open(path, key, planned, prepared.party)?;
+            let pairing: String =
+                file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             let name = "the run that stored preprocessing is from".to_owned();
             // Clients have none.
             let channels = &mut channels[..prepared.cast.computing];
-            let agreed =
-                agreement::exchange_agreement(channels, &BTreeMap::from([(name, pairing)]));
-            let file = opened?;
-            agreed.map_err(|failure| {
-                failure.remedy(
-                    "remove the files and make them again, all together: one that was cut off \
-                     while the others ended may be at one party alone",
-                )
-            })?;
+            agreement::exchange_agreement(channels, &BTreeMap::from([(name, pairing)])).map_err(
+                |failure| {
+                    failure.remedy(
+                        "remove the files and make them again, all together: one that was cut off \
+                         while the others ended may be at one party alone",
+                    )
+                },
+            )?;
             Ok(Origin::Stored(file))
         }
     }
