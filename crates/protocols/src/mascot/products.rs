@@ -61,17 +61,15 @@ struct Tiles {
     count: usize,
     tau: usize,
     bits: usize,
-    /// How many are chosen before the first is offered, and offered before the first is taken.
-    chosen_ahead: usize,
-    offered_ahead: usize,
+    /// How many are chosen before the first is offered, and offered before the first is taken: as
+    /// many, because a party takes in the order in which its peer sends.
+    ahead: usize,
 }
 
 impl Tiles {
     fn new<F: Field>(count: usize, tau: usize) -> Tiles {
-        let ahead = tiles_on_the_way::<F>(ROW_ELEMENTS.min(count).max(1)) - 1;
-        let offered_ahead = ahead / 2;
-        let chosen_ahead = ahead - offered_ahead;
-        Tiles { count, tau, bits: F::BITS as usize, chosen_ahead, offered_ahead }
+        let ahead = (tiles_on_the_way::<F>(ROW_ELEMENTS.min(count).max(1)) - 1) / 2;
+        Tiles { count, tau, bits: F::BITS as usize, ahead }
     }
 
     fn len(self) -> usize {
@@ -88,8 +86,8 @@ impl Tiles {
             len: ROW_ELEMENTS.min(self.count - first),
             vector: index / self.bits % self.tau,
             bit,
-            pad: index % (self.chosen_ahead + self.offered_ahead + 1) * stride,
-            zeros: index % (self.offered_ahead + 1) * stride,
+            pad: index % (2 * self.ahead + 1) * stride,
+            zeros: index % (self.ahead + 1) * stride,
         })
     }
 }
@@ -122,14 +120,14 @@ impl<F: Field> Products<F> {
         let tiles = Tiles::new::<F>(b.len(), tau);
         self.draw(prg, tiles, a);
         c.fill(F::ZERO);
-        for step in 0..tiles.len() + tiles.chosen_ahead + tiles.offered_ahead {
+        for step in 0..tiles.len() + 2 * tiles.ahead {
             if let Some(tile) = tiles.get(step) {
                 self.choose(parties, links, tile)?;
             }
-            if let Some(tile) = step.checked_sub(tiles.chosen_ahead).and_then(|i| tiles.get(i)) {
+            if let Some(tile) = step.checked_sub(tiles.ahead).and_then(|i| tiles.get(i)) {
                 self.offer(parties, links, tile, b)?;
             }
-            let taken = step.checked_sub(tiles.chosen_ahead + tiles.offered_ahead);
+            let taken = step.checked_sub(2 * tiles.ahead);
             if let Some(tile) = taken.and_then(|i| tiles.get(i)) {
                 self.take(parties, links, tile, &mut c[tile.vector * b.len() + tile.first..])?;
             }
