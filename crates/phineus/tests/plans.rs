@@ -17,7 +17,8 @@ fn a_plan_is_checked_shown_and_run() -> Result {
     place.run("check s.plan")?.succeeded()?.says("right")?;
     place.run("check s.prog")?.succeeded()?;
     place.run("check s.plan --program s.prog")?.succeeded()?;
-    place.run("check s.plan --program millionaires")?.failed_with(2)?;
+    let done = place.run("check s.plan --program millionaires")?.failed_with(3)?;
+    done.says("the plan is of 'sort', not of 'millionaires'")?;
     place
         .run("plan merge --param n=300 --memory 32MiB --out m.plan --program-out m.prog")?
         .succeeded()?;
