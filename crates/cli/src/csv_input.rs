@@ -232,6 +232,26 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Refuses a file with more columns of a number than are wanted: a matrix of another size, of which
+/// the first columns would be computed on. Columns of other names are nobody's business.
+fn check_numbered(header: &StringRecord, columns: &[Column], faults: &mut Faults) {
+    let Some([.., before, last]) = columns.last_chunk::<2>().map(|chunk| chunk.each_ref()) else {
+        return;
+    };
+    let numbered = |column: &Column| -> Option<(String, u64)> {
+        let prefix = column.name.trim_end_matches(|c: char| c.is_ascii_digit());
+        Some((prefix.to_owned(), column.name[prefix.len()..].parse().ok()?))
+    };
+    let (Some((first, a)), Some((prefix, b))) = (numbered(before), numbered(last)) else { return };
+    let next = format!("{prefix}{}", b.saturating_add(1));
+    if first == prefix && a.checked_add(1) == Some(b) && header.iter().any(|n| clean(n) == next) {
+        let (count, last) = (columns.len(), &last.name);
+        let what =
+            format!("has a column '{next}', and what is computed has {count}, up to '{last}'");
+        faults.add(Some(1), &what);
+    }
+}
+
 /// Reads the columns that an input wants; others in the file are ignored. With each row, its line.
 pub(crate) fn read_table(
     counted: &Counted,
@@ -245,7 +265,10 @@ pub(crate) fn read_table(
     {
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(source.reader()?);
         let places = match reader.headers() {
-            Ok(header) => place_columns(header, columns, &mut faults),
+            Ok(header) => {
+                check_numbered(header, columns, &mut faults);
+                place_columns(header, columns, &mut faults)
+            }
             Err(error) => {
                 faults.add(line_of(&error), &sentence(&error));
                 Vec::new()

@@ -82,6 +82,10 @@ fn csv_files() -> Result {
     place.run(&line.replace("x.csv", "none.csv"))?.failed_with(8)?.says("none.csv: No such")?;
     place.write("x.csv", "wealth\n1\n2\n")?;
     place.run(line)?.failed_with(8)?.says("'alice' has 2 rows, and this program takes 1")?;
+    place.write("matrix.csv", "c0,c1,c2\n1,2,3\n")?;
+    place.write("vector.csv", "value\n1\n2\n")?;
+    let product = "run mvmul --local --in matrix=matrix.csv --in vector=vector.csv --report none";
+    place.run(product)?.failed_with(8)?.says("matrix.csv:1: has a column 'c2'")?;
     place.write("x.csv", "wealth\n\"5\n")?;
     place.run(line)?.failed_with(8)?.says("x.csv:2: a quote is not closed")?;
     Ok(())
