@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
+use std::sync::mpsc::{Receiver, SyncSender};
 
 use phineus_channels::Channel;
 use phineus_crypto::Prg;
@@ -53,6 +54,37 @@ pub trait Maker {
     /// This party's randomness.
     fn prg(&mut self) -> &mut Prg;
 }
+
+/// Makes the batches of `schedule`, in a thread of its own, and gives the maker back unless it failed;
+/// `recycled` are batches that have been used up, for their memory.
+pub(crate) fn make_ahead<M: Maker>(
+    mut maker: M,
+    schedule: impl Iterator<Item = Result<Need<M>, ProtocolError>>,
+    batches: SyncSender<Result<M::Batch, ProtocolError>>,
+    recycled: Receiver<M::Batch>,
+) -> Option<M> {
+    for need in schedule {
+        let (kind, count) = match need {
+            Ok(need) => need,
+            Err(error) => {
+                // Nobody may be there to hear of it.
+                batches.send(Err(error)).ok();
+                return None;
+            }
+        };
+        let mut batch = recycled.try_recv().unwrap_or_else(|_| M::Batch::empty());
+        let made = maker.make(kind, count, &mut batch);
+        let failed = made.is_err();
+        // When nobody listens any more, nobody needs more.
+        if batches.send(made.map(|()| batch)).is_err() || failed {
+            return None;
+        }
+    }
+    Some(maker)
+}
+
+/// What a maker is asked for: a kind, and how many of it.
+type Need<M> = (<<M as Maker>::Batch as MaterialBatch>::Kind, usize);
 
 /// Where batches come from.
 pub trait Source<B: MaterialBatch>: Send {

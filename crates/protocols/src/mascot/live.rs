@@ -21,7 +21,7 @@ use super::supply::{AuthenticatedSource, Supply};
 use super::trust::Trust;
 use super::{Batch, Demand, Generator, Kind, Schedule};
 use crate::ProtocolError;
-use crate::supply::Source;
+use crate::supply::{Source, make_ahead};
 
 /// Authenticated material from a thread; see [`Live::start`].
 pub type Live<F, C> = Supply<F, LiveSource<F, C>>;
@@ -66,7 +66,7 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
         let delta = Zeroizing::new(generator.delta());
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
-            .spawn(move || make(generator, schedule, sender, recycled))?;
+            .spawn(move || make_ahead(generator, schedule, sender, recycled))?;
         Ok(Supply::new(LiveSource { delta, batches, used, thread, failed: false, trust }))
     }
 
@@ -88,33 +88,6 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
             },
         }
     }
-}
-
-/// What the thread does; gives the generator back unless it failed.
-fn make<F: Field, C: Channel>(
-    mut generator: Generator<F, C>,
-    schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
-    batches: SyncSender<Result<Batch<F>, ProtocolError>>,
-    recycled: Receiver<Batch<F>>,
-) -> Option<Generator<F, C>> {
-    for need in schedule {
-        let (kind, count) = match need {
-            Ok(need) => need,
-            Err(error) => {
-                // Nobody may be there to hear of it.
-                batches.send(Err(error)).ok();
-                return None;
-            }
-        };
-        let mut batch = recycled.try_recv().unwrap_or_else(|_| Batch::empty());
-        let made = generator.make(kind, count, &mut batch);
-        let failed = made.is_err();
-        // When nobody listens any more, nobody needs more.
-        if batches.send(made.map(|()| batch)).is_err() || failed {
-            return None;
-        }
-    }
-    Some(generator)
 }
 
 impl<F: Field, C: Send> AuthenticatedSource<F> for LiveSource<F, C> {

@@ -15,7 +15,7 @@ use phineus_channels::Channel;
 use super::limits::BATCHES_AHEAD;
 use super::{Batch, Demand, Generator, Kind, Schedule, StoreError, Supply};
 use crate::ProtocolError;
-use crate::supply::Source;
+use crate::supply::{Source, make_ahead};
 
 /// Preprocessed material from a thread; see [`Live::start`].
 pub type Live<C> = Supply<LiveSource<C>>;
@@ -56,7 +56,7 @@ impl<C: Channel + Send + 'static> Live<C> {
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
-            .spawn(move || make(generator, schedule, sender, recycled))?;
+            .spawn(move || make_ahead(generator, schedule, sender, recycled))?;
         Ok(Supply::new(LiveSource { batches, used, thread, failed: false }))
     }
 
@@ -78,33 +78,6 @@ impl<C: Channel + Send + 'static> Live<C> {
             },
         }
     }
-}
-
-/// What the thread does; gives the generator back unless it failed.
-fn make<C: Channel>(
-    mut generator: Generator<C>,
-    schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
-    batches: SyncSender<Result<Batch, ProtocolError>>,
-    recycled: Receiver<Batch>,
-) -> Option<Generator<C>> {
-    for need in schedule {
-        let (kind, count) = match need {
-            Ok(need) => need,
-            Err(error) => {
-                // Nobody may be there to hear of it.
-                batches.send(Err(error)).ok();
-                return None;
-            }
-        };
-        let mut batch = recycled.try_recv().unwrap_or_else(|_| Batch::empty());
-        let made = generator.make(kind, count, &mut batch);
-        let failed = made.is_err();
-        // When nobody listens any more, nobody needs more.
-        if batches.send(made.map(|()| batch)).is_err() || failed {
-            return None;
-        }
-    }
-    Some(generator)
 }
 
 impl<C: Send> Source<Batch> for LiveSource<C> {
