@@ -1,5 +1,6 @@
 //! C programs: those in `c/ok` give what their plain C twins give, those in `c/leaks` are refused
-//! at the line and with the words that they say themselves.
+//! at the line and with the words that they say themselves. `PHINEUS_C_ONLY=WORD` takes those with
+//! the word in their path.
 #![cfg(feature = "llvm")]
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     let files = std::fs::read_dir(&folder).expect("the folder is there");
     let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "c"));
+    if let Ok(only) = std::env::var("PHINEUS_C_ONLY") {
+        files.retain(|file| file.to_string_lossy().contains(&only));
+    }
     files.sort();
     files
 }

@@ -5,13 +5,10 @@
 
 use std::rc::Rc;
 
-use phineus_bytecode::ElementType;
-
 use super::data::{Data, Term};
-use super::ir::{Binary, Index, Type, Unary};
+use super::ir::{Binary, Index, Operand, Type, Unary};
 use super::machine::{Frame, Machine, Stop};
 use super::memory::{AccessError, Found, Storage};
-use crate::value::Value;
 
 impl<'m> Machine<'m> {
     /// The address with an offset and indices added.
@@ -24,41 +21,73 @@ impl<'m> Machine<'m> {
     ) -> Result<Data, Stop> {
         let mut place = moved(base, offset);
         for index in indices {
-            let given = frame.get(index.operand);
-            place = match (place, given) {
-                (Data::Poison, _) | (_, Data::Poison) => return Ok(Data::Poison),
-                (_, Data::Undefined) => {
-                    return self.error("this index is not set", "set it first");
-                }
-                (place, Data::Public(value)) => {
-                    let steps = super::data::signed(value, index.width) as i64;
-                    moved(place, steps.wrapping_mul(index.stride))
-                }
-                (Data::Pointer(object, at), Data::Spread(values)) => {
-                    let to = |v: &u128| {
-                        at + (super::data::signed(*v, index.width) as i64) * index.stride
-                    };
-                    Data::Places(object, values.iter().map(to).collect())
-                }
-                (Data::Places(object, at), Data::Spread(values)) => {
-                    let to = |(at, v): (&i64, &u128)| {
-                        at + (super::data::signed(*v, index.width) as i64) * index.stride
-                    };
-                    Data::Places(object, at.iter().zip(values.iter()).map(to).collect())
-                }
-                (place, secret) if secret.is_secret() => {
-                    let term = Term {
-                        index: secret,
-                        width: index.width,
-                        stride: index.stride,
-                        bound: index.bound,
-                    };
-                    self.indexed(place, term)?
-                }
-                _ => return self.error("this index is no integer", "use an integer"),
-            };
+            place = self.further(frame, place, index, index.operand)?;
         }
         Ok(place)
+    }
+
+    /// The address with one index added. Where that is a secret choice between public ones, as LLVM
+    /// makes it of a choice between addresses, it is a choice between addresses again.
+    fn further(
+        &mut self,
+        frame: &Frame<'m>,
+        place: Data,
+        index: &Index,
+        operand: Operand,
+    ) -> Result<Data, Stop> {
+        let given = frame.get(operand);
+        if let (Operand::Register(register), true) = (operand, given.is_secret())
+            && let Some([condition, a, b]) = frame.function.choices.get(&register)
+            && self.is_few(frame, *a)
+            && self.is_few(frame, *b)
+        {
+            let yes = self.further(frame, place.clone(), index, *a)?;
+            let no = self.further(frame, place, index, *b)?;
+            return self.select(&frame.get(*condition), &yes, &no, 64);
+        }
+        match place {
+            Data::Chosen(choices) => self.each_place(&choices, |machine, place| {
+                machine.stepped(place, given.clone(), index)
+            }),
+            place => self.stepped(place, given, index),
+        }
+    }
+
+    /// Whether an index is public, or one of a few public ones.
+    fn is_few(&self, frame: &Frame<'m>, operand: Operand) -> bool {
+        match (frame.get(operand), operand) {
+            (Data::Public(_) | Data::Spread(_), _) => true,
+            (given, Operand::Register(register)) if given.is_secret() => {
+                let sides = frame.function.choices.get(&register);
+                sides.is_some_and(|[_, a, b]| self.is_few(frame, *a) && self.is_few(frame, *b))
+            }
+            _ => false,
+        }
+    }
+
+    /// The address with one index added.
+    fn stepped(&mut self, place: Data, given: Data, index: &Index) -> Result<Data, Stop> {
+        let steps = |v: &u128| (super::data::signed(*v, index.width) as i64) * index.stride;
+        Ok(match (place, given) {
+            (Data::Poison, _) | (_, Data::Poison) => Data::Poison,
+            (_, Data::Undefined) => return self.error("this index is not set", "set it first"),
+            (place, Data::Public(value)) => {
+                let steps = super::data::signed(value, index.width) as i64;
+                moved(place, steps.wrapping_mul(index.stride))
+            }
+            (Data::Pointer(object, at), Data::Spread(values)) => {
+                Data::Places(object, values.iter().map(|v| at + steps(v)).collect())
+            }
+            (Data::Places(object, at), Data::Spread(values)) => {
+                let both = at.iter().zip(values.iter());
+                Data::Places(object, both.map(|(at, v)| at + steps(v)).collect())
+            }
+            (place, secret) if secret.is_secret() => {
+                let Index { width, stride, bound, .. } = *index;
+                self.indexed(place, Term { index: secret, width, stride, bound })?
+            }
+            _ => return self.error("this index is no integer", "use an integer"),
+        })
     }
 
     pub(super) fn load(&mut self, type_: &Type, place: Data) -> Result<Data, Stop> {
@@ -105,7 +134,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn load_bytes(&mut self, place: Data, bytes: u64) -> Result<Data, Stop> {
+    pub(super) fn load_bytes(&mut self, place: Data, bytes: u64) -> Result<Data, Stop> {
         match place {
             Data::Poison => Ok(Data::Poison),
             Data::Pointer(object, offset) => {
@@ -120,6 +149,7 @@ impl<'m> Machine<'m> {
                 Ok(data)
             }
             Data::Indexed(indexed) => self.read_indexed(&indexed, bytes),
+            Data::Chosen(choices) => self.read_chosen(&choices, bytes),
             Data::Places(object, places) => self.gather(object, &places, bytes),
             Data::Undefined => self.error("this address is not set", "set it first"),
             _ => self.error("this reads through a null pointer", "point it to an object"),
@@ -202,53 +232,6 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Brings in the chunk of an input table in which a row lies.
-    pub(super) fn read_chunk(&mut self, object: u32, leaf: u32, row: u64) {
-        let Storage::Table(table) = &self.memory.object(object).storage else {
-            unreachable!("only tables have unread cells");
-        };
-        let column = &table.leaves[leaf as usize];
-        let most = u64::from(table.lanes[leaf as usize]);
-        let (chunk, first) = (row / most, row / most * most);
-        let lanes = (table.rows - first).min(most) as u32;
-        let (element, bits) = (column.element, column.bytes as u16 * 8);
-        let immediates = [table.port, table.first_column + u64::from(leaf), first, 0];
-        let value = match self.tracer.add_cells(element, lanes, immediates) {
-            Some(cells) => Value::input(&self.tracer, cells),
-            None => Value::poisoned(&self.tracer, element, lanes),
-        };
-        let wide = ElementType::integer(bits, element.is_signed());
-        let value = Rc::new(value.cast(wide).with_sign(false));
-        if let Storage::Table(table) = &mut self.memory.object_mut(object).storage {
-            table.chunks[leaf as usize][chunk as usize] = Some(value);
-        }
-    }
-
-    /// Reads what takes more than reading: where control flow is decided at run time, that is done
-    /// before it, for all ways.
-    pub(super) fn read_inputs(&mut self) {
-        let mut unread = Vec::new();
-        for object in 0..self.memory.object_count() {
-            let Storage::Table(table) = &self.memory.object(object).storage else { continue };
-            for (leaf, lanes) in (0..).zip(&table.lanes) {
-                let column = &table.leaves[leaf as usize];
-                if u64::from(column.element.width()) != column.bytes * 8 {
-                    let rows = (0..table.rows).step_by(*lanes as usize);
-                    unread.extend(rows.map(|row| (object, leaf, row)));
-                }
-            }
-        }
-        for (object, leaf, row) in unread {
-            let is_read = match &self.memory.object(object).storage {
-                Storage::Table(table) => table.cell(leaf, row).is_some(),
-                Storage::Cells(_) => true,
-            };
-            if !is_read {
-                self.read_chunk(object, leaf, row);
-            }
-        }
-    }
-
     /// The bytes from `offset` on out of values that overlap them.
     fn join(&mut self, parts: Vec<(Data, i64, u8)>, offset: u64, bytes: u8) -> Result<Data, Stop> {
         let all = u16::from(bytes) * 8;
@@ -314,7 +297,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn store_bytes(&mut self, data: Data, place: Data, bytes: u64) -> Result<(), Stop> {
+    pub(super) fn store_bytes(&mut self, data: Data, place: Data, bytes: u64) -> Result<(), Stop> {
         match place {
             Data::Poison => {}
             Data::Pointer(object, offset) => {
@@ -330,6 +313,7 @@ impl<'m> Machine<'m> {
                 self.write(object, offset as u64, bytes as u8, &data)?;
             }
             Data::Indexed(indexed) => self.write_indexed(&indexed, bytes, &data)?,
+            Data::Chosen(choices) => self.write_chosen(&choices, bytes, &data)?,
             Data::Places(object, places) => self.scatter(object, &places, bytes, &data)?,
             Data::Undefined => {
                 self.error("this address is not set", "set it first")?;
@@ -363,37 +347,6 @@ impl<'m> Machine<'m> {
         self.memory.put(object, offset, bytes, data);
         Ok(())
     }
-
-    /// Reads a whole input, which is going to be written over.
-    fn table_to_cells(&mut self, object: u32) -> Result<(), Stop> {
-        if self.rehearsal.is_some() {
-            return Err(Stop::Abandon);
-        }
-        let Storage::Table(table) = &self.memory.object(object).storage else { return Ok(()) };
-        let (rows, row_bytes) = (table.rows, table.row_bytes);
-        let leaves: Vec<(u64, u8)> =
-            table.leaves.iter().map(|leaf| (leaf.offset, leaf.bytes as u8)).collect();
-        let granule = self.memory.object(object).granule as u8;
-        let size = self.memory.object(object).size;
-        let copy = self.memory.allocate("", size, granule);
-        for row in 0..rows {
-            for (offset, bytes) in &leaves {
-                let at = row * row_bytes + offset;
-                let data = self.read(object, at, *bytes)?;
-                self.memory.refine(copy, at, u64::from(*bytes));
-                self.memory.put(copy, at, *bytes, &data);
-            }
-        }
-        let granule = self.memory.object(copy).granule;
-        let cells = std::mem::replace(
-            &mut self.memory.object_mut(copy).storage,
-            Storage::Cells(Vec::new()),
-        );
-        let written = self.memory.object_mut(object);
-        (written.storage, written.granule) = (cells, granule);
-        self.memory.release(copy);
-        Ok(())
-    }
 }
 
 /// An address further on.
@@ -408,6 +361,10 @@ pub(super) fn moved(place: Data, offset: i64) -> Data {
             let mut indexed = (*indexed).clone();
             indexed.offset += offset;
             Data::Indexed(Rc::new(indexed))
+        }
+        Data::Chosen(choices) => {
+            let to = |(bit, place): &(Data, Data)| (bit.clone(), moved(place.clone(), offset));
+            Data::Chosen(choices.iter().map(to).collect())
         }
         other => other,
     }

@@ -2,6 +2,7 @@
 
 use phineus_bytecode::{ElementType, Lane, Op};
 
+use super::chosen::is_address;
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Unary};
 use super::machine::{Machine, Stop};
@@ -28,7 +29,7 @@ impl Machine<'_> {
         Some(match data {
             Data::Poison => Ok(Data::Poison),
             Data::Undefined => self.error("this uses a value that is not set", UNSET),
-            Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) => {
+            data if is_address(data) => {
                 self.error("this computes with an address", "use indices instead of addresses")
             }
             Data::Function(_) => self.error("this computes with a function", "use integers"),
@@ -107,7 +108,7 @@ impl Machine<'_> {
                 };
             }
             (Data::Pointer(p, x), Data::Pointer(q, y)) if op == Binary::Sub && p == q => {
-                return Ok(Data::Public((x - y) as u64 as u128));
+                return Ok(Data::Public((x - y) as u64 as u128 & mask(width)));
             }
             (Data::Pointer(p, x), Data::Public(y)) if op == Binary::Add => {
                 return Ok(Data::Pointer(*p, x.wrapping_add(*y as i64)));
@@ -118,6 +119,9 @@ impl Machine<'_> {
             |machine: &mut Self, parts: &[&Data]| machine.binary(op, width, parts[0], parts[1]);
         if let Some(results) = self.elements(&[a, b], &mut each) {
             return results;
+        }
+        if let Some(found) = self.binary_chosen(op, width, a, b) {
+            return found;
         }
         if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
             return unfit;
@@ -149,11 +153,13 @@ impl Machine<'_> {
         }
         let (x, y) = (self.value(a, width), self.value(b, width));
         let result = self.known(record_binary(op, &x, &y));
-        if op != Binary::And {
-            return Ok(result);
-        }
         let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
-        let zeros = Zeros { low: of_a.low.max(of_b.low), high: of_a.high.max(of_b.high) };
+        let zeros = match op {
+            Binary::And => Zeros { low: of_a.low.max(of_b.low), high: of_a.high.max(of_b.high) },
+            Binary::URem => Zeros { low: 0, high: of_a.high.max(of_b.high) },
+            Binary::UDiv => Zeros { low: 0, high: of_a.high },
+            _ => Zeros::default(),
+        };
         Ok(self.with_zeros(result, zeros))
     }
 
@@ -183,6 +189,9 @@ impl Machine<'_> {
             |machine: &mut Self, parts: &[&Data]| machine.compare(op, width, parts[0], parts[1]);
         if let Some(results) = self.elements(&[a, b], &mut each) {
             return results;
+        }
+        if let Some(found) = self.compare_chosen(op, a, b) {
+            return found;
         }
         if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
             return unfit;
@@ -215,6 +224,10 @@ impl Machine<'_> {
         if from == to && matches!(op, Unary::Truncate | Unary::ZeroExtend | Unary::SignExtend) {
             return Ok(a.clone());
         }
+        if is_address(a) && op == Unary::Truncate && to >= 32 {
+            // Of a difference of addresses, which LLVM makes one of narrower ones.
+            return Ok(a.clone());
+        }
         if let Some(unfit) = self.unfit(a) {
             return unfit;
         }
@@ -233,6 +246,9 @@ impl Machine<'_> {
             Unary::ZeroExtend => Zeros { low: before.low, high: before.high + to - from },
             Unary::Truncate => {
                 Zeros { low: before.low.min(to), high: before.high.saturating_sub(from - to) }
+            }
+            Unary::SignExtend if before.high > 0 => {
+                Zeros { low: before.low, high: before.high + to - from }
             }
             _ => Zeros::default(),
         };

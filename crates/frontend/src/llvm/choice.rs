@@ -1,8 +1,10 @@
 //! Choices, and operations of two results or of twice the width.
 
+use super::chosen::is_address;
 use super::data::Data;
 use super::ir::Binary;
 use super::machine::{Machine, Stop};
+use super::zeros::Zeros;
 use super::{arithmetic::log2, public};
 use phineus_bytecode::ElementType;
 
@@ -34,8 +36,6 @@ impl Machine<'_> {
         if let Some(unfit) = self.unfit(condition) {
             return unfit;
         }
-        let is_address =
-            |data: &Data| matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..));
         if is_address(a) || is_address(b) {
             return self.select_address(condition, a, b);
         }
@@ -59,8 +59,11 @@ impl Machine<'_> {
             return Ok(rehearsal.hidden(width));
         }
         let condition = self.value(condition, 1);
+        let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
+        let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
         let (x, y) = (self.value(a, width), self.value(b, width));
-        Ok(self.known(condition.select(&x, &y)))
+        let chosen = self.known(condition.select(&x, &y));
+        Ok(self.with_zeros(chosen, zeros))
     }
 
     /// The low and high half of a double width shift.

@@ -18,6 +18,8 @@ pub(super) enum Data {
     Pointer(u32, i64),
     /// A place in an object that a secret chooses.
     Indexed(Rc<Indexed>),
+    /// One of several places, by secrets, each with a bit of whether it is meant (`chosen.rs`).
+    Chosen(Rc<[(Data, Data)]>),
     Function(u32),
     /// A secret of one lane, or of as many as run together.
     Secret(Rc<Value>),
@@ -77,6 +79,7 @@ impl Data {
             (Data::Spread(a), Data::Spread(b)) => a == b,
             (Data::Places(a, x), Data::Places(b, y)) => a == b && x == y,
             (Data::Indexed(a), Data::Indexed(b)) => Rc::ptr_eq(a, b),
+            (Data::Chosen(a), Data::Chosen(b)) => Rc::ptr_eq(a, b),
             (Data::Many(a), Data::Many(b)) => {
                 a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.is_same(b))
             }

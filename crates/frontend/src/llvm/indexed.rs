@@ -24,32 +24,62 @@ impl Machine<'_> {
                 indexed.terms.push(term);
                 indexed
             }
+            Data::Chosen(choices) => {
+                return self
+                    .each_place(&choices, |machine, place| machine.indexed(place, term.clone()));
+            }
             Data::Places(..) => return Err(Stop::Abandon),
             _ => return self.error("this indexes something that is no array", "use an array"),
         };
         Ok(Data::Indexed(Rc::new(indexed)))
     }
 
-    /// One of two addresses by a secret.
-    pub(super) fn select_address(
-        &mut self,
-        condition: &Data,
-        a: &Data,
-        b: &Data,
-    ) -> Result<Data, Stop> {
-        if let (Data::Pointer(object, x), Data::Pointer(other, y)) = (a, b)
-            && object == other
-        {
-            let term = Term { index: condition.clone(), width: 1, stride: x - y, bound: Some(2) };
-            return self.indexed(b.clone(), term);
+    /// The same place with indices of the bits that they have, all of which are not negative: where
+    /// one may be, it counts from the beginning of the object.
+    fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
+        let mut settled = Indexed { object: indexed.object, offset: indexed.offset, terms: vec![] };
+        for term in &indexed.terms {
+            let Term { mut index, mut width, mut stride, bound } = term.clone();
+            let zeros = self.zeros(&index, width);
+            let kept = width.saturating_sub(zeros.high + zeros.low);
+            let steps = (1i64 << zeros.low.min(32)).checked_mul(stride);
+            if kept > 0 && kept < width && zeros.low <= 32 && bound.is_none() {
+                let low = Data::Public(zeros.low.into());
+                let moved = self.binary(Binary::LShr, width, &index, &low)?;
+                index = self.unary(Unary::Truncate, width, kept, &moved)?;
+                (width, stride) = (kept, steps.unwrap_or(stride));
+            }
+            let before = if stride > 0 { settled.offset / stride } else { 0 };
+            if zeros.high == 0 && bound.is_none() && width > 1 && before > 0 {
+                let all = self.memory.object(indexed.object).size as i64 / stride + 1;
+                let bits = (64 - all.leading_zeros() as u16).min(width);
+                let low = self.unary(Unary::Truncate, width, bits, &index)?;
+                index = self.binary(Binary::Add, bits, &low, &Data::Public(before as u128))?;
+                (width, settled.offset) = (bits, settled.offset - before * stride);
+            }
+            settled.terms.push(Term { index, width, stride, bound });
         }
-        if matches!(condition, Data::Opened(_)) {
-            return self.address_differs();
+        Ok(settled)
+    }
+
+    /// The object of an address, and where in it that is, as an integer of 64 bits.
+    pub(super) fn number(&mut self, place: &Data) -> Result<Option<(u32, Data)>, Stop> {
+        let indexed = match place {
+            Data::Pointer(object, at) => {
+                return Ok(Some((*object, Data::Public(*at as u64 as u128))));
+            }
+            Data::Indexed(indexed) => indexed.clone(),
+            _ => return Ok(None),
+        };
+        let mut all = Data::Public(indexed.offset as u64 as u128);
+        for term in &indexed.terms {
+            let resized = if term.width > 64 { Unary::Truncate } else { Unary::SignExtend };
+            let wide = self.unary(resized, term.width, 64, &term.index)?;
+            let stride = Data::Public(term.stride as u64 as u128);
+            let bytes = self.binary(Binary::Mul, 64, &wide, &stride)?;
+            all = self.binary(Binary::Add, 64, &all, &bytes)?;
         }
-        self.error(
-            "which address this is depends on a secret",
-            "choose between the values there, not between their addresses",
-        )
+        Ok(Some((indexed.object, all)))
     }
 
     /// How many elements each secret index can mean, and all offsets, the last index fastest.
@@ -91,6 +121,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn read_indexed(&mut self, indexed: &Indexed, bytes: u64) -> Result<Data, Stop> {
+        let indexed = &self.settled(indexed)?;
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
         if all > 1 {
@@ -153,6 +184,7 @@ impl Machine<'_> {
         bytes: u64,
         data: &Data,
     ) -> Result<(), Stop> {
+        let indexed = &self.settled(indexed)?;
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
         if all > 1 {
@@ -198,9 +230,13 @@ impl Machine<'_> {
     }
 }
 
+fn is_opened(index: &Data) -> bool {
+    matches!(index, Data::Opened(_))
+}
+
 /// What kind of index it is, for people.
 fn whose(indexed: &Indexed) -> &'static str {
-    match indexed.terms.iter().all(|term| matches!(term.index, Data::Opened(_))) {
+    match indexed.terms.iter().all(|term| is_opened(&term.index)) {
         true => "an index that is opened when the program runs",
         false => "a secret index",
     }

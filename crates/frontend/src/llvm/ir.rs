@@ -1,5 +1,7 @@
 //! The program as the machine runs it: LLVM's instructions with operands and layouts resolved.
 
+use std::collections::HashMap;
+
 /// Where an instruction came from: file (an index), line and column, counted from 1; 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -280,6 +282,8 @@ pub(super) struct Function {
     pub(super) copied: Vec<(usize, u64, u8)>,
     /// Of each register, whether it is a load that is only stored again, in the same block.
     pub(super) moved: Vec<bool>,
+    /// Registers that are choices between integers: condition and both.
+    pub(super) choices: HashMap<u32, [Operand; 3]>,
     /// The first is where it begins; none if it is only declared.
     pub(super) blocks: Vec<Block>,
     pub(super) shape: super::flow::Shape,

@@ -264,6 +264,10 @@ pub(super) fn last_lane(data: &Data) -> Option<Data> {
         Data::Secret(value) if value.lanes() > 1 => {
             Some(Data::Lane(value.clone(), value.lanes() - 1))
         }
+        Data::Chosen(choices) => {
+            let last = |data: &Data| last_lane(data).unwrap_or_else(|| data.clone());
+            Some(Data::Chosen(choices.iter().map(|(bit, at)| (last(bit), last(at))).collect()))
+        }
         Data::Many(parts) if parts.iter().any(|part| last_lane(part).is_some()) => {
             let last = |part: &Data| last_lane(part).unwrap_or_else(|| part.clone());
             Some(Data::Many(parts.iter().map(last).collect()))

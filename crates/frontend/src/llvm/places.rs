@@ -83,6 +83,9 @@ impl Machine<'_> {
             return Ok(());
         }
         if let Some(rehearsal) = &mut self.rehearsal {
+            if matches!(data, Data::Indexed(_) | Data::Chosen(_)) {
+                return Err(Stop::Abandon);
+            }
             rehearsal.write(object, places, bytes);
         }
         for (lane, place) in places.iter().enumerate() {

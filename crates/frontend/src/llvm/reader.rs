@@ -240,6 +240,7 @@ impl<'m> Reader<'m> {
         Function {
             copied: copied.collect(),
             moved: moved(&read, names.registers.len()),
+            choices: choices(&read),
             name: function.name(),
             result: self.typ(function.function_type().result()),
             registers: names.registers.len() as u32,
@@ -345,6 +346,16 @@ fn moved(blocks: &[Block], registers: usize) -> Vec<bool> {
         }
     }
     loaded.iter().zip(used).map(|(loaded, used)| loaded.is_some() && !used).collect()
+}
+
+/// The choices between integers, by register.
+fn choices(blocks: &[Block]) -> HashMap<u32, [Operand; 3]> {
+    let all = blocks.iter().flat_map(|block| &block.instructions);
+    let choice = |instruction: &Instruction| match &instruction.kind {
+        Kind::Select(_, operands) => Some((instruction.result, *operands)),
+        _ => None,
+    };
+    all.filter_map(choice).collect()
 }
 
 fn integer(value: Val<'_>) -> u128 {

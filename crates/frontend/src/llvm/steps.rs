@@ -256,7 +256,7 @@ impl<'m> Machine<'m> {
         let Data::Pointer(from, start) = source else {
             return match source {
                 Data::Places(..) => Err(Stop::Abandon),
-                Data::Indexed(_) => {
+                Data::Indexed(_) | Data::Chosen(_) => {
                     let object = self.memory.allocate("", bytes, granule);
                     frame.objects.push(object);
                     self.copy_indexed(Data::Pointer(object, 0), source, bytes)?;
@@ -271,16 +271,17 @@ impl<'m> Machine<'m> {
         Ok(Data::Pointer(object, 0))
     }
 
-    /// A copy between places of which a secret chooses one, in words.
+    /// A copy between places of which a secret chooses one, in words that keep values whole.
     fn copy_indexed(&mut self, target: Data, source: Data, bytes: u64) -> Result<Data, Stop> {
-        let mut offset = 0;
-        while offset < bytes {
-            let size = [8, 4, 2, 1].into_iter().find(|size| offset + size <= bytes);
-            let size = size.expect("a byte is left");
-            let word = Type::Integer(size as u16 * 8);
-            let data = self.load(&word, moved(source.clone(), offset as i64))?;
-            self.store(&word, data, moved(target.clone(), offset as i64))?;
-            offset += size;
+        let whole = self.granule_of(&target).min(self.granule_of(&source));
+        let words = words(whole, bytes);
+        // All is read before anything is written: the two may overlap.
+        let mut values = Vec::with_capacity(words.len());
+        for (offset, word) in &words {
+            values.push(self.load(word, moved(source.clone(), *offset))?);
+        }
+        for ((offset, word), data) in words.iter().zip(values) {
+            self.store(word, data, moved(target.clone(), *offset))?;
         }
         Ok(Data::Undefined)
     }
@@ -295,7 +296,14 @@ impl<'m> Machine<'m> {
             return match target {
                 Data::Poison => Ok(Data::Poison),
                 Data::Places(..) => Err(Stop::Abandon),
-                _ => self.error("which memory this sets is not known", "use a public index"),
+                Data::Indexed(_) | Data::Chosen(_) => {
+                    for (offset, word) in words(self.granule_of(&target), bytes) {
+                        let data = self.repeated(&byte, word.size_bytes())?;
+                        self.store(&word, data, moved(target.clone(), offset))?;
+                    }
+                    Ok(Data::Undefined)
+                }
+                _ => self.error("this sets memory through a null pointer", "point it to an object"),
             };
         };
         if let Err(error) = self.memory.check(object, start, bytes) {
@@ -323,6 +331,18 @@ impl<'m> Machine<'m> {
         let wide = self.unary(Unary::ZeroExtend, 8, width, byte)?;
         self.binary(Binary::Mul, width, &wide, &Data::Public(ones))
     }
+}
+
+/// Integers of at most `whole` bytes that fill a stretch of memory, with their offsets.
+fn words(whole: u64, bytes: u64) -> Vec<(i64, Type)> {
+    let (mut all, mut offset) = (Vec::new(), 0);
+    while offset < bytes {
+        let fits = |size: &u64| *size <= whole && offset + size <= bytes;
+        let size = [16, 8, 4, 2, 1].into_iter().find(fits).expect("a byte is left");
+        all.push((offset as i64, Type::Integer(size as u16 * 8)));
+        offset += size;
+    }
+    all
 }
 
 fn inserted(into: Data, element: Data, indices: &[u32]) -> Data {

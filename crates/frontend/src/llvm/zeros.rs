@@ -31,10 +31,12 @@ impl Machine<'_> {
                 low: (value.trailing_zeros() as u16).min(width),
                 high: width - (128 - value.leading_zeros() as u16).min(width),
             },
-            Data::Secret(value) => match self.known_zeros.get(&Rc::as_ptr(value)) {
-                Some((_, zeros)) => *zeros,
-                None => Zeros::default(),
-            },
+            Data::Secret(value) | Data::Lane(value, _) => {
+                match self.known_zeros.get(&Rc::as_ptr(value)) {
+                    Some((_, zeros)) => *zeros,
+                    None => Zeros::default(),
+                }
+            }
             _ => Zeros::default(),
         }
     }
