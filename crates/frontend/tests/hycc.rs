@@ -417,6 +417,37 @@ fn calls_are_done_in_an_order_in_which_they_can_be() {
     );
 }
 
+/// Module `name`, which calls `callee` on its input and again on what that gives.
+fn calls_twice(name: &'static str, callee: &'static str) -> Assembler {
+    let mut module = Assembler::new(name);
+    let x = module.input("x", 0, unsigned(8), 8);
+    let first = module.call(callee, &[("y", unsigned(8), 8)]).remove(0);
+    let second = module.call(callee, &[("y", unsigned(8), 8)]).remove(0);
+    module.calls[0].arguments = vec![("x", unsigned(8), x)];
+    module.calls[1].arguments = vec![("x", unsigned(8), first)];
+    module.outputs.push(("y", unsigned(8), second));
+    module
+}
+
+#[test]
+fn calls_that_would_not_end_are_refused() {
+    let names: Vec<&'static str> = (0..40).map(|at| &*format!("m{at}").leak()).collect();
+    let mut files: Files = vec![("m40@arith.circ", {
+        let mut last = Assembler::new("m40");
+        let x = last.input("x", 0, unsigned(8), 8);
+        let twice = last.gate(ADD, &[x[0], x[0]], 8);
+        last.outputs.push(("y", unsigned(8), vec![twice]));
+        last.bytes()
+    })];
+    for (at, name) in names.iter().enumerate().skip(1) {
+        let callee = names.get(at + 1).unwrap_or(&"m40");
+        files.push((format!("{name}@arith.circ").leak(), calls_twice(name, callee).bytes()));
+    }
+    files.push(("mpc_main@arith.circ", calls_twice("mpc_main", names[1]).bytes()));
+    let error = opening(&files);
+    assert!(error.ends_with("with all calls is more than 2^34 steps"), "{error}");
+}
+
 fn opening(files: &Files) -> String {
     let directory = directory(files);
     match Hybrid::open(directory.path()) {
@@ -482,6 +513,18 @@ fn bad_bundles_say_what_is_wrong() {
                 }),
             ],
             "where 'mpc_main' calls 'squared', no variable 'd' of 32 bits is returned",
+        ),
+        (
+            vec![
+                ("mpc_main@bool_size.circ", {
+                    let mut wrong = near();
+                    let again = wrong.calls[0].arguments[0].clone();
+                    wrong.calls[0].arguments.push(again);
+                    wrong.bytes()
+                }),
+                arith(),
+            ],
+            "module 'mpc_main' has two variables 'a' as arguments",
         ),
         (
             vec![("mpc_main@bool_size.circ", {

@@ -1,6 +1,6 @@
 //! [`Bundle`]: the modules that make a hybrid circuit, found in a directory or listed in a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::error::ProgramError;
@@ -14,6 +14,8 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 const MODULES_MAX: usize = 1 << 16;
 /// The most modules that wait for each other, each called by the one before.
 const CALLS_MAX: usize = 256;
+/// The most steps of a whole circuit, every call with what it calls: hours of tracing.
+const STEPS_MAX: u64 = 1 << 34;
 
 /// What a module was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl Bundle {
             return refused(format!("{}: none of the modules is 'mpc_main'", path.display()));
         };
         let bundle = Bundle { modules, main };
-        bundle.check(&bundle.main, &mut Vec::new(), &mut Vec::new())?;
+        bundle.check(&bundle.main, &mut Vec::new(), &mut BTreeMap::new())?;
         Ok(bundle)
     }
 
@@ -72,25 +74,30 @@ impl Bundle {
         &self.main
     }
 
-    /// Checks what `name` calls, directly or not; `above` are the modules that wait for it.
+    /// Checks what `name` calls, directly or not, and how many steps all of it is; `above` are the
+    /// modules that wait for it.
     fn check<'a>(
         &'a self,
         name: &'a str,
         above: &mut Vec<&'a str>,
-        checked: &mut Vec<&'a str>,
-    ) -> Result<(), ProgramError> {
+        checked: &mut BTreeMap<&'a str, u64>,
+    ) -> Result<u64, ProgramError> {
         if above.contains(&name) {
             return refused(format!("module '{name}' calls itself"));
         }
-        if checked.contains(&name) {
-            return Ok(());
+        if let Some(steps) = checked.get(&name) {
+            return Ok(*steps);
         }
         if above.len() == CALLS_MAX {
             return refused(format!("module '{name}' is the {CALLS_MAX}th in a row of calls"));
         }
         let (module, _) = &self.modules[name];
         above.push(name);
+        let mut steps = module.order.len() as u64;
+        only_once(name, "input", module.inputs.iter().map(|(_, input)| &input.variable))?;
+        only_once(name, "output", module.outputs.iter().map(|output| &output.variable))?;
         for call in &module.calls {
+            only_once(name, "argument", call.arguments.iter().map(|given| &given.variable))?;
             let Some((callee, _)) = self.modules.get(&call.name) else {
                 let missing = &call.name;
                 return refused(format!(
@@ -112,15 +119,38 @@ impl Bundle {
                     return no_fit(name, &call.name, "returned", &returned.variable);
                 }
             }
-            self.check(&call.name, above, checked)?;
+            steps = steps.saturating_add(self.check(&call.name, above, checked)?);
+        }
+        if steps > STEPS_MAX {
+            return refused(format!("module '{name}' with all calls is more than 2^34 steps"));
         }
         above.pop();
-        checked.push(name);
-        Ok(())
+        checked.insert(name, steps);
+        Ok(steps)
     }
 }
 
-fn no_fit(caller: &str, callee: &str, verb: &str, variable: &Variable) -> Result<(), ProgramError> {
+/// Refuses two variables of one name, since calls find them by it.
+fn only_once<'a>(
+    module: &str,
+    kind: &str,
+    variables: impl Iterator<Item = &'a Variable>,
+) -> Result<(), ProgramError> {
+    let mut names = BTreeSet::new();
+    for Variable { name, .. } in variables {
+        if !names.insert(name) {
+            return refused(format!("module '{module}' has two variables '{name}' as {kind}s"));
+        }
+    }
+    Ok(())
+}
+
+fn no_fit<T>(
+    caller: &str,
+    callee: &str,
+    verb: &str,
+    variable: &Variable,
+) -> Result<T, ProgramError> {
     let (name, bits) = (&variable.name, variable.bits());
     refused(format!(
         "where '{caller}' calls '{callee}', no variable '{name}' of {bits} bits is {verb}"

@@ -169,6 +169,9 @@ impl<'a> Bytes<'a> {
         if depth > DEPTH_MAX {
             return Err(self.error(format!("types nest deeper than {DEPTH_MAX}")));
         }
+        if name.len() > NAME_BYTES_MAX {
+            return Err(self.error("the name of an integer in a variable is too long"));
+        }
         match kind {
             1 | 2 | 5 => {
                 if size == 0 || size > 64 || (kind == 5 && size != 1) {

@@ -21,6 +21,9 @@ use super::memory::{Log, PairHasher};
 const STACK_LEFT_BYTES: usize = 256 << 10;
 const STACK_MORE_BYTES: usize = 16 << 20;
 
+/// What to do instead of ending the program.
+pub(super) const NO_STOP: &str = "give a flag as a result instead of stopping";
+
 /// What lanes have at places of their own: object, places, bytes, values.
 #[derive(Default)]
 struct Vectors {
@@ -80,12 +83,10 @@ impl<'m> Machine<'m> {
         if !self.check_loop(frame, block)? {
             return Ok(Next::Block(block, self.way_out(frame, block)));
         }
-        // Ways meet where all do, or at the next iteration if some leave the loop.
+        // Ways meet where all do, or at the next iteration of each loop that some leave.
         let join = shape.joins[block as usize];
-        let around = shape.inner[block as usize].map(|l| &shape.loops[l as usize]);
-        let leaves =
-            around.filter(|l| join.is_none_or(|join| !l.contains[join as usize])).map(|l| l.header);
-        let stops: Vec<u32> = until.iter().copied().chain(join).chain(leaves).collect();
+        let leaves = shape.left_before(block, join);
+        let stops: Vec<u32> = until.iter().copied().chain(join).chain(leaves.clone()).collect();
         let place = self.place;
         self.arms += 1;
         let mut arms = Vec::with_capacity(ways.len() + 1);
@@ -94,7 +95,7 @@ impl<'m> Machine<'m> {
         }
         self.place = place;
         let mut found = self.gather_arms(frame, &ways, arms)?;
-        // Rest of the loop first: it leads to where the ways meet.
+        // Rest of the loops first, the innermost foremost: they lead to where the ways meet.
         for next in leaves.into_iter().chain(join).filter(|next| !until.contains(next)) {
             self.go_on(frame, next, until, &mut found)?;
         }
@@ -243,22 +244,31 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    /// Refuses a way that ends the program, unless it is one that is never taken.
+    /// Whether one of the ways ends the program, unless it is one that is never taken: from which
+    /// no way leads to a return, and which calls nothing that could end it.
+    pub(super) fn may_stop(&self, frame: &Frame<'m>, ways: &[(Data, u32)], default: u32) -> bool {
+        let (shape, blocks) = (&frame.function.shape, &frame.function.blocks);
+        let stops = |kind: &Kind| {
+            matches!(kind, Kind::Call(..) | Kind::CallPointer(..) | Kind::Unsupported(..))
+        };
+        let mut targets = ways.iter().map(|(_, target)| *target).chain([default]);
+        targets.any(|target| {
+            !shape.ends[target as usize]
+                && shape.dead_end(blocks, target).iter().any(|block| {
+                    blocks[*block as usize].instructions.iter().any(|i| stops(&i.kind))
+                })
+        })
+    }
+
+    /// Refuses a way that ends the program.
     fn check_stops(
         &mut self,
         frame: &Frame<'m>,
         ways: &[(Data, u32)],
         default: u32,
     ) -> Result<(), Stop> {
-        let targets = ways.iter().map(|(_, target)| *target).chain([default]);
-        for target in targets.filter(|target| !frame.function.shape.ends[*target as usize]) {
-            let code = &frame.function.blocks[target as usize].instructions;
-            if code.iter().any(|i| matches!(i.kind, Kind::Call(..) | Kind::CallPointer(..))) {
-                self.error(
-                    "whether the program stops here depends on a secret",
-                    "give a flag as a result instead of stopping",
-                )?;
-            }
+        if self.may_stop(frame, ways, default) {
+            self.error("whether the program stops here depends on a secret", NO_STOP)?;
         }
         Ok(())
     }
@@ -315,8 +325,8 @@ impl<'m> Machine<'m> {
                     let width = (u64::from(n) * granule * 8) as u16;
                     (self.select(condition, &a, &b, width)?, n)
                 }
-                (Some((Data::Undefined, _)), Some((data, n)))
-                | (Some((data, n)), Some((Data::Undefined, _))) => (data, n),
+                (Some(_), Some((data, n))) if self.is_undefined(yes, object, index, n) => (data, n),
+                (Some((data, n)), Some(_)) if self.is_undefined(no, object, index, n) => (data, n),
                 _ => {
                     let a = self.piece(yes, object, index)?;
                     let b = self.piece(no, object, index)?;
@@ -337,6 +347,18 @@ impl<'m> Machine<'m> {
             self.scatter(object, &places, bytes, &data)?;
         }
         Ok(())
+    }
+
+    /// Whether nothing is known of any of these cells.
+    fn is_undefined(&self, log: &Log, object: u32, first: u32, cells: u32) -> bool {
+        let mut at = first;
+        while at < first + cells {
+            match self.memory.entry(log, object, at) {
+                Some((Data::Undefined, n)) => at += n,
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// The choices for places that lanes have of their own: all lanes at once.

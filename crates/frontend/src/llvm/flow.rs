@@ -126,6 +126,32 @@ impl Shape {
         }
         Shape { joins, ends, loops, header_of, inner }
     }
+
+    /// All blocks that may come after entering `first`, from which no way leads to a return.
+    pub(super) fn dead_end(&self, blocks: &[Block], first: u32) -> Vec<u32> {
+        let mut found = vec![first];
+        let mut at = 0;
+        while at < found.len() && !self.ends[first as usize] {
+            for next in blocks[found[at] as usize].terminator.successors() {
+                if !found.contains(&next) {
+                    found.push(next);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// Headers of the loops around a block that a way to `join` leaves, the innermost first.
+    pub(super) fn left_before(
+        &self,
+        block: u32,
+        join: Option<u32>,
+    ) -> impl Iterator<Item = u32> + Clone + '_ {
+        // Inner loops come behind those around them.
+        let around = self.loops.iter().rev().filter(move |l| l.contains[block as usize]);
+        around.filter(move |l| join.is_none_or(|join| !l.contains[join as usize])).map(|l| l.header)
+    }
 }
 
 /// Whether each block can reach a return.

@@ -2,6 +2,7 @@
 
 use phineus_bytecode::limits::REGISTER_BITS;
 
+use super::branch::NO_STOP;
 use super::ir::{Binary, Compare, Kind, Operand, Type, Unary};
 use super::raw::{LLVMIntPredicate, LLVMOpcode, Val};
 use super::reader::{Names, Reader};
@@ -10,6 +11,7 @@ fn unsupported(what: impl Into<String>, remedy: &str) -> Option<Kind> {
     Some(Kind::Unsupported(what.into(), remedy.to_owned()))
 }
 
+const STOP: &str = "a stop of the program";
 const NO_FLOAT: &str = "use integers, with a fixed number of bits for the fraction";
 
 impl<'m> Reader<'m> {
@@ -235,7 +237,7 @@ impl<'m> Reader<'m> {
             }
             "lifetime" | "dbg" | "assume" | "donothing" | "var" | "experimental"
             | "stackrestore" | "prefetch" | "sideeffect" | "invariant" => None,
-            "trap" | "debugtrap" | "ubsantrap" => None,
+            "trap" | "debugtrap" | "ubsantrap" => unsupported(STOP, NO_STOP),
             "stacksave" => None,
             "objectsize" => Some(Kind::Freeze(self.operand(names, arguments[0]))),
             _ => unsupported(format!("LLVM's {name}"), "write it with integer operations"),

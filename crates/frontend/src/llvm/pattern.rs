@@ -62,6 +62,8 @@ pub(super) struct Pattern {
 struct Definitions<'f> {
     function: &'f Function,
     inside: &'f [bool],
+    /// The way out is at the end of an iteration, after which the header does not run again.
+    leaves_at_latch: bool,
 }
 
 enum Definition<'f> {
@@ -87,6 +89,21 @@ impl<'f> Definitions<'f> {
     fn is_outside(&self, operand: Operand) -> bool {
         self.of(operand).is_none()
     }
+
+    /// Whether what a register is in the last iteration, which lanes do not know, is used afterwards;
+    /// `next` is known: the value that the iteration leaves to the next.
+    fn is_used_after(&self, register: u32, next: Operand) -> bool {
+        let phi_uses = |phi: &Phi| phi.incoming.iter().any(|(_, operand)| is(*operand, register));
+        let blocks = self.function.blocks.iter().zip(self.inside);
+        let mut outside = blocks.filter(|(_, inside)| !**inside).map(|(code, _)| code);
+        self.leaves_at_latch
+            && !is(next, register)
+            && outside.any(|code| {
+                code.phis.iter().any(phi_uses)
+                    || code.instructions.iter().any(|i| uses(&i.kind, register))
+                    || terminator_uses(&code.terminator, register)
+            })
+    }
 }
 
 fn is(operand: Operand, register: u32) -> bool {
@@ -108,7 +125,8 @@ pub(super) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
     if exit.0 != l.header && exit.0 != *latch {
         return None;
     }
-    let definitions = Definitions { function, inside: &l.contains };
+    let leaves_at_latch = exit.0 != l.header;
+    let definitions = Definitions { function, inside: &l.contains, leaves_at_latch };
     let Terminator::Branch(condition, yes, _) = &function.blocks[exit.0 as usize].terminator else {
         return None;
     };
@@ -274,7 +292,9 @@ fn reduction(definitions: &Definitions<'_>, phi: &Phi, latch: u32) -> Option<Car
         }
     }
     let (op, width) = found?;
-    in_chain(phi.from(latch)).then_some(Carried::Reduction(op, width))
+    let next = phi.from(latch);
+    let is_known = in_chain(next) && !chain.iter().any(|m| definitions.is_used_after(*m, next));
+    is_known.then_some(Carried::Reduction(op, width))
 }
 
 /// Phis that are replaced together where one of them loses a comparison.
@@ -306,6 +326,7 @@ fn contest(
     let key = open.iter().copied().find(|at| is(best, phis[*at].result))?;
     let (mut members, mut skipped) = (Vec::new(), vec![condition_register]);
     let mut polarity: Option<bool> = None;
+    let mut best_of = None;
     for &at in &open {
         let Operand::Register(chosen) = phis[at].from(latch) else { return None };
         let new = match definitions.of(phis[at].from(latch))? {
@@ -322,11 +343,8 @@ fn contest(
                 new
             }
             Definition::Instruction(Kind::Binary(op, _, [a, b])) if at == key => {
-                let other = if is(*a, phis[at].result) { *b } else { *a };
-                if !is_best_of(*op, compare) {
-                    return None;
-                }
-                other
+                best_of = Some(*op);
+                if is(*a, phis[at].result) { *b } else { *a }
             }
             _ => return None,
         };
@@ -337,7 +355,9 @@ fn contest(
         skipped.push(chosen);
     }
     let compare = if polarity? { compare } else { negated(compare) };
-    if matches!(compare, Compare::Eq | Compare::Ne) {
+    if matches!(compare, Compare::Eq | Compare::Ne)
+        || best_of.is_some_and(|op| !is_best_of(op, compare))
+    {
         return None;
     }
     let at_key = members.iter().find(|(at, _)| *at == key)?;
@@ -353,7 +373,7 @@ fn contest(
     })
 }
 
-/// Whether nothing else in the loop uses what a contest decides.
+/// Whether nothing else uses what a contest decides.
 fn is_closed(
     definitions: &Definitions<'_>,
     phis: &[Phi],
@@ -367,7 +387,13 @@ fn is_closed(
         let allowed: Vec<u32> = if is_next { vec![] } else { skipped.to_vec() };
         only_used_by(definitions, *register, &allowed)
     });
-    members_only && unused
+    let is_hidden = |register: u32, next| !definitions.is_used_after(register, next);
+    let no_next = Operand::Register(u32::MAX);
+    let inner = skipped.iter().filter(|r| !phis.iter().any(|phi| is(phi.from(latch), **r)));
+    members_only
+        && unused
+        && open.iter().all(|at| is_hidden(phis[*at].result, phis[*at].from(latch)))
+        && inner.copied().all(|register| is_hidden(register, no_next))
 }
 
 /// Whether the operation keeps what wins by the comparison (ties apart, which are equal).

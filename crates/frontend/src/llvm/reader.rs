@@ -40,6 +40,23 @@ pub(super) struct Names<'m> {
     known: HashMap<Val<'m>, u32>,
 }
 
+impl Names<'_> {
+    /// Whether one of the operands is a constant that nothing is known of.
+    fn lacks(&self, mut operands: impl Iterator<Item = Operand>) -> bool {
+        operands.any(|operand| match operand {
+            Operand::Constant(index) => {
+                matches!(self.constants[index as usize], Constant::Unsupported)
+            }
+            Operand::Register(_) => false,
+        })
+    }
+}
+
+fn unknown_constant() -> Kind {
+    let what = "a constant that is no integer and no address of a variable or function";
+    Kind::Unsupported(what.to_owned(), "use a variable or a function of this file".to_owned())
+}
+
 impl<'m> Reader<'m> {
     /// The type with its layout.
     pub(super) fn typ(&self, typ: Typ<'m>) -> Type {
@@ -259,18 +276,29 @@ impl<'m> Reader<'m> {
             let result = names.registers[&instruction];
             if instruction.opcode() == LLVMOpcode::LLVMPHI {
                 let incoming = instruction.incoming().into_iter();
-                let incoming = incoming
+                let incoming: Vec<(u32, Operand)> = incoming
                     .map(|(from, value)| (names.blocks[&from], self.operand(names, value)))
                     .collect();
                 let width = self.typ(instruction.typ()).width();
+                if names.lacks(incoming.iter().map(|(_, operand)| *operand)) {
+                    let kind = unknown_constant();
+                    instructions.push(Instruction { result, place: *place, kind });
+                }
                 phis.push(Phi { result, width, incoming });
             } else if let Some(kind) = self.kind(names, instruction) {
+                let is_known = !names.lacks(kind.operands().into_iter());
+                let kind = if is_known { kind } else { unknown_constant() };
                 instructions.push(Instruction { result, place: *place, kind });
             }
         }
         *place = self.place(*last, *place);
         let terminator = self.terminator(names, *last);
         let terminator = match terminator {
+            Ok(terminator) if names.lacks(terminator.operand().into_iter()) => {
+                let (result, kind) = (names.registers[last], unknown_constant());
+                instructions.push(Instruction { result, place: *place, kind });
+                Terminator::Unreachable
+            }
             Ok(terminator) => terminator,
             Err((what, remedy)) => {
                 let (result, kind) = (names.registers[last], Kind::Unsupported(what, remedy));

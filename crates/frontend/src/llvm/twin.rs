@@ -1,9 +1,10 @@
 //! The program as plain C: compiled by the system's compiler, run on the same inputs in the clear.
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
 
 use phineus_bytecode::{Column, Lane, Table};
 
@@ -19,11 +20,20 @@ pub(super) fn run(
     sizes: &[(String, u64)],
     inputs: &[Table],
 ) -> Result<Vec<Table>, ProgramError> {
-    let folder = tempfile::tempdir_in(compiler.folder.path())?;
     let binary = compile(compiler, annotations, signature, sizes)?;
-    let given = folder.path().join("inputs");
-    std::fs::write(&given, bytes_in(signature, inputs))?;
-    let output = Command::new(&binary).stdin(File::open(&given)?).output()?;
+    // Inputs go through a pipe: nothing of them comes to lie on a disk.
+    let given = bytes_in(signature, inputs);
+    let mut twin = Command::new(&binary)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let to_twin = twin.stdin.take();
+    let output = thread::scope(|scope| {
+        // One that ends before it has read all says so by how it ends.
+        scope.spawn(move || to_twin.and_then(|mut to_twin| to_twin.write_all(&given).ok()));
+        twin.wait_with_output()
+    })?;
     if !output.status.success() {
         let what = format!("the plain C twin ended with {}", output.status);
         return Err(ProgramError::Refused(what));

@@ -8,8 +8,8 @@
 //! Cost: program text for each way once; a loop's body is there once however often it will run.
 //! What it does not protect against: everybody sees which way is taken and how often.
 
+use super::branch::NO_STOP;
 use super::data::Data;
-use super::ir::Kind;
 use super::machine::{End, Frame, Machine, Next, Stop};
 use super::memory::Log;
 use crate::blocks::{BlockId, Register};
@@ -292,15 +292,8 @@ impl<'m> Machine<'m> {
         mut default: u32,
     ) -> Result<Next, Stop> {
         let shape = &frame.function.shape;
-        for target in ways.iter().map(|(_, target)| *target).chain([default]) {
-            let code = &frame.function.blocks[target as usize].instructions;
-            let calls = |kind: &Kind| matches!(kind, Kind::Call(..) | Kind::CallPointer(..));
-            if !shape.ends[target as usize] && code.iter().any(|i| calls(&i.kind)) {
-                self.error(
-                    "whether the program stops here is opened when it runs",
-                    "give a flag as a result instead of stopping",
-                )?;
-            }
+        if self.may_stop(frame, &ways, default) {
+            self.error("whether the program stops here is opened when it runs", NO_STOP)?;
         }
         ways.retain(|(_, target)| shape.ends[*target as usize]);
         if !shape.ends[default as usize] {
