@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Phineus beside other systems: the same machine, the same minutes, in turn.
+
+    beside.py emp    EMP_OPERATIONS CIRCUITS   operations of garbled circuits
+    beside.py mage   MAGE/bin                  MAGE's five kernels, two processes
+    beside.py motion MOTION/build/bin          AES, SHA-256 and integer operations on shares
+    beside.py spdz   MP-SPDZ                   the linear layer, biometric matching
+
+Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
+brackets. README.md beside this file says which version of each system, and how it was built.
+"""
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TARGET = os.path.abspath(os.environ.get("PHINEUS_TARGET", os.path.join(HERE, "../../target/release")))
+REPEATS = int(os.environ.get("REPEATS", "3"))
+
+
+def run(command, **options):
+    """The output of a command; says what failed."""
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-800:]}{done.stderr[-800:]}")
+    return done.stdout
+
+
+def parties(commands, head_start=0.0, **options):
+    """Runs one process a party at once; their outputs, and the processor seconds of all."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processes = []
+    for command in commands:
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options))
+        time.sleep(head_start)
+    outputs = [process.communicate()[0] for process in processes]
+    for process, output in zip(processes, outputs):
+        if process.returncode != 0:
+            sys.exit(f"{process.args} ended with {process.returncode}:\n{output[-1500:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return outputs, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def show(values, form="{:.2f}", best=min):
+    return f"{form.format(statistics.median(values))} ({form.format(best(values))})"
+
+
+def table(head, rows):
+    print("| " + " | ".join(head) + " |")
+    print("|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print(f"\nload average at the end: {os.getloadavg()[0]:.1f}; {REPEATS} repetitions in turn", flush=True)
+
+
+def emp(program, circuits, millions="16"):
+    """M AND/s of the wall, and processor ns per AND of both parties, per operation."""
+    names = {
+        "add": "add, 1 lane", "mux": "mux, 1 lane", "mul": "mul, 1 lane", "lt": "lt, 128 lanes",
+        "cond_swap": "cond_swap, 32 lanes", "sort": "cond_swap, 32 lanes", "aes128": "aes128, 32 lanes",
+        "sha256": "sha256, 16 lanes",
+    }
+    peer, ours = {}, {"tcp": {}, "tls": {}}
+    for repeat in range(REPEATS):
+        for transport in ours:
+            text = run([f"{TARGET}/examples/garbled_speed", millions, transport])
+            for line in text.splitlines()[1:]:
+                name, best, median, cpu = line[:24].strip(), *map(float, line[24:].split())
+                ours[transport].setdefault(name, []).append((median, cpu))
+        port = str(12500 + repeat)
+        outputs, _ = parties([[program, party, port, millions, circuits] for party in "12"])
+        for lines in zip(*([l for l in o.splitlines() if l.count("\t") == 3] for o in outputs)):
+            name, gates, wall, cpu = lines[0].split("\t")
+            both = float(cpu) + float(lines[1].split("\t")[3])
+            peer.setdefault(name, []).append((int(gates) / float(wall) / 1e6, both * 1e9 / int(gates)))
+    rows = []
+    for name, mine in names.items():
+        walls = {t: statistics.median(v[0] for v in ours[t][mine]) for t in ours}
+        cpus = {t: min(v[1] for v in ours[t][mine]) for t in ours}
+        theirs = statistics.median(v[0] for v in peer[name]), min(v[1] for v in peer[name])
+        rows.append([name, mine, f"{theirs[0]:.1f}", f"{walls['tcp']:.1f}", f"{walls['tls']:.1f}", f"{theirs[1]:.0f}",
+                     f"{cpus['tcp']:.1f}", f"{cpus['tls']:.1f}", f"**{theirs[1] / cpus['tcp']:.1f}**",
+                     f"**{walls['tcp'] / theirs[0]:.1f}**", f"{walls['tcp'] / walls['tls']:.2f}"])
+    table(["emp", "Phineus", "emp M AND/s", "TCP", "TLS", "emp CPU ns", "TCP CPU ns", "TLS CPU ns",
+           "CPU, emp / TCP", "wall, TCP / emp", "TCP / TLS"], rows)
+
+
+KERNELS = {  # ours: MAGE's name, the size
+    "merge": ("merge_sorted", 16384), "sort": ("full_sort", 4096), "ljoin": ("loop_join", 256),
+    "mvmul": ("matrix_vector_multiply", 512), "binfclayer": ("binary_fc_layer", 2048),
+}
+MAGE_WORKER = """      - internal_host: localhost
+        internal_port: {0}
+        external_host: localhost
+        external_port: {1}
+        storage_path: {2}.swap
+        oblivious_transfer: {{max_batch_size: 8192, pipeline_depth: 4, num_daemons: 1}}
+{3}"""
+MAGE_PAGES = "        page_shift: 12\n        num_pages: 65536\n        prefetch_buffer_size: 256\n        prefetch_lookahead: 10000\n"
+
+
+def phineus_inputs(folder, name, size):
+    run([f"{TARGET}/phineus", "data", name, "--param", f"n={size}", "--out-dir", folder])
+    files = [f for f in sorted(os.listdir(folder)) if f.startswith("site_")]
+    return [word for f in files for word in ("--in", f"{f[:-4]}={os.path.join(folder, f)}")]
+
+
+def phineus_run(arguments, folder):
+    """The seconds from the agreement on of the slower party, and the whole report."""
+    report = os.path.join(folder, "report.json")
+    run([f"{TARGET}/phineus", "run", *arguments, "--report", report, "--out", os.path.join(folder, "out.csv")])
+    with open(report) as file:
+        parsed = json.load(file)
+    return max(party["seconds"]["running"] for party in parsed["parties"]), parsed
+
+
+def mage(binaries):
+    """Seconds of a run, without planning; MAGE is given 65,536 pages of 64 KiB, a swap file it does not need."""
+    rows = []
+    for name, (theirs, size) in KERNELS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            config = os.path.join(folder, "config.yaml")
+            with open(config, "w") as file:
+                file.write(MAGE_PAGES.replace("        ", "") + "parties:\n")
+                for index, party in enumerate(["garbler", "evaluator"]):
+                    file.write(f"  - name: {party}\n    workers:\n")
+                    file.write(MAGE_WORKER.format(50000 + index, 50010 + index, os.path.join(folder, party), MAGE_PAGES))
+            run([f"{binaries}/planner", theirs, "halfgates", config, "garbler", "0", str(size)], cwd=folder)
+            run([f"{binaries}/example_input", theirs, str(size), "1"], cwd=folder)
+            inputs = phineus_inputs(folder, name, size)
+            times = {"mage": [], "tcp": [], "tls": []}
+            for _ in range(REPEATS):
+                program = f"{theirs}_{size}"
+                outputs, _ = parties([[f"{binaries}/mage", "halfgates", config, party, "0", program]
+                                      for party in ("evaluator", "garbler")], head_start=1.0, cwd=folder)
+                times["mage"].append(max(mage_seconds(output) for output in outputs))
+                for transport, extra in (("tcp", ["--plain"]), ("tls", [])):
+                    arguments = [name, "--local", "--param", f"n={size}", "--param", "to=site_a", "--memory", "8GiB"]
+                    times[transport].append(phineus_run(arguments + inputs + extra, folder)[0])
+        middle = {key: statistics.median(value) for key, value in times.items()}
+        rows.append([f"{name} {size}", *(show(times[key]) for key in times), f"**{middle['mage'] / middle['tcp']:.1f}**",
+                     f"{middle['mage'] / middle['tls']:.1f}", f"{middle['tls'] / middle['tcp']:.2f}"])
+    table(["kernel", "MAGE, s", "TCP, s", "TLS, s", "MAGE / TCP", "MAGE / TLS", "TLS / TCP"], rows)
+
+
+def mage_seconds(output):
+    """What MAGE prints of a run when it ends: a line of milliseconds."""
+    return float(re.findall(r"^(\d+) ms$", output, re.MULTILINE)[-1]) / 1000
+
+
+def motion_run(command, ids, extra_environment):
+    """Milliseconds, MiB sent to each party and the largest resident memory, per experiment."""
+    ports = [f"{party},127.0.0.1,{23000 + party}" for party in ids]
+    commands = [[*command, "--my-id", str(party), "--parties", *ports, "--disable-logging"] for party in ids]
+    outputs, _ = parties(commands, env={**os.environ, **extra_environment})
+    found = {}
+    for experiment in re.split(r"={70,}\n(?=(?:Protocol|AES|SHA))", outputs[0])[1:]:
+        total = re.search(r"Circuit Evaluation\s+([\d.]+)", experiment)
+        sent = re.search(r"Sent: ([\d.]+) MiB", experiment)
+        found[experiment.splitlines()[0]] = float(total.group(1)), float(sent.group(1))
+    return found
+
+
+def intops(operation, width, sharing):
+    return ["intops", "--param", f"op={operation}", "--param", f"width={width}", *sharing]
+
+
+GMW, BMR = ["--protocol", "gmw"], ["--protocol", "bmr"]
+ARITHMETIC = ["--protocol", "mixed", "--param", "sharing=arith"]
+MOTION = [  # MOTION's program and its arguments, whether also without the shim, parties; its experiment: what we run
+    (["aes128", "--num-simd", "1", "--protocol", "GMW"], True, 2, {"AES128 with 1 SIMD values in GMW": ["aes128", "--param", "n=1", *GMW]}),
+    (["aes128", "--num-simd", "1000", "--protocol", "GMW"], True, 2, {"AES128 with 1000 SIMD values in GMW": ["aes128", "--param", "n=1000", *GMW]}),
+    (["aes128", "--num-simd", "100", "--protocol", "BMR"], True, 2, {"AES128 with 100 SIMD values in BMR": ["aes128", "--param", "n=100", *BMR]}),
+    (["aes128", "--num-simd", "100", "--protocol", "BMR"], False, 3, {"AES128 with 100 SIMD values in BMR": ["aes128", "--param", "n=100", "--param", "parties=3", *BMR]}),
+    (["sha256", "--num-simd", "1", "--protocol", "GMW"], False, 2, {"SHA256 with 1 SIMD values in GMW": ["sha256", "--param", "n=1", *GMW]}),
+    (["benchmark_integers"], False, 2, {
+        f"Protocol {sharing} operation INT_{operation.upper()} bit size {width} SIMD 1000": intops(operation, width, ours)
+        for operation in ("eq", "add", "sub", "mul", "div", "gt") for width in (8, 16, 32, 64)
+        for sharing, ours in (("BooleanGMW", GMW), ("BMR", BMR))}),
+    (["benchmark_primitive_operations"], False, 2, {
+        f"Protocol ArithmeticGMW operation MUL bit size {width} SIMD 1000": intops("mul", width, ARITHMETIC) for width in (8, 16, 32, 64)}),
+]
+
+
+def motion(binaries):
+    """Milliseconds from the agreement on to the end, set-up and preprocessing included, of both."""
+    shim = {"LD_PRELOAD": os.path.join(HERE, "nodelay.so")}
+    rows = []
+    for command, also_plain, count, experiments in MOTION:
+        times = {name: ([], [], []) for name in experiments}
+        sent = {}
+        for _ in range(REPEATS):
+            program = [os.path.join(binaries, command[0]), *command[1:]]
+            for column, environment in ((0, {}), (1, shim)) if also_plain else ((1, shim),):
+                for name, (total, mebibytes) in motion_run(program, range(count), environment).items():
+                    if name in times:
+                        times[name][column].append(total)
+                        sent[name] = mebibytes
+            for name, ours in experiments.items():
+                with tempfile.TemporaryDirectory() as folder:
+                    settings = [word for pair in zip(ours, ours[1:]) if pair[0] == "--param" for word in pair]
+                    run([f"{TARGET}/phineus", "data", ours[0], *settings, "--out-dir", folder])
+                    inputs = [word for file in sorted(os.listdir(folder)) for word in ("--in", f"{file[:-4]}={folder}/{file}")]
+                    seconds, report = phineus_run([*ours, "--local", "--memory", "1GiB", *inputs], folder)
+                    times[name][2].append(seconds * 1000)
+                    links = report["parties"][0]["measured"]["bytes_sent"] / (count - 1)
+                    sent[name, "ours"] = links / 2**20
+        for name, (plain, no_delay, ours) in times.items():
+            if not no_delay:
+                continue
+            default = show(plain, "{:.0f}") if plain else "-"
+            rows.append([f"{name}, {count} parties", default, show(no_delay, "{:.0f}"), show(ours, "{:.0f}"),
+                         f"{sent[name]:.2f}", f"{sent[name, 'ours']:.2f}",
+                         f"**{statistics.median(no_delay) / statistics.median(ours):.1f}**"])
+    table(["MOTION's experiment", "MOTION, ms", "with TCP_NODELAY, ms", "Phineus, ms", "MOTION, MiB to each",
+           "Phineus, MiB to each", "ratio to TCP_NODELAY"], rows)
+
+
+LAYERS = [1024, 2048, 4096]
+NEAREST = os.path.join(HERE, "../../crates/frontend/tests/c/ok/biomatch.c")
+
+
+def mp_spdz(folder, program, options, count, port):
+    """What the first party prints."""
+    common = ["./mascot-party.x", *options, "-N", str(count), "-h", "localhost", "-pn", str(port), program]
+    return parties([[*common, "-p", str(party)] for party in range(count)], cwd=folder)[0][0]
+
+
+def spdz(folder):
+    """Seconds of a private linear layer without the sharing of its inputs, p = 2^32 - 5, preprocessing made up; and of
+    biometric matching with real preprocessing, from C here and in MP-SPDZ's language there."""
+    with open(os.path.join(folder, "Programs/Source/linear.mpc"), "w") as file, open(os.path.join(HERE, "linear.mpc")) as ours:
+        file.write(ours.read())
+    rows = []
+    run(["./Fake-Offline.x", "2", "-P", "4294967291", "-d", "1000000"], cwd=folder)
+    for size in LAYERS:
+        run(["./compile.py", "-P", "4294967291", "linear", str(size)], cwd=folder)
+        times, sent = {"theirs": [], "ours": [], "whole": []}, {}
+        with tempfile.TemporaryDirectory() as inputs:
+            run([f"{TARGET}/phineus", "data", "linear-layer", "--param", f"n={size}", "--out-dir", inputs])
+            files = [word for f in sorted(os.listdir(inputs)) for word in ("--in", f"{f[:-4]}={inputs}/{f}")]
+            for repeat in range(REPEATS):
+                text = mp_spdz(folder, f"linear-{size}", ["-F", "-S", "20"], 2, 14000 + 10 * repeat)
+                seconds, sent["theirs"], rounds = re.search(r"Time1 = ([\d.]+) seconds \(([\d.]+) MB, (\d+)", text).groups()
+                times["theirs"].append(float(seconds))
+                arguments = ["linear-layer", "--local", "--protocol", "spdz-32", "--fake-preprocessing", "--memory", "1GiB"]
+                whole, report = phineus_run([*arguments, "--param", f"n={size}", *files], inputs)
+                times["whole"].append(whole)
+                doing = [party["phases"]["activities"] for party in report["parties"]]
+                times["ours"].append(max(one["computing"] + one["checking"] for one in doing))
+                measured = [party["measured"] for party in report["parties"]]
+                sent["ours"] = max(one["sent_bytes"] for one in measured) / 1e6
+                ours_rounds = measured[0]["rounds"]
+        rows.append([f"layer of {size}, 2^32-5, 2 parties", show(times["theirs"]), show(times["ours"]), show(times["whole"]),
+                     f"{sent['theirs']} MB, {rounds}", f"{sent['ours']:.0f} MB, {ours_rounds}",
+                     f"**{statistics.median(times['theirs']) / statistics.median(times['ours']):.1f}**"])
+    run(["./compile.py", "bio", "1024"], cwd=folder)
+    for party, count in enumerate([4096, 4]):
+        with open(os.path.join(folder, f"Player-Data/Input-P{party}-0"), "w") as file:
+            file.write(" ".join(str(i * 37 % 256) for i in range(count)))
+    with tempfile.TemporaryDirectory() as inputs:
+        run([f"{TARGET}/phineus", "data", NEAREST, "--param", "N=1024", "--out-dir", inputs])
+        files = [word for f in sorted(os.listdir(inputs)) for word in ("--in", f"{f[:-4]}={inputs}/{f}")]
+        theirs, ours = [], []
+        for repeat in range(REPEATS):
+            text = mp_spdz(folder, "bio-1024", [], 2, 15000 + 10 * repeat)
+            theirs.append(float(re.search(r"^Time = ([\d.]+)", text, re.MULTILINE).group(1)))
+            megabytes = re.search(r"Data sent = ([\d.]+) MB", text).group(1)
+            arguments = [NEAREST, "--local", "--protocol", "spdz", "--memory", "1GiB", "--param", "N=1024"]
+            seconds, report = phineus_run([*arguments, *files], inputs)
+            ours.append(seconds)
+            measured = report["parties"][0]["measured"]
+        rows.append(["biometric matching of 1024, active, 2 parties", show(theirs), "-", show(ours), f"{megabytes} MB",
+                     f"{measured['sent_bytes'] / 1e6:.0f} MB", f"**{statistics.median(theirs) / statistics.median(ours):.1f}**"])
+    table(["what", "MP-SPDZ, s", "Phineus, s", "inputs included, s", "MP-SPDZ sent, rounds", "Phineus sent with inputs, rounds",
+           "ratio"], rows)
+
+
+if __name__ == "__main__":
+    comparisons = {"emp": emp, "mage": mage, "motion": motion, "spdz": spdz}
+    if len(sys.argv) < 3 or sys.argv[1] not in comparisons:
+        sys.exit(__doc__)
+    comparisons[sys.argv[1]](*sys.argv[2:])
