@@ -185,6 +185,7 @@ fn network_pair(name: &str) -> Result<(FramedChannel, FramedChannel), Failure> {
         clients: 0,
         security,
         program_version: "throughput",
+        purpose: "throughput",
         timeouts: Timeouts::default(),
         network: None,
     };

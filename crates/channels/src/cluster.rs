@@ -12,10 +12,11 @@
 //! ```
 //!
 //! The order of the parties is part of the configuration: of each two parties, the one further up
-//! listens and the other one dials, so the last one need not be reachable.
+//! listens and the other one dials, so the last one needs no address.
 //!
 //! `computing = ["site_a", "site_b"]`, above all parties, says who computes; the others are clients,
-//! who only share their inputs and learn outputs. Without it all compute.
+//! who only share their inputs and learn outputs, dial those who compute, and need no address.
+//! Without it all compute.
 //!
 //! `transport = "quic"`, above all parties, takes QUIC instead of TCP, at the UDP ports of the same
 //! numbers; all parties must say the same.
@@ -73,8 +74,8 @@ impl Transport {
 pub struct PartyConfig {
     /// Its name.
     pub name: String,
-    /// Where the others reach it.
-    pub address: Address,
+    /// Where the others reach it; nothing if nobody dials it.
+    pub address: Option<Address>,
     /// Where it listens, if that is not the address.
     pub bind: Option<SocketAddr>,
 }
@@ -192,7 +193,7 @@ struct ClusterFile {
 #[serde(deny_unknown_fields)]
 struct PartyEntry {
     name: Spanned<String>,
-    address: Spanned<String>,
+    address: Option<Spanned<String>>,
     bind: Option<Spanned<String>>,
 }
 
@@ -253,7 +254,7 @@ impl ClusterConfig {
                     let count = parties.len();
                     let problem = format!(
                         "has {count} parties, needs 2 to {PARTIES_MAX}; each is a [[party]] with a \
-                         name and an address"
+                         name, and an address unless nobody dials it"
                     );
                     faults.push(ClusterFault { line: None, problem });
                 }
@@ -289,7 +290,7 @@ impl ClusterConfig {
                 if other.name == party.name {
                     fault(format!("`{}` is also the name in line {line}; rename one", party.name));
                 }
-                if other.address == party.address {
+                if other.address == party.address && party.address.is_some() {
                     fault(format!(
                         "{} has the address of {} (line {line}); give each its own port",
                         party.name, other.name
@@ -308,7 +309,7 @@ impl ClusterConfig {
         let parties = parties.into_iter().map(|(name, port)| {
             assert_eq!(check_name(name), Ok(()), "the caller has checked the names");
             let address = Address { host: "127.0.0.1".to_owned(), port };
-            PartyConfig { name: name.to_owned(), address, bind: None }
+            PartyConfig { name: name.to_owned(), address: Some(address), bind: None }
         });
         let (parties, transport) = (parties.collect(), Transport::default());
         ClusterConfig { parties, transport, computing: None }
@@ -367,14 +368,17 @@ fn computing_fault(names: &[String], known: &[&str]) -> Option<String> {
 
 /// Checks one party; returns where its name stands beside it.
 fn party(entry: PartyEntry, fault: &mut impl FnMut(usize, String)) -> (usize, PartyConfig) {
-    let (name_at, address_at) = (entry.name.span().start, entry.address.span().start);
+    let name_at = entry.name.span().start;
     let name = entry.name.into_inner();
     if let Err(problem) = check_name(&name) {
         fault(name_at, format!("`{name}` cannot name a party: {problem}"));
     }
-    let address = Address::parse(entry.address.get_ref()).unwrap_or_else(|problem| {
-        fault(address_at, format!("the address of {name}: {problem}"));
-        Address { host: String::new(), port: DEFAULT_PORT }
+    let address = entry.address.and_then(|address| match Address::parse(address.get_ref()) {
+        Ok(read) => Some(read),
+        Err(problem) => {
+            fault(address.span().start, format!("the address of {name}: {problem}"));
+            None
+        }
     });
     let bind = entry.bind.and_then(|bind| match bind.get_ref().parse::<SocketAddr>() {
         Ok(address) => Some(address),
@@ -433,8 +437,9 @@ mod tests {
             assert!(told.starts_with(expected), "{told}");
         }
         let [a, b] = config.parties() else { panic!("two parties") };
-        assert_eq!((a.address.to_string(), a.bind.is_some()), ("a.example:7710".to_owned(), true));
-        assert_eq!((b.address.to_string(), b.bind.is_some()), ("[::1]:99".to_owned(), false));
+        let shown = |party: &PartyConfig| party.address.as_ref().map(ToString::to_string);
+        assert_eq!((shown(a), a.bind.is_some()), (Some("a.example:7710".to_owned()), true));
+        assert_eq!((shown(b), b.bind.is_some()), (Some("[::1]:99".to_owned()), false));
         assert_eq!((config.index_of("site_b"), config.index_of("site_c")), (Some(1), None));
     }
 
@@ -468,7 +473,7 @@ mod tests {
         for (text, expected) in [
             ("", "cluster.toml: has 0 parties"),
             ("[[party]]\nname = 'a'\naddress = 'h'\n", "cluster.toml: has 1 parties"),
-            ("[[party]]\nname = 'a'\n", "cluster.toml:1: missing field `address`"),
+            ("[[party]]\naddress = 'h'\n", "cluster.toml:1: missing field `name`"),
             ("[[party]]\nname = 'a'\nadress = 'h'\n", "cluster.toml:3: unknown field `adress`"),
             ("[[party]]\nname = \n", "cluster.toml:2: "),
             ("transport = 'udp'\n", "cluster.toml:1: `udp` is not a transport: `tcp` or `quic`"),

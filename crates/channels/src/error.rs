@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use crate::fingerprint::Fingerprint;
 use crate::frame::{AbortReason, Fault};
 use crate::hello::PROTOCOL_VERSION;
+use crate::manner::Manner;
 
 /// Why a channel is dead or was never made.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -165,6 +166,31 @@ pub enum ChannelError {
         /// Our number.
         ours: u16,
     },
+    /// The parties were asked to run different things, which cannot even be connected.
+    #[error(
+        "{party} was asked for {theirs}, and this party for {ours}; ask all parties for the same"
+    )]
+    OtherPurpose {
+        /// The peer's name.
+        party: String,
+        /// What the peer was asked for.
+        theirs: String,
+        /// What this party was asked for.
+        ours: String,
+    },
+    /// The parties speak in different manners.
+    #[error(
+        "{party} speaks {theirs}, and this party {ours}: give all parties the same --plain, \
+         --transport and `transport` in cluster.toml"
+    )]
+    OtherManner {
+        /// The peer's name, or a guess.
+        party: String,
+        /// How it speaks.
+        theirs: Manner,
+        /// How this party speaks.
+        ours: Manner,
+    },
     /// Two processes say that they are the same party.
     #[error("{party} connected twice: two processes run as {party}, stop one of them")]
     Twice {
@@ -292,6 +318,15 @@ pub enum ChannelError {
         /// Which are missing, and how the last attempt with each ended.
         missing: String,
     },
+    /// A party that others dial has no address.
+    #[error(
+        "{party} has no address in cluster.toml, and others dial it; only clients and the last party \
+         need none"
+    )]
+    NoAddress {
+        /// The party in question.
+        party: String,
+    },
     /// QUIC cannot do without TLS.
     #[error("QUIC has TLS inside: leave out `--plain`, or take `--transport tcp`")]
     PlainQuic,
@@ -326,6 +361,7 @@ impl ChannelError {
             | E::WrongSelf { party, .. }
             | E::Incompatible { party, .. }
             | E::OtherCount { party, .. }
+            | E::OtherPurpose { party, .. }
             | E::Twice { party }
             | E::Replaced { party, .. }
             | E::OtherKey { party, .. }

@@ -279,14 +279,14 @@ impl<'a> Gathering<'a> {
     /// Whether `party` and this one count parties and streams alike.
     pub(crate) fn compare_counts(&self, party: usize, theirs: &Hello) -> Result<(), ChannelError> {
         let parties = u16::try_from(self.parties()).expect("at most PARTIES_MAX");
-        let counts = [
-            ("parties", theirs.parties, parties),
-            (
-                "streams between each two parties (which depends on --protocol)",
-                theirs.streams,
-                self.streams_to(party),
-            ),
-        ];
+        let streams = self.streams_to(party);
+        let ours = self.settings.purpose;
+        if theirs.streams != streams && theirs.purpose != ours {
+            let (party, ours) = (theirs.sender.clone(), ours.to_owned());
+            return Err(ChannelError::OtherPurpose { party, theirs: theirs.purpose.clone(), ours });
+        }
+        let what = "streams between the two (which depends on who computes)";
+        let counts = [("parties", theirs.parties, parties), (what, theirs.streams, streams)];
         for (what, theirs_count, ours) in counts {
             if theirs_count != ours {
                 let party = theirs.sender.clone();
@@ -366,8 +366,10 @@ impl<'a> Gathering<'a> {
             return error.clone();
         }
         let seconds = self.settings.timeouts.connect.as_secs();
-        let where_dialled =
-            |party: usize| self.settings.cluster.parties()[party].address.to_string();
+        let where_dialled = |party: usize| {
+            let address = self.settings.cluster.parties()[party].address.as_ref();
+            address.expect("checked before anybody is dialled").to_string()
+        };
         let detail = |party: usize| {
             let unknown = state.details[self.parties()].as_ref().filter(|_| party > self.me);
             match state.details[party].as_ref().or(unknown) {

@@ -7,6 +7,7 @@ use crate::framed::{Connected, FramedChannel};
 use crate::gathering::{Attempt, Gathering, nonce};
 use crate::hello::{self, Hello, Nonce, PROTOCOL_VERSION, Verdict};
 use crate::identity::Identity;
+use crate::manner::{Manner, met};
 use crate::mesh::Security;
 use crate::reader::Reader;
 use crate::record::is_key_refusal;
@@ -48,13 +49,13 @@ pub(crate) fn greet(
             let hello = hello(gathering, ours, &peer, stream);
             let written = say(sink.as_mut(), &hello);
             // Even if writing failed: the peer may have said why it hung up.
-            let theirs = hear(gathering, &mut reader, &peer)?;
+            let theirs = hear(gathering, &mut reader, &peer, Some(party))?;
             written.map_err(|error| Attempt::Again(format!("{error:?}")))?;
             check_answer(gathering, &peer, stream, &theirs).map_err(Attempt::Settled)?;
             (party, stream, hello::session(&theirs.nonce, &ours))
         }
         None => {
-            let theirs = hear(gathering, &mut reader, &peer)?;
+            let theirs = hear(gathering, &mut reader, &peer, None)?;
             let party = answer(gathering, sink.as_mut(), ours, &theirs, presented)?;
             (party, theirs.stream, hello::session(&ours, &theirs.nonce))
         }
@@ -72,6 +73,7 @@ fn hello(gathering: &Gathering<'_>, nonce: Nonce, receiver: &str, stream: u16) -
         protocol_version: PROTOCOL_VERSION,
         nonce,
         program_version: gathering.settings.program_version.to_owned(),
+        purpose: gathering.settings.purpose.to_owned(),
         sender: gathering.settings.me.to_owned(),
         receiver: receiver.to_owned(),
         instance: gathering.instance,
@@ -90,20 +92,37 @@ fn say(sink: &mut dyn Sink, hello: &Hello) -> Result<(), TransportError> {
     sink.write(&header.to_bytes(), &content)
 }
 
-fn hear(gathering: &Gathering<'_>, reader: &mut Reader, peer: &str) -> Result<Hello, Attempt> {
+/// A hello, or nothing more to hear.
+enum Heard {
+    Hello(Hello),
+    Notice(Manner),
+}
+
+fn hear(
+    gathering: &Gathering<'_>,
+    reader: &mut Reader,
+    peer: &str,
+    dialled: Option<usize>,
+) -> Result<Hello, Attempt> {
     let read = |reader: &mut Reader| {
         let over = || gathering.is_over().then(|| ChannelError::Stopped { party: peer.to_owned() });
         let ended = ChannelError::Closed { party: peer.to_owned() };
         let header = reader.header(&over)?.ok_or(ended)?;
+        if header.kind == Kind::Abort && header.session == 0 {
+            let mut code = [0];
+            reader.payload_exact(&mut code, &over)?;
+            let manner = Manner::from_code(code[0]);
+            return manner.map(Heard::Notice).ok_or_else(|| reader.misbehaved(Fault::Abort));
+        }
         if header.kind != Kind::Hello || header.session != 0 || header.sequence != 0 {
             let fault = Fault::Order { expected: Kind::Hello, found: header.kind };
             return Err(reader.misbehaved(fault));
         }
         let mut content = vec![0; header.length as usize];
         reader.payload_exact(&mut content, &over)?;
-        Hello::parse(&content).map_err(|fault| reader.misbehaved(fault))
+        Hello::parse(&content).map(Heard::Hello).map_err(|fault| reader.misbehaved(fault))
     };
-    read(reader).map_err(|error| match (error, gathering.settings.security) {
+    let heard = read(reader).map_err(|error| match (error, gathering.settings.security) {
         (ChannelError::TlsAlert { party, code }, Security::Tls { identity, .. })
             if is_key_refusal(code) =>
         {
@@ -112,7 +131,11 @@ fn hear(gathering: &Gathering<'_>, reader: &mut Reader, peer: &str) -> Result<He
         // Behind TLS it was the peer itself that sent this.
         (error @ ChannelError::Misbehaved { .. }, Security::Tls { .. }) => Attempt::Settled(error),
         (error, _) => Attempt::Again(error.to_string()),
-    })
+    })?;
+    match heard {
+        Heard::Hello(hello) => Ok(hello),
+        Heard::Notice(theirs) => Err(met(gathering, dialled, theirs)),
+    }
 }
 
 pub(crate) fn key_refused(party: String, identity: &Identity) -> ChannelError {

@@ -9,6 +9,7 @@
 //!      .      2  length, then name of the sender
 //!      .      2  length, then name of the party the sender means to talk to; in an answer that
 //!                refuses an unknown sender: the names of those it waits for
+//!      .      2  length, then what the sender was asked to run, in words for people
 //!      .     16  instance: random, one per run of a party
 //!      .      2  parties of the computation
 //!      .      2  streams between each two parties
@@ -28,11 +29,12 @@ use crate::limits::CONTROL_BYTES_MAX;
 use crate::names::NAME_BYTES_MAX;
 
 /// Version of the protocols spoken over a channel; parties must have the same.
-pub const PROTOCOL_VERSION: u16 = 3;
+pub const PROTOCOL_VERSION: u16 = 4;
 
 const MAGIC: &[u8; 8] = b"PHINEUS\0";
 const NONCE_BYTES: usize = 16;
 const PROGRAM_VERSION_BYTES_MAX: usize = 256;
+const PURPOSE_BYTES_MAX: usize = 256;
 
 /// The names of all the parties that there can be, with commas.
 const RECEIVERS_BYTES_MAX: usize = PARTIES_MAX * (NAME_BYTES_MAX + 2);
@@ -49,6 +51,7 @@ pub(crate) struct Hello {
     pub(crate) program_version: String,
     pub(crate) sender: String,
     pub(crate) receiver: String,
+    pub(crate) purpose: String,
     pub(crate) instance: Nonce,
     pub(crate) parties: u16,
     pub(crate) streams: u16,
@@ -91,7 +94,7 @@ impl Hello {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(self.protocol_version.to_le_bytes());
         bytes.extend(self.nonce);
-        for text in [&self.program_version, &self.sender, &self.receiver] {
+        for text in [&self.program_version, &self.sender, &self.receiver, &self.purpose] {
             let length = u16::try_from(text.len()).expect("names and versions are short");
             bytes.extend(length.to_le_bytes());
             bytes.extend(text.as_bytes());
@@ -120,6 +123,7 @@ impl Hello {
             program_version: String::new(),
             sender: String::new(),
             receiver: String::new(),
+            purpose: String::new(),
             instance: Nonce::default(),
             parties: 0,
             streams: 0,
@@ -134,6 +138,7 @@ impl Hello {
         hello.program_version = take_text(&mut rest, PROGRAM_VERSION_BYTES_MAX)?;
         hello.sender = take_text(&mut rest, NAME_BYTES_MAX)?;
         hello.receiver = take_text(&mut rest, RECEIVERS_BYTES_MAX)?;
+        hello.purpose = take_text(&mut rest, PURPOSE_BYTES_MAX)?;
         hello.instance = take(&mut rest, NONCE_BYTES)?.try_into().expect("that many were taken");
         for number in [&mut hello.parties, &mut hello.streams, &mut hello.stream] {
             *number = take_number(&mut rest)?;
@@ -186,6 +191,7 @@ mod tests {
             program_version: "phineus 0.1.0".to_owned(),
             sender: "site_a".to_owned(),
             receiver: "site_b".to_owned(),
+            purpose: "a test".to_owned(),
             instance: [8; NONCE_BYTES],
             parties: 3,
             streams: 2,
@@ -223,8 +229,9 @@ mod tests {
             program_version in "[ -~]{0,64}",
             sender in "[a-z][a-z0-9_]{0,62}",
             receiver in "[a-z][a-z0-9_]{0,62}",
+            purpose in "[ -~]{0,64}",
         ) {
-            let hello = Hello { nonce, program_version, sender, receiver, ..sample() };
+            let hello = Hello { nonce, program_version, sender, receiver, purpose, ..sample() };
             prop_assert_eq!(Hello::parse(&hello.to_bytes()), Ok(hello));
         }
 

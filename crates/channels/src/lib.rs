@@ -18,6 +18,7 @@ mod hello;
 mod identity;
 mod limits;
 mod link;
+mod manner;
 mod memory;
 mod mesh;
 mod names;
@@ -56,6 +57,7 @@ pub use limits::{
     QUIC_MEMORY_BYTES,
 };
 pub use link::{Aborter, Monitor};
+pub use manner::Manner;
 pub use memory::{MemoryChannel, memory_pair, memory_pair_named};
 pub use mesh::{Mesh, MeshSettings, PlainLoopback, Security, Waiting, connect_mesh, only_channel};
 pub use names::{NAME_BYTES_MAX, check_name};

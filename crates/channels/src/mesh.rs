@@ -53,13 +53,15 @@ impl PlainLoopback {
     /// Names the first party that is, or may be, on another machine.
     pub fn new(cluster: &ClusterConfig) -> Result<Self, ChannelError> {
         for party in cluster.parties() {
-            let address = (party.address.host.as_str(), party.address.port);
-            let resolved = address.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+            // Who has no address only dials the others.
+            let Some(address) = &party.address else { continue };
+            let named = (address.host.as_str(), address.port);
+            let resolved = named.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
             let resolved: Vec<SocketAddr> = resolved;
             let bound = party.bind.iter();
             let local = resolved.iter().chain(bound).all(|address| address.ip().is_loopback());
             if resolved.is_empty() || !local {
-                let address = party.address.to_string();
+                let address = address.to_string();
                 return Err(ChannelError::PlainNotLoopback { party: party.name.clone(), address });
             }
         }
@@ -82,6 +84,9 @@ pub struct MeshSettings<'a> {
     pub security: &'a Security,
     /// What the peers are shown if the versions differ, such as `phineus 0.1.0`.
     pub program_version: &'a str,
+    /// What this party was asked to run, at most 256 bytes: what the peers are shown where another
+    /// purpose gives another number of streams.
+    pub purpose: &'a str,
     /// The clock.
     pub timeouts: Timeouts,
     /// A slower network than the one there is, between each two parties.
@@ -174,6 +179,11 @@ fn check(settings: &MeshSettings<'_>) -> Result<usize, ChannelError> {
         let known: Vec<&str> = parties.iter().map(|party| party.name.as_str()).collect();
         ChannelError::UnknownParty { name: settings.me.to_owned(), known: known.join(", ") }
     })?;
+    // Each but the last is dialled by those further down, unless it is a client.
+    let dialled = (parties.len() - 1).min(parties.len() - settings.clients);
+    if let Some(party) = parties[..dialled].iter().find(|party| party.address.is_none()) {
+        return Err(ChannelError::NoAddress { party: party.name.clone() });
+    }
     match settings.security {
         Security::Tls { identity, .. } if identity.name() != settings.me => {
             let (me, identity) = (settings.me.to_owned(), identity.name().to_owned());

@@ -24,6 +24,7 @@ use crate::ChannelError;
 use crate::fingerprint::Fingerprint;
 use crate::gathering::{Attempt, Gathering};
 use crate::greeting::{Connection, Dialled, greet, key_refused};
+use crate::manner::{ask, keep_door};
 use crate::mesh::Security;
 use crate::quic_config::{client_config, presented_key, server_config, trusted_diallers};
 use crate::record::is_key_refusal;
@@ -129,6 +130,12 @@ impl Endpoint {
         for party in (0..gathering.me).filter(|&party| gathering.streams_to(party) > 0) {
             let endpoint = endpoint.clone();
             scope.spawn(move || endpoint.dial_all(gathering, party));
+            scope.spawn(move || ask(gathering, party));
+        }
+        if gathering.diallers().next().is_some()
+            && let Ok(address) = endpoint.endpoint.local_addr()
+        {
+            scope.spawn(move || keep_door(gathering, address));
         }
         scope.spawn(move || endpoint.accept_all(gathering, scope));
     }

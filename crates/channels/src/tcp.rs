@@ -13,6 +13,7 @@ use crate::framed::FramedChannel;
 use crate::gathering::{Attempt, Gathering};
 use crate::greeting::{Connection, Dialled, greet, key_refused};
 use crate::identity::Identity;
+use crate::manner::{Manner, first, met};
 use crate::mesh::Security;
 use crate::record::is_key_refusal;
 use crate::tls::{self, Side, TlsFailure};
@@ -23,7 +24,7 @@ use crate::transport::{READ_PAUSE, TransportError, tcp_halves};
 const UNKNOWN_HOST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often a listening party looks for a connection.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Connections that are being made at a time; more wait. All parties with four streams each.
 pub(crate) const ATTEMPTS_MAX: usize = 64;
@@ -43,9 +44,11 @@ pub(crate) fn listen_addresses(me: &PartyConfig, security: &Security) -> Vec<Soc
     if let Some(bind) = me.bind {
         return vec![bind];
     }
-    let port = me.address.port;
-    let resolved = (me.address.host.as_str(), port).to_socket_addrs();
-    let loopback = resolved.into_iter().flatten().find(|address| address.ip().is_loopback());
+    // Who is dialled by nobody may take any port.
+    let port = me.address.as_ref().map_or(0, |address| address.port);
+    let named = me.address.as_ref().map(|address| (address.host.as_str(), port).to_socket_addrs());
+    let mut resolved = named.into_iter().flatten().flatten();
+    let loopback = resolved.find(|address| address.ip().is_loopback());
     match (loopback, security) {
         (Some(address), _) => vec![address],
         (None, Security::Plain(_)) => vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))],
@@ -164,9 +167,10 @@ pub(crate) fn addresses(
     party: usize,
 ) -> Result<Vec<SocketAddr>, Attempt> {
     let config = &gathering.settings.cluster.parties()[party];
-    let host = config.address.host.as_str();
+    let address = config.address.as_ref().expect("checked before anybody is dialled");
+    let host = address.host.as_str();
     let patience = UNKNOWN_HOST_PATIENCE.min(gathering.settings.timeouts.connect / 2);
-    match (host, config.address.port).to_socket_addrs() {
+    match (host, address.port).to_socket_addrs() {
         Ok(addresses) => Ok(addresses.collect()),
         Err(error) if gathering.started.elapsed() < patience => {
             Err(Attempt::Again(error.to_string()))
@@ -223,10 +227,20 @@ fn session(
     dialled: Option<Dialled>,
 ) -> Result<(usize, FramedChannel), Attempt> {
     let io_failed = |error: io::Error| Attempt::Again(error.to_string());
+    let settings = gathering.settings;
     stream.set_nonblocking(false).map_err(io_failed)?;
     stream.set_nodelay(true).map_err(io_failed)?;
-    let patience = Some(gathering.settings.timeouts.handshake);
+    let patience = Some(settings.timeouts.handshake);
     stream.set_write_timeout(patience).map_err(io_failed)?;
+    let ours = Manner::of(settings);
+    if dialled.is_none()
+        && let Some(theirs) = first(stream, Instant::now() + settings.timeouts.handshake)
+            .map_err(io_failed)?
+            .filter(|theirs| *theirs != ours)
+    {
+        ours.tell(stream);
+        return Err(met(gathering, None, theirs));
+    }
     let connection = secure(gathering, stream, dialled)?;
     stream.set_read_timeout(Some(READ_PAUSE)).map_err(io_failed)?;
     let made = greet(gathering, connection, dialled)?;
@@ -257,7 +271,15 @@ fn secure(
         trusted.into_iter().filter_map(|party| gathering.trusted(party)).collect();
     let deadline = Instant::now() + gathering.settings.timeouts.handshake;
     let (source, sink, presented) = tls::handshake(stream, deadline, side, identity, &trusted)
-        .map_err(|failure| tls_failed(gathering, identity, dialled, failure))?;
+        .map_err(|failure| match (failure, dialled) {
+            // What is no TLS was left unread.
+            (TlsFailure::Transport(TransportError::Fault(_)), Some(Dialled { party, .. }))
+                if let Ok(Some(theirs)) = first(stream, deadline) =>
+            {
+                met(gathering, Some(party), theirs)
+            }
+            (failure, _) => tls_failed(gathering, identity, dialled, failure),
+        })?;
     let (source, sink) = (Box::new(source), Box::new(sink));
     Ok(Connection { source, sink, cut, presented: Some(presented) })
 }
@@ -319,7 +341,7 @@ fn tls_failed(
 
 /// Ends a connection so that what was written still arrives: closing it while something is unread
 /// would reset it.
-fn hang_up(mut stream: &TcpStream, patience: Duration) {
+pub(crate) fn hang_up(mut stream: &TcpStream, patience: Duration) {
     let deadline = Instant::now() + patience;
     // Each of these fails only if the connection is gone, which ends the matter.
     let mut going = stream.shutdown(Shutdown::Write).is_ok();

@@ -2,6 +2,7 @@
 
 mod connecting;
 mod failures;
+mod manners;
 mod meshes;
 mod reordering;
 mod sessions;
@@ -58,6 +59,11 @@ fn local_cluster() -> ClusterConfig {
     ClusterConfig::local([("site_a", free_port()), ("site_b", free_port())])
 }
 
+/// The port at which a party listens.
+fn port_of(party: &PartyConfig) -> u16 {
+    party.address.as_ref().expect("parties of tests have addresses").port
+}
+
 /// The two sides' security, each trusting the other.
 fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
     match over {
@@ -93,6 +99,7 @@ fn settings<'a>(
         clients: 0,
         security,
         program_version: "phineus test",
+        purpose: "a test",
         timeouts: timeouts(),
         network: None,
     }

@@ -358,13 +358,21 @@ fn receive_record(
     deadline: Instant,
     incoming: &mut Vec<u8>,
 ) -> Result<(), TlsFailure> {
+    let no_record = || {
+        let detail = "not a TLS record".to_owned();
+        Err(TransportError::Fault(Fault::Tls { detail }).into())
+    };
+    // Types 20 to 23 exist; anything else is not TLS, and is left for `manner.rs` to look at.
+    let mut kind = [0];
+    stream.set_read_timeout(Some(left(deadline)?))?;
+    if stream.peek(&mut kind)? == 1 && !(20..=23).contains(&kind[0]) {
+        return no_record();
+    }
     let mut header = [0; 5];
     read_all(stream, deadline, &mut header)?;
     let body = usize::from(u16::from_be_bytes([header[3], header[4]]));
-    // Types 20 to 23 exist; anything else is not TLS, and its length means nothing.
-    if !(20..=23).contains(&header[0]) || header.len() + body > TLS_RECORD_BYTES_MAX {
-        let detail = "not a TLS record".to_owned();
-        return Err(TransportError::Fault(Fault::Tls { detail }).into());
+    if header.len() + body > TLS_RECORD_BYTES_MAX {
+        return no_record();
     }
     let start = incoming.len();
     incoming.extend_from_slice(&header);
@@ -373,14 +381,16 @@ fn receive_record(
     Ok(())
 }
 
+/// The time that is left.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left == Duration::ZERO { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
 /// Fills `target` by `deadline`, however slowly the bytes drip in.
 fn read_all(mut stream: &TcpStream, deadline: Instant, mut target: &mut [u8]) -> io::Result<()> {
     while !target.is_empty() {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left == Duration::ZERO {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
+        stream.set_read_timeout(Some(left(deadline)?))?;
         match stream.read(target) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => target = &mut target[read..],

@@ -96,12 +96,12 @@ impl Cast {
         }
         let stated = computing(options, cluster)?;
         if stated.is_none() && !options.is_stated() {
-            return program_names(description, cluster, None).map(Cast::plain);
+            return program_names(description, cluster, None, &[]).map(Cast::plain);
         }
         let owners = owners(description, options, cluster, stated.as_deref())?;
         let computing = match stated {
             Some(names) => names,
-            None => program_names(description, cluster, None)?,
+            None => program_names(description, cluster, None, &[])?,
         };
         let mut members = computing.clone();
         let all = owners.inputs.iter().chain(owners.outputs.iter().flatten());
@@ -150,7 +150,7 @@ impl Cast {
                 .remedy("run it without these options, or plan it again with them"));
         }
         if computing == description.parties.len() {
-            return program_names(description, cluster, None).map(Cast::plain);
+            return program_names(description, cluster, None, &[]).map(Cast::plain);
         }
         check_members(&description.parties, cluster)?;
         Ok(Cast { members: description.parties.clone(), computing, recast: None })
@@ -278,17 +278,25 @@ fn computing(
     Ok(Some(names))
 }
 
-/// The names of the program's parties in the cluster: their own if it has them, else by position
-/// among those who do not compute for others.
+/// The names of the program's parties in the cluster: their own if it has them, else those that a
+/// local run gives them, else by position among those who do not compute for others.
+///
+/// A party in `replaced` takes no part itself: others bring its inputs and learn its outputs.
 fn program_names(
     description: &Description,
     cluster: Option<&ClusterConfig>,
     computing: Option<&[String]>,
+    replaced: &[usize],
 ) -> Result<Vec<String>, Failure> {
     let names = &description.parties;
-    let Some(cluster) = cluster else { return Ok(local_names(names)) };
-    if names.iter().all(|name| cluster.index_of(name).is_some()) {
-        return Ok(names.clone());
+    let local = local_names(names);
+    let Some(cluster) = cluster else { return Ok(local) };
+    let has_all = |names: &[String]| {
+        let mut taking_part = names.iter().enumerate().filter(|(at, _)| !replaced.contains(at));
+        taking_part.all(|(_, name)| cluster.index_of(name).is_some())
+    };
+    if let Some(known) = [names, &local].into_iter().find(|names| has_all(names)) {
+        return Ok(known.clone());
     }
     let all = cluster.parties().iter().map(|party| party.name.clone());
     let is_other = |name: &String| computing.is_none_or(|computing| !computing.contains(name));

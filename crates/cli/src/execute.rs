@@ -277,7 +277,7 @@ pub(crate) fn run_garbled(
     let start = Instant::now();
     let channel = Metered::new(channel);
     let before = Reading::of([&channel].into_iter());
-    let (set_up, ready, used, outputs, and_gates, ots);
+    let (set_up, ready, used, outputs, and_gates, ots, rounds);
     if job.party == GARBLER {
         let driver = Garbler::new(channel, &mut prg, session, description, inputs);
         let driver = driver.map_err(|error| unrevealed(error.into()))?;
@@ -285,6 +285,7 @@ pub(crate) fn run_garbled(
         let mut recorded = Recorded::new(driver, description);
         job.drive(&mut recorded, &mut memory, &watch, None)?;
         (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
+        rounds = recorded.driver.rounds();
         (used, outputs) = recorded.driver.into_parts();
     } else {
         let upcoming = Box::new(job.planned.file.reader()?.into_inputs());
@@ -294,6 +295,7 @@ pub(crate) fn run_garbled(
         let mut recorded = Recorded::new(driver, description);
         job.drive(&mut recorded, &mut memory, &watch, None)?;
         (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
+        rounds = recorded.driver.rounds();
         (used, outputs) = recorded.driver.into_parts();
     }
     let running = start.elapsed();
@@ -308,7 +310,7 @@ pub(crate) fn run_garbled(
         and_gates: Some(and_gates),
         garbled_and_gates: None,
         ots: Some(ots),
-        rounds: None,
+        rounds: Some(rounds),
         phases,
         traffic,
         wire_traffic,

@@ -113,11 +113,11 @@ pub(crate) enum Beside {
 }
 
 impl Beside {
-    /// The stream, when all is garbled.
-    pub(crate) fn finish(self) -> Result<Option<Stream>, ProtocolError> {
+    /// The stream, when all is garbled, and the oblivious transfers that it took with each peer.
+    pub(crate) fn finish(self) -> Result<(Option<Stream>, u64), ProtocolError> {
         match self {
-            Beside::Idle(stream) => Ok(stream),
-            Beside::Garbling(thread) => thread.join().map(Some),
+            Beside::Idle(stream) => Ok((stream, 0)),
+            Beside::Garbling(thread) => thread.join().map(|made| (Some(made.parties), made.ots)),
         }
     }
 }

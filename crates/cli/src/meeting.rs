@@ -64,6 +64,7 @@ pub(crate) fn meet(
         clients: meeting.clients,
         security: meeting.security,
         program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
+        purpose: &format!("--protocol {}", together.protocol.name()),
         timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
         network: together.simulate,
     };

@@ -158,7 +158,7 @@ pub(crate) fn run_shared(
     let phase = phase.since(&before, made.elapsed());
     let (background, mut material) = material.finish().map_err(Failure::from)?;
     let running = start.elapsed();
-    let mut garbled = beside.finish().map_err(Failure::from)?;
+    let (mut garbled, garbling_ots) = beside.finish().map_err(Failure::from)?;
     // A stream that nothing was garbled over has carried nothing.
     if let Some(stream) = &mut garbled {
         let reading = Reading::of_parties(stream);
@@ -174,8 +174,7 @@ pub(crate) fn run_shared(
         online: phase,
         and_gates: material.used.get("triples_1").copied().unwrap_or(0),
         garbled_and_gates: Some(garbled_gates),
-        // Those of garbling are not counted where they are made.
-        ots: planned.garbling.is_none().then_some(material.ots),
+        ots: Some(material.ots + garbling_ots),
         material,
         running,
         channels: channels_of(streams).chain(clients).collect(),

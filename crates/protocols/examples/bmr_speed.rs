@@ -98,7 +98,7 @@ fn party(
     } else {
         let planned = open(&garbling)?;
         let (tables, thread) = set_up.start(planned, move || memory(&garbling))?;
-        (tables, Box::new(move || Ok(sent(&thread.join()?))))
+        (tables, Box::new(move || Ok(sent(&thread.join()?.parties))))
     };
     let garbling_s = if beforehand { start.elapsed().as_secs_f64() } else { 0.0 };
     let mut reader = open(program)?;

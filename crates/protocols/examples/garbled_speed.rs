@@ -220,6 +220,7 @@ fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failur
         clients: 0,
         security,
         program_version: "garbled_speed",
+        purpose: "garbled_speed",
         timeouts: Timeouts::default(),
         network: None,
     };

@@ -158,7 +158,7 @@ fn a_name_that_is_somebody_else_is_reported() {
     // Both sides start, but site_b's configuration calls this party site_c.
     let cluster = local_cluster();
     let [a, b] = cluster.parties() else { panic!("two parties") };
-    let other = ClusterConfig::local([("site_a", a.address.port), ("site_c", b.address.port)]);
+    let other = ClusterConfig::local([("site_a", port_of(a)), ("site_c", port_of(b))]);
     let [security_a, security_c] = securities(Over::Tcp, &cluster);
     let (at_a, at_c) = thread::scope(|scope| {
         let c = scope.spawn(|| connect(&settings(&other, "site_c", &security_c)));
@@ -184,7 +184,7 @@ fn a_name_that_is_somebody_else_is_reported() {
 fn another_version_is_reported_with_both() {
     let cluster = local_cluster();
     let [security_a, _] = securities(Over::Tcp, &cluster);
-    let port = cluster.parties()[0].address.port;
+    let port = port_of(&cluster.parties()[0]);
     let future = thread::spawn(move || {
         let content = Hello {
             protocol_version: PROTOCOL_VERSION + 6,
@@ -195,8 +195,8 @@ fn another_version_is_reported_with_both() {
     });
     let error = failed(connect(&settings(&cluster, "site_a", &security_a)));
     let text = error.to_string();
-    assert!(matches!(error, ChannelError::Incompatible { theirs: 9, .. }), "{text}");
-    assert!(text.contains("phineus 9.9 (protocol 9)") && text.contains("phineus test"), "{text}");
+    assert!(matches!(error, ChannelError::Incompatible { theirs: 10, .. }), "{text}");
+    assert!(text.contains("phineus 9.9 (protocol 10)") && text.contains("phineus test"), "{text}");
     drop(future.join().expect("the fake peer does not panic"));
 }
 
@@ -212,7 +212,7 @@ fn strangers_at_the_port_do_not_matter() -> Result<(), ChannelError> {
     for over in [Over::Tcp, Over::Tls] {
         let cluster = local_cluster();
         let both = securities(over, &cluster);
-        let port = cluster.parties()[0].address.port;
+        let port = port_of(&cluster.parties()[0]);
         let stranger = move || {
             for greeting in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 300], &FALSE_HANDSHAKE, &[]] {
                 let mut stream = loop {
@@ -239,7 +239,7 @@ fn strangers_at_the_port_do_not_matter() -> Result<(), ChannelError> {
 fn a_port_in_use_is_reported() {
     let cluster = local_cluster();
     let [security, _] = securities(Over::Tls, &cluster);
-    let port = cluster.parties()[0].address.port;
+    let port = port_of(&cluster.parties()[0]);
     let _squatter = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
     let error = failed(connect(&settings(&cluster, "site_a", &security)));
     let text = error.to_string();

@@ -39,6 +39,7 @@ pub(super) fn hello_of_b() -> Hello {
         program_version: "fake".to_owned(),
         sender: "site_b".to_owned(),
         receiver: "site_a".to_owned(),
+        purpose: "a test".to_owned(),
         instance: [6; 16],
         parties: 2,
         streams: 1,
@@ -80,7 +81,7 @@ impl Fake {
 fn with_fake(change: impl Fn(&mut MeshSettings<'_>) + Sync) -> (FramedChannel, Fake) {
     let cluster = local_cluster();
     let [security, _] = securities(Over::Tcp, &cluster);
-    let port = cluster.parties()[0].address.port;
+    let port = port_of(&cluster.parties()[0]);
     let peer = thread::spawn(move || {
         let (stream, nonce) = fake_hello(port, &hello_of_b());
         Fake { socket: stream, session: hello::session(&nonce, &[5; 16]), stream: 0 }
@@ -302,8 +303,8 @@ fn a_changed_record_is_refused() {
     // A man in the middle who changes one byte of a session: TLS notices, nothing is delivered.
     let cluster = local_cluster();
     let [a, b] = cluster.parties() else { panic!("two parties") };
-    let (real, front) = (a.address.port, free_port());
-    let dialled = ClusterConfig::local([("site_a", front), ("site_b", b.address.port)]);
+    let (real, front) = (port_of(a), free_port());
+    let dialled = ClusterConfig::local([("site_a", front), ("site_b", port_of(b))]);
     let [security_a, security_b] = securities(Over::Tls, &cluster);
     let listener = TcpListener::bind(("127.0.0.1", front)).expect("the port is free");
     thread::scope(|scope| {

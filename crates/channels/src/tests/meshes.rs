@@ -193,7 +193,7 @@ fn different_counts_are_told_on_both_sides() {
         })
     };
     let [a, b] = errors([1, 2], [&smaller, &smaller]);
-    let what = "streams between each two parties (which depends on --protocol)";
+    let what = "streams between the two (which depends on who computes)";
     assert!(a.starts_with(&format!("site_b counts 2 {what}, here there are 1")), "{a}");
     assert!(b.starts_with(&format!("site_a counts 1 {what}, here there are 2")), "{b}");
     let [a, b] = errors([1, 1], [&smaller, &cluster]);
@@ -202,12 +202,30 @@ fn different_counts_are_told_on_both_sides() {
 }
 
 #[test]
+fn parties_asked_for_different_things_name_both() {
+    let (cluster, securities) = world(Over::Tcp, 2);
+    let gathered = gather(&(cluster, securities), 1, |settings| {
+        if settings.me == "site_b" {
+            (settings.streams, settings.purpose) = (3, "--protocol gmw");
+        }
+        settings.timeouts.connect = Duration::from_secs(5);
+    });
+    let errors: Vec<String> = gathered.into_iter().map(|it| failed(it).to_string()).collect();
+    assert!(
+        errors[0].starts_with("site_b was asked for --protocol gmw, and this party for a test")
+    );
+    assert!(
+        errors[1].starts_with("site_a was asked for a test, and this party for --protocol gmw")
+    );
+}
+
+#[test]
 fn the_same_party_twice_is_told_on_both_sides() {
     // site_c is missing, so that the others still gather when the second site_b comes.
     for over in [Over::Tls, Over::Quic] {
         let (cluster, securities) = world(over, 3);
         // The twin has site_b's key, but a port of its own.
-        let ports: Vec<u16> = cluster.parties().iter().map(|party| party.address.port).collect();
+        let ports: Vec<u16> = cluster.parties().iter().map(|party| port_of(party)).collect();
         let other = ClusterConfig::local(NAMES.into_iter().zip([ports[0], free_port(), ports[2]]));
         let other = other.with_transport(over.transport());
         let texts = thread::scope(|scope| {
@@ -431,6 +449,45 @@ fn clients_have_one_channel_to_each_other_party_and_none_among_themselves() {
     }
 }
 
+/// The cluster without the addresses of its last parties.
+fn without_addresses(cluster: &ClusterConfig, last: usize) -> ClusterConfig {
+    let mut text = format!("transport = '{}'\n", cluster.transport().name());
+    let count = cluster.parties().len();
+    for (place, party) in cluster.parties().iter().enumerate() {
+        text.push_str(&format!("[[party]]\nname = '{}'\n", party.name));
+        if place + last < count {
+            text.push_str(&format!("address = '127.0.0.1:{}'\n", port_of(party)));
+        }
+    }
+    ClusterConfig::parse(std::path::Path::new("cluster.toml"), &text).expect("a cluster")
+}
+
+#[test]
+fn who_is_dialled_by_nobody_needs_no_address() {
+    for over in Over::ALL {
+        let (cluster, securities) = world(over, 4);
+        let world = (without_addresses(&cluster, 2), securities);
+        let gathered = gather(&world, 1, |settings| settings.clients = 2);
+        thread::scope(|scope| {
+            for (me, mesh) in gathered.into_iter().enumerate() {
+                let mut mesh = mesh.expect("all are there");
+                scope.spawn(move || {
+                    chat(me, &mut mesh, 3).expect("all live");
+                    close(mesh).expect("a clean end");
+                });
+            }
+        });
+        // Without clients the last one alone is dialled by nobody.
+        for error in gather(&world, 1, |_| ()) {
+            let error = failed(error);
+            assert!(
+                matches!(&error, ChannelError::NoAddress { party } if party == "site_c"),
+                "{error}"
+            );
+        }
+    }
+}
+
 #[test]
 fn different_numbers_of_clients_are_told() {
     let (cluster, securities) = world(Over::Tcp, 3);
@@ -439,6 +496,6 @@ fn different_numbers_of_clients_are_told() {
         settings.timeouts.connect = Duration::from_secs(5);
     });
     let errors: Vec<String> = gathered.into_iter().map(|it| failed(it).to_string()).collect();
-    let is_told = |error: &String| error.contains("streams between each two parties");
+    let is_told = |error: &String| error.contains("streams between the two");
     assert!(errors.iter().any(is_told), "{errors:?}");
 }

@@ -1,5 +1,7 @@
 //! Who brings each input and learns each output, by name: as stated, or as the program says.
 
+use std::collections::BTreeSet;
+
 use phineus_bytecode::Description;
 use phineus_channels::ClusterConfig;
 
@@ -26,12 +28,11 @@ pub(super) fn owners(
     };
     read_inputs(description, options, &mut owners)?;
     read_outputs(description, options, &mut owners)?;
-    let is_all_stated = owners.inputs.iter().all(|name| !name.is_empty())
-        && owners.outputs.iter().all(|names| !names.is_empty());
-    if is_all_stated {
+    let replaced = replaced(description, &owners);
+    if replaced.len() == description.parties.len() {
         return Ok(owners);
     }
-    let names = program_names(description, cluster, computing)?;
+    let names = program_names(description, cluster, computing, &replaced)?;
     let name = |party: u16| names[usize::from(party)].clone();
     for (port, owner) in description.inputs.iter().zip(&mut owners.inputs) {
         if owner.is_empty() {
@@ -44,6 +45,19 @@ pub(super) fn owners(
         }
     }
     Ok(owners)
+}
+
+/// The parties of the program that bring no input and learn no output themselves.
+fn replaced(description: &Description, owners: &Owners) -> Vec<usize> {
+    let inputs = description.inputs.iter().zip(&owners.inputs);
+    let outputs = description.outputs.iter().zip(&owners.outputs);
+    let bringing =
+        inputs.filter(|(_, owner)| owner.is_empty()).map(|(port, _)| usize::from(port.party));
+    let learning = outputs
+        .filter(|(_, learners)| learners.is_empty())
+        .flat_map(|(port, _)| port.parties.iter().map(|&party| usize::from(party)));
+    let taking_part: BTreeSet<usize> = bringing.chain(learning).collect();
+    (0..description.parties.len()).filter(|party| !taking_part.contains(party)).collect()
 }
 
 /// `--inputs-from`.

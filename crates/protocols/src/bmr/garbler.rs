@@ -132,6 +132,11 @@ impl<C: Channel> Garbler<C> {
         self.parties.flush()
     }
 
+    /// Oblivious transfers made with each peer, of all peers the most.
+    pub(super) fn ots_made(&self) -> u64 {
+        self.links.iter().flatten().map(Link::ots_made).max().unwrap_or(0)
+    }
+
     /// The channels, and where the batches went.
     pub(super) fn into_parts(self) -> (Parties<C>, Sink) {
         (self.parties, self.sink)

@@ -26,6 +26,8 @@ pub(super) struct Link {
     /// Room for a tile of OTs, and for the hashes of some of them.
     ots: Zeroizing<Vec<Block>>,
     hashed: Zeroizing<Vec<Block>>,
+    /// Transfers made, in both directions.
+    ots_made: u64,
 }
 
 struct Pads {
@@ -113,7 +115,13 @@ impl Link {
             incoming: Pads::new(&incoming),
             ots: room(TILE_OTS),
             hashed: room(HASH_BLOCKS),
+            ots_made: 0,
         })
+    }
+
+    /// Transfers made so far, in both directions.
+    pub(super) fn ots_made(&self) -> u64 {
+        self.ots_made
     }
 
     /// Makes an OT for each block of `shares` with these choices. Only sends.
@@ -123,6 +131,7 @@ impl Link {
         choices: &[u64],
         shares: &mut [Block],
     ) -> Result<(), ProtocolError> {
+        self.ots_made += shares.len() as u64;
         self.receiver.extend(channel, choices, shares)
     }
 
@@ -143,6 +152,7 @@ impl Link {
         begun: bool,
         shares: &mut [Block],
     ) -> Result<(), ProtocolError> {
+        self.ots_made += shares.len() as u64;
         if !begun {
             return self.sender.extend(channel, shares);
         }
@@ -162,6 +172,7 @@ impl Link {
     ) -> Result<(), ProtocolError> {
         let tiles = shares.chunks_mut(TILE_OTS).zip(choices.chunks(TILE_OTS / 64));
         for ((shares, choices), pads) in tiles.zip(pads.chunks_mut(TILE_OTS / 64)) {
+            self.ots_made += shares.len() as u64;
             self.receiver.extend(channel, choices, shares)?;
             self.incoming.bits(&mut self.hashed, shares, Block::ZERO, pads);
             self.incoming.next_tweak += shares.len() as u64;

@@ -34,7 +34,15 @@ pub struct Garbling<C> {
 }
 
 /// The thread of a garbling that has been started.
-pub struct GarblingThread<C>(JoinHandle<Option<Parties<C>>>);
+pub struct GarblingThread<C>(JoinHandle<Option<Made<C>>>);
+
+/// A garbling that is done.
+pub struct Made<C> {
+    /// Its channels.
+    pub parties: Parties<C>,
+    /// Correlated oblivious transfers that were made with each peer, both directions together.
+    pub ots: u64,
+}
 
 impl<C: Channel> Garbling<C> {
     /// Sets up oblivious transfer with all peers, in both directions, and the hashes.
@@ -91,7 +99,7 @@ impl<C: Channel> Garbling<C> {
         };
         let common = self.common.clone();
         let (done, sink) = self.walk(planned, memory, sink);
-        let parties = done?;
+        let parties = done?.parties;
         let Sink::Store { batches, mut file, spilled, .. } = sink else {
             unreachable!("the sink is the one that was given")
         };
@@ -109,15 +117,16 @@ impl<C: Channel> Garbling<C> {
         planned: &mut ProgramReader<R>,
         memory: &mut Memory,
         sink: Sink,
-    ) -> (Result<Parties<C>, ProtocolError>, Sink) {
+    ) -> (Result<Made<C>, ProtocolError>, Sink) {
         let Garbling { parties, links, prg, common } = self;
         let (me, count) = (parties.me(), parties.count());
         let Common { offset, fresh, starts } = common;
         let garbler = Garbler::new(parties, links, offset, starts[me], prg, sink);
         let mut driver = GarblingDriver::new(garbler, *fresh, me, count);
         let done = run(planned, &mut driver, memory, &mut |_| true);
+        let ots = driver.garbler.ots_made();
         let (parties, sink) = driver.garbler.into_parts();
-        (done.map(|()| parties).map_err(protocol_error), sink)
+        (done.map(|()| Made { parties, ots }).map_err(protocol_error), sink)
     }
 }
 
@@ -143,7 +152,7 @@ impl<C: Channel + Send + 'static> Garbling<C> {
             };
             let (done, sink) = self.walk(&mut planned, &mut memory, Sink::Queue(producer));
             match (done, sink) {
-                (Ok(parties), _) => Some(parties),
+                (Ok(made), _) => Some(made),
                 (Err(error), sink) => {
                     sink.fail(error);
                     None
@@ -155,13 +164,13 @@ impl<C: Channel + Send + 'static> Garbling<C> {
 }
 
 impl<C> GarblingThread<C> {
-    /// Waits for the end of the garbling; gives its channels back.
+    /// Waits for the end of the garbling.
     ///
     /// # Errors
     /// When it failed; why, the tables have said.
-    pub fn join(self) -> Result<Parties<C>, ProtocolError> {
+    pub fn join(self) -> Result<Made<C>, ProtocolError> {
         match self.0.join() {
-            Ok(parties) => parties.ok_or(StoreError::Failed.into()),
+            Ok(made) => made.ok_or(StoreError::Failed.into()),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }

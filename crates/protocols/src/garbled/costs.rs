@@ -183,7 +183,10 @@ impl CostModel for GarbledCosts {
         let [mut garbler, mut evaluator] = self.output_bytes;
         // Start value and seed; then the rows.
         garbler += 32 + 32 * self.and_gates;
-        let mut rounds = 1 + u64::from(self.output_bytes[1] > 0) + self.block_rounds;
+        let mut rounds = 1 + self.block_rounds;
+        if self.block_rounds == 0 {
+            rounds += u64::from(self.output_bytes[1] > 0);
+        }
         if ots > 0 {
             let (from_sender, from_receiver) = setup_bytes(field);
             garbler += from_sender;
@@ -210,7 +213,8 @@ impl CostModel for GarbledCosts {
 
 impl BlockCosts for GarbledCosts {
     fn end_block(&mut self) {
-        self.block_rounds += u64::from(self.output_bytes[1] > 0);
+        // The answer, and what follows from it.
+        self.block_rounds += 2 * u64::from(self.output_bytes[1] > 0);
     }
 
     fn add_block(&mut self, block: &GarbledCosts, times: u64) {

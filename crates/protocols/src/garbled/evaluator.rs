@@ -12,6 +12,7 @@ use crate::ProtocolError;
 use crate::garbled::batches::Batches;
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::pieces::{Piece, chain_pieces, pieces};
+use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
 
@@ -109,6 +110,7 @@ pub struct Evaluator<C> {
     unsent: u64,
     unflushed_bytes: usize,
     unflushed_messages: usize,
+    rounds: RoundCount,
     inputs: Inputs,
     outputs: Outputs,
     scratch: Zeroizing<Vec<Block>>,
@@ -159,6 +161,7 @@ impl<C: Channel> Evaluator<C> {
             unsent: ots,
             unflushed_bytes: 0,
             unflushed_messages: 0,
+            rounds: RoundCount::set_up(ots > 0),
             inputs,
             outputs: Outputs::new(description, EVALUATOR),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
@@ -172,6 +175,11 @@ impl<C: Channel> Evaluator<C> {
     /// AND gates evaluated so far.
     pub fn and_gates(&self) -> u64 {
         self.algebra.next.0
+    }
+
+    /// Messages so far that waited for one another.
+    pub fn rounds(&self) -> u64 {
+        self.rounds.total()
     }
 
     /// The channel and the outputs, after [`Driver::finish`].
@@ -268,6 +276,7 @@ impl<C: Channel> Driver for Evaluator<C> {
         if learns(&self.description, instruction, GARBLER) {
             let select_bits = wires.iter().map(|wire| wire.select_bit());
             channel.send_with(length, |bytes| pack(select_bits, bytes))?;
+            self.rounds.answered();
             self.unflushed_bytes += length;
             self.unflushed_messages += 1;
             if self.unflushed_bytes > FLUSH_OUTPUT_BYTES
@@ -294,7 +303,15 @@ impl<C: Channel> Driver for Evaluator<C> {
         self.outputs.opened(port)
     }
 
+    fn end_block(&mut self) -> Result<(), ProtocolError> {
+        self.finish()?;
+        self.rounds.go_on();
+        Ok(())
+    }
+
     fn finish(&mut self) -> Result<(), ProtocolError> {
-        Ok(self.algebra.channel.flush()?)
+        self.algebra.channel.flush()?;
+        self.rounds.end();
+        Ok(())
     }
 }

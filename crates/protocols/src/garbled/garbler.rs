@@ -14,6 +14,7 @@ use crate::ProtocolError;
 use crate::garbled::batches::Batches;
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::pieces::{Piece, chain_pieces, pieces};
+use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 use crate::ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
 
@@ -113,6 +114,7 @@ pub struct Garbler<C> {
     unsent: u64,
     expected: VecDeque<Expected>,
     pending_bits: usize,
+    rounds: RoundCount,
     inputs: Inputs,
     outputs: Outputs,
     scratch: Zeroizing<Vec<Block>>,
@@ -160,6 +162,7 @@ impl<C: Channel> Garbler<C> {
             unsent: ots,
             expected: VecDeque::new(),
             pending_bits: 0,
+            rounds: RoundCount::set_up(ots > 0),
             inputs,
             outputs: Outputs::new(description, GARBLER),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
@@ -172,6 +175,11 @@ impl<C: Channel> Garbler<C> {
     /// AND gates garbled so far.
     pub fn and_gates(&self) -> u64 {
         self.algebra.next.0
+    }
+
+    /// Messages so far that waited for one another.
+    pub fn rounds(&self) -> u64 {
+        self.rounds.total()
     }
 
     /// The channel and the outputs, after [`Driver::finish`].
@@ -274,6 +282,7 @@ impl<C: Channel> Driver for Garbler<C> {
             self.pending_bits += wires.len();
             let instruction = *instruction;
             self.expected.push_back(Expected::Output { instruction, select_bits: bytes });
+            self.rounds.answered();
         }
         let is_full = |garbler: &Self, share: usize| {
             garbler.pending_bits > PENDING_OUTPUT_BITS / share
@@ -302,11 +311,18 @@ impl<C: Channel> Driver for Garbler<C> {
         self.outputs.opened(port)
     }
 
+    fn end_block(&mut self) -> Result<(), ProtocolError> {
+        self.finish()?;
+        self.rounds.go_on();
+        Ok(())
+    }
+
     fn finish(&mut self) -> Result<(), ProtocolError> {
         self.algebra.channel.flush()?;
         while !self.expected.is_empty() {
             self.receive()?;
         }
+        self.rounds.end();
         Ok(())
     }
 }

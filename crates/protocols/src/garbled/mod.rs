@@ -25,6 +25,7 @@ mod evaluator;
 mod garbler;
 pub mod limits;
 mod pieces;
+mod rounds;
 
 #[cfg(test)]
 mod tests;

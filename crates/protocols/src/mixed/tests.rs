@@ -158,7 +158,7 @@ fn tables(
     }
     let started = set_up.start(planned, move || Ok(memory(read(&garbling).description())));
     let (tables, thread) = started.expect("there are threads");
-    (tables, Box::new(move || thread.join().expect("all are honest")))
+    (tables, Box::new(move || thread.join().expect("all are honest").parties))
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.

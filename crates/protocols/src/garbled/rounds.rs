@@ -1,0 +1,40 @@
+//! [`RoundCount`]: the messages of a session of garbled circuits that wait for one another.
+//!
+//! The set-up of oblivious transfers takes two, as both base OTs go at once and the trees with the
+//! first transfers after them; the rows take one, and the evaluator's answers one more. In a program
+//! of several blocks what follows an answered block waits for that answer. What goes ahead in a
+//! stream, such as later batches of transfers, waits for nothing and is no round.
+
+/// Rounds of one party's session, counted as they happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoundCount {
+    done: u64,
+    /// Whether the evaluator has answered since the last end.
+    is_answered: bool,
+}
+
+impl RoundCount {
+    /// The set-up is done, and the first rows are on their way.
+    pub(super) fn set_up(has_transfers: bool) -> RoundCount {
+        RoundCount { done: 1 + if has_transfers { 2 } else { 0 }, is_answered: false }
+    }
+
+    /// The evaluator tells the garbler an output.
+    pub(super) fn answered(&mut self) {
+        self.is_answered = true;
+    }
+
+    /// All answers are there.
+    pub(super) fn end(&mut self) {
+        self.done += u64::from(self.is_answered);
+    }
+
+    /// The program goes on after an end.
+    pub(super) fn go_on(&mut self) {
+        self.done += u64::from(std::mem::take(&mut self.is_answered));
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.done
+    }
+}
