@@ -76,7 +76,7 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct Programs {
-    /// One program in detail
+    /// One program in detail: a name, or a circuit, a directory of circuits or a C program
     pub(crate) name: Option<String>,
 }
 

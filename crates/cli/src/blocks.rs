@@ -21,6 +21,7 @@ use phineus_plan::carried_in_field;
 
 use crate::arguments::{Preprocessed, Protocol};
 use crate::failure::{Exit, Failure};
+use crate::garbling::GarblingPlan;
 use crate::memory_budget::{Budget, Situation, does_not_fit};
 use crate::planning::{PlannedFile, magnitude_bits, plan_within};
 use crate::program_file::ProgramFile;
@@ -324,7 +325,10 @@ impl PlannedBlocks {
 impl PlannedFile {
     /// Writes the plan to `path`.
     pub(crate) fn save(&self, path: &Path) -> Result<(), Failure> {
-        let Some(blocks) = &self.blocks else { return self.file.save(path) };
+        let Some(blocks) = &self.blocks else {
+            let garbling = self.garbling.as_ref().map(GarblingPlan::file);
+            return self.file.save_with(garbling, path);
+        };
         let scratch = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let whole = temporary(scratch.unwrap_or(Path::new(".")))?;
         let (whole, _) = blocks.write(whole, &self.description, true)?;

@@ -50,6 +50,8 @@ pub struct Failure {
     pub remedy: Option<String>,
     /// What the parties had learned when it happened.
     pub revealed: Option<String>,
+    /// The least memory with which it would fit.
+    pub needed_bytes: Option<u64>,
     /// Whether nothing is printed: the reader of our output went away, or all is said.
     pub silent: bool,
 }
@@ -63,6 +65,7 @@ impl Failure {
             message: message.into(),
             remedy: None,
             revealed: None,
+            needed_bytes: None,
             silent: false,
         }
     }
@@ -105,13 +108,17 @@ impl Failure {
 
     /// The failure as an object of JSON.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut value = serde_json::json!({
             "code": self.code(),
             "exit_code": self.exit as u8,
             "message": self.message,
             "remedy": self.remedy,
             "revealed": self.revealed,
-        })
+        });
+        if let Some(needed) = self.needed_bytes {
+            value["needed_bytes"] = needed.into();
+        }
+        value
     }
 
     /// The inverse of [`Failure::to_json`], for the failure of another process.
@@ -135,6 +142,7 @@ impl Failure {
             message: text("message")?,
             remedy: text("remedy"),
             revealed: text("revealed"),
+            needed_bytes: value["needed_bytes"].as_u64(),
             silent: false,
         })
     }

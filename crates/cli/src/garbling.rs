@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use phineus_bytecode::Layout;
+use phineus_bytecode::{Layout, PlanDescription, verify};
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_plan::limits::FRAMES_MIN;
-use phineus_plan::{Lookahead, PlanOptions, plan};
-use phineus_protocols::bmr::costs::totals::{SCRATCH_BYTES, Y_AND_GATES};
+use phineus_plan::{Lookahead, PlanOptions, check, plan};
+use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram, GarblingThread, Tables};
 use phineus_protocols::ot::{FieldBits, SessionId};
@@ -24,6 +24,9 @@ use crate::resolve::{TracedFile, temporary};
 
 /// Spare frames of the garbling walk, and how long before its need a page is asked for.
 const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
+
+/// What the plan of a garbling program says in place of a protocol.
+const PROTOCOL: &str = "garbling";
 
 /// The channels of one stream.
 type Stream = Parties<Metered<FramedChannel>>;
@@ -52,7 +55,7 @@ impl GarblingPlan {
         }
         let page_bytes = PAGE_WIRES * 16;
         let options = PlanOptions {
-            protocol: "garbling".to_owned(),
+            protocol: PROTOCOL.to_owned(),
             port_order: phineus_bytecode::PortOrder::Given,
             memory_limit_bytes: situation.limit_bytes,
             frame_count: (situation.limit_bytes / 4 / page_bytes).max(FRAMES_MIN),
@@ -67,6 +70,11 @@ impl GarblingPlan {
         let output = temporary(scratch)?;
         let (file, figures, _) =
             plan(&mut program.reader()?, output, temporary(scratch)?, &options, &mut costs)?;
+        Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, situation)))
+    }
+
+    fn new(file: ProgramFile, figures: &PlanDescription, situation: &Situation) -> GarblingPlan {
+        let page_bytes = PAGE_WIRES * 16;
         let (frames, slots) = (figures.frame_count, figures.spill_slot_count);
         let storage = match slots {
             0 => 0,
@@ -76,7 +84,77 @@ impl GarblingPlan {
         let gates = figures.costs.get(Y_AND_GATES).copied().unwrap_or(u64::MAX);
         let state = memory_bytes(situation.parties, FieldBits::DEFAULT, circuit, gates);
         let bytes = frames * page_bytes + storage + state;
-        Ok(Some(GarblingPlan { file: ProgramFile::new(file), bytes }))
+        GarblingPlan { file, bytes }
+    }
+
+    /// The garbling of a plan that was made before; nothing if it garbles nothing.
+    ///
+    /// # Errors
+    /// If the file lacks it, or it is not of that plan, as far as figures and form show: `check`
+    /// proves the rest.
+    pub(crate) fn open(
+        planned: &TracedFile,
+        plan: &PlanDescription,
+        situation: &Situation,
+    ) -> Result<Option<GarblingPlan>, Failure> {
+        let stated = |plan: &PlanDescription, name: &str| plan.costs.get(name).copied();
+        if stated(plan, GARBLING_ROUNDS).unwrap_or(0) == 0 {
+            return Ok(None);
+        }
+        let refused = |message: &str| {
+            Failure::new(Exit::ProgramRefused, 144, message).remedy("plan the program again")
+        };
+        let Some(file) = planned.file.garbling() else {
+            return Err(refused("the plan lacks what is to be garbled beside it"));
+        };
+        let mut reader = file.reader()?;
+        reader.verify_hash()?;
+        if let Some(violation) = verify(&mut reader)?.first() {
+            return Err(refused(&format!("in what is garbled beside the plan: {violation}")));
+        }
+        let Some(figures) = reader.description().plan.clone() else {
+            return Err(refused("what is garbled beside the plan is not planned"));
+        };
+        let gates = stated(&figures, Y_AND_GATES);
+        let fits = figures.protocol == PROTOCOL
+            && figures.layout == Layout::Wires
+            && (figures.page_wires, figures.wire_bytes) == (PAGE_WIRES, 16)
+            && figures.frame_count.max(figures.spill_slot_count) < u64::from(u32::MAX)
+            && reader.description().parties == planned.description.parties
+            && gates.is_some()
+            && gates == stated(plan, Y_AND_GATES);
+        if !fits {
+            return Err(refused("what is garbled beside the plan is of another one"));
+        }
+        Ok(Some(GarblingPlan::new(file, &figures, situation)))
+    }
+
+    /// The planned garbling program.
+    pub(crate) fn file(&self) -> &ProgramFile {
+        &self.file
+    }
+
+    /// What is wrong with the garbling in the file of a plan, which was made from `ordered`.
+    pub(crate) fn check(
+        ordered: &TracedFile,
+        planned: &TracedFile,
+        scratch: &Path,
+    ) -> Result<Vec<String>, Failure> {
+        let output = temporary(scratch)?;
+        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, output)?;
+        let meant = ProgramFile::new(file);
+        let Some(beside) = planned.file.garbling() else {
+            let fault = "the plan lacks what is to be garbled beside it";
+            let is_lacking = written.instruction_count > 0;
+            return Ok(is_lacking.then(|| fault.to_owned()).into_iter().collect());
+        };
+        let mut reader = beside.reader()?;
+        let plan = reader.description().plan.as_ref();
+        if plan.map(|plan| plan.program_hash.as_str()) != Some(&written.hash.to_string()) {
+            return Ok(vec!["what is garbled beside the plan is of another program".to_owned()]);
+        }
+        let faults = check(&mut meant.reader()?, &mut reader)?;
+        Ok(faults.into_iter().map(|fault| format!("garbled beside it: {fault}")).collect())
     }
 
     /// Sets garbling up and starts its thread.

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use phineus_channels::{AbortReason, Aborter};
@@ -14,6 +14,12 @@ use crate::failure::{Exit, Failure};
 
 /// Signals that asked to stop, so far.
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this is a child whose parent has ended.
+static IS_ORPHAN: AtomicBool = AtomicBool::new(false);
+
+/// How often an orphan tries to remove what its siblings may be writing or removing, too.
+const REMOVALS: usize = 5;
 
 /// How often the watching thread looks.
 const PAUSE: Duration = Duration::from_millis(30);
@@ -34,14 +40,21 @@ struct State {
     mode: Mode,
     /// Removed if the process ends at once.
     leftovers: Vec<PathBuf>,
+    /// What a parent has made, removed by its children if it is gone.
+    of_parent: Option<PathBuf>,
     /// Whether failures are printed as JSON.
     is_json: bool,
 }
 
 static STATE: Mutex<State> =
-    Mutex::new(State { mode: Mode::Exit, leftovers: Vec::new(), is_json: false });
+    Mutex::new(State { mode: Mode::Exit, leftovers: Vec::new(), of_parent: None, is_json: false });
 
 extern "C" fn note(_: libc::c_int) {
+    REQUESTS.fetch_add(1, Ordering::Relaxed);
+}
+
+extern "C" fn note_orphaned(_: libc::c_int) {
+    IS_ORPHAN.store(true, Ordering::Relaxed);
     REQUESTS.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -58,6 +71,20 @@ pub(crate) fn install(is_json: bool) {
         .stack_size(128 * 1024)
         .spawn(watch);
     drop(watcher);
+}
+
+/// Makes sure that this child of a local run does not outlive its parent, and removes the directory
+/// of all children, in which `cluster` is, if the parent could not.
+pub(crate) fn end_with_parent(cluster: &Path) {
+    with(|state| state.of_parent = cluster.parent().map(Path::to_owned));
+    #[cfg(target_os = "linux")]
+    // SAFETY: the handler does nothing but change atomics, which is async-signal-safe; then asks for
+    // the signal when the parent ends, which touches no memory.
+    unsafe {
+        let handler = note_orphaned as extern "C" fn(libc::c_int);
+        libc::signal(libc::SIGUSR1, handler as libc::sighandler_t);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGUSR1 as libc::c_ulong, 0, 0, 0);
+    }
 }
 
 /// Whether the user asked to stop.
@@ -99,6 +126,9 @@ fn watch() {
     while !requested() {
         std::thread::sleep(PAUSE);
     }
+    if is_orphan() {
+        end();
+    }
     let aborter = with(|state| match &state.mode {
         Mode::Exit => None,
         Mode::Cooperative => Some(None),
@@ -110,16 +140,29 @@ fn watch() {
         Some(None) => {}
     }
     let mut waited = Duration::ZERO;
-    while waited < PATIENCE && REQUESTS.load(Ordering::Relaxed) < 2 {
+    while waited < PATIENCE && REQUESTS.load(Ordering::Relaxed) < 2 && !is_orphan() {
         std::thread::sleep(PAUSE);
         waited += PAUSE;
     }
     end();
 }
 
+fn is_orphan() -> bool {
+    IS_ORPHAN.load(Ordering::Relaxed)
+}
+
 /// Ends the process at once, leaving nothing behind.
 fn end() -> ! {
     remove_leftovers();
+    if is_orphan() {
+        let directory = with(|state| state.of_parent.take());
+        for directory in directory.iter().cycle().take(REMOVALS) {
+            let _ = std::fs::remove_dir_all(directory);
+            std::thread::sleep(PAUSE);
+        }
+        // Nobody is there to be told.
+        std::process::exit(Exit::Interrupted as i32);
+    }
     let is_json = with(|state| state.is_json);
     crate::report_failure(&Failure::interrupted(), is_json);
     std::process::exit(Exit::Interrupted as i32);

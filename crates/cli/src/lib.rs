@@ -30,6 +30,7 @@ mod metered;
 mod output;
 mod planning;
 mod prediction;
+mod private_directory;
 mod program_file;
 pub mod programs;
 mod progress;
@@ -64,7 +65,12 @@ pub fn main(registry: Registry) -> ExitCode {
         Err(error) => {
             // Help and version are not errors; they go to stdout with exit code 0.
             let code = u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8);
-            let _ = error.print();
+            if error.use_stderr() && asks_for_json() {
+                let text = error.render().to_string();
+                report_failure(&Failure::usage(text.trim_start_matches("error: ").trim()), true);
+            } else {
+                let _ = error.print();
+            }
             return ExitCode::from(code);
         }
     };
@@ -79,6 +85,12 @@ pub fn main(registry: Registry) -> ExitCode {
             ExitCode::from(failure.exit as u8)
         }
     }
+}
+
+/// Whether `--json` was typed, on a command line that cannot be read as a whole.
+fn asks_for_json() -> bool {
+    let mut options = std::env::args_os().skip(1).take_while(|argument| argument != "--");
+    options.any(|argument| argument == "--json")
 }
 
 fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<(), Failure> {

@@ -354,9 +354,10 @@ pub(crate) fn does_not_fit(limit: u64, needed: u64) -> Failure {
         quantity::bytes(limit),
         quantity::bytes(needed)
     );
-    Failure::new(Exit::DoesNotFit, 100, message)
+    let failure = Failure::new(Exit::DoesNotFit, 100, message)
         .remedy(format!("give --memory {}MiB or more", needed >> 20))
-        .revealed("nothing was sent")
+        .revealed("nothing was sent");
+    Failure { needed_bytes: Some(needed), ..failure }
 }
 
 /// The limit when the user states none: 1 GiB, or half of what the machine has free if that is

@@ -80,7 +80,10 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
         };
-        let budget = situation.budget(Figures::of_plan(plan, reader.frame_count() as u64));
+        let garbling = GarblingPlan::open(&traced, plan, situation)?;
+        let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
+        let figures = Figures::of_plan(plan, reader.frame_count() as u64);
+        let budget = situation.budget(Figures { garbling_bytes, ..figures });
         if budget.total() > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, budget.total())
                 .remedy("plan it again for this limit, or give more memory"));
@@ -92,7 +95,7 @@ impl PlannedFile {
             budget,
             planning: Duration::ZERO,
             computing: traced.computing,
-            garbling: None,
+            garbling,
             blocks: None,
         };
         check_stated(&planned)?;

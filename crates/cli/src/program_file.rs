@@ -1,14 +1,24 @@
 //! Program files on disk, read at any place by several readers at once.
+//!
+//! A plan with garbled values has the plan of what is garbled beside it in the same file: the plan,
+//! then that plan, then 32 bytes that say so (`docs/bytecode.md`, section 11).
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use phineus_bytecode::ProgramReader;
+use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
+
+/// The last bytes of a plan with garbled values.
+const BESIDE_MAGIC: &[u8; 8] = b"PHGARBLE";
+
+/// The lengths of both plans, the beginning of a hash of them, and the magic.
+const BESIDE_BYTES: u64 = 32;
 
 /// Reads a program.
 pub(crate) type Reader = ProgramReader<BufReader<FileView>>;
@@ -57,16 +67,61 @@ pub(crate) struct ProgramFile {
     file: Arc<File>,
     /// The part of the file that it is, if it is a block of a larger program.
     place: Option<(u64, u64)>,
+    /// The part that is garbled beside a run of it.
+    beside: Option<(u64, u64)>,
+}
+
+/// What stands behind two plans of these lengths.
+fn beside_end(lengths: [u64; 2]) -> [u8; BESIDE_BYTES as usize] {
+    let mut bytes = [0; BESIDE_BYTES as usize];
+    bytes[..8].copy_from_slice(&lengths[0].to_le_bytes());
+    bytes[8..16].copy_from_slice(&lengths[1].to_le_bytes());
+    let digest = Sha256::digest(&bytes[..16]);
+    bytes[16..24].copy_from_slice(&digest[..8]);
+    bytes[24..].copy_from_slice(BESIDE_MAGIC);
+    bytes
 }
 
 impl ProgramFile {
     pub(crate) fn new(file: File) -> ProgramFile {
-        ProgramFile { file: Arc::new(file), place: None }
+        ProgramFile { file: Arc::new(file), place: None, beside: None }
     }
 
     pub(crate) fn open(path: &Path) -> Result<ProgramFile, Failure> {
         let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
-        Ok(ProgramFile::new(file))
+        let whole = ProgramFile::new(file);
+        let places = whole.halves().map_err(|error| Failure::file(path, &error))?;
+        match places {
+            None => Ok(whole),
+            Some(Some([plan, beside])) => {
+                Ok(ProgramFile { place: Some(plan), beside: Some(beside), ..whole })
+            }
+            Some(None) => {
+                let message = format!("{}: the end of the plan is damaged", path.display());
+                Err(Failure::new(Exit::ProgramRefused, 143, message)
+                    .remedy("plan the program again"))
+            }
+        }
+    }
+
+    /// Where the plan and the one beside it are, if there are two, and if their end is whole.
+    fn halves(&self) -> io::Result<Option<Option<[(u64, u64); 2]>>> {
+        let length = self.file.metadata()?.len();
+        let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(None) };
+        let mut end = [0; BESIDE_BYTES as usize];
+        self.file.read_exact_at(&mut end, at)?;
+        if end[24..] != BESIDE_MAGIC[..] {
+            return Ok(None);
+        }
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| end[at + k]));
+        let lengths = [word(0), word(8)];
+        let is_whole = end == beside_end(lengths) && lengths[0].checked_add(lengths[1]) == Some(at);
+        Ok(Some(is_whole.then_some([(0, lengths[0]), (lengths[0], lengths[1])])))
+    }
+
+    /// The plan of what is garbled beside a run of this one, if there is one in its file.
+    pub(crate) fn garbling(&self) -> Option<ProgramFile> {
+        self.beside.map(|place| self.section(place))
     }
 
     /// A reader of its own.
@@ -86,7 +141,7 @@ impl ProgramFile {
 
     /// The block at this offset, of this length.
     pub(crate) fn section(&self, place: (u64, u64)) -> ProgramFile {
-        ProgramFile { file: self.file.clone(), place: Some(place) }
+        ProgramFile { file: self.file.clone(), place: Some(place), beside: None }
     }
 
     pub(crate) fn length_bytes(&self) -> Result<u64, Failure> {
@@ -95,9 +150,21 @@ impl ProgramFile {
 
     /// Copies the file to `path`.
     pub(crate) fn save(&self, path: &Path) -> Result<(), Failure> {
+        self.save_with(None, path)
+    }
+
+    /// The same with the plan of what is garbled beside it.
+    pub(crate) fn save_with(
+        &self,
+        garbling: Option<&ProgramFile>,
+        path: &Path,
+    ) -> Result<(), Failure> {
         crate::csv_output::write_atomically(path, |output| {
-            let mut view = self.view();
-            io::copy(&mut view, output)?;
+            let length = io::copy(&mut self.view(), output)?;
+            if let Some(garbling) = garbling {
+                let beside = io::copy(&mut garbling.view(), output)?;
+                output.write_all(&beside_end([length, beside]))?;
+            }
             Ok(())
         })
     }

@@ -126,7 +126,7 @@ pub(crate) fn hand_over(path: &Path) -> Failure {
 }
 
 fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure> {
-    let mut beginning = [0u8; 8];
+    let mut beginning = [0u8; 11];
     let mut file = File::open(path).map_err(|error| Failure::file(path, &error))?;
     let count = read_up_to(&mut file, &mut beginning).map_err(|e| Failure::file(path, &e))?;
     let beginning = &beginning[..count];
@@ -141,8 +141,10 @@ fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure
         }
         return Ok(Resolved::File(file));
     }
+    // Some programs begin a text with this mark, U+FEFF.
+    let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
     let is_text = path.extension().is_some_and(|extension| extension == "phi");
-    if is_text || beginning == b"phineus " {
+    if is_text || beginning.starts_with(b"phineus ") {
         let input = File::open(path).map_err(|error| Failure::file(path, &error))?;
         let output = temporary(scratch)?;
         let shown = path.display().to_string();

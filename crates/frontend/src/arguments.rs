@@ -1,7 +1,8 @@
 //! [`Arguments`]: what a program is traced for: its parameters and the sizes of its inputs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard};
 
 use crate::error::ProgramError;
 use crate::program::Program;
@@ -38,7 +39,32 @@ impl Parameter {
 pub struct Arguments {
     values: BTreeMap<String, String>,
     rows: BTreeMap<String, u64>,
+    used: Used,
 }
+
+/// The parameters that were asked for. It is no part of what arguments say.
+#[derive(Debug, Default)]
+struct Used(Mutex<BTreeSet<String>>);
+
+impl Used {
+    fn names(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().expect("no code panics while it holds this lock")
+    }
+}
+
+impl Clone for Used {
+    fn clone(&self) -> Used {
+        Used(Mutex::new(self.names().clone()))
+    }
+}
+
+impl PartialEq for Used {
+    fn eq(&self, _: &Used) -> bool {
+        true
+    }
+}
+
+impl Eq for Used {}
 
 impl Arguments {
     /// The defaults of `program`, with `given` in their place.
@@ -64,7 +90,7 @@ impl Arguments {
             })?;
             values.insert(parameter.name, value);
         }
-        Ok(Arguments { values, rows: BTreeMap::new() })
+        Ok(Arguments { values, rows: BTreeMap::new(), used: Used::default() })
     }
 
     /// States that input `port` has `rows` rows.
@@ -79,7 +105,22 @@ impl Arguments {
 
     /// The text of a parameter, if the program has it.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str)
+        let value = self.values.get(name)?;
+        self.used.names().insert(name.to_string());
+        Some(value)
+    }
+
+    /// Begins to note anew which parameters are asked for.
+    pub(crate) fn forget_used(&self) {
+        self.used.names().clear();
+    }
+
+    /// The parameters that were asked for since, but for those that only stand in for the rows of
+    /// inputs: what they say, the inputs say.
+    pub(crate) fn used(&self) -> Vec<(String, String)> {
+        let names = self.used.names();
+        let values = self.values.iter().filter(|(name, _)| names.contains(*name));
+        values.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// A parameter as any type that can be read from text; `expected` describes it in errors.
@@ -125,9 +166,19 @@ impl Arguments {
             return Ok(rows);
         }
         if self.values.contains_key("n") {
-            return self.count("n");
+            return self.unstated_rows("n");
         }
         Err(ProgramError::MissingRows { input: port.to_string() })
+    }
+
+    /// A parameter that stands in for rows that nobody stated.
+    pub fn unstated_rows(&self, name: &str) -> Result<u64, ProgramError> {
+        let was_used = self.used.names().contains(name);
+        let count = self.count(name)?;
+        if !was_used {
+            self.used.names().remove(name);
+        }
+        Ok(count)
     }
 }
 

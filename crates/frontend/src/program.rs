@@ -84,14 +84,15 @@ pub fn trace_into(
     arguments: &Arguments,
     output: impl Write + 'static,
 ) -> Result<Traced, ProgramError> {
+    arguments.forget_used();
     let mut tracer = Tracer::new(program.name(), output)?;
     for party in program.parties_for(arguments)? {
         tracer.party(&party);
     }
-    for (name, value) in arguments.values() {
-        tracer.parameter(name, value);
-    }
     program.trace(arguments, &mut tracer)?;
+    for (name, value) in arguments.used() {
+        tracer.parameter(&name, &value);
+    }
     tracer.finish()
 }
 

@@ -22,10 +22,12 @@ use serde_json::{Value, json};
 
 use crate::arguments::{Bench, BenchSubject, Cli, Command, Protocol, Run, Ways};
 use crate::commands::local;
+use crate::commands::programs::random_tables;
 use crate::csv_output::{write_atomically, write_table};
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
 use crate::planning::PlannedFile;
+use crate::private_directory::PrivateDirectory;
 use crate::progress::Progress;
 use crate::quantity;
 use crate::registry::Registry;
@@ -207,9 +209,20 @@ fn chosen<'a>(
     names.iter().map(find).collect()
 }
 
+/// Parameter `n`, if the program has it.
+fn sized(program: &dyn Program, n: u64) -> Vec<(String, String)> {
+    let has_size = program.parameters().iter().any(|parameter| parameter.name == "n");
+    if has_size { vec![("n".to_owned(), n.to_string())] } else { Vec::new() }
+}
+
+/// The size of a program in words.
+fn size_text(program: &dyn Program, n: u64) -> String {
+    sized(program, n).first().map_or_else(|| "one size".to_owned(), |(_, n)| format!("n={n}"))
+}
+
 fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f64), Failure> {
     let scratch = std::env::temp_dir();
-    let arguments = arguments_of(program, &[("n".to_owned(), n.to_string())])?;
+    let arguments = arguments_of(program, &sized(program, n))?;
     let start = Instant::now();
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
@@ -237,7 +250,8 @@ fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<
             bytes_each = file.file.length_bytes()? as f64 / count;
         }
         let name = program.name();
-        let beside = format!("n={n}, {bytes_each:.2} bytes per instruction");
+        let size = size_text(program, n);
+        let beside = format!("{size}, {bytes_each:.2} bytes per instruction");
         table.add(&format!("{name} plan"), &mut instructions, "M instr/s", &beside)?;
         table.add(&format!("{name} plan"), &mut gates, "M AND/s", "target 500")?;
         table.add(&format!("{name} trace"), &mut tracing, "M instr/s", "")?;
@@ -247,7 +261,7 @@ fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<
 
 /// Generated inputs of one program, and how it is run.
 struct Workload {
-    directory: tempfile::TempDir,
+    directory: PrivateDirectory,
     program: String,
     parameters: Vec<(String, String)>,
     protocol: Protocol,
@@ -260,8 +274,7 @@ struct Workload {
 
 impl Workload {
     fn new(program: &dyn Program, n: u64) -> Result<Workload, Failure> {
-        let parameters = vec![("n".to_owned(), n.to_string())];
-        Workload::with(program, parameters, Protocol::Garbled)
+        Workload::with(program, sized(program, n), Protocol::Garbled)
     }
 
     fn with(
@@ -269,12 +282,11 @@ impl Workload {
         parameters: Vec<(String, String)>,
         protocol: Protocol,
     ) -> Result<Workload, Failure> {
-        let directory = tempfile::Builder::new().prefix("phineus-bench-").tempdir()?;
+        let directory = PrivateDirectory::new()?;
         let arguments = arguments_of(program, &parameters)?;
         let description = crate::resolve::probe(program, &arguments)?;
-        let tables = program
-            .generate(&arguments, 1)
-            .ok_or_else(|| Failure::usage(format!("{} generates no inputs", program.name())))?;
+        let tables = program.generate(&arguments, 1);
+        let tables = tables.unwrap_or_else(|| random_tables(&description, 1));
         let mut inputs = Vec::new();
         for (port, table) in description.inputs.iter().zip(&tables) {
             let path = directory.path().join(format!("{}.csv", inputs.len()));
@@ -346,7 +358,7 @@ fn kernels(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(
                 per_gate.push(seconds(&reports) * 1e9 / gates as f64);
             }
             let mut rates: Vec<f64> = per_gate.iter().map(|ns| 1e3 / ns).collect();
-            let beside = format!("n={n}, {} ANDs", quantity::count(gates));
+            let beside = format!("{}, {} ANDs", size_text(program, n), quantity::count(gates));
             let label = format!("{} over {name}", program.name());
             let median = table.add(&label, &mut per_gate, "ns per AND", &beside)?;
             table.add(&label, &mut rates, "M AND/s", "")?;
@@ -376,6 +388,16 @@ fn paging(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<()
                 1 => UNBOUNDED_BYTES,
                 _ => fixed + whole.budget.frames / part + (1 << 19),
             };
+            let name = format!("{} with 1/{part} of its frames", program.name());
+            match planned(program, n, memory) {
+                Err(failure) if failure.exit == Exit::DoesNotFit => {
+                    let wanted = quantity::bytes(whole.budget.frames);
+                    let why = format!("too small to be divided: {wanted} of frames; give more --n");
+                    table.skip(&name, &why)?;
+                    continue;
+                }
+                planned => drop(planned?),
+            }
             let mut times = Vec::new();
             let (mut blocked, mut pages) = (0.0, 0);
             for _ in 0..bench.repeat {
@@ -393,7 +415,6 @@ fn paging(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<()
                 quantity::count(pages),
                 quantity::bytes(if blocked > 0.0 { rate as u64 } else { 0 })
             );
-            let name = format!("{} with 1/{part} of its frames", program.name());
             let median = table.add(&name, &mut times, "s", &beside)?;
             if part == 1 {
                 unbounded = median;

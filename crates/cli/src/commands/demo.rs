@@ -15,6 +15,7 @@ use crate::commands::run::{Answer, answer_locally, say_verified};
 use crate::csv_output::format_value;
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
+use crate::private_directory::PrivateDirectory;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::{RunReport, write_json};
@@ -46,8 +47,7 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
     console.say(&format!("Two sites, site_a and site_b, have {rows} users each."));
     console.say("They want to know how many people use the same password on both sites,");
     console.say("and neither may see a single user name or password hash of the other.");
-    let temporary = tempfile::Builder::new().prefix("phineus-demo-").tempdir()?;
-    crate::interrupt::remember(temporary.path());
+    let temporary = PrivateDirectory::new()?;
     let directory = demo.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     std::fs::create_dir_all(&directory).map_err(|error| Failure::file(&directory, &error))?;
     let files = write_sites(&directory, users)?;
@@ -79,7 +79,6 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
         keep: demo.keep.as_deref().map(|keep| (keep, typed)),
     };
     let told = shown.tell(&answer, &run, start, console);
-    crate::interrupt::forget(temporary.path());
     told
 }
 

@@ -26,7 +26,11 @@ use crate::prediction::{
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
+use crate::resolve::TracedFile;
 use crate::sizing::{self, traced_for};
+
+/// A limit under which everything fits.
+const UNBOUNDED_BYTES: u64 = 1 << 40;
 
 /// Prints what the program would cost.
 pub(crate) fn run(
@@ -49,10 +53,13 @@ pub(crate) fn run(
     let planned = match candidate.outcome {
         Ok((planned, _)) => planned,
         Err(failure) => {
+            let failure = Failure { revealed: None, ..failure };
             if !console.is_json {
                 describe((&description, traced.computing), console)?;
+                return Err(failure);
             }
-            return Err(Failure { revealed: None, ..failure });
+            let choice = (candidate.protocol, candidate.ways);
+            return Err(tell_what_does_not_fit((&traced, choice), explain, failure, console));
         }
     };
     let time = predict(&planned, explain.net).whole;
@@ -84,6 +91,29 @@ pub(crate) fn run(
     match accelerator {
         Some(accelerator) => console.print(&format!("{:<9} {}", "gpu", accelerator.sentence())),
         None => Ok(()),
+    }
+}
+
+/// Prints the document of a program that does not fit: the figures of a plan that had all the memory
+/// it wants, and why this limit does not do. Returns how the command ends.
+fn tell_what_does_not_fit(
+    (traced, choice): (&TracedFile, (Protocol, Ways)),
+    explain: &Explain,
+    failure: Failure,
+    console: &Console,
+) -> Failure {
+    let scratch = scratch_of(explain.resources.swap_dir.as_deref());
+    let limit = explain.resources.memory.unwrap_or_else(default_limit);
+    // Of another failure than that of memory there are no figures.
+    let Ok(planned) = sizing::planned(traced, choice, UNBOUNDED_BYTES, &scratch) else {
+        return failure;
+    };
+    let mut document = to_json(&planned, limit, &predict(&planned, explain.net).whole);
+    document["fits"] = false.into();
+    document["error"] = failure.to_json();
+    match console.document(&document) {
+        Ok(()) => Failure { silent: true, ..failure },
+        Err(unsaid) => unsaid,
     }
 }
 

@@ -23,6 +23,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::material;
 use crate::meeting::check_parties;
+use crate::private_directory::PrivateDirectory;
 use crate::progress::{Event, Progress, Snapshot};
 use crate::registry::Registry;
 use crate::report::RunReport;
@@ -59,23 +60,6 @@ impl Drop for Parties {
             let _ = party.child.kill();
             let _ = party.child.wait();
         }
-    }
-}
-
-/// A private directory, removed at the end, also when interrupted.
-struct PrivateDirectory(tempfile::TempDir);
-
-impl PrivateDirectory {
-    fn new() -> Result<PrivateDirectory, Failure> {
-        let directory = tempfile::Builder::new().prefix("phineus-").tempdir()?;
-        interrupt::remember(directory.path());
-        Ok(PrivateDirectory(directory))
-    }
-}
-
-impl Drop for PrivateDirectory {
-    fn drop(&mut self) {
-        interrupt::forget(self.0.path());
     }
 }
 
@@ -146,7 +130,7 @@ fn run_children(
             .try_for_each(|name| open_key(&stored_file(directory, name), &key(name)).map(drop))?;
     }
     let directory = PrivateDirectory::new()?;
-    prepare_places(directory.0.path(), &cast.members)?;
+    prepare_places(directory.path(), &cast.members)?;
     interrupt::cooperate();
     let (sender, events) = mpsc::channel();
     let mut parties = Parties(Vec::new());
@@ -157,14 +141,14 @@ fn run_children(
             .filter(|port| usize::from(port.party) == index)
             .filter_map(|port| Some((port.name.as_str(), *files.get(&port.name)?)))
             .collect();
-        let mut command = child_command(run, directory.0.path(), name, &inputs)?;
+        let mut command = child_command(run, directory.path(), name, &inputs)?;
         if run.outsourcing.is_stated() {
             command.args(run.outsourcing.typed(cast.computing_names()));
         }
         if !cast.is_client(index as u16) {
             material_options(&mut command, run, name);
         }
-        let party = start(command, directory.0.path().join(name), name, index, &sender)?;
+        let party = start(command, directory.path().join(name), name, index, &sender)?;
         parties.0.push(party);
     }
     drop(sender);
@@ -400,13 +384,4 @@ pub(crate) fn write_description(
     let mut file = std::fs::File::create(&path).map_err(|error| Failure::file(&path, &error))?;
     let text = serde_json::to_vec(description).expect("a description is text and numbers");
     Ok(file.write_all(&text)?)
-}
-
-/// Makes sure that this child does not outlive its parent.
-pub(crate) fn end_with_parent() {
-    #[cfg(target_os = "linux")]
-    // SAFETY: asks for a signal when the parent ends and touches no memory.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0);
-    }
 }

@@ -15,6 +15,7 @@ use crate::casting::{computing_of, described};
 use crate::commands::party::scratch_of;
 use crate::csv_output::check_writable;
 use crate::failure::{Exit, Failure};
+use crate::garbling::GarblingPlan;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning;
@@ -40,12 +41,6 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     let ways = plan.ways.ways(&[plan.ot]);
     let candidate = candidates(&traced, (&[plan.protocol], &ways), limit, None, &scratch).pop();
     let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
-    if planned.garbling.is_some() {
-        let message = "a plan with garbled values is not run from a file: what is garbled beside \
-                       the run is derived from the program";
-        return Err(Failure::new(Exit::ProgramRefused, 137, message)
-            .remedy("run the program itself, or plan it for --protocol gmw or arith"));
-    }
     planned.save(&plan.out)?;
     let figures = planned.plan();
     if console.is_json {
@@ -80,7 +75,14 @@ pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Resul
     }
     let mut stdout = BufWriter::new(std::io::stdout().lock());
     match &traced.blocks {
-        None => write_text(&mut traced.file.reader()?, &mut stdout)?,
+        None => {
+            write_text(&mut traced.file.reader()?, &mut stdout)?;
+            if let Some(garbling) = traced.file.garbling() {
+                writeln!(stdout, "# what is garbled beside it:")?;
+                let commented = Commented { output: &mut stdout, is_at_start: true };
+                write_text(&mut garbling.reader()?, commented)?;
+            }
+        }
         Some(blocks) => {
             for (number, (part, end)) in blocks.parts.iter().zip(&blocks.flow.blocks).enumerate() {
                 writeln!(stdout, "# block {number}")?;
@@ -91,6 +93,29 @@ pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Resul
         }
     }
     Ok(stdout.flush()?)
+}
+
+/// Makes every line a comment.
+struct Commented<W> {
+    output: W,
+    is_at_start: bool,
+}
+
+impl<W: Write> Write for Commented<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if self.is_at_start {
+                self.output.write_all(b"# ")?;
+            }
+            self.output.write_all(line)?;
+            self.is_at_start = line.ends_with(b"\n");
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.output.flush()
+    }
 }
 
 /// Proves a program or a plan right, or says all that is wrong.
@@ -141,6 +166,7 @@ pub(crate) fn check_file(
             ));
         } else {
             faults.extend(check(&mut source.file.reader()?, &mut reader)?);
+            faults.extend(GarblingPlan::check(&source, &traced, &scratch)?);
             proven = "every instruction is well formed and computes on the values that its \
                       program means; no frame is used while its page moves"
                 .to_owned()

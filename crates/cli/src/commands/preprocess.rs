@@ -53,7 +53,7 @@ fn run_child(
     making: &Making,
     directory: &Path,
 ) -> Result<(), Failure> {
-    local::end_with_parent();
+    interrupt::end_with_parent(&run.together.cluster);
     let progress = Progress::for_parent();
     let result = party::preprocess(registry, run, making, &progress)
         .and_then(|kept| write_json(&local::report_beside(directory), &kept));

@@ -21,11 +21,16 @@ pub(crate) fn list(
     programs: &Programs,
     console: &Console,
 ) -> Result<(), Failure> {
+    let found;
     let chosen: Vec<&dyn Program> = match &programs.name {
         None => registry.iter().collect(),
         Some(name) => {
-            resolve(registry, Some(name), &scratch_of(None))?;
-            registry.iter().filter(|program| program.name() == name).collect()
+            found = resolve(registry, Some(name), &scratch_of(None))?;
+            let program = found.program().ok_or_else(|| {
+                Failure::usage(format!("{name} is a file of fixed size, without parameters"))
+                    .remedy(format!("`phineus show {name}` prints it"))
+            })?;
+            vec![program]
         }
     };
     if console.is_json {
@@ -131,7 +136,7 @@ pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Resul
 }
 
 /// Uniform values for programs that generate none themselves. Not for secrets.
-fn random_tables(description: &Description, seed: u64) -> Vec<Table> {
+pub(super) fn random_tables(description: &Description, seed: u64) -> Vec<Table> {
     let mut counter = 0u64;
     let mut next = || {
         counter += 1;

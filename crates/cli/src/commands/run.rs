@@ -88,7 +88,7 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
 
 /// As a child of `run --local`: results and reports go to the parent's directory.
 fn run_child(registry: &Registry, run: &Run, directory: &Path) -> Result<(), Failure> {
-    local::end_with_parent();
+    interrupt::end_with_parent(&run.together.cluster);
     let progress = Progress::for_parent();
     let result = party::run(registry, run, &progress).and_then(|mut finished| {
         let (description, report) = (&finished.description, &mut finished.report);

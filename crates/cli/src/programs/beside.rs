@@ -34,7 +34,7 @@ impl Settings {
             let what = "site_a and site_b bring as many rows as each other";
             return Err(ProgramError::Refused(what.to_owned()));
         }
-        let rows = first.map_or_else(|| arguments.count("n"), Ok)?;
+        let rows = first.map_or_else(|| arguments.unstated_rows("n"), Ok)?;
         let deep = if part == "wide" { None } else { Some(arguments.count("deep")?) };
         Ok(Settings { names, rows, deep, is_wide: part != "deep" })
     }

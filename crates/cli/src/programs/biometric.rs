@@ -50,7 +50,7 @@ impl Settings {
         if arguments.stated_rows(&names[0]).is_some_and(|rows| rows != 1) {
             return Err(ProgramError::Refused(format!("{} brings one sample", names[0])));
         }
-        let all = arguments.count("n")?;
+        let all = arguments.unstated_rows("n")?;
         let parts = names.len() as u64 - 1;
         if all < parts {
             return Err(bad("n", arguments, "a row for each party with a part of the database"));

@@ -82,7 +82,7 @@ impl Settings {
             let what = "site_a and site_b bring a row for each lane, and as many as each other";
             return Err(ProgramError::Refused(what.to_owned()));
         }
-        let lanes = stated.first().copied().map_or_else(|| arguments.count("lanes"), Ok)?;
+        let lanes = stated.first().copied().map_or_else(|| arguments.unstated_rows("lanes"), Ok)?;
         let element = ElementType::unsigned(width(arguments, 8, 64)?);
         let to = conversion.map(|(_, to)| to);
         Ok(Settings { names, op, element, lanes, sharing, to })

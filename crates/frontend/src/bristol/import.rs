@@ -121,7 +121,7 @@ impl Circuit {
             }
             stated = Some(rows);
         }
-        stated.map_or_else(|| arguments.count("batch"), Ok)
+        stated.map_or_else(|| arguments.unstated_rows("batch"), Ok)
     }
 }
 

@@ -98,7 +98,7 @@ impl Hybrid {
             );
             return Err(ProgramError::Refused(what));
         }
-        rows.first().map_or_else(|| arguments.count("batch"), |&rows| Ok(rows))
+        rows.first().map_or_else(|| arguments.unstated_rows("batch"), |&rows| Ok(rows))
     }
 
     fn receivers(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {

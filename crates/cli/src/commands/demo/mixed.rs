@@ -8,6 +8,7 @@ use crate::commands::run::answer_locally;
 use crate::csv_output::{write_atomically, write_table};
 use crate::failure::Failure;
 use crate::output::Console;
+use crate::private_directory::PrivateDirectory;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{arguments_of, probe};
@@ -36,8 +37,7 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     let description = probe(program, &arguments)?;
     let tables = program.generate(&arguments, 1);
     let tables = tables.ok_or_else(|| Failure::usage("this build generates no measurements"))?;
-    let temporary = tempfile::Builder::new().prefix("phineus-demo-").tempdir()?;
-    crate::interrupt::remember(temporary.path());
+    let temporary = PrivateDirectory::new()?;
     let directory = demo.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     std::fs::create_dir_all(&directory).map_err(|error| Failure::file(&directory, &error))?;
     let mut typed: Vec<String> =
@@ -66,6 +66,5 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
         keep: demo.keep.as_deref().map(|keep| (keep, typed[..typed.len() - 2].join(" "))),
     };
     let told = shown.tell(&answer, &run, start, console);
-    crate::interrupt::forget(temporary.path());
     told
 }

@@ -41,7 +41,8 @@ pub(super) fn run(
     );
     let best = cheapest(&candidates);
     if console.is_json {
-        return console.document(&to_json(&candidates, best.ok()));
+        console.document(&to_json(&candidates, best.as_ref().ok().copied()))?;
+        return best.map(drop).map_err(|failure| Failure { silent: true, ..failure });
     }
     let (fitting, refused): (Vec<_>, Vec<_>) =
         candidates.iter().partition(|candidate| candidate.outcome.is_ok());
