@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::io::Cursor;
 use std::path::PathBuf;
 
-use phineus_bytecode::binary::to_bytes;
+use phineus_bytecode::binary::{FORMAT_VERSION, to_bytes};
 use phineus_bytecode::ops::{OPS, OpInfo, Role};
 use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
 use phineus_bytecode::{
@@ -94,6 +94,21 @@ fn figures() -> String {
     let numbers = fields.iter().filter(|(_, value)| value.is_number());
     let names: Vec<String> = numbers.map(|(name, _)| format!("`{name}`")).collect();
     format!("{}.\n", names.join(", "))
+}
+
+/// The grammar of texts names the version that texts have, and every text in the document is one.
+#[test]
+fn the_examples_and_the_grammar_are_of_this_version() {
+    let (_, text) = document();
+    let first = format!("first-line  = \"phineus\" \"{FORMAT_VERSION}\"");
+    assert!(text.contains(&first), "the grammar is of another version than {FORMAT_VERSION}");
+    let blocks = text.split("```\n").skip(1).step_by(2);
+    let texts: Vec<&str> = blocks.filter(|block| block.starts_with("phineus ")).collect();
+    assert!(texts.len() >= 2, "there are examples");
+    for text in texts {
+        let parsed = parse_text(text.as_bytes(), "bytecode.md", Vec::new());
+        assert!(parsed.is_ok(), "{:?}", parsed.err().map(|error| error.to_string()));
+    }
 }
 
 const EXAMPLE: &str = "\

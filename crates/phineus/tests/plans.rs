@@ -37,6 +37,74 @@ fn a_plan_is_checked_shown_and_run() -> Result {
 }
 
 #[test]
+fn plans_with_garbled_values_are_checked_shown_and_run() -> Result {
+    let place = Place::new()?;
+    place.three()?;
+    for (program, protocol, sizes) in
+        [("biometric", "bmr", "--param n=40"), ("three.phi", "bmr", ""), ("three.phi", "mixed", "")]
+    {
+        let file = if program == "biometric" { "" } else { "--program three.phi" };
+        let out = "--memory 64MiB --out y.plan";
+        let line = format!("plan {program} {sizes} --protocol {protocol} {out}");
+        place.run(&line)?.succeeded()?;
+        place.run(&format!("check y.plan {file}"))?.succeeded()?.says("right")?;
+        let shown = place.run("show y.plan")?.succeeded()?.stdout;
+        let garbled = "# what is garbled beside it:\n# phineus 3 planned\n";
+        // Nothing of this program is garbled unless the protocol is.
+        assert_eq!(shown.contains(garbled), protocol == "bmr", "{program} {protocol}");
+    }
+    place.run("plan biometric --param n=40 --protocol bmr --memory 64MiB --out b.plan")?;
+    let inputs = "--in site_a=site_a.csv --in site_b=site_b.csv";
+    for seed in [1, 2] {
+        place.run(&format!("data biometric --param n=40 --seed {seed}"))?.succeeded()?;
+        let line = format!(
+            "run b.plan --local --protocol bmr --memory 64MiB --verify --out r.csv {inputs}"
+        );
+        place.run(&line)?.succeeded()?.says("equals the answer computed in the clear: yes")?;
+        let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+        for party in report["parties"].as_array().ok_or("two parties")? {
+            assert_eq!(
+                party["predicted"]["garbled_and_gates"],
+                party["measured"]["garbled_and_gates"]
+            );
+            assert!(party["measured"]["garbled_and_gates"].as_u64() > Some(0));
+        }
+    }
+    // The garbling of another size, none, and a damaged end.
+    place.run("plan biometric --param n=41 --protocol bmr --memory 64MiB --out o.plan")?;
+    let halves = |name: &str| -> Result<(Vec<u8>, Vec<u8>)> {
+        let bytes = std::fs::read(place.file(name))?;
+        let end = &bytes[bytes.len() - 32..];
+        let length = u64::from_le_bytes(end[..8].try_into()?) as usize;
+        Ok((bytes[..length].to_vec(), bytes[length..bytes.len() - 32].to_vec()))
+    };
+    let (plan, own) = halves("b.plan")?;
+    let (_, other) = halves("o.plan")?;
+    let joined = |beside: &[u8]| {
+        use sha2::{Digest, Sha256};
+        let lengths = [plan.len() as u64, beside.len() as u64].map(u64::to_le_bytes).concat();
+        let sum = Sha256::digest(&lengths)[..8].to_vec();
+        [&plan[..], beside, &lengths, &sum, b"PHGARBLE"].concat()
+    };
+    assert_eq!(joined(&own), std::fs::read(place.file("b.plan"))?);
+    place.write("mixed_up.plan", joined(&other))?;
+    place.write("lacking.plan", &plan)?;
+    let mut damaged = joined(&own);
+    let at = damaged.len() - 30;
+    damaged[at] ^= 1;
+    place.write("damaged.plan", damaged)?;
+    let run = |file: &str| {
+        place.run(&format!("run {file} --local --protocol bmr --memory 64MiB {inputs}"))
+    };
+    run("mixed_up.plan")?.failed_with(3)?.says("beside the plan is of another one")?;
+    run("lacking.plan")?.failed_with(3)?.says("lacks what is to be garbled beside it")?;
+    run("damaged.plan")?.failed_with(3)?.says("the end of the plan is damaged")?;
+    place.run("check mixed_up.plan")?.failed_with(3)?.says("is of another program")?;
+    place.run("check lacking.plan")?.failed_with(3)?.says("lacks what is to be garbled")?;
+    Ok(())
+}
+
+#[test]
 fn the_text_form_makes_the_same_program() -> Result {
     let place = Place::new()?;
     place

@@ -90,6 +90,34 @@ fn another_program_or_parameter_is_named() -> Result {
 }
 
 #[test]
+fn protocols_and_manners_that_cannot_even_connect_are_named() -> Result {
+    let place = sites(20)?;
+    // garbled has fewer streams than the protocols on shares.
+    let protocols = [line(0, ""), line(1, "--protocol gmw")];
+    let [at_a, at_b] = both(&place, 0, protocols)?;
+    at_a.failed_with(7)?.says("site_b was asked for --protocol gmw, and this party for --proto")?;
+    at_b.failed_with(7)?.says("site_a was asked for --protocol garbled, and this party for")?;
+    for (more, says) in [
+        (["", "--plain"], "site_a speaks TLS over TCP, and this party without TLS"),
+        (["--plain", ""], "site_a speaks without TLS (`--plain`), and this party TLS over TCP"),
+        (["--transport quic", ""], "site_a speaks QUIC, and this party TLS over TCP"),
+        (["", "--transport quic"], "site_a speaks TLS over TCP, and this party QUIC"),
+    ] {
+        let start = std::time::Instant::now();
+        let waiting = place.start(&line(0, &format!("{} --timeout 8", more[0])))?;
+        std::thread::sleep(Duration::from_millis(300));
+        let dialling = wait(place.start(&line(1, more[1]))?, PATIENCE)?;
+        dialling.failed_with(7)?.says(says)?.says("nothing was revealed")?;
+        assert!(start.elapsed() < Duration::from_secs(7), "the dialler waits for its time to end");
+        // Who listens, and may be dialled by anybody, says it and waits on.
+        let waiting = wait(waiting, PATIENCE)?.failed_with(7)?;
+        waiting.says("turned away: somebody, most likely site_b, speaks ")?;
+        assert!(start.elapsed() >= Duration::from_secs(8));
+    }
+    Ok(())
+}
+
+#[test]
 fn a_changed_text_program_is_noticed() -> Result {
     let place = sites(20)?;
     let text = place.run("show millionaires")?.succeeded()?.stdout;

@@ -54,6 +54,7 @@ const OT_COUNT: usize = 1 << 20;
 
 /// Measures what the user asks for.
 pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Result<(), Failure> {
+    check_choice(bench)?;
     let mut table = Rows { console, rows: Vec::new() };
     match bench.what {
         BenchSubject::Garble => gates(Side::Garble, bench, &mut table)?,
@@ -69,6 +70,36 @@ pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Resu
         console.document(&Value::Array(table.rows))?;
     }
     Ok(())
+}
+
+/// Refuses what a subject would not look at.
+fn check_choice(bench: &Bench) -> Result<(), Failure> {
+    let known = match bench.what {
+        BenchSubject::Plan | BenchSubject::Kernels | BenchSubject::Paging => return Ok(()),
+        BenchSubject::Garble | BenchSubject::Evaluate | BenchSubject::Ot => Vec::new(),
+        BenchSubject::Shares => shares::names(),
+        BenchSubject::Spdz => authenticated::NAMES.to_vec(),
+    };
+    let unknown = bench.programs.iter().find(|name| !known.contains(&name.as_str()));
+    if let Some(name) = unknown {
+        let failure = Failure::usage(format!("nothing of '{name}' is measured here"));
+        return Err(match known.as_slice() {
+            [] => failure.remedy("leave --program away"),
+            known => failure.remedy(format!("--program is one of {}", known.join(", "))),
+        });
+    }
+    let layers = authenticated::LAYERS.map(|(n, _)| n);
+    match (bench.n, bench.what) {
+        (Some(n), BenchSubject::Spdz) if !layers.contains(&n) => {
+            let [a, b, c] = layers;
+            Err(Failure::usage(format!("--n {n}: the linear layer is measured for {a}, {b}, {c}")))
+        }
+        (None, _) | (_, BenchSubject::Spdz) => Ok(()),
+        _ => {
+            Err(Failure::usage("the sizes of what is measured here are fixed")
+                .remedy("leave --n away"))
+        }
+    }
 }
 
 /// Figures as lines or as one array.
@@ -389,24 +420,27 @@ fn paging(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<()
                 _ => fixed + whole.budget.frames / part + (1 << 19),
             };
             let name = format!("{} with 1/{part} of its frames", program.name());
-            match planned(program, n, memory) {
-                Err(failure) if failure.exit == Exit::DoesNotFit => {
-                    let wanted = quantity::bytes(whole.budget.frames);
-                    let why = format!("too small to be divided: {wanted} of frames; give more --n");
-                    table.skip(&name, &why)?;
-                    continue;
-                }
-                planned => drop(planned?),
-            }
-            let mut times = Vec::new();
-            let (mut blocked, mut pages) = (0.0, 0);
+            let (mut times, mut blocked, mut pages) = (Vec::new(), 0.0, 0);
+            let mut refused = None;
             for _ in 0..bench.repeat {
-                let reports = workload.run(registry, memory, false)?;
+                let reports = match workload.run(registry, memory, false) {
+                    Err(failure) if failure.exit == Exit::DoesNotFit => {
+                        refused = Some(failure);
+                        break;
+                    }
+                    reports => reports?,
+                };
                 times.push(seconds(&reports));
                 let storage = reports.iter().map(|report| report.seconds.blocked_on_storage);
                 blocked = storage.fold(0.0, f64::max);
                 let measured = &reports[0].measured;
                 pages = measured.swap_in_pages + measured.swap_out_pages;
+            }
+            if let Some(failure) = refused {
+                let wanted = quantity::bytes(whole.budget.frames);
+                let why = format!("its frames are {wanted}: give more --n ({})", failure.message);
+                table.skip(&name, &why)?;
+                continue;
             }
             let rate = pages as f64 * 65536.0 / blocked.max(1e-9);
             let beside = format!(

@@ -27,7 +27,7 @@ const PROTOCOLS: [Protocol; 3] = [Protocol::Spdz32, Protocol::Spdz, Protocol::Sp
 
 /// Sizes of the linear layer, and a sixth of the seconds that MP-SPDZ took with 2^32-5, sharing of
 /// inputs left out; with 2^61-1 the target is a third.
-const LAYERS: [(u64, f64); 3] = [(1024, 0.08), (2048, 0.48), (4096, 1.3)];
+pub(super) const LAYERS: [(u64, f64); 3] = [(1024, 0.08), (2048, 0.48), (4096, 1.3)];
 
 /// Numbers of parties of one online phase.
 const PARTIES: std::ops::RangeInclusive<u64> = 2..=6;
@@ -37,6 +37,9 @@ const LAYER_MEMORY_BYTES: u64 = 1 << 30;
 
 /// Batches of triples in one repetition.
 const BATCHES: usize = 2;
+
+/// What can be named.
+pub(super) const NAMES: [&str; 4] = ["linear-layer", "biometric", "parties", "triples"];
 
 /// Runs everything, or the programs that the user names; `triples` is one of them.
 pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {

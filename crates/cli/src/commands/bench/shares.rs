@@ -55,6 +55,13 @@ const GARBLED: Settings = &[("op", "xor"), ("sharing", "bmr")];
 /// The integers of one conversion, whose start-up is not counted.
 const ONE: Settings = &[("lanes", "1")];
 
+/// What can be named.
+pub(super) fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = SUITE.iter().map(|line| line.program).collect();
+    names.dedup();
+    names
+}
+
 const SUITE: [Line; 24] = [
     line("and", &[("n", "1000000")], Protocol::Gmw, "120 ms, 8 MB"),
     line("aes128", &[("n", "1")], Protocol::Gmw, "40 ms"),
