@@ -32,4 +32,4 @@ pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use table::Table;
 pub use text::{parse_text, write_text};
-pub use verify::{Violation, verify, verify_blocks};
+pub use verify::{Violation, verify, verify_blocks, verify_without_ports};

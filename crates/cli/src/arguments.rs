@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Run a program, as one party or (--local) all parties on this machine
     Run(Run),
-    /// Make the triples of a later run now, with the others, and keep them encrypted
+    /// Make the triples and garbled tables of a later run now, with the others, and keep them encrypted
     ///
     /// No input is needed, only how many rows there will be. The file serves one run
     /// (--preprocessing stored=FILE), of the same program and sizes by the same parties, and is spent

@@ -1,8 +1,9 @@
 //! Garbling by any number of parties beside a run: its plan, its memory, its thread.
 
 use std::path::Path;
+use std::time::Instant;
 
-use phineus_bytecode::{Layout, PlanDescription, verify};
+use phineus_bytecode::{Layout, PlanDescription, verify_without_ports};
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
@@ -10,15 +11,18 @@ use phineus_plan::limits::FRAMES_MIN;
 use phineus_plan::{Lookahead, PlanOptions, check, plan};
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
-use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram, GarblingThread, Tables};
+use phineus_protocols::bmr::{
+    Garbling, GarblingCosts, GarblingProgram, GarblingThread, Made, TableKey, Tables,
+};
 use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::{Parties, ProtocolError};
 use sha2::{Digest, Sha256};
 
 use crate::execute::frames_and_swap;
 use crate::failure::{Exit, Failure};
+use crate::material::made_at;
 use crate::memory_budget::{PAGE_WIRES, STORAGE_DEPTH, Situation};
-use crate::metered::Metered;
+use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::program_file::ProgramFile;
 use crate::resolve::{TracedFile, temporary};
 
@@ -109,7 +113,7 @@ impl GarblingPlan {
         };
         let mut reader = file.reader()?;
         reader.verify_hash()?;
-        if let Some(violation) = verify(&mut reader)?.first() {
+        if let Some(violation) = verify_without_ports(&mut reader)?.first() {
             return Err(refused(&format!("in what is garbled beside the plan: {violation}")));
         }
         let Some(figures) = reader.description().plan.clone() else {
@@ -163,17 +167,9 @@ impl GarblingPlan {
         parties: Stream,
         prg: Prg,
         session: &SessionId,
-        swap_dir: &Path,
-        backend: StorageBackend,
+        (swap_dir, backend): (&Path, StorageBackend),
     ) -> Result<(Tables, GarblingThread<Metered<FramedChannel>>), Failure> {
-        // The other oblivious transfers of the run have a session of their own.
-        let own = Sha256::new().chain_update("phineus garbling").chain_update(session.as_bytes());
-        let garbling = Garbling::set_up(
-            parties,
-            prg,
-            &SessionId::new(own.finalize().into()),
-            FieldBits::DEFAULT,
-        )?;
+        let garbling = set_up(parties, prg, session)?;
         let reader = self.file.reader()?;
         let figures = reader.description().plan.clone().expect("it was planned");
         let directory = swap_dir.to_owned();
@@ -182,6 +178,50 @@ impl GarblingPlan {
             Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
         })
     }
+}
+
+/// Garbled tables that were kept for a later run.
+pub(crate) struct KeptTables {
+    pub(crate) key: TableKey,
+    pub(crate) bytes: u64,
+    /// Oblivious transfers with each peer.
+    pub(crate) ots: u64,
+    pub(crate) figures: PhaseFigures,
+    pub(crate) parties: Stream,
+}
+
+impl GarblingPlan {
+    /// Garbles all into the file at `path`, together with the others.
+    pub(crate) fn keep(
+        &self,
+        parties: Stream,
+        mut prg: Prg,
+        session: &SessionId,
+        path: &Path,
+        (swap_dir, backend): (&Path, StorageBackend),
+    ) -> Result<KeptTables, Failure> {
+        let start = Instant::now();
+        let key = TableKey::draw(&mut prg);
+        let garbling = set_up(parties, prg, session)?;
+        let mut reader = self.file.reader()?;
+        let figures = reader.description().plan.clone().expect("it was planned");
+        let mut memory = frames_and_swap(&figures, swap_dir, backend)?;
+        let keep = |unfinished| garbling.keep(&mut reader, &mut memory, unfinished, &key);
+        let (Made { mut parties, ots }, bytes) = made_at(path, keep)?;
+        let figures = Reading::of_parties(&mut parties).since(&Reading::default(), start.elapsed());
+        Ok(KeptTables { key, bytes, ots, figures, parties })
+    }
+}
+
+fn set_up(
+    parties: Stream,
+    prg: Prg,
+    session: &SessionId,
+) -> Result<Garbling<Metered<FramedChannel>>, Failure> {
+    // The other oblivious transfers of the run have a session of their own.
+    let own = Sha256::new().chain_update("phineus garbling").chain_update(session.as_bytes());
+    let own = SessionId::new(own.finalize().into());
+    Ok(Garbling::set_up(parties, prg, &own, FieldBits::DEFAULT)?)
 }
 
 /// A garbling that has been started, or the stream that one would have had.

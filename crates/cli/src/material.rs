@@ -12,6 +12,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use phineus_channels::FramedChannel;
+use phineus_protocols::bmr::Tables;
 use phineus_protocols::demand::{Demand, MaterialKind};
 use phineus_protocols::preprocessing::StoredFile;
 use phineus_protocols::{Parties, ProtocolError};
@@ -20,7 +21,9 @@ use crate::failure::{Exit, Failure};
 use crate::metered::{Metered, PhaseFigures, Reading};
 
 pub(crate) use authenticated::{AuthenticatedMaterial, words};
-pub(crate) use kept::{Kept, check_free, check_stated, keep, key, open};
+pub(crate) use kept::{
+    Kept, check_free, check_stated, keep, key, made_at, open, open_tables, tables_path,
+};
 pub(crate) use shares::SharedMaterial;
 
 /// Material that is kept in memory when all of it is made before.
@@ -33,7 +36,8 @@ pub(crate) type Stream = Parties<Metered<FramedChannel>>;
 pub(crate) enum Origin {
     Interleaved,
     Sequential,
-    Stored(Box<StoredFile>),
+    /// In a file, and garbled tables in another one, if the program takes any.
+    Stored(Box<StoredFile>, Option<Box<Tables>>),
     /// For authenticated shares only.
     Fake,
 }

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::{NetworkModel, SEND_AHEAD_BYTES};
-use phineus_protocols::bmr::costs::totals as garbling;
+use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
+use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 
@@ -149,15 +150,18 @@ fn garbling_bytes(planned: &PlannedFile) -> impl Iterator<Item = u64> {
     (0..planned.computing).map(move |party| total(party).unwrap_or(0))
 }
 
-/// Refuses plans that were made before and have garbled values: what is garbled beside the run is
-/// derived from the program, not from its plan.
-pub(crate) fn check_runnable(planned: &PlannedFile) -> Result<(), Failure> {
-    if planned.garbling.is_some() || garbling_bytes(planned).all(|bytes| bytes == 0) {
-        return Ok(());
+/// What a party sends and receives to garble, if anything is.
+pub(crate) fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64) {
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    if total(garbling::GARBLING_ROUNDS) == 0 {
+        return (0, 0);
     }
-    let message = "a plan with garbled values cannot be run from its file";
-    Err(Failure::new(Exit::ProgramRefused, 134, message)
-        .remedy("run the program that it was made from"))
+    let garbled = Garbled {
+        gates: total(garbling::Y_AND_GATES),
+        decoding_bytes: total(mixed::totals::DECODING_BYTES),
+    };
+    let costs = garbling_costs(party, planned.computing, garbled, FieldBits::DEFAULT);
+    (costs.sent_bytes, costs.received_bytes)
 }
 
 /// What each party sends before the online phase, whenever it does.

@@ -17,7 +17,7 @@ use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Exit, Failure};
 use crate::planning::PlannedFile;
-use crate::prediction::{predict, preprocessing_bytes};
+use crate::prediction::{garbling_traffic, predict, preprocessing_bytes};
 use crate::quantity;
 use crate::statistics::Phases;
 
@@ -56,6 +56,9 @@ impl Costs {
         let ots = total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS));
         let ots = ots.map(|ots| ots + total(GARBLING_OTS).unwrap_or(0));
         let saved = if is_made { (0, 0) } else { preprocessing_bytes(planned)[party] };
+        // Who has stored triples has stored garbled tables, too.
+        let tables = if is_stored { garbling_traffic(planned, party) } else { (0, 0) };
+        let saved = (saved.0 + tables.0, saved.1 + tables.1);
         let links = if is_stored { planned.computing - 1 } else { 0 };
         let compared = PAIRING_BYTES * links as u64;
         Costs {

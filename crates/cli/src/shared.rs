@@ -126,11 +126,17 @@ pub(crate) fn run_shared(
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let mut beside = Beside::Idle(streams.next());
-    let mut tables = None;
-    if let (Some(garbling), Beside::Idle(stream)) = (&job.planned.garbling, &mut beside) {
+    // What is kept is used only when the file that has its key is used up.
+    let mut tables = match &mut job.origin {
+        Origin::Stored(_, kept) => kept.take().map(|kept| *kept),
+        _ => None,
+    };
+    if let (None, Some(garbling), Beside::Idle(stream)) =
+        (&tables, &job.planned.garbling, &mut beside)
+    {
         let stream = stream.take().expect("protocols that garble have three streams");
         let seed = Prg::from_seed(prg.next_block());
-        let started = garbling.start(stream, seed, session, job.swap_dir, job.backend);
+        let started = garbling.start(stream, seed, session, (job.swap_dir, job.backend));
         let (made, thread) = started.map_err(unrevealed)?;
         (tables, beside) = (Some(made), Beside::Garbling(thread));
     }

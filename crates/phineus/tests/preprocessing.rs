@@ -55,6 +55,84 @@ fn what_is_stored_serves_one_run() -> Result {
     Ok(())
 }
 
+/// Garbled tables lie in a file beside, whose key is in the first one.
+#[test]
+fn garbled_tables_are_stored_and_serve_one_run() -> Result {
+    let place = three()?;
+    place.run("data biometric --param n=40")?.succeeded()?;
+    let three = |protocol: &str| LOCAL.replace("mixed", protocol).replacen("run ", "", 1);
+    let two = "biometric --param n=40 --local --protocol bmr --in site_a.csv --in site_b.csv \
+               --out o.csv";
+    let garbling = "--param minimum=bmr";
+    let mixed = two.replace("--protocol bmr", &format!("--protocol mixed {garbling}"));
+    for (number, run) in [three("bmr"), two.to_owned(), mixed].iter().enumerate() {
+        let (program, rest) = run.split_once(' ').ok_or("a program")?;
+        let inputs = rest.split(" --out").next().ok_or("inputs")?;
+        let inputs = if number == 0 { "--local --protocol bmr" } else { inputs };
+        let done = place.run(&format!("preprocess {program} {inputs} --out kept{number}"))?;
+        done.succeeded().map_err(|error| format!("{run}: {error}"))?;
+        let line = format!("run {run} --verify --preprocessing stored=kept{number}");
+        place.run(&line)?.succeeded()?.says(": yes")?;
+        let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+        for party in report["parties"].as_array().ok_or("parties")? {
+            assert_eq!(party["preprocessing"], "stored");
+            assert_eq!(party["measured"]["oblivious_transfers"], 0);
+            assert!(party["measured"]["garbled_and_gates"].as_u64() > Some(0), "{run}");
+            for figure in ["garbled_and_gates", "rounds", "sent_bytes", "received_bytes"] {
+                assert_eq!(party["predicted"][figure], party["measured"][figure], "{figure}");
+            }
+        }
+        place.run(&line)?.failed_with(8)?.says("has been used")?;
+    }
+    // The size is as stated: the rows of the peer and a key for each gate, in pages.
+    let explained = place.run(&format!(
+        "explain {} --json",
+        two.replace(" --local", "").replace(" --out o.csv", "",)
+    ))?;
+    let costs: serde_json::Value = serde_json::from_str(&explained.succeeded()?.stdout)?;
+    let gates = costs["plan"]["costs"]["y_and_gates"].as_u64();
+    let stated = 64 * gates.ok_or("a number")?;
+    let bytes = std::fs::metadata(place.file("kept1/site_a.prep.tables"))?.len();
+    assert!(bytes > stated && bytes < stated + stated / 50 + (1 << 20), "{bytes} of {stated}");
+    Ok(())
+}
+
+#[test]
+fn garbled_tables_that_do_not_fit_are_refused_and_nothing_is_used_up() -> Result {
+    let place = three()?;
+    for name in ["kept", "other"] {
+        let line = format!("preprocess three.phi --local --protocol bmr --out {name}");
+        place.run(&line)?.succeeded()?;
+        place.run(&line)?.failed_with(2)?.says("exists already")?;
+    }
+    let line = format!("{} --preprocessing stored=kept", LOCAL.replace("mixed", "bmr"));
+    let tables = place.file("kept/ben.prep.tables");
+    let good = std::fs::read(&tables)?;
+    let page = (64 << 10) + 16;
+    for cut in [0, 1, page, good.len() - page, good.len() - 1] {
+        std::fs::write(&tables, &good[..cut])?;
+        place.run(&line)?.failed_with(8)?.says("ben.prep.tables is damaged")?;
+    }
+    std::fs::copy(place.file("other/ben.prep.tables"), &tables)?;
+    place.run(&line)?.failed_with(8)?.says("is damaged")?;
+    std::fs::remove_file(&tables)?;
+    place.run(&line)?.failed_with(8)?.says("ben.prep.tables")?;
+    // Nothing of it was used: with the right tables it runs.
+    std::fs::write(&tables, &good)?;
+    place.run(&line)?.succeeded()?;
+    right(&place)?;
+    // A page in the middle, found when it is read.
+    let tables = place.file("other/ben.prep.tables");
+    let mut changed = std::fs::read(&tables)?;
+    changed[100] ^= 1;
+    std::fs::write(&tables, changed)?;
+    let line = line.replace("stored=kept", "stored=other");
+    place.run(&line)?.failed_with(8)?.says("is damaged")?;
+    assert!(!place.file("sum.csv").exists());
+    place.run(&line)?.failed_with(8)?.says("has been used")?;
+    Ok(())
+}
+
 /// Only who can read the key file can read the material, and neither is for others.
 #[test]
 fn files_and_keys_are_their_owners() -> Result {

@@ -29,8 +29,6 @@ fn a_plan_with_rounds_is_proven_and_states_what_a_run_measures() -> Result {
     let line = "plan three.phi --protocol mixed --memory 64MiB --out p.plan";
     place.run(line)?.succeeded()?;
     place.run("check p.plan --program three.phi")?.succeeded()?.says("right")?;
-    let garbled = place.run("plan three.phi --protocol bmr --out garbled.plan")?;
-    garbled.failed_with(3)?.says("derived from the program")?;
     let text = place.run("show p.plan")?.succeeded()?.stdout;
     let rounds = text.lines().filter(|line| *line == "round").count();
     // Squares and products together; then a sum of three, a comparison and the outputs.

@@ -5,6 +5,7 @@ mod comparison;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Layout, Phase, PlanDescription, RoundModel};
+use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
@@ -349,6 +350,11 @@ fn print_costs(
         line("makes", format!("{} {what}", quantity::count(count)))?;
     }
     print_making(planned, console)?;
+    if let gates @ 1.. = total(garbling::Y_AND_GATES) {
+        let each = kept_bytes(planned.computing);
+        let bytes = quantity::bytes(gates * each);
+        line("stores", format!("{bytes} of garbled tables a party if made before, {each} a gate"))?;
+    }
     let protocol = Protocol::from_name(&plan.protocol);
     if let Some(slice) = protocol.and_then(|protocol| slice_sentence(protocol, limit)) {
         line("slice", slice)?;

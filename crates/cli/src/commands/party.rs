@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use phineus_bytecode::{Description, Table};
 use phineus_channels::{FramedChannel, Mesh, only_channel};
 use phineus_crypto::Prg;
+use phineus_engine::StorageBackend;
+use phineus_protocols::Parties;
 use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +21,7 @@ use crate::client::ClientJob;
 use crate::execute::{Executed, Job, run_garbled};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::material::{self, Kept};
+use crate::material::{self, Kept, tables_path};
 use crate::meeting::{Meeting, close_unused, meet};
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::planning::PlannedFile;
@@ -122,7 +124,8 @@ pub(crate) fn preprocess(
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
     progress.stage("making triples");
     let Part::Computing(planned, _) = &agreed.part else { unreachable!("clients were refused") };
-    let kept = keep(&prepared, (planned, &agreed.session), making, mesh);
+    let backend = run.resources.storage.storage();
+    let kept = keep(&prepared, (planned, &agreed.session), (making, backend), mesh);
     let kept = kept.map_err(|failure| {
         let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
         failure.revealed("nothing was revealed, and nothing is kept")
@@ -145,24 +148,51 @@ pub(crate) fn preprocess(
 fn keep(
     prepared: &Preparation<'_>,
     (planned, session): (&PlannedFile, &SessionId),
-    making: &Making,
+    (making, backend): (&Making, StorageBackend),
     mut mesh: Mesh,
 ) -> Result<Kept, Failure> {
-    let background = mesh.pop().expect("shares have two streams");
-    let parties = metered(vec![background], prepared.party).pop().expect("just put in");
-    let prg = Prg::from_os().map_err(|error| {
+    let mut prg = Prg::from_os().map_err(|error| {
         Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
     })?;
+    let mut last = || {
+        let stream = mesh.pop().expect("shares have two streams, and with garbled values three");
+        metered(vec![stream], prepared.party).pop().expect("just put in")
+    };
+    // Tables first: they are of no use without their key, which the other file will have.
+    let path = tables_path(&making.out);
+    let tables = match &planned.garbling {
+        None => None,
+        Some(garbling) => {
+            let (stream, seed) = (last(), Prg::from_seed(prg.next_block()));
+            let place = (prepared.scratch.as_path(), backend);
+            Some(garbling.keep(stream, seed, session, &path, place)?)
+        }
+    };
+    let parties = last();
     let key = prepared.stored_key.as_ref().expect("made when it was prepared");
-    let (kept, parties) = material::keep(&making.out, key, planned, parties, prg, session)?;
+    let material = (parties, tables.as_ref().map(|tables| &tables.key));
     // A file is of no use unless all have theirs.
     let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
-    if let Err(failure) = agreement::exchange_agreement(&mut mesh[0], &all) {
-        let _ = std::fs::remove_file(&making.out);
-        return Err(failure);
+    let kept = material::keep(&making.out, key, planned, material, prg, session).and_then(|kept| {
+        agreement::exchange_agreement(&mut mesh[0], &all).map(|()| kept).inspect_err(|_| {
+            let _ = std::fs::remove_file(&making.out);
+        })
+    });
+    let (mut kept, parties) = kept.inspect_err(|_| {
+        if tables.is_some() {
+            let _ = std::fs::remove_file(&path);
+        }
+    })?;
+    let mut streams = vec![parties];
+    if let Some(tables) = tables {
+        kept.bytes += tables.bytes;
+        kept.ots += tables.ots;
+        kept.making = kept.making.beside(tables.figures);
+        streams.push(tables.parties);
     }
-    let background = parties.into_channels().into_iter().flatten().map(Metered::into_inner);
-    close_all(background.chain(mesh.into_iter().flatten().flatten()));
+    let used = streams.into_iter().flat_map(Parties::into_channels).flatten();
+    let used = used.map(Metered::into_inner);
+    close_all(used.chain(mesh.into_iter().flatten().flatten()));
     Ok(kept)
 }
 

@@ -99,7 +99,7 @@ impl<F: Field> AuthenticatedMaterial<F> {
         let start = (Instant::now(), Reading::of_parties(&mut parties));
         let nothing = PhaseFigures::default();
         let origin = match origin {
-            Origin::Stored(file) => {
+            Origin::Stored(file, _) => {
                 let stored = Stored::<F>::consume(*file, &mut parties)?;
                 let made_in = Some(start.0.elapsed());
                 let supplier = Box::new((stored, parties));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, FieldName};
+use phineus_protocols::bmr::{TableKey, Tables};
 use phineus_protocols::demand::Demand;
 use phineus_protocols::ot::SessionId;
 use phineus_protocols::preprocessing::{self, StoreError, StoredFile, StoredKey};
@@ -89,6 +90,26 @@ pub(crate) fn key(path: &Path, may_create: bool) -> Result<StoredKey, Failure> {
     }
 }
 
+/// Where the garbled tables are that belong to a file, if there are any.
+pub(crate) fn tables_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tables");
+    name.into()
+}
+
+/// The garbled tables that belong to a file, if the plan has garbled values; uses nothing up.
+pub(crate) fn open_tables(
+    path: &Path,
+    file: &StoredFile,
+    planned: &PlannedFile,
+) -> Result<Option<Box<Tables>>, Failure> {
+    if planned.garbling.is_none() {
+        return Ok(None);
+    }
+    let tables = Tables::open(&tables_path(path), &TableKey::of(file), planned.computing)?;
+    Ok(Some(Box::new(tables)))
+}
+
 /// Where a file is while it is being made.
 fn partial(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -98,14 +119,17 @@ fn partial(path: &Path) -> PathBuf {
 
 /// Refuses a place where something is already.
 pub(crate) fn check_free(path: &Path) -> Result<(), Failure> {
-    if path.exists() {
-        let message = format!("{} exists already", path.display());
-        return Err(Failure::new(Exit::Usage, 160, message)
-            .remedy("name another file, or remove it if its triples are not wanted any more"));
-    }
-    let partial = partial(path);
-    if partial.exists() {
-        return Err(being_made(&partial));
+    for path in [path, &tables_path(path)] {
+        if path.exists() {
+            let message = format!("{} exists already", path.display());
+            return Err(Failure::new(Exit::Usage, 160, message).remedy(
+                "name another file, or remove it if what is in it is not wanted any more",
+            ));
+        }
+        let partial = partial(path);
+        if partial.exists() {
+            return Err(being_made(&partial));
+        }
     }
     crate::csv_output::check_writable(path)
 }
@@ -134,19 +158,19 @@ pub(crate) fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
     Err(Failure::new(Exit::ProgramRefused, 139, message).remedy("plan it again"))
 }
 
-/// Makes all that the plan demands, with the others, into a file that does not exist yet. Leaves
-/// nothing behind if it fails.
+/// Makes all that the plan demands, with the others, into a file that does not exist yet, with the key
+/// of the garbled tables beside it. Leaves nothing behind if it fails.
 pub(crate) fn keep(
     path: &Path,
     key: &StoredKey,
     planned: &PlannedFile,
-    parties: Stream,
+    (parties, tables): (Stream, Option<&TableKey>),
     prg: Prg,
     session: &SessionId,
 ) -> Result<(Kept, Stream), Failure> {
     let file = NewFile { path, key };
     let Some(field) = field(planned) else {
-        return shares::keep(&file, planned, parties, prg, session);
+        return shares::keep(&file, (planned, tables), parties, prg, session);
     };
     let planned = (planned, field);
     match field {
@@ -162,18 +186,28 @@ pub(super) fn file_of(
     file: &NewFile<'_>,
     make: impl FnOnce(UnfinishedFile, &StoredKey) -> Result<(), ProtocolError>,
 ) -> Result<u64, Failure> {
-    let unfinished = UnfinishedFile::create(file.path).map_err(|error| match &error {
+    let (_, bytes) = made_at(file.path, |unfinished| make(unfinished, file.key))?;
+    Ok(bytes)
+}
+
+/// What `make` gives, and the bytes of the file that it has made at `path`.
+pub(crate) fn made_at<R>(
+    path: &Path,
+    make: impl FnOnce(UnfinishedFile) -> Result<R, ProtocolError>,
+) -> Result<(R, u64), Failure> {
+    let unfinished = UnfinishedFile::create(path).map_err(|error| match &error {
         StoreError::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
-            being_made(&partial(file.path))
+            being_made(&partial(path))
         }
         _ => error.into(),
     })?;
     let partial = unfinished.partial().to_owned();
     interrupt::remember(&partial);
-    let made = make(unfinished, file.key);
+    let made = make(unfinished);
     interrupt::forget(&partial);
-    made?;
-    Ok(std::fs::metadata(file.path).map_err(|error| Failure::file(file.path, &error))?.len())
+    let bytes = std::fs::metadata(path).map(|known| known.len());
+    let made = made?;
+    Ok((made, bytes.map_err(|error| Failure::file(path, &error))?))
 }
 
 impl From<StoreError> for Failure {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_protocols::ProtocolError;
+use phineus_protocols::bmr::TableKey;
 use phineus_protocols::demand::{BlockSchedule, Demand};
 use phineus_protocols::mixed::{self, Needs};
 use phineus_protocols::ot::{OtKind, SessionId};
@@ -103,7 +104,7 @@ impl SharedMaterial {
     ) -> Result<(SharedMaterial, Entered), Failure> {
         let demand = mixed::demand(&planned.description);
         let nothing = PhaseFigures::default();
-        if let Origin::Stored(file) = origin {
+        if let Origin::Stored(file, _) = origin {
             let start = (Instant::now(), Reading::of_parties(&mut parties));
             let stored = Stored::consume(*file, &mut parties)?;
             let made_in = Some(start.0.elapsed());
@@ -236,7 +237,7 @@ pub(super) fn binding(planned: &PlannedFile) -> Binding {
 /// Makes all that the plan demands, with the others, into a file.
 pub(super) fn keep(
     file: &super::kept::NewFile<'_>,
-    planned: &PlannedFile,
+    (planned, tables): (&PlannedFile, Option<&TableKey>),
     parties: Stream,
     prg: Prg,
     session: &SessionId,
@@ -245,8 +246,9 @@ pub(super) fn keep(
     let (mut generator, setup) = set_up(parties, prg, session, mixed::ot_kind(planned.plan()))?;
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count())?;
-    let bytes =
-        file_of(file, |file, key| Stored::make(file, key, &mut generator, &binding, needs))?;
+    let bytes = file_of(file, |file, key| {
+        Stored::make(file, key, &mut generator, (&binding, tables), needs)
+    })?;
     let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     let ots = generator.ots() / (generator.parties().count() as u64 - 1);
     let kept = Kept { bytes, amounts: names(&binding.demand, name), setup, making, ots };

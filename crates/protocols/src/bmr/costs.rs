@@ -8,7 +8,7 @@ use phineus_crypto::Block;
 use phineus_engine::bits::Family;
 
 use super::garbler::summed_bytes;
-use super::limits::{ROWS, gates_per_batch};
+use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::program::SUMS;
 use super::{Rows, is_linear};
 use crate::mixed::{Templates, sum_of_shares};
@@ -86,6 +86,12 @@ pub fn garbling_costs(
         rounds: 3 + 2 * batches + more,
         ots: 2 * ROWS as u64 * gates,
     }
+}
+
+/// Bytes that each party keeps of a gate that was garbled before: the rows of those whose keys it
+/// evaluates, and its own key.
+pub const fn kept_bytes(parties: usize) -> u64 {
+    ((planes_kept(parties) * ROWS + 1) * size_of::<Block>()) as u64
 }
 
 /// Bytes that `party` sends for a batch of `gates` gates.

@@ -43,6 +43,7 @@ mod tests;
 pub use costs::GarblingCosts;
 pub use program::GarblingProgram;
 pub use start::{Garbling, GarblingThread, Made};
+pub use stored::TableKey;
 pub use tables::Tables;
 
 pub(crate) use driver::is_linear;

@@ -17,10 +17,11 @@ use super::garbler::Garbler;
 use super::limits::FIELD_BITS_MIN;
 use super::links::{self, Link};
 use super::sink::Sink;
-use super::stored::TableFile;
+use super::stored::{TableFile, TableKey};
 use super::tables::{Common, Tables};
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::StoreError;
+use crate::stored::UnfinishedFile;
 use crate::{Parties, ProtocolError};
 
 /// One party's side of garbling, set up.
@@ -109,6 +110,31 @@ impl<C: Channel> Garbling<C> {
             false => Tables::in_memory(common, batches),
         };
         Ok((tables, parties))
+    }
+
+    /// Makes all tables of `planned` and keeps them in `unfinished`, under `key`.
+    ///
+    /// # Errors
+    /// When a channel, a peer, the plan or the storage fails.
+    pub fn keep<R: Read + Seek>(
+        self,
+        planned: &mut ProgramReader<R>,
+        memory: &mut Memory,
+        unfinished: UnfinishedFile,
+        key: &TableKey,
+    ) -> Result<Made<C>, ProtocolError> {
+        let file = Box::new(TableFile::kept(&unfinished, key, self.parties.count())?);
+        // None of them stays in memory.
+        let sink = Sink::Store { batches: VecDeque::new(), bytes_left: 0, file, spilled: true };
+        let common = self.common.clone();
+        let (done, sink) = self.walk(planned, memory, sink);
+        let made = done?;
+        let Sink::Store { mut file, .. } = sink else {
+            unreachable!("the sink is the one that was given")
+        };
+        file.seal(&common)?;
+        unfinished.finish()?;
+        Ok(made)
     }
 
     /// Garbles `planned` into `sink`.

@@ -1,5 +1,6 @@
 //! [`Batch`]: material of one kind, made together, column by column.
 
+use phineus_crypto::Block;
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -142,8 +143,9 @@ impl MaterialBatch for Batch {
 const _: () = assert!(cfg!(target_endian = "little"));
 
 impl StoredBatch for Batch {
-    const MATERIAL: [u8; 8] = *b"shares\0\0";
-    const SECRET_BYTES: usize = 0;
+    const MATERIAL: [u8; 8] = *b"shares 2";
+    /// The key of the garbled tables that lie beside it; zeros if there are none.
+    const SECRET_BYTES: usize = size_of::<Block>();
 
     fn code(kind: Kind) -> [u32; 3] {
         let code = match kind {

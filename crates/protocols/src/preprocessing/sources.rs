@@ -6,6 +6,7 @@ use phineus_channels::Channel;
 use phineus_crypto::Prg;
 
 use super::{Batch, Demand, Generator, Kind, Preprocessing, StoreError, StoredFile, StoredKey};
+use crate::bmr::TableKey;
 use crate::stored::{self, SequentialSource, StoredSource, UnfinishedFile};
 use crate::supply::{self, Maker, Source};
 use crate::{Parties, ProtocolError};
@@ -63,8 +64,8 @@ impl Sequential {
 }
 
 impl Stored {
-    /// Makes all that is demanded, in the order of its use, and writes it to `file`. All parties
-    /// do so together.
+    /// Makes all that is demanded, in the order of its use, and writes it to `file`, with the key of
+    /// the garbled tables that lie beside it, if there are any. All parties do so together.
     ///
     /// # Errors
     /// When a channel, a peer or the storage fails.
@@ -72,10 +73,12 @@ impl Stored {
         file: UnfinishedFile,
         key: &StoredKey,
         generator: &mut Generator<C>,
-        binding: &Binding,
+        (binding, tables): (&Binding, Option<&TableKey>),
         order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>>,
     ) -> Result<(), ProtocolError> {
-        stored::store(file, key, generator, &[], binding, order)
+        let none = [0; TableKey::BYTES];
+        let secret = tables.map_or(&none, TableKey::as_bytes);
+        stored::store(file, key, generator, secret, binding, order)
     }
 
     /// Opens a file and checks everything that can be checked alone. Nothing is used up.

@@ -357,7 +357,7 @@ fn make_files(directory: &Path, seed: u128) {
         let key = StoredKey::create(&directory.join(format!("{me}.key")), &mut prg).expect("key");
         let (path, order) = (directory.join(format!("{me}.prep")), needs().into_iter().map(Ok));
         let file = UnfinishedFile::create(&path).expect("it is new");
-        Stored::make(file, &key, &mut generator, &binding(), order).expect("all honest");
+        Stored::make(file, &key, &mut generator, (&binding(), None), order).expect("all honest");
     });
 }
 

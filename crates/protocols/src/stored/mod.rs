@@ -33,7 +33,6 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use phineus_channels::Channel;
-use phineus_crypto::PageCipher;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -131,8 +130,13 @@ impl UnfinishedFile {
         &self.partial
     }
 
+    /// The file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Gives it its name, which nothing may have.
-    fn finish(mut self) -> Result<(), StoreError> {
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         self.file.sync_all().map_err(io(&self.partial, "writing"))?;
         fs::hard_link(&self.partial, &self.path).map_err(io(&self.path, "creating"))?;
         self.is_finished = true;
@@ -193,13 +197,15 @@ pub(crate) fn store<M: Maker<Batch: StoredBatch>>(
 }
 
 /// A file of preprocessed material that fits the program, not used yet.
+///
+/// Has no `Debug`: it holds the secret.
 pub struct StoredFile {
     file: File,
     path: PathBuf,
-    cipher: PageCipher,
+    reader: BatchReader,
+    secret: Zeroizing<Vec<u8>>,
     ledger: Ledger,
     pairing: [u8; 32],
-    header_bytes: u64,
     batches: u64,
     me: usize,
     material: [u8; 8],
@@ -263,8 +269,19 @@ impl StoredFile {
             return Err(StoreError::Truncated { path: owned(), bytes, expected });
         }
         let (pairing, batches) = (header.pairing(), demand.batches().count() as u64);
-        let (path, material, ledger) = (owned(), B::MATERIAL, key.ledger.clone());
-        Ok(StoredFile { file, path, cipher, ledger, pairing, header_bytes, batches, me, material })
+        let (material, ledger) = (B::MATERIAL, key.ledger.clone());
+        let shared = file.try_clone().map_err(io(path, "opening"))?;
+        let mut reader = BatchReader::new(shared, path, header_bytes, cipher, me);
+        let mut secret = Zeroizing::new(vec![0; B::SECRET_BYTES]);
+        reader.get(&mut secret)?;
+        let path = owned();
+        Ok(StoredFile { file, path, reader, secret, ledger, pairing, batches, me, material })
+    }
+
+    /// What goes with the material, for those who store more beside it: nothing may be computed
+    /// with it before the file is marked as used.
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret
     }
 
     /// What files that were made together have in common, and no others; it says nothing of what
@@ -303,11 +320,7 @@ impl StoredFile {
         used[..4].copy_from_slice(&1u32.to_le_bytes());
         let marked = self.file.write_all_at(&used, STATE_OFFSET);
         marked.and_then(|()| self.file.sync_all()).map_err(io(&self.path, "marking as used"))?;
-        let StoredFile { file, path, header_bytes, cipher, me, .. } = self;
-        let mut reader = BatchReader::new(file, &path, header_bytes, cipher, me);
-        let mut secret = Zeroizing::new(vec![0; B::SECRET_BYTES]);
-        reader.get(&mut secret)?;
-        Ok((secret, StoredSource { reader, batches_left: self.batches }))
+        Ok((self.secret, StoredSource { reader: self.reader, batches_left: self.batches }))
     }
 }
 

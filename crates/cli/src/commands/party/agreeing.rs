@@ -21,7 +21,7 @@ use crate::material::{self, Origin};
 use crate::meeting::check_parties;
 use crate::memory_budget::{GROWTH_BYTES, PROCESS_BYTES, Situation, does_not_fit, table_bytes};
 use crate::planning::{PlannedFile, plan_within, port_order};
-use crate::prediction::{candidates, cheapest, check_runnable, reason};
+use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
 use crate::{heap, quantity};
@@ -145,7 +145,6 @@ pub(super) fn agree_and_plan(
     // Before the process is measured: the driver of a device is a part of it.
     let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
     let planned = plan_for_process(run, (protocol, ways), prepared, traced, &wishes)?;
-    check_runnable(&planned)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
     if accelerator.is_used() {
@@ -199,11 +198,7 @@ fn chosen(
         .collect();
     progress.stage("choosing the protocol");
     let choices = (&possible[..], &ways[..]);
-    let mut candidates = candidates(traced, choices, limit, run.network(), &prepared.scratch);
-    candidates.retain(|candidate| match &candidate.outcome {
-        Ok((planned, _)) => check_runnable(planned).is_ok(),
-        Err(_) => true,
-    });
+    let candidates = candidates(traced, choices, limit, run.network(), &prepared.scratch);
     let best = cheapest(&candidates)?;
     // One voice is enough for all parties of a local run.
     if run.together.child.is_none() || prepared.party == 0 {
@@ -231,6 +226,7 @@ fn origin(
         Preprocessed::Stored(path) => {
             let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
             let file = material::open(path, key, planned, prepared.party)?;
+            let tables = material::open_tables(path, &file, planned)?;
             let pairing: String =
                 file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             let name = "the run that stored preprocessing is from".to_owned();
@@ -244,7 +240,7 @@ fn origin(
                     )
                 },
             )?;
-            Ok(Origin::Stored(file))
+            Ok(Origin::Stored(file, tables))
         }
     }
 }

@@ -222,15 +222,13 @@ pub(crate) fn check_material(run: &Run) -> Result<(), Failure> {
         return Ok(());
     }
     let message = match run.together.protocol {
-        // Tables are garbled while they are used.
-        ProtocolChoice::This(Protocol::Bmr) => "garbled tables cannot be stored".to_owned(),
         ProtocolChoice::This(protocol) if protocol.is_shared() => return Ok(()),
         ProtocolChoice::This(protocol) => {
             format!("protocol '{}' has no preprocessing that could be stored", protocol.name())
         }
         ProtocolChoice::Auto => "what is stored is for one protocol".to_owned(),
     };
-    Err(Failure::usage(message).remedy("say which with --protocol gmw, arith, mixed or spdz"))
+    Err(Failure::usage(message).remedy("say which with --protocol gmw, arith, mixed, bmr or spdz"))
 }
 
 /// The key of what is kept, if something is.
