@@ -55,6 +55,28 @@ fn what_is_stored_serves_one_run() -> Result {
     Ok(())
 }
 
+#[test]
+fn a_copy_of_file_and_key_elsewhere_is_noticed() -> Result {
+    let place = three()?;
+    place.run("preprocess three.phi --local --protocol mixed --out kept")?.succeeded()?;
+    std::fs::create_dir(place.file("copy"))?;
+    for entry in std::fs::read_dir(place.file("kept"))? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), place.file("copy").join(entry.file_name()))?;
+    }
+    place.run(&format!("{LOCAL} --preprocessing stored=kept"))?.succeeded()?;
+    right(&place)?;
+    let again = format!("{LOCAL} --preprocessing stored=copy");
+    place.run(&again)?.failed_with(8)?.says("has been used")?;
+    // Where the user has no place for a ledger, the one beside the key is left.
+    place.run("preprocess three.phi --local --protocol mixed --out more")?.succeeded()?;
+    let mut command = place.command(&format!("{LOCAL} --preprocessing stored=more"));
+    command.env_remove("XDG_STATE_HOME").env_remove("HOME");
+    Done::of(command.output()?).succeeded()?;
+    place.run(&format!("{LOCAL} --preprocessing stored=more"))?.failed_with(8)?;
+    Ok(())
+}
+
 /// Garbled tables lie in a file beside, whose key is in the first one.
 #[test]
 fn garbled_tables_are_stored_and_serve_one_run() -> Result {

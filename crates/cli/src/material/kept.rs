@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use phineus_crypto::Prg;
@@ -77,17 +78,36 @@ pub(crate) fn open(
 
 /// The key in `path`, which is made if it is not there and `may_create`.
 pub(crate) fn key(path: &Path, may_create: bool) -> Result<StoredKey, Failure> {
+    let with_ledger = |key: StoredKey| match user_ledger() {
+        Some(ledger) => key.with_ledger(ledger),
+        None => key,
+    };
     if path.exists() || !may_create {
-        return Ok(StoredKey::open(path)?);
+        return Ok(with_ledger(StoredKey::open(path)?));
     }
     let mut prg = Prg::from_os().map_err(|error| {
         Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
     })?;
     match StoredKey::create(path, &mut prg) {
         // Another run made it at the same time.
-        Err(_) if path.exists() => Ok(StoredKey::open(path)?),
-        created => Ok(created?),
+        Err(_) if path.exists() => Ok(with_ledger(StoredKey::open(path)?)),
+        created => Ok(with_ledger(created?)),
     }
+}
+
+/// Where this user's runs note what they have used up, of whatever key: beside other state of
+/// programs (the XDG base directory specification). Nothing where there is no such place: what lies
+/// beside the key is noted all the same.
+fn user_ledger() -> Option<PathBuf> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".local/state"));
+    let directory = absolute("XDG_STATE_HOME").or_else(home)?.join("phineus");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).ok()?;
+    let ledger = directory.join("stored.used");
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.append(true).create(true).mode(0o600).open(&ledger);
+    opened.is_ok().then_some(ledger)
 }
 
 /// Where the garbled tables are that belong to a file, if there are any.

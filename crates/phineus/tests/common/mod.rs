@@ -85,6 +85,7 @@ impl Place {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("PHINEUS_")) {
             command.env_remove(name);
         }
+        command.env("XDG_STATE_HOME", self.file("state"));
         command.current_dir(self.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     }

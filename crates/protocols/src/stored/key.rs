@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use phineus_crypto::{Block, PageCipher, Prg};
 use sha2::{Digest, Sha256};
@@ -14,8 +14,8 @@ use super::{StoreError, io};
 /// A key for stored preprocessing, from a file that only its owner can read. Wiped on drop.
 pub struct StoredKey {
     key: Zeroizing<[u8; 32]>,
-    /// What was used of all that is encrypted under it.
-    pub(super) ledger: Ledger,
+    /// What was used of all that is encrypted under it, and of other keys perhaps.
+    pub(super) ledgers: Vec<Ledger>,
 }
 
 impl StoredKey {
@@ -35,7 +35,13 @@ impl StoredKey {
             let _ = std::fs::remove_file(path);
             return Err(io(path, "writing the key")(error));
         }
-        Ok(StoredKey { key, ledger: Ledger::of_key(path) })
+        Ok(StoredKey { key, ledgers: vec![Ledger::of_key(path)] })
+    }
+
+    /// The same key; what is used under it is noted in `ledger`, too, which other keys may share.
+    pub fn with_ledger(mut self, ledger: PathBuf) -> StoredKey {
+        self.ledgers.push(Ledger::at(ledger));
+        self
     }
 
     /// Reads a key.
@@ -50,7 +56,7 @@ impl StoredKey {
         }
         let mut key = Zeroizing::new([0; 32]);
         file.read_exact_at(&mut *key, 0).map_err(io(path, "reading the key"))?;
-        Ok(StoredKey { key, ledger: Ledger::of_key(path) })
+        Ok(StoredKey { key, ledgers: vec![Ledger::of_key(path)] })
     }
 
     /// The cipher of a file with this salt and this part of its header.

@@ -1,4 +1,4 @@
-//! [`Ledger`]: which material has been used, in a file beside the key.
+//! [`Ledger`]: which material has been used, in a file beside the key, and in one of the user's.
 //!
 //! A file of material marks itself as used; a copy of it, such as one from a backup, does not. So what
 //! is used is noted first where the key is, by a hash of its pairing and party, which are the same in
@@ -7,8 +7,9 @@
 //! lied, the liar may know this party's share of the MAC key: a second run on a copy would be forged.
 //!
 //! Records of 32 bytes, each on the device before it counts. A record that was cut off by a crash is
-//! overwritten. Not protected: a ledger that is itself brought back to an older state, or removed, or
-//! left behind where the key is moved or copied to another place.
+//! overwritten. A second ledger, the same for all keys of a user, notices copies of file and key at
+//! another place. Not protected: ledgers that are themselves brought back to an older state, or
+//! removed, or left behind where file and key are copied to another machine or user.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -39,6 +40,11 @@ impl Ledger {
         let mut name = key_path.as_os_str().to_owned();
         name.push(".used");
         Ledger { path: name.into() }
+    }
+
+    /// The one at `path`.
+    pub(super) fn at(path: PathBuf) -> Ledger {
+        Ledger { path }
     }
 
     /// Whether it holds `record`.

@@ -15,11 +15,11 @@
 //! changes all tags; the key check is the tag of an empty page. `pairing` is a hash of what all
 //! parties drew when the files were made.
 //!
-//! Used once: before the first byte is given out, the pairing is noted beside the key (`ledger`);
+//! Used once: before the first byte is given out, the pairing is noted in the ledgers of the key;
 //! then the state is set to 1 and the salt, without which the file cannot be decrypted, is
 //! overwritten, in one write that is on the device before anything else happens. A crash at any point
 //! leaves material that is unused or unusable, and a copy of the file is refused.
-//! Not protected: a copy of file, key and ledger made before the use; devices that keep old blocks.
+//! Not protected: a copy of file, key and ledgers made before the use; devices that keep old blocks.
 
 mod error;
 mod header;
@@ -204,7 +204,7 @@ pub struct StoredFile {
     path: PathBuf,
     reader: BatchReader,
     secret: Zeroizing<Vec<u8>>,
-    ledger: Ledger,
+    ledgers: Vec<Ledger>,
     pairing: [u8; 32],
     batches: u64,
     me: usize,
@@ -248,8 +248,10 @@ impl StoredFile {
             return Err(StoreError::Damaged { path: owned() });
         }
         // From here on the header is what was written.
-        if key.ledger.contains(&record(&header.pairing(), me))? {
-            return Err(StoreError::AlreadyUsed { path: owned() });
+        for ledger in &key.ledgers {
+            if ledger.contains(&record(&header.pairing(), me))? {
+                return Err(StoreError::AlreadyUsed { path: owned() });
+            }
         }
         fits(&header, path, binding, B::MATERIAL, (me, parties))?;
         let demand = header.demand::<B>().ok_or_else(|| StoreError::Damaged { path: owned() })?;
@@ -269,13 +271,13 @@ impl StoredFile {
             return Err(StoreError::Truncated { path: owned(), bytes, expected });
         }
         let (pairing, batches) = (header.pairing(), demand.batches().count() as u64);
-        let (material, ledger) = (B::MATERIAL, key.ledger.clone());
+        let (material, ledgers) = (B::MATERIAL, key.ledgers.clone());
         let shared = file.try_clone().map_err(io(path, "opening"))?;
         let mut reader = BatchReader::new(shared, path, header_bytes, cipher, me);
         let mut secret = Zeroizing::new(vec![0; B::SECRET_BYTES]);
         reader.get(&mut secret)?;
         let path = owned();
-        Ok(StoredFile { file, path, reader, secret, ledger, pairing, batches, me, material })
+        Ok(StoredFile { file, path, reader, secret, ledgers, pairing, batches, me, material })
     }
 
     /// What goes with the material, for those who store more beside it: nothing may be computed
@@ -313,8 +315,10 @@ impl StoredFile {
                 return Err(StoreError::OtherRun { path: self.path, party }.into());
             }
         }
-        if !self.ledger.note(&record(&self.pairing, self.me))? {
-            return Err(StoreError::AlreadyUsed { path: self.path }.into());
+        for ledger in &self.ledgers {
+            if !ledger.note(&record(&self.pairing, self.me))? {
+                return Err(StoreError::AlreadyUsed { path: self.path }.into());
+            }
         }
         let mut used = [0; 4 + SALT_BYTES];
         used[..4].copy_from_slice(&1u32.to_le_bytes());
