@@ -71,6 +71,17 @@ pub(crate) struct ProgramFile {
     beside: Option<(u64, u64)>,
 }
 
+/// What a file has, by its end.
+enum Parts {
+    One,
+    /// A plan and the one beside it, each by its offset and length.
+    Two {
+        plan: (u64, u64),
+        beside: (u64, u64),
+    },
+    Damaged,
+}
+
 /// What stands behind two plans of these lengths.
 fn beside_end(lengths: [u64; 2]) -> [u8; BESIDE_BYTES as usize] {
     let mut bytes = [0; BESIDE_BYTES as usize];
@@ -90,13 +101,13 @@ impl ProgramFile {
     pub(crate) fn open(path: &Path) -> Result<ProgramFile, Failure> {
         let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
         let whole = ProgramFile::new(file);
-        let places = whole.halves().map_err(|error| Failure::file(path, &error))?;
+        let places = whole.parts().map_err(|error| Failure::file(path, &error))?;
         match places {
-            None => Ok(whole),
-            Some(Some([plan, beside])) => {
+            Parts::One => Ok(whole),
+            Parts::Two { plan, beside } => {
                 Ok(ProgramFile { place: Some(plan), beside: Some(beside), ..whole })
             }
-            Some(None) => {
+            Parts::Damaged => {
                 let message = format!("{}: the end of the plan is damaged", path.display());
                 Err(Failure::new(Exit::ProgramRefused, 143, message)
                     .remedy("plan the program again"))
@@ -104,19 +115,22 @@ impl ProgramFile {
         }
     }
 
-    /// Where the plan and the one beside it are, if there are two, and if their end is whole.
-    fn halves(&self) -> io::Result<Option<Option<[(u64, u64); 2]>>> {
+    /// What the end of the file says that it has.
+    fn parts(&self) -> io::Result<Parts> {
         let length = self.file.metadata()?.len();
-        let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(None) };
+        let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(Parts::One) };
         let mut end = [0; BESIDE_BYTES as usize];
         self.file.read_exact_at(&mut end, at)?;
         if end[24..] != BESIDE_MAGIC[..] {
-            return Ok(None);
+            return Ok(Parts::One);
         }
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| end[at + k]));
         let lengths = [word(0), word(8)];
         let is_whole = end == beside_end(lengths) && lengths[0].checked_add(lengths[1]) == Some(at);
-        Ok(Some(is_whole.then_some([(0, lengths[0]), (lengths[0], lengths[1])])))
+        Ok(match is_whole {
+            true => Parts::Two { plan: (0, lengths[0]), beside: (lengths[0], lengths[1]) },
+            false => Parts::Damaged,
+        })
     }
 
     /// The plan of what is garbled beside a run of this one, if there is one in its file.

@@ -225,7 +225,7 @@ fn the_same_party_twice_is_told_on_both_sides() {
     for over in [Over::Tls, Over::Quic] {
         let (cluster, securities) = world(over, 3);
         // The twin has site_b's key, but a port of its own.
-        let ports: Vec<u16> = cluster.parties().iter().map(|party| port_of(party)).collect();
+        let ports: Vec<u16> = cluster.parties().iter().map(port_of).collect();
         let other = ClusterConfig::local(NAMES.into_iter().zip([ports[0], free_port(), ports[2]]));
         let other = other.with_transport(over.transport());
         let texts = thread::scope(|scope| {

@@ -4,11 +4,10 @@
 
 mod authenticated;
 mod shares;
+mod workload;
 
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Parser;
 use phineus_channels::memory_pair;
 use phineus_crypto::measure::{self, Side};
 use phineus_crypto::{Block, Delta, Kernel, Prg};
@@ -20,20 +19,17 @@ use phineus_protocols::ot::{
 };
 use serde_json::{Value, json};
 
-use crate::arguments::{Bench, BenchSubject, Cli, Command, Protocol, Run, Ways};
-use crate::commands::local;
-use crate::commands::programs::random_tables;
-use crate::csv_output::{write_atomically, write_table};
+use crate::arguments::{Bench, BenchSubject, Protocol, Ways};
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
 use crate::planning::PlannedFile;
-use crate::private_directory::PrivateDirectory;
-use crate::progress::Progress;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::resolve::{arguments_of, trace};
 use crate::sizing;
+
+use workload::Workload;
 
 /// The suite, each of a size that takes a few seconds on two cores.
 const SUITE: [(&str, u64); 7] = [
@@ -288,88 +284,6 @@ fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<
         table.add(&format!("{name} trace"), &mut tracing, "M instr/s", "")?;
     }
     Ok(())
-}
-
-/// Generated inputs of one program, and how it is run.
-struct Workload {
-    directory: PrivateDirectory,
-    program: String,
-    parameters: Vec<(String, String)>,
-    protocol: Protocol,
-    /// Other options of `run`, by name.
-    options: Vec<(String, String)>,
-    inputs: Vec<(String, PathBuf)>,
-    /// Options without a value.
-    flags: Vec<String>,
-}
-
-impl Workload {
-    fn new(program: &dyn Program, n: u64) -> Result<Workload, Failure> {
-        Workload::with(program, sized(program, n), Protocol::Garbled)
-    }
-
-    fn with(
-        program: &dyn Program,
-        parameters: Vec<(String, String)>,
-        protocol: Protocol,
-    ) -> Result<Workload, Failure> {
-        let directory = PrivateDirectory::new()?;
-        let arguments = arguments_of(program, &parameters)?;
-        let description = crate::resolve::probe(program, &arguments)?;
-        let tables = program.generate(&arguments, 1);
-        let tables = tables.unwrap_or_else(|| random_tables(&description, 1));
-        let mut inputs = Vec::new();
-        for (port, table) in description.inputs.iter().zip(&tables) {
-            let path = directory.path().join(format!("{}.csv", inputs.len()));
-            write_atomically(&path, |file| write_table(table, file))?;
-            inputs.push((port.name.clone(), path));
-        }
-        let (program, options) = (program.name().to_owned(), Vec::new());
-        let flags = Vec::new();
-        Ok(Workload { directory, program, parameters, protocol, options, inputs, flags })
-    }
-
-    fn run(
-        &self,
-        registry: &Registry,
-        memory: u64,
-        plain: bool,
-    ) -> Result<Vec<RunReport>, Failure> {
-        let out = self.directory.path().join("out.csv");
-        let mut typed: Vec<String> =
-            ["phineus", "run", self.program.as_str(), "--local", "--report", "none"]
-                .map(str::to_owned)
-                .to_vec();
-        let mut option = |name: &str, value: String| typed.extend([name.to_owned(), value]);
-        for (name, value) in &self.parameters {
-            option("--param", format!("{name}={value}"));
-        }
-        option("--protocol", self.protocol.name().to_owned());
-        for (name, value) in &self.options {
-            option(name, value.clone());
-        }
-        option("--memory", memory.to_string());
-        option("--out", shown(&out));
-        for (port, path) in &self.inputs {
-            option("--in", format!("{port}={}", shown(path)));
-        }
-        typed.extend(self.flags.iter().cloned());
-        let mut run = parse(typed)?.resolved();
-        run.together.plain = plain;
-        Ok(local::run(registry, &run, &Progress::for_user(true, false))?.reports)
-    }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
-}
-
-fn parse(typed: Vec<String>) -> Result<Run, Failure> {
-    match Cli::try_parse_from(typed).map(|cli| cli.command) {
-        Ok(Command::Run(run)) => Ok(run),
-        Ok(_) => unreachable!("`run` was typed"),
-        Err(error) => Err(Failure::usage(error.to_string())),
-    }
 }
 
 /// The slower party's seconds.

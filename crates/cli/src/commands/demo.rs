@@ -78,8 +78,7 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
         value: count.into(),
         keep: demo.keep.as_deref().map(|keep| (keep, typed)),
     };
-    let told = shown.tell(&answer, &run, start, console);
-    told
+    shown.tell(&answer, &run, start, console)
 }
 
 /// What a demonstration found, and how one does the same again.

@@ -1,6 +1,7 @@
 //! `explain`: what a run will cost and reveal, before anybody runs it.
 
 mod comparison;
+mod ways;
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use phineus_bytecode::{Description, Layout, Phase, PlanDescription, RoundModel};
 use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::Kind;
-use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use serde_json::json;
 
@@ -20,15 +21,14 @@ use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning::{PlannedFile, rounds_model, slice_sentence};
-use crate::prediction::{
-    Times, candidates, is_shared, link_bytes, link_bytes_before, material, predict,
-    preprocessing_bytes, sent_bytes,
-};
+use crate::prediction::{Times, candidates, material, predict, preprocessing_bytes, sent_bytes};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::resolve::TracedFile;
 use crate::sizing::{self, traced_for};
+
+use ways::{alternatives, way_line, way_to_json};
 
 /// A limit under which everything fits.
 const UNBOUNDED_BYTES: u64 = 1 << 40;
@@ -127,72 +127,6 @@ fn explained_accelerator(
     let field = Protocol::from_name(&planned.plan().protocol).and_then(Protocol::field);
     let entries = planned_entries(planned);
     (entries > 0).then(|| Accelerator::find(choice, field, entries, (limit, 1)))
-}
-
-/// The other ways in which the same protocol could run a program.
-fn alternatives(ways: Ways, planned: &PlannedFile) -> Vec<Ways> {
-    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
-    let mut others = Vec::new();
-    if total(mixed::totals::GARBLED_TO_ARITHMETIC) > 0 {
-        let y2a = match ways.y2a {
-            YaoToArithmetic::SharedBits => YaoToArithmetic::Masks,
-            YaoToArithmetic::Masks => YaoToArithmetic::SharedBits,
-        };
-        others.push(Ways { y2a, ..ways });
-    }
-    if is_shared(planned.plan()) && ways_matter(planned) && planned.computing > 2 {
-        let broadcast = match ways.broadcast {
-            Broadcast::Direct => Broadcast::Star,
-            Broadcast::Star => Broadcast::Direct,
-        };
-        others.push(Ways { broadcast, ..ways });
-    }
-    others
-}
-
-/// Whether the protocol of a plan can open values in more than one way.
-fn ways_matter(planned: &PlannedFile) -> bool {
-    let protocol = Protocol::from_name(&planned.plan().protocol);
-    protocol.and_then(Protocol::assignment).is_some()
-}
-
-/// The names of the options that choose `ways`.
-fn options(ways: Ways) -> [(&'static str, &'static str); 2] {
-    let y2a = match ways.y2a {
-        YaoToArithmetic::SharedBits => "bits",
-        YaoToArithmetic::Masks => "masks",
-    };
-    let broadcast = match ways.broadcast {
-        Broadcast::Direct => "direct",
-        Broadcast::Star => "star",
-    };
-    [("y2a", y2a), ("broadcast", broadcast)]
-}
-
-/// Rounds, bytes and time of one of several ways.
-fn way_line(ways: Ways, planned: &PlannedFile, explain: &Explain) -> String {
-    let options = options(ways).map(|(name, value)| format!("--{name} {value}")).join(" ");
-    let rounds = planned.plan().costs.get(totals::ROUNDS).copied().unwrap_or(0);
-    let time = predict(planned, explain.net).whole.total();
-    format!(
-        "{:<9} {options}: {rounds} rounds, {} a link, {} of them before, about {}",
-        "way",
-        quantity::bytes(link_bytes(planned)),
-        quantity::bytes(link_bytes_before(planned)),
-        quantity::duration(Duration::from_secs_f64(time))
-    )
-}
-
-fn way_to_json(ways: Ways, planned: &PlannedFile, explain: &Explain) -> serde_json::Value {
-    let [(_, y2a), (_, broadcast)] = options(ways);
-    json!({
-        "y2a": y2a,
-        "broadcast": broadcast,
-        "rounds": planned.plan().costs.get(totals::ROUNDS),
-        "link_bytes": link_bytes(planned),
-        "link_bytes_before": link_bytes_before(planned),
-        "seconds": predict(planned, explain.net).whole.total(),
-    })
 }
 
 /// Parties, inputs and what is revealed.
@@ -325,6 +259,27 @@ fn print_making(planned: &PlannedFile, console: &Console) -> Result<(), Failure>
     Ok(())
 }
 
+/// What each party sends, and what goes between clients and those who compute.
+fn print_links(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
+    for (party, bytes) in planned.description.parties.iter().zip(sent_bytes(planned)) {
+        let exact = quantity::count(bytes);
+        line("sends", format!("{party} {} ({exact} bytes)", quantity::bytes(bytes)))?;
+    }
+    for client in planned.computing..planned.description.parties.len() {
+        let name = &planned.description.parties[client];
+        let last = &planned.description.parties[planned.computing - 1];
+        let inputs = quantity::count(total(&mixed::totals::client_input_bytes(client)));
+        let outputs = quantity::count(total(&mixed::totals::client_output_bytes(client)));
+        line(
+            "links",
+            format!("{name} sends {last} {inputs} bytes, each party sends {name} {outputs} bytes"),
+        )?;
+    }
+    Ok(())
+}
+
 fn print_costs(
     planned: &PlannedFile,
     limit: u64,
@@ -332,7 +287,7 @@ fn print_costs(
     explain: &Explain,
     console: &Console,
 ) -> Result<(), Failure> {
-    let (plan, description) = (planned.plan(), &planned.description);
+    let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
     let page_bytes = plan.page_wires * plan.wire_bytes;
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
@@ -359,20 +314,7 @@ fn print_costs(
     if let Some(slice) = protocol.and_then(|protocol| slice_sentence(protocol, limit)) {
         line("slice", slice)?;
     }
-    for (party, bytes) in description.parties.iter().zip(sent_bytes(planned)) {
-        let exact = quantity::count(bytes);
-        line("sends", format!("{party} {} ({exact} bytes)", quantity::bytes(bytes)))?;
-    }
-    for client in planned.computing..description.parties.len() {
-        let name = &description.parties[client];
-        let last = &description.parties[planned.computing - 1];
-        let inputs = quantity::count(total(&mixed::totals::client_input_bytes(client)));
-        let outputs = quantity::count(total(&mixed::totals::client_output_bytes(client)));
-        line(
-            "links",
-            format!("{name} sends {last} {inputs} bytes, each party sends {name} {outputs} bytes"),
-        )?;
-    }
+    print_links(planned, console)?;
     let need = quantity::bytes(planned.budget.total());
     let unbounded = quantity::bytes(
         planned.budget.total() - planned.budget.frames + plan.unbounded_page_count * page_bytes,

@@ -27,9 +27,10 @@ mod key;
 mod ledger;
 mod pages;
 mod sequential;
+mod unfinished;
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use phineus_channels::Channel;
@@ -43,6 +44,7 @@ use crate::{Parties, ProtocolError};
 pub use error::StoreError;
 pub use key::StoredKey;
 pub use sequential::SequentialSource;
+pub use unfinished::UnfinishedFile;
 
 use header::{
     BOUND_OFFSET, Header, MAGIC, PROTOCOL_BYTES, SALT_BYTES, STATE_OFFSET, TAG_BYTES, VERSION,
@@ -103,55 +105,6 @@ impl<K> Binding<K> {
 }
 
 type KindOf<M> = <<M as Maker>::Batch as MaterialBatch>::Kind;
-
-/// A file while it is being made, under a name of its own; removed when dropped.
-pub struct UnfinishedFile {
-    file: File,
-    path: PathBuf,
-    partial: PathBuf,
-    is_finished: bool,
-}
-
-impl UnfinishedFile {
-    /// Of the file that will be at `path`; only one run at a time makes it.
-    ///
-    /// # Errors
-    /// When something of that name is there, or cannot be made.
-    pub fn create(path: &Path) -> Result<UnfinishedFile, StoreError> {
-        let partial = partial_path(path);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o600);
-        let file = options.open(&partial).map_err(io(&partial, "creating"))?;
-        Ok(UnfinishedFile { file, path: path.to_owned(), partial, is_finished: false })
-    }
-
-    /// Where it is.
-    pub fn partial(&self) -> &Path {
-        &self.partial
-    }
-
-    /// The file.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// Gives it its name, which nothing may have.
-    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
-        self.file.sync_all().map_err(io(&self.partial, "writing"))?;
-        fs::hard_link(&self.partial, &self.path).map_err(io(&self.path, "creating"))?;
-        self.is_finished = true;
-        fs::remove_file(&self.partial).map_err(io(&self.partial, "renaming"))?;
-        sync_directory(&self.path)
-    }
-}
-
-impl Drop for UnfinishedFile {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            fs::remove_file(&self.partial).ok();
-        }
-    }
-}
 
 /// Makes all that is demanded, in the order of its use, and writes it to `unfinished`, after a
 /// `secret` that goes with it. All parties do so together; a file is of no use,
@@ -394,12 +347,6 @@ fn pages_of<B: StoredBatch>(demand: &Demand<B::Kind>, me: usize) -> u64 {
     let headers = demand.batches().count() as u64 * HEADER_BYTES as u64;
     let bytes = B::SECRET_BYTES as u64 + headers + batches_bytes::<B>(demand, me);
     bytes.div_ceil(PAGE_BYTES as u64)
-}
-
-fn partial_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    name.into()
 }
 
 fn sync_directory(path: &Path) -> Result<(), StoreError> {

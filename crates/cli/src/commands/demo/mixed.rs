@@ -65,6 +65,5 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
         value: result.into(),
         keep: demo.keep.as_deref().map(|keep| (keep, typed[..typed.len() - 2].join(" "))),
     };
-    let told = shown.tell(&answer, &run, start, console);
-    told
+    shown.tell(&answer, &run, start, console)
 }

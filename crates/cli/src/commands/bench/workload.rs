@@ -1,0 +1,100 @@
+//! [`Workload`]: generated inputs of one program, and how it is run on them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use phineus_frontend::Program;
+
+use super::sized;
+use crate::arguments::{Cli, Command, Protocol, Run};
+use crate::commands::local;
+use crate::commands::programs::random_tables;
+use crate::csv_output::{write_atomically, write_table};
+use crate::failure::Failure;
+use crate::private_directory::PrivateDirectory;
+use crate::progress::Progress;
+use crate::registry::Registry;
+use crate::report::RunReport;
+use crate::resolve::arguments_of;
+
+/// Generated inputs of one program, and how it is run.
+pub(super) struct Workload {
+    pub(super) directory: PrivateDirectory,
+    pub(super) program: String,
+    pub(super) parameters: Vec<(String, String)>,
+    pub(super) protocol: Protocol,
+    /// Other options of `run`, by name.
+    pub(super) options: Vec<(String, String)>,
+    pub(super) inputs: Vec<(String, PathBuf)>,
+    /// Options without a value.
+    pub(super) flags: Vec<String>,
+}
+
+impl Workload {
+    pub(super) fn new(program: &dyn Program, n: u64) -> Result<Workload, Failure> {
+        Workload::with(program, sized(program, n), Protocol::Garbled)
+    }
+
+    pub(super) fn with(
+        program: &dyn Program,
+        parameters: Vec<(String, String)>,
+        protocol: Protocol,
+    ) -> Result<Workload, Failure> {
+        let directory = PrivateDirectory::new()?;
+        let arguments = arguments_of(program, &parameters)?;
+        let description = crate::resolve::probe(program, &arguments)?;
+        let tables = program.generate(&arguments, 1);
+        let tables = tables.unwrap_or_else(|| random_tables(&description, 1));
+        let mut inputs = Vec::new();
+        for (port, table) in description.inputs.iter().zip(&tables) {
+            let path = directory.path().join(format!("{}.csv", inputs.len()));
+            write_atomically(&path, |file| write_table(table, file))?;
+            inputs.push((port.name.clone(), path));
+        }
+        let (program, options) = (program.name().to_owned(), Vec::new());
+        let flags = Vec::new();
+        Ok(Workload { directory, program, parameters, protocol, options, inputs, flags })
+    }
+
+    pub(super) fn run(
+        &self,
+        registry: &Registry,
+        memory: u64,
+        plain: bool,
+    ) -> Result<Vec<RunReport>, Failure> {
+        let out = self.directory.path().join("out.csv");
+        let mut typed: Vec<String> =
+            ["phineus", "run", self.program.as_str(), "--local", "--report", "none"]
+                .map(str::to_owned)
+                .to_vec();
+        let mut option = |name: &str, value: String| typed.extend([name.to_owned(), value]);
+        for (name, value) in &self.parameters {
+            option("--param", format!("{name}={value}"));
+        }
+        option("--protocol", self.protocol.name().to_owned());
+        for (name, value) in &self.options {
+            option(name, value.clone());
+        }
+        option("--memory", memory.to_string());
+        option("--out", shown(&out));
+        for (port, path) in &self.inputs {
+            option("--in", format!("{port}={}", shown(path)));
+        }
+        typed.extend(self.flags.iter().cloned());
+        let mut run = parse(typed)?.resolved();
+        run.together.plain = plain;
+        Ok(local::run(registry, &run, &Progress::for_user(true, false))?.reports)
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn parse(typed: Vec<String>) -> Result<Run, Failure> {
+    match Cli::try_parse_from(typed).map(|cli| cli.command) {
+        Ok(Command::Run(run)) => Ok(run),
+        Ok(_) => unreachable!("`run` was typed"),
+        Err(error) => Err(Failure::usage(error.to_string())),
+    }
+}

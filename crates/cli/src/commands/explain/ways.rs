@@ -1,0 +1,82 @@
+//! The other ways in which a protocol could run a program, and what they take.
+
+use std::time::Duration;
+
+use phineus_protocols::garbled::totals;
+use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use serde_json::json;
+
+use crate::arguments::{Explain, Protocol, Ways};
+use crate::planning::PlannedFile;
+use crate::prediction::{is_shared, link_bytes, link_bytes_before, predict};
+use crate::quantity;
+
+/// The other ways in which the same protocol could run a program.
+pub(super) fn alternatives(ways: Ways, planned: &PlannedFile) -> Vec<Ways> {
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    let mut others = Vec::new();
+    if total(mixed::totals::GARBLED_TO_ARITHMETIC) > 0 {
+        let y2a = match ways.y2a {
+            YaoToArithmetic::SharedBits => YaoToArithmetic::Masks,
+            YaoToArithmetic::Masks => YaoToArithmetic::SharedBits,
+        };
+        others.push(Ways { y2a, ..ways });
+    }
+    if is_shared(planned.plan()) && ways_matter(planned) && planned.computing > 2 {
+        let broadcast = match ways.broadcast {
+            Broadcast::Direct => Broadcast::Star,
+            Broadcast::Star => Broadcast::Direct,
+        };
+        others.push(Ways { broadcast, ..ways });
+    }
+    others
+}
+
+/// Whether the protocol of a plan can open values in more than one way.
+fn ways_matter(planned: &PlannedFile) -> bool {
+    let protocol = Protocol::from_name(&planned.plan().protocol);
+    protocol.and_then(Protocol::assignment).is_some()
+}
+
+/// The names of the options that choose `ways`.
+fn options(ways: Ways) -> [(&'static str, &'static str); 2] {
+    let y2a = match ways.y2a {
+        YaoToArithmetic::SharedBits => "bits",
+        YaoToArithmetic::Masks => "masks",
+    };
+    let broadcast = match ways.broadcast {
+        Broadcast::Direct => "direct",
+        Broadcast::Star => "star",
+    };
+    [("y2a", y2a), ("broadcast", broadcast)]
+}
+
+/// Rounds, bytes and time of one of several ways.
+pub(super) fn way_line(ways: Ways, planned: &PlannedFile, explain: &Explain) -> String {
+    let options = options(ways).map(|(name, value)| format!("--{name} {value}")).join(" ");
+    let rounds = planned.plan().costs.get(totals::ROUNDS).copied().unwrap_or(0);
+    let time = predict(planned, explain.net).whole.total();
+    format!(
+        "{:<9} {options}: {rounds} rounds, {} a link, {} of them before, about {}",
+        "way",
+        quantity::bytes(link_bytes(planned)),
+        quantity::bytes(link_bytes_before(planned)),
+        quantity::duration(Duration::from_secs_f64(time))
+    )
+}
+
+pub(super) fn way_to_json(
+    ways: Ways,
+    planned: &PlannedFile,
+    explain: &Explain,
+) -> serde_json::Value {
+    let [(_, y2a), (_, broadcast)] = options(ways);
+    json!({
+        "y2a": y2a,
+        "broadcast": broadcast,
+        "rounds": planned.plan().costs.get(totals::ROUNDS),
+        "link_bytes": link_bytes(planned),
+        "link_bytes_before": link_bytes_before(planned),
+        "seconds": predict(planned, explain.net).whole.total(),
+    })
+}
