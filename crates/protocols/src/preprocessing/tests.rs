@@ -422,8 +422,8 @@ fn stored_material_that_does_not_fit_is_refused() {
             0..12 => matches!(with(&changed), Err(StoreError::Unknown { .. })),
             12..16 => matches!(with(&changed), Err(StoreError::AlreadyUsed { .. })),
             152..156 => with(&changed).is_err(),
-            16..252 => matches!(with(&changed), Err(StoreError::Damaged { .. })),
-            _ => with(&changed).is_ok(),
+            // From 252 on it is the first page, which has the key of garbled tables.
+            _ => matches!(with(&changed), Err(StoreError::Damaged { .. })),
         };
         assert!(expected, "byte {at} of the header");
     }

@@ -143,16 +143,19 @@ fn stored_material_that_does_not_fit_is_refused() {
         let place = one.clone();
         let errors = everybody(2, move |mut parties| {
             let file = open_with::<F32>(&place, (parties.me(), 2), &binding());
-            let file = file.expect("the header is good");
-            Stored::<F32>::consume(file, &mut parties).err()
+            // The first page is looked at when the file is opened.
+            match file {
+                Ok(file) => Stored::<F32>::consume(file, &mut parties).err(),
+                Err(error) => Some(error.into()),
+            }
         });
         let found = errors[0].as_ref().expect("it is noticed before anything is used");
         let damaged = matches!(found, ProtocolError::Preprocessing(StoreError::Damaged { .. }));
         assert!(damaged, "byte {at}: {found}");
         std::fs::write(one.join("1.prep"), partner).expect("it can be written");
-        // As nobody should: all is brought back, the notes of what was used too.
+        // As nobody should: all is brought back, the notes of what was used too, if there are any.
         for me in 0..2 {
-            std::fs::remove_file(one.join(format!("{me}.key.used"))).expect("it was used");
+            let _ = std::fs::remove_file(one.join(format!("{me}.key.used")));
         }
     }
 }
