@@ -360,6 +360,28 @@ impl Op {
         matches!(self, Op::Output | Op::Store)
     }
 
+    /// Whether its results' bits are bits of its operands, or 0, whatever they are: no gates.
+    #[inline]
+    pub fn is_movement(self) -> bool {
+        matches!(
+            self,
+            Op::ShiftLeft
+                | Op::ShiftRight
+                | Op::RotateLeft
+                | Op::Cast
+                | Op::BitSlice
+                | Op::BitConcat
+                | Op::Reshape
+                | Op::LaneSlice
+                | Op::LaneConcat
+                | Op::LaneReverse
+                | Op::LaneTile
+                | Op::LaneRepeat
+                | Op::LaneDeinterleave
+                | Op::LaneInterleave
+        )
+    }
+
     /// Whether only the planner emits it.
     #[inline]
     pub fn is_directive(self) -> bool {
@@ -534,5 +556,19 @@ mod tests {
             assert!(info.results.len() <= 2 && info.operands.len() <= 3);
         }
         assert_eq!(Op::from_code(0), None);
+    }
+
+    /// What planning holds has room for no more (`near.rs`).
+    #[test]
+    fn movements_are_small() {
+        for info in OPS.iter().filter(|info| info.op.is_movement()) {
+            let words = info.immediates.iter().map(|i| i.words).sum::<usize>();
+            assert!((1..=2).contains(&info.operands.len()) && words <= 2);
+            assert!(!info.results.is_empty() && info.meaning.is_some());
+        }
+        let ports = |info: &&OpInfo| info.op.brings_in() || info.op.gives_out();
+        for info in OPS.iter().filter(ports) {
+            assert!(info.operands.len() + info.results.len() == 1 && info.immediates.len() <= 3);
+        }
     }
 }

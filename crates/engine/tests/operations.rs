@@ -5,9 +5,9 @@ use std::io::Cursor;
 use phineus_bytecode::binary::to_bytes;
 use phineus_bytecode::random::{Random, RandomOptions, random_inputs, random_program};
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, Lanes, OPS, Op, ProgramReader, Table,
+    CostModel, Description, Instruction, Kind, Lanes, OPS, Op, ProgramReader, Shape, Table,
 };
-use phineus_circuits::ClearAlgebra;
+use phineus_circuits::{ClearAlgebra, CountingAlgebra};
 use phineus_engine::{
     ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig,
     bits, from_bits, run, to_bits,
@@ -63,6 +63,24 @@ fn check_circuit(instruction: &Instruction, random: &mut Random, seed: u64) {
         let found: Lanes = (0..count).map(|lane| from_bits(&results[k], count, lane)).collect();
         assert_eq!(&found, expected, "result {k} of {instruction:?} on {operands:?}, seed {seed}");
     }
+    if instruction.op.is_movement() {
+        check_has_no_gates(instruction);
+    }
+}
+
+fn check_has_no_gates(instruction: &Instruction) {
+    let info = instruction.op.info();
+    let blank = |shape: Shape| vec![(); shape.wires() as usize];
+    let operands: Vec<Vec<()>> =
+        (0..info.operands.len()).map(|k| blank(instruction.operand_shape(k))).collect();
+    let mut results: Vec<Vec<()>> =
+        (0..info.results.len()).map(|k| blank(instruction.result_shape(k))).collect();
+    let operands: Vec<&[()]> = operands.iter().map(Vec::as_slice).collect();
+    let mut results: Vec<&mut [()]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+    let mut scratch = vec![(); bits::scratch_wires(instruction)];
+    let mut counter = CountingAlgebra::default();
+    bits::execute(&mut counter, instruction, &mut results, &operands, &mut scratch);
+    assert_eq!(counter, CountingAlgebra::default(), "{instruction:?} moves bits only");
 }
 
 struct Free;

@@ -6,7 +6,8 @@
 //! derives a page's next use from those of the values on it, so that placement, replacement and
 //! scheduling are one pass and no intermediate program is written.
 //!
-//! Outputs are moved on the way (see [`near`](crate::near)): the file says where they come.
+//! Outputs are moved on the way, and what leads to them (see [`near`](crate::near)): the file says
+//! where they come.
 //!
 //! Memory: one map entry per value alive at once, what is held, and 16 bytes per 4096 instructions.
 //! The file holds one variable-length number per operand and result, compressed.
@@ -32,22 +33,21 @@ pub(crate) struct NextUses {
 }
 
 impl NextUses {
-    /// Those of an input that is first used so far away.
-    pub(crate) fn of_input(distance: u64) -> NextUses {
+    /// Those of an instruction whose operands are dead then, and whose result is used so far away.
+    pub(crate) fn of_result(distance: u64) -> NextUses {
         NextUses { results: [distance, 0], ..NextUses::default() }
     }
 }
 
-/// The next uses of a whole program, in a temporary file, and where its outputs come.
+/// The next uses of a whole program, in a temporary file, and where moved instructions come.
 pub(crate) struct Annotations {
     file: File,
     /// Offset and lengths (stored, raw) of each frame's annotations.
     frames: Vec<(u64, u32, u32)>,
-    /// Whether outputs are moved.
-    ports: PortOrder,
     stored: Vec<u8>,
     raw: Vec<u8>,
     unmoved: Vec<Instruction>,
+    gone: Vec<usize>,
     decompressor: zstd::bulk::Decompressor<'static>,
 }
 
@@ -60,13 +60,15 @@ type Batch = (usize, Vec<Instruction>, Found);
 /// What is found out about a frame, from its last instruction to the first.
 #[derive(Default)]
 struct Found {
-    /// The next uses of its instructions, outputs where they come.
+    /// The next uses of its instructions, moved ones where they come.
     uses: Vec<NextUses>,
-    /// The outputs that come in it, and how many instructions of it come behind each.
-    outputs: Vec<(usize, Instruction)>,
+    /// Moved instructions that come in it, and how many instructions of it come behind each.
+    moved: Vec<(usize, Instruction)>,
+    /// Where instructions stood in it that are moved.
+    gone: Vec<usize>,
 }
 
-/// Runs the backward pass; moves outputs on the way if `ports` says so.
+/// Runs the backward pass; moves outputs, and what leads to them, on the way if `ports` says so.
 pub(crate) fn annotate<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
     mut file: File,
@@ -78,7 +80,8 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
         return Err(invalid(0, "it is planned already"));
     }
     let count = program.instruction_count();
-    let mut pass = Backward { last_seen: ValueMap::new(), outputs: Outputs::new(), index: count };
+    let (last_seen, outputs) = (ValueMap::new(), Outputs::new(count));
+    let mut pass = Backward { last_seen, outputs, given: Vec::new(), index: count };
     let mut frames = vec![(0, 0, 0); program.frame_count()];
     let mut compressor = zstd::bulk::Compressor::new(1)?;
     let (mut raw, mut stored) = (Vec::new(), Vec::new());
@@ -95,7 +98,7 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     };
     ahead(read, |(frame, instructions, found)| {
         pass.visit_frame(instructions, ports, found).map_err(|what| invalid(pass.index, what))?;
-        encode(instructions, ports, found, &mut raw);
+        encode(instructions, found, &mut raw);
         stored.resize(zstd::zstd_safe::compress_bound(raw.len()), 0);
         let length = compressor.compress_to_buffer(&raw, &mut stored[..])?;
         file.write_all(&stored[..length])?;
@@ -112,8 +115,8 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
         return Err(invalid(0, "a value is used but not defined"));
     }
     let decompressor = zstd::bulk::Decompressor::new()?;
-    let unmoved = Vec::new();
-    Ok(Annotations { file, frames, ports, stored, raw, unmoved, decompressor })
+    let (unmoved, gone) = (Vec::new(), Vec::new());
+    Ok(Annotations { file, frames, stored, raw, unmoved, gone, decompressor })
 }
 
 /// Instructions with their next uses.
@@ -140,6 +143,7 @@ struct Backward {
     /// For each value alive here, the instruction after here that uses it first.
     last_seen: ValueMap,
     outputs: Outputs,
+    given: Vec<Instruction>,
     /// How many instructions come before here.
     index: u64,
 }
@@ -152,19 +156,22 @@ impl Backward {
         found: &mut Found,
     ) -> Result<(), &'static str> {
         found.uses.clear();
-        found.outputs.clear();
-        for instruction in instructions.iter().rev() {
+        found.moved.clear();
+        found.gone.clear();
+        for (at, instruction) in instructions.iter().enumerate().rev() {
             if ports == PortOrder::Near {
-                if instruction.op.gives_out() {
-                    if let Some(output) = self.outputs.hold(instruction) {
-                        found.outputs.push((found.uses.len(), output));
-                        self.visit(&output, &mut found.uses)?;
-                    }
-                    continue;
+                let Backward { last_seen, outputs, given, .. } = self;
+                let is_used = |value| last_seen.value(value).is_some();
+                let is_held = outputs.read(instruction, given, is_used);
+                for next in 0..self.given.len() {
+                    let moved = self.given[next];
+                    found.moved.push((found.uses.len(), moved));
+                    self.visit(&moved, &mut found.uses)?;
                 }
-                while let Some(output) = self.outputs.of(instruction) {
-                    found.outputs.push((found.uses.len(), output));
-                    self.visit(&output, &mut found.uses)?;
+                self.given.clear();
+                if is_held {
+                    found.gone.push(at);
+                    continue;
                 }
             }
             self.visit(instruction, &mut found.uses)?;
@@ -205,21 +212,27 @@ impl Backward {
     }
 }
 
-fn encode(instructions: &[Instruction], ports: PortOrder, found: &Found, raw: &mut Vec<u8>) {
-    let Found { uses, outputs } = found;
+fn encode(instructions: &[Instruction], found: &Found, raw: &mut Vec<u8>) {
+    let Found { uses, moved, gone } = found;
     let count = uses.len();
     raw.clear();
     varint::write(raw, count as u64);
-    varint::write(raw, outputs.len() as u64);
-    for (behind, output) in outputs.iter().rev() {
-        varint::write(raw, (count - 1 - behind) as u64);
-        encode_output(output, raw);
+    varint::write(raw, gone.len() as u64);
+    let mut last = 0;
+    for &at in gone.iter().rev() {
+        varint::write(raw, (at - last) as u64);
+        last = at;
     }
-    let mut moved = outputs.iter().rev().peekable();
-    let mut rest = instructions.iter().filter(|i| !is_moved(i, ports));
+    varint::write(raw, moved.len() as u64);
+    for (behind, instruction) in moved.iter().rev() {
+        varint::write(raw, (count - 1 - behind) as u64);
+        encode_moved(instruction, raw);
+    }
+    let mut moved = moved.iter().rev().peekable();
+    let mut rest = staying(instructions, gone.iter().rev().copied());
     for (behind, uses) in uses.iter().enumerate().rev() {
         let instruction = match moved.next_if(|(at, _)| *at == behind) {
-            Some((_, output)) => output,
+            Some((_, instruction)) => instruction,
             None => rest.next().expect("what does not move stays in its frame"),
         };
         let operands = &uses.operands[..instruction.operands().len()];
@@ -228,38 +241,42 @@ fn encode(instructions: &[Instruction], ports: PortOrder, found: &Found, raw: &m
     }
 }
 
-/// Whether `instruction` comes where the annotations say.
-#[inline]
-fn is_moved(instruction: &Instruction, ports: PortOrder) -> bool {
-    ports == PortOrder::Near && instruction.op.gives_out()
+/// The instructions that do not stand at one of the places `gone`, which ascend.
+fn staying(
+    instructions: &[Instruction],
+    gone: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = &Instruction> {
+    let mut gone = gone.peekable();
+    let stays = move |(at, instruction)| gone.next_if_eq(&at).is_none().then_some(instruction);
+    instructions.iter().enumerate().filter_map(stays)
 }
 
-fn encode_output(output: &Instruction, raw: &mut Vec<u8>) {
-    let element = output.element;
-    raw.extend([output.op as u8, u8::from(element.is_signed()), element.sharing() as u8]);
-    let [port, column, row, _] = output.immediates;
-    let [width, lanes] = [element.width().into(), output.lanes.into()];
-    [width, lanes, port, column, row, output.operands[0]]
-        .iter()
-        .for_each(|n| varint::write(raw, *n));
+fn encode_moved(moved: &Instruction, raw: &mut Vec<u8>) {
+    let element = moved.element;
+    raw.extend([moved.op as u8, u8::from(element.is_signed()), element.sharing() as u8]);
+    let [width, lanes] = [element.width().into(), moved.lanes.into()];
+    let words = [width, lanes].into_iter().chain(moved.immediates[..3].iter().copied());
+    let names = moved.operands().iter().chain(moved.results()).copied();
+    words.chain(names).for_each(|word| varint::write(raw, word));
 }
 
-fn decode_output(bytes: &mut &[u8]) -> Option<Instruction> {
+fn decode_moved(bytes: &mut &[u8]) -> Option<Instruction> {
     let (&[op, signed, sharing], rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     let mut next = || varint::read(bytes);
     let (width, sharing) = (next()? as u16, Sharing::from_code(sharing.into())?);
     let element = ElementType::Bits { width, signed: signed == 1, sharing };
-    let mut output = Instruction::new(Op::from_code(op)?, element, next()? as u32);
-    for word in &mut output.immediates[..3] {
+    let mut moved = Instruction::new(Op::from_code(op)?, element, next()? as u32);
+    let (operands, results) = (moved.operand_count(), moved.result_count());
+    let names = moved.operands[..operands].iter_mut().chain(&mut moved.results[..results]);
+    for word in moved.immediates[..3].iter_mut().chain(names) {
         *word = next()?;
     }
-    output.operands[0] = next()?;
-    Some(output)
+    Some(moved)
 }
 
 impl Annotations {
-    /// Puts the outputs that come in frame `frame` among its `instructions`; reads the next uses of
+    /// Moves among the `instructions` of frame `frame` those that are moved; reads the next uses of
     /// all.
     pub(crate) fn read_frame(
         &mut self,
@@ -276,16 +293,22 @@ impl Annotations {
         self.decompressor.decompress_to_buffer(&self.stored, &mut self.raw)?;
         let mut bytes = self.raw.as_slice();
         const WRITTEN: &str = "the backward pass wrote it so";
-        let count = varint::read(&mut bytes).expect(WRITTEN) as usize;
-        let moved = varint::read(&mut bytes).expect(WRITTEN);
-        if moved > 0 || instructions.iter().any(|i| is_moved(i, self.ports)) {
+        let mut next = || varint::read(&mut bytes).expect(WRITTEN) as usize;
+        let (count, gone) = (next(), next());
+        self.gone.clear();
+        for _ in 0..gone {
+            let last = self.gone.last().copied().unwrap_or(0);
+            self.gone.push(last + next());
+        }
+        let moved = next();
+        if moved + gone > 0 {
             std::mem::swap(instructions, &mut self.unmoved);
             instructions.clear();
-            let mut rest = self.unmoved.iter().filter(|i| !is_moved(i, self.ports));
+            let mut rest = staying(&self.unmoved, self.gone.iter().copied()).copied();
             for _ in 0..moved {
                 let at = varint::read(&mut bytes).expect(WRITTEN) as usize;
                 instructions.extend(rest.by_ref().take(at - instructions.len()));
-                instructions.push(decode_output(&mut bytes).expect(WRITTEN));
+                instructions.push(decode_moved(&mut bytes).expect(WRITTEN));
             }
             instructions.extend(rest);
         }

@@ -16,9 +16,9 @@ pub const FRAMES_MIN: u64 = PAGES_PER_INSTRUCTION_MAX + 1 + PREFETCH_FRAMES_MIN;
 /// An event is about 100 bytes, so 16,384 of them are 1.6 MiB of the planner's memory.
 pub const WINDOW_EVENTS_MAX: usize = 16_384;
 
-/// Inputs, or outputs, that planning holds back at once to move them.
+/// Instructions that planning holds back at once to move inputs, or outputs.
 ///
-/// Each takes 64 bytes while it is held, 8 MiB in all. All parties must move the same ones, so it
+/// Each takes 104 bytes while it is held, 13 MiB in all. All parties must move the same ones, so it
 /// depends on no memory limit.
 pub const HELD_MAX: usize = 1 << 17;
 

@@ -136,7 +136,7 @@ fn place_and_replace<R: Read + Seek + Send>(
     let description = program.description().clone();
     let frame_count = options.frame_count - options.lookahead.frames;
     let mut replacer = Replacer::new(options.layout, options.page_wires, frame_count);
-    let mut inputs = Inputs::new();
+    let (mut inputs, mut given) = (Inputs::new(), Vec::new());
     let mut index = 0;
     let mut place = |index, instruction: &Instruction, uses: &NextUses, replacer: &mut Replacer| {
         let duration_ns = match instruction.op.is_carrying() {
@@ -150,18 +150,13 @@ fn place_and_replace<R: Read + Seek + Send>(
     };
     for_each_frame(program, &mut annotations, |instructions, uses| {
         for (instruction, uses) in instructions.iter().zip(uses) {
-            while let Some(input) = inputs.due(index) {
-                place(index - 1, &input, &NextUses::of_input(1), &mut replacer)?;
-            }
             let is_held = options.port_order == PortOrder::Near
-                && instruction.op.brings_in()
-                && uses.results[0] > 0;
+                && inputs.read(index, instruction, uses, &mut given);
+            for (time, moved, uses) in given.drain(..) {
+                place(time, &moved, &uses, &mut replacer)?;
+            }
             if !is_held {
                 place(index, instruction, uses, &mut replacer)?;
-            } else if let Some((input, first_use)) =
-                inputs.hold(index, index + uses.results[0], instruction)
-            {
-                place(index, &input, &NextUses::of_input(first_use - index), &mut replacer)?;
             }
             index += 1;
         }

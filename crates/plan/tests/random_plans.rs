@@ -1,77 +1,15 @@
 //! Random programs, planned under all kinds of memory, each plan proven by the checker.
 
+mod planning;
+
 use std::collections::BTreeMap;
-use std::io::Cursor;
 
 use phineus_bytecode::random::{RandomOptions, random_program};
-use phineus_bytecode::{
-    Column, CostModel, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op,
-    OutputPort, PlanDescription, PortOrder, ProgramReader, ProgramWriter, RowOrder,
-};
-use phineus_plan::limits::HELD_MAX;
-use phineus_plan::{Error, Lookahead, Machine, PlanOptions, check, plan, simulate};
+use phineus_bytecode::{Description, ElementType, Instruction, Kind, Op, PortOrder};
+use phineus_plan::{Error, Machine, PlanOptions, check, simulate};
 use proptest::prelude::*;
 
-type File = Cursor<Vec<u8>>;
-
-/// A cost model that takes `duration_ns` for every instruction.
-struct Uniform(u64);
-
-impl CostModel for Uniform {
-    fn duration_ns(&mut self, _: &Instruction) -> u64 {
-        self.0
-    }
-
-    fn count(&mut self, _: &Instruction, _: &Description) {}
-
-    fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
-        BTreeMap::new()
-    }
-}
-
-fn write(kind: Kind, instructions: &[Instruction], description: &Description) -> File {
-    let mut writer = ProgramWriter::new(Vec::new(), kind).expect("memory does not fail");
-    for instruction in instructions {
-        writer.push(instruction).expect("memory does not fail");
-    }
-    let (bytes, _) = writer.finish(description).expect("the description is valid");
-    Cursor::new(bytes)
-}
-
-fn read(file: &File) -> ProgramReader<File> {
-    ProgramReader::open(file.clone()).expect("just written")
-}
-
-fn instructions(file: &File) -> Vec<Instruction> {
-    let mut all = Vec::new();
-    let visit = |i: &Instruction| -> Result<(), phineus_bytecode::Error> {
-        all.push(*i);
-        Ok(())
-    };
-    read(file).for_each(visit).expect("just written");
-    all
-}
-
-fn options(frame_count: u64, lookahead_frames: u64, lookahead_ns: u64) -> PlanOptions {
-    PlanOptions {
-        protocol: "test".to_string(),
-        port_order: PortOrder::Near,
-        memory_limit_bytes: 0,
-        frame_count,
-        layout: phineus_bytecode::Layout::Wires,
-        page_wires: 4096,
-        wire_bytes: 1,
-        lookahead: Lookahead { time_ns: lookahead_ns, frames: lookahead_frames },
-        planner_memory_bytes: 256 << 20,
-    }
-}
-
-fn make_plan(program: &File, options: &PlanOptions) -> Result<(File, PlanDescription), Error> {
-    let scratch = tempfile::tempfile().expect("a temporary file");
-    let mut costs = Uniform(100);
-    let planned = plan(&mut read(program), Vec::new(), scratch, options, &mut costs)?;
-    Ok((Cursor::new(planned.0), planned.1))
-}
+use planning::{File, Uniform, instructions, make_plan, options, read, write};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
@@ -262,95 +200,4 @@ fn the_simulator_accounts_for_disk_and_network() {
     let transfers = figures.swap_in_count + figures.swap_out_count;
     assert!(time(&slow).total_ns >= 1_000_000 * transfers);
     assert!(time(&slow).total_ns <= 1_000_000 * transfers + compute_ns);
-}
-
-/// A program that reads `count` bits, complements each, and gives all out: in the order of `used`
-/// and `given`, which are permutations.
-fn table_program(used: &[u64], given: &[u64]) -> File {
-    let (element, count) = (ElementType::BIT, used.len() as u64);
-    let port = |op, row| {
-        let mut instruction = Instruction::new(op, element, 1);
-        instruction.immediates[2] = row;
-        instruction
-    };
-    let inputs = (0..count).map(|row| Instruction { results: [row, 0], ..port(Op::Input, row) });
-    let mut program: Vec<Instruction> = inputs.collect();
-    for (result, &row) in (count..).zip(used) {
-        let mut not = Instruction::new(Op::Not, element, 1);
-        (not.operands[0], not.results[0]) = (row, result);
-        program.push(not);
-    }
-    let outputs = given.iter().map(|&row| {
-        let operands = [count + row, 0, 0];
-        Instruction { operands, ..port(Op::Output, row) }
-    });
-    program.extend(outputs);
-    let columns = vec![Column { name: "bit".to_owned(), element, encoding: Encoding::Number }];
-    let name = "bits".to_owned();
-    let inputs = vec![InputPort {
-        name: name.clone(),
-        party: 0,
-        rows: count,
-        columns: columns.clone(),
-        order: RowOrder::Given,
-    }];
-    let outputs = vec![OutputPort { name, parties: vec![0], rows: count, columns }];
-    let parties = vec!["a".to_string()];
-    write(
-        Kind::Program,
-        &program,
-        &Description { parties, inputs, outputs, ..Description::default() },
-    )
-}
-
-/// The instructions of the plan for `program`, which the checker accepts, and what it states.
-fn near_plan(program: &File) -> (Vec<Instruction>, PlanDescription) {
-    let (planned, figures) = make_plan(program, &options(1 << 20, 2, 0)).expect("enough frames");
-    let faults = check(&mut read(program), &mut read(&planned)).expect("readable");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
-    (instructions(&planned), figures)
-}
-
-#[test]
-fn what_waits_takes_no_memory() {
-    let count = 1000;
-    let forwards: Vec<u64> = (0..count).collect();
-    let backwards: Vec<u64> = (0..count).rev().collect();
-    for (used, given) in [(&forwards, &backwards), (&backwards, &forwards)] {
-        let (plan, figures) = near_plan(&table_program(used, given));
-        assert_eq!((figures.peak_wire_count, figures.unbounded_page_count), (2, 1));
-        for (step, &row) in plan.chunks(3).zip(used) {
-            let ops = [Op::Input, Op::Not, Op::Output];
-            assert_eq!(step.iter().map(|i| i.op).collect::<Vec<_>>(), ops);
-            assert_eq!(step[0].immediates[2], row);
-        }
-    }
-}
-
-/// Where more wait than planning holds back, the next to come are given back, one for one.
-#[test]
-fn what_is_too_much_to_hold_stays() {
-    let more = 1000;
-    let count = (HELD_MAX + more) as u64;
-    let in_order: Vec<u64> = (0..count).collect();
-    let (plan, figures) = near_plan(&table_program(&in_order, &in_order));
-    // The first inputs, one whenever another one is met, and the last outputs likewise.
-    assert!(
-        plan[..more].iter().zip(0..).all(|(i, row)| (i.op, i.immediates[2]) == (Op::Input, row))
-    );
-    assert_eq!(plan[more].op, Op::Not);
-    let last = plan[plan.len() - more..].iter().zip(count - more as u64..);
-    assert!(last.into_iter().all(|(i, row)| (i.op, i.immediates[2]) == (Op::Output, row)));
-    assert_eq!(figures.peak_wire_count, more as u64 + 1);
-    // And in no order at all.
-    let mut random = phineus_bytecode::random::Random::new(5);
-    let mut shuffled = || {
-        let mut rows = in_order.clone();
-        for at in (1..rows.len()).rev() {
-            rows.swap(at, random.below(at as u64 + 1) as usize);
-        }
-        rows
-    };
-    let (used, given) = (shuffled(), shuffled());
-    near_plan(&table_program(&used, &given));
 }

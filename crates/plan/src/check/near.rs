@@ -1,15 +1,19 @@
-//! Where inputs and outputs must stand in a plan whose ports are near: computed anew, by sorting
-//! all of them, from what `docs/planning.md` says and not from what planning does.
+//! Where inputs, outputs and the movements beside them must stand in a plan whose ports are near:
+//! computed anew, with sorted maps of whole bundles and lists of all uses, from what
+//! `docs/planning.md` says and not from what planning does.
 //!
-//! Memory: some 200 bytes for each input and output.
+//! Memory: some 200 bytes for each input, output and movement, 50 for each use of what they give.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read, Seek};
 
-use phineus_bytecode::{Instruction, Op, PortOrder, ProgramReader};
+use phineus_bytecode::{Instruction, PortOrder, ProgramReader};
 
 use crate::error::Error;
 use crate::limits::HELD_MAX;
+
+/// Instructions with their numbers.
+type Numbered = Vec<(u64, Instruction)>;
 
 /// A program's instructions, some of them elsewhere than in the program.
 pub(super) struct Expected<'a, R> {
@@ -23,17 +27,23 @@ pub(super) struct Expected<'a, R> {
 }
 
 /// Some instructions, each with the number of the instruction that it comes before.
+#[derive(Default)]
 struct Moves {
-    moves: fn(Op) -> bool,
-    moved: Vec<(u64, Instruction)>,
+    moved: Numbered,
+    /// The numbers of the instructions that are not where they were.
+    gone: HashSet<u64>,
     given: usize,
     /// How many of the others, and of those that moved away, have passed.
     index: u64,
 }
 
 impl Moves {
-    fn none() -> Moves {
-        Moves { moves: |_| false, moved: Vec::new(), given: 0, index: 0 }
+    /// Of instructions that come before others, each with its own number.
+    fn new(mut places: Vec<(u64, u64, Instruction)>) -> Moves {
+        places.sort_unstable_by_key(|&(before, number, _)| (before, number));
+        let gone = places.iter().map(|&(_, number, _)| number).collect();
+        let moved = places.into_iter().map(|(before, _, moved)| (before, moved)).collect();
+        Moves { moved, gone, ..Moves::default() }
     }
 
     /// The next instruction, if `source` gives those before any is moved.
@@ -50,7 +60,7 @@ impl Moves {
             }
             let Some(instruction) = source()? else { return Ok(None) };
             self.index += 1;
-            if !(self.moves)(instruction.op) {
+            if !self.gone.contains(&(self.index - 1)) {
                 return Ok(Some(instruction));
             }
         }
@@ -62,17 +72,12 @@ impl<'a, R: Read + Seek> Expected<'a, R> {
         program: &'a mut ProgramReader<R>,
         ports: PortOrder,
     ) -> Result<Expected<'a, R>, Error> {
-        let (outputs, inputs) = (Moves::none(), Moves::none());
+        let (outputs, inputs) = (Moves::default(), Moves::default());
         let instructions = Vec::new();
         let mut expected = Expected { program, frame: 0, at: 0, instructions, outputs, inputs };
         if ports == PortOrder::Near {
-            let moved = outputs_moved(expected.program)?;
-            expected.outputs = Moves { moves: Op::gives_out, moved, given: 0, index: 0 };
-            let moved = expected.inputs_moved()?;
-            expected.inputs = Moves { moves: Op::brings_in, moved, given: 0, index: 0 };
-            (expected.frame, expected.at) = (0, 0);
-            expected.instructions.clear();
-            (expected.outputs.given, expected.outputs.index) = (0, 0);
+            expected.outputs = outputs_moved(expected.program)?;
+            expected.inputs = expected.inputs_moved()?;
         }
         Ok(expected)
     }
@@ -93,88 +98,147 @@ impl<'a, R: Read + Seek> Expected<'a, R> {
         inputs.next(|| outputs.next(&mut given))
     }
 
-    /// Inputs in the order in which they come; outputs have moved.
-    fn inputs_moved(&mut self) -> Result<Vec<(u64, Instruction)>, Error> {
-        let mut inputs: Vec<(u64, Instruction)> = Vec::new();
-        let mut first_uses: HashMap<u64, Option<u64>> = HashMap::new();
-        let mut index = 0;
+    /// Inputs, and movements behind them, in the order in which they come; outputs have moved.
+    fn inputs_moved(&mut self) -> Result<Moves, Error> {
+        // What might move, and for each value it gives who uses it.
+        let mut candidates: Numbered = Vec::new();
+        let mut users: HashMap<u64, Vec<u64>> = HashMap::new();
+        let mut number = 0;
         while let Some(instruction) = self.next()? {
+            let mut all_known = true;
             for operand in instruction.operands() {
-                if let Some(first) = first_uses.get_mut(operand) {
-                    first.get_or_insert(index);
+                match users.get_mut(operand) {
+                    Some(of) if of.last() == Some(&number) => {}
+                    Some(of) => of.push(number),
+                    None => all_known = false,
                 }
             }
-            if instruction.op.brings_in() {
-                inputs.push((index, instruction));
-                first_uses.insert(instruction.results[0], None);
+            let moves = instruction.op.is_movement() && instruction.results().len() == 1;
+            if instruction.op.brings_in() || moves && all_known {
+                users.insert(instruction.results[0], Vec::new());
+                candidates.push((number, instruction));
             }
-            index += 1;
+            number += 1;
         }
-        // Before which instruction each comes, its own number, and it.
-        let mut places = Vec::new();
-        let mut held: BTreeSet<(u64, usize)> = BTreeSet::new();
-        for (k, (index, input)) in inputs.iter().enumerate() {
-            let Some(first_use) = first_uses[&input.results[0]] else {
-                places.push((*index, k));
-                continue;
-            };
-            let waiting = held.split_off(&(*index, 0));
-            places.extend(std::mem::replace(&mut held, waiting));
-            held.insert((first_use, k));
-            if held.len() > HELD_MAX
-                && let Some((_, next)) = held.pop_first()
-            {
-                places.push((*index, next));
-            }
-        }
-        places.extend(held);
-        places.sort_unstable();
-        Ok(places.into_iter().map(|(before, k)| (before, inputs[k].1)).collect())
+        self.frame = 0;
+        self.at = 0;
+        self.instructions.clear();
+        (self.outputs.given, self.outputs.index) = (0, 0);
+        Ok(places_of_inputs(&candidates, &users))
     }
 }
 
-/// Outputs in the order in which they come.
-fn outputs_moved<R: Read + Seek>(
-    program: &mut ProgramReader<R>,
-) -> Result<Vec<(u64, Instruction)>, Error> {
-    let mut outputs: Vec<(u64, Instruction)> = Vec::new();
-    let mut index = 0;
-    program.for_each::<Error>(|instruction| {
-        if instruction.op.gives_out() {
-            outputs.push((index, *instruction));
-        }
-        index += 1;
-        Ok(())
-    })?;
-    let values = outputs.iter().map(|(_, output)| (output.operands[0], 0));
-    let mut definitions: HashMap<u64, u64> = values.collect();
-    index = 0;
-    program.for_each::<Error>(|instruction| {
-        for result in instruction.results() {
-            definitions.entry(*result).and_modify(|definition| *definition = index);
-        }
-        index += 1;
-        Ok(())
-    })?;
-    // Before which instruction each comes, and its own number: where several come behind one
-    // definition, the order is that of the values, and then the program's.
+fn places_of_inputs(candidates: &Numbered, users: &HashMap<u64, Vec<u64>>) -> Moves {
     let mut places = Vec::new();
-    let mut held: BTreeSet<(u64, usize)> = BTreeSet::new();
-    for (k, (index, output)) in outputs.iter().enumerate().rev() {
-        while let Some(&(value, next)) = held.last()
-            && definitions[&value] > *index
-        {
-            places.push((definitions[&value] + 1, value, next));
-            held.pop_last();
+    // By first use and last number: the bundles, the instruction that gives the value last.
+    let mut held: BTreeMap<(u64, u64), Numbered> = BTreeMap::new();
+    let mut held_count = 0;
+    for &(number, instruction) in candidates {
+        let rest = held.split_off(&(number, 0));
+        for ((first_use, _), bundle) in std::mem::replace(&mut held, rest) {
+            held_count -= bundle.len();
+            places.extend(bundle.into_iter().map(|(own, moved)| (first_use, own, moved)));
         }
-        held.insert((output.operands[0], k));
-        if held.len() > HELD_MAX
-            && let Some((value, next)) = held.pop_last()
+        let Some(&first_use) = users[&instruction.results[0]].first() else { continue };
+        // What the operands are given by, as long as it is held and for nothing else.
+        let operands: HashSet<u64> = instruction.operands().iter().copied().collect();
+        let rest = held.split_off(&(number + 1, 0));
+        let due = std::mem::replace(&mut held, rest);
+        let whole = operands.iter().all(|operand| {
+            let is_root = |bundle: &Numbered| {
+                bundle.last().is_some_and(|(_, root)| root.results[0] == *operand)
+            };
+            users[operand] == [number] && due.values().any(is_root)
+        });
+        if !whole {
+            held.extend(due);
+            continue;
+        }
+        let mut bundle: Numbered = due.into_values().flatten().collect();
+        bundle.push((number, instruction));
+        held_count += 1;
+        held.insert((first_use, number), bundle);
+        if held_count > HELD_MAX
+            && let Some((_, next)) = held.pop_first()
         {
-            places.push((index + 1, value, next));
+            held_count -= next.len();
+            places.extend(next.into_iter().map(|(own, moved)| (number, own, moved)));
         }
     }
-    places.extend(held.into_iter().map(|(value, k)| (definitions[&value] + 1, value, k)));
-    places.sort_unstable();
-    Ok(places.into_iter().map(|(before, _, k)| (before, outputs[k].1)).collect())
+    for ((first_use, _), bundle) in held {
+        places.extend(bundle.into_iter().map(|(own, moved)| (first_use, own, moved)));
+    }
+    Moves::new(places)
+}
+
+/// Outputs, and movements before them, in the order in which they come.
+fn outputs_moved<R: Read + Seek>(program: &mut ProgramReader<R>) -> Result<Moves, Error> {
+    let mut found = FromTheEnd::default();
+    let mut number = program.instruction_count();
+    let mut instructions = Vec::new();
+    for frame in (0..program.frame_count()).rev() {
+        program.read_frame(frame, &mut instructions)?;
+        for instruction in instructions.iter().rev() {
+            number -= 1;
+            found.visit(number, instruction);
+        }
+    }
+    let FromTheEnd { held, mut places, .. } = found;
+    // Nothing defines what these use: they stay, and are found where values are looked up.
+    places.extend(held.into_values().flatten().map(|(own, moved)| (own, own, moved)));
+    Ok(Moves::new(places))
+}
+
+/// What is known of a program's instructions from some point to the end.
+#[derive(Default)]
+struct FromTheEnd {
+    /// By the last value that is used, and the first number: the bundles.
+    held: BTreeMap<(u64, u64), Numbered>,
+    held_count: usize,
+    /// What instructions use that are not held.
+    used: HashSet<u64>,
+    places: Vec<(u64, u64, Instruction)>,
+}
+
+impl FromTheEnd {
+    fn visit(&mut self, number: u64, instruction: &Instruction) {
+        let results = instruction.results();
+        let members: Numbered = match results.first() {
+            Some(&first) => self.held.split_off(&(first, 0)).into_values().flatten().collect(),
+            None => Vec::new(),
+        };
+        if !instruction.op.gives_out() && !self.joins(instruction, &members) {
+            self.come_before(number + 1, members);
+            results.iter().for_each(|result| _ = self.used.remove(result));
+            self.used.extend(instruction.operands());
+            return;
+        }
+        let mut bundle = members;
+        bundle.push((number, *instruction));
+        self.held_count += 1;
+        let last = *instruction.operands().iter().max().expect("what is held uses a value");
+        self.held.insert((last, number), bundle);
+        if self.held_count > HELD_MAX
+            && let Some((_, next)) = self.held.pop_last()
+        {
+            self.come_before(number + 1, next);
+        }
+    }
+
+    /// Whether `instruction` is a movement for nothing but `members`, and they need nothing else.
+    fn joins(&self, instruction: &Instruction, members: &Numbered) -> bool {
+        let given = members.iter().flat_map(|(_, member)| member.results());
+        let given: HashSet<u64> = given.chain(instruction.results()).copied().collect();
+        let mut needed = members.iter().flat_map(|(_, member)| member.operands());
+        instruction.op.is_movement()
+            && !members.is_empty()
+            && needed.all(|value| given.contains(value))
+            && !instruction.results().iter().any(|result| self.used.contains(result))
+    }
+
+    fn come_before(&mut self, before: u64, members: Numbered) {
+        self.held_count -= members.len();
+        self.used.extend(members.iter().flat_map(|(_, member)| member.operands()));
+        self.places.extend(members.into_iter().map(|(own, moved)| (before, own, moved)));
+    }
 }

@@ -1,17 +1,24 @@
 //! Base oblivious transfer: 128-bit random pads from elliptic-curve key agreement.
 //!
-//! Source: Masny, Rindal, "Endemic Oblivious Transfer", CCS 2019 (ePrint 2019/706), Figure 8 with
-//! Diffie-Hellman over Ristretto as the uniform key agreement; UC-secure against a malicious party
-//! under CDH with random oracles. One sender element serves the whole batch, which needs the care
-//! of McQuoid, Rosulek, Roy, "Batching Base Oblivious Transfers", ASIACRYPT 2021 (ePrint
-//! 2021/682): both hashes take the session and the index, the key hash the whole transcript too.
+//! Source: McQuoid, Rosulek, Roy, "Minimal Symmetric PAKE and 1-out-of-N OT from Programmable-Once
+//! Public Functions", CCS 2020 (ePrint 2020/1043): endemic OT from a key agreement and the two-round
+//! Feistel function, here Diffie-Hellman over Ristretto; UC-secure against a malicious party under
+//! CDH with random oracles. One sender element serves the whole batch, which needs the care of
+//! their "Batching Base Oblivious Transfers", ASIACRYPT 2021 (ePrint 2021/682): all hashes take the
+//! session and the index, that of the key the whole transcript too.
 //!
-//! Cost per OT: 64 bytes to the sender (and 32 bytes once back, at the same time: one round).
-//! Sender 2 scalar multiplications, 2 decompressions, 2 hashes to the group; receiver one
-//! multiplication, one of the base point, and 2 maps to the group (each hash or map as much as half
-//! a multiplication).
+//! Cost per OT: 80 bytes to the sender (and 32 bytes once back, at the same time: one round).
+//! Sender 2 scalar multiplications, 1 decompression, 2 maps to the group; receiver 1
+//! multiplication, 1 of the base point, 1 map (a map or decompression is a quarter of a
+//! multiplication).
 //! Invariants: constant time in choices, scalars and pads; a session identifier is used once.
 //! Not protected: *endemic* OT lets a malicious party bias its own pads; OT extension allows that.
+//!
+//! Deviation: the hash into the group is one Elligator map and so not uniform. The receiver's `T` is
+//! uniform all the same, because its public key is. The reduction to CDH sets a hash so that it and
+//! `T` give a challenge blinded at random; it blinds anew until the hash is in the map's image, and
+//! takes one with `k` of at most 16 preimages with probability `k / 16`: 2 tries in the mean, and
+//! hashes as the map distributes them.
 
 use curve25519_dalek::Scalar;
 use curve25519_dalek::constants::RISTRETTO_BASEPOINT_TABLE;
@@ -20,7 +27,6 @@ use curve25519_dalek::traits::IsIdentity;
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Prg};
 use sha2::{Digest, Sha256, Sha512};
-use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
 use super::SessionId;
@@ -28,14 +34,17 @@ use super::limits::BASE_OT_CHUNK;
 use crate::ProtocolError;
 
 const POINT_BYTES: usize = 32;
-/// Both elements `r_0`, `r_1` of one OT.
-const PAIR_BYTES: usize = 2 * POINT_BYTES;
+/// The string `s`: three times the security parameter, as the proof has it.
+const STRING_BYTES: usize = 48;
+/// The receiver's message of one OT: the element `T`, then `s`.
+const FUNCTION_BYTES: usize = POINT_BYTES + STRING_BYTES;
 
 type Encoded = [u8; POINT_BYTES];
+type Function = [u8; FUNCTION_BYTES];
 
 /// Bytes that the receiver and the sender of `count` OTs send.
 pub fn message_bytes(count: usize) -> (u64, u64) {
-    ((count * PAIR_BYTES) as u64, POINT_BYTES as u64)
+    ((count * FUNCTION_BYTES) as u64, POINT_BYTES as u64)
 }
 
 /// Gives the sender's pads: `pads[i][c]` is what a receiver with choice `c` gets in OT `i`.
@@ -60,14 +69,14 @@ pub fn send(
     channel.send(&sender_element)?;
     channel.flush()?;
 
-    let mut pairs = [[0u8; PAIR_BYTES]; BASE_OT_CHUNK];
+    let mut functions = [[0u8; FUNCTION_BYTES]; BASE_OT_CHUNK];
     for (chunk, pads) in pads.chunks_mut(BASE_OT_CHUNK).enumerate() {
-        let pairs = &mut pairs[..pads.len()];
-        channel.recv(pairs.as_flattened_mut())?;
+        let functions = &mut functions[..pads.len()];
+        channel.recv(functions.as_flattened_mut())?;
         let first = chunk * BASE_OT_CHUNK;
-        let keys = shared_keys(session, first, pairs, &half_secret)?;
-        for (i, (pad, pair)) in pads.iter_mut().zip(pairs.iter()).enumerate() {
-            let transcript = Transcript { session, index: first + i, sender_element, pair };
+        let keys = shared_keys(session, first, functions, &half_secret)?;
+        for (i, (pad, function)) in pads.iter_mut().zip(functions.iter()).enumerate() {
+            let transcript = Transcript { session, index: first + i, sender_element, function };
             for (c, pad) in pad.iter_mut().enumerate() {
                 *pad = transcript.pad(c as u8, &keys[2 * i + c]);
             }
@@ -100,7 +109,7 @@ pub(super) struct Asked {
     session: SessionId,
     choices: Zeroizing<Vec<u64>>,
     half_secrets: Zeroizing<Vec<Scalar>>,
-    pairs: Vec<[u8; PAIR_BYTES]>,
+    functions: Vec<Function>,
 }
 
 impl Asked {
@@ -119,20 +128,19 @@ impl Asked {
         #[cfg(test)]
         if Ideal::is_on() {
             let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
-            return Ok(Asked { session, choices, half_secrets: Default::default(), pairs: vec![] });
+            return Ok(Asked { session, choices, half_secrets: Default::default(), functions: vec![] });
         }
         let half_secrets: Zeroizing<Vec<Scalar>> =
             Zeroizing::new((0..count).map(|_| *random_scalar(prg)).collect());
-        let mut pairs = vec![[0u8; PAIR_BYTES]; count];
-        for (chunk, pairs) in pairs.chunks_mut(BASE_OT_CHUNK).enumerate() {
+        let mut functions = vec![[0u8; FUNCTION_BYTES]; count];
+        for (chunk, functions) in functions.chunks_mut(BASE_OT_CHUNK).enumerate() {
             let first = chunk * BASE_OT_CHUNK;
-            let choice = |index| choice(choices, index);
-            fill_pairs(prg, session, first, choice, &half_secrets[first..], pairs);
-            channel.send(pairs.as_flattened())?;
+            program(prg, session, first, choices, &half_secrets[first..], functions);
+            channel.send(functions.as_flattened())?;
             channel.flush()?;
         }
         let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
-        Ok(Asked { session, choices, half_secrets, pairs })
+        Ok(Asked { session, choices, half_secrets, functions })
     }
 
     /// Takes the sender's element, which gives the pads.
@@ -146,7 +154,7 @@ impl Asked {
             let mut both = Zeroizing::new(vec![[Block::ZERO; 2]; pads.len()]);
             Ideal::deal(&self.session, &mut both);
             for (i, (pad, both)) in pads.iter_mut().zip(both.iter()).enumerate() {
-                *pad = both[usize::from(choice(&self.choices, i).unwrap_u8())];
+                *pad = both[usize::from(choice(&self.choices, i))];
             }
             return Ok(());
         }
@@ -160,64 +168,67 @@ impl Asked {
         let halves: Zeroizing<Vec<RistrettoPoint>> =
             Zeroizing::new(self.half_secrets.iter().map(|secret| secret * element).collect());
         let keys = encode_doubled(&halves);
-        for (i, (pad, pair)) in pads.iter_mut().zip(&self.pairs).enumerate() {
-            let transcript = Transcript { session: &self.session, index: i, sender_element, pair };
-            *pad = transcript.pad(choice(&self.choices, i).unwrap_u8(), &keys[i]);
+        for (index, (pad, function)) in pads.iter_mut().zip(&self.functions).enumerate() {
+            let session = &self.session;
+            let transcript = Transcript { session, index, sender_element, function };
+            *pad = transcript.pad(choice(&self.choices, index), &keys[index]);
         }
         Ok(())
     }
 }
 
-fn choice(choices: &[u64], index: usize) -> Choice {
-    Choice::from((choices[index / 64] >> (index % 64) & 1) as u8)
+/// 0 or 1; never an index where it is secret.
+fn choice(choices: &[u64], index: usize) -> u8 {
+    (choices[index / 64] >> (index % 64) & 1) as u8
 }
 
-/// The receiver's elements: `r_(1-c)` uniform, `r_c = pk - H_c(r_(1-c))` for its public key `pk`.
-fn fill_pairs(
+/// The receiver's messages, functions that give its public key `Y` at its choice `c` and an element
+/// out of its control elsewhere: `T = Y - H_c(r)` and `s = r xor H'_c(T)`, with random `r`.
+fn program(
     prg: &mut Prg,
     session: &SessionId,
     first: usize,
-    choice: impl Fn(usize) -> Choice,
+    choices: &[u64],
     half_secrets: &[Scalar],
-    pairs: &mut [[u8; PAIR_BYTES]],
+    functions: &mut [Function],
 ) {
-    let halves: Zeroizing<Vec<RistrettoPoint>> =
-        Zeroizing::new(pairs.iter().map(|_| random_point(prg)).collect());
-    let others = encode_doubled(&halves);
+    let mut strings = Zeroizing::new(vec![[0u8; STRING_BYTES]; functions.len()]);
+    prg.fill_bytes(strings.as_flattened_mut());
     let halves: Zeroizing<Vec<RistrettoPoint>> = Zeroizing::new(
-        (0..pairs.len())
-            .map(|i| {
-                let index = first + i;
-                let choice = choice(index).unwrap_u8();
-                let mask = half_hash_to_group(session, index, choice, &others[i]);
-                &half_secrets[i] * RISTRETTO_BASEPOINT_TABLE - mask
+        (first..)
+            .zip(half_secrets.iter().zip(strings.iter()))
+            .map(|(index, (half_secret, string))| {
+                let hash = half_hash_to_group(session, index, choice(choices, index), string);
+                half_secret * RISTRETTO_BASEPOINT_TABLE - hash
             })
             .collect(),
     );
-    let chosen = encode_doubled(&halves);
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        let (left, right) = pair.split_at_mut(POINT_BYTES);
-        let choice = choice(first + i);
-        left.copy_from_slice(&Encoded::conditional_select(&chosen[i], &others[i], choice));
-        right.copy_from_slice(&Encoded::conditional_select(&others[i], &chosen[i], choice));
+    let elements = encode_doubled(&halves);
+    for (i, (function, element)) in functions.iter_mut().zip(elements.iter()).enumerate() {
+        let (index, choice) = (first + i, choice(choices, first + i));
+        let masked = masked(session, index, choice, element, &strings[i]);
+        function[..POINT_BYTES].copy_from_slice(element);
+        function[POINT_BYTES..].copy_from_slice(&*masked);
     }
 }
 
-/// The sender's keys, two per OT: `secret * (r_c + H_c(r_(1-c)))`.
+/// The sender's keys, two per OT: `secret * (T + H_c(s xor H'_c(T)))`.
 fn shared_keys(
     session: &SessionId,
     first: usize,
-    pairs: &[[u8; PAIR_BYTES]],
+    functions: &[Function],
     half_secret: &Scalar,
 ) -> Result<Zeroizing<Vec<Encoded>>, ProtocolError> {
-    let mut halves = Zeroizing::new(Vec::with_capacity(2 * pairs.len()));
-    for (i, pair) in pairs.iter().enumerate() {
-        let (encoded, rest) = pair.split_first_chunk::<POINT_BYTES>().expect("a pair is longer");
-        let encoded = [encoded, rest.first_chunk().expect("a pair holds two points")];
+    let mut halves = Zeroizing::new(Vec::with_capacity(2 * functions.len()));
+    for (index, function) in (first..).zip(functions) {
+        let (encoded, string) =
+            function.split_first_chunk::<POINT_BYTES>().expect("it holds a point");
+        let string = string.first_chunk().expect("it holds a string");
+        let element = decode(encoded)?;
         for c in 0..2 {
-            let mask = half_hash_to_group(session, first + i, c as u8, encoded[1 - c]);
-            let public_key = decode(encoded[c])? + mask + mask;
-            halves.push(half_secret * public_key);
+            let string = masked(session, index, c, encoded, string);
+            let half_hash = half_hash_to_group(session, index, c, &string);
+            halves.push(half_secret * (element + half_hash + half_hash));
         }
     }
     Ok(encode_doubled(&halves))
@@ -228,19 +239,19 @@ struct Transcript<'a> {
     session: &'a SessionId,
     index: usize,
     sender_element: Encoded,
-    pair: &'a [u8; PAIR_BYTES],
+    function: &'a Function,
 }
 
 impl Transcript<'_> {
     /// The pad for choice `c` under the agreed `key`.
     fn pad(&self, choice: u8, key: &Encoded) -> Block {
         let digest = Sha256::new()
-            .chain_update(b"phineus base OT pad 1")
+            .chain_update(b"phineus base OT pad 2")
             .chain_update(self.session.as_bytes())
             .chain_update((self.index as u64).to_le_bytes())
             .chain_update([choice])
             .chain_update(self.sender_element)
-            .chain_update(self.pair)
+            .chain_update(self.function)
             .chain_update(key)
             .finalize();
         let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
@@ -254,16 +265,36 @@ fn half_hash_to_group(
     session: &SessionId,
     index: usize,
     choice: u8,
-    encoded: &Encoded,
+    string: &[u8; STRING_BYTES],
 ) -> RistrettoPoint {
-    let digest = Sha512::new()
-        .chain_update(b"phineus base OT point 1")
+    let digest = Sha256::new()
+        .chain_update(b"phineus base OT point 2")
         .chain_update(session.as_bytes())
         .chain_update((index as u64).to_le_bytes())
         .chain_update([choice])
-        .chain_update(encoded)
+        .chain_update(string)
         .finalize();
-    RistrettoPoint::from_uniform_bytes(&digest.into())
+    RistrettoPoint::map_to_curve(digest.into())
+}
+
+/// `string` under the random oracle `H'_c` of `element`.
+fn masked(
+    session: &SessionId,
+    index: usize,
+    choice: u8,
+    element: &Encoded,
+    string: &[u8; STRING_BYTES],
+) -> Zeroizing<[u8; STRING_BYTES]> {
+    let digest = Sha512::new()
+        .chain_update(b"phineus base OT string 2")
+        .chain_update(session.as_bytes())
+        .chain_update((index as u64).to_le_bytes())
+        .chain_update([choice])
+        .chain_update(element)
+        .finalize();
+    let mut masked = Zeroizing::new(*string);
+    masked.iter_mut().zip(digest.iter()).for_each(|(byte, mask)| *byte ^= mask);
+    masked
 }
 
 /// Encodes twice each point; one field inversion for all of them.
@@ -284,12 +315,6 @@ fn random_scalar(prg: &mut Prg) -> Zeroizing<Scalar> {
     let mut bytes = Zeroizing::new([0u8; 64]);
     prg.fill_bytes(&mut *bytes);
     Zeroizing::new(Scalar::from_bytes_mod_order_wide(&bytes))
-}
-
-fn random_point(prg: &mut Prg) -> RistrettoPoint {
-    let mut bytes = Zeroizing::new([0u8; 64]);
-    prg.fill_bytes(&mut *bytes);
-    RistrettoPoint::from_uniform_bytes(&bytes)
 }
 
 /// Base OTs from a dealer in the process, for tests of what comes after them: the same pads at both

@@ -109,7 +109,7 @@ fn assert_bytes(traffic: Traffic, size: LpnParameters, count: u64, differences: 
 /// What docs/protocols/ot.md says.
 #[test]
 fn a_set_up_costs_what_is_documented() {
-    assert_eq!(setup_bytes(SIZE), (8192, 142_441));
+    assert_eq!(setup_bytes(SIZE), (10_240, 142_441));
     for size in [LpnParameters::MEDIUM, LpnParameters::LARGE, LpnParameters::HUGE] {
         assert_eq!(setup_bytes(size), (8192 + 136_000, 142_441));
     }

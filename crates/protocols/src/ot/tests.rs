@@ -94,6 +94,68 @@ fn base_ots_agree_and_hide_the_other_pad() {
     }
 }
 
+/// What the receiver sends and both pads of a few OTs, byte for byte.
+#[test]
+fn base_ots_are_as_they_were() {
+    let choices = [0b0110_1001];
+    let ((pads, sent), got) = both(
+        |mut channel| {
+            let mut pads = [[Block::ZERO; 2]; 8];
+            base::send(&mut channel, &mut prg(1), &session(3), &mut pads).expect("it is honest");
+            (pads, channel.traffic().received_bytes)
+        },
+        |mut channel| {
+            let mut got = [Block::ZERO; 8];
+            base::receive(&mut channel, &mut prg(2), &session(3), &choices, &mut got)
+                .expect("it is honest");
+            got
+        },
+    );
+    assert_eq!(sent, 8 * 80);
+    for (i, (pads, got)) in pads.iter().zip(&got).enumerate() {
+        assert_eq!(got.to_bits(), pads[usize::from(bit(&choices, i))].to_bits());
+    }
+    let all = pads.as_flattened().iter().fold(0, |sum: u128, pad| {
+        sum.rotate_left(7) ^ pad.to_bits()
+    });
+    assert_eq!(all, 0, "{all:#x}");
+}
+
+/// A receiver whose message is changed on the way gets other pads than the sender, in that OT only.
+#[test]
+fn every_byte_of_a_base_ot_counts() {
+    for place in [0, 31, 32, 79] {
+        let (pads, got) = both(
+            move |mut channel| {
+                let mut functions = [0; 2 * 80];
+                let mut element = [0; 32];
+                // Stands between the parties: takes the receiver's message and changes a byte.
+                channel.recv(&mut functions).expect("the receiver is honest");
+                functions[80 + place] ^= 2;
+                let (mut near, mut far) = memory_pair();
+                near.send(&functions).expect("the channel is open");
+                near.flush().expect("the channel is open");
+                let mut pads = [[Block::ZERO; 2]; 2];
+                let sent = base::send(&mut far, &mut prg(1), &session(3), &mut pads);
+                near.recv(&mut element).expect("the sender's element comes first");
+                channel.send(&element).expect("the channel is open");
+                channel.flush().expect("the channel is open");
+                sent.map(|()| pads)
+            },
+            |mut channel| {
+                let mut got = [Block::ZERO; 2];
+                base::receive(&mut channel, &mut prg(2), &session(3), &[0b10], &mut got)
+                    .expect("the sender is honest");
+                got
+            },
+        );
+        // Half of all strings are no elements, and refused.
+        let Ok(pads) = pads else { continue };
+        assert_eq!(got[0].to_bits(), pads[0][0].to_bits());
+        assert!(pads[1].iter().all(|pad| pad.to_bits() != got[1].to_bits()), "byte {place}");
+    }
+}
+
 #[test]
 fn parties_of_different_sessions_do_not_agree() {
     let seed = 0x5e55;
@@ -353,23 +415,23 @@ fn points_off_the_group_are_refused() {
             move |mut channel| {
                 channel.send(&element).expect("the channel is open");
                 channel.flush().expect("the channel is open");
-                channel.recv(&mut [0; 3 * 64]).expect("the pairs come first");
+                channel.recv(&mut [0; 3 * 80]).expect("the functions come first");
             },
         );
         assert!(matches!(result, Err(ProtocolError::Misbehaved { during: "base OT" })));
     }
-    // A base OT's elements may be the identity but not garbage, in either place.
+    // A base OT's element may be the identity but not garbage; its string may be anything.
     identity[31] = 0x80;
-    for place in 0..6 {
+    for place in 0..3 {
         let (result, ()) = both(
             move |mut channel| {
                 let mut pads = [[Block::ZERO; 2]; 3];
                 base::send(&mut channel, &mut prg(1), &session(1), &mut pads)
             },
             move |mut channel| {
-                let mut pairs = [0; 3 * 64];
-                pairs[32 * place..][..32].copy_from_slice(&identity);
-                channel.send(&pairs).expect("the channel is open");
+                let mut functions = [0; 3 * 80];
+                functions[80 * place..][..32].copy_from_slice(&identity);
+                channel.send(&functions).expect("the channel is open");
                 channel.flush().expect("the channel is open");
                 channel.recv(&mut [0; 32]).expect("the element comes first");
             },
