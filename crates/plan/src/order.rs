@@ -5,6 +5,9 @@
 //! round ends, and what has had its rounds finishes. Independent interactive instructions share
 //! rounds, and a deep and a wide part of a program side by side take the rounds of the deeper one.
 //!
+//! Up to the end of the program, where all of it fits in flight, what has time is spread over the rounds
+//! of what has none ([`pace`]), so that the waiting of the deep part is filled by the wide one.
+//!
 //! Invariants of an ordered program, which [`check_order`](crate::check_order) proves:
 //! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
 //! that, in the order of issues; each operand is defined before; a round follows the last output.
@@ -12,6 +15,8 @@
 //! Memory: the window, one entry for each value that is alive, and 16 bytes for 4096 instructions.
 //! What runs early lives longer: the window is bounded by the units that its results take, so that
 //! the ordered program needs at most that much more memory than the program.
+
+mod pace;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -25,6 +30,8 @@ use phineus_bytecode::{
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
+
+use pace::Pace;
 
 /// How far ordering looks ahead.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +116,8 @@ struct Orderer<'a, M, E> {
     ready: BinaryHeap<Reverse<u64>>,
     /// Ready ones that found no room in flight.
     stalled: Vec<u64>,
+    /// When what is left is issued, once all of it is in the window and fits in flight.
+    pace: Option<Pace>,
     in_flight: BTreeMap<u64, Vec<InFlight>>,
     held_bytes: u64,
     round: u64,
@@ -128,6 +137,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             values: HashMap::new(),
             ready: BinaryHeap::new(),
             stalled: Vec::new(),
+            pace: None,
             in_flight: BTreeMap::new(),
             held_bytes: 0,
             round: 0,
@@ -188,14 +198,52 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
 
     /// Does all that is left.
     fn finish(&mut self) -> Result<(), Error> {
+        self.pace = self.pace_of_the_rest();
         loop {
             self.run()?;
             if self.in_flight.is_empty() && !self.outputs_wait {
                 assert!(self.window.is_empty(), "whatever waits, waits for something in flight");
+                assert!(self.pace.as_ref().is_none_or(Pace::is_empty), "likewise");
                 return Ok(());
             }
             self.end_round()?;
         }
+    }
+
+    /// When to issue the instructions of the window, if all of them fit in flight.
+    fn pace_of_the_rest(&mut self) -> Option<Pace> {
+        // The rounds from the use of each value to the end.
+        let mut heights: HashMap<u64, u64> = HashMap::new();
+        let mut latest = vec![0; self.window.len()];
+        let (mut left, mut bytes) = (0, 0);
+        for (entry, height) in self.window.iter().zip(&mut latest).rev() {
+            if entry.is_gone {
+                continue;
+            }
+            let instruction = &entry.instruction;
+            let interaction = match instruction.op.is_carrying() {
+                true => Interaction::default(),
+                false => self.model.interaction(instruction),
+            };
+            bytes += interaction.held_bytes;
+            let behind = instruction.results().iter().filter_map(|result| heights.remove(result));
+            *height = u64::from(interaction.rounds) + behind.max().unwrap_or(0);
+            for &operand in instruction.operands() {
+                let of = heights.entry(operand).or_default();
+                *of = (*of).max(*height);
+            }
+            if entry.missing == 0 {
+                left = left.max(*height);
+            }
+        }
+        for (due, flights) in &self.in_flight {
+            let results = flights.iter().flat_map(|flight| flight.instruction.results());
+            let behind = results.filter_map(|result| heights.get(result)).max().unwrap_or(&0);
+            left = left.max(due - self.round + behind);
+        }
+        latest.iter_mut().for_each(|height| *height = self.round + left - *height);
+        let fits = self.held_bytes + bytes <= self.options.held_bytes;
+        fits.then(|| Pace::new(self.first, latest, self.round, bytes))
     }
 
     /// Does or issues everything that has its operands.
@@ -211,6 +259,12 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             let held_bytes = self.held_bytes + interaction.held_bytes;
             if is_interactive && held_bytes > self.options.held_bytes && self.held_bytes > 0 {
                 self.stalled.push(index);
+                continue;
+            }
+            if is_interactive
+                && let Some(pace) = &mut self.pace
+                && !pace.issues(index, interaction.held_bytes, self.round)
+            {
                 continue;
             }
             self.outputs_wait |= instruction.op == Op::Output && interaction.rounds > 0;
@@ -292,6 +346,9 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             self.define(done.instruction.part(Phase::Finish), done.is_used)?;
         }
         self.ready.extend(self.stalled.drain(..).map(Reverse));
+        let (pace, round) = (&mut self.pace, self.round);
+        let due = std::iter::from_fn(|| pace.as_mut()?.next_due(round));
+        self.ready.extend(due.map(Reverse));
         Ok(())
     }
 }

@@ -128,7 +128,12 @@ impl Asked {
         #[cfg(test)]
         if Ideal::is_on() {
             let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
-            return Ok(Asked { session, choices, half_secrets: Default::default(), functions: vec![] });
+            return Ok(Asked {
+                session,
+                choices,
+                half_secrets: Default::default(),
+                functions: vec![],
+            });
         }
         let half_secrets: Zeroizing<Vec<Scalar>> =
             Zeroizing::new((0..count).map(|_| *random_scalar(prg)).collect());

@@ -2,8 +2,12 @@
 
 use std::thread;
 
+use curve25519_dalek::Scalar;
+use curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT;
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use phineus_channels::{Channel, MemoryChannel, memory_pair};
 use phineus_crypto::{Block, Delta, Prg};
+use sha2::{Digest, Sha256, Sha512};
 
 use super::limits::{BASE_OT_COUNT, BATCH_OTS, BATCHES_AHEAD, FIELD_BITS_MAX, TILE_OTS};
 use super::*;
@@ -94,15 +98,25 @@ fn base_ots_agree_and_hide_the_other_pad() {
     }
 }
 
-/// What the receiver sends and both pads of a few OTs, byte for byte.
+/// A few OTs against the formulas of `docs/protocols/ot.md`, one by one, and as they have always been.
 #[test]
-fn base_ots_are_as_they_were() {
+fn base_ots_are_as_documented() {
     let choices = [0b0110_1001];
-    let ((pads, sent), got) = both(
+    let ((pads, functions), got) = both(
         |mut channel| {
+            let mut functions = [[0; 80]; 8];
+            let mut element = [0; 32];
+            // Stands between the parties, so that the messages are seen.
+            channel.recv(functions.as_flattened_mut()).expect("the receiver is honest");
+            let (mut near, mut far) = memory_pair();
+            near.send(functions.as_flattened()).expect("the channel is open");
+            near.flush().expect("the channel is open");
             let mut pads = [[Block::ZERO; 2]; 8];
-            base::send(&mut channel, &mut prg(1), &session(3), &mut pads).expect("it is honest");
-            (pads, channel.traffic().received_bytes)
+            base::send(&mut far, &mut prg(1), &session(3), &mut pads).expect("it is honest");
+            near.recv(&mut element).expect("the sender is honest");
+            channel.send(&element).expect("the channel is open");
+            channel.flush().expect("the channel is open");
+            (pads, functions)
         },
         |mut channel| {
             let mut got = [Block::ZERO; 8];
@@ -111,14 +125,34 @@ fn base_ots_are_as_they_were() {
             got
         },
     );
-    assert_eq!(sent, 8 * 80);
-    for (i, (pads, got)) in pads.iter().zip(&got).enumerate() {
-        assert_eq!(got.to_bits(), pads[usize::from(bit(&choices, i))].to_bits());
+    let mut secret = [0; 64];
+    prg(1).fill_bytes(&mut secret);
+    let secret = Scalar::from_bytes_mod_order_wide(&secret) * Scalar::from(2u8);
+    for (i, (pads, function)) in pads.iter().zip(&functions).enumerate() {
+        assert_eq!(got[i].to_bits(), pads[usize::from(bit(&choices, i))].to_bits());
+        for (c, pad) in (0..).zip(pads) {
+            assert_eq!(pad.to_bits(), documented_pad(&secret, i as u64, c, function));
+        }
     }
-    let all = pads.as_flattened().iter().fold(0, |sum: u128, pad| {
-        sum.rotate_left(7) ^ pad.to_bits()
-    });
-    assert_eq!(all, 0, "{all:#x}");
+    let fold = |sum: u128, pad: &Block| sum.rotate_left(7) ^ pad.to_bits();
+    let all = pads.as_flattened().iter().fold(0, fold);
+    assert_eq!(all, 0x91c6_8513_c883_f9cc_86b8_bf06_7e5b_ce8, "{all:#x}");
+}
+
+fn documented_pad(secret: &Scalar, index: u64, choice: u8, function: &[u8; 80]) -> u128 {
+    let tag = [session(3).as_bytes().as_slice(), &index.to_le_bytes(), &[choice]].concat();
+    let (element, string) = function.split_at(32);
+    let mask = Sha512::digest([&b"phineus base OT string 2"[..], &tag, element].concat());
+    let string: Vec<u8> = string.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect();
+    let hash = Sha256::digest([&b"phineus base OT point 2"[..], &tag, &string].concat());
+    let point = RistrettoPoint::map_to_curve(hash.into()) * Scalar::from(2u8);
+    let encoded = CompressedRistretto::from_slice(element).expect("32 bytes");
+    let key = secret * (encoded.decompress().expect("the receiver is honest") + point);
+    let sender = (secret * RISTRETTO_BASEPOINT_POINT).compress();
+    let seen = [&b"phineus base OT pad 2"[..], &tag, sender.as_bytes(), function].concat();
+    let digest =
+        Sha256::new().chain_update(seen).chain_update(key.compress().as_bytes()).finalize();
+    u128::from_le_bytes(digest[..16].try_into().expect("16 bytes"))
 }
 
 /// A receiver whose message is changed on the way gets other pads than the sender, in that OT only.

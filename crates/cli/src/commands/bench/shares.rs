@@ -43,6 +43,14 @@ const fn line(
     Line { program, parameters, protocol, memory, options, beyond: None, target }
 }
 
+/// `beside` on a network of two milliseconds.
+const fn beside(parameters: Settings, target: &'static str) -> Line {
+    Line {
+        options: &[("--simulate", "rtt=2ms")],
+        ..line("beside", parameters, Protocol::Gmw, target)
+    }
+}
+
 /// A conversion of 1000 exclusive ors of 32 bits, without what they take in the sharing `from`.
 const fn conversion(parameters: Settings, from: Settings, options: Settings) -> Line {
     let line = line("intops", parameters, Protocol::Mixed, "15 ms, 1 MiB");
@@ -62,7 +70,7 @@ pub(super) fn names() -> Vec<&'static str> {
     names
 }
 
-const SUITE: [Line; 24] = [
+const SUITE: [Line; 27] = [
     line("and", &[("n", "1000000")], Protocol::Gmw, "120 ms, 8 MB"),
     line("aes128", &[("n", "1")], Protocol::Gmw, "40 ms"),
     line("aes128", &[("n", "1000")], Protocol::Gmw, "600 ms"),
@@ -110,6 +118,10 @@ const SUITE: [Line; 24] = [
     line("beside", &[("n", "4000"), ("part", "deep")], Protocol::Gmw, ""),
     line("beside", &[("n", "4000"), ("part", "wide")], Protocol::Gmw, ""),
     line("beside", &[("n", "4000")], Protocol::Gmw, "the slower of both before and 10 %"),
+    // Without latency there is no waiting to fill: both parts' work is the cores', one after the other.
+    beside(&[("n", "4000"), ("part", "deep")], ""),
+    beside(&[("n", "4000"), ("part", "wide")], ""),
+    beside(&[("n", "4000")], "the slower of both before and 10 %"),
     Line {
         options: &[("--simulate", "rtt=40ms")],
         ..line("aes128", &[("n", "1")], Protocol::Gmw, "rounds x 20 ms and 15 %")
