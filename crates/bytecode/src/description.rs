@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::instruction::{ElementType, Instruction, Shape};
 use crate::layout::Layout;
-use crate::limits::{PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
+use crate::limits::{FIXED_WIDTH_MAX, FRACTION_BITS_MAX, PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
 use crate::ops::Op;
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
@@ -111,6 +111,8 @@ pub enum Encoding {
     Hex,
     /// Any text, hashed to the type's width with SHA-256.
     Text,
+    /// A decimal number such as `-1.25`: an integer with so many bits behind the point.
+    Fixed(u8),
 }
 
 /// How the owner of an input table arranges its rows.
@@ -213,6 +215,15 @@ impl Description {
                     faults.push(format!(
                         "{kind} '{name}': column '{}' has width {width}",
                         column.name
+                    ));
+                }
+                if let Encoding::Fixed(fraction) = column.encoding
+                    && (fraction > FRACTION_BITS_MAX || width > FIXED_WIDTH_MAX)
+                {
+                    let column = &column.name;
+                    faults.push(format!(
+                        "{kind} '{name}': column '{column}' has {width} bits, {fraction} of them \
+                         behind the point; the most is {FIXED_WIDTH_MAX} and {FRACTION_BITS_MAX}"
                     ));
                 }
             }

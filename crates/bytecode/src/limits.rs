@@ -3,6 +3,11 @@
 /// The widest integer, in bits.
 pub const WIDTH_MAX: u16 = 256;
 
+/// The most bits behind the point of a column of fixed-point numbers, and the widest such number.
+pub const FRACTION_BITS_MAX: u8 = 63;
+/// See [`FRACTION_BITS_MAX`].
+pub const FIXED_WIDTH_MAX: u16 = 128;
+
 /// The widest integer in arithmetic sharing, in bits: one machine word.
 pub const RING_WIDTH_MAX: u16 = 64;
 

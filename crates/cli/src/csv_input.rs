@@ -14,6 +14,7 @@ use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use sha2::{Digest, Sha256};
 
+use crate::decimal;
 use crate::failure::{Exit, Failure};
 
 /// Faults of one file that are reported.
@@ -346,6 +347,7 @@ pub(crate) fn parse_field(
             parse_digits(digits, 16, field, element)
         }
         Encoding::Text => Ok(hash_text(field, element.width())),
+        Encoding::Fixed(fraction) => decimal::parse(field.trim(), element, fraction),
     }
 }
 

@@ -8,9 +8,9 @@ use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 
 use crate::failure::{Exit, Failure};
-use crate::{interrupt, quantity};
+use crate::{decimal, interrupt, quantity};
 
-/// Writes `table` with a header: numbers in decimal, the rest in hexadecimal.
+/// Writes `table` with a header: numbers in decimal, text in hexadecimal.
 pub(crate) fn write_table(table: &Table, output: impl Write) -> Result<(), Failure> {
     let mut writer = csv::WriterBuilder::new().from_writer(output);
     let failed = |error: csv::Error| match error.into_kind() {
@@ -40,6 +40,7 @@ pub(crate) fn format_value(value: Lane, column: &Column) -> String {
         Encoding::Hex | Encoding::Text => {
             format!("{value:0digits$x}", digits = usize::from(width).div_ceil(4))
         }
+        Encoding::Fixed(fraction) => decimal::format(value, column.element, fraction),
     }
 }
 
@@ -93,6 +94,11 @@ pub(crate) fn longest_bytes(columns: &[Column], rows: u64) -> u64 {
         // A sign, a digit for each 3.3 bits, a separator.
         Encoding::Number => u64::from(column.element.width()) * 31 / 100 + 3,
         Encoding::Hex | Encoding::Text => u64::from(column.element.width()).div_ceil(4) + 1,
+        // Besides these a point, and a digit before it and one more behind.
+        Encoding::Fixed(fraction) => {
+            let (width, fraction) = (column.element.width(), u16::from(fraction));
+            u64::from(width.max(fraction)) * 31 / 100 + 7
+        }
     };
     columns.iter().map(longest).sum::<u64>().saturating_mul(rows)
 }
@@ -157,7 +163,10 @@ mod tests {
     fn no_row_is_longer_than_said() {
         for width in 1..=256u16 {
             let encodings = [Encoding::Number, Encoding::Hex];
-            for (signed, encoding) in [false, true].into_iter().zip(encodings.into_iter().rev()) {
+            let fixed = Encoding::Fixed((width % 64) as u8);
+            let fixed = [(false, fixed), (true, fixed)].into_iter().filter(|_| width <= 128);
+            let others = [false, true].into_iter().zip(encodings.into_iter().rev());
+            for (signed, encoding) in others.chain(fixed) {
                 let element = ElementType::integer(width, signed);
                 let column = Column { name: "x".to_owned(), element, encoding };
                 let most = longest_bytes(std::slice::from_ref(&column), 1);

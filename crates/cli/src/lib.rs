@@ -18,6 +18,7 @@ mod client;
 mod commands;
 mod csv_input;
 mod csv_output;
+mod decimal;
 mod execute;
 mod failure;
 mod garbling;

@@ -11,6 +11,9 @@ use phineus_bytecode::{Blocks, ProgramReader, Table, verify, verify_blocks};
 use phineus_frontend::llvm::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
+#[path = "c/random.rs"]
+mod random;
+
 /// Programs that are tested at the same time.
 const WORKERS: usize = 4;
 
@@ -60,15 +63,23 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
         let equal = outputs.len() == expected.len()
             && outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b));
         if !equal {
-            return Err(format!("seed {seed}: {}, the twin {}", rows(&outputs), rows(&expected)));
+            return Err(format!("seed {seed}: {}", differences(&outputs, &expected)));
         }
     }
     Ok(traced.written.instruction_count)
 }
 
-fn rows(tables: &[Table]) -> String {
-    let rows = |t: &Table| (0..t.row_count().min(9)).map(|r| t.row(r)).collect::<Vec<_>>();
-    format!("{:?}", tables.iter().map(rows).collect::<Vec<_>>())
+/// Where outputs differ from those of the twin.
+fn differences(outputs: &[Table], expected: &[Table]) -> String {
+    let mut found = Vec::new();
+    for (a, b) in outputs.iter().zip(expected) {
+        let rows = (0..a.row_count().min(b.row_count())).filter(|row| a.row(*row) != b.row(*row));
+        let name = &a.columns()[0].name;
+        found.extend(rows.take(9).map(|row| {
+            format!("row {row} of {name}: {:?}, the twin {:?}", a.row(row), b.row(row))
+        }));
+    }
+    found.join("; ")
 }
 
 /// `// instructions: N` in a program: the most that it may become.
@@ -102,6 +113,40 @@ fn on_all(folder: &str, test: impl Fn(&str, &str, &Path) -> Vec<String> + Sync) 
             wrong.extend(test(&name, &std::fs::read_to_string(path).expect("readable"), path));
         }
         wrong
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Random programs that are tested, without `PHINEUS_C_CASES`.
+const CASES: u64 = 10;
+
+/// `PHINEUS_C_CASES=300 PHINEUS_C_FIRST=1000` takes other programs; one that is wrong is kept in the
+/// folder for temporary files.
+#[test]
+fn random_programs_give_what_plain_c_gives() {
+    let number = |name, otherwise| {
+        std::env::var(name).map_or(otherwise, |text| text.parse().expect("it is a number"))
+    };
+    let (count, first) = (number("PHINEUS_C_CASES", CASES), number("PHINEUS_C_FIRST", 1));
+    let next = std::sync::atomic::AtomicU64::new(first);
+    let work = || {
+        let mut wrong = Vec::new();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count {
+                return wrong;
+            }
+            let path = std::env::temp_dir().join(format!("phineus-random-{seed}.c"));
+            std::fs::write(&path, random::program(seed)).expect("writable");
+            match agrees(&path, 1..3) {
+                Ok(_) => std::fs::remove_file(&path).expect("it is there"),
+                Err(what) => wrong.push(format!("{}: {what}", path.display())),
+            }
+        }
     };
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();

@@ -177,3 +177,42 @@ PH_MAIN void products(PH_IN(alice) const uint32_t x[3], PH_IN(bob) const uint32_
     }
     Ok(())
 }
+
+const SCORE: &str = "\
+#include <phineus.h>
+PH_MAIN void score(PH_IN(alice) PH_RANGE(PH_FIXED(-8), PH_FIXED(7.5)) const ph_fixed x[3],
+                   PH_IN(bob) const ph_fixed *weight, PH_OUT(alice, bob) ph_fixed scores[3],
+                   PH_OUT(bob) ph_fixed *mean)
+{
+    ph_fixed_wide sum = 0;
+    for (int i = 0; i < 3; i++) {
+        scores[i] = ph_fixed_div(ph_fixed_mul(x[i], *weight), PH_FIXED(2));
+        sum += ph_fixed_product(x[i], PH_FIXED(1.0 / 3));
+    }
+    *mean = ph_fixed_narrow(sum);
+}
+";
+
+/// Columns of fixed-point numbers are decimals, and all protocols round alike.
+#[test]
+fn fixed_point_numbers_are_decimals_in_and_out() -> Result {
+    let place = Place::new()?;
+    place.write("score.c", SCORE)?;
+    place.write("x.csv", "x\n1.25\n-0.1\n7.5e0\n")?;
+    place.write("weight.csv", "weight\n-3.5\n")?;
+    let run = "run score.c --local --verify --in weight=weight.csv --in x=x.csv --protocol";
+    let mut all = Vec::new();
+    for protocol in ["clear", "garbled", "gmw", "spdz --fake-preprocessing"] {
+        let done = place.run(&format!("{run} {protocol}"))?.succeeded()?;
+        all.push(done.stdout);
+    }
+    assert_eq!(all[0], "# scores\nscores\n-2.1875\n0.175\n-13.125\n# mean\nmean\n2.88329\n");
+    assert!(all.iter().all(|output| *output == all[0]), "{all:?}");
+    place.write("x.csv", "x\n1.25\none\n9\n")?;
+    let done = place.run(&format!("{run} clear"))?;
+    assert_eq!(done.code, Some(8), "{}", done.stderr);
+    for part in ["x.csv:3: column 'x': 'one' is not a decimal number", "x.csv:4:", "from -8 to"] {
+        assert!(done.stderr.contains(part), "no {part} in {}", done.stderr);
+    }
+    Ok(())
+}

@@ -12,6 +12,9 @@ use crate::text::line::{Line, Misfit, Parsed};
 const ENCODINGS: [(Encoding, &str); 3] =
     [(Encoding::Number, "number"), (Encoding::Hex, "hex"), (Encoding::Text, "text")];
 
+/// Before the bits behind the point.
+const FIXED: &str = "fixed";
+
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
@@ -52,8 +55,13 @@ pub(super) fn write(text: &mut String, description: &Description) {
 }
 
 fn column_line(column: &Column) -> String {
-    let encoding = ENCODINGS.iter().find(|(encoding, _)| *encoding == column.encoding);
-    let (_, encoding) = encoding.expect("every encoding has a name");
+    let encoding = match column.encoding {
+        Encoding::Fixed(fraction) => format!("{FIXED}{fraction}"),
+        encoding => {
+            let named = ENCODINGS.iter().find(|(known, _)| *known == encoding);
+            named.expect("every other encoding has a name").1.to_owned()
+        }
+    };
     format!("  column {} {} {encoding}", quoted(&column.name), column.element)
 }
 
@@ -141,10 +149,11 @@ impl HeaderParser {
         let element = line.element()?;
         let encoding_at = line.place();
         let word = line.word("an encoding")?;
-        let encoding = ENCODINGS.iter().find(|(_, name)| *name == word);
-        let (encoding, _) = *encoding.ok_or_else(|| Misfit {
+        let named = ENCODINGS.iter().find(|(_, name)| *name == word).map(|(known, _)| *known);
+        let fraction = word.strip_prefix(FIXED).and_then(|bits| bits.parse().ok());
+        let encoding = named.or(fraction.map(Encoding::Fixed)).ok_or_else(|| Misfit {
             at: encoding_at,
-            what: format!("'{word}' is not an encoding: write number, hex or text"),
+            what: format!("'{word}' is not an encoding: write number, hex, text or fixed16"),
         })?;
         let column = Column { name, element, encoding };
         let description = &mut self.description;

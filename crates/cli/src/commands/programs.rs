@@ -77,6 +77,9 @@ fn kind_of(column: &Column) -> String {
         Encoding::Number => column.element.to_string(),
         Encoding::Hex => format!("{} in hexadecimal", column.element),
         Encoding::Text => "any text".to_owned(),
+        Encoding::Fixed(fraction) => {
+            format!("{} with {fraction} bits behind the point", column.element)
+        }
     }
 }
 

@@ -232,13 +232,14 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// The bytes from `offset` on out of values that overlap them.
+    /// The bytes from `offset` on out of values that overlap them; those that are not set are 0, as
+    /// long as one is set.
     fn join(&mut self, parts: Vec<(Data, i64, u8)>, offset: u64, bytes: u8) -> Result<Data, Stop> {
         let all = u16::from(bytes) * 8;
         let mut joined: Option<Data> = None;
         for (data, begin, size) in parts {
             if matches!(data, Data::Undefined) {
-                return Ok(Data::Undefined);
+                continue;
             }
             let width = u16::from(size) * 8;
             let shift = (offset as i64 - begin) * 8;

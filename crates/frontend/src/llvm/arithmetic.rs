@@ -13,6 +13,8 @@ use crate::value::Value;
 /// What is done to each element.
 type Apply<'a, M> = &'a mut dyn FnMut(&mut M, &[&Data]) -> Result<Data, Stop>;
 
+const DIVIDES: &str = "this divides by zero: the divisor is public, and it is 0 here";
+const NOT_ZERO: &str = "test it before with an `if`, or see which size or index makes it 0";
 const UNSET: &str = "set it before it is used";
 
 impl Machine<'_> {
@@ -104,7 +106,7 @@ impl Machine<'_> {
             (Data::Public(x), Data::Public(y)) => {
                 return match public::binary(op, width, *x, *y) {
                     Some(result) => Ok(Data::Public(result)),
-                    None => self.error("this divides by zero", "divide by something else"),
+                    None => self.error(DIVIDES, NOT_ZERO),
                 };
             }
             (Data::Pointer(p, x), Data::Pointer(q, y)) if op == Binary::Sub && p == q => {
@@ -128,7 +130,7 @@ impl Machine<'_> {
         }
         let divides = matches!(op, Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem);
         if divides && is_zero_somewhere(b) {
-            return self.error("this divides by zero", "divide by something else");
+            return self.error(DIVIDES, NOT_ZERO);
         }
         if let Some(opened) = self.opened_binary(op, width, a, b) {
             return Ok(opened);

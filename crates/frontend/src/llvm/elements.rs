@@ -107,6 +107,12 @@ impl Machine<'_> {
         if !is_plain || offsets.len() > WIRES || !offsets.iter().all(inside) {
             return Ok(false);
         }
+        // Two indices may mean one place in several ways, which have to be written in order.
+        let mut sorted = offsets.to_vec();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[1] - pair[0] < bytes as i64) {
+            return Ok(false);
+        }
         let own = bytes as u16 * 8;
         let mut old = Vec::with_capacity(offsets.len());
         for at in offsets {

@@ -63,7 +63,10 @@ impl<'m> Machine<'m> {
             let Operand::Register(register) = operand else { continue };
             let Some(found) = code.iter().find(|i| i.result == register) else { continue };
             match &found.kind {
-                Kind::Binary(Binary::And | Binary::Or, 1, sides) => open.extend(sides),
+                Kind::Binary(Binary::And | Binary::Or | Binary::Xor, 1, sides) => {
+                    open.extend(sides)
+                }
+                Kind::Freeze(side) => open.push(*side),
                 Kind::Select(1, all) => open.extend(all),
                 Kind::Compare(_, _, [a, b]) => {
                     let is_known = matches!(frame.get(operand), Data::Public(_))

@@ -213,6 +213,8 @@ impl Machine<'_> {
                     let is_it = self.compare(Compare::Eq, bits, &low, &digit)?;
                     hit = self.binary(Binary::And, 1, &hit, &is_it)?;
                 }
+                // The old value stays where the index means another place.
+                self.rehearse_read(indexed.object, offset, bytes)?;
                 self.rehearse_write(indexed.object, offset, bytes)?;
                 let old = self.read(indexed.object, offset as u64, bytes as u8)?;
                 let new = self.select(&hit, data, &old, bytes as u16 * 8)?;

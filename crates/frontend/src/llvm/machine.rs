@@ -33,6 +33,9 @@ const CALLS_MAX: u32 = 10_000;
 const SECRET_CALLS_MAX: u32 = 400;
 /// Steps of a program: a day's work, so that one that never ends is told so.
 const STEPS_MAX: u64 = 1 << 40;
+/// Steps after which it is looked whether any operation on secrets was recorded meanwhile; if not,
+/// the program is taken not to end. They take about half a minute.
+const PUBLIC_STEPS_MAX: u64 = 1 << 28;
 /// Stack that must be left, and is added when it is not.
 const STACK_LEFT_BYTES: usize = 256 << 10;
 const STACK_MORE_BYTES: usize = 16 << 20;
@@ -122,6 +125,9 @@ pub(super) struct Machine<'m> {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) slices: Slices,
     pub(super) steps: u64,
+    /// Steps when it was last looked whether the program goes on, and what was recorded by then.
+    steps_seen: u64,
+    recorded_seen: u64,
     pub(super) calls: u32,
     /// Secret branches that are being run.
     pub(super) arms: u32,
@@ -169,6 +175,8 @@ impl<'m> Machine<'m> {
             diagnostics: Vec::new(),
             slices: Slices::new(),
             steps: 0,
+            steps_seen: 0,
+            recorded_seen: 0,
             calls: 0,
             arms: 0,
             refused_loops: HashMap::new(),
@@ -257,7 +265,13 @@ impl<'m> Machine<'m> {
         }
         let note =
             Diagnostic { is_error: false, ..Diagnostic::error(self.spot(), message, remedy) };
-        let is_known = |known: &Diagnostic| known.spot == note.spot && !known.is_error;
+        // `a[i]++` reads and writes at one place.
+        let kind = |message: &str| message.split(' ').nth(1).map(str::to_owned);
+        let is_known = |known: &Diagnostic| {
+            known.spot == note.spot
+                && !known.is_error
+                && kind(&known.message) == kind(&note.message)
+        };
         if !self.diagnostics.iter().any(is_known) && self.diagnostics.len() < 200 {
             self.diagnostics.push(note);
         }
@@ -269,7 +283,7 @@ impl<'m> Machine<'m> {
         let function = &module.functions[index as usize];
         if function.blocks.is_empty() {
             let what = format!("the function '{}' is not defined here", function.name);
-            return self.error(what, "define it in this file, or leave the call out");
+            return self.error(what, super::library::remedy(&function.name));
         }
         let most = if self.arms > 0 { SECRET_CALLS_MAX } else { CALLS_MAX };
         if self.calls >= most {
@@ -339,6 +353,38 @@ impl<'m> Machine<'m> {
         known.or_insert_with(|| Rc::new(live(&module.functions[index as usize]))).clone()
     }
 
+    /// Refuses a program that does not end, as far as can be told.
+    fn check_progress(&mut self, place: Place) -> Result<(), Stop> {
+        let recorded = self.tracer.instruction_count();
+        let is_quiet = recorded == self.recorded_seen;
+        (self.steps_seen, self.recorded_seen) = (self.steps, recorded);
+        if !is_quiet && self.steps <= STEPS_MAX {
+            return Ok(());
+        }
+        self.place = place;
+        let what = match is_quiet {
+            true => {
+                format!("this has not ended after {PUBLIC_STEPS_MAX} operations on public values")
+            }
+            false => format!("this has not ended after {STEPS_MAX} operations"),
+        };
+        self.error(what, "see that the loop comes to its end, or give it a smaller bound")?;
+        Err(Stop::Fatal)
+    }
+
+    /// Refuses a loop that has no way out.
+    fn check_way_out(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
+        let shape = &frame.function.shape;
+        let Some(index) = shape.header_of[block as usize] else { return Ok(()) };
+        if !shape.loops[index as usize].exits.is_empty() {
+            return Ok(());
+        }
+        self.place = frame.function.blocks[block as usize].place;
+        let remedy = "a computation has to end: give the loop a condition, a `break` or a `return`";
+        self.error("this loop never ends", remedy)?;
+        Err(Stop::Fatal)
+    }
+
     /// Runs from `next` on until the function ends, or a block of `until` is entered.
     pub(super) fn run(
         &mut self,
@@ -357,6 +403,7 @@ impl<'m> Machine<'m> {
                     self.pause_at_turns(frame, Some(from), block, |machine| {
                         machine.incoming(frame, from, block)
                     })?;
+                    self.check_way_out(frame, block)?;
                     if from != u32::MAX
                         && let Some(done) = self.in_lanes(frame, from, block)?
                     {
@@ -407,9 +454,8 @@ impl<'m> Machine<'m> {
     ) -> Result<Next, Stop> {
         let code = &frame.function.blocks[block as usize];
         self.steps += code.instructions.len() as u64 + 1;
-        if self.steps > STEPS_MAX {
-            self.error("the program does not seem to end", "give its loops smaller bounds")?;
-            return Err(Stop::Fatal);
+        if self.steps > self.steps_seen + PUBLIC_STEPS_MAX {
+            self.check_progress(code.place)?;
         }
         for (index, instruction) in code.instructions.iter().enumerate().skip(first) {
             if frame.body.skipped.contains(&instruction.result) {

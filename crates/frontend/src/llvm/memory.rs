@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
-use phineus_bytecode::ElementType;
+use phineus_bytecode::{ElementType, Encoding};
 
 use super::data::Data;
 use crate::value::Value;
@@ -68,6 +68,8 @@ pub(super) struct Leaf {
     pub(super) bytes: u64,
     /// What it is in the CSV file; in memory it has all its bytes.
     pub(super) element: ElementType,
+    /// How it is written there.
+    pub(super) encoding: Encoding,
 }
 
 /// An input that is read when it is used.
@@ -447,14 +449,15 @@ fn parts(cells: &[Cell], granule: u64, offset: u64, bytes: u64) -> Found {
     }
     while (index as u64) * granule < offset + bytes {
         match cells[index].value() {
-            None => return Found::Whole(Data::Undefined),
+            // Padding, which words that LLVM moves have in them.
+            None => index += 1,
             Some((data, size)) => {
                 found.push((data, (index as u64 * granule) as i64, size));
                 index += (u64::from(size) / granule).max(1) as usize;
             }
         }
     }
-    Found::Parts(found)
+    if found.is_empty() { Found::Whole(Data::Undefined) } else { Found::Parts(found) }
 }
 
 /// Makes an object's cells in a log finer.

@@ -28,6 +28,7 @@ mod indexed;
 mod instructions;
 mod ir;
 mod lanes;
+mod library;
 mod live;
 mod machine;
 mod memory;
@@ -97,9 +98,7 @@ impl CProgram {
         let annotations = compiler.annotations()?;
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         if annotations.main.is_none() {
-            let what = format!("{}: which function is the computation?", path.display());
-            let remedy = "include <phineus.h> and write PH_MAIN before it";
-            return Err(ProgramError::Refused(format!("{what}\n      = {remedy}")));
+            return Err(ProgramError::Refused(render(&[annotations.no_main(path)])));
         }
         let program = CProgram {
             name: stem.unwrap_or_default(),

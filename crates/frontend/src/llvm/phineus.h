@@ -12,6 +12,7 @@
  *   PH_RANGE(low, high)         before a parameter, beside PH_IN: its values lie in this range
  *   ph_reveal(x)                x, opened to all parties when the program runs: loops and branches
  *                               may depend on it, and everybody learns which way they went
+ *   ph_fixed                    a fixed-point number; see below
  *   ph_linear_layer(y, W, x, b, rows, cols)
  *                               y[r] = b[r] + the sum over c of W[r][c] * x[c]
  */
@@ -58,6 +59,75 @@ unsigned __int128 phineus_reveal_128(unsigned __int128 value);
 #else
 #define ph_reveal(x) (x)
 #endif
+
+/* Fixed-point numbers: x stands for x / 2^PH_FIXED_FRACTION, held in PH_FIXED_BITS bits. Columns of
+ * this type are decimals (1.25). Sums, differences and comparisons are those of integers; all
+ * wraps as integers do. Both may be defined before this file is included.
+ *
+ *   PH_FIXED(1.25)              a constant: the nearest number, halves away from zero
+ *   ph_fixed_mul(a, b)          the product, rounded down
+ *   ph_fixed_div(a, b)          the quotient, rounded towards zero; b must not be 0
+ *   ph_fixed_from_int(n)        n
+ *   ph_fixed_to_int(a)          rounded down; ph_fixed_round(a) to the nearest, halves up
+ *   ph_fixed_wide               holds products: ph_fixed_product(a, b) is exact, sums of such are
+ *   ph_fixed_narrow(w)          rounded down to a number once, which is cheaper and more precise
+ */
+#ifndef PH_FIXED_FRACTION
+#define PH_FIXED_FRACTION 16
+#endif
+#ifndef PH_FIXED_BITS
+#define PH_FIXED_BITS 32
+#endif
+#if PH_FIXED_BITS == 32
+typedef int32_t ph_fixed_held;
+typedef int64_t ph_fixed_wide;
+#elif PH_FIXED_BITS == 64
+typedef int64_t ph_fixed_held;
+typedef __int128 ph_fixed_wide;
+#else
+#error "PH_FIXED_BITS is 32 or 64"
+#endif
+#if PH_FIXED_FRACTION < 1 || PH_FIXED_FRACTION > PH_FIXED_BITS - 2
+#error "PH_FIXED_FRACTION is at least 1 and at most PH_FIXED_BITS - 2"
+#endif
+/* The name of the type says how many bits are behind the point: columns are read by it. */
+#define PH_FIXED_NAMED(fraction) ph_fixed_##fraction
+#define PH_FIXED_TYPE(fraction) PH_FIXED_NAMED(fraction)
+typedef ph_fixed_held PH_FIXED_TYPE(PH_FIXED_FRACTION);
+typedef PH_FIXED_TYPE(PH_FIXED_FRACTION) ph_fixed;
+
+#define PH_FIXED_ONE ((ph_fixed_wide)1 << PH_FIXED_FRACTION)
+#define PH_FIXED(x)                                                                                \
+    ((ph_fixed)((x) * (double)((int64_t)1 << PH_FIXED_FRACTION) + ((x) < 0 ? -0.5 : 0.5)))
+
+static inline ph_fixed_wide ph_fixed_product(ph_fixed a, ph_fixed b)
+{
+    return (ph_fixed_wide)a * b;
+}
+static inline ph_fixed ph_fixed_narrow(ph_fixed_wide w)
+{
+    return (ph_fixed)(w >> PH_FIXED_FRACTION);
+}
+static inline ph_fixed ph_fixed_mul(ph_fixed a, ph_fixed b)
+{
+    return ph_fixed_narrow(ph_fixed_product(a, b));
+}
+static inline ph_fixed ph_fixed_div(ph_fixed a, ph_fixed b)
+{
+    return (ph_fixed)(a * PH_FIXED_ONE / b);
+}
+static inline ph_fixed ph_fixed_from_int(ph_fixed_held n)
+{
+    return (ph_fixed)(n * PH_FIXED_ONE);
+}
+static inline ph_fixed_held ph_fixed_to_int(ph_fixed a)
+{
+    return a >> PH_FIXED_FRACTION;
+}
+static inline ph_fixed_held ph_fixed_round(ph_fixed a)
+{
+    return (ph_fixed_held)(((ph_fixed_wide)a + PH_FIXED_ONE / 2) >> PH_FIXED_FRACTION);
+}
 
 #define ph_linear_layer(y, W, x, b, rows, cols)                                                    \
     do {                                                                                           \

@@ -1,5 +1,6 @@
 //! What the parameters of the computation are: tables that come in and go out.
 
+use phineus_bytecode::limits::FRACTION_BITS_MAX;
 use phineus_bytecode::{Column, ElementType, Encoding};
 
 use super::diagnostic::{Diagnostic, Spot};
@@ -22,7 +23,7 @@ impl Rows {
     }
 
     pub(super) fn columns(&self) -> Vec<Column> {
-        self.leaves.iter().map(|leaf| column(&leaf.name, leaf.element, Encoding::Number)).collect()
+        self.leaves.iter().map(|leaf| column(&leaf.name, leaf.element, leaf.encoding)).collect()
     }
 }
 
@@ -314,11 +315,16 @@ fn collect(
     leaves: &mut Vec<Leaf>,
 ) -> Result<(), Wrong> {
     match typ {
-        CType::Integer { bytes, signed, is_bool } => {
+        CType::Integer { fraction: Some(fraction), .. } if *fraction > FRACTION_BITS_MAX => {
+            let what = format!("'{parameter}' has {fraction} bits behind the point");
+            Err((what, "63 are the most"))
+        }
+        CType::Integer { bytes, signed, is_bool, fraction } => {
             let name = if path.is_empty() { parameter } else { path };
             let width = if *is_bool { 1 } else { *bytes as u16 * 8 };
             let element = ElementType::integer(width, *signed);
-            leaves.push(Leaf { name: name.to_owned(), offset, bytes: *bytes, element });
+            let encoding = fraction.map_or(Encoding::Number, Encoding::Fixed);
+            leaves.push(Leaf { name: name.to_owned(), offset, bytes: *bytes, element, encoding });
             Ok(())
         }
         CType::Array(inner, count, _) => {
@@ -337,7 +343,8 @@ fn collect(
             Ok(())
         }
         CType::Unsupported(what) if what.contains("float") || what.contains("double") => {
-            let remedy = "use integers, with a fixed number of bits for the fraction";
+            let remedy =
+                "make it ph_fixed, a fixed-point number of phineus.h: 1.25 is PH_FIXED(1.25)";
             Err((format!("'{parameter}' is floating point"), remedy))
         }
         CType::Unsupported(what) => {

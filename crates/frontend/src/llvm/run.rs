@@ -1,6 +1,6 @@
 //! A whole computation: inputs, the function, outputs.
 
-use phineus_bytecode::{Encoding, InputPort, RowOrder};
+use phineus_bytecode::{InputPort, RowOrder};
 
 use super::compile::ENTRY;
 use super::data::Data;
@@ -217,7 +217,7 @@ fn output(
             let narrowed = if width > bits { packed.bit_slice(0, bits) } else { (*packed).clone() };
             chunks.push(narrowed.with_sign(leaf.element.is_signed()));
         }
-        builder = builder.chunks(column(&leaf.name, leaf.element, Encoding::Number), chunks);
+        builder = builder.chunks(column(&leaf.name, leaf.element, leaf.encoding), chunks);
     }
     builder.write();
     Ok(())

@@ -15,6 +15,8 @@ struct Token {
     text: String,
     line: u32,
     in_program: bool,
+    /// Whether it is in the file itself, not in one that it includes.
+    is_own: bool,
 }
 
 /// `PH_SIZE(name, default)`.
@@ -47,15 +49,46 @@ pub(super) struct Annotations {
     pub(super) main: Option<(String, u32)>,
     pub(super) result: Marked,
     pub(super) parameters: Vec<Marked>,
+    /// The last function of the file, and its line.
+    last_function: Option<(String, u32)>,
+}
+
+impl Annotations {
+    /// What is wrong with a file that has no computation: at its last function, which it may be.
+    pub(super) fn no_main(&self, path: &Path) -> Diagnostic {
+        let what = "which function is the computation?".to_owned();
+        let file = path.display().to_string();
+        match &self.last_function {
+            Some((name, line)) => {
+                let remedy = format!(
+                    "write PH_MAIN before it, as in `PH_MAIN void {name}(...)`, and PH_IN(party) \
+                     and PH_OUT(party) before its parameters, which phineus.h defines"
+                );
+                Diagnostic::error(Spot::of_word(&file, *line, name), what, &remedy)
+            }
+            None => {
+                let remedy = "include <phineus.h>, and write PH_MAIN before a function";
+                Diagnostic::error(Spot { file, ..Spot::default() }, what, remedy)
+            }
+        }
+    }
 }
 
 /// Reads the annotations of the program at `path` from what the preprocessor made of it.
 pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagnostic> {
     let tokens = tokens(preprocessed);
     let mut annotations = Annotations::default();
-    let mut at = 0;
+    let (mut at, mut depth) = (0, 0);
     while at < tokens.len() {
         let Some((mark, next)) = mark_at(&tokens, at) else {
+            if depth == 0 && is_definition(&tokens, at) {
+                annotations.last_function = Some((tokens[at].text.clone(), tokens[at].line));
+            }
+            match tokens[at].text.as_str() {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                _ => {}
+            }
             at += 1;
             continue;
         };
@@ -111,6 +144,15 @@ fn mark_at(tokens: &[Token], at: usize) -> Option<(Vec<String>, usize)> {
 fn is_word(text: &str) -> bool {
     text.ends_with(|c: char| c.is_alphanumeric() || c == '_')
         && text.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// Whether a token is the name of a function whose body follows its parameters.
+fn is_definition(tokens: &[Token], at: usize) -> bool {
+    let is_sign = |at: usize, sign: &str| tokens.get(at).is_some_and(|token| token.text == sign);
+    is_word(&tokens[at].text)
+        && is_sign(at + 1, "(")
+        && is_sign(skip_group(tokens, at + 1), "{")
+        && tokens[at].is_own
 }
 
 fn apply(marked: &mut Marked, mark: &[String]) {
@@ -271,11 +313,15 @@ fn parameter(tokens: &[Token]) -> Option<Marked> {
 
 fn tokens(text: &str) -> Vec<Token> {
     let (mut found, mut line, mut in_program) = (Vec::new(), 1u32, true);
+    let (mut own, mut is_own) = (None, true);
     for source in text.lines() {
         if let Some(marker) = source.strip_prefix("# ") {
             let mut words = marker.splitn(2, ' ');
             line = words.next().and_then(|w| w.parse().ok()).unwrap_or(line);
-            in_program = !words.next().unwrap_or_default().contains("phineus.h");
+            let file = words.next().unwrap_or_default();
+            in_program = !file.contains("phineus.h");
+            let name = file.split('"').nth(1).unwrap_or_default().to_owned();
+            is_own = own.get_or_insert_with(|| name.clone()) == &name;
             continue;
         }
         let mut rest = source.trim_start();
@@ -287,7 +333,7 @@ fn tokens(text: &str) -> Vec<Token> {
                 }
                 c => c.len_utf8(),
             };
-            found.push(Token { text: rest[..length].to_owned(), line, in_program });
+            found.push(Token { text: rest[..length].to_owned(), line, in_program, is_own });
             rest = rest[length..].trim_start();
         }
         line += 1;

@@ -228,8 +228,8 @@ impl<'m> Machine<'m> {
                 return self.outside(object, offset, error);
             }
         }
-        self.rehearse_write(to, at, bytes)?;
         self.rehearse_read(from, start, bytes)?;
+        self.rehearse_write(to, at, bytes)?;
         // All is read before anything is written: the two may overlap.
         let mut values = Vec::new();
         let mut offset = 0;

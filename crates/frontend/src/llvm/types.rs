@@ -4,6 +4,10 @@
 
 use std::collections::HashMap;
 
+/// Names of types of fixed-point numbers, before the bits behind the point: of integers whose
+/// columns are decimals.
+const FIXED: &str = "ph_fixed_";
+
 /// A C type as far as tables need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CType {
@@ -11,6 +15,8 @@ pub(super) enum CType {
         bytes: u64,
         signed: bool,
         is_bool: bool,
+        /// Bits behind the point of a fixed-point number.
+        fraction: Option<u8>,
     },
     Array(Box<CType>, u64, u64),
     /// Fields with offsets, and the size.
@@ -97,12 +103,14 @@ impl DebugTypes {
         let bytes = node.number("size") / 8;
         match (node.kind.as_str(), node.text("tag")) {
             ("DIBasicType", _) => match node.text("encoding") {
-                "DW_ATE_boolean" => CType::Integer { bytes, signed: false, is_bool: true },
+                "DW_ATE_boolean" => {
+                    CType::Integer { bytes, signed: false, is_bool: true, fraction: None }
+                }
                 "DW_ATE_signed" | "DW_ATE_signed_char" => {
-                    CType::Integer { bytes, signed: true, is_bool: false }
+                    CType::Integer { bytes, signed: true, is_bool: false, fraction: None }
                 }
                 "DW_ATE_unsigned" | "DW_ATE_unsigned_char" => {
-                    CType::Integer { bytes, signed: false, is_bool: false }
+                    CType::Integer { bytes, signed: false, is_bool: false, fraction: None }
                 }
                 _ => CType::Unsupported(format!("'{}'", node.text("name"))),
             },
@@ -111,6 +119,15 @@ impl DebugTypes {
             }
             ("DIDerivedType", "DW_TAG_pointer_type") => {
                 CType::Pointer(Box::new(self.typ(node.text("baseType"))))
+            }
+            ("DIDerivedType", "DW_TAG_typedef") => {
+                let mut typ = self.typ_in(node.text("baseType"), in_structure);
+                if let CType::Integer { fraction, .. } = &mut typ
+                    && let Some(bits) = node.text("name").strip_prefix(FIXED)
+                {
+                    *fraction = bits.parse().ok();
+                }
+                typ
             }
             ("DIDerivedType", _) | ("DICompositeType", "DW_TAG_enumeration_type") => {
                 self.typ_in(node.text("baseType"), in_structure)
@@ -197,7 +214,7 @@ mod tests {
             !9 = !DILocalVariable(name: \"x\", arg: 1, scope: !1, type: !4)\n";
         let (result, parameters) = DebugTypes::new(printed).signature("f").expect("it is there");
         assert_eq!(result, CType::Void);
-        let byte = CType::Integer { bytes: 1, signed: true, is_bool: false };
+        let byte = CType::Integer { bytes: 1, signed: true, is_bool: false, fraction: None };
         let array = CType::Array(Box::new(byte), 3, 3);
         assert_eq!(parameters, [("x".to_owned(), CType::Pointer(Box::new(array)))]);
     }

@@ -4,6 +4,6 @@ PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) u
 {
     for (int i = 0; i < 8; i++)
         r[i] = 0;
-    float f = (float)y; // leak: floating point
+    float f = (float)y; // leak: use ph_fixed
     r[0] = (uint32_t)(f * 0.5f); // leak: floating point
 }

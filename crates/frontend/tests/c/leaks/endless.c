@@ -1,0 +1,9 @@
+// A loop that has no way out.
+#include <phineus.h>
+PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
+{
+    for (int i = 0; i < 8; i++)
+        r[i] = 0;
+    for (int i = 0;; i++) // leak: this loop never ends
+        r[i & 7] += x[i & 7] * y;
+}

@@ -1,0 +1,341 @@
+//! Random C programs without undefined behaviour: casts between widths, shifts, arrays at public and
+//! secret places, structures, pointers, branches and loops on secrets.
+//!
+//! Sums wrap (`-fwrapv`), shifts are by less than the width, divisors are 1 to 16, indices are
+//! masked, all variables are set. Expressions have no side effects.
+
+/// SplitMix64 (Steele, Lea, Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+const TYPES: [&str; 8] =
+    ["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t"];
+/// Elements of each array.
+const LENGTH: u64 = 8;
+const ARRAYS: u64 = 4;
+const SCALARS: u64 = 5;
+
+struct Program {
+    random: Random,
+    text: String,
+    /// The type of each array and each scalar.
+    arrays: Vec<&'static str>,
+    /// Loop indices, which are public.
+    indices: Vec<String>,
+    /// Loops that a `break` would leave.
+    loops: u32,
+    names: u32,
+    helpers: u32,
+    /// Whether it is in a function that has none of the variables.
+    is_helper: bool,
+}
+
+/// The program of a seed.
+pub fn program(seed: u64) -> String {
+    let mut random = Random(seed);
+    let arrays = (0..ARRAYS).map(|_| random.of(&TYPES)).collect();
+    let (indices, text) = (Vec::new(), String::new());
+    let mut program =
+        Program { random, text, arrays, indices, loops: 0, names: 0, helpers: 0, is_helper: false };
+    program.whole();
+    program.text
+}
+
+impl Program {
+    fn line(&mut self, text: &str) {
+        self.text += text;
+        self.text.push('\n');
+    }
+
+    fn whole(&mut self) {
+        self.line("#include <phineus.h>");
+        let fields: Vec<&str> = (0..3).map(|_| self.random.of(&TYPES)).collect();
+        let (a, b, c) = (fields[0], fields[1], fields[2]);
+        self.line(&format!("struct s {{ {a} f; {b} g[2]; {c} h; }};"));
+        for _ in 0..2 {
+            self.helper();
+        }
+        self.line("PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(a) const int8_t *n,");
+        self.line("  PH_IN(b) const int16_t y[8], PH_IN(b) PH_RANGE(0, 9) const uint64_t *m,");
+        self.line("  PH_OUT(a, b) uint64_t r[48])");
+        self.line("{");
+        for k in 0..SCALARS {
+            let (typ, value) = (self.random.of(&TYPES), self.input());
+            self.line(&format!("{typ} v{k} = {value};"));
+        }
+        for k in 0..ARRAYS {
+            let typ = self.arrays[k as usize];
+            self.line(&format!("{typ} a{k}[8];"));
+            let from = self.random.of(&["x[i]", "y[i]", "i * 37 - 90", "x[i] + y[7 - i]"]);
+            self.line(&format!("for (int i = 0; i < 8; i++) a{k}[i] = {from};"));
+        }
+        for name in ["s", "t"] {
+            let (f, g, h) = (self.input(), self.input(), self.input());
+            self.line(&format!("struct s {name} = {{ {f}, {{ {g}, 5 }}, {h} }};"));
+        }
+        for _ in 0..10 {
+            self.statement(3);
+        }
+        for k in 0..SCALARS {
+            self.line(&format!("r[{k}] = v{k};"));
+        }
+        self.line("r[5] = s.f; r[6] = s.g[0]; r[7] = s.g[1]; r[8] = s.h;");
+        self.line("r[9] = t.f; r[10] = t.g[0]; r[11] = t.g[1]; r[12] = t.h;");
+        for k in 0..ARRAYS {
+            let first = 13 + 8 * k;
+            self.line(&format!("for (int i = 0; i < 8; i++) r[{first} + i] = a{k}[i];"));
+        }
+        self.line("for (int i = 45; i < 48; i++) r[i] = i;");
+        self.line("}");
+    }
+
+    fn input(&mut self) -> String {
+        let k = self.random.below(8);
+        let all = [format!("x[{k}]"), format!("y[{k}]"), "*n".into(), "*m".into(), k.to_string()];
+        all[self.random.below(5) as usize].clone()
+    }
+
+    /// A function of two integers, with returns that a secret decides.
+    fn helper(&mut self) {
+        let (result, p, q) =
+            (self.random.of(&TYPES), self.random.of(&TYPES), self.random.of(&TYPES));
+        let k = self.helpers;
+        self.is_helper = true;
+        self.line(&format!("static {result} h{k}({p} p, {q} q) {{"));
+        let (first, second) = (self.condition(1), self.condition(1));
+        let (a, b, c) = (self.expression(2), self.expression(2), self.expression(2));
+        match self.random.below(3) {
+            0 => self.line(&format!("if ({first}) return {a};\nif ({second}) return {b};")),
+            1 => self.line(&format!(
+                "for (int i = 0; i < 4; i++) {{ p += i; if ({first}) return {a}; q ^= {b}; }}"
+            )),
+            _ => self.line(&format!(
+                "switch (p & 3) {{ case 0: q += 3; case 1: return {a}; \
+                                     case 2: p = {b}; break; default: q--; }}"
+            )),
+        }
+        self.line(&format!("return {c};\n}}"));
+        let typ = self.random.of(&TYPES);
+        let (test, value) = (self.condition(1), self.expression(1));
+        self.line(&format!(
+            "static void w{k}({typ} *to, {p} p, {q} q) {{ if ({test}) *to = {value}; else to[0]++; }}"
+        ));
+        self.line(&format!("#define W{k} {typ}"));
+        self.is_helper = false;
+        self.helpers += 1;
+    }
+
+    /// An index below the length of arrays.
+    fn index(&mut self, depth: u32) -> String {
+        match self.random.below(4) {
+            0 => self.random.below(LENGTH).to_string(),
+            1 | 2 if !self.indices.is_empty() => {
+                let at = self.random.below(self.indices.len() as u64) as usize;
+                let index = self.indices[at].clone();
+                match self.random.below(3) {
+                    0 => format!("(7 - {index})"),
+                    _ => index,
+                }
+            }
+            _ => format!("({} & 7)", self.expression(depth.min(1))),
+        }
+    }
+
+    fn leaf(&mut self) -> String {
+        if self.is_helper {
+            let k = self.random.below(100).to_string();
+            return self.random.of(&["p", "q", "p", "q", &k]).to_owned();
+        }
+        match self.random.below(9) {
+            0 => self.random.below(300).to_string(),
+            1 => {
+                self.random.of(&["-1", "0x80000000u", "255", "-128", "65535", "1ull << 40"]).into()
+            }
+            2 | 3 => format!("v{}", self.random.below(SCALARS)),
+            4 | 5 => format!("a{}[{}]", self.random.below(ARRAYS), self.index(0)),
+            6 => self.random.of(&["s.f", "s.g[0]", "s.g[*n & 1]", "t.g[1]", "t.h", "s.h"]).into(),
+            7 if !self.indices.is_empty() => {
+                let at = self.random.below(self.indices.len() as u64) as usize;
+                self.indices[at].clone()
+            }
+            _ => self.input(),
+        }
+    }
+
+    fn condition(&mut self, depth: u32) -> String {
+        let (a, b) = (self.expression(depth), self.expression(depth));
+        let compare = self.random.of(&["<", "<=", ">", ">=", "==", "!="]);
+        match self.random.below(5) {
+            0 => format!("({a}) & 1"),
+            1 => format!("({a}) {compare} ({b}) && ({b}) > 3"),
+            2 => format!("!({a}) || ({a}) {compare} ({b})"),
+            _ => format!("({a}) {compare} ({b})"),
+        }
+    }
+
+    fn expression(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return format!("({})", self.leaf());
+        }
+        let typ = self.random.of(&TYPES);
+        let a = self.expression(depth - 1);
+        if self.random.below(5) == 0 {
+            return a;
+        }
+        let b = self.expression(depth - 1);
+        let amount = self.random.below(31) + 1;
+        match self.random.below(16) {
+            0..=5 => format!("({a} {} {b})", self.random.of(&["+", "-", "*", "&", "|", "^"])),
+            6 => format!("({a} << ({b} & 7))"),
+            7 => format!("((uint32_t){a} >> ({b} & 31))"),
+            8 => format!("((int32_t){a} >> {amount})"),
+            9 => format!("(({typ}){a} {} ({typ})(({b} & 15) + 1))", self.random.of(&["/", "%"])),
+            10 => format!("({} ? {a} : {b})", self.condition(depth - 1)),
+            11 => format!("({typ}){a}"),
+            12 => format!("({}{a})", self.random.of(&["-", "~", "!"])),
+            13 => {
+                let rest = 32 - amount;
+                format!("((uint32_t){a} << {amount} | (uint32_t){a} >> {rest})")
+            }
+            14 if self.helpers > 0 && !self.is_helper => {
+                format!("h{}({a}, {b})", self.random.below(self.helpers.into()))
+            }
+            14 => format!("({a} < {b} ? {a} : {b})"),
+            _ => {
+                let calls = ["__builtin_popcount((uint32_t)", "__builtin_bswap32((uint32_t)"];
+                format!("{}{a})", self.random.of(&calls))
+            }
+        }
+    }
+
+    fn target(&mut self) -> String {
+        match self.random.below(6) {
+            0 | 1 => format!("v{}", self.random.below(SCALARS)),
+            2 => self.random.of(&["s.f", "s.g[1]", "t.g[*m & 1]", "t.h"]).into(),
+            _ => format!("a{}[{}]", self.random.below(ARRAYS), self.index(1)),
+        }
+    }
+
+    fn block(&mut self, depth: u32) {
+        for _ in 0..1 + self.random.below(2) {
+            self.statement(depth - 1);
+        }
+    }
+
+    fn statement(&mut self, depth: u32) {
+        if depth == 0 {
+            return self.assignment();
+        }
+        match self.random.below(13) {
+            0..=3 => self.assignment(),
+            4 | 5 => {
+                let condition = self.condition(1);
+                self.line(&format!("if ({condition}) {{"));
+                self.block(depth);
+                if self.random.below(2) == 0 {
+                    self.line("} else {");
+                    self.block(depth);
+                }
+                self.line("}");
+            }
+            6 | 7 => self.repeat(depth),
+            8 => {
+                let value = self.expression(1);
+                self.line(&format!("switch (({value}) & 3) {{ case 0:"));
+                self.block(depth);
+                let ends = self.random.of(&["break;", ""]);
+                self.line(&format!("{ends} case 2:"));
+                self.block(depth);
+                self.line("break; default:");
+                self.block(depth);
+                self.line("}");
+            }
+            9 => self.copy(),
+            _ => self.pointer(),
+        }
+    }
+
+    fn assignment(&mut self) {
+        let (target, value) = (self.target(), self.expression(3));
+        let op = self.random.of(&["=", "=", "=", "+=", "-=", "*=", "^=", "|=", "&="]);
+        self.line(&format!("{target} {op} {value};"));
+        if self.loops > 0 && self.random.below(6) == 0 {
+            let (leave, condition) = (self.random.of(&["break", "continue"]), self.condition(0));
+            self.line(&format!("if ({condition}) {leave};"));
+        }
+    }
+
+    fn repeat(&mut self, depth: u32) {
+        let index = format!("i{}", self.names);
+        self.names += 1;
+        let count = [2, 3, 4, 8][self.random.below(4) as usize].min(if depth < 3 { 4 } else { 8 });
+        let more = match self.random.below(4) {
+            0 => format!(" && {}", self.condition(0).replace(" && ", " & ").replace(" || ", " | ")),
+            _ => String::new(),
+        };
+        self.line(&format!("for (int {index} = 0; {index} < {count}{more}; {index}++) {{"));
+        self.indices.push(index);
+        self.loops += 1;
+        // A `break` in a `switch` leaves only that.
+        self.block(depth);
+        self.loops -= 1;
+        self.indices.pop();
+        self.line("}");
+    }
+
+    fn copy(&mut self) {
+        let (a, b) = (self.random.below(ARRAYS), self.random.below(ARRAYS));
+        let (condition, byte) = (self.condition(0), self.expression(0));
+        let line = match self.random.below(6) {
+            0 => format!("memcpy(&a{a}[{}], x, sizeof a{a}[0]);", self.random.below(8)),
+            1 => format!("memset(a{a}, {byte}, 3 * sizeof *a{a});"),
+            2 => "s = t;".into(),
+            3 => format!("if ({condition}) t = s;"),
+            4 => format!("{{ struct s u = {condition} ? s : t; u.g[0]++; s = u; }}"),
+            _ if a != b => format!(
+                "memcpy(a{a}, a{b}, sizeof a{a} < sizeof a{b} ? sizeof a{a} : sizeof a{b});"
+            ),
+            _ => format!("memmove(a{a} + 1, a{a}, 5 * sizeof *a{a});"),
+        };
+        self.line(&line);
+    }
+
+    fn pointer(&mut self) {
+        let (a, b) = (self.random.below(ARRAYS), self.random.below(ARRAYS));
+        let (i, j) = (self.index(1), self.index(1));
+        let (condition, value) = (self.condition(1), self.expression(1));
+        let typ = self.arrays[a as usize];
+        let other = match self.arrays[b as usize] == typ {
+            true => format!("&a{b}[{j}]"),
+            false => format!("&a{a}[{j}]"),
+        };
+        let line = match self.random.below(4) {
+            0 => format!("{{ {typ} *p = {condition} ? &a{a}[{i}] : {other}; *p ^= {value}; }}"),
+            1 => format!(
+                "{{ {typ} *p = a{a}; if ({condition}) p += 3; if ({value} & 1) p++; p[1] += p[3]; }}"
+            ),
+            2 => {
+                let k = self.random.below(self.helpers.into());
+                format!("{{ W{k} z = {value}; w{k}(&z, a{a}[{i}], *({other})); v0 += z; }}")
+            }
+            _ => format!("{{ {typ} c = a{a}[{i}]; a{a}[{i}] = *({other}); *({other}) = c; }}"),
+        };
+        self.line(&line);
+    }
+}
