@@ -4,18 +4,62 @@
 //! is public, or the public part of one, seen often enough between the ways out that secrets
 //! decide.
 //!
-//! What it does not protect against: a public condition that never comes to its end.
+//! A loop without a way out is refused, and so is a program that does nothing with secrets for long.
+//!
+//! What it does not protect against: a public condition that never comes to its end in a loop that
+//! computes on secrets.
 
 use super::data::Data;
-use super::ir::{Binary, Function, Kind, Operand};
+use super::ir::{Binary, Function, Kind, Operand, Place};
 use super::machine::{Frame, Machine, Stop};
 
 /// Ways out of a loop by secrets, one after the other, with none by a public condition between.
 const SECRET_EXITS_MAX: u32 = 64;
 /// Secret branches within secret branches: a loop that a secret may leave, for each iteration.
 const ARMS_MAX: u32 = 1 << 18;
+/// Steps of a program: a day's work, so that one that never ends is told so.
+const STEPS_MAX: u64 = 1 << 40;
+/// Steps after which it is looked whether any operation on secrets was recorded meanwhile; if not,
+/// the program is taken not to end. They take about half a minute.
+const PUBLIC_STEPS_MAX: u64 = 1 << 28;
 
 impl<'m> Machine<'m> {
+    /// Refuses a program that does not end, as far as can be told.
+    #[inline]
+    pub(super) fn check_progress(&mut self, place: Place) -> Result<(), Stop> {
+        if self.steps <= self.steps_seen + PUBLIC_STEPS_MAX {
+            return Ok(());
+        }
+        let recorded = self.tracer.instruction_count();
+        let is_quiet = recorded == self.recorded_seen;
+        (self.steps_seen, self.recorded_seen) = (self.steps, recorded);
+        if !is_quiet && self.steps <= STEPS_MAX {
+            return Ok(());
+        }
+        self.place = place;
+        let what = match is_quiet {
+            true => {
+                format!("this has not ended after {PUBLIC_STEPS_MAX} operations on public values")
+            }
+            false => format!("this has not ended after {STEPS_MAX} operations"),
+        };
+        self.error(what, "see that the loop comes to its end, or give it a smaller bound")?;
+        Err(Stop::Fatal)
+    }
+
+    /// Refuses a loop that has no way out.
+    pub(super) fn check_way_out(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
+        let shape = &frame.function.shape;
+        let Some(index) = shape.header_of[block as usize] else { return Ok(()) };
+        if !shape.loops[index as usize].exits.is_empty() {
+            return Ok(());
+        }
+        self.place = frame.function.blocks[block as usize].place;
+        let remedy = "a computation has to end: give the loop a condition, a `break` or a `return`";
+        self.error("this loop never ends", remedy)?;
+        Err(Stop::Fatal)
+    }
+
     /// Refuses a loop that only a secret ends.
     pub(super) fn check_loop(&mut self, frame: &mut Frame<'m>, block: u32) -> Result<bool, Stop> {
         let shape = &frame.function.shape;

@@ -31,11 +31,6 @@ use crate::value::Value;
 const CALLS_MAX: u32 = 10_000;
 /// Calls within calls when a secret decides whether there is another.
 const SECRET_CALLS_MAX: u32 = 400;
-/// Steps of a program: a day's work, so that one that never ends is told so.
-const STEPS_MAX: u64 = 1 << 40;
-/// Steps after which it is looked whether any operation on secrets was recorded meanwhile; if not,
-/// the program is taken not to end. They take about half a minute.
-const PUBLIC_STEPS_MAX: u64 = 1 << 28;
 /// Stack that must be left, and is added when it is not.
 const STACK_LEFT_BYTES: usize = 256 << 10;
 const STACK_MORE_BYTES: usize = 16 << 20;
@@ -126,8 +121,8 @@ pub(super) struct Machine<'m> {
     pub(super) slices: Slices,
     pub(super) steps: u64,
     /// Steps when it was last looked whether the program goes on, and what was recorded by then.
-    steps_seen: u64,
-    recorded_seen: u64,
+    pub(super) steps_seen: u64,
+    pub(super) recorded_seen: u64,
     pub(super) calls: u32,
     /// Secret branches that are being run.
     pub(super) arms: u32,
@@ -353,38 +348,6 @@ impl<'m> Machine<'m> {
         known.or_insert_with(|| Rc::new(live(&module.functions[index as usize]))).clone()
     }
 
-    /// Refuses a program that does not end, as far as can be told.
-    fn check_progress(&mut self, place: Place) -> Result<(), Stop> {
-        let recorded = self.tracer.instruction_count();
-        let is_quiet = recorded == self.recorded_seen;
-        (self.steps_seen, self.recorded_seen) = (self.steps, recorded);
-        if !is_quiet && self.steps <= STEPS_MAX {
-            return Ok(());
-        }
-        self.place = place;
-        let what = match is_quiet {
-            true => {
-                format!("this has not ended after {PUBLIC_STEPS_MAX} operations on public values")
-            }
-            false => format!("this has not ended after {STEPS_MAX} operations"),
-        };
-        self.error(what, "see that the loop comes to its end, or give it a smaller bound")?;
-        Err(Stop::Fatal)
-    }
-
-    /// Refuses a loop that has no way out.
-    fn check_way_out(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
-        let shape = &frame.function.shape;
-        let Some(index) = shape.header_of[block as usize] else { return Ok(()) };
-        if !shape.loops[index as usize].exits.is_empty() {
-            return Ok(());
-        }
-        self.place = frame.function.blocks[block as usize].place;
-        let remedy = "a computation has to end: give the loop a condition, a `break` or a `return`";
-        self.error("this loop never ends", remedy)?;
-        Err(Stop::Fatal)
-    }
-
     /// Runs from `next` on until the function ends, or a block of `until` is entered.
     pub(super) fn run(
         &mut self,
@@ -454,9 +417,7 @@ impl<'m> Machine<'m> {
     ) -> Result<Next, Stop> {
         let code = &frame.function.blocks[block as usize];
         self.steps += code.instructions.len() as u64 + 1;
-        if self.steps > self.steps_seen + PUBLIC_STEPS_MAX {
-            self.check_progress(code.place)?;
-        }
+        self.check_progress(code.place)?;
         for (index, instruction) in code.instructions.iter().enumerate().skip(first) {
             if frame.body.skipped.contains(&instruction.result) {
                 continue;
