@@ -5,13 +5,14 @@
 //! that is read as the same number.
 //!
 //! Invariant: with at most [`FRACTION_BITS_MAX`] bits and [`DIGITS_MAX`] digits nothing leaves 256
-//! bits: `10^39 * 2^63 < 2^193`, and `2^128 * 10^20 < 2^195`.
+//! bits: `10^44 * 2^63 < 2^210`, and `2^128 * 10^20 < 2^195`.
 
 use phineus_bytecode::limits::FRACTION_BITS_MAX;
 use phineus_bytecode::{ElementType, Lane};
 
-/// Digits that a field may have, after leading zeros.
-const DIGITS_MAX: usize = 39;
+/// Digits that a field may have, after leading zeros. 128 bits have 39, wherever the point is, and
+/// what is written may have one more on each side of it.
+const DIGITS_MAX: usize = 44;
 /// The largest exponent that a field may state.
 const EXPONENT_MAX: i32 = 300;
 /// `10^19 < 2^64`: digits that tell all fractions of 63 bits apart.
@@ -71,8 +72,8 @@ pub(crate) fn parse(text: &str, element: ElementType, fraction: u8) -> Result<La
     let scaled = value << usize::from(fraction);
     let places = exponent - behind.len() as i32;
     let magnitude = match places.unsigned_abs() {
-        // Nearest to 0: `10^39 * 2^63 < 10^58`.
-        down if places < 0 && down > 60 => Lane::ZERO,
+        // Nearest to 0: `10^44 * 2^63 < 10^63`.
+        down if places < 0 && down > 63 => Lane::ZERO,
         down if places < 0 => rounded(scaled, power_of_ten(down)),
         up if up > 40 => return Err(misfit()),
         // What wraps is far beyond the type: the digits are checked before.
@@ -171,7 +172,7 @@ mod tests {
             assert_eq!(read(text), Err(format!("'{text}' {misfit}")));
         }
         let unsigned = parse("-0.5", ElementType::unsigned(17), 16);
-        assert_eq!(unsigned, Err("'-0.5' does not fit a number from 0 to 1.99999".to_owned()));
+        assert_eq!(unsigned, Err("'-0.5' does not fit a number from 0 to 1.99998".to_owned()));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //!
 //! A loop with a pattern (`pattern.rs`) is first rehearsed: its body is executed once for all
 //! iterations, counters being different in each lane and secrets mere marks, so that nothing is
-//! recorded; all places that it reads and writes are kept. If a public branch goes different ways
-//! in different lanes, or an iteration touches what another writes, the loop goes in order, and its
-//! inner loops get their chance. Otherwise its body is executed for as many iterations at a time as
+//! recorded; all places that it reads and writes are kept. If an iteration touches what another
+//! writes, the loop goes in order, and its inner loops get their chance. If a public branch differs
+//! between iterations, those are done together that go the way of the first, then those behind
+//! them; in order, if that makes too many parts. Otherwise its body is executed for as many iterations at a time as
 //! fit a value. So `for i, for j: y[i] += W[i][j] * x[j]` becomes products of whole columns.
 //!
 //! Lanes are cut and joined as C's arrays say (`pack.rs`); a place that all iterations write before
@@ -23,6 +24,8 @@ use super::rehearsal::Rehearsal;
 
 /// Iterations of a rehearsal: keeps its memory small.
 const BLOCK: u64 = 1 << 16;
+/// Parts of a loop of which each takes its own way at a public branch.
+const PIECES_MAX: u32 = 4;
 /// Fewer iterations are not worth a rehearsal.
 const ITERATIONS_MIN: u64 = 4;
 /// With loops inside, which may have more.
@@ -104,10 +107,16 @@ impl<'m> Machine<'m> {
         mut state: Vec<Data>,
         count: u64,
     ) -> Result<(Vec<Data>, u64), Stop> {
-        let mut done = 0;
+        let (mut done, mut pieces) = (0, 0);
         while done < count {
-            let block = (count - done).min(BLOCK);
-            let Some(lanes) = self.rehearse(frame, pattern, &state, block)? else { break };
+            let mut block = (count - done).min(BLOCK);
+            let lanes = loop {
+                match self.rehearse(frame, pattern, &state, block)? {
+                    Ok(lanes) => break lanes,
+                    Err(Some(same)) if pieces < PIECES_MAX => (block, pieces) = (same, pieces + 1),
+                    Err(_) => return Ok((state, done)),
+                }
+            };
             let mut parts = Parts::new(pattern);
             let mut at = 0;
             while at < block {
@@ -121,14 +130,15 @@ impl<'m> Machine<'m> {
         Ok((state, done))
     }
 
-    /// Executes a block of iterations without recording; returns how many may run together.
+    /// Executes a block of iterations without recording; returns how many may run together, or how
+    /// many of the first take the same way where a public branch differs between them.
     fn rehearse(
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
         state: &[Data],
         count: u64,
-    ) -> Result<Option<u64>, Stop> {
+    ) -> Result<Result<u64, Option<u64>>, Stop> {
         let registers = frame.registers.clone();
         let before = (self.place, self.arms, self.calls, self.steps);
         let constants = self.spreads.len();
@@ -145,11 +155,11 @@ impl<'m> Machine<'m> {
         (self.place, self.arms, self.calls, self.steps) = before;
         debug_assert_eq!(constants, self.spreads.len(), "a rehearsal records nothing");
         match end {
-            Err(Stop::Abandon) => Ok(None),
+            Err(Stop::Abandon) => Ok(Err(rehearsal.same_way.map(u64::from))),
             Err(stop) => Err(stop),
-            Ok(_) if !fits || !rehearsal.is_worth() => Ok(None),
-            Ok(_) if rehearsal.has_conflict(&self.memory) => Ok(None),
-            Ok(_) => Ok(Some(1 << (WIRES / u64::from(rehearsal.widest())).max(1).ilog2())),
+            Ok(_) if !fits || !rehearsal.is_worth() => Ok(Err(None)),
+            Ok(_) if rehearsal.has_conflict(&self.memory) => Ok(Err(None)),
+            Ok(_) => Ok(Ok(1 << (WIRES / u64::from(rehearsal.widest())).max(1).ilog2())),
         }
     }
 

@@ -14,10 +14,33 @@ impl Machine<'_> {
             Data::Spread(values) if values.iter().all(|value| *value == values[0]) => {
                 Ok(Data::Public(values[0]))
             }
-            Data::Spread(_) if self.rehearsal.is_some() => Err(Stop::Abandon),
+            Data::Spread(values) if self.rehearsal.is_some() => {
+                let same = values.iter().take_while(|value| **value == values[0]).count();
+                if let Some(rehearsal) = &mut self.rehearsal {
+                    rehearsal.same_way = Some(same as u32);
+                }
+                Err(Stop::Abandon)
+            }
             // Was a secret in the rehearsal, and turned out to be known.
             Data::Spread(values) => Ok(Data::Secret(self.spread(1, values))),
             _ => Ok(data),
+        }
+    }
+
+    /// A value that leads to the same block in all lanes, of a `switch`.
+    pub(super) fn uniform_case(
+        &mut self,
+        values: Rc<[u128]>,
+        target: impl Fn(u128) -> u32,
+    ) -> Result<Data, Stop> {
+        let first = target(values[0]);
+        let ways: Rc<[u128]> =
+            values.iter().map(|value| u128::from(target(*value) != first)).collect();
+        match ways.contains(&1) {
+            false => Ok(Data::Public(values[0])),
+            true if self.rehearsal.is_some() => self.uniform(Data::Spread(ways)),
+            // As above; the widest that a case may have here.
+            true => Ok(Data::Secret(self.spread(64, &values))),
         }
     }
 

@@ -54,11 +54,13 @@ pub(super) struct Rehearsal {
     accesses: Vec<Access>,
     widest: u16,
     arms: u32,
+    /// Where a public branch differs between iterations, how many of the first go the same way.
+    pub(super) same_way: Option<u32>,
 }
 
 impl Rehearsal {
     pub(super) fn new(arms: u32) -> Rehearsal {
-        Rehearsal { accesses: Vec::new(), widest: 0, arms }
+        Rehearsal { accesses: Vec::new(), widest: 0, arms, same_way: None }
     }
 
     /// A secret of some width.

@@ -40,12 +40,18 @@ impl<'m> Machine<'m> {
                 }
             }
             Terminator::Switch(value, cases, default) => {
-                let value = self.uniform(frame.get(*value))?;
+                let target = |value: u128| {
+                    let case = cases.iter().find(|(case, _)| *case == value);
+                    case.map_or(*default, |(_, target)| *target)
+                };
+                let value = match frame.get(*value) {
+                    Data::Spread(values) => self.uniform_case(values, target)?,
+                    value => value,
+                };
                 match value {
                     Data::Public(value) => {
                         self.saw_exit(frame, block);
-                        let case = cases.iter().find(|(case, _)| *case == value);
-                        Next::Block(block, case.map_or(*default, |(_, target)| *target))
+                        Next::Block(block, target(value))
                     }
                     secret if secret.is_secret() => {
                         let arms = self.cases(&secret, cases)?;
