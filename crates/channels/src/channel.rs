@@ -7,7 +7,7 @@ use crate::ChannelError;
 /// Protocol code batches: it calls `send_with` and `recv_with` with up to [`MAX_BORROW_BYTES`] at
 /// a time, and `flush` at the points where the peer must be able to go on. Sending never waits for
 /// the peer to send (only for it to read), so two parties that both send a bounded amount before
-/// they receive do not deadlock; the bound is [`SEND_AHEAD_BYTES`].
+/// they receive do not deadlock; the bound is [`Channel::ahead_bytes`].
 ///
 /// After an error a channel is dead: every further call returns an error.
 pub trait Channel: Send {
@@ -34,6 +34,12 @@ pub trait Channel: Send {
 
     /// Payload bytes sent and received so far, framing and encryption not counted.
     fn traffic(&self) -> Traffic;
+
+    /// What a party may send while its peer is sending and not receiving, without blocking for ever;
+    /// the same at both ends.
+    fn ahead_bytes(&self) -> usize {
+        SEND_AHEAD_BYTES
+    }
 
     /// Sends all of `bytes`, any length.
     fn send(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
@@ -64,5 +70,9 @@ pub struct Traffic {
 /// The longest slice that [`Channel::send_with`] and [`Channel::recv_with`] lend.
 pub const MAX_BORROW_BYTES: usize = 128 * 1024;
 
-/// What a party may send while its peer is sending and not receiving, without blocking for ever.
+/// What a party may send while its peer is sending and not receiving, without blocking for ever,
+/// if both ends have not agreed on less.
 pub const SEND_AHEAD_BYTES: usize = 1024 * 1024;
+
+/// The least that both ends may agree on: a slice that is sent, and one that the peer is behind.
+pub const SEND_AHEAD_BYTES_MIN: usize = 2 * MAX_BORROW_BYTES;

@@ -17,7 +17,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use crate::frame::{AbortReason, Fault, Kind};
-use crate::limits::{CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES};
+use crate::limits::{
+    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, incoming_blocks, outgoing_blocks,
+};
 use crate::link::{Aborter, Group, Link, Monitor};
 use crate::pipe::{Dry, End, Inlet, Outlet};
 use crate::reader::Reader;
@@ -26,7 +28,7 @@ use crate::simulate::{DelayLine, NetworkModel};
 use crate::timeouts::Timeouts;
 use crate::transport::{Cut, Sink};
 use crate::writer::{Sending, Writer};
-use crate::{Channel, ChannelError, Traffic};
+use crate::{Channel, ChannelError, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 
 /// Stack of a helper thread: they keep their buffers on the heap.
 const THREAD_STACK_BYTES: usize = 256 * 1024;
@@ -40,6 +42,7 @@ pub struct FramedChannel {
     direct: Direct,
     /// Whether small messages are written at once: not in a simulated network.
     writes_direct: bool,
+    ahead_bytes: usize,
     sent_bytes: u64,
     received_bytes: u64,
     started: Instant,
@@ -78,6 +81,7 @@ impl FramedChannel {
             sending: sending.clone(),
             direct: direct.clone(),
             writes_direct: line.is_none(),
+            ahead_bytes: SEND_AHEAD_BYTES,
             sent_bytes: 0,
             received_bytes: 0,
             started: Instant::now(),
@@ -142,6 +146,19 @@ impl FramedChannel {
     /// A handle with which another thread can end this session.
     pub fn aborter(&self) -> Aborter {
         Aborter { link: self.link.clone(), patience: self.timeouts.farewell }
+    }
+
+    /// Gives up memory: both ends have agreed to be ahead of each other by no more than that. Once.
+    ///
+    /// # Panics
+    /// If it is more than now, or less than the least.
+    pub fn shrink(&mut self, ahead_bytes: usize) {
+        let before = self.ahead_bytes;
+        assert!((SEND_AHEAD_BYTES_MIN..=before).contains(&ahead_bytes), "a channel only shrinks");
+        let fewer = |blocks: fn(usize) -> usize| blocks(before) - blocks(ahead_bytes);
+        self.link.incoming.shrink(fewer(incoming_blocks));
+        self.link.outgoing.shrink(fewer(outgoing_blocks));
+        self.ahead_bytes = ahead_bytes;
     }
 
     /// Sends a small message and returns the one that the peer sends by the same call.
@@ -337,6 +354,10 @@ impl Channel for FramedChannel {
 
     fn traffic(&self) -> Traffic {
         Traffic { sent_bytes: self.sent_bytes, received_bytes: self.received_bytes }
+    }
+
+    fn ahead_bytes(&self) -> usize {
+        self.ahead_bytes
     }
 }
 

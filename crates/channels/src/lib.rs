@@ -41,7 +41,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use channel::{Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, Traffic};
+pub use channel::{
+    Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic,
+};
 pub use cluster::{
     Address, ClusterConfig, ClusterError, ClusterFault, DEFAULT_PORT, PARTIES_MAX, PartyConfig,
     Transport,
@@ -54,7 +56,7 @@ pub use hello::PROTOCOL_VERSION;
 pub use identity::{Identity, IdentityError, key_path};
 pub use limits::{
     BLOCK_BYTES, CHANNEL_MEMORY_BYTES, CONTROL_BYTES_MAX, INCOMING_BLOCKS, OUTGOING_BLOCKS,
-    QUIC_MEMORY_BYTES,
+    QUIC_MEMORY_BYTES, channel_memory_bytes,
 };
 pub use link::{Aborter, Monitor};
 pub use manner::Manner;

@@ -1,7 +1,7 @@
 //! The limits of a channel, related to each other by compile-time assertions.
 
 use crate::frame::HEADER_BYTES;
-use crate::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
+use crate::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN};
 
 /// Payload bytes of one block, the unit that moves between a channel and its helper threads.
 ///
@@ -16,11 +16,22 @@ pub const BLOCK_BYTES: usize = 2 * MAX_BORROW_BYTES;
 /// A block is appended to its predecessor where both fit into one, so two neighbours together
 /// always hold more than one block: `2 * SEND_AHEAD_BYTES / BLOCK_BYTES` = 8 waiting blocks hold
 /// the promised [`SEND_AHEAD_BYTES`]. One more is being filled and one is being read.
-pub const INCOMING_BLOCKS: usize = 2 * SEND_AHEAD_BYTES / BLOCK_BYTES + 2;
+pub const INCOMING_BLOCKS: usize = incoming_blocks(SEND_AHEAD_BYTES);
+
+/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`.
+pub(crate) const fn incoming_blocks(ahead_bytes: usize) -> usize {
+    2 * ahead_bytes / BLOCK_BYTES + 2
+}
 
 /// Blocks on the way out: one being filled, one being sent, two waiting, so that neither the
 /// protocol nor the network idles while the other one is interrupted.
 pub const OUTGOING_BLOCKS: usize = 4;
+
+/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: none waits where
+/// memory is short.
+pub(crate) const fn outgoing_blocks(ahead_bytes: usize) -> usize {
+    if ahead_bytes < SEND_AHEAD_BYTES { 2 } else { OUTGOING_BLOCKS }
+}
 
 /// The longest payload of a control message ([`exchange`](crate::FramedChannel::exchange), hello).
 pub const CONTROL_BYTES_MAX: usize = 64 * 1024;
@@ -66,15 +77,22 @@ pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
 /// blocks, the slice that joins two blocks (128 KiB), and for TLS one outgoing block as records (at
 /// most 17, about 276 KiB), a read buffer (128 KiB) and one opened record. Pages that are never used
 /// are never made resident.
-pub const CHANNEL_MEMORY_BYTES: usize = INCOMING_BLOCKS * BLOCK_BYTES
-    + OUTGOING_BLOCKS * BLOCK_BYTES
-    + MAX_BORROW_BYTES
-    + (BLOCK_BYTES / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
-    + TLS_READ_BYTES
-    + TLS_RECORD_BYTES_MAX
-    + READ_AHEAD_BYTES;
+pub const CHANNEL_MEMORY_BYTES: usize = channel_memory_bytes(SEND_AHEAD_BYTES);
+
+/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: 1.9 MiB at the
+/// least.
+pub const fn channel_memory_bytes(ahead_bytes: usize) -> usize {
+    (incoming_blocks(ahead_bytes) + outgoing_blocks(ahead_bytes)) * BLOCK_BYTES
+        + MAX_BORROW_BYTES
+        + (BLOCK_BYTES / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
+        + TLS_READ_BYTES
+        + TLS_RECORD_BYTES_MAX
+        + READ_AHEAD_BYTES
+}
 
 const _: () = assert!((INCOMING_BLOCKS - 2) / 2 * BLOCK_BYTES >= SEND_AHEAD_BYTES);
+const _: () =
+    assert!((incoming_blocks(SEND_AHEAD_BYTES_MIN) - 2) / 2 * BLOCK_BYTES >= SEND_AHEAD_BYTES_MIN);
 const _: () = assert!(CONTROL_BYTES_MAX <= BLOCK_BYTES);
 const _: () = assert!(BLOCK_BYTES <= u32::MAX as usize);
 const _: () = assert!(READ_AHEAD_BYTES > 16 * HEADER_BYTES && READ_AHEAD_BYTES < BLOCK_BYTES);

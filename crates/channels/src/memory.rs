@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::limits::INCOMING_BLOCKS;
+use crate::limits::{INCOMING_BLOCKS, incoming_blocks};
 use crate::pipe::{Dry, End, Inlet, Outlet, Pipe};
-use crate::{Channel, ChannelError, Traffic};
+use crate::{Channel, ChannelError, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 
 /// How long an end waits for bytes before it takes the other one for lost: longer than any
 /// computation of a test, so that a missing flush fails instead of hanging for ever.
@@ -19,6 +19,7 @@ pub struct MemoryChannel {
     inlet: Inlet,
     peer: String,
     traffic: Traffic,
+    ahead_bytes: usize,
     outgoing: std::sync::Arc<Pipe>,
     incoming: std::sync::Arc<Pipe>,
 }
@@ -37,6 +38,7 @@ pub fn memory_pair_named(first: &str, second: &str) -> (MemoryChannel, MemoryCha
             inlet: Inlet::new(incoming.clone()),
             peer: peer.to_owned(),
             traffic: Traffic::default(),
+            ahead_bytes: SEND_AHEAD_BYTES,
             outgoing: outgoing.clone(),
             incoming: incoming.clone(),
         }
@@ -48,6 +50,17 @@ impl MemoryChannel {
     /// The name of the party at the other end.
     pub fn peer(&self) -> &str {
         &self.peer
+    }
+
+    /// As [`FramedChannel::shrink`](crate::FramedChannel::shrink).
+    ///
+    /// # Panics
+    /// If it is more than now, or less than the least.
+    pub fn shrink(&mut self, ahead_bytes: usize) {
+        let before = self.ahead_bytes;
+        assert!((SEND_AHEAD_BYTES_MIN..=before).contains(&ahead_bytes), "a channel only shrinks");
+        self.incoming.shrink(incoming_blocks(before) - incoming_blocks(ahead_bytes));
+        self.ahead_bytes = ahead_bytes;
     }
 
     fn closed(&self) -> ChannelError {
@@ -98,6 +111,10 @@ impl Channel for MemoryChannel {
     fn traffic(&self) -> Traffic {
         self.traffic
     }
+
+    fn ahead_bytes(&self) -> usize {
+        self.ahead_bytes
+    }
 }
 
 impl Drop for MemoryChannel {
@@ -136,6 +153,29 @@ mod tests {
             assert!(received.iter().all(|&byte| byte == 7));
             assert_eq!(channel.traffic().sent_bytes, SEND_AHEAD_BYTES as u64);
             assert_eq!(channel.traffic().received_bytes, SEND_AHEAD_BYTES as u64);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_channel_that_has_shrunk_holds_what_it_promises() -> Result<(), ChannelError> {
+        for ahead in [SEND_AHEAD_BYTES_MIN, SEND_AHEAD_BYTES / 2, SEND_AHEAD_BYTES] {
+            let (mut a, mut b) = memory_pair();
+            // Some blocks are in use when it shrinks, and are given up when they have been read.
+            a.send(&[1; 1000])?;
+            a.flush()?;
+            for channel in [&mut a, &mut b] {
+                channel.shrink(ahead);
+                assert_eq!(channel.ahead_bytes(), ahead);
+            }
+            b.recv(&mut [0; 1000])?;
+            for piece in vec![7; ahead].chunks(MAX_BORROW_BYTES - 1) {
+                a.send(piece)?;
+                a.flush()?;
+            }
+            let mut received = vec![0; ahead];
+            b.recv(&mut received)?;
+            assert!(received.iter().all(|&byte| byte == 7));
         }
         Ok(())
     }

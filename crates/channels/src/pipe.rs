@@ -1,6 +1,7 @@
 //! A bounded pipe of reusable blocks between two threads: the inside of every channel.
 //!
-//! All blocks are allocated at the start and go round: free, filled, queued, read, free. A block
+//! All blocks are allocated at the start and go round: free, filled, queued, read, free; some may be
+//! given up later ([`Pipe::shrink`]). A block
 //! pushed behind another one that has room is copied into it, so many small pushes cannot use up
 //! the blocks: two neighbours in the queue together always hold more than one block. The order is
 //! kept, and nothing is lost unless the pipe is broken.
@@ -77,6 +78,8 @@ pub(crate) enum Popped {
 struct State {
     queue: VecDeque<Block>,
     free: Vec<Block>,
+    /// Blocks that are still to be given up, when they come back.
+    surplus: usize,
     end: Option<End>,
     consumer_waits: bool,
     producer_waits: bool,
@@ -94,6 +97,7 @@ impl Pipe {
         let state = State {
             queue: VecDeque::with_capacity(block_count),
             free: (0..block_count).map(|_| Block::new(BLOCK_BYTES)).collect(),
+            surplus: 0,
             end: None,
             consumer_waits: false,
             producer_waits: false,
@@ -209,12 +213,25 @@ impl Pipe {
     pub(crate) fn recycle(&self, mut block: Block) {
         block.clear();
         let mut state = self.lock();
+        if state.surplus > 0 {
+            state.surplus -= 1;
+            return;
+        }
         state.free.push(block);
         let wake = std::mem::take(&mut state.producer_waits);
         drop(state);
         if wake {
             self.freed.notify_one();
         }
+    }
+
+    /// Gives up `count` blocks: free ones now, others when they have been read.
+    pub(crate) fn shrink(&self, count: usize) {
+        let mut state = self.lock();
+        let now = count.min(state.free.len());
+        let left = state.free.len() - now;
+        state.free.truncate(left);
+        state.surplus += count - now;
     }
 
     /// Ends the pipe after what is queued.

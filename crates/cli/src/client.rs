@@ -12,6 +12,7 @@ use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Outputs};
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{MixedClient, MixedCosts};
 
 use crate::agreement::{exchange_ready, give_up_all};
@@ -65,7 +66,7 @@ impl ClientWalk {
     ) -> Result<ClientWalk, Failure> {
         let start = Instant::now();
         let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
-        let channels = situation.channel_bytes() * traced.computing as u64;
+        let channels = situation.channel_bytes(BatchScale::FULL) * traced.computing as u64;
         let peak_bytes = taken + channels;
         if peak_bytes > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, peak_bytes));
@@ -89,6 +90,7 @@ impl ClientWalk {
             Some(plan) => plan.costs.clone(),
             None => {
                 let costs = MixedCosts::new(program.computing);
+                let costs = costs.with_scale(situation.batch_scale());
                 let mut costs = with_ways(costs, situation.ways);
                 let mut reader = program.file.reader()?;
                 reader.for_each::<Failure>(|instruction| {

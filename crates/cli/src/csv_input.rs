@@ -1,4 +1,5 @@
-//! Input files: CSV with a header, read into typed tables; every fault named by its place.
+//! Input files: CSV with a header, read into typed tables; every fault named by its place. Binary
+//! ones are known by their first bytes (`npy`).
 //!
 //! A file is read twice: once to count its rows, which the program's shape depends on, and once
 //! for its values, when the program has said which columns of which type it wants. Memory is the
@@ -16,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::decimal;
 use crate::failure::{Exit, Failure};
+use crate::npy::{self, Header};
 
 /// Faults of one file that are reported.
 const FAULTS_MAX: usize = 20;
@@ -51,13 +53,13 @@ impl Source {
         }
     }
 
-    fn reader(&self) -> Result<Box<dyn Read + '_>, Failure> {
+    pub(crate) fn reader(&self) -> Result<Box<dyn Read + '_>, Failure> {
         match self {
             Source::Path(path) => {
                 let open = File::open(path).and_then(|file| {
                     // Opening a directory succeeds, reading it does not.
                     if file.metadata()?.is_dir() {
-                        return Err(std::io::Error::other("is a directory, not a CSV file"));
+                        return Err(std::io::Error::other("is a directory, not a file of rows"));
                     }
                     Ok(file)
                 });
@@ -72,18 +74,18 @@ impl Source {
 }
 
 /// Faults found so far.
-struct Faults {
+pub(crate) struct Faults {
     file: String,
     lines: Vec<String>,
     more: u64,
 }
 
 impl Faults {
-    fn new(source: &Source) -> Faults {
+    pub(crate) fn new(source: &Source) -> Faults {
         Faults { file: source.name(), lines: Vec::new(), more: 0 }
     }
 
-    fn add(&mut self, line: Option<u64>, what: &str) {
+    pub(crate) fn add(&mut self, line: Option<u64>, what: &str) {
         if self.lines.len() >= FAULTS_MAX {
             self.more += 1;
             return;
@@ -95,7 +97,12 @@ impl Faults {
         });
     }
 
-    fn into_result(mut self) -> Result<(), Failure> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// All of them, if there are any.
+    pub(crate) fn check(&mut self) -> Result<(), Failure> {
         if self.lines.is_empty() {
             return Ok(());
         }
@@ -147,6 +154,10 @@ impl<R: Read> Read for Quotes<'_, R> {
 
 /// Counts the rows, and checks all that can be checked without knowing the types.
 pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
+    let binary_rows = npy::open(&source)?.map(|(Header { rows, .. }, _)| rows);
+    if let Some(rows) = binary_rows {
+        return Ok(Counted { source, rows });
+    }
     let mut faults = Faults::new(&source);
     let mut rows = 0;
     {
@@ -190,7 +201,7 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
             faults.add(None, "has a header and no rows");
         }
     }
-    faults.into_result()?;
+    faults.check()?;
     Ok(Counted { source, rows })
 }
 
@@ -259,6 +270,9 @@ pub(crate) fn read_table(
     columns: &[Column],
 ) -> Result<(Table, Vec<u32>), Failure> {
     let source = &counted.source;
+    if let Some(file) = npy::open(source)? {
+        return npy::read_table(source, file, counted.rows, columns);
+    }
     let mut faults = Faults::new(source);
     // Made at its size, so that it takes no more than that.
     let mut table = Table::zeros(columns.to_vec(), counted.rows);
@@ -310,7 +324,7 @@ pub(crate) fn read_table(
     if faults.lines.is_empty() && lines.len() as u64 != counted.rows {
         faults.add(None, "changed while it was being read");
     }
-    faults.into_result()?;
+    faults.check()?;
     Ok((table, lines))
 }
 

@@ -14,6 +14,7 @@ use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{
     Garbling, GarblingCosts, GarblingProgram, GarblingThread, Made, TableKey, Tables,
 };
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::{Parties, ProtocolError};
 use sha2::{Digest, Sha256};
@@ -40,6 +41,7 @@ pub(crate) struct GarblingPlan {
     file: ProgramFile,
     /// All that garbling holds, frames included.
     pub(crate) bytes: u64,
+    scale: BatchScale,
 }
 
 impl GarblingPlan {
@@ -70,14 +72,19 @@ impl GarblingPlan {
             planner_memory_bytes,
         };
         let program = ProgramFile::new(file);
-        let mut costs = GarblingCosts::new(situation.parties);
+        let scale = situation.batch_scale();
+        let mut costs = GarblingCosts::new(situation.parties).with_scale(scale);
         let output = temporary(scratch)?;
         let (file, figures, _) =
             plan(&mut program.reader()?, output, temporary(scratch)?, &options, &mut costs)?;
-        Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, situation)))
+        Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, (situation, scale))))
     }
 
-    fn new(file: ProgramFile, figures: &PlanDescription, situation: &Situation) -> GarblingPlan {
+    fn new(
+        file: ProgramFile,
+        figures: &PlanDescription,
+        (situation, scale): (&Situation, BatchScale),
+    ) -> GarblingPlan {
         let page_bytes = PAGE_WIRES * 16;
         let (frames, slots) = (figures.frame_count, figures.spill_slot_count);
         let storage = match slots {
@@ -86,9 +93,9 @@ impl GarblingPlan {
         };
         let circuit = figures.costs.get(SCRATCH_BYTES).copied().unwrap_or(0);
         let gates = figures.costs.get(Y_AND_GATES).copied().unwrap_or(u64::MAX);
-        let state = memory_bytes(situation.parties, FieldBits::DEFAULT, circuit, gates);
+        let state = memory_bytes(situation.parties, (FieldBits::DEFAULT, scale), circuit, gates);
         let bytes = frames * page_bytes + storage + state;
-        GarblingPlan { file, bytes }
+        GarblingPlan { file, bytes, scale }
     }
 
     /// The garbling of a plan that was made before; nothing if it garbles nothing.
@@ -130,7 +137,7 @@ impl GarblingPlan {
         if !fits {
             return Err(refused("what is garbled beside the plan is of another one"));
         }
-        Ok(Some(GarblingPlan::new(file, &figures, situation)))
+        Ok(Some(GarblingPlan::new(file, &figures, (situation, BatchScale::stated(&plan.costs)))))
     }
 
     /// The planned garbling program.
@@ -169,7 +176,7 @@ impl GarblingPlan {
         session: &SessionId,
         (swap_dir, backend): (&Path, StorageBackend),
     ) -> Result<(Tables, GarblingThread<Metered<FramedChannel>>), Failure> {
-        let garbling = set_up(parties, prg, session)?;
+        let garbling = set_up(parties, prg, session)?.with_scale(self.scale);
         let reader = self.file.reader()?;
         let figures = reader.description().plan.clone().expect("it was planned");
         let directory = swap_dir.to_owned();
@@ -202,7 +209,7 @@ impl GarblingPlan {
     ) -> Result<KeptTables, Failure> {
         let start = Instant::now();
         let key = TableKey::draw(&mut prg);
-        let garbling = set_up(parties, prg, session)?;
+        let garbling = set_up(parties, prg, session)?.with_scale(self.scale);
         let mut reader = self.file.reader()?;
         let figures = reader.description().plan.clone().expect("it was planned");
         let mut memory = frames_and_swap(&figures, swap_dir, backend)?;

@@ -28,6 +28,7 @@ mod material;
 mod meeting;
 mod memory_budget;
 mod metered;
+mod npy;
 mod output;
 mod planning;
 mod prediction;

@@ -6,10 +6,12 @@
 
 use phineus_bytecode::{Column, Description, Layout, PlanDescription};
 use phineus_channels::{
-    CHANNEL_MEMORY_BYTES, FramedChannel, NetworkModel, QUIC_MEMORY_BYTES, Transport,
+    FramedChannel, NetworkModel, QUIC_MEMORY_BYTES, Transport, channel_memory_bytes,
 };
 use phineus_engine::Storage;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
+use phineus_protocols::bmr::limits::memory_bytes as garbling_bytes;
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
 use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::mixed;
@@ -53,7 +55,7 @@ const TEMPLATE_BYTES: u64 = 3 << 20;
 const AUTHENTICATED_ELEMENTS: [u64; 2] = [3 << 20, 1 << 19];
 const AUTHENTICATED_PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
 
-/// Triples, or what weighs as much, from which on there are whole batches.
+/// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
 const WHOLE_BATCH: u64 = 8192;
 
 /// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
@@ -165,34 +167,61 @@ impl Situation {
         }
     }
 
+    /// How large batches are, and what is on the way: no larger than what leaves half of the least
+    /// limit to the program itself, if there is such a size.
+    pub(crate) fn batch_scale(&self) -> BatchScale {
+        let is_shared = self.protocol.assignment().is_some() || self.protocol.field().is_some();
+        if !is_shared || self.ways.ot.is_silent() {
+            return BatchScale::FULL;
+        }
+        // All parties must find the same one: what differs between them is left out.
+        let common = Situation { network: None, clients: 0, transport: Transport::Tcp, ..*self };
+        let most = self.least_limit_bytes / 2;
+        let fits = |scale: &BatchScale| common.making_bytes(*scale) <= most;
+        let least = BatchScale::ALL[BatchScale::ALL.len() - 1];
+        BatchScale::ALL.into_iter().find(fits).unwrap_or(least)
+    }
+
+    /// What a process and all that is made and sent take with batches of a size.
+    fn making_bytes(&self, scale: BatchScale) -> u64 {
+        let may_garble = matches!(self.protocol, Protocol::Bmr | Protocol::Mixed);
+        let garbling = match may_garble {
+            true => garbling_bytes(self.parties, (FieldBits::DEFAULT, scale), 0, u64::MAX),
+            false => 0,
+        };
+        let figures = Figures { scale, triples: u64::MAX, ..Figures::default() };
+        let channels = self.channel_bytes(scale) * self.channels(may_garble);
+        PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
+    }
+
     /// What a connection holds.
-    pub(crate) fn channel_bytes(&self) -> u64 {
+    pub(crate) fn channel_bytes(&self, scale: BatchScale) -> u64 {
         let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
         let transport = match self.transport {
             Transport::Tcp => 0,
             Transport::Quic => QUIC_MEMORY_BYTES as u64,
         };
-        CHANNEL_MEMORY_BYTES as u64 + transport + network
+        channel_memory_bytes(scale.ahead_bytes()) as u64 + transport + network
     }
 
     /// What the driver holds, except for scratch wires and instructions in flight.
-    fn driver_bytes(&self, triples: u64) -> u64 {
+    fn driver_bytes(&self, figures: &Figures) -> u64 {
         match self.protocol {
             Protocol::Clear => 0,
             Protocol::Garbled => DRIVER_MEMORY_BYTES,
             // Nothing is made: the dealer works on a few pieces that lie in the cache.
             protocol if protocol.field().is_some() && !self.prove_inputs => DEALER_BYTES,
             protocol if protocol.field().is_some() => {
-                let of = |[whole, few]: [u64; 2]| {
-                    few + (whole - few) * triples.min(WHOLE_BATCH) / WHOLE_BATCH
-                };
+                let batch = WHOLE_BATCH >> figures.scale.halvings();
+                let made = figures.triples.min(batch).max(figures.largest.min(WHOLE_BATCH));
+                let of = |[whole, few]: [u64; 2]| few + (whole - few) * made / WHOLE_BATCH;
                 let peers = self.parties as u64 - 1;
                 let elements = of(AUTHENTICATED_ELEMENTS) + of(AUTHENTICATED_PEER_ELEMENTS) * peers;
                 elements * protocol.field().map_or(0, |field| field.bytes().max(8) as u64)
             }
             _ => {
-                let generator =
-                    Generator::<FramedChannel>::memory_bytes(self.parties, FieldBits::DEFAULT);
+                let (ot, scale) = (FieldBits::DEFAULT, figures.scale);
+                let generator = Generator::<FramedChannel>::memory_bytes(self.parties, ot, scale);
                 generator as u64 + TEMPLATE_BYTES
             }
         }
@@ -204,8 +233,8 @@ impl Situation {
         Budget {
             process: self.process_bytes,
             tables: self.tables_bytes,
-            channel: self.channel_bytes() * self.channels(figures.garbling_bytes > 0),
-            driver: self.driver_bytes(figures.triples),
+            channel: self.channel_bytes(figures.scale) * self.channels(figures.garbling_bytes > 0),
+            driver: self.driver_bytes(&figures),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
                 + figures.material_bytes
@@ -242,6 +271,10 @@ pub(crate) struct Figures {
     pub(crate) material_bytes: u64,
     /// Authenticated material in all, as so many triples.
     pub(crate) triples: u64,
+    /// The largest piece of it that is made as a whole.
+    pub(crate) largest: u64,
+    /// How large batches are, and what is on the way.
+    pub(crate) scale: BatchScale,
     /// What silent OTs hold beyond what others do.
     pub(crate) silent_bytes: u64,
     /// Garbling beside the run, its frames included.
@@ -254,6 +287,11 @@ pub(crate) struct Figures {
 impl Figures {
     /// Of a finished plan of `frame_count` program frames.
     pub(crate) fn of_plan(plan: &PlanDescription, program_frames: u64) -> Figures {
+        let (triples, largest) = match plan.layout {
+            Layout::Authenticated { .. } => weight(&stated_demand(&plan.costs)),
+            Layout::Wires | Layout::Shares { .. } => (0, 0),
+        };
+        let scale = BatchScale::stated(&plan.costs);
         Figures {
             frames: plan.frame_count,
             slots: plan.spill_slot_count,
@@ -264,14 +302,13 @@ impl Figures {
                 // Batches of a fixed size, which the driver's share counts.
                 Layout::Wires | Layout::Authenticated { .. } => 0,
             },
-            triples: match plan.layout {
-                Layout::Authenticated { .. } => weight(&stated_demand(&plan.costs)),
-                Layout::Wires | Layout::Shares { .. } => 0,
-            },
+            triples,
+            largest,
+            scale,
             silent_bytes: match plan.layout {
                 Layout::Shares { parties } => {
                     let generator = |kind: OtKind| {
-                        Generator::<FramedChannel>::memory_bytes(parties.into(), kind) as u64
+                        Generator::<FramedChannel>::memory_bytes(parties.into(), kind, scale) as u64
                     };
                     let least = generator(FieldBits::DEFAULT.into());
                     generator(mixed::ot_kind(plan)).saturating_sub(least)
@@ -286,17 +323,19 @@ impl Figures {
 }
 
 /// How many triples weigh as much as this material while it is made: a full batch of matrices has
-/// 2^16 elements.
-fn weight(demand: &Demand) -> u64 {
-    let each = demand.kinds().map(|(kind, count)| match kind {
-        Kind::Triple | Kind::Square | Kind::Bit => count as u64,
-        Kind::Mask { .. } => (count as u64).div_ceil(2),
+/// 2^16 elements. And how many the largest matrix does, of which no part is made.
+fn weight(demand: &Demand) -> (u64, u64) {
+    let of = |kind: Kind, count: u64| match kind {
+        Kind::Triple | Kind::Square | Kind::Bit => count,
+        Kind::Mask { .. } => count.div_ceil(2),
         Kind::Matrix { rows, cols } => {
             let entries = (u64::from(rows) + 1) * u64::from(cols);
-            (count as u64).saturating_mul(entries).div_ceil(8)
+            count.saturating_mul(entries).div_ceil(8)
         }
-    });
-    each.fold(0, u64::saturating_add)
+    };
+    let all = demand.kinds().map(|(kind, count)| of(kind, count as u64));
+    let largest = demand.kinds().map(|(kind, _)| of(kind, 1)).max();
+    (all.fold(0, u64::saturating_add), largest.unwrap_or(0))
 }
 
 /// A reader's note of where a frame of the program is.

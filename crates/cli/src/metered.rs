@@ -75,6 +75,10 @@ impl<C: Channel> Channel for Metered<C> {
     fn traffic(&self) -> Traffic {
         self.channel.traffic()
     }
+
+    fn ahead_bytes(&self) -> usize {
+        self.channel.ahead_bytes()
+    }
 }
 
 /// What has gone over some channels.

@@ -11,6 +11,7 @@ use phineus_bytecode::{
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, lower_to_field, order, plan};
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::GarbledCosts;
 use phineus_protocols::mixed::{MixedCosts, MixedRounds, YaoToArithmetic};
 use phineus_protocols::spdz::{SpdzCosts, SpdzRounds};
@@ -80,6 +81,11 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
         };
+        if !BatchScale::is_stated(&plan.costs) {
+            let message = "the planned file states batches of a size that there is not";
+            return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message)
+                .remedy("plan it again"));
+        }
         let garbling = GarblingPlan::open(&traced, plan, situation)?;
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = Figures::of_plan(plan, reader.frame_count() as u64);
@@ -145,6 +151,8 @@ pub(crate) fn plan_within(
         held_bytes: 0,
         material_bytes: 0,
         triples: 0,
+        largest: 0,
+        scale: situation.batch_scale(),
         silent_bytes: 0,
         garbling_bytes,
         circuit_bytes: 0,
@@ -214,7 +222,8 @@ fn plan_once(
         planner_memory_bytes: situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES),
     };
     if let Some(field) = protocol.field() {
-        let mut costs = SpdzCosts::new(situation.parties, field);
+        let mut costs =
+            SpdzCosts::new(situation.parties, field).with_scale(situation.batch_scale());
         return attempt(traced, &options, &mut costs, scratch);
     }
     match protocol {
@@ -222,7 +231,7 @@ fn plan_once(
         Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
         _ => {
             let costs = MixedCosts::new(situation.parties);
-            let mut costs = with_ways(costs, situation.ways);
+            let mut costs = with_ways(costs.with_scale(situation.batch_scale()), situation.ways);
             attempt(traced, &options, &mut costs, scratch)
         }
     }
@@ -245,8 +254,11 @@ pub(crate) fn with_ways(costs: MixedCosts, ways: Ways) -> MixedCosts {
 /// Units that results may take before their turn: 8 MiB of shares.
 const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
 
-/// What the instructions in flight may hold together, at the least.
+/// What the instructions in flight may hold together, at the least, where memory is not short.
 const HELD_BYTES: u64 = 4 << 20;
+/// Memory that is short: the instructions in flight may hold a sixteenth of it.
+const SHORT_BYTES: u64 = 16 * HELD_BYTES;
+const HELD_BYTES_MIN: u64 = 1 << 20;
 /// More makes fewer rounds of large openings, and runs no faster: what is held is touched for the
 /// first time then.
 const HELD_BYTES_MAX: u64 = 160 << 20;
@@ -258,15 +270,19 @@ const SLICE_BYTES_MIN: u64 = 64 << 10;
 /// What the instructions in flight may hold together. All parties order alike: where it depends on
 /// memory, it depends on the least limit of all.
 fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u64>) -> u64 {
+    let least = (least_limit_bytes / 16).clamp(HELD_BYTES_MIN, HELD_BYTES);
     match protocol.field() {
         // Openings of whole matrices take fewer rounds the more of them are held.
         Some(_) => {
             // Inputs and products may each take as much, in different rounds.
-            let most = (least_limit_bytes / 8).clamp(HELD_BYTES, HELD_BYTES_MAX);
+            let most = match least_limit_bytes {
+                0..SHORT_BYTES => least,
+                limit => (limit / 8).min(HELD_BYTES_MAX),
+            };
             let within = |stated: u64| stated.min(least_limit_bytes / 4).max(SLICE_BYTES_MIN);
             slice_bytes.map_or(most, within)
         }
-        None => HELD_BYTES,
+        None => least,
     }
 }
 
@@ -276,8 +292,8 @@ pub(crate) fn slice_sentence(protocol: Protocol, least_limit_bytes: u64) -> Opti
     protocol.field()?;
     let bytes = held_bytes(protocol, least_limit_bytes, None);
     let why = match bytes {
-        HELD_BYTES => "the least that is of use",
         HELD_BYTES_MAX => "more saves rounds but no time",
+        _ if least_limit_bytes < SHORT_BYTES => "a sixteenth of the least --memory of all parties",
         _ => "an eighth of the least --memory of all parties",
     };
     Some(format!("{} in a round of openings at most: {why}", quantity::bytes(bytes)))

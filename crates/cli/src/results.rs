@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::binding::split_name;
 use crate::csv_output::{check_room, format_value, longest_bytes, write_atomically, write_table};
 use crate::failure::{Exit, Failure};
+use crate::npy;
 use crate::report::OutputReport;
 
 /// Where each output goes.
@@ -66,6 +67,7 @@ pub(crate) fn destination(
         };
         for (port, path) in targets {
             check_apart(&port, &path, &files, inputs)?;
+            check_format(&port, &path, description)?;
             check_room(&path, needed(&port))?;
             files.insert(port, path);
         }
@@ -95,6 +97,16 @@ fn check_apart(
         return Err(Failure::usage(message).remedy("name another file"));
     }
     Ok(())
+}
+
+/// Refuses results that a file of this name cannot hold.
+fn check_format(port: &str, path: &Path, description: &Description) -> Result<(), Failure> {
+    let port = description.outputs.iter().find(|output| output.name == port);
+    let Some(port) = port.filter(|_| npy::is_named(path)) else { return Ok(()) };
+    npy::numbers_of(&port.columns).map(drop).map_err(|what| {
+        let message = format!("{}: output '{}': {what}", path.display(), port.name);
+        Failure::new(Exit::Usage, 127, message).remedy("name a .csv file")
+    })
 }
 
 fn unknown(name: &str, ports: &[&OutputPort]) -> Failure {
@@ -137,7 +149,7 @@ pub(crate) fn write(
                     others.push((port.name.as_str(), table));
                     continue;
                 };
-                write_atomically(path, |file| write_table(table, file))?;
+                write_file(path, table)?;
                 if let Some(report) = reports.get_mut(index) {
                     report.file = Some(path.display().to_string());
                 }
@@ -154,6 +166,14 @@ pub(crate) fn write(
         }
     }
     Ok(())
+}
+
+/// Writes a table to a file that the user named, in the format of its name.
+pub(crate) fn write_file(path: &Path, table: &Table) -> Result<(), Failure> {
+    match npy::is_named(path) {
+        true => write_atomically(path, |file| npy::write_table(table, file)),
+        false => write_atomically(path, |file| write_table(table, file)),
+    }
 }
 
 /// Prints tables, with their names where it must be told which is which.

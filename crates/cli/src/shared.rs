@@ -8,6 +8,7 @@ use phineus_channels::{FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Memory, Outputs};
 use phineus_protocols::Parties;
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{self, MixedDriver};
 use phineus_protocols::ot::SessionId;
 
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use crate::garbling::Beside;
 use crate::material::{MaterialFigures, Origin, SharedMaterial};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
+use crate::planning::PlannedFile;
 use crate::progress::Watch;
 use crate::statistics::Phases;
 
@@ -122,7 +124,7 @@ pub(crate) fn run_shared(
     let Begun { inputs, mut prg, mut memory, watch, start } = begun;
     let description = &job.planned.description;
     let clients = take_clients(&mut mesh, job.planned.computing);
-    let mut streams = metered(mesh, job.party).into_iter();
+    let mut streams = metered(mesh, job.party, planned_scale(job.planned)).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let mut beside = Beside::Idle(streams.next());
@@ -194,10 +196,23 @@ fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChannel>
     clients.flatten().map(Metered::new).collect()
 }
 
-/// The channels of each stream, metered.
-pub(crate) fn metered(mesh: Mesh, party: u16) -> Vec<Parties<Metered<FramedChannel>>> {
+/// How large the batches of a plan are.
+pub(crate) fn planned_scale(planned: &PlannedFile) -> BatchScale {
+    BatchScale::stated(&planned.plan().costs)
+}
+
+/// The channels of each stream, metered, with room for what goes with batches of a size.
+pub(crate) fn metered(
+    mesh: Mesh,
+    party: u16,
+    scale: BatchScale,
+) -> Vec<Parties<Metered<FramedChannel>>> {
+    let shrunk = |mut channel: FramedChannel| {
+        channel.shrink(scale.ahead_bytes());
+        Metered::new(channel)
+    };
     let stream = |channels: Vec<Option<FramedChannel>>| {
-        let channels = channels.into_iter().map(|channel| channel.map(Metered::new)).collect();
+        let channels = channels.into_iter().map(|channel| channel.map(shrunk)).collect();
         Parties::new(usize::from(party), channels)
     };
     mesh.into_iter().map(stream).collect()

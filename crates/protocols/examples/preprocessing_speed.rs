@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use phineus_crypto::{Block, Prg};
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::memory_mesh;
 use phineus_protocols::ot::{FieldBits, LpnParameters, OtKind, SessionId};
 use phineus_protocols::preprocessing::{Batch, Generator, Kind, costs};
@@ -35,7 +36,7 @@ fn main() {
         kinds.push(Kind::SharedBit { width });
     }
     for kind in kinds {
-        let count = kind.batch_elements();
+        let count = kind.batch_elements(BatchScale::FULL);
         let mut best = f64::INFINITY;
         for _ in 0..3 {
             let start = Instant::now();

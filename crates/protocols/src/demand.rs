@@ -4,23 +4,85 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use phineus_channels::{SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN};
+
 use crate::ProtocolError;
+
+/// How large batches are, and what is on the way between two parties: all of it where memory is
+/// plenty, and a half, a quarter or an eighth where it is short. The same at all parties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchScale {
+    halvings: u8,
+}
+
+impl BatchScale {
+    /// Whole batches.
+    pub const FULL: BatchScale = BatchScale { halvings: 0 };
+
+    /// All there are, the largest first. Less than an eighth would save less memory than what is
+    /// needed besides, and take many rounds.
+    pub const ALL: [BatchScale; 4] = [
+        BatchScale::FULL,
+        BatchScale { halvings: 1 },
+        BatchScale { halvings: 2 },
+        BatchScale { halvings: 3 },
+    ];
+
+    /// The one that a plan states.
+    pub fn from_halvings(halvings: u64) -> Option<BatchScale> {
+        BatchScale::ALL.into_iter().find(|scale| scale.halvings() == halvings)
+    }
+
+    /// The one that the totals of a plan state.
+    ///
+    /// # Panics
+    /// If there is none like that: [`BatchScale::is_stated`] says so before.
+    pub fn stated(costs: &BTreeMap<String, u64>) -> BatchScale {
+        let halvings = costs.get(BatchScale::TOTAL).copied().unwrap_or(0);
+        BatchScale::from_halvings(halvings).expect("a plan that is used states one that there is")
+    }
+
+    /// Whether the totals of a plan state one.
+    pub fn is_stated(costs: &BTreeMap<String, u64>) -> bool {
+        costs.get(BatchScale::TOTAL).is_none_or(|&halvings| BatchScale::from_halvings(halvings).is_some())
+    }
+
+    /// The name of the total that states it.
+    pub const TOTAL: &str = "batch_halvings";
+
+    /// How a plan states it.
+    pub fn halvings(self) -> u64 {
+        self.halvings.into()
+    }
+
+    /// What is left of so much.
+    pub const fn of(self, full: usize) -> usize {
+        full >> self.halvings
+    }
+
+    /// What a party may be ahead of its peer, on each channel.
+    pub const fn ahead_bytes(self) -> usize {
+        let ahead = self.of(SEND_AHEAD_BYTES);
+        if ahead > SEND_AHEAD_BYTES_MIN { ahead } else { SEND_AHEAD_BYTES_MIN }
+    }
+}
 
 /// A kind of material.
 pub trait MaterialKind: Copy + Ord {
-    /// Items of a full batch.
-    fn batch_items(self) -> usize;
+    /// Items of a batch.
+    fn batch_items(self, scale: BatchScale) -> usize;
 }
 
 /// How much of each kind a program needs in all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand<K> {
     counts: BTreeMap<K, usize>,
+    scale: BatchScale,
 }
 
 impl<K> Default for Demand<K> {
     fn default() -> Demand<K> {
-        Demand { counts: BTreeMap::new() }
+        Demand { counts: BTreeMap::new(), scale: BatchScale::FULL }
     }
 }
 
@@ -30,6 +92,16 @@ impl<K: MaterialKind> Demand<K> {
         let mut demand = Demand::default();
         order.into_iter().for_each(|(kind, count)| demand.add(kind, count));
         demand
+    }
+
+    /// Of nothing yet, which is made in batches of this size.
+    pub fn scaled(scale: BatchScale) -> Demand<K> {
+        Demand { scale, ..Demand::default() }
+    }
+
+    /// How large its batches are.
+    pub fn scale(&self) -> BatchScale {
+        self.scale
     }
 
     /// Adds `count` of a kind.
@@ -51,13 +123,17 @@ impl<K: MaterialKind> Demand<K> {
 
     /// The batches in which all of it is made: of each kind full ones, then the rest.
     pub fn batches(&self) -> impl Iterator<Item = (K, usize)> {
-        self.kinds().flat_map(|(kind, count)| batches(kind, count))
+        self.kinds().flat_map(|(kind, count)| batches(kind, count, self.scale))
     }
 }
 
 /// The batches in which `count` of a kind are made: full ones, then the rest.
-pub fn batches<K: MaterialKind>(kind: K, count: usize) -> impl Iterator<Item = (K, usize)> {
-    let batch = kind.batch_items();
+pub fn batches<K: MaterialKind>(
+    kind: K,
+    count: usize,
+    scale: BatchScale,
+) -> impl Iterator<Item = (K, usize)> {
+    let batch = kind.batch_items(scale);
     (0..count).step_by(batch).map(move |first| (kind, batch.min(count - first)))
 }
 
@@ -109,7 +185,7 @@ where
             self.current = Some((kind, needed - *surplus));
             let remaining = self.remaining.counts.get_mut(&kind).filter(|count| **count > 0);
             let remaining = remaining.expect("the order needs what the demand has");
-            *surplus = kind.batch_items().min(*remaining);
+            *surplus = kind.batch_items(self.remaining.scale).min(*remaining);
             *remaining -= *surplus;
             return Some(Ok((kind, *surplus)));
         }

@@ -16,4 +16,4 @@ pub mod stored;
 pub mod supply;
 
 pub use error::ProtocolError;
-pub use parties::{Parties, memory_mesh};
+pub use parties::{Parties, memory_mesh, memory_mesh_scaled};

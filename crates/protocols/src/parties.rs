@@ -3,19 +3,26 @@
 //! Cost of [`Parties::exchange`] and [`Parties::open_xor`]: one round, and the payload once to
 //! each peer. Nothing is added to the payload, so bytes on the channels are bytes of the protocol.
 
-use phineus_channels::{Channel, MAX_BORROW_BYTES, MemoryChannel, Traffic, memory_pair_named};
+use phineus_channels::{
+    Channel, MAX_BORROW_BYTES, MemoryChannel, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic,
+    memory_pair_named,
+};
 
 use crate::ProtocolError;
+use crate::demand::BatchScale;
 
 /// Bytes that a party sends to each other one before it turns to the next.
 const PIECE_BYTES: usize = MAX_BORROW_BYTES;
 
 /// Pieces that all parties send before they receive the first of them, so that a long message takes
 /// one latency and not one for each piece. A peer may be as far behind as this party is ahead of it,
-/// and that far ahead of what it has received: all of it is less than a channel takes without a
+/// and that far ahead of what it has received: all of it is no more than a channel takes without a
 /// reader, so that no two parties wait for each other.
-const PIECES_AHEAD: usize = 4;
-const _: () = assert!(2 * PIECES_AHEAD * PIECE_BYTES <= phineus_channels::SEND_AHEAD_BYTES);
+const fn pieces_ahead(ahead_bytes: usize) -> usize {
+    ahead_bytes / (2 * PIECE_BYTES)
+}
+const _: () = assert!(pieces_ahead(SEND_AHEAD_BYTES) == 4);
+const _: () = assert!(pieces_ahead(SEND_AHEAD_BYTES_MIN) == 1);
 const _: () = assert!(PIECE_BYTES.is_multiple_of(16));
 
 /// The other parties of a protocol, and which party this is.
@@ -58,6 +65,12 @@ impl<C: Channel> Parties<C> {
     /// If `peer` is this party or no party.
     pub fn channel(&mut self, peer: usize) -> &mut C {
         self.channels[peer].as_mut().expect("a party has no channel to itself")
+    }
+
+    /// What a party may be ahead of each peer without blocking for ever; the same at all parties.
+    pub fn ahead_bytes(&self) -> usize {
+        let ahead = self.channels.iter().flatten().map(Channel::ahead_bytes);
+        ahead.min().expect("there is another party")
     }
 
     /// Payload bytes to and from each party; none to this one.
@@ -124,7 +137,8 @@ impl<C: Channel> Parties<C> {
             let start = (index * PIECE_BYTES).min(len);
             start..(start + PIECE_BYTES).min(len)
         };
-        for index in 0..count + PIECES_AHEAD - 1 {
+        let ahead = pieces_ahead(self.ahead_bytes());
+        for index in 0..count + ahead - 1 {
             for peer in self.peers() {
                 let piece = piece(index, lengths[peer].0);
                 if !piece.is_empty() {
@@ -135,7 +149,7 @@ impl<C: Channel> Parties<C> {
                     channel.flush()?;
                 }
             }
-            let Some(index) = (index + 1).checked_sub(PIECES_AHEAD) else { continue };
+            let Some(index) = (index + 1).checked_sub(ahead) else { continue };
             for peer in self.peers() {
                 let piece = piece(index, lengths[peer].1);
                 if !piece.is_empty() {
@@ -170,12 +184,19 @@ impl<C: Channel> Parties<C> {
 
 /// All parties of a protocol inside one process, joined pairwise: for tests and dry runs.
 pub fn memory_mesh(parties: usize) -> Vec<Parties<MemoryChannel>> {
+    memory_mesh_scaled(parties, BatchScale::FULL)
+}
+
+/// The same with channels that take as little ahead as goes with batches of this size.
+pub fn memory_mesh_scaled(parties: usize, scale: BatchScale) -> Vec<Parties<MemoryChannel>> {
     let mut channels: Vec<Vec<Option<MemoryChannel>>> = Vec::new();
     for second in 0..parties {
         let mut own = Vec::new();
         for (first, row) in channels.iter_mut().enumerate() {
             let names = [first, second].map(|party| format!("party_{party}"));
-            let (near, far) = memory_pair_named(&names[0], &names[1]);
+            let (mut near, mut far) = memory_pair_named(&names[0], &names[1]);
+            near.shrink(scale.ahead_bytes());
+            far.shrink(scale.ahead_bytes());
             row.push(Some(near));
             own.push(Some(far));
         }
@@ -193,8 +214,8 @@ mod tests {
 
     #[test]
     fn everybody_gets_what_everybody_sent() {
-        for count in [2, 3, 5] {
-            let handles: Vec<_> = memory_mesh(count)
+        for (count, scale) in [2, 3, 5].into_iter().zip(BatchScale::ALL) {
+            let handles: Vec<_> = memory_mesh_scaled(count, scale)
                 .into_iter()
                 .map(|mut parties| {
                     thread::spawn(move || {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::{BlockCosts, BlockEnd, Description, Hash, Next, PlanDescription, Step};
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::{GarbledCosts, totals};
 use phineus_protocols::mixed::{self, MixedCosts};
 use phineus_protocols::spdz::SpdzCosts;
@@ -76,17 +77,20 @@ impl PlannedBlocks {
         runs: &[Vec<u64>],
         parties: usize,
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
-        let name = &self.parts[0].plan().protocol;
+        let plan = self.parts[0].plan();
+        let (name, scale) = (&plan.protocol, BatchScale::stated(&plan.costs));
         let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
         match (protocol, protocol.field()) {
             (_, Some(field)) => {
-                self.counted_by(|| SpdzCosts::new(parties, field), description, runs)
+                let new = || SpdzCosts::new(parties, field).with_scale(scale);
+                self.counted_by(new, description, runs)
             }
             (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
             (Protocol::Clear, _) => self.counted_by(|| ClearCosts, description, runs),
             _ => {
                 let broadcast = mixed::broadcast(self.parts[0].plan());
-                let new = || MixedCosts::new(parties).with_broadcast(broadcast);
+                let costs = || MixedCosts::new(parties).with_scale(scale);
+                let new = || costs().with_broadcast(broadcast);
                 self.counted_by(new, description, runs)
             }
         }

@@ -29,7 +29,7 @@ use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::results::Destination;
-use crate::shared::{metered, run_shared};
+use crate::shared::{metered, planned_scale, run_shared};
 
 use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};
@@ -156,7 +156,7 @@ fn keep(
     })?;
     let mut last = || {
         let stream = mesh.pop().expect("shares have two streams, and with garbled values three");
-        metered(vec![stream], prepared.party).pop().expect("just put in")
+        metered(vec![stream], prepared.party, planned_scale(planned)).pop().expect("just put in")
     };
     // Tables first: they are of no use without their key, which the other file will have.
     let path = tables_path(&making.out);

@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 
 use crate::arguments::{Data, Programs};
 use crate::commands::party::{scratch_of, shape};
-use crate::csv_output::{write_atomically, write_table};
 use crate::failure::Failure;
 use crate::output::Console;
 use crate::registry::Registry;
 use crate::resolve::{arguments_of, resolve};
+use crate::results::write_file;
 use crate::sizing::stated_rows;
 
 /// Lists the programs.
@@ -121,8 +121,10 @@ pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Resul
     std::fs::create_dir_all(&data.out_dir).map_err(|error| Failure::file(&data.out_dir, &error))?;
     let mut files = Vec::new();
     for (port, table) in description.inputs.iter().zip(&tables) {
-        let path = data.out_dir.join(format!("{}.csv", port.name.replace('/', "_")));
-        write_atomically(&path, |file| write_table(table, file))?;
+        let extension = if data.npy { "npy" } else { "csv" };
+        let name = port.name.replace('/', "_");
+        let path = data.out_dir.join(format!("{name}.{extension}"));
+        write_file(&path, table)?;
         let owner = &description.parties[usize::from(port.party)];
         let rows = table.row_count();
         console.say(&format!(

@@ -235,7 +235,7 @@ pub(super) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool,
         let (kind, count) = need?;
         demand.add(kind, count);
     }
-    Ok(demand == stated_demand(&planned.plan().costs))
+    Ok(demand.kinds().eq(stated_demand(&planned.plan().costs).kinds()))
 }
 
 /// What stored material is for.

@@ -7,7 +7,7 @@ use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::TableKey;
-use phineus_protocols::demand::{BlockSchedule, Demand};
+use phineus_protocols::demand::{BatchScale, BlockSchedule, Demand};
 use phineus_protocols::mixed::{self, Needs};
 use phineus_protocols::ot::{OtKind, SessionId};
 use phineus_protocols::preprocessing::{
@@ -19,6 +19,7 @@ use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_t
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::planning::PlannedFile;
+use crate::shared::planned_scale;
 
 /// What it is asked by; lives as long as it likes.
 type Shares = dyn Preprocessing;
@@ -116,7 +117,7 @@ impl SharedMaterial {
             let none = Box::new(Nothing(parties));
             return Ok((Material::new(none, nothing, start, None, name), None));
         }
-        let (mut generator, setup) = set_up(parties, prg, session, mixed::ot_kind(planned.plan()))?;
+        let (mut generator, setup) = set_up(parties, prg, session, kind_of(planned))?;
         let count = generator.parties().count();
         let start = (Instant::now(), Reading::of_parties(generator.parties()));
         if matches!(origin, Origin::Sequential) {
@@ -202,12 +203,17 @@ fn set_up(
     mut parties: Stream,
     prg: Prg,
     session: &SessionId,
-    kind: OtKind,
+    kind: (OtKind, BatchScale),
 ) -> Result<(Maker, PhaseFigures), ProtocolError> {
     let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
-    let mut generator = Generator::setup(parties, prg, session, kind)?;
+    let mut generator = Generator::setup_scaled(parties, prg, session, kind)?;
     let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     Ok((generator, setup))
+}
+
+/// The OTs that a plan's material is made of, and how large its batches are.
+fn kind_of(planned: &PlannedFile) -> (OtKind, BatchScale) {
+    (mixed::ot_kind(planned.plan()), planned_scale(planned))
 }
 
 /// What the plan needs, in the order in which it needs it.
@@ -226,7 +232,7 @@ pub(super) fn is_stated(planned: &PlannedFile) -> Result<bool, Failure> {
         let (kind, count) = need?;
         demand.add(kind, count);
     }
-    Ok(demand == mixed::demand(&planned.description))
+    Ok(demand.kinds().eq(mixed::demand(&planned.description).kinds()))
 }
 
 /// What stored material is for.
@@ -243,7 +249,7 @@ pub(super) fn keep(
     session: &SessionId,
 ) -> Result<(Kept, Stream), Failure> {
     let binding = binding(planned);
-    let (mut generator, setup) = set_up(parties, prg, session, mixed::ot_kind(planned.plan()))?;
+    let (mut generator, setup) = set_up(parties, prg, session, kind_of(planned))?;
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count())?;
     let bytes = file_of(file, |file, key| {

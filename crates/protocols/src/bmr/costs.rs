@@ -11,6 +11,7 @@ use super::garbler::summed_bytes;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::program::SUMS;
 use super::{Rows, is_linear};
+use crate::demand::BatchScale;
 use crate::mixed::{Templates, sum_of_shares};
 use crate::ot::{FieldBits, extension_bytes, setup_bytes};
 
@@ -68,13 +69,13 @@ pub fn garbling_costs(
     party: usize,
     parties: usize,
     garbled: Garbled,
-    field: FieldBits,
+    (field, scale): (FieldBits, BatchScale),
 ) -> PartyCosts {
     let Garbled { gates, decoding_bytes } = garbled;
     let peers = parties as u64 - 1;
     let (from_sender, from_receiver) = setup_bytes(field);
     let set_up = from_sender + from_receiver + size_of::<Block>() as u64;
-    let batch = gates_per_batch(parties);
+    let batch = gates_per_batch(parties, scale);
     let (full, rest) = (gates / batch as u64, (gates % batch as u64) as usize);
     let bytes =
         full * batch_bytes(party, parties, batch, field) + batch_bytes(party, parties, rest, field);
@@ -120,6 +121,7 @@ pub(crate) fn evaluation_ns(parties: usize) -> u64 {
 pub struct GarblingCosts {
     parties: usize,
     field: FieldBits,
+    scale: BatchScale,
     templates: Templates,
     garbled: Garbled,
     scratch_bytes: u64,
@@ -132,11 +134,18 @@ impl GarblingCosts {
         GarblingCosts {
             parties,
             field: FieldBits::DEFAULT,
+            scale: BatchScale::FULL,
             templates: Templates::new(Family::FewestAnds),
             garbled: Garbled::default(),
             scratch_bytes: 0,
             compute_ns: 0,
         }
+    }
+
+    /// The same with tables in batches of this size.
+    #[must_use]
+    pub fn with_scale(self, scale: BatchScale) -> GarblingCosts {
+        GarblingCosts { scale, ..self }
     }
 
     /// ANDs of an instruction and the bytes of its rows.
@@ -177,7 +186,7 @@ impl CostModel for GarblingCosts {
     }
 
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
-        let costs = |party| garbling_costs(party, self.parties, self.garbled, self.field);
+        let costs = |party| garbling_costs(party, self.parties, self.garbled, (self.field, self.scale));
         let mut entries = BTreeMap::new();
         for party in 0..self.parties {
             entries.insert(totals::garbling_bytes(party), costs(party).sent_bytes);

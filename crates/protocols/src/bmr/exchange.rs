@@ -1,14 +1,14 @@
 //! [`exchange`]: tables and corrections, to all peers and from them at the same time.
 //!
 //! Messages to a peer are parts one after the other, and so are those from it. A party is never
-//! more than [`WINDOW_BYTES`] ahead of what a peer has sent, so no two parties wait for each other:
+//! more than [`window_bytes`] ahead of what a peer has sent, so no two parties wait for each other:
 //! the one that has received least can always go on.
 
 use phineus_channels::{Channel, MAX_BORROW_BYTES};
 use phineus_crypto::Block;
 use zerocopy::IntoBytes;
 
-use super::limits::WINDOW_BYTES;
+use super::limits::window_bytes;
 use crate::{Parties, ProtocolError};
 
 /// What is exchanged.
@@ -27,11 +27,12 @@ pub(super) fn exchange<C: Channel>(
     parts: &mut impl Parts,
 ) -> Result<(), ProtocolError> {
     let (mut sent, mut received) = (vec![0; parties.count()], vec![0; parties.count()]);
+    let window = window_bytes(parties.ahead_bytes());
     loop {
         for peer in parties.peers() {
             let (length, _) = parts.lengths(peer);
             let channel = parties.channel(peer);
-            while sent[peer] < length && sent[peer] < received[peer] + WINDOW_BYTES {
+            while sent[peer] < length && sent[peer] < received[peer] + window {
                 let piece = MAX_BORROW_BYTES.min(length - sent[peer]);
                 channel.send_with(piece, |bytes| parts.fill(peer, sent[peer], bytes))?;
                 sent[peer] += piece;

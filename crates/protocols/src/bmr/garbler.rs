@@ -37,6 +37,7 @@ use super::limits::{ROWS, gates_per_batch};
 use super::links::Link;
 use super::sink::Sink;
 use super::tables::TableBatch;
+use crate::demand::BatchScale;
 use crate::{Parties, ProtocolError};
 
 /// The bytes of the tables of `gates` gates that `party` sums, which are its own rows: of two
@@ -54,6 +55,8 @@ pub(super) struct Garbler<C> {
     offset: Delta,
     /// This party's start value.
     start: Block,
+    /// How large batches are.
+    scale: BatchScale,
     prg: Prg,
     sink: Sink,
     /// The batch that is being filled.
@@ -72,11 +75,11 @@ impl<C: Channel> Garbler<C> {
         parties: Parties<C>,
         links: Vec<Option<Link>>,
         offset: Delta,
-        start: Block,
+        (start, scale): (Block, BatchScale),
         mut prg: Prg,
         sink: Sink,
     ) -> Garbler<C> {
-        let (count, capacity) = (parties.count(), gates_per_batch(parties.count()));
+        let (count, capacity) = (parties.count(), gates_per_batch(parties.count(), scale));
         let mut current = Batch::new(capacity, parties.me(), count);
         current.reset(0, &mut prg);
         let bits = || Zeroizing::new(vec![0; capacity.div_ceil(64)]);
@@ -85,6 +88,7 @@ impl<C: Channel> Garbler<C> {
             links,
             offset,
             start,
+            scale,
             prg,
             sink,
             current,
@@ -144,7 +148,8 @@ impl<C: Channel> Garbler<C> {
 
     fn end_batch(&mut self) -> Result<(), ProtocolError> {
         let (me, count) = (self.parties.me(), self.parties.count());
-        let new = || Batch::new(gates_per_batch(count), me, count);
+        let capacity = gates_per_batch(count, self.scale);
+        let new = || Batch::new(capacity, me, count);
         let mut next = self.spare.pop().unwrap_or_else(new);
         next.reset(self.next_number, &mut self.prg);
         self.next_number += 1;

@@ -1,9 +1,10 @@
 //! The limits of BMR garbling, related to each other by compile-time assertions.
 
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
-use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
+use phineus_channels::MAX_BORROW_BYTES;
 use phineus_crypto::Block;
 
+use crate::demand::BatchScale;
 use crate::ot::FieldBits;
 use crate::ot::limits::{BASE_OT_COUNT, TILE_OTS};
 
@@ -25,8 +26,11 @@ pub const GATES_PER_CHUNK: usize = 64;
 /// Finished batches that wait for the evaluation.
 pub const BATCHES_AHEAD: usize = 2;
 
-/// Bytes that a party is ahead of what its peer has sent.
-pub const WINDOW_BYTES: usize = 512 * 1024;
+/// Bytes that a party is ahead of what its peer has sent, where channels take so many without their
+/// reader.
+pub const fn window_bytes(ahead_bytes: usize) -> usize {
+    ahead_bytes / 2
+}
 
 /// The smallest `k` of the OT extension, whose messages are the longest.
 pub const FIELD_BITS_MIN: usize = 4;
@@ -37,8 +41,8 @@ pub const fn planes_kept(parties: usize) -> usize {
 }
 
 /// AND gates whose tables are made together by so many parties: whole tiles of the OT extension.
-pub const fn gates_per_batch(parties: usize) -> usize {
-    let gates = BATCH_BYTES / (ROWS * parties * size_of::<Block>());
+pub const fn gates_per_batch(parties: usize, scale: BatchScale) -> usize {
+    let gates = scale.of(BATCH_BYTES) / (ROWS * parties * size_of::<Block>());
     let tiles = gates / TILE_OTS;
     if tiles == 0 { TILE_OTS } else { tiles * TILE_OTS }
 }
@@ -46,8 +50,13 @@ pub const fn gates_per_batch(parties: usize) -> usize {
 /// Bytes that garbling so many gates holds beside its frames: three batches on their way with all
 /// their keys, those that wait and the one in use, the state of the OTs, and what the largest circuit
 /// needs. Memory that has never been used is not there yet: fewer gates hold less.
-pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64, all_gates: u64) -> u64 {
-    let whole = gates_per_batch(parties);
+pub fn memory_bytes(
+    parties: usize,
+    (field, scale): (FieldBits, BatchScale),
+    scratch_bytes: u64,
+    all_gates: u64,
+) -> u64 {
+    let whole = gates_per_batch(parties, scale);
     let all = usize::try_from(all_gates).unwrap_or(usize::MAX);
     // Rounded up to tiles, in which OTs are made.
     let gates = whole.min(all.div_ceil(TILE_OTS).saturating_mul(TILE_OTS));
@@ -67,11 +76,17 @@ pub fn memory_bytes(parties: usize, field: FieldBits, scratch_bytes: u64, all_ga
 
 /// Before a party waits, it has sent what is left of the last exchange and the choices of the OTs
 /// of three operands of each gate: then its peer can always come to receive.
-const _: () = assert!(
-    WINDOW_BYTES + ROWS * gates_per_batch(2) / 8 * (BASE_OT_COUNT / FIELD_BITS_MIN)
-        <= SEND_AHEAD_BYTES
-);
-const _: () = assert!(WINDOW_BYTES.is_multiple_of(MAX_BORROW_BYTES));
-const _: () = assert!(gates_per_batch(2).is_multiple_of(GATES_PER_CHUNK));
+const _: () = {
+    let mut k = 0;
+    while k < BatchScale::ALL.len() {
+        let scale = BatchScale::ALL[k];
+        let (ahead, gates) = (scale.ahead_bytes(), gates_per_batch(2, scale));
+        let choices = ROWS * gates / 8 * (BASE_OT_COUNT / FIELD_BITS_MIN);
+        assert!(window_bytes(ahead) + choices <= ahead);
+        assert!(window_bytes(ahead).is_multiple_of(MAX_BORROW_BYTES));
+        assert!(gates.is_multiple_of(GATES_PER_CHUNK));
+        k += 1;
+    }
+};
 /// The number of a gate in its batch fits below that of a party in a tweak (`hash`).
-const _: () = assert!(gates_per_batch(2) as u64 <= 1 << 32);
+const _: () = assert!(gates_per_batch(2, BatchScale::FULL) as u64 <= 1 << 32);

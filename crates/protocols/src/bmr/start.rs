@@ -19,6 +19,7 @@ use super::links::{self, Link};
 use super::sink::Sink;
 use super::stored::{TableFile, TableKey};
 use super::tables::{Common, Tables};
+use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::StoreError;
 use crate::stored::UnfinishedFile;
@@ -32,6 +33,7 @@ pub struct Garbling<C> {
     pub(super) links: Vec<Option<Link>>,
     pub(super) prg: Prg,
     pub(super) common: Common,
+    scale: BatchScale,
 }
 
 /// The thread of a garbling that has been started.
@@ -76,7 +78,14 @@ impl<C: Channel> Garbling<C> {
             parties.channel(peer).recv(starts[peer].as_mut_bytes())?;
         }
         let fresh = Zeroizing::new(prg.next_block());
-        Ok(Garbling { parties, links, prg, common: Common { offset, fresh, starts } })
+        let common = Common { offset, fresh, starts };
+        Ok(Garbling { parties, links, prg, common, scale: BatchScale::FULL })
+    }
+
+    /// The same with tables in batches of this size, at all parties.
+    #[must_use]
+    pub fn with_scale(self, scale: BatchScale) -> Garbling<C> {
+        Garbling { scale, ..self }
     }
 
     /// Makes all tables of `planned` before any is used; keeps them in memory if they take at most
@@ -144,10 +153,10 @@ impl<C: Channel> Garbling<C> {
         memory: &mut Memory,
         sink: Sink,
     ) -> (Result<Made<C>, ProtocolError>, Sink) {
-        let Garbling { parties, links, prg, common } = self;
+        let Garbling { parties, links, prg, common, scale } = self;
         let (me, count) = (parties.me(), parties.count());
         let Common { offset, fresh, starts } = common;
-        let garbler = Garbler::new(parties, links, offset, starts[me], prg, sink);
+        let garbler = Garbler::new(parties, links, offset, (starts[me], scale), prg, sink);
         let mut driver = GarblingDriver::new(garbler, *fresh, me, count);
         let done = run(planned, &mut driver, memory, &mut |_| true);
         let ots = driver.garbler.ots_made();

@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::rows::grow;
 use super::tables::{Common, TableBatch, Tables, make_room};
+use crate::demand::BatchScale;
 use crate::preprocessing::StoreError;
 use crate::preprocessing::limits::PAGE_BYTES;
 use crate::stored::{StoredFile, UnfinishedFile};
@@ -195,7 +196,7 @@ impl TableFile {
         };
         let sizes = sizes.chunks_exact(SIZE_BYTES).map(|both| (word(&both[..8]), word(&both[8..])));
         tables.sizes = sizes.collect();
-        if tables.sizes.iter().any(|&(gates, _)| gates > gates_per_batch(parties)) {
+        if tables.sizes.iter().any(|&(gates, _)| gates > gates_per_batch(parties, BatchScale::FULL)) {
             return Err(damaged());
         }
         tables.rewind();

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::limits::{BATCHES_AHEAD, ROWS, gates_per_batch};
 use super::stored::TableFile;
 use crate::ProtocolError;
+use crate::demand::BatchScale;
 use crate::preprocessing::StoreError;
 
 /// What evaluating a batch of gates takes.
@@ -118,7 +119,7 @@ impl Tables {
         if self.failed {
             return Err(StoreError::Failed.into());
         }
-        let most = gates_per_batch(self.parties());
+        let most = gates_per_batch(self.parties(), BatchScale::FULL);
         let next = match &mut self.place {
             Place::Queue { ready, used: back } => {
                 // When the garbling has ended, or has enough of them, the batch is dropped.

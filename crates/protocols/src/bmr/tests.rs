@@ -15,8 +15,11 @@ use super::sink::Sink;
 use super::tables::{Common, TableBatch, Tables};
 use super::{Evaluation, Garbling, links};
 use crate::ProtocolError;
-use crate::memory_mesh;
+use crate::demand::BatchScale;
+use crate::{memory_mesh, memory_mesh_scaled};
 use crate::ot::{FieldBits, SessionId};
+
+const FULL: (FieldBits, BatchScale) = (FieldBits::DEFAULT, BatchScale::FULL);
 
 /// One level of ANDs of rows 0 and 1.
 fn template() -> Template {
@@ -27,10 +30,10 @@ fn template() -> Template {
 
 #[test]
 fn ands_of_many_batches() {
-    for parties in [2, 3, 4] {
+    for (parties, scale) in [2, 3, 4, 2].into_iter().zip(BatchScale::ALL) {
         let lanes = 1000;
-        let rounds = 3 * gates_per_batch(parties) / lanes;
-        let handles: Vec<_> = memory_mesh(parties)
+        let rounds = 3 * gates_per_batch(parties, scale) / lanes;
+        let handles: Vec<_> = memory_mesh_scaled(parties, scale)
             .into_iter()
             .map(|mesh| thread::spawn(move || run(mesh, lanes, rounds)))
             .collect();
@@ -38,7 +41,7 @@ fn ands_of_many_batches() {
         let gates = (lanes * rounds) as u64;
         for (me, run) in runs.iter().enumerate() {
             let garbled = Garbled { gates, decoding_bytes: 0 };
-            let expected = garbling_costs(me, parties, garbled, FieldBits::DEFAULT).sent_bytes;
+            let expected = garbling_costs(me, parties, garbled, FULL).sent_bytes;
             // The start values of the hashes are given here, not sent.
             assert_eq!(run.sent_bytes + 16 * (parties as u64 - 1), expected, "party {me}");
         }
@@ -75,7 +78,7 @@ fn run(
     };
     let common = Common { offset: offset.clone(), fresh: Block::ZERO.into(), starts };
     let own = Prg::from_seed(prg.next_block());
-    let mut garbler = Garbler::new(parties, links, offset, common.starts[me], own, sink);
+    let mut garbler = Garbler::new(parties, links, offset, (common.starts[me], FULL.1), own, sink);
     let mut wires = Vec::new();
     for _ in 0..rounds {
         let mut values = [vec![Block::ZERO; lanes], vec![Block::ZERO; lanes], vec![]];
@@ -104,10 +107,10 @@ fn a_peer_that_leaves_is_an_error() {
     let garbling = set_up(mesh.pop().expect("two parties"));
     thread.join().expect("no panic");
     let (producer, mut tables) = Tables::queue(garbling.common.clone());
-    let Garbling { parties, links, prg, common } = garbling;
+    let Garbling { parties, links, prg, common, .. } = garbling;
     let Common { offset, starts, .. } = common;
     let sink = Sink::Queue(producer);
-    let mut garbler = Garbler::new(parties, links, offset, starts[0], prg, sink);
+    let mut garbler = Garbler::new(parties, links, offset, (starts[0], FULL.1), prg, sink);
     let (a, mut w) = ([Block::ZERO; 100], [Block::ZERO; 100]);
     garbler.push(&a, &a, &mut w).expect("nothing is sent yet");
     let error = garbler.finish().expect_err("the peer has left");

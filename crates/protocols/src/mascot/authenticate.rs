@@ -66,7 +66,7 @@ pub(super) fn multiply_with_keys<F: Field, C: Channel>(
     for first in (0..count).step_by(ROW_ELEMENTS) {
         let piece = first..(first + ROW_ELEMENTS).min(count);
         let (row, other) = (&mut row[..piece.len()], &mut other[..piece.len()]);
-        let ahead = rows_ahead::<F>(piece.len()).min(bits);
+        let ahead = rows_ahead::<F>(piece.len(), parties.ahead_bytes()).min(bits);
         // The highest bit first.
         for step in 0..bits + ahead {
             if let Some(bit) = bits.checked_sub(step + 1).filter(|_| i_own) {

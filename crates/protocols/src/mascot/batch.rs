@@ -5,6 +5,7 @@ use zerocopy::IntoBytes;
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use super::limits::{BATCH_ELEMENTS, MASK_BATCH_ELEMENTS, MATRIX_ELEMENTS_MAX};
+use crate::demand::BatchScale;
 use crate::spdz::Share;
 use crate::stored::StoredBatch;
 use crate::supply::MaterialBatch;
@@ -49,14 +50,14 @@ impl Kind {
         }
     }
 
-    /// Items of a full batch.
-    pub fn batch_items(self) -> usize {
+    /// Items of a batch.
+    pub fn batch_items(self, scale: BatchScale) -> usize {
         match self {
-            Kind::Triple | Kind::Square | Kind::Bit => BATCH_ELEMENTS,
-            Kind::Mask { .. } => MASK_BATCH_ELEMENTS,
+            Kind::Triple | Kind::Square | Kind::Bit => scale.of(BATCH_ELEMENTS),
+            Kind::Mask { .. } => scale.of(MASK_BATCH_ELEMENTS),
             Kind::Matrix { .. } => {
                 let [elements, _, _] = self.item_elements();
-                (MATRIX_ELEMENTS_MAX / elements.max(1)).max(1)
+                (scale.of(MATRIX_ELEMENTS_MAX) / elements.max(1)).max(1)
             }
         }
     }

@@ -8,7 +8,8 @@ use phineus_crypto::field::Field;
 use super::authenticate::CHECK_ELEMENTS;
 use super::check::{COMMIT_BYTES, open_bytes};
 use super::coin::DIGEST_BYTES;
-use super::limits::{COLUMN_PIECE, ROW_ELEMENTS, matrix_tau, tau};
+use super::limits::{ROW_ELEMENTS, column_piece, matrix_tau, tau};
+use crate::demand::BatchScale;
 use super::triples::COINS;
 use super::{Demand, Kind};
 use crate::ot::FieldBits;
@@ -37,7 +38,7 @@ pub fn demand_costs<F: Field>(
 ) -> PairCosts {
     let mut sum = PairCosts::default();
     for (kind, count) in demand.batches() {
-        let costs = batch_costs::<F>(kind, count, field, lower, higher);
+        let costs = batch_costs::<F>(kind, count, (field, demand.scale()), lower, higher);
         sum.from_lower_bytes += costs.from_lower_bytes;
         sum.from_higher_bytes += costs.from_higher_bytes;
         sum.ots += costs.ots;
@@ -51,7 +52,7 @@ pub fn demand_costs<F: Field>(
 pub fn batch_costs<F: Field>(
     kind: Kind,
     count: usize,
-    field: FieldBits,
+    (field, scale): (FieldBits, BatchScale),
     lower: usize,
     higher: usize,
 ) -> PairCosts {
@@ -82,7 +83,7 @@ pub fn batch_costs<F: Field>(
             both(bytes + authenticated::<F>(3 * count + 2) + frame + opened, ots, 11)
         }
         Kind::Bit => {
-            let squares = batch_costs::<F>(Kind::Square, count, field, lower, higher);
+            let squares = batch_costs::<F>(Kind::Square, count, (field, scale), lower, higher);
             let opened = 2 * DIGEST + count as u64 * element + mac_check::<F>();
             PairCosts {
                 from_lower_bytes: squares.from_lower_bytes + opened,
@@ -101,8 +102,9 @@ pub fn batch_costs<F: Field>(
         Kind::Matrix { rows, cols } => {
             let (rows, columns) = (rows as usize, cols as usize * count);
             let per_column = matrix_tau::<F>() * F::BITS as usize;
-            let pieces = (0..columns).step_by(COLUMN_PIECE);
-            let pieces = pieces.map(|first| COLUMN_PIECE.min(columns - first) * per_column);
+            let piece = column_piece(scale.ahead_bytes());
+            let pieces = (0..columns).step_by(piece);
+            let pieces = pieces.map(|first| piece.min(columns - first) * per_column);
             let extensions: u64 =
                 pieces.map(|ots| malicious_extension_bytes(ots as u64, field)).sum();
             let offers = (columns * per_column * (rows + 1)) as u64 * element;

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, SEND_AHEAD_BYTES};
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
 use zerocopy::IntoBytes;
@@ -27,6 +27,7 @@ use super::limits;
 use super::link::Link;
 use super::products::Products;
 use super::trust::Trust;
+use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
 use crate::{Parties, ProtocolError};
 
@@ -110,7 +111,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let mut key = Zeroizing::new([F::ZERO]);
         F::fill_random(&mut prg, &mut *key);
         let key = Zeroizing::new(key[0]);
-        let (me, count) = (parties.me(), parties.count());
+        let (me, count, ahead_bytes) = (parties.me(), parties.count(), parties.ahead_bytes());
         let mut links: Vec<Option<Link<F>>> = (0..count).map(|_| None).collect();
         // In turn `t` parties whose numbers add up to `t` modulo their count meet: each party
         // meets at most one peer a turn, and all pairs of a turn work at the same time.
@@ -127,7 +128,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             prg,
             key,
             transcript: Transcript::new(session),
-            products: Products::new(),
+            products: Products::new(ahead_bytes),
             room: Room::new(),
             failed: false,
             trust: Arc::new(Trust::new()),
@@ -144,11 +145,11 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let inputs = 4 * count + 2;
         let planes = count / 8 * tau * F::BITS as usize;
         let blocks = 3 * tile + 2 * crate::ot::limits::BATCH_OTS;
-        let rows = 3 * tile + limits::tiles_room::<F>();
+        let rows = 3 * tile + limits::tiles_room::<F>(SEND_AHEAD_BYTES);
         let room = 2 * tau * count + count + 3 * inputs + 2 * count;
         let openings = (2 + parties) * 2 * (count + CHECK_ELEMENTS);
         let own = planes + blocks * 16 + (rows + room + openings) * F::BYTES;
-        let pads = limits::tiles_room::<F>();
+        let pads = limits::tiles_room::<F>(SEND_AHEAD_BYTES);
         let link = (2 * inputs + pads) * F::BYTES
             + 2 * crate::ot::state_bytes(field)
             + 3 * F::BITS as usize * size_of::<Prg>()
@@ -184,7 +185,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         count: usize,
         batch: &mut Batch<F>,
     ) -> Result<(), ProtocolError> {
-        assert!(count <= kind.batch_items(), "a batch is bounded");
+        assert!(count <= kind.batch_items(BatchScale::FULL), "a batch is bounded");
         if self.failed {
             return Err(cheated());
         }

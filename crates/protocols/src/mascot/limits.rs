@@ -1,8 +1,9 @@
 //! The limits of preprocessing, related to each other by compile-time assertions.
 
-use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES};
+use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN};
 use phineus_crypto::field::{F128, Field};
 
+use crate::demand::BatchScale;
 use crate::ot::limits::{BASE_OT_COUNT, TILE_OTS};
 
 /// The most bytes of an element.
@@ -19,8 +20,8 @@ pub const BATCH_ELEMENTS: usize = 2 * ROW_ELEMENTS;
 /// Rows of so many elements that a party sends before it takes the first one of its peer, so that the
 /// time of a message to arrive passes while others are on the way: half of what a channel takes
 /// without its reader, as a peer may be as far behind as this party is ahead of what it has taken.
-pub const fn rows_ahead<F: Field>(elements: usize) -> usize {
-    (SEND_AHEAD_BYTES / (elements * F::BYTES) - 1) / 2
+pub const fn rows_ahead<F: Field>(elements: usize, ahead_bytes: usize) -> usize {
+    (ahead_bytes / (elements * F::BYTES) - 1) / 2
 }
 
 /// Bytes of a tile of OTs, half a row for each bit of the offset (in fields of 2^2 elements) and a
@@ -32,15 +33,15 @@ const fn tile_bytes<F: Field>(elements: usize) -> usize {
 
 /// Tiles of so many OTs that are on the way together, either as choices or as messages: as many as
 /// a channel takes without its reader, and as there is room for.
-pub const fn tiles_on_the_way<F: Field>(elements: usize) -> usize {
-    let room = tiles_room::<F>() / elements;
-    let sent = SEND_AHEAD_BYTES / tile_bytes::<F>(elements);
+pub const fn tiles_on_the_way<F: Field>(elements: usize, ahead_bytes: usize) -> usize {
+    let room = tiles_room::<F>(ahead_bytes) / elements;
+    let sent = ahead_bytes / tile_bytes::<F>(elements);
     if sent < room { sent } else { room }
 }
 
 /// Elements of all tiles that are on the way.
-pub const fn tiles_room<F: Field>() -> usize {
-    SEND_AHEAD_BYTES / tile_bytes::<F>(ROW_ELEMENTS) * ROW_ELEMENTS
+pub const fn tiles_room<F: Field>(ahead_bytes: usize) -> usize {
+    ahead_bytes / tile_bytes::<F>(ROW_ELEMENTS) * ROW_ELEMENTS
 }
 
 /// Statistical security in bits of the privacy amplification, where the field is large enough.
@@ -72,8 +73,13 @@ pub const TAU_MAX: usize = 4;
 
 const _: () = assert!(ROW_ELEMENTS * ELEMENT_BYTES_MAX <= MAX_BORROW_BYTES);
 /// At the largest elements there is something to wait for beside each.
-const _: () = assert!(rows_ahead::<F128>(ROW_ELEMENTS) >= 6);
-const _: () = assert!(tiles_on_the_way::<F128>(ROW_ELEMENTS) >= 9);
+const _: () = assert!(rows_ahead::<F128>(ROW_ELEMENTS, SEND_AHEAD_BYTES) >= 6);
+const _: () = assert!(tiles_on_the_way::<F128>(ROW_ELEMENTS, SEND_AHEAD_BYTES) >= 9);
+/// Where channels take least, batches are small too.
+const LEAST_ELEMENTS: usize = BatchScale::ALL[2].of(BATCH_ELEMENTS);
+const _: () = assert!(BatchScale::ALL[2].ahead_bytes() == SEND_AHEAD_BYTES_MIN);
+const _: () = assert!(rows_ahead::<F128>(LEAST_ELEMENTS, SEND_AHEAD_BYTES_MIN) >= 3);
+const _: () = assert!(tiles_on_the_way::<F128>(LEAST_ELEMENTS, SEND_AHEAD_BYTES_MIN) >= 4);
 
 /// Masks of a full batch: four rows.
 pub const MASK_BATCH_ELEMENTS: usize = 4 * ROW_ELEMENTS;
@@ -83,27 +89,40 @@ pub const MASK_BATCH_ELEMENTS: usize = 4 * ROW_ELEMENTS;
 pub const MATRIX_ELEMENTS_MAX: usize = 1 << 16;
 
 /// Columns of matrices whose OTs are made together: at 61 bits 3 * 61 * 256 OTs, whose messages
-/// wait as 47 k blocks and pairs of blocks, 2.2 MB.
-pub const COLUMN_PIECE: usize = 256;
+/// wait as 47 k blocks and pairs of blocks, 2.2 MB. Fewer where channels take less.
+pub const fn column_piece(ahead_bytes: usize) -> usize {
+    let few = if ahead_bytes < SEND_AHEAD_BYTES { 2 } else { 1 };
+    256 * ahead_bytes / SEND_AHEAD_BYTES / few
+}
 
 /// Rows of a matrix: one column, and one row more, is a message; 8191 at 128 bits.
 pub const fn matrix_rows_max<F: Field>() -> usize {
     MAX_BORROW_BYTES / F::BYTES - 1
 }
 
-/// Offers of columns that a party sends before it takes the first one of its peer.
-pub const COLUMNS_AHEAD: usize = 2;
-
 /// Bytes of the columns that are offered together, where they have fewer than that.
-pub const OFFER_BYTES: usize = MAX_BORROW_BYTES;
+pub const fn offer_bytes(ahead_bytes: usize) -> usize {
+    ahead_bytes / 8
+}
 
-/// A party that offers matrices has sent the OTs of a piece, and may be ahead by as many offers.
-const _: () = assert!(
-    2 * 128 * COLUMN_PIECE * 64 / 8
-        + (COLUMNS_AHEAD + 1) * MAX_BORROW_BYTES
-        + COLUMN_PIECE * 256 / TILE_OTS * (64 * 16 + 48)
-        <= SEND_AHEAD_BYTES
-);
+/// Offers, of so many bytes each, that a party sends before it takes the first one of its peer.
+pub const fn offers_ahead(bytes: usize, ahead_bytes: usize) -> usize {
+    (3 * offer_bytes(ahead_bytes) / bytes).saturating_sub(1)
+}
+
+const _: () = assert!(offers_ahead(MAX_BORROW_BYTES, SEND_AHEAD_BYTES) == 2);
+
+/// A party that offers matrices has sent the OTs of a piece, and may be ahead by some offers.
+const _: () = {
+    let mut k = 0;
+    while k < BatchScale::ALL.len() {
+        let ahead = BatchScale::ALL[k].ahead_bytes();
+        let columns = column_piece(ahead);
+        let ots = 2 * 128 * columns * 64 / 8 + columns * 256 / TILE_OTS * (64 * 16 + 48);
+        assert!(ots + 3 * offer_bytes(ahead) <= ahead && ots + MAX_BORROW_BYTES <= ahead);
+        k += 1;
+    }
+};
 
 /// Finished batches that wait for use while the next one is being made.
 pub const BATCHES_AHEAD: usize = 2;

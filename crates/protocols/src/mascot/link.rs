@@ -45,6 +45,7 @@ impl<F: Field> Link<F> {
         key: F,
     ) -> Result<Link<F>, ProtocolError> {
         let me = parties.me();
+        let ahead_bytes = parties.ahead_bytes();
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (direction(session, me, peer), direction(session, peer, me));
         let security = Security::Malicious;
@@ -80,7 +81,7 @@ impl<F: Field> Link<F> {
             mask_shares: [Prg::from_seed(*own), Prg::from_seed(*theirs)],
             t: Vec::new().into(),
             q: Vec::new().into(),
-            pads: vec![F::ZERO; tiles_room::<F>()].into(),
+            pads: vec![F::ZERO; tiles_room::<F>(ahead_bytes)].into(),
         })
     }
 }

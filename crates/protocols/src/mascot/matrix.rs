@@ -29,7 +29,7 @@ use super::authenticate::Owners;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, misbehaved};
 use super::generator::{Generator, Room};
-use super::limits::{COLUMN_PIECE, COLUMNS_AHEAD, OFFER_BYTES, matrix_rows_max, matrix_tau};
+use super::limits::{column_piece, matrix_rows_max, matrix_tau, offer_bytes, offers_ahead};
 use super::link::{Link, link};
 use super::products::add_bit;
 use super::triples::COINS;
@@ -155,8 +155,9 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let [factors, products] = &mut self.room.raw;
         refill(factors, tau * parts.columns());
         refill(products, tau * parts.columns() * (parts.rows + 1));
-        for first in (0..parts.columns()).step_by(COLUMN_PIECE) {
-            let columns = COLUMN_PIECE.min(parts.columns() - first);
+        let piece = column_piece(self.parties.ahead_bytes());
+        for first in (0..parts.columns()).step_by(piece) {
+            let columns = piece.min(parts.columns() - first);
             self.multiply_piece(parts, Ots { first, columns, bits, tau })?;
         }
         Ok(())
@@ -176,12 +177,14 @@ impl<F: Field, C: Channel> Generator<F, C> {
 
         refill(zeros, products.len());
         refill(sums, column_len);
-        let group = (OFFER_BYTES / (column_len * F::BYTES)).max(1);
+        let (allowed, bytes) = (parties.ahead_bytes(), column_len * F::BYTES);
+        let group = (offer_bytes(allowed) / bytes).max(1);
+        let ahead = offers_ahead(group * bytes, allowed);
         let groups = ots.len().div_ceil(group);
         let range = |index: usize| index * group..((index + 1) * group).min(ots.len());
         refill(macs, 2 * column_len);
         let (offer, pad) = macs.split_at_mut(column_len);
-        for step in 0..groups + COLUMNS_AHEAD {
+        for step in 0..groups + ahead {
             for ot in range(step.min(groups)) {
                 let (place, bit) = ots.place(ot);
                 sums.fill(F::ZERO);
@@ -198,7 +201,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
                 add_bit(&mut zeros[place * column_len..][..column_len], bit, sums);
             }
             parties.flush()?;
-            let Some(taken) = step.checked_sub(COLUMNS_AHEAD) else { continue };
+            let Some(taken) = step.checked_sub(ahead) else { continue };
             for ot in range(taken) {
                 let (place, bit) = ots.place(ot);
                 let chosen = choices[ot / 64] >> (ot % 64) & 1 == 1;

@@ -67,8 +67,9 @@ struct Tiles {
 }
 
 impl Tiles {
-    fn new<F: Field>(count: usize, tau: usize) -> Tiles {
-        let ahead = (tiles_on_the_way::<F>(ROW_ELEMENTS.min(count).max(1)) - 1) / 2;
+    fn new<F: Field>(count: usize, tau: usize, ahead_bytes: usize) -> Tiles {
+        let elements = ROW_ELEMENTS.min(count).max(1);
+        let ahead = (tiles_on_the_way::<F>(elements, ahead_bytes) - 1) / 2;
         Tiles { count, tau, bits: F::BITS as usize, ahead }
     }
 
@@ -93,7 +94,8 @@ impl Tiles {
 }
 
 impl<F: Field> Products<F> {
-    pub(super) fn new() -> Products<F> {
+    /// With room for what channels take that are ahead by no more than that.
+    pub(super) fn new(ahead_bytes: usize) -> Products<F> {
         let row = || Zeroizing::new(vec![F::ZERO; ROW_ELEMENTS]);
         Products {
             planes: Vec::new().into(),
@@ -101,7 +103,7 @@ impl<F: Field> Products<F> {
             blocks: vec![Block::ZERO; ROW_ELEMENTS].into(),
             pairs: vec![[Block::ZERO; 2]; ROW_ELEMENTS].into(),
             rows: [row(), row()],
-            zeros: vec![F::ZERO; tiles_room::<F>()].into(),
+            zeros: vec![F::ZERO; tiles_room::<F>(ahead_bytes)].into(),
         }
     }
 
@@ -117,7 +119,7 @@ impl<F: Field> Products<F> {
     ) -> Result<(), ProtocolError> {
         let tau = a.len() / b.len().max(1);
         assert!(a.len() == tau * b.len() && c.len() == a.len(), "whole vectors");
-        let tiles = Tiles::new::<F>(b.len(), tau);
+        let tiles = Tiles::new::<F>(b.len(), tau, parties.ahead_bytes());
         self.draw(prg, tiles, a);
         c.fill(F::ZERO);
         for step in 0..tiles.len() + 2 * tiles.ahead {

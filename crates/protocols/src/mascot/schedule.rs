@@ -1,7 +1,7 @@
 //! [`Demand`] and [`Schedule`] of authenticated material.
 
 use super::Kind;
-use crate::demand::{self, MaterialKind};
+use crate::demand::{self, BatchScale, MaterialKind};
 
 /// How much of each kind a program needs in all.
 pub type Demand = demand::Demand<Kind>;
@@ -10,7 +10,7 @@ pub type Demand = demand::Demand<Kind>;
 pub type Schedule<I> = demand::Schedule<Kind, I>;
 
 impl MaterialKind for Kind {
-    fn batch_items(self) -> usize {
-        Kind::batch_items(self)
+    fn batch_items(self, scale: BatchScale) -> usize {
+        Kind::batch_items(self, scale)
     }
 }

@@ -14,6 +14,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::{Batch, Demand, Generator, Kind};
+use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
 use crate::spdz::{Material, Share};
 use crate::stored::{
@@ -191,7 +192,7 @@ impl<F: Field, C: Channel> Source<Batch<F>> for OnDemand<F, C> {
         used: Option<Batch<F>>,
     ) -> Result<Batch<F>, ProtocolError> {
         let made = self.made.entry(kind).or_default();
-        let count = count.max(*made).min(kind.batch_items());
+        let count = count.max(*made).min(kind.batch_items(BatchScale::FULL));
         *made += count;
         let mut batch = used.unwrap_or_else(Batch::empty);
         self.generator.make(kind, count, &mut batch)?;

@@ -13,10 +13,11 @@ use phineus_crypto::{Block, Prg};
 
 use super::costs::{batch_costs, setup_costs};
 use super::*;
+use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::costs::PairCosts;
 use crate::spdz::Share;
-use crate::{Parties, ProtocolError, memory_mesh};
+use crate::{Parties, ProtocolError, memory_mesh, memory_mesh_scaled};
 
 fn prg(party: usize, seed: u128) -> Prg {
     Prg::from_seed(Block::from_bits(seed << 8 | party as u128))
@@ -42,7 +43,16 @@ fn make_honestly<F: Field>(
     kinds: &[(Kind, usize)],
     seed: u128,
 ) -> Vec<Vec<Made<F>>> {
-    let handles: Vec<_> = memory_mesh(parties)
+    make_scaled(parties, kinds, (seed, BatchScale::FULL))
+}
+
+/// The same over channels that take as little as goes with batches of a size.
+fn make_scaled<F: Field>(
+    parties: usize,
+    kinds: &[(Kind, usize)],
+    (seed, scale): (u128, BatchScale),
+) -> Vec<Vec<Made<F>>> {
+    let handles: Vec<_> = memory_mesh_scaled(parties, scale)
         .into_iter()
         .map(|parties| {
             let kinds = kinds.to_vec();
@@ -56,7 +66,7 @@ fn make_honestly<F: Field>(
                         let before = sent(&mut generator);
                         generator.make(kind, count, &mut batch).expect("all are honest");
                         assert_traffic(&mut generator, before, |lower, higher| {
-                            batch_costs::<F>(kind, count, FieldBits::DEFAULT, lower, higher)
+                            batch_costs::<F>(kind, count, (FieldBits::DEFAULT, scale), lower, higher)
                         });
                         Made { key: generator.delta(), batch }
                     })
@@ -187,6 +197,30 @@ fn matrix_triples_are_right() {
     all_kinds::<F61>(2, &[matrix(9000, 1, 1)], 25);
 }
 
+/// Parties that are ahead of each other by less make the same, and nobody waits for ever.
+#[test]
+fn small_batches_over_small_channels() {
+    fn make<F: Field>(parties: usize, scale: BatchScale, seed: u128) {
+        let full = |kind: Kind| (kind, kind.batch_items(scale));
+        let kinds = [
+            full(Kind::Triple),
+            (Kind::Bit, 70),
+            full(Kind::Mask { owner: 1 }),
+            full(Kind::Matrix { rows: 30, cols: 7 }),
+            (Kind::Matrix { rows: 8191, cols: 1 }, 1),
+        ];
+        let made = make_scaled::<F>(parties, &kinds, (seed, scale));
+        for kind in 0..kinds.len() {
+            check(&made.iter().map(|party| &party[kind]).collect::<Vec<_>>());
+        }
+    }
+    let [_, half, quarter, eighth] = BatchScale::ALL;
+    make::<F32>(2, half, 31);
+    make::<F61>(3, quarter, 32);
+    make::<F128>(2, quarter, 33);
+    make::<F128>(2, eighth, 34);
+}
+
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
@@ -197,7 +231,7 @@ fn speed() {
                 thread::spawn(move || {
                     let mut generator = generator::<F, _>(parties, 7).expect("all are honest");
                     let mut batch = Batch::empty();
-                    let count = kind.batch_items();
+                    let count = kind.batch_items(BatchScale::FULL);
                     generator.make(kind, count, &mut batch).expect("all are honest");
                     let (bytes, before, start) =
                         (sent(&mut generator), cpu_seconds(), std::time::Instant::now());

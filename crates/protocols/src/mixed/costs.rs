@@ -12,6 +12,7 @@ use super::stated::{kind_of, name_of};
 use crate::bmr::costs::{
     Garbled, PartyCosts, evaluation_ns, garbling_costs, garbling_ns, totals as garbling_totals,
 };
+use crate::demand::BatchScale;
 use crate::ot::{FieldBits, OtKind};
 use crate::preprocessing::Demand;
 use crate::preprocessing::costs::{PairCosts, demand_costs, ots_of_a_direction, setup_costs};
@@ -140,6 +141,12 @@ impl MixedCosts {
     #[must_use]
     pub fn with_silent_ot(self, is_silent: bool) -> MixedCosts {
         MixedCosts { is_silent, ..self }
+    }
+
+    /// The same with material in batches of this size.
+    #[must_use]
+    pub fn with_scale(self, scale: BatchScale) -> MixedCosts {
+        MixedCosts { demand: Demand::scaled(scale), ..self }
     }
 
     /// The same with openings that go to all in this way.
@@ -278,6 +285,11 @@ impl CostModel for MixedCosts {
 
     fn totals(&self, description: &Description) -> BTreeMap<String, u64> {
         let mut entries = BTreeMap::new();
+        let scale = self.demand.scale();
+        let garbling = |party, garbled| match self.replay.is_garbled {
+            true => garbling_costs(party, self.parties, garbled, (FieldBits::DEFAULT, scale)),
+            false => PartyCosts::default(),
+        };
         let (client_bytes, client_seeds) = self.clients(description, &mut entries);
         let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
         let garbled = Garbled { gates, decoding_bytes: self.replay.decoding_bytes };
@@ -303,10 +315,7 @@ impl CostModel for MixedCosts {
             let told = self.told_bytes(party);
             let online = told + outputs + 16 * higher;
             let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
-            let garbling = match is_garbled {
-                true => garbling_costs(party, self.parties, garbled, FieldBits::DEFAULT),
-                false => PartyCosts::default(),
-            };
+            let garbling = garbling(party, garbled);
             let garbling_bytes = garbling.sent_bytes;
             entries.insert(garbling_totals::garbling_bytes(party), garbling_bytes);
             entries.insert(totals::online_bytes(party), online);
@@ -325,10 +334,7 @@ impl CostModel for MixedCosts {
         for (kind, count) in self.demand.kinds() {
             entries.insert(name_of(kind), count as u64);
         }
-        let garbling = match is_garbled {
-            true => garbling_costs(0, self.parties, garbled, FieldBits::DEFAULT),
-            false => PartyCosts::default(),
-        };
+        let garbling = garbling(0, garbled);
         let before_ns = self.preprocessing_ns + self.setup_ns(kind, is_garbled);
         let before_ns = before_ns + gates * garbling_ns(self.parties);
         for (name, value) in [
@@ -343,6 +349,7 @@ impl CostModel for MixedCosts {
             (totals::OTS, pair.ots),
             (totals::PREPROCESSING_ROUNDS, pair.rounds),
             (totals::SILENT_OT, self.is_silent.into()),
+            (BatchScale::TOTAL, scale.halvings()),
             (totals::STAR_BROADCAST, (self.broadcast == Broadcast::Star).into()),
             (totals::COMPUTE_NS, self.compute_ns + before_ns - self.preprocessing_ns),
             (totals::PREPROCESSING_NS, before_ns),

@@ -8,6 +8,7 @@ use super::broadcast::Broadcast;
 use super::costs::totals;
 use super::replay::Replay;
 use super::templates::YaoToArithmetic;
+use crate::demand::BatchScale;
 use crate::ot::{FieldBits, LpnParameters, OtKind};
 use crate::preprocessing::costs::ots_of_a_direction;
 use crate::preprocessing::limits::BATCHES_AHEAD;
@@ -64,16 +65,16 @@ pub(super) fn kind_of(demand: &Demand, is_silent: bool) -> OtKind {
 /// Bytes of preprocessed material that lie ready at the most: those of the thread that makes it,
 /// and a batch of each kind in use.
 pub fn material_bytes(plan: &PlanDescription) -> u64 {
-    let batch =
-        |kind: Kind, count: usize| Demand::of([(kind, count.min(kind.batch_elements()))]).bytes();
-    let batches: Vec<u64> =
-        stated_demand(plan).kinds().map(|(kind, count)| batch(kind, count)).collect();
+    let demand = stated_demand(plan);
+    let most = |kind: Kind| kind.batch_elements(demand.scale());
+    let batch = |kind, count: usize| Demand::of([(kind, count.min(most(kind)))]).bytes();
+    let batches: Vec<u64> = demand.kinds().map(|(kind, count)| batch(kind, count)).collect();
     let largest = batches.iter().copied().max().unwrap_or(0);
     batches.iter().sum::<u64>() + (BATCHES_AHEAD as u64 + 3) * largest
 }
 
 fn stated_demand(plan: &PlanDescription) -> Demand {
-    let mut demand = Demand::default();
+    let mut demand = Demand::scaled(BatchScale::stated(&plan.costs));
     for (name, &count) in &plan.costs {
         let width = |prefix: &str| name.strip_prefix(prefix).and_then(|width| width.parse().ok());
         let kind = match name.as_str() {

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic, memory_pair};
+use phineus_channels::{Channel, memory_pair};
 use phineus_crypto::{Block, Delta, Prg};
 
 use super::consistency::{
@@ -10,6 +10,7 @@ use super::consistency::{
 };
 use super::limits::TILE_OTS;
 use super::*;
+use crate::harness::{Altering, Place};
 
 const FIELD: FieldBits = FieldBits::DEFAULT;
 
@@ -104,7 +105,13 @@ fn session_with(
     let choices: Vec<u64> = vec![0x0123_4567_89ab_cdef; count.div_ceil(64)];
     let chosen = choices.clone();
     let cheat = thread::spawn(move || {
-        let mut channel = Flipping { channel: b, flipped };
+        let flip = move |place: Place, bytes: &mut [u8]| {
+            let at = flipped.and_then(|at| at.checked_sub(place.first_byte));
+            if let Some(byte) = at.and_then(|at| bytes.get_mut(at as usize)) {
+                *byte ^= 4;
+            }
+        };
+        let mut channel = Altering::new(b, flip);
         let mut ots = receiver(&mut channel, FIELD, seed)?;
         ots.tile.lies.0 = lies;
         let mut t = vec![Block::ZERO; count];
@@ -161,44 +168,4 @@ fn a_receiver_that_flips_any_bit_is_caught_or_harmless() {
         }
     }
     assert!(4 * caught >= 3 * tried, "only {caught} of {tried} were caught");
-}
-
-/// Flips a bit of the byte with this number that is sent.
-struct Flipping {
-    channel: MemoryChannel,
-    flipped: Option<u64>,
-}
-
-impl Channel for Flipping {
-    fn send_with<R>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let first = self.channel.traffic().sent_bytes;
-        let flipped = self.flipped.and_then(|at| at.checked_sub(first));
-        self.channel.send_with(len, |bytes| {
-            let result = fill(bytes);
-            if let Some(at) = flipped.filter(|at| *at < len as u64) {
-                bytes[at as usize] ^= 4;
-            }
-            result
-        })
-    }
-
-    fn recv_with<R>(
-        &mut self,
-        len: usize,
-        read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        self.channel.recv_with(len, read)
-    }
-
-    fn flush(&mut self) -> Result<(), ChannelError> {
-        self.channel.flush()
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.channel.traffic()
-    }
 }

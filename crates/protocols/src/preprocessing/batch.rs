@@ -6,6 +6,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::Kind;
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
+use crate::demand::BatchScale;
 use crate::ot::packing::copy_bits;
 use crate::stored::StoredBatch;
 use crate::supply::MaterialBatch;
@@ -57,17 +58,17 @@ impl Kind {
         width
     }
 
-    /// Elements of a full batch.
-    pub fn batch_elements(self) -> usize {
-        let width = usize::from(self.width());
+    /// Elements of a batch.
+    pub fn batch_elements(self, scale: BatchScale) -> usize {
+        let (width, ots) = (usize::from(self.width()), scale.of(BATCH_OTS));
         let elements = match self {
-            Kind::BitTriple => BATCH_OTS,
-            Kind::RingTriple { .. } => BATCH_OTS / width,
+            Kind::BitTriple => ots,
+            Kind::RingTriple { .. } => ots / width,
             // Each direction between two parties does one half, with width - 1 OTs for each.
-            Kind::SquarePair { .. } => 2 * (BATCH_OTS / (width - 1).max(1)),
-            Kind::SharedBit { .. } => 2 * BATCH_OTS,
+            Kind::SquarePair { .. } => 2 * (ots / (width - 1).max(1)),
+            Kind::SharedBit { .. } => 2 * ots,
         };
-        elements.min(BATCH_ELEMENTS)
+        elements.min(scale.of(BATCH_ELEMENTS))
     }
 }
 

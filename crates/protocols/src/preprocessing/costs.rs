@@ -6,6 +6,7 @@
 use super::schedule::batches;
 use super::shared_bits::lower_half;
 use super::{Demand, Kind};
+use crate::demand::BatchScale;
 use crate::ot::{Correlation, OtKind, product_bytes};
 
 /// What goes over one link in one direction or both, and how long it takes.
@@ -35,16 +36,15 @@ impl PairCosts {
     }
 }
 
-/// The costs of a pair for everything that is demanded, made in full batches; set-up not included.
+/// The costs of a pair for everything that is demanded, made in its batches; set-up not included.
 pub fn demand_costs(demand: &Demand, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
-    let batches = demand.kinds().flat_map(|(kind, count)| batches(kind, count));
-    sum_costs(batches, parties, ot.into())
+    sum_costs(demand.batches(), parties, ot.into())
 }
 
 /// The costs of a pair for `count` of a kind and nothing else, made in full batches and one for
 /// the rest.
 pub fn kind_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
-    sum_costs(batches(kind, count), parties, ot.into())
+    sum_costs(batches(kind, count, BatchScale::FULL), parties, ot.into())
 }
 
 /// The costs of a pair for all batches of a session, in whatever order.
@@ -78,8 +78,7 @@ pub fn setup_costs(ot: impl Into<OtKind>) -> PairCosts {
 
 /// The most OTs that either of two parties offers for everything that is demanded.
 pub fn ots_of_a_direction(demand: &Demand) -> u64 {
-    let batches = demand.kinds().flat_map(|(kind, count)| batches(kind, count));
-    let offered = batches.map(|(kind, count)| offered_ots(kind, count));
+    let offered = demand.batches().map(|(kind, count)| offered_ots(kind, count));
     let (lower, higher) = offered.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     lower.max(higher) as u64
 }

@@ -26,6 +26,7 @@ use super::costs::offered_ots;
 use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN};
 use super::pair::{Pair, pair};
 use super::{Batch, Kind};
+use crate::demand::BatchScale;
 use crate::ot::packing::{mask, pack, unpack};
 use crate::ot::{ChoiceBits, OtKind, SessionId};
 use crate::{Parties, ProtocolError};
@@ -38,6 +39,8 @@ pub struct Generator<C> {
     pub(super) prg: Prg,
     /// Room for one column of words.
     pub(super) scratch: Zeroizing<Vec<u64>>,
+    /// How large batches are at the most.
+    scale: BatchScale,
 }
 
 impl<C: Channel> Generator<C> {
@@ -51,12 +54,29 @@ impl<C: Channel> Generator<C> {
     /// # Panics
     /// If the field has fewer than 2^2 elements: its messages would be too long for a batch.
     pub fn setup(
-        mut parties: Parties<C>,
-        mut prg: Prg,
+        parties: Parties<C>,
+        prg: Prg,
         session: &SessionId,
         kind: impl Into<OtKind>,
     ) -> Result<Generator<C>, ProtocolError> {
-        let kind = kind.into();
+        Generator::setup_scaled(parties, prg, session, (kind.into(), BatchScale::FULL))
+    }
+
+    /// As [`Generator::setup`], for batches of this size and no larger ones.
+    ///
+    /// # Errors
+    /// As for [`Generator::setup`].
+    ///
+    /// # Panics
+    /// As [`Generator::setup`]; and if silent OTs are to be made in parts of a batch.
+    pub fn setup_scaled(
+        mut parties: Parties<C>,
+        mut prg: Prg,
+        session: &SessionId,
+        (kind, scale): (OtKind, BatchScale),
+    ) -> Result<Generator<C>, ProtocolError> {
+        let is_silent = matches!(kind, OtKind::Silent(_));
+        assert!(!is_silent || scale == BatchScale::FULL, "silent OTs come in whole iterations");
         if let OtKind::SoftSpoken(field) = kind {
             assert!(field.bits() >= FIELD_BITS_MIN, "a field of 2^2 elements or more");
         }
@@ -67,16 +87,17 @@ impl<C: Channel> Generator<C> {
         for turn in 0..count {
             let peer = (turn + count - me) % count;
             if peer != me {
-                pairs[peer] = Some(Pair::setup(&mut parties, peer, &mut prg, session, kind)?);
+                pairs[peer] = Some(Pair::setup(&mut parties, peer, &mut prg, session, (kind, scale))?);
             }
         }
-        let scratch = Zeroizing::new(vec![0; BATCH_ELEMENTS]);
-        Ok(Generator { parties, pairs, prg, scratch })
+        let scratch = Zeroizing::new(vec![0; scale.of(BATCH_ELEMENTS)]);
+        Ok(Generator { parties, pairs, prg, scratch, scale })
     }
 
     /// Bytes of memory that a generator holds, channels not included.
-    pub fn memory_bytes(parties: usize, kind: impl Into<OtKind>) -> usize {
-        BATCH_ELEMENTS * size_of::<u64>() + (parties - 1) * Pair::memory_bytes(kind.into())
+    pub fn memory_bytes(parties: usize, kind: impl Into<OtKind>, scale: BatchScale) -> usize {
+        let pairs = (parties - 1) * Pair::memory_bytes(kind.into(), scale);
+        scale.of(BATCH_ELEMENTS) * size_of::<u64>() + pairs
     }
 
     /// The parties, with the bytes that have been sent.
@@ -109,7 +130,7 @@ impl<C: Channel> Generator<C> {
         count: usize,
         batch: &mut Batch,
     ) -> Result<(), ProtocolError> {
-        assert!(count <= kind.batch_elements(), "a batch is bounded");
+        assert!(count <= kind.batch_elements(self.scale), "a batch is bounded");
         batch.reset(kind, count);
         self.reserve(kind, count)?;
         let [first, second, third] = &mut batch.columns;

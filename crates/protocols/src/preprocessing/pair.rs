@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
+use crate::demand::BatchScale;
 use crate::ot::{
     OtExtensionReceiver, OtExtensionSender, OtKind, RandomOtReceiver, RandomOtSender, SessionId,
 };
@@ -33,7 +34,7 @@ impl Pair {
         peer: usize,
         prg: &mut Prg,
         session: &SessionId,
-        kind: OtKind,
+        (kind, scale): (OtKind, BatchScale),
     ) -> Result<Pair, ProtocolError> {
         let me = parties.me();
         let channel = parties.channel(peer);
@@ -44,16 +45,17 @@ impl Pair {
         Ok(Pair {
             sender: RandomOtSender::new(sender, &outgoing),
             receiver: RandomOtReceiver::new(receiver, &incoming),
-            pads: room(BATCH_OTS),
-            choices: room(BATCH_OTS / 64),
-            words: [room(BATCH_ELEMENTS / 2), room(BATCH_ELEMENTS / 2)],
+            pads: room(scale.of(BATCH_OTS)),
+            choices: room(scale.of(BATCH_OTS) / 64),
+            words: [room(scale.of(BATCH_ELEMENTS) / 2), room(scale.of(BATCH_ELEMENTS) / 2)],
         })
     }
 
     /// Bytes of memory that the OTs with one peer hold.
-    pub(super) fn memory_bytes(kind: OtKind) -> usize {
+    pub(super) fn memory_bytes(kind: OtKind, scale: BatchScale) -> usize {
         let ots = crate::ot::limits::BATCH_OTS + 4 * crate::ot::limits::TILE_OTS;
         let words = BATCH_OTS + 2 * (BATCH_ELEMENTS / 2) + BATCH_OTS / 64;
+        let words = scale.of(words);
         2 * kind.state_bytes() + ots * size_of::<Block>() + words * size_of::<u64>()
     }
 }

@@ -1,7 +1,7 @@
 //! [`Demand`] and [`Schedule`] of this material.
 
 use super::Kind;
-use crate::demand::{self, MaterialKind};
+use crate::demand::{self, BatchScale, MaterialKind};
 
 pub use crate::demand::batches;
 
@@ -12,8 +12,8 @@ pub type Demand = demand::Demand<Kind>;
 pub type Schedule<I> = demand::Schedule<Kind, I>;
 
 impl MaterialKind for Kind {
-    fn batch_items(self) -> usize {
-        self.batch_elements()
+    fn batch_items(self, scale: BatchScale) -> usize {
+        self.batch_elements(scale)
     }
 }
 

@@ -14,6 +14,7 @@ use super::check::{check_cost, confirm_cost, message_bytes};
 use super::operations::{SpdzRounds, Way, way};
 use super::script::Script;
 use crate::ProtocolError;
+use crate::demand::BatchScale;
 use crate::mascot::costs::{demand_costs, setup_costs};
 use crate::mascot::{Demand, Kind};
 use crate::mixed::totals as shared;
@@ -62,7 +63,7 @@ fn name_of(kind: Kind) -> String {
 
 /// The material that the totals of a plan state.
 pub fn stated_demand(costs: &BTreeMap<String, u64>) -> Demand {
-    let mut demand = Demand::default();
+    let mut demand = Demand::scaled(BatchScale::stated(costs));
     for (name, &count) in costs {
         let kind = match name.as_str() {
             totals::TRIPLES => Some(Kind::Triple),
@@ -268,6 +269,12 @@ impl SpdzCosts {
         }
     }
 
+    /// The same with material in batches of this size.
+    #[must_use]
+    pub fn with_scale(self, scale: BatchScale) -> SpdzCosts {
+        SpdzCosts { demand: Demand::scaled(scale), ..self }
+    }
+
     fn hold(&mut self, instruction: &Instruction) {
         let interaction = self.walk.model.interaction(&instruction.part(Phase::Whole));
         let of = match way(instruction) {
@@ -393,6 +400,7 @@ impl CostModel for SpdzCosts {
         }
         let making_ns = ots * NS_PER_OT * others;
         for (name, value) in [
+            (BatchScale::TOTAL, self.demand.scale().halvings()),
             (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
             (totals::OPENED, self.opened),
             (shared::ROUNDS, self.rounds),

@@ -159,7 +159,7 @@ pub struct StoredFile {
     secret: Zeroizing<Vec<u8>>,
     ledgers: Vec<Ledger>,
     pairing: [u8; 32],
-    batches: u64,
+    items: u64,
     me: usize,
     material: [u8; 8],
 }
@@ -167,7 +167,8 @@ pub struct StoredFile {
 /// The file while it is used; locked until it is dropped.
 pub struct StoredSource {
     reader: BatchReader,
-    batches_left: u64,
+    /// Of all kinds, in batches of whatever size.
+    items_left: u64,
 }
 
 impl StoredFile {
@@ -223,14 +224,15 @@ impl StoredFile {
         if bytes < expected {
             return Err(StoreError::Truncated { path: owned(), bytes, expected });
         }
-        let (pairing, batches) = (header.pairing(), demand.batches().count() as u64);
+        let items = demand.kinds().map(|(_, count)| count as u64).sum();
+        let pairing = header.pairing();
         let (material, ledgers) = (B::MATERIAL, key.ledgers.clone());
         let shared = file.try_clone().map_err(io(path, "opening"))?;
         let mut reader = BatchReader::new(shared, path, header_bytes, cipher, me);
         let mut secret = Zeroizing::new(vec![0; B::SECRET_BYTES]);
         reader.get(&mut secret)?;
         let path = owned();
-        Ok(StoredFile { file, path, reader, secret, ledgers, pairing, batches, me, material })
+        Ok(StoredFile { file, path, reader, secret, ledgers, pairing, items, me, material })
     }
 
     /// What goes with the material, for those who store more beside it: nothing may be computed
@@ -277,7 +279,7 @@ impl StoredFile {
         used[..4].copy_from_slice(&1u32.to_le_bytes());
         let marked = self.file.write_all_at(&used, STATE_OFFSET);
         marked.and_then(|()| self.file.sync_all()).map_err(io(&self.path, "marking as used"))?;
-        Ok((self.secret, StoredSource { reader: self.reader, batches_left: self.batches }))
+        Ok((self.secret, StoredSource { reader: self.reader, items_left: self.items }))
     }
 }
 
@@ -290,10 +292,12 @@ impl StoredSource {
 
 impl<B: StoredBatch> Source<B> for StoredSource {
     fn next(&mut self, _: B::Kind, _: usize, used: Option<B>) -> Result<B, ProtocolError> {
-        let left = self.batches_left.checked_sub(1);
-        self.batches_left = left.expect("no more is used than was demanded");
+        assert!(self.items_left > 0, "no more is used than was demanded");
         let mut batch = used.unwrap_or_else(B::empty);
         self.reader.read(&mut batch)?;
+        // What is authentic was written by us.
+        let left = self.items_left.checked_sub(batch.count() as u64);
+        self.items_left = left.ok_or_else(|| self.damaged())?;
         Ok(batch)
     }
 }

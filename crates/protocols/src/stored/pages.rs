@@ -17,7 +17,7 @@ use phineus_crypto::{PageCipher, Tag};
 use zeroize::Zeroizing;
 
 use super::{PAGE_BYTES, StoreError, StoredBatch};
-use crate::demand::MaterialKind;
+use crate::demand::{BatchScale, MaterialKind};
 
 const TAG_BYTES: usize = 16;
 /// What stands before the columns of a batch.
@@ -138,7 +138,7 @@ impl BatchReader {
         self.get(header.as_flattened_mut())?;
         let [a, b, c, count] = header.map(u32::from_le_bytes);
         // What is authentic was written by us.
-        let kind = B::kind_of([a, b, c]).filter(|kind| count as usize <= kind.batch_items());
+        let kind = B::kind_of([a, b, c]).filter(|kind| count as usize <= kind.batch_items(BatchScale::FULL));
         batch.reset(kind.ok_or_else(|| self.damaged())?, count as usize, self.me);
         batch.columns_mut().try_for_each(|column| self.get(column))
     }

@@ -11,6 +11,7 @@ use phineus_channels::{MemoryChannel, memory_pair};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_protocols::Parties;
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mascot::costs::demand_costs;
 use phineus_protocols::mascot::{Batch, Demand, Generator, Kind};
 use phineus_protocols::ot::{FieldBits, SessionId};
@@ -159,7 +160,7 @@ fn measured(reports: &[RunReport]) -> String {
 /// Triples per second of two parties in this process, set-up left out.
 fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Result<(), Failure> {
     let mut rates = Vec::new();
-    let count = Kind::Triple.batch_items();
+    let count = Kind::Triple.batch_items(BatchScale::FULL);
     for _ in 0..bench.repeat {
         let (left, right) = memory_pair();
         let other = std::thread::spawn(move || make::<F>(Parties::new(1, vec![Some(right), None])));
@@ -181,7 +182,7 @@ fn make<F: Field>(parties: Parties<MemoryChannel>) -> Result<f64, Failure> {
     let prg = Prg::from_os().map_err(no_randomness)?;
     let session = SessionId::new([2; 32]);
     let mut generator = Generator::<F, _>::setup(parties, prg, &session, FieldBits::DEFAULT)?;
-    let (count, mut batch) = (Kind::Triple.batch_items(), Batch::empty());
+    let (count, mut batch) = (Kind::Triple.batch_items(BatchScale::FULL), Batch::empty());
     generator.make(Kind::Triple, count, &mut batch)?;
     let start = Instant::now();
     for _ in 0..BATCHES {

@@ -136,7 +136,14 @@ pub(super) fn agree_and_plan(
     if prepared.cast.is_client(prepared.party) {
         let tables_bytes = table_bytes(&traced.description, prepared.party);
         let situation = situation(prepared.limit_bytes, tables_bytes, false, run)?;
-        let situation = Situation { ways, ..situation };
+        let situation = Situation {
+            // Batches are those of all who compute.
+            least_limit_bytes: least_limit(&wishes),
+            protocol,
+            parties: traced.computing,
+            ways,
+            ..situation
+        };
         let walk = ClientWalk::new(&traced, protocol, &situation, &prepared.scratch)?;
         progress.stage("waiting for the others to be ready");
         let accelerator = Accelerator::processor("clients compute nothing");

@@ -3,52 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use phineus_channels::{ChannelError, MemoryChannel, Traffic};
+use phineus_channels::ChannelError;
 
 use super::*;
+use crate::harness::{Altering, Place, flip_bit};
 use crate::mascot::generator::Lies;
-
-/// Counts messages, and flips a bit of the one with a given number.
-struct Flipping {
-    channel: MemoryChannel,
-    messages: Arc<AtomicU64>,
-    flipped: Option<u64>,
-    bit: u64,
-}
-
-impl Channel for Flipping {
-    fn send_with<R>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let number = self.messages.fetch_add(1, Ordering::Relaxed);
-        let bit = (self.flipped == Some(number)).then_some(self.bit as usize % (8 * len));
-        self.channel.send_with(len, |bytes| {
-            let result = fill(bytes);
-            if let Some(bit) = bit {
-                bytes[bit / 8] ^= 1 << (bit % 8);
-            }
-            result
-        })
-    }
-
-    fn recv_with<R>(
-        &mut self,
-        len: usize,
-        read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        self.channel.recv_with(len, read)
-    }
-
-    fn flush(&mut self) -> Result<(), ChannelError> {
-        self.channel.flush()
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.channel.traffic()
-    }
-}
 
 /// What the last party does wrong.
 #[derive(Clone, Copy, Default)]
@@ -90,7 +49,15 @@ fn session<F: Field>(
                     // Towards the first party only, so that the others hear something else.
                     let flipped = cheat.flipped.filter(|_| cheats && peer == 0);
                     let messages = if peer == 0 { messages.clone() } else { Arc::default() };
-                    channel.map(|channel| Flipping { channel, messages, flipped, bit: cheat.bit })
+                    channel.map(|channel| {
+                        let flip = move |_: Place, bytes: &mut [u8]| {
+                            let number = messages.fetch_add(1, Ordering::Relaxed);
+                            if flipped == Some(number) {
+                                flip_bit(bytes, cheat.bit as usize % (8 * bytes.len()));
+                            }
+                        };
+                        Altering::new(channel, flip)
+                    })
                 });
                 let parties = Parties::new(me, channels.collect());
                 let mut generator = generator::<F, _>(parties, seed)?;

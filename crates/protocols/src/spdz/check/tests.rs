@@ -2,10 +2,11 @@
 
 use std::thread;
 
-use phineus_channels::{ChannelError, MemoryChannel, Traffic};
+use phineus_channels::MemoryChannel;
 use phineus_crypto::field::{F32, F61, F128};
 
 use super::*;
+use crate::harness::{Altering, Place, flip_bit};
 use crate::memory_mesh;
 use crate::spdz::{Dealer, Material};
 
@@ -223,48 +224,6 @@ fn expected<F: Field>() -> (Vec<F>, Vec<F>) {
     (public, (0..LANES).map(square).collect())
 }
 
-/// Flips a bit in one of the messages that are sent.
-struct Flipping {
-    channel: MemoryChannel,
-    /// Which message, and which of its bits.
-    at: Option<(usize, usize)>,
-    sent: usize,
-}
-
-impl Channel for Flipping {
-    fn send_with<R>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let bit = self.at.filter(|at| at.0 == self.sent).map(|at| at.1);
-        self.sent += 1;
-        self.channel.send_with(len, |bytes| {
-            let result = fill(bytes);
-            if let Some(bit) = bit.filter(|bit| *bit < 8 * len) {
-                bytes[bit / 8] ^= 1 << (bit % 8);
-            }
-            result
-        })
-    }
-
-    fn recv_with<R>(
-        &mut self,
-        len: usize,
-        read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        self.channel.recv_with(len, read)
-    }
-
-    fn flush(&mut self) -> Result<(), ChannelError> {
-        self.channel.flush()
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.channel.traffic()
-    }
-}
-
 /// How the session ended for an honest party: with outputs that are right, or with an error.
 /// Ending with wrong outputs is a panic.
 type End = Result<(), ProtocolError>;
@@ -284,7 +243,15 @@ fn session<F: Field>(
             let me = parties.me();
             let wrap = |(peer, channel): (usize, Option<MemoryChannel>)| {
                 let at = flip.filter(|_| me == liar && to.contains(&peer));
-                channel.map(|channel| Flipping { channel, at, sent: 0 })
+                channel.map(|channel| {
+                    let flip = move |place: Place, bytes: &mut [u8]| {
+                        let bit = at.filter(|at| at.0 == place.message).map(|at| at.1);
+                        if let Some(bit) = bit.filter(|bit| *bit < 8 * bytes.len()) {
+                            flip_bit(bytes, bit);
+                        }
+                    };
+                    Altering::new(channel, flip)
+                })
             };
             let channels = parties.into_channels().into_iter().enumerate().map(wrap).collect();
             let parties = Parties::new(me, channels);
@@ -299,7 +266,7 @@ fn session<F: Field>(
                 let peer = (me + 1) % count;
                 let sent = session.parties.channel(peer).traffic().sent_bytes;
                 assert_eq!(sent, session.bytes, "bytes of party {me} of {count}");
-                let messages = session.parties.channel(peer).sent;
+                let messages = session.parties.channel(peer).messages();
                 assert_eq!(messages as u64, session.rounds, "a message is a round");
                 Ok(messages)
             })

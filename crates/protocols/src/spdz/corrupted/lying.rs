@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic};
 
+use crate::harness::{Altering, Place, flip_bit};
+
 /// What happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -38,9 +40,12 @@ pub(super) struct Lie {
 /// The lengths of all messages of a stream.
 pub(super) type Lens = Arc<Mutex<Vec<usize>>>;
 
+/// What flips a bit of a message.
+type Flip = Box<dyn FnMut(Place, &mut [u8]) + Send>;
+
 /// Counts messages by their lengths, and changes one.
 pub(super) struct Lying {
-    channel: MemoryChannel,
+    channel: Altering<Flip>,
     lens: Lens,
     /// The message that is changed, and how.
     lie: Option<(usize, Fault)>,
@@ -51,6 +56,13 @@ pub(super) struct Lying {
 
 impl Lying {
     pub(super) fn new(channel: MemoryChannel, lens: Lens, lie: Option<(usize, Fault)>) -> Lying {
+        let flip = move |place: Place, bytes: &mut [u8]| match lie {
+            Some((number, Fault::Flipped(bit))) if place.message == number && !bytes.is_empty() => {
+                flip_bit(bytes, bit % (8 * bytes.len()));
+            }
+            _ => {}
+        };
+        let channel = Altering::new(channel, Box::new(flip) as Flip);
         Lying { channel, lens, lie, held: None, gone: false }
     }
 
@@ -114,14 +126,7 @@ impl Channel for Lying {
             held.push(bytes);
             return Ok(result);
         }
-        self.channel.send_with(len, |bytes| {
-            let result = fill(bytes);
-            if let Some(Fault::Flipped(bit)) = fault {
-                let bit = bit % (8 * len);
-                bytes[bit / 8] ^= 1 << (bit % 8);
-            }
-            result
-        })
+        self.channel.send_with(len, fill)
     }
 
     fn recv_with<R>(

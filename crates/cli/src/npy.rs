@@ -1,0 +1,194 @@
+//! Tables in NumPy's format (`.npy`): integers in binary, for inputs and outputs that are large.
+//!
+//! Source: NumPy's `numpy.lib.format` (NEP 1), versions 1.0, 2.0 and 3.0. Of it are taken: integers of
+//! 8 to 64 bits and booleans, little-endian, in C order, of one dimension (a column) or two (rows and
+//! columns). Columns have no names: they are those of the input, in its order, and must be as many.
+//!
+//! Cost: one pass, row by row, through a buffer of [`BUFFER_BYTES`]; memory is the packed table alone.
+//! Invariants: a value that its column cannot hold is refused with its row and column; so is a file
+//! that is longer or shorter than its header says. `header` reads foreign bytes and never panics.
+
+mod header;
+#[cfg(test)]
+mod tests;
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
+use zeroize::Zeroizing;
+
+pub(crate) use header::{Header, Numbers};
+
+use crate::csv_input::{Faults, Source};
+use crate::failure::{Exit, Failure};
+
+/// Bytes that are read or written at once: a long row, or many short ones.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Whether a file of this name is to be written in this format.
+pub(crate) fn is_named(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
+}
+
+/// The header, if this is such a file by its first bytes, and the bytes behind it.
+pub(crate) fn open<'a>(
+    source: &'a Source,
+) -> Result<Option<(Header, Box<dyn Read + 'a>)>, Failure> {
+    let mut input = source.reader()?;
+    let mut magic = [0; header::MAGIC.len()];
+    let mut filled = 0;
+    while filled < magic.len() {
+        match input.read(&mut magic[filled..])? {
+            0 => return Ok(None),
+            count => filled += count,
+        }
+    }
+    if magic != header::MAGIC {
+        return Ok(None);
+    }
+    let refused = |what: String| {
+        let message = format!("{}: {what}", source.name());
+        Failure::new(Exit::BadInput, 111, message)
+            .remedy("write it with numpy.save, as an array of integers in C order")
+    };
+    let header = Header::read(&mut input).map_err(refused)?;
+    Ok(Some((header, input)))
+}
+
+/// Reads the columns that an input wants. With each row, its number, from 1 on.
+pub(crate) fn read_table(
+    source: &Source,
+    (header, mut input): (Header, Box<dyn Read + '_>),
+    rows: u64,
+    columns: &[Column],
+) -> Result<(Table, Vec<u32>), Failure> {
+    let mut faults = Faults::new(source);
+    if let Some(column) = columns.iter().find(|column| column.encoding == Encoding::Text) {
+        let what = format!("column '{}' is text, and such a file holds numbers", column.name);
+        faults.add(None, &what);
+    }
+    if header.columns != columns.len() as u64 {
+        let (found, wanted) = (header.columns, columns.len());
+        let what = format!("has {found} columns, and what is computed has {wanted}");
+        faults.add(None, &what);
+    }
+    if header.rows != rows {
+        faults.add(None, "changed while it was being read");
+    }
+    faults.check()?;
+    let mut table = Table::zeros(columns.to_vec(), rows);
+    let (size, row_bytes) = (header.numbers.bytes, header.numbers.bytes * columns.len());
+    let at_once = (BUFFER_BYTES / row_bytes).max(1);
+    let mut buffer = Zeroizing::new(vec![0; at_once * row_bytes]);
+    for first in (0..rows).step_by(at_once) {
+        let count = (rows - first).min(at_once as u64) as usize;
+        let bytes = &mut buffer[..count * row_bytes];
+        if input.read_exact(bytes).is_err() {
+            faults.add(None, &format!("ends before its {rows} rows do"));
+            break;
+        }
+        for (row, bytes) in (first..).zip(bytes.chunks_exact(row_bytes)) {
+            for (index, (column, bytes)) in columns.iter().zip(bytes.chunks_exact(size)).enumerate()
+            {
+                match value(bytes, header.numbers, column) {
+                    Some(value) => table.set_cell(row, index, value),
+                    None => faults.add(None, &misfit(bytes, header.numbers, row, column)),
+                }
+            }
+        }
+    }
+    if faults.is_empty() && !matches!(input.read(&mut [0]), Ok(0)) {
+        faults.add(None, &format!("goes on behind the {rows} rows that its header says"));
+    }
+    faults.check()?;
+    let lines = (1..=rows).map(|row| row.min(u64::from(u32::MAX)) as u32).collect();
+    Ok((table, lines))
+}
+
+/// A number as it lies in a file: its magnitude, and whether it is negative.
+fn number(bytes: &[u8], numbers: Numbers) -> (u64, bool) {
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let pattern = u64::from_le_bytes(wide);
+    let unused = 64 - 8 * bytes.len() as u32;
+    let signed = ((pattern << unused) as i64) >> unused;
+    match numbers.signed && signed < 0 {
+        true => (signed.unsigned_abs(), true),
+        false => (pattern, false),
+    }
+}
+
+/// The value, if the column can hold it.
+fn value(bytes: &[u8], numbers: Numbers, column: &Column) -> Option<Lane> {
+    let (magnitude, negative) = number(bytes, numbers);
+    let (width, is_signed) = (u32::from(column.element.width()), column.element.is_signed());
+    // A pattern of bits may fill a signed type.
+    let sign_bits = u32::from(is_signed && column.encoding != Encoding::Hex);
+    let bits = width - sign_bits;
+    if negative {
+        let fits = sign_bits == 1 && (bits >= 64 || magnitude <= 1 << bits);
+        return fits.then(|| Lane::from(magnitude).wrapping_neg() & mask_of(width as u16));
+    }
+    (bits >= 64 || magnitude >> bits == 0).then(|| Lane::from(magnitude))
+}
+
+fn misfit(bytes: &[u8], numbers: Numbers, row: u64, column: &Column) -> String {
+    let (magnitude, negative) = number(bytes, numbers);
+    let sign = if negative { "-" } else { "" };
+    let (name, element) = (&column.name, column.element);
+    format!("row {}, column '{name}': {sign}{magnitude} does not fit into {element}", row + 1)
+}
+
+/// The type in which a table of these columns is written, or why there is none.
+pub(crate) fn numbers_of(columns: &[Column]) -> Result<Numbers, String> {
+    let widths = columns.iter().map(|column| (column, column.element.width()));
+    if let Some((column, width)) = widths.clone().find(|(_, width)| *width > 64) {
+        return Err(format!("column '{}' has {width} bits, and .npy at most 64", column.name));
+    }
+    let signed = columns.iter().any(|column| is_signed(column));
+    // An unsigned value beside signed ones needs a bit more.
+    let bits = widths.map(|(column, width)| width + u16::from(signed && !is_signed(column)));
+    let bits = bits.max().unwrap_or(1);
+    match [8u16, 16, 32, 64].into_iter().find(|&size| bits <= size) {
+        Some(size) => Ok(Numbers { bytes: usize::from(size / 8), signed }),
+        None => Err("has signed columns and unsigned ones of 64 bits".to_owned()),
+    }
+}
+
+fn is_signed(column: &Column) -> bool {
+    column.encoding == Encoding::Number && column.element.is_signed()
+}
+
+/// Writes `table` as an array of its rows; of one column, as one of one dimension.
+pub(crate) fn write_table(table: &Table, mut output: impl Write) -> Result<(), Failure> {
+    let columns = table.columns();
+    let refused = |what| Failure::new(Exit::Usage, 127, what).remedy("write it as .csv");
+    let numbers = numbers_of(columns).map_err(refused)?;
+    let header = Header { numbers, rows: table.row_count(), columns: columns.len() as u64 };
+    output.write_all(&header.bytes())?;
+    let mut buffer = Zeroizing::new(Vec::with_capacity(BUFFER_BYTES + 8));
+    for row in 0..table.row_count() {
+        for (place, column) in columns.iter().enumerate() {
+            let bytes: [u8; 32] = extended(table.cell(row, place), column).to_le_bytes();
+            buffer.extend_from_slice(&bytes[..numbers.bytes]);
+            if buffer.len() >= BUFFER_BYTES {
+                output.write_all(&buffer)?;
+                buffer.clear();
+            }
+        }
+    }
+    Ok(output.write_all(&buffer)?)
+}
+
+/// The value with its sign in all bits.
+fn extended(value: Lane, column: &Column) -> Lane {
+    let ElementType::Bits { width, .. } = column.element else {
+        unreachable!("tables hold bits only");
+    };
+    match is_signed(column) && value.bit(usize::from(width) - 1) {
+        true => value | !mask_of(width),
+        false => value,
+    }
+}

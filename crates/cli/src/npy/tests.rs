@@ -1,0 +1,163 @@
+//! Files as NumPy writes them, files that nobody should write, and random bytes.
+
+use super::*;
+use crate::csv_input::{count_rows, read_table};
+
+fn column(name: &str, element: ElementType) -> Column {
+    Column { name: name.to_owned(), element, encoding: Encoding::Number }
+}
+
+/// A file with this dictionary, as NumPy lays it out, and these bytes behind it.
+fn file(version: u8, dictionary: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = [&header::MAGIC[..], &[version, 0]].concat();
+    match version {
+        1 => bytes.extend((dictionary.len() as u16).to_le_bytes()),
+        _ => bytes.extend((dictionary.len() as u32).to_le_bytes()),
+    }
+    bytes.extend(dictionary.bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn read(bytes: Vec<u8>, columns: &[Column]) -> Result<Vec<Vec<Lane>>, String> {
+    let counted = count_rows(Source::Bytes(bytes)).map_err(|failure| failure.message)?;
+    let (table, lines) = super::super::csv_input::read_table(&counted, columns)
+        .map_err(|failure| failure.message)?;
+    assert_eq!(lines, (1..=table.row_count() as u32).collect::<Vec<_>>());
+    Ok((0..table.row_count()).map(|row| table.row(row)).collect())
+}
+
+#[test]
+fn what_numpy_writes_is_read() {
+    // numpy.save of array([[1, -2], [300, 4]], '<i2') and of arange(3, dtype='u1').
+    let two = "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 2), }      \n";
+    let columns = [column("a", ElementType::unsigned(9)), column("b", ElementType::signed(8))];
+    let data = [1i16, -2, 300, 4].map(i16::to_le_bytes);
+    let rows = read(file(1, two, data.as_flattened()), &columns).expect("it is right");
+    assert_eq!(rows, [[1, 0xfe].map(Lane::from), [300, 4].map(Lane::from)]);
+    let one = "{\"shape\": (3L,), 'descr': \"|u1\", 'fortran_order': True}\n";
+    let bits = [column("a", ElementType::unsigned(2))];
+    let rows = read(file(2, one, &[0, 1, 2]), &bits).expect("it is right");
+    assert_eq!(rows.concat(), [0, 1, 2].map(Lane::from));
+    let scalar = "{'descr': '<u8', 'fortran_order': False, 'shape': (), }\n";
+    let wide = [column("a", ElementType::unsigned(64))];
+    assert_eq!(read(file(3, scalar, &[0xff; 8]), &wide), Ok(vec![vec![Lane::from(u64::MAX)]]));
+}
+
+#[test]
+fn every_value_at_the_edge_of_its_type_is_taken_and_the_next_refused() {
+    for (element, lowest, highest) in [
+        (ElementType::BIT, 0, 1),
+        (ElementType::unsigned(7), 0, 127),
+        (ElementType::signed(7), -64, 63),
+        (ElementType::signed(1), -1, 0),
+        (ElementType::unsigned(40), 0, (1i64 << 40) - 1),
+        (ElementType::signed(64), i64::MIN, i64::MAX),
+        (ElementType::signed(100), i64::MIN, i64::MAX),
+    ] {
+        let dictionary = "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 1), }";
+        let columns = [column("x", element)];
+        let one = |value: i64| read(file(1, dictionary, &value.to_le_bytes()), &columns);
+        for value in [lowest, highest] {
+            let lane = Lane::from(value.unsigned_abs());
+            let lane = if value < 0 { lane.wrapping_neg() } else { lane };
+            assert_eq!(one(value), Ok(vec![vec![lane & mask_of(element.width())]]), "{value}");
+        }
+        for value in [lowest.checked_sub(1), highest.checked_add(1)].into_iter().flatten() {
+            let message = one(value).expect_err("out of range");
+            let said = format!("stdin: row 1, column 'x': {value} does not fit into {element}");
+            assert_eq!(message, said);
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let columns = [column("x", ElementType::unsigned(8))];
+    let header = |descr: &str, order: &str, shape: &str| {
+        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}")
+    };
+    let good = header("|u1", "False", "(2,)");
+    for (dictionary, data, part) in [
+        (&*header("<f8", "False", "(2,)"), &[0u8; 16][..], "type '<f8', not integers"),
+        (&header(">i4", "False", "(2,)"), &[0; 8], "big-endian"),
+        (&header("|u1", "True", "(2, 2)"), &[0; 4], "Fortran order"),
+        (&header("|u1", "False", "(2, 2, 2)"), &[0; 8], "3 dimensions"),
+        (&header("|u1", "False", "(0,)"), &[], "no rows"),
+        (&header("|u1", "False", "(18446744073709551615, 9)"), &[], "18446744073709551615 rows"),
+        (&header("|u1", "False", "(2, 2)"), &[0; 4], "has 2 columns, and what is computed has 1"),
+        (&header("|u1", "False", "(-1,)"), &[0; 4], "not clear at"),
+        ("{'descr': [('a', '<i4')], }", &[0; 4], "structured array"),
+        ("{'descr': '<i4', }", &[0; 4], "without its type, order and shape"),
+        (&good, &[0; 1], "ends before its 2 rows"),
+        (&good, &[0; 3], "goes on behind the 2 rows"),
+        (&good.replace('}', "} x"), &[0; 2], "without its type"),
+    ] {
+        let message = read(file(1, dictionary, data), &columns).expect_err("a fault");
+        assert!(message.contains(part), "{dictionary}: {message}");
+    }
+    let message = read(file(9, &good, &[0; 2]), &columns).expect_err("a fault");
+    assert!(message.contains("version 9.0"), "{message}");
+    let text = Column { encoding: Encoding::Text, ..column("x", ElementType::unsigned(8)) };
+    let message = read(file(1, &good, &[0; 2]), &[text]).expect_err("a fault");
+    assert!(message.contains("column 'x' is text"), "{message}");
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let element = ElementType::unsigned;
+    for (columns, numbers) in [
+        (vec![column("a", element(64))], (8, false)),
+        (vec![column("a", element(1)), column("b", element(8))], (1, false)),
+        (vec![column("a", ElementType::signed(9)), column("b", element(16))], (4, true)),
+        (vec![column("a", ElementType::signed(64)), column("b", element(63))], (8, true)),
+    ] {
+        let (bytes, signed) = numbers;
+        assert_eq!(numbers_of(&columns), Ok(Numbers { bytes, signed }));
+        let mut table = Table::zeros(columns.clone(), 70);
+        for (row, place) in (0..70).flat_map(|row| (0..columns.len()).map(move |p| (row, p))) {
+            let value = Lane::from(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(row * 7 + place as u64));
+            table.set_cell(row, place, value & mask_of(columns[place].element.width()));
+        }
+        let mut bytes = Vec::new();
+        write_table(&table, &mut bytes).expect("memory");
+        assert_eq!(bytes.len() % 64, bytes.len() - 64 * (bytes.len() / 64));
+        let counted = count_rows(Source::Bytes(bytes)).expect("it is right");
+        let (copy, _) = read_table(&counted, &columns).expect("it is right");
+        assert!(phineus_frontend::same_rows(&copy, &table));
+    }
+    let wide = [column("a", element(65))];
+    assert!(numbers_of(&wide).is_err_and(|what| what.contains("'a' has 65 bits")));
+    let mixed = [column("a", ElementType::signed(2)), column("b", element(64))];
+    assert!(numbers_of(&mixed).is_err());
+}
+
+/// Bytes that are changed, cut off and put in at random give tables or sentences.
+#[test]
+fn random_headers_never_panic() {
+    let mut state = 0x1234_5678_9abc_def1u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let dictionary = "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 2), }  \n";
+    let marks = b"{}()[]'\",: TrueFalse0123456789<>|iufb\x93\xff\0L-";
+    let columns = [column("a", ElementType::signed(16)), column("b", ElementType::signed(16))];
+    let mut understood = 0;
+    for _ in 0..20_000 {
+        let mut bytes = file(1 + next(2) as u8, dictionary, &[0; 8]);
+        for _ in 0..next(4) {
+            let at = next(bytes.len());
+            match next(3) {
+                0 => bytes[at] = marks[next(marks.len())],
+                1 => bytes.insert(at, marks[next(marks.len())]),
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        bytes.truncate(bytes.len() - next(3) / 2 * next(bytes.len()));
+        understood += usize::from(read(bytes, &columns).is_ok());
+    }
+    assert!(understood > 1000, "{understood}: most of what was left as it is is understood");
+}
