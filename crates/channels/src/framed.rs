@@ -14,7 +14,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::frame::{AbortReason, Fault, Kind};
 use crate::limits::{
@@ -43,6 +43,7 @@ pub struct FramedChannel {
     /// Whether small messages are written at once: not in a simulated network.
     writes_direct: bool,
     ahead_bytes: usize,
+    round_trip: Option<Duration>,
     sent_bytes: u64,
     received_bytes: u64,
     started: Instant,
@@ -60,6 +61,8 @@ pub(crate) struct Connected {
     pub(crate) reader: Reader,
     pub(crate) sink: Box<dyn Sink>,
     pub(crate) cut: Box<dyn Cut>,
+    /// Between hello and answer, at the party that dialled.
+    pub(crate) round_trip: Option<Duration>,
 }
 
 impl FramedChannel {
@@ -69,7 +72,9 @@ impl FramedChannel {
         timeouts: Timeouts,
         network: Option<NetworkModel>,
     ) -> Result<Self, ChannelError> {
-        let Connected { peer, session, stream, is_ordered, reader, sink, cut } = connected;
+        let Connected { peer, session, stream, is_ordered, reader, sink, cut, round_trip } =
+            connected;
+        let delay = network.as_ref().map_or(Duration::ZERO, |network| network.rtt);
         let link = Link::new(&peer, (session, stream), cut);
         let line = network.map(DelayLine::new);
         let direct = Direct::new(Receiving::new(reader, link.clone(), is_ordered));
@@ -82,6 +87,7 @@ impl FramedChannel {
             direct: direct.clone(),
             writes_direct: line.is_none(),
             ahead_bytes: SEND_AHEAD_BYTES,
+            round_trip: round_trip.map(|measured| measured + delay),
             sent_bytes: 0,
             received_bytes: 0,
             started: Instant::now(),
@@ -148,17 +154,23 @@ impl FramedChannel {
         Aborter { link: self.link.clone(), patience: self.timeouts.farewell }
     }
 
-    /// Gives up memory: both ends have agreed to be ahead of each other by no more than that. Once.
+    /// Takes or gives up memory: both ends have agreed to be ahead of each other by no more than
+    /// that. Once.
     ///
     /// # Panics
-    /// If it is more than now, or less than the least.
-    pub fn shrink(&mut self, ahead_bytes: usize) {
+    /// If it is less than the least.
+    pub fn set_ahead(&mut self, ahead_bytes: usize) {
         let before = self.ahead_bytes;
-        assert!((SEND_AHEAD_BYTES_MIN..=before).contains(&ahead_bytes), "a channel only shrinks");
-        let fewer = |blocks: fn(usize) -> usize| blocks(before) - blocks(ahead_bytes);
-        self.link.incoming.shrink(fewer(incoming_blocks));
-        self.link.outgoing.shrink(fewer(outgoing_blocks));
+        assert!(ahead_bytes >= SEND_AHEAD_BYTES_MIN, "a slice, and one that the peer is behind");
+        self.link.incoming.resize(incoming_blocks(before), incoming_blocks(ahead_bytes));
+        self.link.outgoing.resize(outgoing_blocks(before), outgoing_blocks(ahead_bytes));
         self.ahead_bytes = ahead_bytes;
+    }
+
+    /// How long it took from question to answer when the connection was made, and so with the delay
+    /// of a simulated network; nothing at the party that was dialled.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.round_trip
     }
 
     /// Sends a small message and returns the one that the peer sends by the same call.

@@ -1,5 +1,7 @@
 //! From a connection to a session: a hello each way.
 
+use std::time::Instant;
+
 use crate::ChannelError;
 use crate::fingerprint::Fingerprint;
 use crate::frame::{Fault, Header, Kind};
@@ -44,12 +46,15 @@ pub(crate) fn greet(
     };
     let mut reader = Reader::new(source, &peer, settings.timeouts.handshake);
     let ours = nonce().map_err(Attempt::Settled)?;
+    let mut round_trip = None;
     let (party, stream, session) = match dialled {
         Some(Dialled { party, stream }) => {
             let hello = hello(gathering, ours, &peer, stream);
+            let asked = Instant::now();
             let written = say(sink.as_mut(), &hello);
             // Even if writing failed: the peer may have said why it hung up.
             let theirs = hear(gathering, &mut reader, &peer, Some(party))?;
+            round_trip = Some(asked.elapsed());
             written.map_err(|error| Attempt::Again(format!("{error:?}")))?;
             check_answer(gathering, &peer, stream, &theirs).map_err(Attempt::Settled)?;
             (party, stream, hello::session(&theirs.nonce, &ours))
@@ -63,7 +68,7 @@ pub(crate) fn greet(
     reader.set_peer(gathering.name(party));
     reader.set_lost(settings.timeouts.lost);
     let peer = gathering.name(party).to_owned();
-    let connected = Connected { peer, session, stream, is_ordered, reader, sink, cut };
+    let connected = Connected { peer, session, stream, is_ordered, reader, sink, cut, round_trip };
     let channel = FramedChannel::start(connected, settings.timeouts, settings.network);
     channel.map(|channel| (party, channel)).map_err(Attempt::Settled)
 }

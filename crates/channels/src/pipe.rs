@@ -1,7 +1,7 @@
 //! A bounded pipe of reusable blocks between two threads: the inside of every channel.
 //!
 //! All blocks are allocated at the start and go round: free, filled, queued, read, free; some may be
-//! given up later ([`Pipe::shrink`]). A block
+//! given up later or come to them ([`Pipe::resize`]). A block
 //! pushed behind another one that has room is copied into it, so many small pushes cannot use up
 //! the blocks: two neighbours in the queue together always hold more than one block. The order is
 //! kept, and nothing is lost unless the pipe is broken.
@@ -225,8 +225,24 @@ impl Pipe {
         }
     }
 
+    /// Has `after` blocks instead of `before`. Once.
+    pub(crate) fn resize(&self, before: usize, after: usize) {
+        match after.checked_sub(before) {
+            Some(more) => self.grow(more),
+            None => self.shrink(before - after),
+        }
+    }
+
+    /// Has `count` blocks more.
+    fn grow(&self, count: usize) {
+        let mut state = self.lock();
+        state.free.extend((0..count).map(|_| Block::new(BLOCK_BYTES)));
+        drop(state);
+        self.freed.notify_one();
+    }
+
     /// Gives up `count` blocks: free ones now, others when they have been read.
-    pub(crate) fn shrink(&self, count: usize) {
+    fn shrink(&self, count: usize) {
         let mut state = self.lock();
         let now = count.min(state.free.len());
         let left = state.free.len() - now;

@@ -10,6 +10,7 @@ use phineus_bytecode::binary::FORMAT_VERSION;
 use phineus_bytecode::{Description, InputPort, OutputPort};
 use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel, Mesh};
 use phineus_crypto::Prg;
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -40,6 +41,9 @@ pub(crate) struct Wish {
     /// What the party wants to hold at most of what is opened in a round; the least of all counts.
     #[serde(default)]
     pub(crate) slice_bytes: Option<u64>,
+    /// The longest time from question to answer that the party measured; that of all counts.
+    #[serde(default)]
+    pub(crate) round_trip_us: u64,
     /// Who computes, by name.
     pub(crate) computing: String,
     /// The index of the party in the program as it is run.
@@ -282,6 +286,11 @@ pub(crate) fn exchange_ready<'a>(
     let message = serde_json::to_vec(&ours).expect("names and numbers");
     for (peer, answer) in exchange(channels, &message)? {
         let theirs: BTreeMap<&str, u64> = parse(&peer, &answer)?;
+        if ours.get(BatchScale::TOTAL) != theirs.get(BatchScale::TOTAL) {
+            let message = format!("the plan of {peer} makes triples in batches of another size");
+            return Err(Failure::new(Exit::Disagreement, 119, message)
+                .remedy("plan it again, all with the same --memory"));
+        }
         if ours != theirs {
             let message =
                 format!("the program has other circuits at {peer} than here, though not by name");

@@ -14,7 +14,7 @@ use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
 use crate::material::{AuthenticatedMaterial, Origin};
 use crate::metered::Reading;
-use crate::shared::{Begun, Ran, channels_of, metered, planned_scale};
+use crate::shared::{Begun, Ran, aheads, channels_of, metered};
 use crate::statistics::Activities;
 
 /// Tells the activities of the online phase apart.
@@ -78,7 +78,7 @@ fn run_in<F: Field>(
 ) -> Result<Executed, Failure> {
     let (begun, mesh) = Begun::begin(&mut job, mesh)?;
     let description = &job.planned.description;
-    let mut streams = metered(mesh, job.party, planned_scale(job.planned)).into_iter();
+    let mut streams = metered(mesh, job.party, &aheads(job.planned)).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let Begun { inputs, mut prg, mut memory, watch, start } = begun;

@@ -266,6 +266,7 @@ fn join(
     let turns = parts.iter().map(|_| AtomicU64::new(0)).collect();
     let description = Description { slots, plan: None, ..traced.description.clone() };
     let (file, computing) = (parts[0].file.clone(), traced.computing);
+    let ahead_bytes = parts[0].ahead_bytes;
     let blocks = PlannedBlocks { flow: flow.clone(), parts, carried, turns };
     let once = vec![1; blocks.parts.len()];
     let mut plan = blocks.plan(&description, &once, situation.parties)?;
@@ -277,6 +278,7 @@ fn join(
         hash: written.hash,
         description,
         budget,
+        ahead_bytes,
         planning,
         computing,
         garbling: None,

@@ -4,6 +4,8 @@
 //! Everything that the process may ever have resident is counted, at its most; what is left are
 //! frames. The same arithmetic is used to explain, to plan and to run, so that they agree.
 
+use std::time::Duration;
+
 use phineus_bytecode::{Column, Description, Layout, PlanDescription};
 use phineus_channels::{
     FramedChannel, NetworkModel, QUIC_MEMORY_BYTES, Transport, channel_memory_bytes,
@@ -57,6 +59,10 @@ const AUTHENTICATED_PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
 
 /// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
 const WHOLE_BATCH: u64 = 8192;
+
+/// What a line carries for which windows are made, and the longest one.
+const LINE_BYTES_PER_S: f64 = 125e6;
+const AHEAD_BYTES_MAX: u64 = 8 << 20;
 
 /// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
 /// elements, in all fields.
@@ -127,6 +133,8 @@ pub(crate) struct Situation {
     pub(crate) clients: usize,
     /// How shares are made and opened.
     pub(crate) ways: Ways,
+    /// The longest time from question to answer between two parties; all know the same.
+    pub(crate) round_trip: Duration,
     /// What carries the messages.
     pub(crate) transport: Transport,
     /// A simulated network holds bytes back.
@@ -194,6 +202,32 @@ impl Situation {
         PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
 
+    /// What a party may be ahead of another while authenticated material is made: as much as a line of
+    /// 1 Gbit/s carries from question to answer, twice, since a party is ahead by half of it; if
+    /// batches are whole, and in a thirty-second of the least limit.
+    pub(crate) fn ahead_bytes(&self, scale: BatchScale) -> usize {
+        let mut ahead = scale.ahead_bytes();
+        if scale != BatchScale::FULL || self.protocol.field().is_none() {
+            return ahead;
+        }
+        let wanted = 2.0 * LINE_BYTES_PER_S * self.round_trip.as_secs_f64();
+        let most = self.least_limit_bytes / 32 / (self.parties as u64 - 1).max(1);
+        while (ahead as f64) < wanted && 2 * ahead as u64 <= most.min(AHEAD_BYTES_MAX) {
+            ahead *= 2;
+        }
+        ahead
+    }
+
+    /// What a longer window of that holds beyond what is counted for the usual one.
+    fn window_bytes(&self, scale: BatchScale) -> u64 {
+        let (ahead, usual) = (self.ahead_bytes(scale), scale.ahead_bytes());
+        let channel = channel_memory_bytes(ahead) - channel_memory_bytes(usual);
+        // Of each tile on the way, the messages that were chosen, and those for choice 0 of all peers:
+        // of what a tile sends, two thirds at the most.
+        let peers = self.parties as u64 - 1;
+        channel as u64 * peers + (ahead - usual) as u64 * 2 / 3 * (peers + 1)
+    }
+
     /// What a connection holds.
     pub(crate) fn channel_bytes(&self, scale: BatchScale) -> u64 {
         let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
@@ -214,7 +248,9 @@ impl Situation {
             protocol if protocol.field().is_some() => {
                 let batch = WHOLE_BATCH >> figures.scale.halvings();
                 let made = figures.triples.min(batch).max(figures.largest.min(WHOLE_BATCH));
-                let of = |[whole, few]: [u64; 2]| few + (whole - few) * made / WHOLE_BATCH;
+                // What is the same for all batches is room for what is on the way, too.
+                let fixed = u64::from(figures.scale.halvings() >= 2);
+                let of = |[whole, few]: [u64; 2]| (few >> fixed) + (whole - few) * made / WHOLE_BATCH;
                 let peers = self.parties as u64 - 1;
                 let elements = of(AUTHENTICATED_ELEMENTS) + of(AUTHENTICATED_PEER_ELEMENTS) * peers;
                 elements * protocol.field().map_or(0, |field| field.bytes().max(8) as u64)
@@ -234,7 +270,7 @@ impl Situation {
             process: self.process_bytes,
             tables: self.tables_bytes,
             channel: self.channel_bytes(figures.scale) * self.channels(figures.garbling_bytes > 0),
-            driver: self.driver_bytes(&figures),
+            driver: self.driver_bytes(&figures) + self.window_bytes(figures.scale),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
                 + figures.material_bytes
@@ -422,6 +458,7 @@ mod tests {
             parties: 2,
             clients: 0,
             ways: Ways::default(),
+            round_trip: Duration::ZERO,
             transport: Transport::Tcp,
             network: None,
         }

@@ -56,6 +56,8 @@ pub(crate) struct PlannedFile {
     pub(crate) description: Description,
     pub(crate) hash: Hash,
     pub(crate) budget: Budget,
+    /// What a party may be ahead of another while material is made.
+    pub(crate) ahead_bytes: usize,
     pub(crate) planning: Duration,
     /// How many of the parties compute, the first ones; the others are clients.
     pub(crate) computing: usize,
@@ -86,6 +88,7 @@ impl PlannedFile {
             return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message)
                 .remedy("plan it again"));
         }
+        let ahead_bytes = situation.ahead_bytes(BatchScale::stated(&plan.costs));
         let garbling = GarblingPlan::open(&traced, plan, situation)?;
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = Figures::of_plan(plan, reader.frame_count() as u64);
@@ -99,6 +102,7 @@ impl PlannedFile {
             file: traced.file,
             description: traced.description,
             budget,
+            ahead_bytes,
             planning: Duration::ZERO,
             computing: traced.computing,
             garbling,
@@ -176,6 +180,7 @@ pub(crate) fn plan_within(
                 description: planned.description,
                 hash: planned.hash,
                 budget,
+                ahead_bytes: situation.ahead_bytes(situation.batch_scale()),
                 planning: start.elapsed(),
                 computing: traced.computing,
                 garbling,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use phineus_bytecode::{Layout, PlanDescription};
-use phineus_channels::{NetworkModel, SEND_AHEAD_BYTES};
+use phineus_channels::NetworkModel;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
@@ -98,7 +98,7 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     // Who makes authenticated material is ahead of its peer by half of what a channel takes.
     let sending_before = match plan.layout {
         Layout::Authenticated { .. } => {
-            sending(before_bytes).max(before_bytes / links * rtt / SEND_AHEAD_BYTES as f64)
+            sending(before_bytes).max(before_bytes / links * rtt / planned.ahead_bytes as f64)
         }
         _ => sending(before_bytes),
     };
@@ -160,7 +160,8 @@ pub(crate) fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64
         gates: total(garbling::Y_AND_GATES),
         decoding_bytes: total(mixed::totals::DECODING_BYTES),
     };
-    let costs = garbling_costs(party, planned.computing, garbled, FieldBits::DEFAULT);
+    let scale = BatchScale::stated(&planned.plan().costs);
+    let costs = garbling_costs(party, planned.computing, garbled, (FieldBits::DEFAULT, scale));
     (costs.sent_bytes, costs.received_bytes)
 }
 
@@ -283,7 +284,7 @@ pub(crate) fn candidates(
     let plan = |protocol: Protocol, ways: Ways| Candidate {
         protocol,
         ways,
-        outcome: sizing::planned(traced, (protocol, ways), limit_bytes, scratch).map(|planned| {
+        outcome: sizing::planned(traced, (protocol, ways), (limit_bytes, net), scratch).map(|planned| {
             let time = predict(&planned, net);
             (planned, time)
         }),

@@ -124,7 +124,7 @@ pub(crate) fn run_shared(
     let Begun { inputs, mut prg, mut memory, watch, start } = begun;
     let description = &job.planned.description;
     let clients = take_clients(&mut mesh, job.planned.computing);
-    let mut streams = metered(mesh, job.party, planned_scale(job.planned)).into_iter();
+    let mut streams = metered(mesh, job.party, &aheads(job.planned)).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let mut beside = Beside::Idle(streams.next());
@@ -201,19 +201,25 @@ pub(crate) fn planned_scale(planned: &PlannedFile) -> BatchScale {
     BatchScale::stated(&planned.plan().costs)
 }
 
-/// The channels of each stream, metered, with room for what goes with batches of a size.
+/// What a party may be ahead of another on each stream: openings, material, garbling.
+pub(crate) fn aheads(planned: &PlannedFile) -> [usize; 3] {
+    let usual = planned_scale(planned).ahead_bytes();
+    [usual, planned.ahead_bytes, usual]
+}
+
+/// The channels of each stream, metered, with room for what all have agreed to be ahead by.
 pub(crate) fn metered(
     mesh: Mesh,
     party: u16,
-    scale: BatchScale,
+    aheads: &[usize],
 ) -> Vec<Parties<Metered<FramedChannel>>> {
-    let shrunk = |mut channel: FramedChannel| {
-        channel.shrink(scale.ahead_bytes());
-        Metered::new(channel)
-    };
-    let stream = |channels: Vec<Option<FramedChannel>>| {
-        let channels = channels.into_iter().map(|channel| channel.map(shrunk)).collect();
+    let stream = |(channels, &ahead): (Vec<Option<FramedChannel>>, &usize)| {
+        let with_room = |mut channel: FramedChannel| {
+            channel.set_ahead(ahead);
+            Metered::new(channel)
+        };
+        let channels = channels.into_iter().map(|channel| channel.map(with_room)).collect();
         Parties::new(usize::from(party), channels)
     };
-    mesh.into_iter().map(stream).collect()
+    mesh.into_iter().zip(aheads).map(stream).collect()
 }

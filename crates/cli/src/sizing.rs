@@ -1,9 +1,10 @@
 //! A program with its sizes, for the commands that look at it without running it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind};
-use phineus_channels::Transport;
+use phineus_channels::{NetworkModel, Transport};
 
 use crate::arguments::{ProgramChoice, Protocol, Ways};
 use crate::binding;
@@ -83,11 +84,11 @@ pub(crate) fn stated_rows(
         .collect()
 }
 
-/// A plan for the party that needs more memory, as a run would make it.
+/// A plan for the party that needs more memory, as a run on the network would make it.
 pub(crate) fn planned(
     traced: &TracedFile,
     (protocol, ways): (Protocol, Ways),
-    limit_bytes: u64,
+    (limit_bytes, net): (u64, Option<NetworkModel>),
     scratch: &Path,
 ) -> Result<PlannedFile, Failure> {
     let parties = 0..traced.computing as u16;
@@ -103,6 +104,7 @@ pub(crate) fn planned(
         parties: traced.computing,
         clients: traced.description.parties.len() - traced.computing,
         ways,
+        round_trip: net.map_or(Duration::ZERO, |net| net.rtt),
         transport: Transport::Tcp,
         network: None,
     };

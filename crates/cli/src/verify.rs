@@ -1,6 +1,7 @@
 //! `--verify`: the answer against the plaintext one.
 
 use std::path::Path;
+use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_channels::Transport;
@@ -92,6 +93,7 @@ pub(crate) fn in_the_clear(
         parties: traced.computing,
         clients: 0,
         ways: Ways::default(),
+        round_trip: Duration::ZERO,
         transport: Transport::Tcp,
         network: None,
     };

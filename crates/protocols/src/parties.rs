@@ -195,8 +195,8 @@ pub fn memory_mesh_scaled(parties: usize, scale: BatchScale) -> Vec<Parties<Memo
         for (first, row) in channels.iter_mut().enumerate() {
             let names = [first, second].map(|party| format!("party_{party}"));
             let (mut near, mut far) = memory_pair_named(&names[0], &names[1]);
-            near.shrink(scale.ahead_bytes());
-            far.shrink(scale.ahead_bytes());
+            near.set_ahead(scale.ahead_bytes());
+            far.set_ahead(scale.ahead_bytes());
             row.push(Some(near));
             own.push(Some(far));
         }

@@ -155,6 +155,7 @@ fn shuffled(seed: u64) -> ([Vec<FramedChannel>; 2], thread::JoinHandle<usize>) {
             let source = BagSource { frames, rest: Vec::new(), wire_bytes: 0 };
             let peer = ["site_b", "site_a"][party].to_owned();
             let connected = Connected {
+                round_trip: None,
                 session,
                 stream,
                 is_ordered: source.is_ordered(),

@@ -254,7 +254,7 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
     let choice = (Protocol::Garbled, Ways::default());
-    Ok((sizing::planned(&traced, choice, limit, &scratch)?, tracing))
+    Ok((sizing::planned(&traced, choice, (limit, None), &scratch)?, tracing))
 }
 
 fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {

@@ -64,7 +64,10 @@ pub(crate) fn run(
         }
     };
     let time = predict(&planned, explain.net).whole;
-    let plan = |ways| (sizing::planned(&traced, (explain.protocol, ways), limit, &scratch), ways);
+    let plan = |ways| {
+        let within = (limit, explain.net);
+        (sizing::planned(&traced, (explain.protocol, ways), within, &scratch), ways)
+    };
     let others = alternatives(candidate.ways, &planned).into_iter().map(plan);
     let others = others.filter_map(|(planned, ways)| Some((ways, planned.ok()?)));
     let all: Vec<(Ways, PlannedFile)> =

@@ -5,6 +5,7 @@ mod agreeing;
 mod preparation;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use phineus_bytecode::{Description, Table};
 use phineus_channels::{FramedChannel, Mesh, only_channel};
@@ -29,7 +30,7 @@ use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::results::Destination;
-use crate::shared::{metered, planned_scale, run_shared};
+use crate::shared::{aheads, metered, run_shared};
 
 use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};
@@ -156,7 +157,8 @@ fn keep(
     })?;
     let mut last = || {
         let stream = mesh.pop().expect("shares have two streams, and with garbled values three");
-        metered(vec![stream], prepared.party, planned_scale(planned)).pop().expect("just put in")
+        let ahead = aheads(planned)[mesh.len()];
+        metered(vec![stream], prepared.party, &[ahead]).pop().expect("just put in")
     };
     // Tables first: they are of no use without their key, which the other file will have.
     let path = tables_path(&making.out);
@@ -196,6 +198,17 @@ fn keep(
     Ok(kept)
 }
 
+/// The longest time from question to answer, of those to each peer the shortest: the others waited
+/// for a processor.
+fn round_trip(mesh: &Mesh) -> Duration {
+    let peers = 0..mesh.iter().map(Vec::len).max().unwrap_or(0);
+    let of = |peer: usize| {
+        let channels = mesh.iter().filter_map(|row| row.get(peer)?.as_ref());
+        channels.filter_map(FramedChannel::round_trip).min()
+    };
+    peers.filter_map(of).max().unwrap_or(Duration::ZERO)
+}
+
 /// Meets the other parties and agrees with them on everything.
 fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Joined<'a>, Failure> {
     let prepared = prepare(registry, run)?;
@@ -213,7 +226,8 @@ fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Jo
     let mut mesh = meet(&run.together, &meeting, progress)?;
     let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
     interrupt::guard_session(aborter.expect("there is another party"));
-    let agreed = agree_and_plan(run, &prepared, &mut mesh[0], progress);
+    let round_trip = round_trip(&mesh);
+    let agreed = agree_and_plan(run, &prepared, (&mut mesh[0], round_trip), progress);
     let agreed = agreed.and_then(|agreed| {
         // A client has one stream to begin with.
         if !prepared.cast.is_client(prepared.party) {

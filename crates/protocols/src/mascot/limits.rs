@@ -91,8 +91,7 @@ pub const MATRIX_ELEMENTS_MAX: usize = 1 << 16;
 /// Columns of matrices whose OTs are made together: at 61 bits 3 * 61 * 256 OTs, whose messages
 /// wait as 47 k blocks and pairs of blocks, 2.2 MB. Fewer where channels take less.
 pub const fn column_piece(ahead_bytes: usize) -> usize {
-    let few = if ahead_bytes < SEND_AHEAD_BYTES { 2 } else { 1 };
-    256 * ahead_bytes / SEND_AHEAD_BYTES / few
+    if ahead_bytes < SEND_AHEAD_BYTES { 128 * ahead_bytes / SEND_AHEAD_BYTES } else { 256 }
 }
 
 /// Rows of a matrix: one column, and one row more, is a message; 8191 at 128 bits.
@@ -102,12 +101,13 @@ pub const fn matrix_rows_max<F: Field>() -> usize {
 
 /// Bytes of the columns that are offered together, where they have fewer than that.
 pub const fn offer_bytes(ahead_bytes: usize) -> usize {
-    ahead_bytes / 8
+    let bytes = ahead_bytes / 8;
+    if bytes < MAX_BORROW_BYTES { bytes } else { MAX_BORROW_BYTES }
 }
 
 /// Offers, of so many bytes each, that a party sends before it takes the first one of its peer.
 pub const fn offers_ahead(bytes: usize, ahead_bytes: usize) -> usize {
-    (3 * offer_bytes(ahead_bytes) / bytes).saturating_sub(1)
+    (ahead_bytes / 8 * 3 / bytes).saturating_sub(1)
 }
 
 const _: () = assert!(offers_ahead(MAX_BORROW_BYTES, SEND_AHEAD_BYTES) == 2);
@@ -119,7 +119,7 @@ const _: () = {
         let ahead = BatchScale::ALL[k].ahead_bytes();
         let columns = column_piece(ahead);
         let ots = 2 * 128 * columns * 64 / 8 + columns * 256 / TILE_OTS * (64 * 16 + 48);
-        assert!(ots + 3 * offer_bytes(ahead) <= ahead && ots + MAX_BORROW_BYTES <= ahead);
+        assert!(ots + ahead / 8 * 3 <= ahead && ots + MAX_BORROW_BYTES <= ahead);
         k += 1;
     }
 };

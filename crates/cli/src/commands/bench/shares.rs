@@ -216,7 +216,7 @@ fn memory_of(
             let scratch = std::env::temp_dir();
             let traced = trace(program, &arguments_of(program, parameters)?, &scratch)?;
             let choice = (line.protocol, Ways::default());
-            let planned = sizing::planned(&traced, choice, UNBOUNDED_BYTES, &scratch)?;
+            let planned = sizing::planned(&traced, choice, (UNBOUNDED_BYTES, None), &scratch)?;
             let (whole, frames) = (planned.budget.total(), planned.budget.frames);
             // Half a MiB more, as for the notes that storage keeps.
             Ok(whole - frames + frames / 4 + (1 << 19))

@@ -1,6 +1,7 @@
 //! What the parties agree on when they have met: sizes, program, protocol, stored material.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind, PlanDescription, Table};
 use phineus_channels::Transport;
@@ -54,7 +55,7 @@ pub(super) enum Part {
 }
 
 /// What this party wants, for the others to know.
-fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
+fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wish, Failure> {
     let protocol = run.together.protocol;
     let is_auto =
         protocol == ProtocolChoice::Auto || run.together.ways.ways(&[run.together.ot]).len() > 1;
@@ -82,6 +83,7 @@ fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
         // What a client holds does not depend on the protocol.
         memory_limit_bytes: if is_client { u64::MAX } else { prepared.limit_bytes },
         slice_bytes: run.slice,
+        round_trip_us,
         computing: prepared.cast.computing_names().join(", "),
         party: prepared.party,
         parameters: prepared.parameters.clone(),
@@ -94,11 +96,11 @@ fn wish(run: &Run, prepared: &Preparation<'_>) -> Result<Wish, Failure> {
 pub(super) fn agree_and_plan(
     run: &Run,
     prepared: &Preparation<'_>,
-    channels: &mut Peers,
+    (channels, round_trip): (&mut Peers, Duration),
     progress: &Progress,
 ) -> Result<Agreed, Failure> {
     progress.stage("agreeing");
-    let ours = wish(run, prepared)?;
+    let ours = wish(run, prepared, round_trip.as_micros() as u64)?;
     let wishes = agreement::exchange_wishes(channels, &ours, prepared.cast.computing)?;
     check_their_rows(prepared, &wishes)?;
     if run.together.child.is_none() {
@@ -314,6 +316,9 @@ fn plan_for_process(
     let situation = Situation {
         least_limit_bytes: least_limit(wishes),
         slice_bytes: wishes.iter().filter_map(|wish| wish.slice_bytes).min(),
+        round_trip: Duration::from_micros(
+            wishes.iter().map(|wish| wish.round_trip_us).max().unwrap_or(0),
+        ),
         protocol,
         ways,
         transport: prepared.cluster.transport(),
@@ -373,7 +378,7 @@ fn situation(
     let growth = if is_planned { 0 } else { GROWTH_BYTES };
     Ok(Situation {
         limit_bytes,
-        // The caller knows this and the next two.
+        // The caller knows this, the next one, and what follows the tables.
         least_limit_bytes: limit_bytes,
         slice_bytes: None,
         // Where there is no security anyhow, measurements are of what the literature measures.
@@ -386,6 +391,7 @@ fn situation(
         clients: 0,
         // The caller knows.
         ways: Ways { ot: run.together.ot, ..Ways::default() },
+        round_trip: Duration::ZERO,
         transport: Transport::Tcp,
         network: run.together.simulate,
     })

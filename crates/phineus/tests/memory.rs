@@ -1,0 +1,89 @@
+//! Memory limits of every protocol: what is predicted is enough, and little is.
+
+mod common;
+
+use common::{Place, Result};
+use serde_json::Value;
+
+/// What the code of an unoptimised build takes more than that of an optimised one, for which what a
+/// process takes was measured.
+const UNOPTIMISED_MIB: u64 = 4;
+
+/// The reports of all parties of a run within so many MiB.
+fn run(place: &Place, line: &str, protocol: &str, mib: u64) -> Result<Vec<Value>> {
+    let line = format!("run {line} --local --protocol {protocol} --memory {mib}MiB");
+    place.run(&line)?.succeeded()?;
+    let report: Value = serde_json::from_str(&place.read("run.json")?)?;
+    Ok(report["parties"].as_array().ok_or("parties")?.clone())
+}
+
+/// Asserts that no party had more than it said, nor more than it was allowed.
+fn assert_peaks(parties: &[Value], what: &str, mib: u64) -> Result {
+    for party in parties {
+        let memory = &party["memory_bytes"];
+        let peak = |name: &str| memory[name].as_u64().ok_or("a peak");
+        let (measured, predicted) = (peak("measured_peak")?, peak("predicted_peak")?);
+        assert!(measured <= predicted, "{what}: {measured} and not {predicted}");
+        assert!(predicted <= mib << 20, "{what}: {predicted}");
+        let bytes = |of: &str| party[of]["sent_bytes"].as_u64().ok_or("bytes");
+        assert_eq!(bytes("predicted")?, bytes("measured")?, "{what}");
+    }
+    Ok(())
+}
+
+/// Batches, what is on the way and the windows of the connections are small where memory is.
+#[test]
+fn every_protocol_runs_in_32_mebibytes() -> Result {
+    let place = Place::new()?;
+    let mib = 32 + UNOPTIMISED_MIB;
+    place.run("data sort --param n=20 --out-dir .")?.succeeded()?;
+    let sort = "sort --param n=20 --in site_a.csv --in site_b.csv --verify";
+    for protocol in ["gmw", "arith", "mixed", "bmr", "spdz"] {
+        assert_peaks(&run(&place, sort, protocol, mib)?, protocol, mib)?;
+    }
+    place.run("data mvmul --param n=40 --npy --out-dir m")?.succeeded()?;
+    let files = std::fs::read_dir(place.file("m"))?.collect::<std::io::Result<Vec<_>>>()?;
+    let mut inputs: Vec<_> = files.iter().map(|file| file.path().display().to_string()).collect();
+    inputs.sort();
+    let inputs: Vec<String> = inputs
+        .iter()
+        .map(|path| {
+            let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(".npy"));
+            format!("--in {}={path}", name.expect("one file for each input"))
+        })
+        .collect();
+    let product = format!("mvmul --param n=40 {} --verify", inputs.join(" "));
+    assert_peaks(&run(&place, &product, "spdz", mib)?, "matrices", mib)
+}
+
+/// More memory makes larger batches, and fewer rounds of the same; an eighth is the least.
+#[test]
+fn batches_follow_the_limit() -> Result {
+    let place = Place::new()?;
+    let mut rounds = Vec::new();
+    for mib in [36, 80, 512] {
+        let line = "explain intops --param op=mul --param lanes=3000 --protocol spdz --json";
+        let done = place.run(&format!("{line} --memory {mib}MiB"))?.succeeded()?;
+        let explained: Value = serde_json::from_str(&done.stdout)?;
+        let costs = &explained["plan"]["costs"];
+        let cost = |name: &str| costs[name].as_u64().ok_or("a cost");
+        rounds.push((cost("batch_halvings")?, cost("preprocessing_rounds")?));
+    }
+    let [(least, many), (some, fewer), (none, fewest)] = rounds[..] else { panic!("three limits") };
+    assert!(least == 3 && 0 < some && some < 3 && none == 0, "{rounds:?}");
+    assert!(many > 4 * fewest && fewer > fewest && fewer < many, "{rounds:?}");
+    Ok(())
+}
+
+/// How often a block runs is not known before, and memory does not depend on it.
+#[test]
+fn loops_stay_within_what_is_predicted() -> Result {
+    let place = Place::new()?;
+    place.write("a.csv", "number\n1071\n")?;
+    place.write("b.csv", "number\n462\n")?;
+    let line = "gcd --in site_a=a.csv --in site_b=b.csv --verify";
+    for protocol in ["spdz", "gmw", "garbled"] {
+        assert_peaks(&run(&place, line, protocol, 96)?, protocol, 96)?;
+    }
+    Ok(())
+}
