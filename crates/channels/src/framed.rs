@@ -17,9 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::frame::{AbortReason, Fault, Kind};
-use crate::limits::{
-    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, incoming_blocks, outgoing_blocks,
-};
+use crate::limits::{CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, incoming_blocks, outgoing_blocks};
 use crate::link::{Aborter, Group, Link, Monitor};
 use crate::pipe::{Dry, End, Inlet, Outlet};
 use crate::reader::Reader;

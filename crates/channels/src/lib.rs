@@ -41,9 +41,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use channel::{
-    Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic,
-};
+pub use channel::{Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 pub use cluster::{
     Address, ClusterConfig, ClusterError, ClusterFault, DEFAULT_PORT, PARTIES_MAX, PartyConfig,
     Transport,

@@ -5,6 +5,7 @@
 //! all before any gives up.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use phineus_bytecode::binary::FORMAT_VERSION;
 use phineus_bytecode::{Description, InputPort, OutputPort};
@@ -94,6 +95,11 @@ struct Difference {
     what: String,
     ours: String,
     theirs: String,
+}
+
+/// The longest time from question to answer between two parties.
+pub(crate) fn longest_round_trip(wishes: &[Wish]) -> Duration {
+    Duration::from_micros(wishes.iter().map(|wish| wish.round_trip_us).max().unwrap_or(0))
 }
 
 /// Tells the peers our wish and learns theirs; returns all, by party. The parties from `computing`

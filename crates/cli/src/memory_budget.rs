@@ -4,6 +4,8 @@
 //! Everything that the process may ever have resident is counted, at its most; what is left are
 //! frames. The same arithmetic is used to explain, to plan and to run, so that they agree.
 
+mod making;
+
 use std::time::Duration;
 
 use phineus_bytecode::{Column, Description, Layout, PlanDescription};
@@ -12,10 +14,8 @@ use phineus_channels::{
 };
 use phineus_engine::Storage;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
-use phineus_protocols::bmr::limits::memory_bytes as garbling_bytes;
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::garbled::{limits::DRIVER_MEMORY_BYTES, totals};
-use phineus_protocols::mascot::{Demand, Kind};
+use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use phineus_protocols::ot::{FieldBits, OtKind};
 use phineus_protocols::preprocessing::Generator;
@@ -47,26 +47,6 @@ const READER_BYTES: u64 = 1 << 20;
 /// What the planner holds besides what it counts itself: buffers of instructions, next uses and
 /// compressors (3 MiB) and the scheduler's window of 16,384 events (1.6 MiB).
 pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
-
-/// Recorded circuits: a gate is 16 bytes at most, and SHA-256 and AES together have 150,000.
-const TEMPLATE_BYTES: u64 = 3 << 20;
-
-/// Elements that making authenticated material holds and that lie ready, besides those for each other
-/// party: of whole batches, and of batches of a few. Measured as the growth of the resident set: up to
-/// 28 MiB for two parties, 4 MiB for a comparison.
-const AUTHENTICATED_ELEMENTS: [u64; 2] = [3 << 20, 1 << 19];
-const AUTHENTICATED_PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
-
-/// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
-const WHOLE_BATCH: u64 = 8192;
-
-/// What a line carries for which windows are made, and the longest one.
-const LINE_BYTES_PER_S: f64 = 125e6;
-const AHEAD_BYTES_MAX: u64 = 8 << 20;
-
-/// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
-/// elements, in all fields.
-const DEALER_BYTES: u64 = 2 << 20;
 
 /// Bytes of a wire under a protocol, or of a unit of shares.
 pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
@@ -175,59 +155,6 @@ impl Situation {
         }
     }
 
-    /// How large batches are, and what is on the way: no larger than what leaves half of the least
-    /// limit to the program itself, if there is such a size.
-    pub(crate) fn batch_scale(&self) -> BatchScale {
-        let is_shared = self.protocol.assignment().is_some() || self.protocol.field().is_some();
-        if !is_shared || self.ways.ot.is_silent() {
-            return BatchScale::FULL;
-        }
-        // All parties must find the same one: what differs between them is left out.
-        let common = Situation { network: None, clients: 0, transport: Transport::Tcp, ..*self };
-        let most = self.least_limit_bytes / 2;
-        let fits = |scale: &BatchScale| common.making_bytes(*scale) <= most;
-        let least = BatchScale::ALL[BatchScale::ALL.len() - 1];
-        BatchScale::ALL.into_iter().find(fits).unwrap_or(least)
-    }
-
-    /// What a process and all that is made and sent take with batches of a size.
-    fn making_bytes(&self, scale: BatchScale) -> u64 {
-        let may_garble = matches!(self.protocol, Protocol::Bmr | Protocol::Mixed);
-        let garbling = match may_garble {
-            true => garbling_bytes(self.parties, (FieldBits::DEFAULT, scale), 0, u64::MAX),
-            false => 0,
-        };
-        let figures = Figures { scale, triples: u64::MAX, ..Figures::default() };
-        let channels = self.channel_bytes(scale) * self.channels(may_garble);
-        PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
-    }
-
-    /// What a party may be ahead of another while authenticated material is made: as much as a line of
-    /// 1 Gbit/s carries from question to answer, twice, since a party is ahead by half of it; if
-    /// batches are whole, and in a thirty-second of the least limit.
-    pub(crate) fn ahead_bytes(&self, scale: BatchScale) -> usize {
-        let mut ahead = scale.ahead_bytes();
-        if scale != BatchScale::FULL || self.protocol.field().is_none() {
-            return ahead;
-        }
-        let wanted = 2.0 * LINE_BYTES_PER_S * self.round_trip.as_secs_f64();
-        let most = self.least_limit_bytes / 32 / (self.parties as u64 - 1).max(1);
-        while (ahead as f64) < wanted && 2 * ahead as u64 <= most.min(AHEAD_BYTES_MAX) {
-            ahead *= 2;
-        }
-        ahead
-    }
-
-    /// What a longer window of that holds beyond what is counted for the usual one.
-    fn window_bytes(&self, scale: BatchScale) -> u64 {
-        let (ahead, usual) = (self.ahead_bytes(scale), scale.ahead_bytes());
-        let channel = channel_memory_bytes(ahead) - channel_memory_bytes(usual);
-        // Of each tile on the way, the messages that were chosen, and those for choice 0 of all peers:
-        // of what a tile sends, two thirds at the most.
-        let peers = self.parties as u64 - 1;
-        channel as u64 * peers + (ahead - usual) as u64 * 2 / 3 * (peers + 1)
-    }
-
     /// What a connection holds.
     pub(crate) fn channel_bytes(&self, scale: BatchScale) -> u64 {
         let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
@@ -236,31 +163,6 @@ impl Situation {
             Transport::Quic => QUIC_MEMORY_BYTES as u64,
         };
         channel_memory_bytes(scale.ahead_bytes()) as u64 + transport + network
-    }
-
-    /// What the driver holds, except for scratch wires and instructions in flight.
-    fn driver_bytes(&self, figures: &Figures) -> u64 {
-        match self.protocol {
-            Protocol::Clear => 0,
-            Protocol::Garbled => DRIVER_MEMORY_BYTES,
-            // Nothing is made: the dealer works on a few pieces that lie in the cache.
-            protocol if protocol.field().is_some() && !self.prove_inputs => DEALER_BYTES,
-            protocol if protocol.field().is_some() => {
-                let batch = WHOLE_BATCH >> figures.scale.halvings();
-                let made = figures.triples.min(batch).max(figures.largest.min(WHOLE_BATCH));
-                // What is the same for all batches is room for what is on the way, too.
-                let fixed = u64::from(figures.scale.halvings() >= 2);
-                let of = |[whole, few]: [u64; 2]| (few >> fixed) + (whole - few) * made / WHOLE_BATCH;
-                let peers = self.parties as u64 - 1;
-                let elements = of(AUTHENTICATED_ELEMENTS) + of(AUTHENTICATED_PEER_ELEMENTS) * peers;
-                elements * protocol.field().map_or(0, |field| field.bytes().max(8) as u64)
-            }
-            _ => {
-                let (ot, scale) = (FieldBits::DEFAULT, figures.scale);
-                let generator = Generator::<FramedChannel>::memory_bytes(self.parties, ot, scale);
-                generator as u64 + TEMPLATE_BYTES
-            }
-        }
     }
 
     /// The shares for a plan with these figures; `frames` as well.
@@ -324,7 +226,7 @@ impl Figures {
     /// Of a finished plan of `frame_count` program frames.
     pub(crate) fn of_plan(plan: &PlanDescription, program_frames: u64) -> Figures {
         let (triples, largest) = match plan.layout {
-            Layout::Authenticated { .. } => weight(&stated_demand(&plan.costs)),
+            Layout::Authenticated { .. } => making::weight(&stated_demand(&plan.costs)),
             Layout::Wires | Layout::Shares { .. } => (0, 0),
         };
         let scale = BatchScale::stated(&plan.costs);
@@ -356,22 +258,6 @@ impl Figures {
             index_bytes: program_frames * INDEX_ENTRY_BYTES,
         }
     }
-}
-
-/// How many triples weigh as much as this material while it is made: a full batch of matrices has
-/// 2^16 elements. And how many the largest matrix does, of which no part is made.
-fn weight(demand: &Demand) -> (u64, u64) {
-    let of = |kind: Kind, count: u64| match kind {
-        Kind::Triple | Kind::Square | Kind::Bit => count,
-        Kind::Mask { .. } => count.div_ceil(2),
-        Kind::Matrix { rows, cols } => {
-            let entries = (u64::from(rows) + 1) * u64::from(cols);
-            count.saturating_mul(entries).div_ceil(8)
-        }
-    };
-    let all = demand.kinds().map(|(kind, count)| of(kind, count as u64));
-    let largest = demand.kinds().map(|(kind, _)| of(kind, 1)).max();
-    (all.fold(0, u64::saturating_add), largest.unwrap_or(0))
 }
 
 /// A reader's note of where a frame of the program is.

@@ -85,8 +85,7 @@ impl PlannedFile {
         };
         if !BatchScale::is_stated(&plan.costs) {
             let message = "the planned file states batches of a size that there is not";
-            return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message)
-                .remedy("plan it again"));
+            return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
         }
         let ahead_bytes = situation.ahead_bytes(BatchScale::stated(&plan.costs));
         let garbling = GarblingPlan::open(&traced, plan, situation)?;

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::NetworkModel;
+use phineus_crypto::field::F61;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::totals;
+use phineus_protocols::mascot::costs::rounds_of_first_batches;
 use phineus_protocols::mixed;
 use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
@@ -28,7 +31,7 @@ use crate::sizing;
 const DISK_BYTES_PER_S: f64 = 800e6;
 
 /// Rounds of preprocessing in the background that are waited for: those of the set-up and of the
-/// first batch.
+/// first batch. Of authenticated material, which takes more, those of the first batch of each kind.
 const ROUNDS_AWAITED_MAX: f64 = 6.0;
 
 /// In a round all parties send at once, so it takes half of what question and answer take.
@@ -89,9 +92,16 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let bytes = sent.max().unwrap_or(0) as f64;
     let before_bytes = bytes_before(planned).into_iter().max().unwrap_or(0) as f64;
     let trips = if is_shared(plan) { ROUND_TRIPS_PER_ROUND } else { 1.0 };
-    let rounds = total(totals::ROUNDS) * trips;
+    let rounds = (total(totals::ROUNDS) + total(authenticated::CHECK_ROUNDS)) * trips;
     let before_rounds = rounds_before(plan) as f64 * trips;
-    let awaited = before_rounds.min(ROUNDS_AWAITED_MAX * trips);
+    let awaited = match plan.layout {
+        Layout::Authenticated { .. } => {
+            let demand = stated_demand(&plan.costs);
+            rounds_of_first_batches::<F61>(&demand, FieldBits::DEFAULT) as f64
+        }
+        _ => ROUNDS_AWAITED_MAX,
+    };
+    let awaited = before_rounds.min(awaited * trips);
     let compute = total(totals::COMPUTE_NS) * 1e-9;
     let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
     let storage = pages * page_bytes / DISK_BYTES_PER_S;
@@ -284,10 +294,12 @@ pub(crate) fn candidates(
     let plan = |protocol: Protocol, ways: Ways| Candidate {
         protocol,
         ways,
-        outcome: sizing::planned(traced, (protocol, ways), (limit_bytes, net), scratch).map(|planned| {
-            let time = predict(&planned, net);
-            (planned, time)
-        }),
+        outcome: sizing::planned(traced, (protocol, ways), (limit_bytes, net), scratch).map(
+            |planned| {
+                let time = predict(&planned, net);
+                (planned, time)
+            },
+        ),
     };
     let best = |&protocol: &Protocol| {
         let has_ways = protocol.assignment().is_some();

@@ -44,7 +44,9 @@ impl BatchScale {
 
     /// Whether the totals of a plan state one.
     pub fn is_stated(costs: &BTreeMap<String, u64>) -> bool {
-        costs.get(BatchScale::TOTAL).is_none_or(|&halvings| BatchScale::from_halvings(halvings).is_some())
+        costs
+            .get(BatchScale::TOTAL)
+            .is_none_or(|&halvings| BatchScale::from_halvings(halvings).is_some())
     }
 
     /// The name of the total that states it.

@@ -186,7 +186,8 @@ impl CostModel for GarblingCosts {
     }
 
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
-        let costs = |party| garbling_costs(party, self.parties, self.garbled, (self.field, self.scale));
+        let costs =
+            |party| garbling_costs(party, self.parties, self.garbled, (self.field, self.scale));
         let mut entries = BTreeMap::new();
         for party in 0..self.parties {
             entries.insert(totals::garbling_bytes(party), costs(party).sent_bytes);

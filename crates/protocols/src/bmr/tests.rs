@@ -16,8 +16,8 @@ use super::tables::{Common, TableBatch, Tables};
 use super::{Evaluation, Garbling, links};
 use crate::ProtocolError;
 use crate::demand::BatchScale;
-use crate::{memory_mesh, memory_mesh_scaled};
 use crate::ot::{FieldBits, SessionId};
+use crate::{memory_mesh, memory_mesh_scaled};
 
 const FULL: (FieldBits, BatchScale) = (FieldBits::DEFAULT, BatchScale::FULL);
 

@@ -9,9 +9,9 @@ use super::authenticate::CHECK_ELEMENTS;
 use super::check::{COMMIT_BYTES, open_bytes};
 use super::coin::DIGEST_BYTES;
 use super::limits::{ROW_ELEMENTS, column_piece, matrix_tau, tau};
-use crate::demand::BatchScale;
 use super::triples::COINS;
 use super::{Demand, Kind};
+use crate::demand::BatchScale;
 use crate::ot::FieldBits;
 use crate::ot::consistency::{malicious_extension_bytes, malicious_setup_bytes};
 use crate::preprocessing::costs::PairCosts;
@@ -45,6 +45,13 @@ pub fn demand_costs<F: Field>(
         sum.rounds += costs.rounds;
     }
     sum
+}
+
+/// Rounds until something of each kind is there: what a program that takes little of all waits for.
+pub fn rounds_of_first_batches<F: Field>(demand: &Demand, field: FieldBits) -> u64 {
+    let ot = (field, demand.scale());
+    let first = demand.kinds().map(|(kind, _)| batch_costs::<F>(kind, 1, ot, 0, 1).rounds);
+    setup_costs::<F>(field).rounds + first.sum::<u64>()
 }
 
 /// The costs between parties `lower` and `higher` of one batch. A bit whose square happens to be

@@ -66,7 +66,13 @@ fn make_scaled<F: Field>(
                         let before = sent(&mut generator);
                         generator.make(kind, count, &mut batch).expect("all are honest");
                         assert_traffic(&mut generator, before, |lower, higher| {
-                            batch_costs::<F>(kind, count, (FieldBits::DEFAULT, scale), lower, higher)
+                            batch_costs::<F>(
+                                kind,
+                                count,
+                                (FieldBits::DEFAULT, scale),
+                                lower,
+                                higher,
+                            )
                         });
                         Made { key: generator.delta(), batch }
                     })

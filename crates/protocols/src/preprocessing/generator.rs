@@ -87,7 +87,8 @@ impl<C: Channel> Generator<C> {
         for turn in 0..count {
             let peer = (turn + count - me) % count;
             if peer != me {
-                pairs[peer] = Some(Pair::setup(&mut parties, peer, &mut prg, session, (kind, scale))?);
+                pairs[peer] =
+                    Some(Pair::setup(&mut parties, peer, &mut prg, session, (kind, scale))?);
             }
         }
         let scratch = Zeroizing::new(vec![0; scale.of(BATCH_ELEMENTS)]);

@@ -138,7 +138,8 @@ impl BatchReader {
         self.get(header.as_flattened_mut())?;
         let [a, b, c, count] = header.map(u32::from_le_bytes);
         // What is authentic was written by us.
-        let kind = B::kind_of([a, b, c]).filter(|kind| count as usize <= kind.batch_items(BatchScale::FULL));
+        let kind = B::kind_of([a, b, c])
+            .filter(|kind| count as usize <= kind.batch_items(BatchScale::FULL));
         batch.reset(kind.ok_or_else(|| self.damaged())?, count as usize, self.me);
         batch.columns_mut().try_for_each(|column| self.get(column))
     }

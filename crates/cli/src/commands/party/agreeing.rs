@@ -316,9 +316,7 @@ fn plan_for_process(
     let situation = Situation {
         least_limit_bytes: least_limit(wishes),
         slice_bytes: wishes.iter().filter_map(|wish| wish.slice_bytes).min(),
-        round_trip: Duration::from_micros(
-            wishes.iter().map(|wish| wish.round_trip_us).max().unwrap_or(0),
-        ),
+        round_trip: agreement::longest_round_trip(wishes),
         protocol,
         ways,
         transport: prepared.cluster.transport(),
