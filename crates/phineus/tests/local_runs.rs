@@ -161,3 +161,33 @@ fn memory_stays_under_the_limit_while_pages_move() -> Result {
     }
     Ok(())
 }
+
+/// Tables in NumPy's format are read and written as those in CSV are.
+#[test]
+fn binary_tables_give_what_text_gives() -> Result {
+    let place = Place::new()?;
+    let run = "run linear-layer --param n=8 --local --protocol spdz --fake-preprocessing";
+    let files = |extension: &str| {
+        let input = |name: &str| format!("--in {name}={name}.{extension}");
+        ["matrix", "bias", "vector"].map(input).join(" ")
+    };
+    place.run("data linear-layer --param n=8 --out-dir .")?.succeeded()?;
+    place.run("data linear-layer --param n=8 --npy --out-dir .")?.succeeded()?;
+    place.run(&format!("{run} {} --out r.csv", files("csv")))?.succeeded()?;
+    place.run(&format!("{run} {} --out r.npy --verify", files("npy")))?.succeeded()?;
+    let text = place.read("r.csv")?;
+    let numbers = text.lines().skip(1).map(str::parse).collect::<std::result::Result<_, _>>()?;
+    let numbers: Vec<i32> = numbers;
+    let bytes = std::fs::read(place.file("r.npy"))?;
+    let (header, data) = bytes.split_at(128);
+    assert!(header.starts_with(b"\x93NUMPY\x01\x00") && header.ends_with(b"\n"));
+    let expected: Vec<u8> = numbers.into_iter().flat_map(i32::to_le_bytes).collect();
+    assert_eq!(data, expected);
+
+    let mut wide = std::fs::read(place.file("matrix.npy"))?;
+    wide.truncate(wide.len() - 1);
+    std::fs::write(place.file("matrix.npy"), wide)?;
+    let done = place.run(&format!("{run} {}", files("npy")))?.failed_with(8)?;
+    assert!(done.stderr.contains("matrix.npy: ends before its 8 rows do"), "{}", done.stderr);
+    Ok(())
+}
