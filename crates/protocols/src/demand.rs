@@ -33,13 +33,11 @@ impl BatchScale {
         BatchScale::ALL.into_iter().find(|scale| scale.halvings() == halvings)
     }
 
-    /// The one that the totals of a plan state.
-    ///
-    /// # Panics
-    /// If there is none like that: [`BatchScale::is_stated`] says so before.
+    /// The one that the totals of a plan state: a plan that states none that there is
+    /// ([`BatchScale::is_stated`]) must not run.
     pub fn stated(costs: &BTreeMap<String, u64>) -> BatchScale {
         let halvings = costs.get(BatchScale::TOTAL).copied().unwrap_or(0);
-        BatchScale::from_halvings(halvings).expect("a plan that is used states one that there is")
+        BatchScale::from_halvings(halvings).unwrap_or(BatchScale::FULL)
     }
 
     /// Whether the totals of a plan state one.
