@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::description::{Column, Description, Encoding, InputPort, OutputPort, RowOrder};
 use crate::instruction::{ElementType, Instruction, Shape};
+use crate::limits::FIXED_WIDTH_MAX;
 use crate::ops::{Op, Role};
 use crate::random::{Random, RandomOptions};
 
@@ -337,7 +338,11 @@ fn named(elements: impl Iterator<Item = ElementType>) -> Vec<Column> {
     let column = |(index, element): (usize, ElementType)| Column {
         name: format!("column_{index}"),
         element,
-        encoding: Encoding::Number,
+        encoding: match index % 4 {
+            1 if element.width() <= FIXED_WIDTH_MAX => Encoding::Fixed((7 * index % 64) as u8),
+            2 => Encoding::Hex,
+            _ => Encoding::Number,
+        },
     };
     elements.enumerate().map(column).collect()
 }
