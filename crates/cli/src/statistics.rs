@@ -88,11 +88,11 @@ impl Phases {
 /// `triples_32` as words.
 pub(crate) fn kind_words(name: &str) -> String {
     match name.rsplit_once('_') {
-        Some((kind, width)) => {
+        Some((kind, width)) if width.parse::<u16>().is_ok() => {
             let unit = if width == "1" { "bit" } else { "bits" };
             format!("{} of {width} {unit}", kind.replace('_', " "))
         }
-        None => name.to_owned(),
+        _ => name.replace('_', " "),
     }
 }
 

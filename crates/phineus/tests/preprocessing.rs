@@ -92,7 +92,8 @@ fn garbled_tables_are_stored_and_serve_one_run() -> Result {
         let inputs = rest.split(" --out").next().ok_or("inputs")?;
         let inputs = if number == 0 { "--local --protocol bmr" } else { inputs };
         let done = place.run(&format!("preprocess {program} {inputs} --out kept{number}"))?;
-        done.succeeded().map_err(|error| format!("{run}: {error}"))?;
+        let done = done.succeeded().map_err(|error| format!("{run}: {error}"))?;
+        done.says(" garbled gates")?;
         let line = format!("run {run} --verify --preprocessing stored=kept{number}");
         place.run(&line)?.succeeded()?.says(": yes")?;
         let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;

@@ -205,10 +205,14 @@ fn cost_line(plan: &PlanDescription) -> String {
         );
     }
     let ands = quantity::count(total(totals::AND_GATES));
+    let garbled = match total(garbling::Y_AND_GATES) {
+        0 => String::new(),
+        gates => format!("{} garbled AND gates, ", quantity::count(gates)),
+    };
     let ots = total(totals::EVALUATOR_INPUT_BITS) + total(mixed::totals::OTS);
-    let ots = quantity::count(ots);
+    let ots = quantity::count(ots + total(garbling::GARBLING_OTS));
     format!(
-        "{ands} AND gates, {ots} oblivious transfers, {rounds} rounds, {instructions} instructions"
+        "{ands} AND gates, {garbled}{ots} oblivious transfers, {rounds} rounds, {instructions} instructions"
     )
 }
 

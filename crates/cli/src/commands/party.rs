@@ -12,6 +12,7 @@ use phineus_channels::{FramedChannel, Mesh, only_channel};
 use phineus_crypto::Prg;
 use phineus_engine::StorageBackend;
 use phineus_protocols::Parties;
+use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 
@@ -189,6 +190,8 @@ fn keep(
     if let Some(tables) = tables {
         kept.bytes += tables.bytes;
         kept.ots += tables.ots;
+        let gates = planned.plan().costs.get(Y_AND_GATES).copied().unwrap_or(0);
+        kept.amounts.insert("garbled_gates".to_owned(), gates);
         kept.making = kept.making.beside(tables.figures);
         streams.push(tables.parties);
     }
