@@ -216,9 +216,9 @@ impl Outputs {
         Outputs { hold: Hold::new(), number: instruction_count }
     }
 
-    /// Reads `instruction`; says whether it is held. Appends to `given` what comes right behind it, or
-    /// in its place if it is held, the last first. `is_used` says which values something uses that
-    /// has been read and is not held.
+    /// Reads `instruction`; says whether it is held. Appends to `given` what comes right behind it,
+    /// or in its place if it is held, the last first. `is_used` says which values something uses
+    /// that has been read and is not held.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -290,8 +290,8 @@ impl Inputs {
         Inputs { hold: Hold::new() }
     }
 
-    /// Reads `instruction`, number `index`; says whether it is held. Appends to `given` what comes right
-    /// before it, or in its place if it is held.
+    /// Reads `instruction`, number `index`; says whether it is held. Appends to `given` what comes
+    /// right before it, or in its place if it is held.
     ///
     /// What is given has been read before: the numbers up to `index` have room for it.
     #[inline]

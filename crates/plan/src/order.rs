@@ -5,14 +5,15 @@
 //! round ends, and what has had its rounds finishes. Independent interactive instructions share
 //! rounds, and a deep and a wide part of a program side by side take the rounds of the deeper one.
 //!
-//! Up to the end of the program, where all of it fits in flight, what has time is spread over the rounds
-//! of what has none ([`pace`]), so that the waiting of the deep part is filled by the wide one.
+//! Up to the end of the program, where all of it fits in flight, what has time is spread over the
+//! rounds of what has none ([`pace`]), so that the wide part fills the waiting of the deep one.
 //!
 //! Invariants of an ordered program, which [`check_order`](crate::check_order) proves:
 //! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
 //! that, in the order of issues; each operand is defined before; a round follows the last output.
 //!
-//! Memory: the window, one entry for each value that is alive, and 16 bytes for 4096 instructions.
+//! Memory: the window, one entry for each value that is alive, and 16 bytes for 4096 instructions;
+//! at the end a number for each instruction and value of the window.
 //! What runs early lives longer: the window is bounded by the units that its results take, so that
 //! the ordered program needs at most that much more memory than the program.
 

@@ -51,8 +51,8 @@ fn table_program(used: &[u64], given: &[u64]) -> File {
     )
 }
 
-/// Records of two fields, `count` of them: fields are read and joined for all rows, records complemented
-/// in the order of `used`, and then taken apart and given out in the order of `given`.
+/// Records of two fields, `count` of them: fields are read and joined for all rows, records
+/// complemented in the order of `used`, and then taken apart and given out in the order of `given`.
 fn record_program(used: &[u64], given: &[u64]) -> File {
     let count = used.len() as u64;
     let byte = ElementType::unsigned(8);

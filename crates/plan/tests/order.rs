@@ -166,7 +166,8 @@ fn deep_and_wide_side_by_side_take_the_rounds_of_the_deep_one() {
     let program = deep_and_wide(20, 3000);
     let made = ordered(&program, &mut model, u64::MAX, u64::MAX);
     assert_eq!(rounds(&made), 20 * each);
-    // The wide part is spread over all rounds but the last product's; one of the deep part may be there.
+    // The wide part is spread over all rounds but the last product's; one of the deep part may be
+    // there.
     let all = instructions(&made);
     let issues = |round: &[Instruction]| round.iter().filter(|i| i.phase == Phase::Issue).count();
     let most = all.split(|i| i.op == Op::Round).map(issues).max().expect("there is a round");

@@ -98,7 +98,7 @@ fn base_ots_agree_and_hide_the_other_pad() {
     }
 }
 
-/// A few OTs against the formulas of `docs/protocols/ot.md`, one by one, and as they have always been.
+/// A few OTs against the formulas of `docs/protocols/ot.md`, one by one, and as they always were.
 #[test]
 fn base_ots_are_as_documented() {
     let choices = [0b0110_1001];

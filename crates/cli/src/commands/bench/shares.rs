@@ -118,7 +118,7 @@ const SUITE: [Line; 27] = [
     line("beside", &[("n", "4000"), ("part", "deep")], Protocol::Gmw, ""),
     line("beside", &[("n", "4000"), ("part", "wide")], Protocol::Gmw, ""),
     line("beside", &[("n", "4000")], Protocol::Gmw, "the slower of both before and 10 %"),
-    // Without latency there is no waiting to fill: both parts' work is the cores', one after the other.
+    // Without latency there is no waiting to fill: the cores do one part's work and the other's.
     beside(&[("n", "4000"), ("part", "deep")], ""),
     beside(&[("n", "4000"), ("part", "wide")], ""),
     beside(&[("n", "4000")], "the slower of both before and 10 %"),
