@@ -3,9 +3,9 @@
 //! Source: McQuoid, Rosulek, Roy, "Minimal Symmetric PAKE and 1-out-of-N OT from Programmable-Once
 //! Public Functions", CCS 2020 (ePrint 2020/1043): endemic OT from a key agreement and the
 //! two-round Feistel function, here Diffie-Hellman over Ristretto; UC-secure against a malicious
-//! party under CDH with random oracles. One sender element serves the whole batch, which needs the care of
-//! their "Batching Base Oblivious Transfers", ASIACRYPT 2021 (ePrint 2021/682): all hashes take the
-//! session and the index, that of the key the whole transcript too.
+//! party under CDH with random oracles. One sender element serves the whole batch, which needs the
+//! care of their "Batching Base Oblivious Transfers", ASIACRYPT 2021 (ePrint 2021/682): all hashes
+//! take the session and the index, that of the key the whole transcript too.
 //!
 //! Cost per OT: 80 bytes to the sender (and 32 bytes once back, at the same time: one round).
 //! Sender 2 scalar multiplications, 1 decompression, 2 maps to the group; receiver 1
@@ -15,10 +15,10 @@
 //! Not protected: *endemic* OT lets a malicious party bias its own pads; OT extension allows that.
 //!
 //! Deviation: the hash into the group is one Elligator map and so not uniform. The receiver's `T`
-//! is uniform all the same, because its public key is. The reduction to CDH sets a hash so that it and
-//! `T` give a challenge blinded at random; it blinds anew until the hash is in the map's image, and
-//! takes one with `k` of at most 16 preimages with probability `k / 16`: 2 tries in the mean, and
-//! hashes as the map distributes them.
+//! is uniform all the same, because its public key is. The reduction to CDH sets a hash so that it
+//! and `T` give a challenge blinded at random; it blinds anew until the hash is in the map's image,
+//! and takes one with `k` of at most 16 preimages with probability `k / 16`: 2 tries in the mean,
+//! and hashes as the map distributes them.
 
 use curve25519_dalek::Scalar;
 use curve25519_dalek::constants::RISTRETTO_BASEPOINT_TABLE;
