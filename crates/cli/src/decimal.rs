@@ -196,7 +196,7 @@ mod tests {
                         [Lane::ZERO, Lane::ONE, mask, mask >> 1, (mask >> 1) + Lane::ONE];
                     let random = std::array::from_fn::<Lane, 5, _>(|_| {
                         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695041);
-                        Lane::from(u128::from(state) * u128::from(state | 1) << 3) & mask
+                        Lane::from((u128::from(state) * u128::from(state | 1)) << 3) & mask
                     });
                     for value in extremes.into_iter().chain(random) {
                         let text = format(value, element, fraction);

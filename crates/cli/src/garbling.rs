@@ -77,13 +77,14 @@ impl GarblingPlan {
         let output = temporary(scratch)?;
         let (file, figures, _) =
             plan(&mut program.reader()?, output, temporary(scratch)?, &options, &mut costs)?;
-        Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, (situation, scale))))
+        let parties = situation.parties;
+        Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, (parties, scale))))
     }
 
     fn new(
         file: ProgramFile,
         figures: &PlanDescription,
-        (situation, scale): (&Situation, BatchScale),
+        (parties, scale): (usize, BatchScale),
     ) -> GarblingPlan {
         let page_bytes = PAGE_WIRES * 16;
         let (frames, slots) = (figures.frame_count, figures.spill_slot_count);
@@ -93,7 +94,7 @@ impl GarblingPlan {
         };
         let circuit = figures.costs.get(SCRATCH_BYTES).copied().unwrap_or(0);
         let gates = figures.costs.get(Y_AND_GATES).copied().unwrap_or(u64::MAX);
-        let state = memory_bytes(situation.parties, (FieldBits::DEFAULT, scale), circuit, gates);
+        let state = memory_bytes(parties, (FieldBits::DEFAULT, scale), circuit, gates);
         let bytes = frames * page_bytes + storage + state;
         GarblingPlan { file, bytes, scale }
     }
@@ -137,7 +138,8 @@ impl GarblingPlan {
         if !fits {
             return Err(refused("what is garbled beside the plan is of another one"));
         }
-        Ok(Some(GarblingPlan::new(file, &figures, (situation, BatchScale::stated(&plan.costs)))))
+        let scale = BatchScale::stated(&plan.costs);
+        Ok(Some(GarblingPlan::new(file, &figures, (situation.parties, scale))))
     }
 
     /// The planned garbling program.

@@ -10,7 +10,6 @@ use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::NetworkModel;
 use phineus_crypto::field::F61;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::costs::rounds_of_first_batches;
 use phineus_protocols::mixed;
@@ -24,6 +23,7 @@ use crate::material::words;
 use crate::planning::PlannedFile;
 use crate::quantity;
 use crate::resolve::TracedFile;
+use crate::shared::planned_scale;
 use crate::sizing;
 
 /// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
@@ -170,8 +170,8 @@ pub(crate) fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64
         gates: total(garbling::Y_AND_GATES),
         decoding_bytes: total(mixed::totals::DECODING_BYTES),
     };
-    let scale = BatchScale::stated(&planned.plan().costs);
-    let costs = garbling_costs(party, planned.computing, garbled, (FieldBits::DEFAULT, scale));
+    let ot = (FieldBits::DEFAULT, planned_scale(planned));
+    let costs = garbling_costs(party, planned.computing, garbled, ot);
     (costs.sent_bytes, costs.received_bytes)
 }
 

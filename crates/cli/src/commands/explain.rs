@@ -109,7 +109,7 @@ fn tell_what_does_not_fit(
     let scratch = scratch_of(explain.resources.swap_dir.as_deref());
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     // Of another failure than that of memory there are no figures.
-    let Ok(planned) = sizing::planned(traced, choice, UNBOUNDED_BYTES, &scratch) else {
+    let Ok(planned) = sizing::planned(traced, choice, (UNBOUNDED_BYTES, None), &scratch) else {
         return failure;
     };
     let mut document = to_json(&planned, limit, &predict(&planned, explain.net).whole);

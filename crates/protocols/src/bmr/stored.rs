@@ -196,7 +196,8 @@ impl TableFile {
         };
         let sizes = sizes.chunks_exact(SIZE_BYTES).map(|both| (word(&both[..8]), word(&both[8..])));
         tables.sizes = sizes.collect();
-        if tables.sizes.iter().any(|&(gates, _)| gates > gates_per_batch(parties, BatchScale::FULL)) {
+        if tables.sizes.iter().any(|&(gates, _)| gates > gates_per_batch(parties, BatchScale::FULL))
+        {
             return Err(damaged());
         }
         tables.rewind();
