@@ -32,10 +32,11 @@ pub(crate) fn is_named(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 
+/// A header, and the bytes behind it.
+type Opened<'a> = (Header, Box<dyn Read + 'a>);
+
 /// The header, if this is such a file by its first bytes, and the bytes behind it.
-pub(crate) fn open<'a>(
-    source: &'a Source,
-) -> Result<Option<(Header, Box<dyn Read + 'a>)>, Failure> {
+pub(crate) fn open(source: &Source) -> Result<Option<Opened<'_>>, Failure> {
     let mut input = source.reader()?;
     let mut magic = [0; header::MAGIC.len()];
     let mut filled = 0;
@@ -60,13 +61,13 @@ pub(crate) fn open<'a>(
 /// Reads the columns that an input wants. With each row, its number, from 1 on.
 pub(crate) fn read_table(
     source: &Source,
-    (header, mut input): (Header, Box<dyn Read + '_>),
+    (header, mut input): Opened<'_>,
     rows: u64,
     columns: &[Column],
 ) -> Result<(Table, Vec<u32>), Failure> {
     let mut faults = Faults::new(source);
-    if let Some(column) = columns.iter().find(|column| column.encoding == Encoding::Text) {
-        let what = format!("column '{}' is text, and such a file holds numbers", column.name);
+    if let Some((column, kind)) = columns.iter().find_map(|c| Some((c, no_integer(c)?))) {
+        let what = format!("column '{}' is {kind}, and such a file holds integers", column.name);
         faults.add(None, &what);
     }
     if header.columns != columns.len() as u64 {
@@ -107,6 +108,15 @@ pub(crate) fn read_table(
     Ok((table, lines))
 }
 
+/// What a column is whose values are no integers, and would be mistaken for them.
+fn no_integer(column: &Column) -> Option<&'static str> {
+    match column.encoding {
+        Encoding::Text => Some("text"),
+        Encoding::Fixed(_) => Some("a number with a fraction"),
+        Encoding::Number | Encoding::Hex => None,
+    }
+}
+
 /// A number as it lies in a file: its magnitude, and whether it is negative.
 fn number(bytes: &[u8], numbers: Numbers) -> (u64, bool) {
     let mut wide = [0; 8];
@@ -143,11 +153,15 @@ fn misfit(bytes: &[u8], numbers: Numbers, row: u64, column: &Column) -> String {
 
 /// The type in which a table of these columns is written, or why there is none.
 pub(crate) fn numbers_of(columns: &[Column]) -> Result<Numbers, String> {
+    if let Some(column) = columns.iter().find(|c| matches!(c.encoding, Encoding::Fixed(_))) {
+        let name = &column.name;
+        return Err(format!("column '{name}' has a fraction, and .npy is written of integers"));
+    }
     let widths = columns.iter().map(|column| (column, column.element.width()));
     if let Some((column, width)) = widths.clone().find(|(_, width)| *width > 64) {
         return Err(format!("column '{}' has {width} bits, and .npy at most 64", column.name));
     }
-    let signed = columns.iter().any(|column| is_signed(column));
+    let signed = columns.iter().any(is_signed);
     // An unsigned value beside signed ones needs a bit more.
     let bits = widths.map(|(column, width)| width + u16::from(signed && !is_signed(column)));
     let bits = bits.max().unwrap_or(1);
