@@ -27,6 +27,11 @@ pub(super) fn is_address(data: &Data) -> bool {
     matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Chosen(_))
 }
 
+/// Whether it is known which object it is in, if any.
+fn has_place(data: &Data) -> bool {
+    matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Public(0))
+}
+
 impl Machine<'_> {
     /// One of two addresses by a secret.
     pub(super) fn select_address(
@@ -123,7 +128,23 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether some lanes are where something can lie and some are not: then each lane has to be
+    /// looked at by itself.
+    fn is_split(&self, choices: &Choices, bytes: u64) -> bool {
+        let is_inside = |object: u32, at: &i64| self.memory.check(object, *at, bytes).is_ok();
+        choices.iter().any(|(_, place)| match place {
+            Data::Places(object, all) => {
+                let inside = all.iter().filter(|at| is_inside(*object, at)).count();
+                inside > 0 && inside < all.len()
+            }
+            _ => false,
+        })
+    }
+
     pub(super) fn read_chosen(&mut self, choices: &Choices, bytes: u64) -> Result<Data, Stop> {
+        if self.is_split(choices, bytes) {
+            return Err(Stop::Abandon);
+        }
         let readable: Vec<&Data> =
             choices.iter().map(|(_, place)| place).filter(|p| self.is_place(p, bytes)).collect();
         let count = readable.len();
@@ -147,6 +168,9 @@ impl Machine<'_> {
         bytes: u64,
         data: &Data,
     ) -> Result<(), Stop> {
+        if self.is_split(choices, bytes) {
+            return Err(Stop::Abandon);
+        }
         let writable = choices.iter().filter(|(_, place)| self.is_place(place, bytes));
         let writable: Vec<(Data, Data)> = writable.cloned().collect();
         if writable.is_empty() {
@@ -180,8 +204,13 @@ impl Machine<'_> {
             }
             (Data::Indexed(_), _) | (_, Data::Indexed(_)) => match self.numbers(a, b) {
                 Ok(Some((x, y))) => self.compare(op, 64, &x, &y),
-                Ok(None) if op == Compare::Eq => Ok(Data::bit(false)),
-                Ok(None) if op == Compare::Ne => Ok(Data::bit(true)),
+                // Places in different objects, or no place.
+                Ok(None) if has_place(a) && has_place(b) && op == Compare::Eq => {
+                    Ok(Data::bit(false))
+                }
+                Ok(None) if has_place(a) && has_place(b) && op == Compare::Ne => {
+                    Ok(Data::bit(true))
+                }
                 Ok(None) => return None,
                 Err(stop) => Err(stop),
             },

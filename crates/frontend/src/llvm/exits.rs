@@ -107,8 +107,12 @@ impl<'m> Machine<'m> {
             let Operand::Register(register) = operand else { continue };
             let Some(found) = code.iter().find(|i| i.result == register) else { continue };
             match &found.kind {
-                Kind::Binary(Binary::And | Binary::Or | Binary::Xor, 1, sides) => {
-                    open.extend(sides)
+                Kind::Binary(Binary::And | Binary::Or, 1, sides) => open.extend(sides),
+                // A `!`; of two conditions the secret one would decide all the same.
+                Kind::Binary(Binary::Xor, 1, sides)
+                    if sides.iter().any(|side| matches!(side, Operand::Constant(_))) =>
+                {
+                    open.extend(sides);
                 }
                 Kind::Freeze(side) => open.push(*side),
                 Kind::Select(1, all) => open.extend(all),

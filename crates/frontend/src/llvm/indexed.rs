@@ -5,9 +5,10 @@
 //! of them: `n` choices. Both are noted. Where elements are alike they are done many at once
 //! (`elements.rs`); the rest here is one by one.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
-use super::data::{Data, Indexed, Term};
+use super::data::{Data, Indexed, Term, mask};
 use super::ir::{Binary, Compare, Unary};
 use super::machine::{Machine, Stop};
 
@@ -37,6 +38,12 @@ impl Machine<'_> {
     /// The same place with indices of the bits that they have, all of which are not negative: where
     /// one may be, it counts from the beginning of the object.
     fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
+        let may_fall = |term: &Term| {
+            term.bound.is_none() && term.width > 1 && self.zeros(&term.index, term.width).high == 0
+        };
+        if indexed.terms.len() > 1 && indexed.terms.iter().any(may_fall) {
+            return self.joined(indexed);
+        }
         let mut settled = Indexed { object: indexed.object, offset: indexed.offset, terms: vec![] };
         for term in &indexed.terms {
             let Term { mut index, mut width, mut stride, bound } = term.clone();
@@ -62,11 +69,46 @@ impl Machine<'_> {
         Ok(settled)
     }
 
+    /// The same place with one index, counted from the beginning of the object: what one index goes
+    /// back another may have gone forth.
+    fn joined(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
+        let strides = indexed.terms.iter().map(|term| term.stride.unsigned_abs());
+        let stride = strides.fold(0, gcd).max(1) as i64;
+        let all = self.memory.object(indexed.object).size as i64 / stride + 1;
+        let width = 64 - all.leading_zeros() as u16;
+        let before = indexed.offset.div_euclid(stride);
+        let mut index = Data::Public(before as u128 & mask(width));
+        for term in &indexed.terms {
+            // A bit alone, and what C says the bound of, have no sign.
+            let has_sign = term.width > 1 && term.bound.is_none();
+            let resized = match term.width.cmp(&width) {
+                Ordering::Less if has_sign => Some(Unary::SignExtend),
+                Ordering::Less => Some(Unary::ZeroExtend),
+                Ordering::Equal => None,
+                Ordering::Greater => Some(Unary::Truncate),
+            };
+            let resized = match resized {
+                Some(resize) => self.unary(resize, term.width, width, &term.index)?,
+                None => term.index.clone(),
+            };
+            let times = Data::Public((term.stride / stride) as u128 & mask(width));
+            let moved = self.binary(Binary::Mul, width, &resized, &times)?;
+            index = self.binary(Binary::Add, width, &index, &moved)?;
+        }
+        let term = Term { index, width, stride, bound: None };
+        let (object, offset) = (indexed.object, indexed.offset - before * stride);
+        Ok(Indexed { object, offset, terms: vec![term] })
+    }
+
     /// The object of an address, and where in it that is, as an integer of 64 bits.
     pub(super) fn number(&mut self, place: &Data) -> Result<Option<(u32, Data)>, Stop> {
         let indexed = match place {
             Data::Pointer(object, at) => {
                 return Ok(Some((*object, Data::Public(*at as u64 as u128))));
+            }
+            Data::Places(object, places) => {
+                let numbers = places.iter().map(|at| *at as u64 as u128).collect();
+                return Ok(Some((*object, Data::Spread(numbers))));
             }
             Data::Indexed(indexed) => indexed.clone(),
             _ => return Ok(None),
@@ -234,6 +276,10 @@ impl Machine<'_> {
 
 fn is_opened(index: &Data) -> bool {
     matches!(index, Data::Opened(_))
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// What kind of index it is, for people.

@@ -278,9 +278,20 @@ pub(super) fn last_lane(data: &Data) -> Option<Data> {
             let last = |data: &Data| last_lane(data).unwrap_or_else(|| data.clone());
             Some(Data::Chosen(choices.iter().map(|(bit, at)| (last(bit), last(at))).collect()))
         }
+        Data::Indexed(indexed) => {
+            let mut last = (**indexed).clone();
+            for term in &mut last.terms {
+                term.index = last_lane(&term.index).unwrap_or_else(|| term.index.clone());
+            }
+            Some(Data::Indexed(Rc::new(last)))
+        }
         Data::Many(parts) if parts.iter().any(|part| last_lane(part).is_some()) => {
             let last = |part: &Data| last_lane(part).unwrap_or_else(|| part.clone());
             Some(Data::Many(parts.iter().map(last).collect()))
+        }
+        Data::Parts(parts) if parts.iter().any(|(part, _)| last_lane(part).is_some()) => {
+            let last = |part: &Data| last_lane(part).unwrap_or_else(|| part.clone());
+            Some(Data::Parts(parts.iter().map(|(part, bytes)| (last(part), *bytes)).collect()))
         }
         _ => None,
     }

@@ -240,7 +240,7 @@ impl Memory {
             Storage::Table(table) => {
                 let (row, within) = (offset / table.row_bytes, offset % table.row_bytes);
                 let Some(leaf) = table.leaf_at[within as usize] else {
-                    return Found::Whole(Data::Undefined);
+                    return self.behind_padding(object, offset, bytes);
                 };
                 let (start, size) =
                     (table.leaves[leaf as usize].offset, table.leaves[leaf as usize].bytes);
@@ -266,6 +266,20 @@ impl Memory {
                 }
             }
         }
+    }
+
+    /// What lies in a table where its row has a byte that belongs to nothing.
+    fn behind_padding(&self, object: u32, offset: u64, bytes: u8) -> Found {
+        if bytes == 1 {
+            return Found::Whole(Data::Undefined);
+        }
+        let mut all = vec![(Data::Undefined, offset as i64, 1)];
+        match self.find(object, offset + 1, bytes - 1) {
+            Found::Whole(data) => all.push((data, offset as i64 + 1, bytes - 1)),
+            Found::Parts(parts) => all.extend(parts),
+            unread => return unread,
+        }
+        Found::Parts(all)
     }
 
     /// Bytes from `offset` to the end of the value there.

@@ -344,7 +344,11 @@ fn contest(
             }
             Definition::Instruction(Kind::Binary(op, _, [a, b])) if at == key => {
                 best_of = Some(*op);
-                if is(*a, phis[at].result) { *b } else { *a }
+                match (is(*a, phis[at].result), is(*b, phis[at].result)) {
+                    (true, false) => *b,
+                    (false, true) => *a,
+                    _ => return None,
+                }
             }
             _ => return None,
         };

@@ -97,8 +97,11 @@ typedef ph_fixed_held PH_FIXED_TYPE(PH_FIXED_FRACTION);
 typedef PH_FIXED_TYPE(PH_FIXED_FRACTION) ph_fixed;
 
 #define PH_FIXED_ONE ((ph_fixed_wide)1 << PH_FIXED_FRACTION)
-#define PH_FIXED(x)                                                                                \
-    ((ph_fixed)((x) * (double)((int64_t)1 << PH_FIXED_FRACTION) + ((x) < 0 ? -0.5 : 0.5)))
+#define PH_FIXED_SCALED(x) ((x) * (double)((int64_t)1 << PH_FIXED_FRACTION))
+/* From 2^52 on a double is an integer, and to add a half would round it. */
+#define PH_FIXED_HALF(x)                                                                           \
+    (PH_FIXED_SCALED(x) >= 0x1p52 || PH_FIXED_SCALED(x) <= -0x1p52 ? 0 : (x) < 0 ? -0.5 : 0.5)
+#define PH_FIXED(x) ((ph_fixed)(PH_FIXED_SCALED(x) + PH_FIXED_HALF(x)))
 
 static inline ph_fixed_wide ph_fixed_product(ph_fixed a, ph_fixed b)
 {

@@ -124,8 +124,9 @@ impl DebugTypes {
                 let mut typ = self.typ_in(node.text("baseType"), in_structure);
                 if let CType::Integer { fraction, .. } = &mut typ
                     && let Some(bits) = node.text("name").strip_prefix(FIXED)
+                    && let Ok(bits) = bits.parse()
                 {
-                    *fraction = bits.parse().ok();
+                    *fraction = Some(bits);
                 }
                 typ
             }
