@@ -90,7 +90,11 @@ impl Program {
             self.line(&format!("struct s {name} = {{ {f}, {{ {g}, 5 }}, {h} }};"));
         }
         for _ in 0..10 {
-            self.statement(3);
+            match self.random.below(8) {
+                0 => self.revealed(),
+                1 | 2 => self.pattern(),
+                _ => self.statement(3),
+            }
         }
         for k in 0..SCALARS {
             self.line(&format!("r[{k}] = v{k};"));
@@ -297,6 +301,70 @@ impl Program {
         self.loops -= 1;
         self.indices.pop();
         self.line("}");
+    }
+
+    /// Control flow on what is opened, which nothing secret decides.
+    fn revealed(&mut self) {
+        let condition = self.condition(1);
+        match self.random.below(3) {
+            0 => self.line(&format!("if (ph_reveal((uint8_t)({condition}))) {{")),
+            1 => {
+                let index = format!("i{}", self.names);
+                self.names += 1;
+                self.line(&format!(
+                    "for (int {index} = 0; {index} < 5 && ph_reveal((uint8_t)({condition})); {index}++) {{"
+                ));
+            }
+            _ => {
+                let value = self.expression(1);
+                let count = format!("n{}", self.names);
+                self.names += 1;
+                self.line(&format!(
+                    "for (int {count} = ph_reveal((uint8_t)({value})) & 7; {count} > 0; {count}--) {{"
+                ));
+            }
+        }
+        self.block(3);
+        self.line("}");
+    }
+
+    /// Loops that run in lanes: reductions, contests, maps, two dimensions, branches on the index.
+    fn pattern(&mut self) {
+        let k = self.names;
+        self.names += 1;
+        let index = format!("i{k}");
+        self.indices.push(index.clone());
+        let (value, other) = (self.expression(2), self.expression(1));
+        let (a, target) = (self.random.below(ARRAYS), self.random.below(SCALARS));
+        let at = (target + 1) % SCALARS;
+        let (typ, condition) = (self.random.of(&TYPES), self.condition(1));
+        let compare = self.random.of(&["<", "<=", ">", ">="]);
+        let op = self.random.of(&["+=", "^=", "|=", "&=", "*=", "-="]);
+        let head = format!("for (int {index} = 0; {index} < 8; {index}++)");
+        let line = match self.random.below(7) {
+            0 => format!("{head} v{target} {op} {value};"),
+            1 => format!(
+                "{head} {{ {typ} e = {value}; if (e {compare} v{target}) {{ v{target} = e; v{at} = {index}; }} }}"
+            ),
+            2 => format!("{head} a{a}[{index}] {op} {value};"),
+            3 => format!(
+                "{head} if ({condition}) a{a}[{index}] = {value}; else v{target} += {other};"
+            ),
+            4 => format!(
+                "{{ {typ} grid[5][8]; for (int j = 0; j < 5; j++) {head} grid[j][{index}] = {value} + j;\n\
+                 {head} for (int j = 0; j < 5; j++) a{a}[{index}] {op} grid[j][{index}] * {other};\n\
+                 v{target} += grid[3][*n & 7]; }}"
+            ),
+            5 => format!(
+                "{head} if ({index} == 0) a{a}[{index}] = {value}; else if ({index} < 6) \
+                 a{a}[{index}] {op} {other}; else v{target}++;"
+            ),
+            _ => format!(
+                "{head} {{ {typ} e = {value}; v{target} = e {compare} v{target} ? e : v{target}; }}"
+            ),
+        };
+        self.indices.pop();
+        self.line(&line);
     }
 
     fn copy(&mut self) {
