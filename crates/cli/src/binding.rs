@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use phineus_bytecode::{Description, InputPort, Table};
-use phineus_frontend::Arguments;
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Description, ElementType, InputPort, Lane, Table};
+use phineus_frontend::{Arguments, ColumnRange};
 
 use crate::csv_input::{Counted, Source, count_rows, read_table};
+use crate::csv_output;
 use crate::failure::{Exit, Failure};
 use crate::row_order::arrange;
+
+/// Values out of their range that are reported.
+const RANGE_FAULTS_MAX: usize = 20;
 
 /// Input files by the name of their port.
 pub(crate) type Files = BTreeMap<String, Counted>;
@@ -173,6 +178,51 @@ pub(crate) fn read_inputs(
         arrange(table, &port.order, &counted.source.name(), &lines).map(Some)
     };
     description.inputs.iter().map(read).collect()
+}
+
+/// Refuses values that are not in the ranges that a program states.
+pub(crate) fn check_ranges(
+    ranges: &[ColumnRange],
+    description: &Description,
+    files: &Files,
+    inputs: &[Option<Table>],
+) -> Result<(), Failure> {
+    let mut faults = Vec::new();
+    for (port, table) in description.inputs.iter().zip(inputs) {
+        let (Some(table), Some(counted)) = (table, files.get(&port.name)) else { continue };
+        for range in ranges.iter().filter(|range| range.input == port.name) {
+            let Some(column) = port.columns.get(range.column) else { continue };
+            let text = |value: i128| {
+                let all = if value < 0 { Lane::MAX } else { Lane::ZERO };
+                let low = Lane::from(value as u128) | all << 128;
+                csv_output::format_value(low & mask_of(column.element.width()), column)
+            };
+            let number = |row| signed(table.cell(row, range.column), column.element);
+            let is_outside = |row: &u64| !(range.low..=range.high).contains(&number(*row));
+            for row in (0..table.row_count()).filter(is_outside).take(RANGE_FAULTS_MAX) {
+                let (file, name, row_name) = (counted.source.name(), &column.name, row + 1);
+                let value = csv_output::format_value(table.cell(row, range.column), column);
+                let (low, high) = (text(range.low), text(range.high));
+                faults.push(format!(
+                    "{file}: row {row_name}: column '{name}': {value} is not within {low} to {high}"
+                ));
+            }
+        }
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    faults.truncate(RANGE_FAULTS_MAX);
+    let failure = Failure::new(Exit::BadInput, 111, faults.join("\n"));
+    Err(failure.remedy("correct the file and run again, or have the program state a wider range"))
+}
+
+/// A cell of at most 128 bits as a number.
+fn signed(cell: Lane, element: ElementType) -> i128 {
+    let limbs = cell.as_limbs();
+    let low = u128::from(limbs[0]) | u128::from(limbs[1]) << 64;
+    let unused = 128 - u32::from(element.width().clamp(1, 128));
+    if element.is_signed() { ((low << unused) as i128) >> unused } else { low as i128 }
 }
 
 #[cfg(test)]

@@ -50,7 +50,8 @@ pub use order::arranged;
 pub use phineus_bytecode::{RegisterOp, Sharing};
 pub use port::{InputBuilder, OutputBuilder, column};
 pub use program::{
-    ClosureProgram, Program, ProgramBuilder, Traced, program, same_rows, trace_into, trace_to_file,
+    ClosureProgram, ColumnRange, Program, ProgramBuilder, Traced, program, same_rows, trace_into,
+    trace_to_file,
 };
 pub use records::Records;
 pub use tracer::Tracer;

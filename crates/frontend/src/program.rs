@@ -53,6 +53,14 @@ pub trait Program: Send + Sync {
         None
     }
 
+    /// The columns whose values have bounds that their types do not say.
+    ///
+    /// # Errors
+    /// If the arguments are wrong.
+    fn ranges(&self, _arguments: &Arguments) -> Result<Vec<ColumnRange>, ProgramError> {
+        Ok(Vec::new())
+    }
+
     /// Whether outputs are right where the twin says `expected`: by default, if they are equal.
     ///
     /// A program whose result is not unique, such as an unstable sort, says more.
@@ -60,6 +68,19 @@ pub trait Program: Send + Sync {
         outputs.len() == expected.len()
             && outputs.iter().zip(expected).all(|(output, expected)| same_rows(output, expected))
     }
+}
+
+/// The least and the largest value that a column of an input may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnRange {
+    /// The input.
+    pub input: String,
+    /// The column, counted from 0.
+    pub column: usize,
+    /// The least value.
+    pub low: i128,
+    /// The largest value.
+    pub high: i128,
 }
 
 /// Whether two tables have the same columns and the same rows in the same order.

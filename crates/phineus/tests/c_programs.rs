@@ -81,6 +81,17 @@ fn costs_are_explained_and_wrong_inputs_refused() -> Result {
         place.run("run match.c --local --protocol clear --in alice=large.csv --in bob=bob.csv")?;
     assert_eq!(done.code, Some(8), "{}", done.stderr);
     assert!(done.stderr.contains("large.csv:3"), "{}", done.stderr);
+    // The range is kept, not only its bits.
+    place.write("exact.c", MATCH.replacen("0, 255", "-3, 200", 1))?;
+    place.write("large.csv", "probe\n-3\n201\n")?;
+    for protocol in ["clear", "gmw"] {
+        let done = place.run(&format!(
+            "run exact.c --local --protocol {protocol} --in alice=large.csv --in bob=bob.csv"
+        ))?;
+        assert_eq!(done.code, Some(8), "{}", done.stderr);
+        let what = "large.csv: row 2: column 'probe': 201 is not within -3 to 200";
+        assert!(done.stderr.contains(what), "{}", done.stderr);
+    }
     let done = place.run(
         "run match.c --local --protocol clear --in alice=alice.csv --in bob=bob.csv --param N=5",
     )?;

@@ -282,18 +282,20 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let files = binding::count_all(&assigned)?;
     let progress = console.progress();
     progress.stage("tracing the program");
-    let traced = match (&resolved, arguments) {
+    let (traced, ranges) = match (&resolved, arguments) {
         (Resolved::File(file), _) => {
             binding::check_rows(&probed, &files)?;
-            ready(file)?
+            (ready(file)?, Vec::new())
         }
         (resolved, Some(mut arguments)) => {
             binding::set_rows(&mut arguments, &files);
-            trace(resolved.program().expect("only files have none"), &arguments, &scratch)?
+            let program = resolved.program().expect("only files have none");
+            (trace(program, &arguments, &scratch)?, program.ranges(&arguments)?)
         }
         (_, None) => unreachable!("a program has arguments"),
     };
     let inputs = binding::read_inputs(&traced.description, &files)?;
+    binding::check_ranges(&ranges, &traced.description, &files, &inputs)?;
     check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
     progress.stage("planning");

@@ -62,7 +62,7 @@ use phineus_bytecode::Table;
 
 use crate::arguments::{Arguments, Parameter};
 use crate::error::ProgramError;
-use crate::program::Program;
+use crate::program::{ColumnRange, Program};
 use crate::tracer::Tracer;
 use compile::Compiler;
 pub use diagnostic::{Diagnostic, Spot, render};
@@ -260,6 +260,11 @@ impl Program for CProgram {
             twin::run(compiler, &prepared.signature, &sizes, inputs)
         };
         Some(run())
+    }
+
+    fn ranges(&self, arguments: &Arguments) -> Result<Vec<ColumnRange>, ProgramError> {
+        let prepared = self.prepare(self.sizes(arguments)?)?;
+        Ok(prepared.signature.ranges())
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {

@@ -8,6 +8,7 @@ use super::memory::Leaf;
 use super::scan::{Annotations, Marked};
 use super::types::CType;
 use crate::port::column;
+use crate::program::ColumnRange;
 
 /// Rows of equal bytes, with a column for each scalar in a row.
 #[derive(Clone, Debug)]
@@ -203,6 +204,21 @@ impl Signature {
             }
         }
         tables
+    }
+
+    /// The ranges that are stated, by column of what comes in.
+    pub(super) fn ranges(&self) -> Vec<ColumnRange> {
+        let mut all = Vec::new();
+        for table in self.inputs() {
+            for (index, first) in &table.ports {
+                let port = &self.ports[*index];
+                let Some((low, high)) = port.range else { continue };
+                let columns = *first..first + port.rows.leaves.len();
+                let of = |column| ColumnRange { input: table.name.clone(), column, low, high };
+                all.extend(columns.map(of));
+            }
+        }
+        all
     }
 
     /// What goes out, in order, the result last.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind, PlanDescription, Table};
 use phineus_channels::Transport;
+use phineus_frontend::Arguments;
 use phineus_protocols::mixed::totals::SILENT_OT;
 use phineus_protocols::ot::SessionId;
 
@@ -132,7 +133,11 @@ pub(super) fn agree_and_plan(
     progress.stage("reading inputs");
     let inputs = match run.making {
         Some(_) => Vec::new(),
-        None => binding::read_inputs(&traced.description, &prepared.files)?,
+        None => {
+            let inputs = binding::read_inputs(&traced.description, &prepared.files)?;
+            check_ranges(prepared, &wishes, &traced.description, &inputs)?;
+            inputs
+        }
     };
     progress.stage("planning");
     if prepared.cast.is_client(prepared.party) {
@@ -281,28 +286,49 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), F
 }
 
 fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedFile, Failure> {
-    match (&prepared.resolved, &prepared.arguments) {
-        (Resolved::File(file), _) => prepared.cast.recast(ready(file)?, &prepared.scratch),
+    let traced = match (&prepared.resolved, arguments_of_all(prepared, wishes)?) {
+        (Resolved::File(file), _) => ready(file)?,
         (resolved, Some(arguments)) => {
-            let mut arguments = arguments.clone();
-            // Ours are counted.
-            for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
-                for (port, rows) in &theirs.rows {
-                    if *rows > PEER_ROWS_MAX {
-                        let message =
-                            format!("{} says that it brings {rows} rows", prepared.name(theirs));
-                        return Err(Failure::new(Exit::ProgramRefused, 132, message)
-                            .remedy(format!("more than {PEER_ROWS_MAX} rows are not accepted")));
-                    }
-                    arguments.set_rows(port, *rows);
-                }
-            }
             let program = resolved.program().expect("only files have none");
-            let traced = trace(program, &arguments, &prepared.scratch)?;
-            prepared.cast.recast(traced, &prepared.scratch)
+            trace(program, &arguments, &prepared.scratch)?
         }
         (_, None) => unreachable!("a program has arguments"),
+    };
+    prepared.cast.recast(traced, &prepared.scratch)
+}
+
+/// The arguments of a program with the rows of all parties; `None` for a file, which has none.
+fn arguments_of_all(
+    prepared: &Preparation<'_>,
+    wishes: &[Wish],
+) -> Result<Option<Arguments>, Failure> {
+    let Some(mut arguments) = prepared.arguments.clone() else { return Ok(None) };
+    // Ours are counted.
+    for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
+        for (port, rows) in &theirs.rows {
+            if *rows > PEER_ROWS_MAX {
+                let message = format!("{} says that it brings {rows} rows", prepared.name(theirs));
+                return Err(Failure::new(Exit::ProgramRefused, 132, message)
+                    .remedy(format!("more than {PEER_ROWS_MAX} rows are not accepted")));
+            }
+            arguments.set_rows(port, *rows);
+        }
     }
+    Ok(Some(arguments))
+}
+
+/// Refuses inputs of ours beyond what the program states of them.
+fn check_ranges(
+    prepared: &Preparation<'_>,
+    wishes: &[Wish],
+    description: &Description,
+    inputs: &[Option<Table>],
+) -> Result<(), Failure> {
+    let arguments = arguments_of_all(prepared, wishes)?;
+    let (Some(program), Some(arguments)) = (prepared.resolved.program(), arguments) else {
+        return Ok(());
+    };
+    binding::check_ranges(&program.ranges(&arguments)?, description, &prepared.files, inputs)
 }
 
 fn plan_for_process(
