@@ -216,6 +216,8 @@ const NS_PER_INSTRUCTION: u64 = 400;
 const NS_PER_OPENED: u64 = 12;
 /// For an oblivious transfer of preprocessing, with what is done to its outcome.
 const NS_PER_OT: u64 = 45;
+/// The same in batches of a quarter or less, whose rows are less than a tile of OTs.
+const NS_PER_OT_OF_SMALL: u64 = 110;
 
 /// The cost model of computation on authenticated shares.
 pub struct SpdzCosts {
@@ -398,7 +400,8 @@ impl CostModel for SpdzCosts {
         for (kind, count) in self.demand.kinds() {
             entries.insert(name_of(kind), count as u64);
         }
-        let making_ns = ots * NS_PER_OT * others;
+        let is_small = self.demand.scale().halvings() >= 2;
+        let making_ns = ots * others * if is_small { NS_PER_OT_OF_SMALL } else { NS_PER_OT };
         for (name, value) in [
             (BatchScale::TOTAL, self.demand.scale().halvings()),
             (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
