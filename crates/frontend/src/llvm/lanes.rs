@@ -111,7 +111,8 @@ impl<'m> Machine<'m> {
         while done < count {
             let mut block = (count - done).min(BLOCK);
             let lanes = loop {
-                match self.rehearse(frame, pattern, &state, block)? {
+                let is_part = pieces > 0;
+                match self.rehearse(frame, pattern, &state, (block, is_part))? {
                     Ok(lanes) => break lanes,
                     Err(Some(same)) if pieces < PIECES_MAX => (block, pieces) = (same, pieces + 1),
                     Err(_) => return Ok((state, done)),
@@ -131,13 +132,14 @@ impl<'m> Machine<'m> {
     }
 
     /// Executes a block of iterations without recording; returns how many may run together, or how
-    /// many of the first take the same way where a public branch differs between them.
+    /// many of the first take the same way where a public branch differs between them. A part of a
+    /// loop runs also if there is nothing to compute in it, or if it is one iteration.
     fn rehearse(
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
         state: &[Data],
-        count: u64,
+        (count, is_part): (u64, bool),
     ) -> Result<Result<u64, Option<u64>>, Stop> {
         let registers = frame.registers.clone();
         let before = (self.place, self.arms, self.calls, self.steps);
@@ -157,8 +159,8 @@ impl<'m> Machine<'m> {
         match end {
             Err(Stop::Abandon) => Ok(Err(rehearsal.same_way.map(u64::from))),
             Err(stop) => Err(stop),
-            Ok(_) if !fits || !rehearsal.is_worth() => Ok(Err(None)),
-            Ok(_) if rehearsal.has_conflict(&self.memory) => Ok(Err(None)),
+            Ok(_) if !fits || !(is_part || rehearsal.is_worth()) => Ok(Err(None)),
+            Ok(_) if count > 1 && rehearsal.has_conflict(&self.memory) => Ok(Err(None)),
             Ok(_) => Ok(Ok(1 << (WIRES / u64::from(rehearsal.widest())).max(1).ilog2())),
         }
     }
