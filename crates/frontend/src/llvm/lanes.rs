@@ -5,8 +5,9 @@
 //! recorded; all places that it reads and writes are kept. If an iteration touches what another
 //! writes, the loop goes in order, and its inner loops get their chance. If a public branch differs
 //! between iterations, those are done together that go the way of the first, then those behind
-//! them; in order, if that makes too many parts. Otherwise its body is executed for as many iterations at a time as
-//! fit a value. So `for i, for j: y[i] += W[i][j] * x[j]` becomes products of whole columns.
+//! them; in order, if that makes too many parts. Otherwise the body is executed for as many
+//! iterations at a time as fit a value. So `for i, for j: y[i] += W[i][j] * x[j]` becomes products
+//! of whole columns.
 //!
 //! Lanes are cut and joined as C's arrays say (`pack.rs`); a place that all iterations write before
 //! they read it is each one's own, and holds the last one's value afterwards.

@@ -1,5 +1,5 @@
-//! Random C programs without undefined behaviour: casts between widths, shifts, arrays at public and
-//! secret places, structures, pointers, branches and loops on secrets.
+//! Random C programs without undefined behaviour: casts between widths, shifts, arrays at public
+//! and secret places, structures, pointers, branches and loops on secrets.
 //!
 //! Sums wrap (`-fwrapv`), shifts are by less than the width, divisors are 1 to 16, indices are
 //! masked, all variables are set. Expressions have no side effects.
@@ -138,7 +138,8 @@ impl Program {
         let typ = self.random.of(&TYPES);
         let (test, value) = (self.condition(1), self.expression(1));
         self.line(&format!(
-            "static void w{k}({typ} *to, {p} p, {q} q) {{ if ({test}) *to = {value}; else to[0]++; }}"
+            "static void w{k}({typ} *to, {p} p, {q} q) {{ if ({test}) *to = {value}; \
+             else to[0]++; }}"
         ));
         self.line(&format!("#define W{k} {typ}"));
         self.is_helper = false;
@@ -312,7 +313,8 @@ impl Program {
                 let index = format!("i{}", self.names);
                 self.names += 1;
                 self.line(&format!(
-                    "for (int {index} = 0; {index} < 5 && ph_reveal((uint8_t)({condition})); {index}++) {{"
+                    "for (int {index} = 0; {index} < 5 && \
+                     ph_reveal((uint8_t)({condition})); {index}++) {{"
                 ));
             }
             _ => {
@@ -320,7 +322,8 @@ impl Program {
                 let count = format!("n{}", self.names);
                 self.names += 1;
                 self.line(&format!(
-                    "for (int {count} = ph_reveal((uint8_t)({value})) & 7; {count} > 0; {count}--) {{"
+                    "for (int {count} = ph_reveal((uint8_t)({value})) & 7; \
+                     {count} > 0; {count}--) {{"
                 ));
             }
         }
@@ -344,15 +347,18 @@ impl Program {
         let line = match self.random.below(7) {
             0 => format!("{head} v{target} {op} {value};"),
             1 => format!(
-                "{head} {{ {typ} e = {value}; if (e {compare} v{target}) {{ v{target} = e; v{at} = {index}; }} }}"
+                "{head} {{ {typ} e = {value}; if (e {compare} v{target}) {{ \
+                 v{target} = e; v{at} = {index}; }} }}"
             ),
             2 => format!("{head} a{a}[{index}] {op} {value};"),
             3 => format!(
                 "{head} if ({condition}) a{a}[{index}] = {value}; else v{target} += {other};"
             ),
             4 => format!(
-                "{{ {typ} grid[5][8]; for (int j = 0; j < 5; j++) {head} grid[j][{index}] = {value} + j;\n\
-                 {head} for (int j = 0; j < 5; j++) a{a}[{index}] {op} grid[j][{index}] * {other};\n\
+                "{{ {typ} grid[5][8]; for (int j = 0; j < 5; j++) {head} \
+                 grid[j][{index}] = {value} + j;\n\
+                 {head} for (int j = 0; j < 5; j++) \
+                 a{a}[{index}] {op} grid[j][{index}] * {other};\n\
                  v{target} += grid[3][*n & 7]; }}"
             ),
             5 => format!(
@@ -396,7 +402,8 @@ impl Program {
         let line = match self.random.below(4) {
             0 => format!("{{ {typ} *p = {condition} ? &a{a}[{i}] : {other}; *p ^= {value}; }}"),
             1 => format!(
-                "{{ {typ} *p = a{a}; if ({condition}) p += 3; if ({value} & 1) p++; p[1] += p[3]; }}"
+                "{{ {typ} *p = a{a}; if ({condition}) p += 3; if ({value} & 1) p++; \
+                 p[1] += p[3]; }}"
             ),
             2 => {
                 let k = self.random.below(self.helpers.into());
