@@ -1,7 +1,7 @@
 //! Two channels joined inside one process, for tests, simulation and `--protocol` dry runs.
 //!
 //! The same blocks and bounds as over a network: what one end sends arrives after a flush or a
-//! full block, and a sender [`SEND_AHEAD_BYTES`](crate::SEND_AHEAD_BYTES) ahead waits for its peer.
+//! full block, and a sender [`SEND_AHEAD_BYTES`] ahead waits for its peer.
 
 use std::time::{Duration, Instant};
 
