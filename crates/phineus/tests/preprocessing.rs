@@ -236,6 +236,37 @@ fn what_does_not_fit_the_run_is_refused_and_not_used_up() -> Result {
     right(&place)
 }
 
+/// Plans for other memory limits may make their material in batches of other sizes.
+#[test]
+fn plans_with_batches_of_another_size_make_nothing_together() -> Result {
+    let place = Place::new()?;
+    let names = ["site_a", "site_b"];
+    place.two_parties(names)?;
+    for protocol in ["bmr", "spdz"] {
+        for (memory, file) in [("100MiB", "small"), ("1GiB", "large")] {
+            let plan = "plan biometric --param n=40 --protocol";
+            let line = format!("{plan} {protocol} --memory {memory} --out {file}.plan");
+            place.run(&line)?.succeeded()?;
+        }
+        let preprocess = |name: &str, file: &str, out: &str| {
+            place.start(&format!(
+                "preprocess {file}.plan --as {name} --cluster cluster.toml --id-dir id_{name} \
+                 --protocol {protocol} --timeout 60 --out {out}.prep"
+            ))
+        };
+        let [a, b] = [preprocess("site_a", "small", "a")?, preprocess("site_b", "large", "b")?];
+        for child in [a, b] {
+            let done = wait(child, PATIENCE)?.failed_with(7)?;
+            let done = done.says("makes triples in batches of another size")?;
+            done.says("nothing is kept")?;
+        }
+        for name in ["a.prep", "a.prep.tables", "b.prep", "b.prep.tables"] {
+            assert!(!place.file(name).exists(), "{protocol}: {name}");
+        }
+    }
+    Ok(())
+}
+
 /// The line of a party of its own; three.phi unless `more` says otherwise.
 fn line(command: &str, party: usize, more: &str) -> String {
     let (name, letter) = (NAMES[party], ["a", "b", "c"][party]);

@@ -153,6 +153,12 @@ fn keep(
     (making, backend): (&Making, StorageBackend),
     mut mesh: Mesh,
 ) -> Result<Kept, Failure> {
+    // Nothing else compares the sizes of batches, which plans made elsewhere bring along.
+    let costs = &planned.plan().costs;
+    if let Err(failure) = agreement::exchange_ready(mesh[0].iter_mut().flatten(), costs) {
+        agreement::give_up_all(mesh, &failure);
+        return Err(failure);
+    }
     let mut prg = Prg::from_os().map_err(|error| {
         Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
     })?;
