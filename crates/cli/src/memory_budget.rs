@@ -141,8 +141,8 @@ impl Situation {
         page_wires(self.protocol, self.parties)
     }
 
-    /// Connections of this party's process that are used. What is never used is never resident: the
-    /// stream of the garbling where nothing is garbled.
+    /// Connections of this party's process to others that compute, of those that are used. What is
+    /// never used is never resident: the stream of the garbling where nothing is garbled.
     fn channels(&self, is_garbled: bool) -> u64 {
         match self.protocol {
             Protocol::Clear => 0,
@@ -150,8 +150,16 @@ impl Situation {
             protocol => {
                 let most = if is_garbled { STREAMS_MAX } else { STREAMS_MAX - 1 };
                 let streams = streams(protocol).min(most);
-                u64::from(streams) * (self.parties as u64 - 1) + self.clients as u64
+                u64::from(streams) * (self.parties as u64 - 1)
             }
+        }
+    }
+
+    /// What the connections to clients hold: they are not made smaller (`shared::take_clients`).
+    fn client_channel_bytes(&self) -> u64 {
+        match self.protocol {
+            Protocol::Clear | Protocol::Garbled => 0,
+            _ => self.channel_bytes(BatchScale::FULL) * self.clients as u64,
         }
     }
 
@@ -171,7 +179,8 @@ impl Situation {
         Budget {
             process: self.process_bytes,
             tables: self.tables_bytes,
-            channel: self.channel_bytes(figures.scale) * self.channels(figures.garbling_bytes > 0),
+            channel: self.channel_bytes(figures.scale) * self.channels(figures.garbling_bytes > 0)
+                + self.client_channel_bytes(),
             driver: self.driver_bytes(&figures) + self.window_bytes(figures.scale),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
@@ -365,6 +374,19 @@ mod tests {
             assert!(total <= limit, "{total} of {limit}");
             assert!(total + 2 * situation.page_bytes() > limit, "{total} of {limit}");
         }
+    }
+
+    #[test]
+    fn channels_to_clients_are_counted_whole() {
+        let small = BatchScale::ALL[BatchScale::ALL.len() - 1];
+        let with = |clients| Situation { protocol: Protocol::Gmw, clients, ..situation(1 << 30) };
+        let channel =
+            |clients, scale| with(clients).budget(Figures { scale, ..Figures::default() }).channel;
+        let whole = with(0).channel_bytes(BatchScale::FULL);
+        for scale in [BatchScale::FULL, small] {
+            assert_eq!(channel(14, scale) - channel(0, scale), 14 * whole);
+        }
+        assert!(channel(0, small) < channel(0, BatchScale::FULL));
     }
 
     #[test]
