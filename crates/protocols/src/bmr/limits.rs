@@ -47,9 +47,12 @@ pub const fn gates_per_batch(parties: usize, scale: BatchScale) -> usize {
     if tiles == 0 { TILE_OTS } else { tiles * TILE_OTS }
 }
 
-/// Bytes that garbling so many gates holds beside its frames: three batches on their way with all
-/// their keys, those that wait and the one in use, the state of the OTs, and what the largest circuit
-/// needs. Memory that has never been used is not there yet: fewer gates hold less.
+/// Bytes that garbling so many gates holds beside its frames: the batches on their way with all their
+/// keys, those that wait and the one in use, the state of the OTs, and what the largest circuit needs.
+/// On their way are the one that is being filled, that whose masks are multiplied, that whose tables
+/// are made, and with more than two parties that of which sums are missing. Memory that has never been
+/// used is not there yet: fewer gates hold less, but the keys of results are drawn for whole batches,
+/// also for that behind the last one.
 pub fn memory_bytes(
     parties: usize,
     (field, scale): (FieldBits, BatchScale),
@@ -69,8 +72,10 @@ pub fn memory_bytes(
     let decoding = gates + VALUE_WIRES_MAX as usize / 8;
     let bits = gates / 8 * (5 + 3 * parties) + decoding;
     let links = 2 * crate::ot::state_bytes(field) * (parties - 1);
-    let made = batch_count.min(3) * (tables + keys + bits);
-    let batches = made + batch_count.min(BATCHES_AHEAD + 2) * kept;
+    let on_their_way = if parties == 2 { 3 } else { 4 };
+    let made = batch_count.saturating_add(1).min(on_their_way);
+    let drawn = (whole - gates) * size_of::<Block>();
+    let batches = made * (tables + keys + bits + drawn) + batch_count.min(BATCHES_AHEAD + 2) * kept;
     (batches + links) as u64 + scratch_bytes
 }
 
