@@ -79,7 +79,7 @@ pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
 /// are never made resident.
 pub const CHANNEL_MEMORY_BYTES: usize = channel_memory_bytes(SEND_AHEAD_BYTES);
 
-/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: 1.9 MiB at the
+/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: 2.04 MiB at the
 /// least.
 pub const fn channel_memory_bytes(ahead_bytes: usize) -> usize {
     (incoming_blocks(ahead_bytes) + outgoing_blocks(ahead_bytes)) * BLOCK_BYTES

@@ -9,7 +9,7 @@
 //! key it ends the wait of the one who dialled, and to the other one it is only said.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,13 +20,15 @@ use crate::frame::{HEADER_BYTES, Header, Kind, parse_header};
 use crate::gathering::{Attempt, Gathering};
 use crate::mesh::{MeshSettings, Security};
 use crate::tcp::{ACCEPT_PAUSE, addresses, hang_up, refused};
+use crate::tls::read_all;
 
 /// How long a party over QUIC is left alone before its TCP port is asked, and between two questions:
 /// longer than a handshake takes, so that where all is well nothing is asked.
 const ASK_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long one question and its answer may take.
-const ASK_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long a connection to ask on may take, and then the answer: a party that all have met waits
+/// so long at most for a question that is under way.
+const ASK_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// How often more bytes are looked for where the first ones do not suffice.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
@@ -98,7 +100,7 @@ pub(crate) fn first(stream: &TcpStream, deadline: Instant) -> io::Result<Option<
         match &beginning[..seen] {
             // A TLS record of a handshake (RFC 8446, section 5.1).
             [22, 3, ..] => return Ok(Some(Manner::Tls)),
-            [b'P', b'H', _, kind] if *kind == Kind::Abort as u8 => return heard(stream),
+            [b'P', b'H', _, kind] if *kind == Kind::Abort as u8 => return heard(stream, deadline),
             [b'P', b'H', _, _] => return Ok(Some(Manner::Plain)),
             [22 | b'P'] | [b'P', b'H', ..] => thread::sleep(LOOK_PAUSE),
             _ => return Ok(None),
@@ -106,10 +108,10 @@ pub(crate) fn first(stream: &TcpStream, deadline: Instant) -> io::Result<Option<
     }
 }
 
-/// Reads a notice.
-fn heard(mut stream: &TcpStream) -> io::Result<Option<Manner>> {
+/// Reads a notice, which must be there by `deadline`.
+fn heard(stream: &TcpStream, deadline: Instant) -> io::Result<Option<Manner>> {
     let mut bytes = [0; NOTICE_BYTES];
-    stream.read_exact(&mut bytes)?;
+    read_all(stream, deadline, &mut bytes)?;
     let header = parse_header(&bytes);
     let is_notice = header.is_ok_and(|it| it.kind == Kind::Abort && it.session == 0);
     Ok(Manner::from_code(bytes[HEADER_BYTES]).filter(|_| is_notice))
@@ -174,20 +176,54 @@ pub(crate) fn ask(gathering: &Gathering<'_>, party: usize) {
             continue;
         }
         let Ok(addresses) = addresses(gathering, party) else { continue };
-        let answers = addresses.into_iter().filter_map(|address| {
-            let stream = TcpStream::connect_timeout(&address, ASK_TIME_MAX).ok()?;
-            Manner::Quic.tell(&stream);
-            first(&stream, Instant::now() + ASK_TIME_MAX).ok().flatten()
-        });
-        for theirs in answers {
-            gathering.settle(Some(party), met(gathering, Some(party), theirs));
+        for address in addresses {
+            if let Some(theirs) = answer_of(gathering, &address) {
+                gathering.settle(Some(party), met(gathering, Some(party), theirs));
+            }
         }
     }
+}
+
+/// What is answered at `address`; nothing when no more connections are wanted.
+fn answer_of(gathering: &Gathering<'_>, address: &SocketAddr) -> Option<Manner> {
+    if gathering.is_over() {
+        return None;
+    }
+    let stream = TcpStream::connect_timeout(address, ASK_TIME_MAX).ok()?;
+    // The end of all attempts ends this one, too.
+    let number = gathering.begin_attempt(&stream)?;
+    Manner::Quic.tell(&stream);
+    let answered = first(&stream, Instant::now() + ASK_TIME_MAX);
+    gathering.end_attempt(number);
+    answered.ok().flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever sends a notice byte by byte, each long before time is up, gets no more time for it.
+    #[test]
+    fn a_notice_that_drips_in_comes_too_late() -> io::Result<()> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let mut dialled = TcpStream::connect(listener.local_addr()?)?;
+        let (accepted, _) = listener.accept()?;
+        let dripping = thread::spawn(move || {
+            let notice = Manner::Tls.notice();
+            dialled.write_all(&notice[..4])?;
+            notice[4..].iter().try_for_each(|byte| {
+                thread::sleep(Duration::from_millis(50));
+                dialled.write_all(&[*byte])
+            })
+        });
+        let heard = first(&accepted, Instant::now() + Duration::from_millis(300));
+        let kind = heard.expect_err("twenty-one bytes take more than a second").kind();
+        assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{kind}");
+        drop(accepted);
+        // The other end may have gone in the middle of it.
+        let _ = dripping.join().expect("it only writes");
+        Ok(())
+    }
 
     #[test]
     fn a_notice_is_a_message() {

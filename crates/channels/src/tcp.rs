@@ -233,15 +233,16 @@ fn session(
     let patience = Some(settings.timeouts.handshake);
     stream.set_write_timeout(patience).map_err(io_failed)?;
     let ours = Manner::of(settings);
+    // One for all that a stranger can take part in.
+    let deadline = Instant::now() + settings.timeouts.handshake;
     if dialled.is_none()
-        && let Some(theirs) = first(stream, Instant::now() + settings.timeouts.handshake)
-            .map_err(io_failed)?
-            .filter(|theirs| *theirs != ours)
+        && let Some(theirs) =
+            first(stream, deadline).map_err(io_failed)?.filter(|theirs| *theirs != ours)
     {
         ours.tell(stream);
         return Err(met(gathering, None, theirs));
     }
-    let connection = secure(gathering, stream, dialled)?;
+    let connection = secure(gathering, stream, deadline, dialled)?;
     stream.set_read_timeout(Some(READ_PAUSE)).map_err(io_failed)?;
     let made = greet(gathering, connection, dialled)?;
     stream.set_write_timeout(None).map_err(io_failed)?;
@@ -251,6 +252,7 @@ fn session(
 fn secure(
     gathering: &Gathering<'_>,
     stream: &TcpStream,
+    deadline: Instant,
     dialled: Option<Dialled>,
 ) -> Result<Connection, Attempt> {
     let io_failed = |error: io::Error| Attempt::Again(error.to_string());
@@ -269,7 +271,6 @@ fn secure(
     };
     let trusted: Vec<Fingerprint> =
         trusted.into_iter().filter_map(|party| gathering.trusted(party)).collect();
-    let deadline = Instant::now() + gathering.settings.timeouts.handshake;
     let (source, sink, presented) = tls::handshake(stream, deadline, side, identity, &trusted)
         .map_err(|failure| match (failure, dialled) {
             // What is no TLS was left unread.

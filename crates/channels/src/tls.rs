@@ -388,7 +388,11 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 }
 
 /// Fills `target` by `deadline`, however slowly the bytes drip in.
-fn read_all(mut stream: &TcpStream, deadline: Instant, mut target: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_all(
+    mut stream: &TcpStream,
+    deadline: Instant,
+    mut target: &mut [u8],
+) -> io::Result<()> {
     while !target.is_empty() {
         stream.set_read_timeout(Some(left(deadline)?))?;
         match stream.read(target) {
