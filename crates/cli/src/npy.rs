@@ -4,7 +4,8 @@
 //! 8 to 64 bits and booleans, little-endian, in C order, of one dimension (a column) or two (rows and
 //! columns). Columns have no names: they are those of the input, in its order, and must be as many.
 //!
-//! Cost: one pass, row by row, through a buffer of [`BUFFER_BYTES`]; memory is the packed table alone.
+//! Cost: one pass, row by row, through a buffer of [`BUFFER_BYTES`]; memory is the packed table,
+//! and 4 bytes for each row that is read.
 //! Invariants: a value that its column cannot hold is refused with its row and column; so is a file
 //! that is longer or shorter than its header says. `header` reads foreign bytes and never panics.
 
@@ -173,6 +174,15 @@ pub(crate) fn numbers_of(columns: &[Column]) -> Result<Numbers, String> {
 
 fn is_signed(column: &Column) -> bool {
     column.encoding == Encoding::Number && column.element.is_signed()
+}
+
+/// Bytes of the file that such a table makes, all columns being as wide as the widest one; of one
+/// that makes none, nothing.
+pub(crate) fn file_bytes(columns: &[Column], rows: u64) -> u64 {
+    let Ok(numbers) = numbers_of(columns) else { return 0 };
+    let header = Header { numbers, rows, columns: columns.len() as u64 };
+    let cells = rows.saturating_mul(columns.len() as u64);
+    cells.saturating_mul(numbers.bytes as u64).saturating_add(header.bytes().len() as u64)
 }
 
 /// Writes `table` as an array of its rows; of one column, as one of one dimension.

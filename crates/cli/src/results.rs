@@ -45,9 +45,12 @@ pub(crate) fn destination(
     let learned = |port: &&OutputPort| party.is_none_or(|party| port.parties.contains(&party));
     let ports: Vec<&OutputPort> = description.outputs.iter().filter(learned).collect();
     let mut files = BTreeMap::new();
-    let needed = |name: &str| {
+    let needed = |name: &str, path: &Path| {
         let port = description.outputs.iter().find(|port| port.name == name);
-        port.map_or(0, |port| longest_bytes(&port.columns, port.rows))
+        port.map_or(0, |port| match npy::is_named(path) {
+            true => npy::file_bytes(&port.columns, port.rows),
+            false => longest_bytes(&port.columns, port.rows),
+        })
     };
     for argument in arguments {
         let (name, file) = match split_name(argument) {
@@ -68,7 +71,7 @@ pub(crate) fn destination(
         for (port, path) in targets {
             check_apart(&port, &path, &files, inputs)?;
             check_format(&port, &path, description)?;
-            check_room(&path, needed(&port))?;
+            check_room(&path, needed(&port, &path))?;
             files.insert(port, path);
         }
     }
