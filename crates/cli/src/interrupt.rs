@@ -11,6 +11,7 @@ use std::time::Duration;
 use phineus_channels::{AbortReason, Aborter};
 
 use crate::failure::{Exit, Failure};
+use crate::private_directory::is_private;
 
 /// Signals that asked to stop, so far.
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
@@ -74,9 +75,11 @@ pub(crate) fn install(is_json: bool) {
 }
 
 /// Makes sure that this child of a local run does not outlive its parent, and removes the directory
-/// of all children, in which `cluster` is, if the parent could not.
+/// of all children, in which `cluster` is, if the parent could not and it is one that parents make.
 pub(crate) fn end_with_parent(cluster: &Path) {
-    with(|state| state.of_parent = cluster.parent().map(Path::to_owned));
+    // Looked at now: later another child may already have begun to remove it.
+    let directory = cluster.parent().filter(|directory| is_private(directory));
+    with(|state| state.of_parent = directory.map(Path::to_owned));
     #[cfg(target_os = "linux")]
     // SAFETY: the handler does nothing but change atomics, which is async-signal-safe; then asks for
     // the signal when the parent ends, which touches no memory.

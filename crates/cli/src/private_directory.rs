@@ -1,10 +1,12 @@
 //! [`PrivateDirectory`]: where the parties of a local run have their keys, data and results.
 //!
 //! It is removed at the end, also when interrupted. A process that is killed removes nothing: then
-//! its children do, who are told of its end (`interrupt.rs`), or else the next run. A file `lock` in
-//! it is locked as long as its owner lives.
+//! its children do, who are told of its end (`interrupt.rs`), or else the next run. A file [`LOCK`]
+//! in it says what the directory is, and is locked as long as its owner lives. Where the file system
+//! has no locks there is no such file: then nobody but the owner removes the directory.
 
 use std::fs::File;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -12,7 +14,10 @@ use crate::failure::Failure;
 use crate::interrupt;
 
 const PREFIX: &str = "phineus-";
-const LOCK: &str = "lock";
+const LOCK: &str = ".phineus-private";
+
+/// What is in that file. A directory without it was made by somebody else, and is left alone.
+const MARK: &[u8] = b"The private directory of a local run of Phineus, removed when it ends.\n";
 
 /// A directory that only this user can read.
 pub(crate) struct PrivateDirectory {
@@ -28,10 +33,12 @@ impl PrivateDirectory {
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent)?;
         interrupt::remember(directory.path());
         // Nobody sees the lock before it is locked.
-        let making = directory.path().join("lock.new");
-        let lock = File::create(&making)?;
-        lock.lock()?;
-        std::fs::rename(&making, directory.path().join(LOCK))?;
+        let making = directory.path().join(format!("{LOCK}.new"));
+        let mut lock = File::create(&making)?;
+        lock.write_all(MARK)?;
+        if lock.lock().is_ok() {
+            std::fs::rename(&making, directory.path().join(LOCK))?;
+        }
         let own = std::fs::symlink_metadata(directory.path())?.uid();
         remove_abandoned(&parent, own);
         Ok(PrivateDirectory { directory, _lock: lock })
@@ -48,6 +55,19 @@ impl Drop for PrivateDirectory {
     }
 }
 
+/// Whether a local run has made this directory, and locked it.
+pub(crate) fn is_private(directory: &Path) -> bool {
+    marked(directory).is_some()
+}
+
+/// The file that is locked, if it is there and says what it should.
+fn marked(directory: &Path) -> Option<File> {
+    let lock = File::open(directory.join(LOCK)).ok()?;
+    let mut found = Vec::new();
+    (&lock).take(MARK.len() as u64 + 1).read_to_end(&mut found).ok()?;
+    (found == MARK).then_some(lock)
+}
+
 /// Removes the directories of this user in `parent` whose owners are dead.
 ///
 /// What cannot be looked at or removed stays: it hinders nobody.
@@ -59,7 +79,7 @@ fn remove_abandoned(parent: &Path, user: u32) {
         let is_ours = || entry.metadata().is_ok_and(|known| known.is_dir() && known.uid() == user);
         if is_named
             && is_ours()
-            && let Ok(lock) = File::open(entry.path().join(LOCK))
+            && let Some(lock) = marked(&entry.path())
             && lock.try_lock().is_ok()
         {
             let _ = std::fs::remove_dir_all(entry.path());
@@ -84,8 +104,12 @@ mod tests {
         let (held, dead) = (make("phineus-held"), make("phineus-dead"));
         let (other, unlocked) = (make("other"), make("phineus-without"));
         for directory in [&held, &dead, &other] {
-            File::create(directory.join(LOCK)).expect("writable");
+            std::fs::write(directory.join(LOCK), MARK).expect("writable");
         }
+        // A user's own, with other files of these names.
+        let users = make("phineus-notes");
+        std::fs::write(users.join("lock"), MARK).expect("writable");
+        std::fs::write(users.join(LOCK), [MARK, b"more"].concat()).expect("writable");
         let lock = File::open(held.join(LOCK)).expect("just made");
         lock.lock().expect("nobody else holds it");
         std::os::unix::fs::symlink(&other, parent.path().join("phineus-link")).expect("writable");
@@ -93,7 +117,8 @@ mod tests {
         assert!(dead.exists(), "it is of another user");
         remove_abandoned(parent.path(), user);
         assert!(!dead.exists());
-        assert!(held.exists() && other.exists() && unlocked.exists());
+        assert!(held.exists() && other.exists() && unlocked.exists() && users.exists());
+        assert!(is_private(&held) && !is_private(&users) && !is_private(&unlocked));
         assert!(other.join("secret.pem").exists());
         drop(lock);
         remove_abandoned(parent.path(), user);

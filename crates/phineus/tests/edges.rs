@@ -146,7 +146,8 @@ fn a_killed_local_run_leaves_nothing() -> Result {
     // Where they are killed, too, the next run does.
     let abandoned = temporary.join("phineus-abandoned");
     std::fs::create_dir(&abandoned)?;
-    std::fs::write(abandoned.join("lock"), "")?;
+    let mark = "The private directory of a local run of Phineus, removed when it ends.\n";
+    std::fs::write(abandoned.join(".phineus-private"), mark)?;
     std::fs::write(abandoned.join("cluster.toml"), "")?;
     let done = common::Done::of(run("--report none").output()?).succeeded()?;
     assert!(done.stdout.contains("alice_is_richer"), "{}", done.stdout);
