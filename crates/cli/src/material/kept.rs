@@ -42,8 +42,9 @@ fn field(planned: &PlannedFile) -> Option<FieldName> {
     Protocol::from_name(&planned.plan().protocol).and_then(Protocol::field)
 }
 
-/// What stored material is bound to: the protocol, and the program in its rounds. Not the plan,
-/// which depends on this party's memory.
+/// What stored material is bound to: the protocol, and the program in its rounds, whose order
+/// follows the least memory of all parties where that is little. Not the plan, which depends on
+/// this party's.
 pub(super) fn binding<K>(planned: &PlannedFile, demand: Demand<K>) -> Binding<K> {
     let plan = planned.plan();
     let hash = Sha256::new()
@@ -255,7 +256,8 @@ impl From<StoreError> for Failure {
         let failure = Failure::new(exit, number, message);
         match error {
             StoreError::OtherProgram { .. } | StoreError::OtherProtocol { .. } => failure.remedy(
-                "`preprocess` and `run` take the same PROGRAM, --param, --protocol and rows",
+                "`preprocess` and `run` take the same PROGRAM, --param, --protocol and rows, `run` \
+                 no --slice, and both, below 64 MiB (spdz: 1280 MiB), the same least --memory",
             ),
             _ => failure,
         }
