@@ -294,7 +294,7 @@ pub(crate) fn exchange_ready<'a>(
         let theirs: BTreeMap<&str, u64> = parse(&peer, &answer)?;
         if ours.get(BatchScale::TOTAL) != theirs.get(BatchScale::TOTAL) {
             let message = format!("the plan of {peer} makes triples in batches of another size");
-            return Err(Failure::new(Exit::Disagreement, 119, message)
+            return Err(Failure::new(Exit::Disagreement, 121, message)
                 .remedy("plan it again, all with the same --memory"));
         }
         if ours != theirs {

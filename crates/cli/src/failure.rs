@@ -294,7 +294,7 @@ impl From<ChannelError> for Failure {
             E::WrongParty { .. } | E::WrongSelf { .. } => (Exit::Disagreement, 113),
             E::Incompatible { .. } => (Exit::Disagreement, 114),
             E::OtherCount { .. } => (Exit::Disagreement, 115),
-            E::OtherPurpose { .. } => (Exit::Disagreement, 120),
+            E::OtherPurpose { .. } => (Exit::Disagreement, 122),
             E::OtherManner { .. } => (Exit::Disagreement, 119),
             E::Twice { .. } | E::Replaced { .. } => (Exit::Disagreement, 116),
             E::Stranger { .. } => (Exit::Disagreement, 117),
