@@ -202,6 +202,12 @@ impl<C: Channel> Garbler<C> {
     }
 
     fn emit(&mut self, mut batch: Batch) -> Result<(), ProtocolError> {
+        // Without gates there are only sums to decode, which the first party does: nobody else takes
+        // such a batch, and it is the last one.
+        if batch.gates == 0 && self.parties.me() != 0 {
+            self.spare.push(batch);
+            return Ok(());
+        }
         let mut tables = self.sink.blank();
         let TableBatch { gates, rows, keys, decoding } = &mut tables;
         *gates = batch.gates;
