@@ -169,7 +169,7 @@ impl Asked {
         if element.is_identity() {
             return Err(misbehaved());
         }
-        // A table of multiples would cost as much as 148 products and save a quarter of each.
+        // A table of multiples would cost more than the quarter of each product that it saves.
         let halves: Zeroizing<Vec<RistrettoPoint>> =
             Zeroizing::new(self.half_secrets.iter().map(|secret| secret * element).collect());
         let keys = encode_doubled(&halves);
