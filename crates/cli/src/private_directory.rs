@@ -2,8 +2,8 @@
 //!
 //! It is removed at the end, also when interrupted. A process that is killed removes nothing: then
 //! its children do, who are told of its end (`interrupt.rs`), or else the next run. A file [`LOCK`]
-//! in it says what the directory is, and is locked as long as its owner lives. Where the file system
-//! has no locks there is no such file: then nobody but the owner removes the directory.
+//! in it says what the directory is, and is locked as long as its owner lives. Where the file
+//! system has no locks there is no such file: then nobody but the owner removes the directory.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -202,8 +202,8 @@ impl<C: Channel> Garbler<C> {
     }
 
     fn emit(&mut self, mut batch: Batch) -> Result<(), ProtocolError> {
-        // Without gates there are only sums to decode, which the first party does: nobody else takes
-        // such a batch, and it is the last one.
+        // Without gates there are only sums to decode, which the first party does: nobody else
+        // takes such a batch, and it is the last one.
         if batch.gates == 0 && self.parties.me() != 0 {
             self.spare.push(batch);
             return Ok(());
