@@ -47,12 +47,12 @@ pub const fn gates_per_batch(parties: usize, scale: BatchScale) -> usize {
     if tiles == 0 { TILE_OTS } else { tiles * TILE_OTS }
 }
 
-/// Bytes that garbling so many gates holds beside its frames: the batches on their way with all their
-/// keys, those that wait and the one in use, the state of the OTs, and what the largest circuit needs.
-/// On their way are the one that is being filled, that whose masks are multiplied, that whose tables
-/// are made, and with more than two parties that of which sums are missing. Memory that has never been
-/// used is not there yet: fewer gates hold less, but the keys of results are drawn for whole batches,
-/// also for that behind the last one.
+/// Bytes that garbling so many gates holds beside its frames: the batches on their way with all
+/// their keys, those that wait and the one in use, the state of the OTs, and what the largest
+/// circuit needs. On their way are the one that is being filled, that whose masks are multiplied,
+/// that whose tables are made, and with more than two parties that of which sums are missing.
+/// Memory that has never been used is not there yet: fewer gates hold less, but the keys of results
+/// are drawn for whole batches, also for that behind the last one.
 pub fn memory_bytes(
     parties: usize,
     (field, scale): (FieldBits, BatchScale),
