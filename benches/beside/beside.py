@@ -4,7 +4,7 @@
     beside.py emp    EMP_OPERATIONS CIRCUITS   operations of garbled circuits
     beside.py mage   MAGE/bin                  MAGE's five kernels, two processes
     beside.py motion MOTION/build/bin          AES, SHA-256 and integer operations on shares
-    beside.py spdz   MP-SPDZ                   the linear layer, biometric matching
+    beside.py spdz   MP-SPDZ                   the private linear layer
 
 Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
 brackets. README.md beside this file says which version of each system, and how it was built.
@@ -107,7 +107,7 @@ MAGE_PAGES = "        page_shift: 12\n        num_pages: 65536\n        prefetch
 
 def phineus_inputs(folder, name, size):
     run([f"{TARGET}/phineus", "data", name, "--param", f"n={size}", "--out-dir", folder])
-    files = [f for f in sorted(os.listdir(folder)) if f.startswith("site_")]
+    files = [f for f in sorted(os.listdir(folder)) if f.endswith(".csv")]
     return [word for f in files for word in ("--in", f"{f[:-4]}={os.path.join(folder, f)}")]
 
 
@@ -120,22 +120,30 @@ def phineus_run(arguments, folder):
     return max(party["seconds"]["running"] for party in parsed["parties"]), parsed
 
 
+def mage_config(folder, port):
+    config = os.path.join(folder, "config.yaml")
+    with open(config, "w") as file:
+        file.write(MAGE_PAGES.replace("        ", "") + "parties:\n")
+        for index, party in enumerate(["garbler", "evaluator"]):
+            file.write(f"  - name: {party}\n    workers:\n")
+            file.write(MAGE_WORKER.format(port + index, port + 10 + index, os.path.join(folder, party), MAGE_PAGES))
+    return config
+
+
 def mage(binaries):
     """Seconds of a run, without planning; MAGE is given 65,536 pages of 64 KiB, a swap file it does not need."""
-    rows = []
+    # Other ports each time: one that was just used is not to be had for a while.
+    rows, port = [], 20000 + os.getpid() % 1000 * 20
     for name, (theirs, size) in KERNELS.items():
         with tempfile.TemporaryDirectory() as folder:
-            config = os.path.join(folder, "config.yaml")
-            with open(config, "w") as file:
-                file.write(MAGE_PAGES.replace("        ", "") + "parties:\n")
-                for index, party in enumerate(["garbler", "evaluator"]):
-                    file.write(f"  - name: {party}\n    workers:\n")
-                    file.write(MAGE_WORKER.format(50000 + index, 50010 + index, os.path.join(folder, party), MAGE_PAGES))
+            config = mage_config(folder, port)
             run([f"{binaries}/planner", theirs, "halfgates", config, "garbler", "0", str(size)], cwd=folder)
             run([f"{binaries}/example_input", theirs, str(size), "1"], cwd=folder)
             inputs = phineus_inputs(folder, name, size)
             times = {"mage": [], "tcp": [], "tls": []}
             for _ in range(REPEATS):
+                port += 20
+                mage_config(folder, port)
                 program = f"{theirs}_{size}"
                 outputs, _ = parties([[f"{binaries}/mage", "halfgates", config, party, "0", program]
                                       for party in ("evaluator", "garbler")], head_start=1.0, cwd=folder)
@@ -209,7 +217,7 @@ def motion(binaries):
                     inputs = [word for file in sorted(os.listdir(folder)) for word in ("--in", f"{file[:-4]}={folder}/{file}")]
                     seconds, report = phineus_run([*ours, "--local", "--memory", "1GiB", *inputs], folder)
                     times[name][2].append(seconds * 1000)
-                    links = report["parties"][0]["measured"]["bytes_sent"] / (count - 1)
+                    links = report["parties"][0]["measured"]["sent_bytes"] / (count - 1)
                     sent[name, "ours"] = links / 2**20
         for name, (plain, no_delay, ours) in times.items():
             if not no_delay:
@@ -223,7 +231,6 @@ def motion(binaries):
 
 
 LAYERS = [1024, 2048, 4096]
-NEAREST = os.path.join(HERE, "../../crates/frontend/tests/c/ok/biomatch.c")
 
 
 def mp_spdz(folder, program, options, count, port):
@@ -233,8 +240,7 @@ def mp_spdz(folder, program, options, count, port):
 
 
 def spdz(folder):
-    """Seconds of a private linear layer without the sharing of its inputs, p = 2^32 - 5, preprocessing made up; and of
-    biometric matching with real preprocessing, from C here and in MP-SPDZ's language there."""
+    """Seconds of a private linear layer without the sharing of its inputs, p = 2^32 - 5, preprocessing made up."""
     with open(os.path.join(folder, "Programs/Source/linear.mpc"), "w") as file, open(os.path.join(HERE, "linear.mpc")) as ours:
         file.write(ours.read())
     rows = []
@@ -260,24 +266,6 @@ def spdz(folder):
         rows.append([f"layer of {size}, 2^32-5, 2 parties", show(times["theirs"]), show(times["ours"]), show(times["whole"]),
                      f"{sent['theirs']} MB, {rounds}", f"{sent['ours']:.0f} MB, {ours_rounds}",
                      f"**{statistics.median(times['theirs']) / statistics.median(times['ours']):.1f}**"])
-    run(["./compile.py", "bio", "1024"], cwd=folder)
-    for party, count in enumerate([4096, 4]):
-        with open(os.path.join(folder, f"Player-Data/Input-P{party}-0"), "w") as file:
-            file.write(" ".join(str(i * 37 % 256) for i in range(count)))
-    with tempfile.TemporaryDirectory() as inputs:
-        run([f"{TARGET}/phineus", "data", NEAREST, "--param", "N=1024", "--out-dir", inputs])
-        files = [word for f in sorted(os.listdir(inputs)) for word in ("--in", f"{f[:-4]}={inputs}/{f}")]
-        theirs, ours = [], []
-        for repeat in range(REPEATS):
-            text = mp_spdz(folder, "bio-1024", [], 2, 15000 + 10 * repeat)
-            theirs.append(float(re.search(r"^Time = ([\d.]+)", text, re.MULTILINE).group(1)))
-            megabytes = re.search(r"Data sent = ([\d.]+) MB", text).group(1)
-            arguments = [NEAREST, "--local", "--protocol", "spdz", "--memory", "1GiB", "--param", "N=1024"]
-            seconds, report = phineus_run([*arguments, *files], inputs)
-            ours.append(seconds)
-            measured = report["parties"][0]["measured"]
-        rows.append(["biometric matching of 1024, active, 2 parties", show(theirs), "-", show(ours), f"{megabytes} MB",
-                     f"{measured['sent_bytes'] / 1e6:.0f} MB", f"**{statistics.median(theirs) / statistics.median(ours):.1f}**"])
     table(["what", "MP-SPDZ, s", "Phineus, s", "inputs included, s", "MP-SPDZ sent, rounds", "Phineus sent with inputs, rounds",
            "ratio"], rows)
 
