@@ -32,16 +32,24 @@ def run(command, **options):
     return done.stdout
 
 
-def parties(commands, head_start=0.0, **options):
-    """Runs one process a party at once; their outputs, and the processor seconds of all."""
+def parties(commands, head_start=0.0, limit=None, **options):
+    """Runs one process a party at once; their outputs, and the processor seconds of all. Those that are not done after
+    `limit` seconds are ended, and what they have said by then counts."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     processes = []
     for command in commands:
         processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options))
         time.sleep(head_start)
-    outputs = [process.communicate()[0] for process in processes]
+    end, outputs = limit and time.monotonic() + limit, []
+    for process in processes:
+        try:
+            outputs.append(process.communicate(timeout=limit and max(end - time.monotonic(), 0.1))[0])
+        except subprocess.TimeoutExpired:
+            process.kill()
+            outputs.append(process.communicate()[0])
+    is_late = limit and time.monotonic() > end
     for process, output in zip(processes, outputs):
-        if process.returncode != 0:
+        if process.returncode != 0 and not is_late:
             sys.exit(f"{process.args} ended with {process.returncode}:\n{output[-1500:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return outputs, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -162,15 +170,23 @@ def mage_seconds(output):
     return float(re.findall(r"^(\d+) ms$", output, re.MULTILINE)[-1]) / 1000
 
 
+LINES = "/usr/libexec/coreutils/libstdbuf.so"
+
+
 def motion_run(command, ids, extra_environment):
     """Milliseconds, MiB sent to each party and the largest resident memory, per experiment."""
     ports = [f"{party},127.0.0.1,{23000 + party}" for party in ids]
     commands = [[*command, "--my-id", str(party), "--parties", *ports, "--disable-logging"] for party in ids]
-    outputs, _ = parties(commands, env={**os.environ, **extra_environment})
+    # Said line by line, since some of its benchmarks stop for ever.
+    environment = {**os.environ, "_STDBUF_O": "L", **extra_environment}
+    environment["LD_PRELOAD"] = ":".join(filter(None, [extra_environment.get("LD_PRELOAD"), LINES]))
+    outputs, _ = parties(commands, limit=60, env=environment)
     found = {}
     for experiment in re.split(r"={70,}\n(?=(?:Protocol|AES|SHA))", outputs[0])[1:]:
         total = re.search(r"Circuit Evaluation\s+([\d.]+)", experiment)
         sent = re.search(r"Sent: ([\d.]+) MiB", experiment)
+        if not sent:
+            continue
         found[experiment.splitlines()[0]] = float(total.group(1)), float(sent.group(1))
     return found
 
@@ -211,6 +227,8 @@ def motion(binaries):
                         times[name][column].append(total)
                         sent[name] = mebibytes
             for name, ours in experiments.items():
+                if not times[name][1]:
+                    continue
                 with tempfile.TemporaryDirectory() as folder:
                     settings = [word for pair in zip(ours, ours[1:]) if pair[0] == "--param" for word in pair]
                     run([f"{TARGET}/phineus", "data", ours[0], *settings, "--out-dir", folder])
