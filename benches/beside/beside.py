@@ -180,7 +180,9 @@ def motion_run(command, ids, extra_environment):
     # Said line by line, since some of its benchmarks stop for ever.
     environment = {**os.environ, "_STDBUF_O": "L", **extra_environment}
     environment["LD_PRELOAD"] = ":".join(filter(None, [extra_environment.get("LD_PRELOAD"), LINES]))
-    outputs, _ = parties(commands, limit=60, env=environment)
+    # It writes a folder of logs, whatever it is told.
+    with tempfile.TemporaryDirectory() as folder:
+        outputs, _ = parties(commands, limit=60, env=environment, cwd=folder)
     found = {}
     for experiment in re.split(r"={70,}\n(?=(?:Protocol|AES|SHA))", outputs[0])[1:]:
         total = re.search(r"Circuit Evaluation\s+([\d.]+)", experiment)
@@ -220,7 +222,7 @@ def motion(binaries):
         times = {name: ([], [], []) for name in experiments}
         sent = {}
         for _ in range(REPEATS):
-            program = [os.path.join(binaries, command[0]), *command[1:]]
+            program = [os.path.abspath(os.path.join(binaries, command[0])), *command[1:]]
             for column, environment in ((0, {}), (1, shim)) if also_plain else ((1, shim),):
                 for name, (total, mebibytes) in motion_run(program, range(count), environment).items():
                     if name in times:
