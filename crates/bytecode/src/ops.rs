@@ -360,6 +360,21 @@ impl Op {
         matches!(self, Op::Output | Op::Store)
     }
 
+    /// Whether its results' lanes are lanes of its operands.
+    #[inline]
+    pub fn is_lane_movement(self) -> bool {
+        matches!(
+            self,
+            Op::LaneSlice
+                | Op::LaneConcat
+                | Op::LaneReverse
+                | Op::LaneTile
+                | Op::LaneRepeat
+                | Op::LaneDeinterleave
+                | Op::LaneInterleave
+        )
+    }
+
     /// Whether its results' bits are bits of its operands, or 0, whatever they are: no gates.
     #[inline]
     pub fn is_movement(self) -> bool {
@@ -372,14 +387,7 @@ impl Op {
                 | Op::BitSlice
                 | Op::BitConcat
                 | Op::Reshape
-                | Op::LaneSlice
-                | Op::LaneConcat
-                | Op::LaneReverse
-                | Op::LaneTile
-                | Op::LaneRepeat
-                | Op::LaneDeinterleave
-                | Op::LaneInterleave
-        )
+        ) || self.is_lane_movement()
     }
 
     /// Whether only the planner emits it.
@@ -402,16 +410,9 @@ impl Op {
                 | Op::Sub
                 | Op::Neg
                 | Op::Mul
-                | Op::LaneSlice
-                | Op::LaneConcat
-                | Op::LaneReverse
-                | Op::LaneTile
-                | Op::LaneRepeat
-                | Op::LaneDeinterleave
-                | Op::LaneInterleave
                 | Op::LaneSum
                 | Op::MatVec
-        )
+        ) || self.is_lane_movement()
     }
 }
 

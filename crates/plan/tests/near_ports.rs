@@ -34,19 +34,24 @@ fn table_program(used: &[u64], given: &[u64]) -> File {
     });
     program.extend(outputs);
     let columns = vec![Column { name: "bit".to_owned(), element, encoding: Encoding::Number }];
-    let name = "bits".to_owned();
-    let inputs = vec![InputPort {
-        name: name.clone(),
+    with_ports(&program, "bits", count, columns)
+}
+
+/// A program of one party whose only output has the rows and columns of its only input.
+fn with_ports(program: &[Instruction], name: &str, rows: u64, columns: Vec<Column>) -> File {
+    let input = InputPort {
+        name: name.to_owned(),
         party: 0,
-        rows: count,
+        rows,
         columns: columns.clone(),
         order: RowOrder::Given,
-    }];
-    let outputs = vec![OutputPort { name, parties: vec![0], rows: count, columns }];
+    };
+    let output = OutputPort { name: name.to_owned(), parties: vec![0], rows, columns };
+    let (inputs, outputs) = (vec![input], vec![output]);
     let parties = vec!["a".to_string()];
     write(
         Kind::Program,
-        &program,
+        program,
         &Description { parties, inputs, outputs, ..Description::default() },
     )
 }
@@ -89,21 +94,7 @@ fn record_program(used: &[u64], given: &[u64]) -> File {
     }
     let column =
         |name: &str| Column { name: name.to_owned(), element: byte, encoding: Encoding::Number };
-    let (name, columns) = ("records".to_owned(), vec![column("low"), column("high")]);
-    let inputs = vec![InputPort {
-        name: name.clone(),
-        party: 0,
-        rows: count,
-        columns: columns.clone(),
-        order: RowOrder::Given,
-    }];
-    let outputs = vec![OutputPort { name, parties: vec![0], rows: count, columns }];
-    let parties = vec!["a".to_string()];
-    write(
-        Kind::Program,
-        &program,
-        &Description { parties, inputs, outputs, ..Description::default() },
-    )
+    with_ports(&program, "records", count, vec![column("low"), column("high")])
 }
 
 /// The instructions of the plan for `program`, which the checker accepts, and what it states.

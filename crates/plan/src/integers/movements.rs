@@ -159,16 +159,3 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         Ok(true)
     }
 }
-
-pub(super) fn is_lane_movement(op: Op) -> bool {
-    matches!(
-        op,
-        Op::LaneSlice
-            | Op::LaneConcat
-            | Op::LaneReverse
-            | Op::LaneTile
-            | Op::LaneRepeat
-            | Op::LaneDeinterleave
-            | Op::LaneInterleave
-    )
-}

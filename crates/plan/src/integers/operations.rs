@@ -44,7 +44,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             Op::Cast => self.cast(i)?,
             Op::BitSlice => self.bit_slice(i)?,
             Op::BitConcat => self.bit_concat(i)?,
-            op if super::movements::is_lane_movement(op) => self.movement(i)?,
+            op if op.is_lane_movement() => self.movement(i)?,
             _ => false,
         };
         if done { Ok(()) } else { self.circuit(i) }
