@@ -34,6 +34,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use phineus_channels::Channel;
+use phineus_crypto::PageCipher;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -172,6 +173,15 @@ pub struct StoredSource {
 }
 
 impl StoredFile {
+    /// Checks what can be checked before it is known what the program needs: that the file is one
+    /// of this key and has not been used.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check_unused(path: &Path, key: &StoredKey) -> Result<(), StoreError> {
+        unused(path, key).map(drop)
+    }
+
     /// Opens a file and checks everything that can be checked alone. Nothing is used up.
     ///
     /// # Errors
@@ -184,29 +194,7 @@ impl StoredFile {
         parties: usize,
     ) -> Result<StoredFile, StoreError> {
         let owned = || path.to_owned();
-        let file = OpenOptions::new().read(true).write(true).open(path);
-        let file = file.map_err(io(path, "opening"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                return Err(StoreError::AlreadyUsed { path: owned() });
-            }
-            Err(fs::TryLockError::Error(source)) => return Err(io(path, "locking")(source)),
-        }
-        let header = Header::read(&file, path)?;
-        if header.used {
-            return Err(StoreError::AlreadyUsed { path: owned() });
-        }
-        let cipher = key.cipher(&*header.salt, &header.bound);
-        if cipher.open(KEY_CHECK_NONCE, &mut [], header.check).is_err() {
-            return Err(StoreError::Damaged { path: owned() });
-        }
-        // From here on the header is what was written.
-        for ledger in &key.ledgers {
-            if ledger.contains(&record(&header.pairing(), me))? {
-                return Err(StoreError::AlreadyUsed { path: owned() });
-            }
-        }
+        let (file, header, cipher) = unused(path, key)?;
         fits(&header, path, binding, B::MATERIAL, (me, parties))?;
         let demand = header.demand::<B>().ok_or_else(|| StoreError::Damaged { path: owned() })?;
         for (kind, needed) in binding.demand.kinds() {
@@ -281,6 +269,34 @@ impl StoredFile {
         marked.and_then(|()| self.file.sync_all()).map_err(io(&self.path, "marking as used"))?;
         Ok((self.secret, StoredSource { reader: self.reader, items_left: self.items }))
     }
+}
+
+/// A file of this key that is neither used nor in use, locked until it is dropped; its header is
+/// what was written.
+fn unused(path: &Path, key: &StoredKey) -> Result<(File, Header, PageCipher), StoreError> {
+    let used = || StoreError::AlreadyUsed { path: path.to_owned() };
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = file.map_err(io(path, "opening"))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(fs::TryLockError::WouldBlock) => return Err(used()),
+        Err(fs::TryLockError::Error(source)) => return Err(io(path, "locking")(source)),
+    }
+    let header = Header::read(&file, path)?;
+    if header.used {
+        return Err(used());
+    }
+    let cipher = key.cipher(&*header.salt, &header.bound);
+    if cipher.open(KEY_CHECK_NONCE, &mut [], header.check).is_err() {
+        return Err(StoreError::Damaged { path: path.to_owned() });
+    }
+    let (party, _) = header.party();
+    for ledger in &key.ledgers {
+        if ledger.contains(&record(&header.pairing(), party))? {
+            return Err(used());
+        }
+    }
+    Ok((file, header, cipher))
 }
 
 impl StoredSource {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use phineus_bytecode::Description;
 use phineus_channels::{ClusterConfig, Identity, PlainLoopback, Security, TrustStore};
 use phineus_frontend::Arguments;
-use phineus_protocols::preprocessing::StoredKey;
+use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 
 use crate::agreement::Wish;
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, Together};
@@ -245,7 +245,7 @@ fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
     }
 }
 
-/// The key in `path` of the material in `file`, which must be there.
+/// The key in `path` of the material in `file`, which must be there and not be used.
 pub(crate) fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
     if !file.exists() {
         let message = format!("there is no file {}", file.display());
@@ -254,7 +254,9 @@ pub(crate) fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
              have, from a run that was cut off here, is of no use",
         ));
     }
-    material::key(path, false)
+    let key = material::key(path, false)?;
+    StoredFile::check_unused(file, &key)?;
+    Ok(key)
 }
 
 /// The key of stored material in the directory of a party's keys.
