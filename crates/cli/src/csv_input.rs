@@ -6,6 +6,7 @@
 //! packed table alone.
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
@@ -21,6 +22,12 @@ use crate::npy::{self, Header};
 
 /// Faults of one file that are reported.
 const FAULTS_MAX: usize = 20;
+
+/// Column names that are shown where one is missing.
+const NAMES_MAX: usize = 20;
+
+/// Bytes of a row, which is held whole: as many as 100,000 columns of 20 digits.
+const ROW_BYTES_MAX: u64 = 2 << 20;
 
 /// Characters of a wrong value that are shown.
 const SHOWN_CHARACTERS: usize = 40;
@@ -132,10 +139,11 @@ enum Place {
 }
 
 /// Follows the quotes of what is read: the library takes the end of the file for a closing quote,
-/// also where that makes one field of half a table.
+/// also where that makes one field of half a table. Refuses rows that are too long to be held.
 struct Quotes<'a, R> {
     input: R,
     place: &'a Cell<Place>,
+    row_bytes: u64,
 }
 
 impl<R: Read> Read for Quotes<'_, R> {
@@ -147,7 +155,17 @@ impl<R: Read> Read for Quotes<'_, R> {
             (_, b',' | b'\r' | b'\n') => Place::Start,
             _ => Place::Plain,
         };
-        self.place.set(buffer[..count].iter().fold(self.place.get(), follow));
+        let mut place = self.place.get();
+        for byte in &buffer[..count] {
+            place = follow(place, byte);
+            let ends = place == Place::Start && *byte != b',';
+            self.row_bytes = if ends { 0 } else { self.row_bytes + 1 };
+        }
+        self.place.set(place);
+        if self.row_bytes > ROW_BYTES_MAX {
+            let mib = ROW_BYTES_MAX >> 20;
+            return Err(std::io::Error::other(format!("a row is longer than {mib} MiB")));
+        }
         Ok(count)
     }
 }
@@ -162,13 +180,13 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
     let mut rows = 0;
     {
         let place = Cell::new(Place::Start);
-        let input = Quotes { input: source.reader()?, place: &place };
+        let input = Quotes { input: source.reader()?, place: &place, row_bytes: 0 };
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
         let mut last = None;
         let width = match reader.headers() {
             Ok(header) => check_header(header, &mut faults),
             Err(error) => {
-                faults.add(line_of(&error), &sentence(&error));
+                faults.add(line_of(&error).or(Some(1)), &sentence(&error));
                 0
             }
         };
@@ -181,12 +199,13 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
                     last = record.position().map(csv::Position::line);
                     if record.len() != width && width > 0 {
                         let line = record.position().map(csv::Position::line);
-                        let (found, fields) = (record.len(), plural(width, "field"));
-                        faults.add(line, &format!("has {found}, the header has {fields}"));
+                        let found = plural(record.len(), "field");
+                        faults.add(line, &format!("has {found}, the header has {width}"));
                     }
                 }
                 Err(error) => {
-                    faults.add(line_of(&error), &sentence(&error));
+                    let line = line_of(&error).or(Some(reader.position().line()));
+                    faults.add(line, &sentence(&error));
                     // The reader can go on after bad UTF-8, but not after a failure to read.
                     if matches!(error.kind(), csv::ErrorKind::Io(_)) {
                         break;
@@ -211,10 +230,11 @@ fn check_header(header: &StringRecord, faults: &mut Faults) -> usize {
         faults.add(None, "is empty; the first line must name the columns");
         return 0;
     }
+    let mut known = HashSet::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
         if name.is_empty() {
             faults.add(Some(1), &format!("column {} has no name", i + 1));
-        } else if names[..i].contains(name) {
+        } else if !known.insert(name) {
             faults.add(Some(1), &format!("two columns are called '{name}'"));
         }
     }
@@ -278,7 +298,9 @@ pub(crate) fn read_table(
     let mut table = Table::zeros(columns.to_vec(), counted.rows);
     let mut lines = Vec::with_capacity(counted.rows.min(1 << 32) as usize);
     {
-        let mut reader = ReaderBuilder::new().flexible(true).from_reader(source.reader()?);
+        let place = Cell::new(Place::Start);
+        let input = Quotes { input: source.reader()?, place: &place, row_bytes: 0 };
+        let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
         let places = match reader.headers() {
             Ok(header) => {
                 check_numbered(header, columns, &mut faults);
@@ -330,13 +352,16 @@ pub(crate) fn read_table(
 
 fn place_columns(header: &StringRecord, columns: &[Column], faults: &mut Faults) -> Vec<usize> {
     let names: Vec<String> = header.iter().map(clean).collect();
+    let known: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
     let mut places = Vec::with_capacity(columns.len());
     for column in columns {
-        match names.iter().position(|name| *name == column.name) {
-            Some(place) => places.push(place),
+        match known.get(column.name.as_str()) {
+            Some(&place) => places.push(place),
             None => {
-                let (wanted, found) = (&column.name, names.join(", "));
-                let what = format!("there is no column '{wanted}'; the header has {found}");
+                let (wanted, count) = (&column.name, names.len());
+                let found = names[..count.min(NAMES_MAX)].join(", ");
+                let more = if count > NAMES_MAX { ", ..." } else { "" };
+                let what = format!("there is no column '{wanted}'; the header has {found}{more}");
                 faults.add(Some(1), &what);
             }
         }

@@ -205,6 +205,7 @@ impl From<ProgramError> for Failure {
                 .remedy("parameters are given as --param NAME=VALUE"),
             ProgramError::MissingRows { .. } => Failure::new(Exit::Usage, 111, message),
             ProgramError::WrongRows { .. } => Failure::new(Exit::BadInput, 121, message),
+            ProgramError::Rows(_) => Failure::new(Exit::BadInput, 122, message),
             _ => Failure::new(Exit::ProgramRefused, 110, message),
         }
     }

@@ -328,18 +328,28 @@ fn matter(first: &Candidate, other: Ways) -> bool {
 /// The candidate that takes the least time, the first of those that take the same.
 ///
 /// # Errors
-/// Exit 6 if none fits, with the reason of each.
+/// If there is none: the reason, where it is the same for all; or the reason of each, with exit 6 if
+/// one of them would with more memory.
 pub(crate) fn cheapest(candidates: &[Candidate]) -> Result<&Candidate, Failure> {
     let best = candidates.iter().min_by(|a, b| a.seconds().total_cmp(&b.seconds()));
-    best.filter(|best| best.outcome.is_ok()).ok_or_else(|| {
-        let why = |candidate: &Candidate| {
-            let failure = candidate.outcome.as_ref().err()?;
-            Some(format!("{}: {}", candidate.protocol.name(), failure.message))
-        };
-        let reasons: Vec<String> = candidates.iter().filter_map(why).collect();
-        let message = format!("no protocol can run this program here\n{}", reasons.join("\n"));
-        Failure::new(Exit::DoesNotFit, 121, message).remedy("give more memory, or other protocols")
-    })
+    best.filter(|best| best.outcome.is_ok()).ok_or_else(|| none_can(candidates))
+}
+
+fn none_can(candidates: &[Candidate]) -> Failure {
+    let failures = || candidates.iter().filter_map(|one| Some((one, one.outcome.as_ref().err()?)));
+    let (_, first) = failures().next().expect("there are candidates, and none can");
+    if failures().all(|(_, failure)| failure.message == first.message) {
+        return first.clone();
+    }
+    let reasons: Vec<String> = failures()
+        .map(|(one, failure)| format!("{}: {}", one.protocol.name(), failure.message))
+        .collect();
+    let message = format!("no protocol can run this program here\n{}", reasons.join("\n"));
+    match failures().any(|(_, failure)| failure.exit == Exit::DoesNotFit) {
+        true => Failure::new(Exit::DoesNotFit, 121, message)
+            .remedy("give more memory, or other protocols"),
+        false => Failure::new(first.exit, 121, message).remedy("give other protocols"),
+    }
 }
 
 /// One line: which is taken, what it is predicted to take, and what the others would.

@@ -171,6 +171,27 @@ impl Arguments {
         Err(ProgramError::MissingRows { input: port.to_string() })
     }
 
+    /// How many rows `ports` have, which are computed on row by row: as stated, or `parameter`.
+    ///
+    /// # Errors
+    /// When two of them were stated to have different numbers of rows.
+    pub fn equal_rows<'a>(
+        &self,
+        ports: impl IntoIterator<Item = &'a str>,
+        parameter: &str,
+    ) -> Result<u64, ProgramError> {
+        let stated = |port| Some((port, self.stated_rows(port)?));
+        let mut stated = ports.into_iter().filter_map(stated);
+        let Some((first, rows)) = stated.next() else { return self.unstated_rows(parameter) };
+        match stated.find(|(_, other)| *other != rows) {
+            None => Ok(rows),
+            Some((other, found)) => Err(ProgramError::Rows(format!(
+                "input '{first}' has {rows} rows and '{other}' has {found}: they are computed on \
+                 row by row, so both need the same number"
+            ))),
+        }
+    }
+
     /// A parameter that stands in for rows that nobody stated.
     pub fn unstated_rows(&self, name: &str) -> Result<u64, ProgramError> {
         let was_used = self.used.names().contains(name);

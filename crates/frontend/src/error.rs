@@ -99,6 +99,9 @@ pub enum ProgramError {
         /// How many rows it must have.
         expected: u64,
     },
+    /// Numbers of rows that do not go together, or with the parameters.
+    #[error("{0}")]
+    Rows(String),
     /// The program refuses its arguments or inputs.
     #[error("{0}")]
     Refused(String),

@@ -57,7 +57,7 @@ fn csv_files() -> Result {
         ("user,password_hash\n", "bad.csv: has a header and no rows"),
         ("user\nx\n", "there is no column 'password_hash'"),
         ("user,user\n1,2\n", "two columns are called 'user'"),
-        ("user,password_hash\nx\n", "bad.csv:2: has 1, the header has 2 fields"),
+        ("user,password_hash\nx\n", "bad.csv:2: has 1 field, the header has 2"),
         ("user,password_hash\nx,1\nx,2\n", "bad.csv:3: the same user as in line 2"),
     ] {
         place.write("bad.csv", text)?;
@@ -88,6 +88,25 @@ fn csv_files() -> Result {
     place.run(product)?.failed_with(8)?.says("matrix.csv:1: has a column 'c2'")?;
     place.write("x.csv", "wealth\n\"5\n")?;
     place.run(line)?.failed_with(8)?.says("x.csv:2: a quote is not closed")?;
+    let endless = line.replace("x.csv", "/dev/zero");
+    place.run(&endless)?.failed_with(8)?.says("/dev/zero:1: a row is longer than 2 MiB")?;
+    Ok(())
+}
+
+/// Inputs that are computed on row by row have as many rows as each other.
+#[test]
+fn numbers_of_rows() -> Result {
+    let place = Place::new()?;
+    for (name, rows) in [("three.csv", 3), ("four.csv", 4)] {
+        place.write(name, format!("value\n{}", "7\n".repeat(rows)))?;
+        place.write(&format!("word_{name}"), format!("word\n{}", "7\n".repeat(rows)))?;
+    }
+    let inputs = "--report none --in site_a=three.csv --in site_b=four.csv";
+    let done = place.run(&format!("run intops --local {inputs}"))?.failed_with(8)?;
+    done.says("input 'site_a' has 3 rows and 'site_b' has 4")?;
+    let inputs = inputs.replace("=", "=word_");
+    let done = place.run(&format!("run and --local {inputs}"))?.failed_with(8)?;
+    done.says("input 'site_a' has 3 rows; n=1000000 ANDs are 15625 words of 64 bits")?;
     Ok(())
 }
 

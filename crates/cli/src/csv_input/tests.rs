@@ -76,12 +76,30 @@ fn the_form_of_a_file_is_checked() {
         (&b""[..], "stdin: is empty; the first line must name the columns"),
         (b"age\n", "stdin: has a header and no rows"),
         (b"age,age\n1,2\n", "stdin:1: two columns are called 'age'"),
-        (b"age,b\n1,2\n3\n", "stdin:3: has 1, the header has 2 fields"),
+        (b"age,b\n1,2\n3\n", "stdin:3: has 1 field, the header has 2"),
         (b"b\n1\n", "stdin:1: there is no column 'age'; the header has b"),
         (b"age\n\xff\n", "stdin:2: field 1 is not UTF-8 text"),
     ] {
         assert_eq!(read(text, &age()).err().as_deref(), Some(expected));
     }
+}
+
+/// What is held of a file is bounded, whatever is in it.
+#[test]
+fn a_row_without_an_end_is_refused_and_wide_headers_are_read_at_once() {
+    let zeros = "0".repeat(ROW_BYTES_MAX as usize + 10_000);
+    for text in [zeros.clone(), format!("age\n1\n{zeros}"), format!("age\n1\n\"{zeros}\n\"")] {
+        let line = if text.starts_with("age") { 3 } else { 1 };
+        let said = read(text.as_bytes(), &age()).err();
+        assert_eq!(said, Some(format!("stdin:{line}: a row is longer than 2 MiB")));
+    }
+    let names: Vec<String> = (0..150_000).map(|n| format!("c{n}")).collect();
+    let (header, zeros) = (names.join(","), vec!["0"; names.len()].join(","));
+    let said = read(format!("{header}\n{zeros}\n").as_bytes(), &age()).err();
+    assert!(said.is_some_and(|it| it.ends_with(
+        "the header has c0, c1, c2, c3, c4, c5, c6, c7, c8, \
+        c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, ..."
+    )));
 }
 
 #[test]

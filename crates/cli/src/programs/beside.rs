@@ -28,13 +28,7 @@ impl Settings {
     fn new(arguments: &Arguments) -> Result<Settings, ProgramError> {
         let names = party_names(arguments)?;
         let part = choice(arguments, "part", &["both", "deep", "wide"])?;
-        let mut stated = names[..2].iter().filter_map(|name| arguments.stated_rows(name));
-        let first = stated.next();
-        if stated.any(|rows| Some(rows) != first) {
-            let what = "site_a and site_b bring as many rows as each other";
-            return Err(ProgramError::Refused(what.to_owned()));
-        }
-        let rows = first.map_or_else(|| arguments.unstated_rows("n"), Ok)?;
+        let rows = arguments.equal_rows(names[..2].iter().map(String::as_str), "n")?;
         let deep = if part == "wide" { None } else { Some(arguments.count("deep")?) };
         Ok(Settings { names, rows, deep, is_wide: part != "deep" })
     }

@@ -47,8 +47,9 @@ impl Settings {
         if dimensions > DIMENSIONS_MAX {
             return Err(bad("d", arguments, "1 to 4096"));
         }
-        if arguments.stated_rows(&names[0]).is_some_and(|rows| rows != 1) {
-            return Err(ProgramError::Refused(format!("{} brings one sample", names[0])));
+        if let Some(found) = arguments.stated_rows(&names[0]).filter(|rows| *rows != 1) {
+            let input = names[0].clone();
+            return Err(ProgramError::WrongRows { input, found, expected: 1 });
         }
         let all = arguments.unstated_rows("n")?;
         let parts = names.len() as u64 - 1;

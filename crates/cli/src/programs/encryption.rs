@@ -84,13 +84,7 @@ fn ports(
 
 /// How many rows the ports have, which is the same for all.
 fn rows_of(ports: &[(String, String)], arguments: &Arguments) -> Result<u64, ProgramError> {
-    let mut stated = ports.iter().filter_map(|(port, _)| arguments.stated_rows(port));
-    let Some(rows) = stated.next() else { return arguments.unstated_rows("n") };
-    if stated.any(|other| other != rows) {
-        let what = "all parties bring as many rows of what they share";
-        return Err(ProgramError::Refused(what.to_owned()));
-    }
-    Ok(rows)
+    arguments.equal_rows(ports.iter().map(|(port, _)| port.as_str()), "n")
 }
 
 /// The chunks of `columns`, each the exclusive or of all ports.

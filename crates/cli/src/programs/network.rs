@@ -85,8 +85,9 @@ impl Layers {
             gives_class: choice(arguments, "result", &["scores", "class"])? == "class",
         };
         for (port, rows) in layers.ports().map(|(port, rows, _)| (port, rows)) {
-            if arguments.stated_rows(port).is_some_and(|stated| stated != rows) {
-                return Err(ProgramError::Refused(format!("input '{port}' has {rows} rows")));
+            if let Some(found) = arguments.stated_rows(port).filter(|stated| *stated != rows) {
+                let input = port.to_owned();
+                return Err(ProgramError::WrongRows { input, found, expected: rows });
             }
         }
         Ok(layers)

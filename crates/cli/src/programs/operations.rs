@@ -76,13 +76,7 @@ impl Settings {
         if sharing == Sharing::Arithmetic && !op.is_arithmetic() {
             return Err(bad("op", arguments, "add, sub or mul, where sharing=arith"));
         }
-        let stated: Vec<u64> =
-            names[..2].iter().filter_map(|name| arguments.stated_rows(name)).collect();
-        if stated.windows(2).any(|pair| pair[0] != pair[1]) {
-            let what = "site_a and site_b bring a row for each lane, and as many as each other";
-            return Err(ProgramError::Refused(what.to_owned()));
-        }
-        let lanes = stated.first().copied().map_or_else(|| arguments.unstated_rows("lanes"), Ok)?;
+        let lanes = arguments.equal_rows(names[..2].iter().map(String::as_str), "lanes")?;
         let element = ElementType::unsigned(width(arguments, 8, 64)?);
         let to = conversion.map(|(_, to)| to);
         Ok(Settings { names, op, element, lanes, sharing, to })
@@ -250,8 +244,15 @@ impl Program for Ands {
         let bits = [Sharing::Any, Sharing::Boolean, Sharing::Garbled];
         let sharing = sharing(arguments, "sharing", &bits)?;
         let words = Ands::words(arguments)?;
-        if names[..2].iter().filter_map(|n| arguments.stated_rows(n)).any(|rows| rows != words) {
-            return Err(ProgramError::Refused(format!("n ANDs are {words} words of 64 bits")));
+        for name in &names[..2] {
+            if let Some(rows) = arguments.stated_rows(name).filter(|rows| *rows != words) {
+                let n = arguments.count("n")?;
+                return Err(ProgramError::Rows(format!(
+                    "input '{name}' has {rows} rows; n={n} ANDs are {words} words of 64 bits: \
+                     give --param n={} for these",
+                    rows.saturating_mul(WORD_BITS)
+                )));
+            }
         }
         let [a, b] = [0, 1].map(|party| {
             let input = tracer.input(&names[party], words).hex::<U64>("word");

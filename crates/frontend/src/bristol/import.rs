@@ -109,19 +109,7 @@ impl Circuit {
 
     /// How many instances run: the rows of the inputs, which must agree.
     pub(super) fn instances(&self, arguments: &Arguments) -> Result<u64, ProgramError> {
-        let mut stated: Option<u64> = None;
-        for party in PARTIES {
-            let Some(rows) = arguments.stated_rows(party) else {
-                continue;
-            };
-            if let Some(before) = stated.filter(|&before| before != rows) {
-                return Err(ProgramError::Refused(format!(
-                    "both parties bring a row for each instance, got {before} and {rows} rows"
-                )));
-            }
-            stated = Some(rows);
-        }
-        stated.map_or_else(|| arguments.unstated_rows("batch"), Ok)
+        arguments.equal_rows(PARTIES, "batch")
     }
 }
 

@@ -89,16 +89,7 @@ impl Hybrid {
 
     /// How many instances run: the rows of the inputs, which must agree.
     fn instances(&self, arguments: &Arguments) -> Result<u64, ProgramError> {
-        let rows: Vec<u64> =
-            PARTIES.iter().filter_map(|party| arguments.stated_rows(party)).collect();
-        if rows.windows(2).any(|pair| pair[0] != pair[1]) {
-            let what = format!(
-                "both parties bring a row for each instance, got {} and {} rows",
-                rows[0], rows[1]
-            );
-            return Err(ProgramError::Refused(what));
-        }
-        rows.first().map_or_else(|| arguments.unstated_rows("batch"), |&rows| Ok(rows))
+        arguments.equal_rows(PARTIES, "batch")
     }
 
     fn receivers(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {

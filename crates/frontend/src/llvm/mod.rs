@@ -152,7 +152,7 @@ impl CProgram {
                 Some(at) if sizes[at].1 != rows => {
                     let (port, known) = (&marked.name, sizes[at].1);
                     let whence = if at < given { "as given" } else { "by another input" };
-                    return Err(ProgramError::Refused(format!(
+                    return Err(ProgramError::Rows(format!(
                         "input '{port}' has {rows} rows, but {name} is {known} {whence}"
                     )));
                 }
@@ -168,9 +168,8 @@ impl CProgram {
         for table in signature.inputs() {
             let (name, wanted) = (&table.name, table.rows);
             if let Some(rows) = arguments.stated_rows(name).filter(|rows| *rows != wanted) {
-                return Err(ProgramError::Refused(format!(
-                    "input '{name}' has {rows} rows, the program wants {wanted}"
-                )));
+                let input = name.clone();
+                return Err(ProgramError::WrongRows { input, found: rows, expected: wanted });
             }
         }
         Ok(())
