@@ -320,8 +320,8 @@ pub enum ChannelError {
     },
     /// A party that others dial has no address.
     #[error(
-        "{party} has no address in cluster.toml, and others dial it; only clients and the last party \
-         need none"
+        "{party} has no address in the cluster file, and others dial it; only clients and the last \
+         party need none"
     )]
     NoAddress {
         /// The party in question.

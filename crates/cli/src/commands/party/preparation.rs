@@ -16,7 +16,7 @@ use crate::casting::Cast;
 use crate::failure::{Exit, Failure};
 use crate::material;
 use crate::meeting::check_parties;
-use crate::memory_budget::default_limit;
+use crate::memory_budget::{PROCESS_BYTES, default_limit, does_not_fit};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
 use crate::results::{Destination, destination};
@@ -68,6 +68,10 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     })?;
     check_material(run)?;
     check_ot(together)?;
+    let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
+    if limit_bytes < PROCESS_BYTES {
+        return Err(does_not_fit(limit_bytes, PROCESS_BYTES));
+    }
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = ClusterConfig::load(&together.cluster)?;
@@ -121,7 +125,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         destination,
         cluster,
         security,
-        limit_bytes: run.resources.memory.unwrap_or_else(default_limit),
+        limit_bytes,
         scratch,
     })
 }
