@@ -5,32 +5,29 @@
 //! for its values, when the program has said which columns of which type it wants. Memory is the
 //! packed table alone.
 
-use std::cell::Cell;
+mod fields;
+mod followed;
+
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
-use csv::{ReaderBuilder, StringRecord};
-use phineus_bytecode::meaning::mask_of;
-use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
-use sha2::{Digest, Sha256};
+use csv::StringRecord;
+use phineus_bytecode::{Column, Table};
 
-use crate::decimal;
 use crate::failure::{Exit, Failure};
 use crate::npy::{self, Header};
+
+use followed::Followed;
+
+pub(crate) use fields::parse_field;
 
 /// Faults of one file that are reported.
 const FAULTS_MAX: usize = 20;
 
 /// Column names that are shown where one is missing.
 const NAMES_MAX: usize = 20;
-
-/// Bytes of a row, which is held whole: as many as 100,000 columns of 20 digits.
-const ROW_BYTES_MAX: u64 = 2 << 20;
-
-/// Characters of a wrong value that are shown.
-const SHOWN_CHARACTERS: usize = 40;
 
 /// Where the rows of an input come from.
 #[derive(Clone)]
@@ -128,48 +125,6 @@ pub(crate) struct Counted {
     pub(crate) rows: u64,
 }
 
-/// Where in a field the reader is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Start,
-    Plain,
-    Quoted,
-    /// A quote inside quotes: the last one, or the first of two.
-    Quote,
-}
-
-/// Follows the quotes of what is read: the library takes the end of the file for a closing quote,
-/// also where that makes one field of half a table. Refuses rows that are too long to be held.
-struct Quotes<'a, R> {
-    input: R,
-    place: &'a Cell<Place>,
-    row_bytes: u64,
-}
-
-impl<R: Read> Read for Quotes<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        let follow = |place: Place, byte: &u8| match (place, byte) {
-            (Place::Quoted, b'"') => Place::Quote,
-            (Place::Quoted, _) | (Place::Start | Place::Quote, b'"') => Place::Quoted,
-            (_, b',' | b'\r' | b'\n') => Place::Start,
-            _ => Place::Plain,
-        };
-        let mut place = self.place.get();
-        for byte in &buffer[..count] {
-            place = follow(place, byte);
-            let ends = place == Place::Start && *byte != b',';
-            self.row_bytes = if ends { 0 } else { self.row_bytes + 1 };
-        }
-        self.place.set(place);
-        if self.row_bytes > ROW_BYTES_MAX {
-            let mib = ROW_BYTES_MAX >> 20;
-            return Err(std::io::Error::other(format!("a row is longer than {mib} MiB")));
-        }
-        Ok(count)
-    }
-}
-
 /// Counts the rows, and checks all that can be checked without knowing the types.
 pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
     let binary_rows = npy::open(&source)?.map(|(Header { rows, .. }, _)| rows);
@@ -179,9 +134,8 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
     let mut faults = Faults::new(&source);
     let mut rows = 0;
     {
-        let place = Cell::new(Place::Start);
-        let input = Quotes { input: source.reader()?, place: &place, row_bytes: 0 };
-        let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
+        let followed = Followed::new();
+        let mut reader = followed.reader(source.reader()?);
         let mut last = None;
         let width = match reader.headers() {
             Ok(header) => check_header(header, &mut faults),
@@ -213,8 +167,11 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
                 }
             }
         }
-        if place.get() == Place::Quoted && faults.lines.is_empty() {
+        if followed.ends_in_quotes() && faults.lines.is_empty() {
             faults.add(last, "a quote is not closed");
+        }
+        if let Some(line) = followed.empty_line() {
+            faults.add(Some(line), "is empty and rows follow: write what is missing, or remove it");
         }
         if rows == 0 && faults.lines.is_empty() {
             faults.add(None, "has a header and no rows");
@@ -298,9 +255,8 @@ pub(crate) fn read_table(
     let mut table = Table::zeros(columns.to_vec(), counted.rows);
     let mut lines = Vec::with_capacity(counted.rows.min(1 << 32) as usize);
     {
-        let place = Cell::new(Place::Start);
-        let input = Quotes { input: source.reader()?, place: &place, row_bytes: 0 };
-        let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
+        let followed = Followed::new();
+        let mut reader = followed.reader(source.reader()?);
         let places = match reader.headers() {
             Ok(header) => {
                 check_numbered(header, columns, &mut faults);
@@ -370,119 +326,6 @@ fn place_columns(header: &StringRecord, columns: &[Column], faults: &mut Faults)
         places.clear();
     }
     places
-}
-
-/// The value of one field, or what is wrong with it.
-pub(crate) fn parse_field(
-    field: &str,
-    element: ElementType,
-    encoding: Encoding,
-) -> Result<Lane, String> {
-    match encoding {
-        Encoding::Number => parse_number(field.trim(), element),
-        Encoding::Hex => {
-            let digits = field.trim();
-            let digits = digits.strip_prefix("0x").unwrap_or(digits);
-            parse_digits(digits, 16, field, element)
-        }
-        Encoding::Text => Ok(hash_text(field, element.width())),
-        Encoding::Fixed(fraction) => decimal::parse(field.trim(), element, fraction),
-    }
-}
-
-/// Any text, hashed to `width` bits with SHA-256: the first of its bits, lowest byte first.
-pub(crate) fn hash_text(text: &str, width: u16) -> Lane {
-    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-    Lane::from_le_bytes(digest) & mask_of(width)
-}
-
-fn parse_number(text: &str, element: ElementType) -> Result<Lane, String> {
-    if element == ElementType::BIT {
-        match text {
-            "true" | "True" | "TRUE" => return Ok(Lane::ONE),
-            "false" | "False" | "FALSE" => return Ok(Lane::ZERO),
-            _ => {}
-        }
-    }
-    let (negative, magnitude) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let (radix, digits) = match magnitude.get(..2) {
-        Some("0x") => (16, &magnitude[2..]),
-        Some("0b") => (2, &magnitude[2..]),
-        _ => (10, magnitude),
-    };
-    // A pattern of bits, such as 0xff, may fill a signed type.
-    let is_pattern = radix != 10;
-    if !negative && (is_pattern || !element.is_signed()) {
-        return parse_digits(digits, radix, text, element);
-    }
-    let value = digits_value(digits, radix, text)?;
-    let width = usize::from(element.width());
-    // The most negative value has a magnitude of 2^(width - 1), the largest is one less.
-    let bound = Lane::ONE << (width - 1);
-    let fits = match (element.is_signed(), negative) {
-        (true, true) => value.is_some_and(|value| value <= bound),
-        (true, false) => value.is_some_and(|value| value < bound),
-        (false, _) => value.is_some_and(|value| value.is_zero()),
-    };
-    match value {
-        Some(value) if fits && negative => Ok(value.wrapping_neg() & mask_of(element.width())),
-        Some(value) if fits => Ok(value),
-        _ => Err(misfit(text, element)),
-    }
-}
-
-/// Reads digits of a value without a sign.
-fn parse_digits(
-    digits: &str,
-    radix: u64,
-    field: &str,
-    element: ElementType,
-) -> Result<Lane, String> {
-    match digits_value(digits, radix, field)? {
-        Some(value) if value.bit_len() <= usize::from(element.width()) => Ok(value),
-        _ if radix == 10 => Err(misfit(field, element)),
-        _ => Err(format!("'{}' has more than {} bits", shown(field), element.width())),
-    }
-}
-
-/// The value of digits; `None` if it has more than 256 bits.
-fn digits_value(digits: &str, radix: u64, field: &str) -> Result<Option<Lane>, String> {
-    let known = |c: char| c.is_digit(radix as u32);
-    if digits.is_empty() || !digits.chars().all(known) {
-        let what = match radix {
-            2 => "a binary number",
-            16 => "a hexadecimal number",
-            _ => "a whole number",
-        };
-        return Err(match field.trim() {
-            "" => format!("it is empty and should be {what}"),
-            field => format!("'{}' is not {what}", shown(field)),
-        });
-    }
-    Ok(Lane::from_str_radix(digits, radix).ok())
-}
-
-fn misfit(text: &str, element: ElementType) -> String {
-    let width = usize::from(element.width());
-    let range = match (element.is_signed(), width) {
-        (_, 129..) => String::new(),
-        (false, _) => format!(" (0 to {})", mask_of(element.width())),
-        (true, _) => {
-            let bound = Lane::ONE << (width - 1);
-            format!(" (-{bound} to {})", bound - Lane::ONE)
-        }
-    };
-    format!("'{}' does not fit {element}{range}", shown(text))
-}
-
-fn shown(text: &str) -> String {
-    if text.chars().count() <= SHOWN_CHARACTERS {
-        return text.to_owned();
-    }
-    text.chars().take(SHOWN_CHARACTERS).chain("...".chars()).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,10 @@
 //! Fields by type, faults by place, and noise.
 
+use phineus_bytecode::{ElementType, Encoding, Lane};
+use sha2::{Digest, Sha256};
+
+use super::fields::hash_text;
+use super::followed::ROW_BYTES_MAX;
 use super::*;
 
 fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
@@ -70,6 +75,8 @@ fn faults_name_row_column_and_value() {
     );
 }
 
+const EMPTY_LINE: &str = "stdin:3: is empty and rows follow: write what is missing, or remove it";
+
 #[test]
 fn the_form_of_a_file_is_checked() {
     for (text, expected) in [
@@ -79,6 +86,9 @@ fn the_form_of_a_file_is_checked() {
         (b"age,b\n1,2\n3\n", "stdin:3: has 1 field, the header has 2"),
         (b"b\n1\n", "stdin:1: there is no column 'age'; the header has b"),
         (b"age\n\xff\n", "stdin:2: field 1 is not UTF-8 text"),
+        (b"age\n1\n\n\n2\n", EMPTY_LINE),
+        (b"age\r\n1\r\n\r\n2\r\n", EMPTY_LINE),
+        (b"age,b\n1,2\n\n3,4\n", EMPTY_LINE),
     ] {
         assert_eq!(read(text, &age()).err().as_deref(), Some(expected));
     }
@@ -107,6 +117,15 @@ fn a_byte_order_mark_and_other_columns_are_tolerated() {
     let table = read("\u{feff}age , other\r\n 7 ,x\r\n".as_bytes(), &age()).expect("it is right");
     assert_eq!(table.row_count(), 1);
     assert_eq!(table.cell(0, 0), Lane::from(7));
+}
+
+/// Many programs end a file so, and quoted text may have empty lines.
+#[test]
+fn empty_lines_at_the_end_and_in_quotes_are_tolerated() {
+    let table = read(b"age,text\r\n1,\"a\r\n\r\nb\"\r\n2,\"\n\"\n\n\r\n", &age());
+    let table = table.expect("it is right");
+    assert_eq!((table.cell(0, 0), table.cell(1, 0)), (Lane::from(1), Lane::from(2)));
+    assert_eq!(table.row_count(), 2);
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! [`Followed`]: what of a CSV text the library does not say.
+
+use std::cell::Cell;
+use std::io::Read;
+
+use csv::ReaderBuilder;
+
+/// Bytes of a row, which is held whole: as many as 100,000 columns of 20 digits.
+pub(super) const ROW_BYTES_MAX: u64 = 2 << 20;
+
+/// Where in a field the reader is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Plain,
+    Quoted,
+    /// A quote inside quotes: the last one, or the first of two.
+    Quote,
+}
+
+/// What of the text the library does not say.
+pub(super) struct Followed {
+    place: Cell<Place>,
+    /// The library skips it, and in a file of one column it may be a value that is missing.
+    empty_line: Cell<Option<u64>>,
+}
+
+/// Follows what is read: the library takes the end of the file for a closing quote, also where that
+/// makes one field of half a table. Refuses rows that are too long to be held.
+pub(super) struct Follower<'a, R> {
+    input: R,
+    followed: &'a Followed,
+    line: u64,
+    /// The byte before.
+    last: u8,
+    row_bytes: u64,
+    /// An empty line that nothing has followed yet.
+    empty_line: Option<u64>,
+}
+
+impl Followed {
+    pub(super) fn new() -> Followed {
+        Followed { place: Cell::new(Place::Start), empty_line: Cell::new(None) }
+    }
+
+    pub(super) fn reader<R: Read>(&self, input: R) -> csv::Reader<Follower<'_, R>> {
+        let follower =
+            Follower { input, followed: self, line: 1, last: 0, row_bytes: 0, empty_line: None };
+        ReaderBuilder::new().flexible(true).from_reader(follower)
+    }
+
+    /// Whether a quote was opened last, and not closed.
+    pub(super) fn ends_in_quotes(&self) -> bool {
+        self.place.get() == Place::Quoted
+    }
+
+    /// The first empty line that something follows.
+    pub(super) fn empty_line(&self) -> Option<u64> {
+        self.empty_line.get()
+    }
+}
+
+impl<R> Follower<'_, R> {
+    fn follow(&mut self, place: Place, byte: u8) -> Place {
+        let place = match (place, byte) {
+            (Place::Quoted, b'"') => Place::Quote,
+            (Place::Quoted, _) | (Place::Start | Place::Quote, b'"') => Place::Quoted,
+            (_, b',' | b'\r' | b'\n') => Place::Start,
+            _ => Place::Plain,
+        };
+        let is_second = (self.last, byte) == (b'\r', b'\n');
+        self.last = byte;
+        if is_second {
+            return place;
+        }
+        let ends_line = matches!(byte, b'\r' | b'\n');
+        match (ends_line && place == Place::Start, self.row_bytes) {
+            (true, 0) => self.empty_line = self.empty_line.or(Some(self.line)),
+            (true, _) => self.row_bytes = 0,
+            (false, _) => {
+                self.row_bytes += 1;
+                if let Some(line) = self.empty_line.take() {
+                    let known = self.followed.empty_line.get();
+                    self.followed.empty_line.set(known.or(Some(line)));
+                }
+            }
+        }
+        self.line += u64::from(ends_line);
+        place
+    }
+}
+
+impl<R: Read> Read for Follower<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        let place = self.followed.place.get();
+        let place = buffer[..count].iter().fold(place, |place, &byte| self.follow(place, byte));
+        self.followed.place.set(place);
+        if self.row_bytes > ROW_BYTES_MAX {
+            let mib = ROW_BYTES_MAX >> 20;
+            return Err(std::io::Error::other(format!("a row is longer than {mib} MiB")));
+        }
+        Ok(count)
+    }
+}
