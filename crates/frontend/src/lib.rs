@@ -48,7 +48,7 @@ pub use fixed::Fixed;
 pub use integer::{Bit, I8, I16, I32, I64, I128, Int, U8, U16, U32, U64, U128, U256, UInt, select};
 pub use order::arranged;
 pub use phineus_bytecode::{RegisterOp, Sharing};
-pub use port::{InputBuilder, OutputBuilder, column};
+pub use port::{InputBuilder, OutputBuilder, OutputRows, column};
 pub use program::{
     ClosureProgram, ColumnRange, Program, ProgramBuilder, Traced, program, same_rows, trace_into,
     trace_to_file,

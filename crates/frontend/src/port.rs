@@ -26,6 +26,17 @@ pub struct OutputBuilder {
     columns: Vec<Vec<Chunk>>,
 }
 
+/// An output that is given out while it is computed; see [`OutputBuilder::rows`].
+#[must_use = "rows are given out with `push`, and then there is `finish`"]
+pub struct OutputRows {
+    tracer: Tracer,
+    name: String,
+    port: u64,
+    elements: Vec<ElementType>,
+    rows: u64,
+    given: u64,
+}
+
 /// What one column gives out of one stretch of rows.
 struct Chunk {
     value: Value,
@@ -319,6 +330,17 @@ impl OutputBuilder {
         self
     }
 
+    /// Describes a table of `rows` rows that is given out while it is computed, so that nothing of
+    /// it waits for the rest.
+    #[track_caller]
+    pub fn rows(mut self, columns: &[Column], rows: u64) -> OutputRows {
+        (self.port.rows, self.port.columns) = (rows, columns.to_vec());
+        let elements = columns.iter().map(|column| column.element).collect();
+        let (tracer, name) = (self.tracer, self.port.name.clone());
+        let port = tracer.add_output(self.port);
+        OutputRows { tracer, name, port, elements, rows, given: 0 }
+    }
+
     /// Gives the table to its parties, a stretch of rows after the other.
     #[track_caller]
     pub fn write(self) {
@@ -342,6 +364,36 @@ impl OutputBuilder {
             let immediates = [port, index as u64, row, 0];
             let element = elements[index].shared(chunk.sharing());
             tracer.emit(Op::Output, element, chunk.lanes(), &[&chunk], immediates);
+        }
+    }
+}
+
+impl OutputRows {
+    /// Gives out the next rows: a value for each column, all of as many lanes.
+    #[track_caller]
+    pub fn push(&mut self, values: &[&Value]) {
+        let lanes = values.first().map_or(0, |value| value.lanes());
+        let is_whole = values.len() == self.elements.len();
+        if !is_whole || values.iter().any(|value| value.lanes() != lanes) {
+            let name = &self.name;
+            self.tracer
+                .fault(format!("output '{name}' needs a value of each column, of equal lanes"));
+            return;
+        }
+        for ((column, value), element) in values.iter().enumerate().zip(&self.elements) {
+            let immediates = [self.port, column as u64, self.given, 0];
+            let element = element.shared(value.sharing());
+            self.tracer.emit(Op::Output, element, lanes, &[value], immediates);
+        }
+        self.given += u64::from(lanes);
+    }
+
+    /// Says that these were all rows.
+    #[track_caller]
+    pub fn finish(self) {
+        let OutputRows { tracer, name, rows, given, .. } = self;
+        if given != rows {
+            tracer.fault(format!("output '{name}' has {rows} rows, and {given} were given"));
         }
     }
 }

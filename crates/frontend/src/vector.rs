@@ -448,6 +448,30 @@ macro_rules! elementwise {
             }
         }
 
+        impl<T: Element> $trait<&Vector<T>> for Vector<T>
+        where
+            for<'a> &'a T: $trait<&'a T, Output = T>,
+        {
+            type Output = Vector<T>;
+
+            #[track_caller]
+            fn $method(self, other: &Vector<T>) -> Vector<T> {
+                $trait::$method(&self, other)
+            }
+        }
+
+        impl<T: Element> $trait<Vector<T>> for &Vector<T>
+        where
+            for<'a> &'a T: $trait<&'a T, Output = T>,
+        {
+            type Output = Vector<T>;
+
+            #[track_caller]
+            fn $method(self, other: Vector<T>) -> Vector<T> {
+                $trait::$method(self, &other)
+            }
+        }
+
         impl<T: Element> $trait<&T> for &Vector<T>
         where
             for<'a> &'a T: $trait<&'a T, Output = T>,

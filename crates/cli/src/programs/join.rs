@@ -1,9 +1,8 @@
 //! `ljoin`: all pairs of two sites' records with a smaller key on the first site.
 //!
 //! As in Kumar et al., OSDI 2021, section 8.1: the n^2 pairs of 128-bit records, a valid bit and
-//! the two records, zero where not valid, are all computed before the program gives any out; the
-//! planner moves each output to where its value is computed. Cost per pair: 32 ANDs to compare and
-//! 256 to mask.
+//! the two records, zero where not valid. There, all are computed before any is given out; here each is
+//! when it is there. Cost per pair: 32 ANDs to compare and 256 to mask.
 
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
@@ -53,19 +52,14 @@ impl Program for LoopJoin {
         let [rows_a, rows_b] = [arguments.rows(SITES[0])?, arguments.rows(SITES[1])?];
         let (a, b) = (read(tracer, SITES[0], rows_a), read(tracer, SITES[1], rows_b));
         let key = Key::bits(0, 0, 32);
-        let mut columns = [Vec::new(), Vec::new(), Vec::new()];
+        let output = tracer.output("pairs", &receivers);
+        let mut output = output.rows(&joined_columns(), rows_a.saturating_mul(rows_b));
         loop_join(&a, &b, |record_a, record_b| {
             let valid = key.lt(&record_a, &record_b);
             let [record_a, record_b] = [record_a, record_b].map(|record| valid.mask(&record[0]));
-            for (column, value) in columns.iter_mut().zip([valid, record_a, record_b]) {
-                column.push(value);
-            }
+            output.push(&[&valid, &record_a, &record_b]);
         });
-        let mut output = tracer.output("pairs", &receivers);
-        for (column, chunks) in joined_columns().into_iter().zip(columns) {
-            output = output.chunks(column, chunks);
-        }
-        output.write();
+        output.finish();
         Ok(())
     }
 
