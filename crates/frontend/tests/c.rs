@@ -133,6 +133,8 @@ fn random_programs_give_what_plain_c_gives() {
     };
     let (count, first) = (number("PHINEUS_C_CASES", CASES), number("PHINEUS_C_FIRST", 1));
     let next = std::sync::atomic::AtomicU64::new(first);
+    // A folder of its own: the same test may run twice on a machine.
+    let folder = tempfile::tempdir().expect("writable");
     let work = || {
         let mut wrong = Vec::new();
         loop {
@@ -140,11 +142,13 @@ fn random_programs_give_what_plain_c_gives() {
             if seed >= first + count {
                 return wrong;
             }
-            let path = std::env::temp_dir().join(format!("phineus-random-{seed}.c"));
+            let name = format!("phineus-random-{seed}.c");
+            let path = folder.path().join(&name);
             std::fs::write(&path, random::program(seed)).expect("writable");
-            match agrees(&path, 1..3) {
-                Ok(_) => std::fs::remove_file(&path).expect("it is there"),
-                Err(what) => wrong.push(format!("{}: {what}", path.display())),
+            if let Err(what) = agrees(&path, 1..3) {
+                let kept = std::env::temp_dir().join(name);
+                std::fs::copy(&path, &kept).expect("writable");
+                wrong.push(format!("{}: {what}", kept.display()));
             }
         }
     };

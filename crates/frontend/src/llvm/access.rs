@@ -334,6 +334,9 @@ impl<'m> Machine<'m> {
         bytes: u8,
         data: &Data,
     ) -> Result<(), Stop> {
+        if self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.keeps(object, data)) {
+            return Err(Stop::Abandon);
+        }
         if matches!(self.memory.object(object).storage, Storage::Table(_)) {
             self.table_to_cells(object)?;
         }

@@ -236,6 +236,9 @@ impl<'m> Reader<'m> {
             "expect" | "annotation" | "ssa" | "launder" | "strip" | "ptr" => {
                 Some(Kind::Freeze(self.operand(names, arguments[0])))
             }
+            "lifetime" if rest.first() == Some(&"start") => {
+                Some(Kind::Begin(self.operand(names, arguments[1])))
+            }
             "lifetime" | "dbg" | "assume" | "donothing" | "var" | "experimental"
             | "stackrestore" | "prefetch" | "sideeffect" | "invariant" => None,
             "trap" | "debugtrap" | "ubsantrap" => unsupported(STOP, NO_STOP),

@@ -158,6 +158,8 @@ pub(super) enum Kind {
     Fill([Operand; 3]),
     /// `malloc` and `calloc`: bytes or count and bytes each.
     Heap(Vec<Operand>, bool),
+    /// The variable at this address begins to live, and is not set.
+    Begin(Operand),
     Extract(Operand, Vec<u32>),
     Insert(Operand, Operand, Vec<u32>),
     ExtractElement([Operand; 2]),
@@ -193,6 +195,7 @@ impl Kind {
             | Kind::ToInteger(operand)
             | Kind::ToPointer(operand)
             | Kind::Extract(operand, _)
+            | Kind::Begin(operand)
             | Kind::Freeze(operand)
             | Kind::Reveal(_, operand) => vec![*operand],
             Kind::Address(base, _, indices) => {

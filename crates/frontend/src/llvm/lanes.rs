@@ -145,7 +145,7 @@ impl<'m> Machine<'m> {
         let registers = frame.registers.clone();
         let before = (self.place, self.arms, self.calls, self.steps);
         let constants = self.spreads.len();
-        self.rehearsal = Some(Rehearsal::new(self.arms));
+        self.rehearsal = Some(Rehearsal::new(self.arms, self.memory.object_count()));
         self.memory.open_log();
         let end = self.body(frame, pattern, state, 0, count);
         let challengers = pattern.contests.iter().flat_map(|contest| &contest.members);

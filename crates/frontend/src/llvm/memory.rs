@@ -416,17 +416,6 @@ impl Memory {
         }
     }
 
-    /// Whether nothing is set at a place.
-    pub(super) fn is_undefined(&self, object: u32, offset: u64) -> bool {
-        let found = &self.objects[object as usize];
-        match &found.storage {
-            Storage::Cells(cells) => {
-                matches!(cells.get((offset / found.granule) as usize), Some(Cell::Undefined))
-            }
-            Storage::Table(_) => false,
-        }
-    }
-
     /// The value that begins in a cell, as a log has it or else memory; `None` in the middle of
     /// one.
     pub(super) fn entry(&self, log: &Log, object: u32, index: u32) -> Option<(Data, u32)> {

@@ -62,6 +62,7 @@ pub(super) struct Pattern {
 struct Definitions<'f> {
     function: &'f Function,
     inside: &'f [bool],
+    header: u32,
     /// The way out is at the end of an iteration, after which the header does not run again.
     leaves_at_latch: bool,
 }
@@ -93,13 +94,12 @@ impl<'f> Definitions<'f> {
     /// Whether what a register is in the last iteration, which lanes do not know, is used afterwards;
     /// `next` is known: the value that the iteration leaves to the next.
     fn is_used_after(&self, register: u32, next: Operand) -> bool {
-        let phi_uses = |phi: &Phi| phi.incoming.iter().any(|(_, operand)| is(*operand, register));
         let blocks = self.function.blocks.iter().zip(self.inside);
         let mut outside = blocks.filter(|(_, inside)| !**inside).map(|(code, _)| code);
         self.leaves_at_latch
             && !is(next, register)
             && outside.any(|code| {
-                code.phis.iter().any(phi_uses)
+                code.phis.iter().any(|phi| phi_uses(phi, register))
                     || code.instructions.iter().any(|i| uses(&i.kind, register))
                     || terminator_uses(&code.terminator, register)
             })
@@ -126,7 +126,8 @@ pub(super) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
         return None;
     }
     let leaves_at_latch = exit.0 != l.header;
-    let definitions = Definitions { function, inside: &l.contains, leaves_at_latch };
+    let definitions =
+        Definitions { function, inside: &l.contains, header: l.header, leaves_at_latch };
     let Terminator::Branch(condition, yes, _) = &function.blocks[exit.0 as usize].terminator else {
         return None;
     };
@@ -224,7 +225,8 @@ fn class(op: Binary) -> Option<Binary> {
     }
 }
 
-/// A phi all of whose uses lead through one operation back to itself.
+/// A phi all of whose uses lead through one operation back to itself, and to no other phi of the
+/// header: so each iteration adds a part of its own, whatever those before it added.
 fn reduction(definitions: &Definitions<'_>, phi: &Phi, latch: u32) -> Option<Carried> {
     let mut chain = vec![phi.result];
     let mut found: Option<(Binary, u16)> = None;
@@ -236,10 +238,12 @@ fn reduction(definitions: &Definitions<'_>, phi: &Phi, latch: u32) -> Option<Car
             if !definitions.inside[block] {
                 continue;
             }
-            for other in &code.phis {
-                if other.incoming.iter().any(|(_, operand)| is(*operand, member))
-                    && !chain.contains(&other.result)
-                {
+            for other in code.phis.iter().filter(|other| phi_uses(other, member)) {
+                // Another carried value that takes this one's holds what the iteration before had.
+                if block == definitions.header as usize && other.result != phi.result {
+                    return None;
+                }
+                if !chain.contains(&other.result) {
                     chain.push(other.result);
                 }
             }
@@ -411,7 +415,7 @@ fn is_best_of(op: Binary, compare: Compare) -> bool {
     }
 }
 
-/// Whether a register is used by these instructions only, phis of the header apart.
+/// Whether a register is used by these instructions only, phis of the loop's own header apart.
 fn only_used_by(definitions: &Definitions<'_>, register: u32, users: &[u32]) -> bool {
     for (block, code) in definitions.function.blocks.iter().enumerate() {
         if !definitions.inside[block] {
@@ -419,6 +423,8 @@ fn only_used_by(definitions: &Definitions<'_>, register: u32, users: &[u32]) -> 
         }
         let used = |i: &&super::ir::Instruction| uses(&i.kind, register);
         if code.instructions.iter().filter(used).any(|i| !users.contains(&i.result))
+            || (block != definitions.header as usize
+                && code.phis.iter().any(|phi| phi_uses(phi, register)))
             || terminator_uses(&code.terminator, register)
         {
             return false;
@@ -429,6 +435,11 @@ fn only_used_by(definitions: &Definitions<'_>, register: u32, users: &[u32]) -> 
 
 fn terminator_uses(terminator: &Terminator, register: u32) -> bool {
     terminator.operand().is_some_and(|operand| is(operand, register))
+}
+
+/// Whether the register comes in on one of a phi's edges.
+fn phi_uses(phi: &Phi, register: u32) -> bool {
+    phi.incoming.iter().any(|(_, operand)| is(*operand, register))
 }
 
 /// Whether an instruction has the register as an operand.

@@ -141,7 +141,7 @@ impl Machine<'_> {
         let arms = self.arms;
         if let Some(rehearsal) = &mut self.rehearsal {
             // In an arm the old value may stay, so that it is read.
-            if rehearsal.is_in_arm(arms) && !self.memory.is_undefined(object, at as u64) {
+            if rehearsal.is_in_arm(arms) && !rehearsal.is_own(object) {
                 rehearsal.read(object, &[at], bytes);
             }
             rehearsal.write(object, &[at], bytes);

@@ -54,13 +54,43 @@ pub(super) struct Rehearsal {
     accesses: Vec<Access>,
     widest: u16,
     arms: u32,
+    /// Objects from this one on are allocated in the body.
+    first_own: u32,
+    /// Older objects that begin to live in the body.
+    begun: Vec<u32>,
     /// Where a public branch differs between iterations, how many of the first go the same way.
     pub(super) same_way: Option<u32>,
 }
 
 impl Rehearsal {
-    pub(super) fn new(arms: u32) -> Rehearsal {
-        Rehearsal { accesses: Vec::new(), widest: 0, arms, same_way: None }
+    /// With so many secret branches being run, and so many objects in memory.
+    pub(super) fn new(arms: u32, first_own: u32) -> Rehearsal {
+        let (accesses, begun) = (Vec::new(), Vec::new());
+        Rehearsal { accesses, widest: 0, arms, first_own, begun, same_way: None }
+    }
+
+    /// What the object holds is not set in each iteration anew.
+    pub(super) fn begin(&mut self, object: u32) {
+        if !self.begun.contains(&object) {
+            self.begun.push(object);
+        }
+    }
+
+    /// Whether no iteration sees what another one left in the object.
+    pub(super) fn is_own(&self, object: u32) -> bool {
+        object >= self.first_own || self.begun.contains(&object)
+    }
+
+    /// Whether an address that lasts is stored: of an object that each iteration allocates for
+    /// itself, while lanes share one.
+    pub(super) fn keeps(&self, object: u32, data: &Data) -> bool {
+        let points = match data {
+            Data::Pointer(to, _) | Data::Places(to, _) => *to >= self.first_own,
+            Data::Indexed(indexed) => indexed.object >= self.first_own,
+            Data::Chosen(choices) => return choices.iter().any(|(_, at)| self.keeps(object, at)),
+            _ => false,
+        };
+        points && object < self.first_own
     }
 
     /// A secret of some width.

@@ -94,6 +94,14 @@ impl<'m> Machine<'m> {
             Kind::Copy(operands) => self.copy(frame, operands),
             Kind::Fill(operands) => self.fill(frame, operands),
             Kind::Heap(sizes, is_zeroed) => self.heap(frame, sizes, *is_zeroed),
+            Kind::Begin(place) => {
+                if let (Some(rehearsal), Data::Pointer(object, _)) =
+                    (&mut self.rehearsal, frame.get(*place))
+                {
+                    rehearsal.begin(object);
+                }
+                Ok(Data::Undefined)
+            }
             _ => unreachable!("all other kinds were done"),
         }
     }

@@ -1,5 +1,6 @@
 //! Random C programs without undefined behaviour: casts between widths, shifts, arrays at public
-//! and secret places, structures, pointers, branches and loops on secrets.
+//! and secret places, structures, pointers, branches and loops on secrets, loops that carry scalars
+//! and memory from one iteration to the next.
 //!
 //! Sums wrap (`-fwrapv`), shifts are by less than the width, divisors are 1 to 16, indices are
 //! masked, all variables are set. Expressions have no side effects.
@@ -64,7 +65,7 @@ impl Program {
     }
 
     fn whole(&mut self) {
-        self.line("#include <phineus.h>");
+        self.line("#include <phineus.h>\n#include <stdlib.h>");
         let fields: Vec<&str> = (0..3).map(|_| self.random.of(&TYPES)).collect();
         let (a, b, c) = (fields[0], fields[1], fields[2]);
         self.line(&format!("struct s {{ {a} f; {b} g[2]; {c} h; }};"));
@@ -92,7 +93,9 @@ impl Program {
         for _ in 0..10 {
             match self.random.below(8) {
                 0 => self.revealed(),
-                1 | 2 => self.pattern(),
+                1 => self.pattern(),
+                2 => self.carried(),
+                3 => self.handed_on(),
                 _ => self.statement(3),
             }
         }
@@ -371,6 +374,122 @@ impl Program {
         };
         self.indices.pop();
         self.line(&line);
+    }
+
+    /// Loops that carry several scalars, which take each other's values: rotated, accumulated, the
+    /// best so far, some of them in one loop and some in one inside it; some stored on the way.
+    fn carried(&mut self) {
+        let k = self.names;
+        self.names += 1;
+        let (count, typ) = (2 + self.random.below(3), self.random.of(&TYPES));
+        self.line("{");
+        for at in 0..count {
+            let start = self.input();
+            self.line(&format!("{typ} c{k}_{at} = {start};"));
+        }
+        let (index, inner) = (format!("i{k}"), format!("j{k}"));
+        self.indices.push(index.clone());
+        let turns = 4 + self.random.below(5);
+        let is_last = self.random.below(3) == 0;
+        self.line(&match is_last {
+            true => format!("int {index} = 0; do {{"),
+            false => format!("for (int {index} = 0; {index} < {turns}; {index}++) {{"),
+        });
+        let (is_nested, before) = (self.random.below(3) == 0, self.random.below(2) == 0);
+        if !is_nested || before {
+            self.updates(k, count, typ);
+        }
+        if is_nested {
+            let turns = 2 + self.random.below(4);
+            self.line(&format!("for (int {inner} = 0; {inner} < {turns}; {inner}++) {{"));
+            self.indices.push(inner);
+            self.updates(k, count, typ);
+            self.indices.pop();
+            self.line("}");
+            if !before {
+                self.updates(k, count, typ);
+            }
+        }
+        if self.random.below(4) == 0 {
+            let (a, one) = (self.random.below(ARRAYS), self.random.below(count));
+            self.line(&format!("a{a}[{index} & 7] ^= c{k}_{one};"));
+        }
+        self.line(&match is_last {
+            true => format!("}} while (++{index} < {turns});"),
+            false => "}".into(),
+        });
+        self.indices.pop();
+        for at in 0..count {
+            let target = self.random.below(SCALARS);
+            self.line(&format!("v{target} = v{target} * 3 + c{k}_{at};"));
+        }
+        self.line("}");
+    }
+
+    /// New values of what a loop carries, most of them from the values before; the others stay.
+    fn updates(&mut self, k: u32, count: u64, typ: &str) {
+        let (mut made, mut given) = (String::new(), String::new());
+        let condition = self.condition(0);
+        for at in 0..count {
+            let from = self.random.below(count);
+            let other = self.random.below(count);
+            let value = self.expression(1);
+            let op = self.random.of(&["+", "+", "-", "^", "*", "&", "|"]);
+            let compare = self.random.of(&["<", ">", "<=", ">="]);
+            let new = match self.random.below(9) {
+                0 | 1 => format!("c{k}_{from}"),
+                2 | 3 => format!("c{k}_{at} {op} {value}"),
+                4 => format!("c{k}_{from} {op} {value}"),
+                5 => format!("c{k}_{at} {op} c{k}_{other}"),
+                6 => format!("({condition}) ? c{k}_{from} : c{k}_{at}"),
+                7 => format!("({typ}){value} {compare} c{k}_{other} ? ({typ}){value} : c{k}_{at}"),
+                _ => continue,
+            };
+            made += &format!("{typ} n{at} = {new}; ");
+            given += &format!("c{k}_{at} = n{at}; ");
+        }
+        self.line(&format!("{{ {made}{given}}}"));
+    }
+
+    /// Memory that iterations hand on: delay lines, rings, a scratch array that is set only where
+    /// a secret says so, objects that a loop allocates.
+    fn handed_on(&mut self) {
+        let k = self.names;
+        self.names += 1;
+        let (index, inner) = (format!("i{k}"), format!("j{k}"));
+        let (typ, head) =
+            (self.random.of(&TYPES), format!("for (int {index} = 0; {index} < 8; {index}++)"));
+        let length = 2 + self.random.below(3);
+        self.indices.push(index.clone());
+        let (value, condition) = (self.expression(2), self.condition(1));
+        self.indices.pop();
+        let (a, target, step) =
+            (self.random.below(ARRAYS), self.random.below(SCALARS), self.random.below(length));
+        let inside = format!("for (int {inner} = 0; {inner} < {length}; {inner}++)");
+        let line = match self.random.below(5) {
+            0 => format!(
+                "{typ} d[{length}] = {{0}}; {head} {{ {typ} o = d[0]; \
+                 for (int {inner} = 0; {inner} + 1 < {length}; {inner}++) \
+                 d[{inner}] = d[{inner} + 1];\nd[{length} - 1] = {value}; a{a}[{index}] += o; }}"
+            ),
+            1 => format!(
+                "{typ} d[{length}] = {{1}}; {head} {{ d[{index} % {length}] += {value}; \
+                 v{target} ^= d[({index} + {step}) % {length}]; }}"
+            ),
+            2 => format!(
+                "{typ} d[{length}]; {head} {inside} if ({index} == 0 || ({condition})) \
+                 d[{inner}] = {value} + {inner};\n{inside} v{target} = v{target} * 5 + d[{inner}];"
+            ),
+            3 => format!(
+                "{typ} *p[8]; {head} {{ p[{index}] = malloc(sizeof({typ})); \
+                 *p[{index}] = {value}; }}\n{head} a{a}[{index}] ^= *p[7 - {index}];"
+            ),
+            _ => format!(
+                "{head} {{ {typ} d[{length}]; {inside} if (({condition}) || {inner} == {step}) \
+                 d[{inner}] = {value}; a{a}[{index}] += d[{step}]; }}"
+            ),
+        };
+        self.line(&format!("{{ {line} }}"));
     }
 
     fn copy(&mut self) {
