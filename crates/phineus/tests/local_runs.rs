@@ -27,12 +27,31 @@ fn every_program_equals_its_twin() -> Result {
             let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
             inputs.push_str(&format!(" --in {}={}", text(port), text(path)));
         }
-        for protocol in ["garbled", "clear", "gmw", "arith", "bmr"] {
-            let line = format!("run {name} {param} --local --verify --protocol {protocol}{inputs}");
-            let done = place.run(&line)?.succeeded().map_err(|e| format!("{name}: {e}"))?;
-            done.says("equals the plaintext answer: yes")?;
+        let two = ["garbled", "clear", "gmw", "arith", "bmr"].map(|protocol| (protocol, 2));
+        for (protocol, parties) in two.into_iter().chain([("gmw", 3), ("bmr", 3)]) {
+            let line = format!(
+                "run {name} {param} --param parties={parties} --local --verify --protocol {protocol}"
+            );
+            let done = place.run(&format!("{line}{inputs}"))?.succeeded();
+            done.map_err(|e| format!("{line}: {e}"))?.says("equals the plaintext answer: yes")?;
         }
     }
+    Ok(())
+}
+
+/// A circuit has two owners of inputs; others compute beside them.
+#[test]
+fn circuits_run_among_any_number() -> Result {
+    let place = Place::new()?;
+    place.write("both.txt", "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n")?;
+    place.write("a.csv", "in0\n1\n0\n")?;
+    place.write("b.csv", "in1\n1\n1\n")?;
+    for (protocol, parties) in [("garbled", 2), ("gmw", 4), ("bmr", 3), ("spdz", 3)] {
+        let line = format!("run both.txt --local --protocol {protocol} --param parties={parties}");
+        let done = place.run(&format!("{line} --in a.csv --in b.csv"))?.succeeded()?;
+        assert_eq!(done.stdout, "out0\n1\n0\n", "{line}");
+    }
+    place.run("explain both.txt --param parties=17")?.failed_with(2)?.says("expected 2 to 16")?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The programs that can be run by name.
 
+mod accompanied;
 mod beside;
 mod biometric;
 mod divisor;
@@ -18,17 +19,19 @@ mod sorting;
 
 use phineus_frontend::Program;
 
+pub(crate) use accompanied::Accompanied;
+
 /// All programs, in the order in which help shows them.
 pub fn all() -> Vec<Box<dyn Program>> {
     vec![
-        Box::new(password_reuse::PasswordReuse),
-        Box::new(millionaires::Millionaires),
-        Box::new(sorting::Merge),
-        Box::new(sorting::Sort),
-        Box::new(join::LoopJoin),
-        Box::new(layers::MatrixVector),
-        Box::new(layers::BinaryLayer),
-        Box::new(linear_layer::LinearLayer),
+        Box::new(Accompanied(password_reuse::PasswordReuse)),
+        Box::new(Accompanied(millionaires::Millionaires)),
+        Box::new(Accompanied(sorting::Merge)),
+        Box::new(Accompanied(sorting::Sort)),
+        Box::new(Accompanied(join::LoopJoin)),
+        Box::new(Accompanied(layers::MatrixVector)),
+        Box::new(Accompanied(layers::BinaryLayer)),
+        Box::new(Accompanied(linear_layer::LinearLayer)),
         Box::new(encryption::Aes128),
         Box::new(encryption::Sha256),
         Box::new(biometric::Biometric),
@@ -36,7 +39,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(network::Network),
         Box::new(operations::IntegerOperation),
         Box::new(operations::Ands),
-        Box::new(divisor::GreatestDivisor),
+        Box::new(Accompanied(divisor::GreatestDivisor)),
         Box::new(beside::Beside),
     ]
 }

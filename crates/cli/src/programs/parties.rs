@@ -4,7 +4,7 @@ use phineus_bytecode::Sharing;
 use phineus_frontend::{Arguments, Parameter, ProgramError};
 
 /// The most parties of a program whose number of parties is a parameter.
-const PARTIES_MAX: u64 = 16;
+const PARTIES_MAX: u8 = 16;
 
 /// Parameter `parties`.
 pub(super) fn parties_parameter(default: &str) -> Parameter {
@@ -19,11 +19,11 @@ pub(super) fn to_parameter(default: &str) -> Parameter {
 /// The names of as many parties as the parameter says: `site_a`, `site_b`, ...
 pub(super) fn party_names(arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
     let expected = "2 to 16";
-    let count: u64 = arguments.parsed("parties", expected)?;
+    let count: u8 = arguments.parsed("parties", expected)?;
     if !(2..=PARTIES_MAX).contains(&count) {
         return Err(bad("parties", arguments, expected));
     }
-    Ok((0..count).map(|index| format!("site_{}", char::from(b'a' + index as u8))).collect())
+    Ok((b'a'..).take(count.into()).map(|letter| format!("site_{}", char::from(letter))).collect())
 }
 
 /// The parties that parameter `to` names.
