@@ -230,7 +230,7 @@ pub enum Fault {
     #[error("an abort that cannot be read")]
     Abort,
     /// The right kind of message at the wrong time.
-    #[error("a {found:?} message where a {expected:?} message belongs")]
+    #[error("a message of kind {found:?} where one of kind {expected:?} belongs")]
     Order {
         /// What belongs there.
         expected: Kind,

@@ -119,9 +119,12 @@ fn hear(
             let manner = Manner::from_code(code[0]);
             return manner.map(Heard::Notice).ok_or_else(|| reader.misbehaved(Fault::Abort));
         }
-        if header.kind != Kind::Hello || header.session != 0 || header.sequence != 0 {
+        if header.kind != Kind::Hello {
             let fault = Fault::Order { expected: Kind::Hello, found: header.kind };
             return Err(reader.misbehaved(fault));
+        }
+        if header.session != 0 || header.sequence != 0 {
+            return Err(reader.misbehaved(Fault::Hello));
         }
         let mut content = vec![0; header.length as usize];
         reader.payload_exact(&mut content, &over)?;

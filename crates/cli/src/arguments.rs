@@ -143,7 +143,7 @@ pub(crate) struct Together {
     #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "PHINEUS_TIMEOUT")]
     pub(crate) timeout: u64,
     /// Do without TLS; refused unless all parties are on this machine
-    #[arg(long, hide = true)]
+    #[arg(long)]
     pub(crate) plain: bool,
     /// What carries the messages: `tcp` or `quic`, if not what cluster.toml says
     #[arg(long, value_name = "NAME", value_parser = parse_transport, env = "PHINEUS_TRANSPORT")]

@@ -187,7 +187,11 @@ impl Checker {
             if found != Some((wires, value)) {
                 let what =
                     format!("operand {k} should be value {value} of {wires} wires at {place}");
-                self.fault(position, format!("{what}, there is {found:?} (wires, value)"));
+                let found = found.map_or_else(
+                    || "nothing is there".to_owned(),
+                    |(wires, value)| format!("there is value {value} of {wires} wires"),
+                );
+                self.fault(position, format!("{what}, and {found}"));
             }
         }
         for (k, (&place, &value)) in planned.results().iter().zip(original.results()).enumerate() {
