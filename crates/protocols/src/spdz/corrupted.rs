@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use phineus_bytecode::Table;
 use phineus_bytecode::random::Random;
 use phineus_channels::{Channel, ChannelError};
-use phineus_crypto::field::{F32, F61, Field, FieldName};
+use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 
@@ -328,6 +328,8 @@ fn no_lie_in_any_message_of_two_parties_gives_a_wrong_output() {
     }
     let two = Arc::new(case::<F61>(2, FieldName::F61));
     lies::<F61>(&two, (1, 0), 10, flipped);
+    let two = Arc::new(case::<F128>(2, FieldName::F128));
+    lies::<F128>(&two, (1, 0), 10, flipped);
 }
 
 #[test]
