@@ -250,7 +250,7 @@ impl Program {
         if depth == 0 {
             return self.assignment();
         }
-        match self.random.below(13) {
+        match self.random.below(14) {
             0..=3 => self.assignment(),
             4 | 5 => {
                 let condition = self.condition(1);
@@ -275,6 +275,8 @@ impl Program {
                 self.line("}");
             }
             9 => self.copy(),
+            10 if self.random.below(2) == 0 => self.carried(),
+            10 => self.handed_on(),
             _ => self.pointer(),
         }
     }
