@@ -103,6 +103,26 @@ fn programs_give_what_plain_c_gives() {
     });
 }
 
+/// The rows of a file give the first dimension also where each of its elements has several.
+#[test]
+fn sizes_are_those_of_the_rows() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/ok/signature.c");
+    let program = CProgram::open(&path).expect("it is one");
+    let mut arguments = Arguments::new(&program, []).expect("defaults are arguments");
+    arguments.set_rows("x", 10);
+    let inputs = program.generate(&arguments, 1).expect("it has inputs");
+    assert_eq!(inputs[0].row_count(), 10);
+    let (file, _) = trace_to_file(&program, &arguments).expect("it is traced");
+    let outputs = phineus_frontend::reference::run_file(file, &inputs).expect("it runs");
+    let expected = program.twin(&arguments, &inputs).expect("it has a twin").expect("it runs");
+    assert_eq!(outputs[0].row_count(), 5 * 4);
+    assert!(outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b)));
+    arguments.set_rows("x", 11);
+    let refused = trace_to_file(&program, &arguments).map(drop).expect_err("of an odd count");
+    let refused = refused.to_string();
+    assert!(refused.contains("'x' has 11 rows, the program wants 2 for each"), "{refused}");
+}
+
 /// What `test` finds wrong with each program of a folder, given its name, text and path.
 fn on_all(folder: &str, test: impl Fn(&str, &str, &Path) -> Vec<String> + Sync) {
     let (all, next) = (programs(folder), AtomicUsize::new(0));

@@ -177,9 +177,10 @@ impl Machine<'_> {
                 return Ok(Data::bit(public::compare(op, width, *x, *y)));
             }
             (Data::Pointer(p, x), Data::Pointer(q, y)) => {
-                let (x, y) = if p == q { (*x as u64, *y as u64) } else { (0, 1) };
+                let (x, y) = if p == q { (*x, *y) } else { (0, 1) };
                 if p == q || matches!(op, Compare::Eq | Compare::Ne) {
-                    return Ok(Data::bit(public::compare(op, 64, x.into(), y.into())));
+                    let (x, y) = (public::place(x), public::place(y));
+                    return Ok(Data::bit(public::compare(op, 64, x, y)));
                 }
             }
             (Data::Pointer(..), Data::Public(0)) | (Data::Public(0), Data::Pointer(..)) => {

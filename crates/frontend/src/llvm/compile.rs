@@ -98,8 +98,7 @@ impl Compiler {
         text += &entry(annotations);
         for (index, dimension) in dimensions.iter().enumerate() {
             text += &format!(
-                "__attribute__((used)) const unsigned long long phineus_dimension_{index} = \
-                 ({dimension});\n"
+                "__attribute__((used)) const __int128 phineus_dimension_{index} = ({dimension});\n"
             );
         }
         std::fs::write(&wrapper, text)?;

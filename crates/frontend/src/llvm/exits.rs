@@ -9,9 +9,11 @@
 //! What it does not protect against: a public condition that never comes to its end in a loop that
 //! computes on secrets.
 
+use super::bounds::has_public_part;
 use super::data::Data;
 use super::ir::{Binary, Function, Kind, Operand, Place};
 use super::machine::{Frame, Machine, Stop};
+use super::pattern::swapped;
 
 /// Ways out of a loop by secrets, one after the other, with none by a public condition between.
 const SECRET_EXITS_MAX: u32 = 64;
@@ -116,9 +118,11 @@ impl<'m> Machine<'m> {
                 }
                 Kind::Freeze(side) => open.push(*side),
                 Kind::Select(1, all) => open.extend(all),
-                Kind::Compare(_, _, [a, b]) => {
+                Kind::Compare(op, _, [a, b]) => {
                     let is_known = matches!(frame.get(operand), Data::Public(_))
-                        || self.has_most(&frame.get(*a), &frame.get(*b));
+                        || self.has_most(&frame.get(*a), &frame.get(*b))
+                        || has_public_part(frame, *op, *b)
+                        || has_public_part(frame, swapped(*op), *a);
                     if is_known && [a, b].into_iter().any(changes) {
                         return true;
                     }

@@ -287,6 +287,7 @@ pub(super) struct Function {
     pub(super) moved: Vec<bool>,
     /// Registers that are choices between integers: condition and both.
     pub(super) choices: HashMap<u32, [Operand; 3]>,
+    pub(super) bounds: super::bounds::Bounds,
     /// The first is where it begins; none if it is only declared.
     pub(super) blocks: Vec<Block>,
     pub(super) shape: super::flow::Shape,

@@ -357,15 +357,15 @@ fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -> Option<u6
     let Carried::Counter(step) = pattern.carried[pattern.counter] else { return None };
     let number = |data: Data| match data {
         Data::Public(value) => Some(value),
-        Data::Pointer(_, at) => Some(at as u64 as u128),
+        Data::Pointer(_, at) => Some(public::place(at)),
         _ => None,
     };
     let bound_data = frame.get(pattern.bound);
     let start = &state[pattern.counter];
-    if let (Data::Pointer(a, _), Data::Pointer(b, _)) = (start, &bound_data)
-        && a != b
-    {
-        return None;
+    match (start, &bound_data) {
+        (Data::Public(_), Data::Public(_)) => {}
+        (Data::Pointer(a, _), Data::Pointer(b, _)) if a == b => {}
+        _ => return None,
     }
     let bound = number(bound_data)?;
     let mut count = 0u64;

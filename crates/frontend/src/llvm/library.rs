@@ -14,7 +14,9 @@ pub(super) fn remedy(name: &str) -> &'static str {
     } else if is_any(&["sqrt", "exp", "log", "log2", "pow", "sin", "cos", "tanh", "floor", "fabs"])
     {
         "write it with ph_fixed, the fixed-point numbers of phineus.h"
-    } else if is_any(&["qsort", "bsearch", "strlen", "strcmp", "memcmp", "bcmp", "realloc"]) {
+    } else if is_any(&["realloc", "reallocarray"]) {
+        "allocate as much as is ever needed at once, and copy with memcpy"
+    } else if is_any(&["qsort", "bsearch", "strlen", "strcmp", "memcmp", "bcmp", "memchr"]) {
         "write it as a loop with public bounds"
     } else {
         "define it in this file, or leave the call out"

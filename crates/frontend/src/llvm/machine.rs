@@ -306,6 +306,7 @@ impl<'m> Machine<'m> {
             self.run(&mut frame, Next::Block(u32::MAX, 0), &[])
         });
         self.calls -= 1;
+        let last = self.place;
         (self.place, self.path) = (place, outer);
         if let Err(Stop::Pause) = end {
             self.unwound.push(frame);
@@ -314,12 +315,28 @@ impl<'m> Machine<'m> {
         frame.objects.iter().for_each(|object| self.memory.release(*object));
         match end? {
             End::Returned(data) => Ok(data),
-            End::Never => self.error(
-                format!("'{}' never returns", function.name),
-                "a computation has to end; give a flag as a result instead of stopping",
-            ),
+            End::Never => self.never_returns(function, last),
             End::Reached(..) | End::Split(_) => unreachable!("all that ends here returns"),
         }
+    }
+
+    /// Refuses a call that does not come back, at the last place in it that is known; it is what
+    /// other mistakes lead to, too.
+    fn never_returns(&mut self, function: &Function, last: Place) -> Result<Data, Stop> {
+        if self.rehearsal.is_none() && self.diagnostics.iter().any(|found| found.is_error) {
+            return Ok(Data::Poison);
+        }
+        let called = std::mem::replace(&mut self.place, last);
+        if last.line == 0 {
+            self.place = called;
+        }
+        let refused = self.error(
+            format!("'{}' never returns from here", function.name),
+            "a computation has to end: give a flag as a result instead of stopping, and do nothing \
+             that C leaves undefined, such as reading through a null pointer",
+        );
+        self.place = called;
+        refused
     }
 
     /// A function that is going to run.

@@ -14,9 +14,11 @@
 
 mod access;
 mod arithmetic;
+mod bounds;
 mod branch;
 mod choice;
 mod chosen;
+mod collisions;
 mod combine;
 mod compile;
 mod data;
@@ -77,10 +79,16 @@ pub struct CProgram {
     path: PathBuf,
     compiler: Compiler,
     annotations: Annotations,
-    prepared: Mutex<Option<(Sizes, Arc<Prepared>)>>,
+    /// Parameters with several rows for each element of their first dimension.
+    has_more_rows: Vec<usize>,
+    /// The last ones.
+    prepared: Mutex<Vec<(Sizes, Arc<Prepared>)>>,
 }
 
 type Sizes = Vec<(String, u64)>;
+
+/// Sizes for which a program is kept compiled: those that are known first, and all.
+const PREPARED_MAX: usize = 2;
 
 /// The program for certain sizes.
 struct Prepared {
@@ -100,15 +108,18 @@ impl CProgram {
         if annotations.main.is_none() {
             return Err(ProgramError::Refused(render(&[annotations.no_main(path)])));
         }
-        let program = CProgram {
+        let mut program = CProgram {
             name: stem.unwrap_or_default(),
             about: format!("the C program {}", path.display()),
             path: path.to_owned(),
             compiler,
             annotations,
-            prepared: Mutex::new(None),
+            has_more_rows: Vec::new(),
+            prepared: Mutex::new(Vec::new()),
         };
-        program.prepare(Vec::new())?;
+        let signature = &program.prepare(Vec::new())?.signature;
+        let parameters = 0..program.annotations.parameters.len();
+        program.has_more_rows = parameters.filter(|at| signature.rows_each(*at) > 1).collect();
         Ok(program)
     }
 
@@ -139,14 +150,20 @@ impl CProgram {
             }
         }
         let given = sizes.len();
-        for marked in self.annotations.parameters.iter().filter(|marked| marked.input.is_some()) {
-            let (Some(name), Some(rows)) = (&marked.rows, arguments.stated_rows(&marked.name))
-            else {
-                continue;
+        let stated = self.annotations.parameters.iter().enumerate().filter_map(|(at, marked)| {
+            let rows = arguments.stated_rows(&marked.name).filter(|_| marked.input.is_some())?;
+            let is_size = |size: &&scan::Size| marked.rows.as_ref() == Some(&size.name);
+            let size = self.annotations.sizes.iter().find(is_size)?;
+            Some((at, marked, &size.name, rows))
+        });
+        // Tables of one row for each element first: they may say how many the others have.
+        let (one, many): (Vec<_>, Vec<_>) =
+            stated.partition(|(at, ..)| !self.has_more_rows.contains(at));
+        for (at, marked, name, rows) in one.into_iter().chain(many) {
+            let rows = match self.has_more_rows.contains(&at) {
+                true => self.elements(at, rows, &sizes)?,
+                false => rows,
             };
-            if !self.annotations.sizes.iter().any(|size| size.name == *name) {
-                continue;
-            }
             match sizes.iter().position(|(known, _)| known == name) {
                 None => sizes.push((name.clone(), rows)),
                 Some(at) if sizes[at].1 != rows => {
@@ -163,6 +180,21 @@ impl CProgram {
         Ok(sizes)
     }
 
+    /// The elements of a parameter's first dimension, each of several rows of its table, of which
+    /// there are so many, as far as sizes are known.
+    fn elements(&self, parameter: usize, rows: u64, sizes: &Sizes) -> Result<u64, ProgramError> {
+        let mut sizes = sizes.clone();
+        sizes.sort();
+        let each = self.prepare(sizes)?.signature.rows_each(parameter);
+        if !rows.is_multiple_of(each) {
+            let name = &self.annotations.parameters[parameter].name;
+            return Err(ProgramError::Refused(format!(
+                "input '{name}' has {rows} rows, the program wants {each} for each element"
+            )));
+        }
+        Ok(rows / each)
+    }
+
     /// Refuses inputs of which the program wants other numbers of rows.
     fn check_rows(&self, arguments: &Arguments, signature: &Signature) -> Result<(), ProgramError> {
         for table in signature.inputs() {
@@ -175,16 +207,15 @@ impl CProgram {
         Ok(())
     }
 
-    /// The program for these sizes, compiled unless it was the last.
+    /// The program for these sizes, compiled unless it was one of the last.
     fn prepare(&self, sizes: Sizes) -> Result<Arc<Prepared>, ProgramError> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, prepared)) = prepared.as_ref()
-            && *known == sizes
-        {
+        if let Some((_, prepared)) = prepared.iter().find(|(known, _)| *known == sizes) {
             return Ok(prepared.clone());
         }
         let made = Arc::new(self.compile(&sizes)?);
-        *prepared = Some((sizes, made.clone()));
+        prepared.truncate(PREPARED_MAX - 1);
+        prepared.insert(0, (sizes, made.clone()));
         Ok(made)
     }
 
@@ -204,11 +235,11 @@ impl CProgram {
             let name = format!("phineus_dimension_{index}");
             let global = module.globals.iter().find(|global| global.name == name);
             match global.and_then(|global| global.value.as_ref()) {
-                Some(ir::Constant::Integer(value)) => *value as u64,
+                Some(ir::Constant::Integer(value)) => *value as i128,
                 _ => 0,
             }
         });
-        let values: Vec<u64> = values.collect();
+        let values: Vec<i128> = values.collect();
         let signature =
             Signature::new(&self.shown(), &self.annotations, &result, &parameters, &values)
                 .map_err(|faults| ProgramError::Refused(render(&faults)))?;

@@ -448,7 +448,7 @@ fn uses(kind: &Kind, register: u32) -> bool {
 }
 
 /// The comparison with its sides exchanged.
-fn swapped(compare: Compare) -> Compare {
+pub(super) fn swapped(compare: Compare) -> Compare {
     match compare {
         Compare::Ult => Compare::Ugt,
         Compare::Ule => Compare::Uge,

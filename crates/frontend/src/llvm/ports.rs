@@ -3,6 +3,7 @@
 use phineus_bytecode::limits::FRACTION_BITS_MAX;
 use phineus_bytecode::{Column, ElementType, Encoding};
 
+use super::collisions::{RENAME, collisions};
 use super::diagnostic::{Diagnostic, Spot};
 use super::memory::Leaf;
 use super::scan::{Annotations, Marked};
@@ -43,6 +44,8 @@ pub(super) struct Port {
     /// Who learns it.
     pub(super) outputs: Vec<String>,
     pub(super) rows: Rows,
+    /// Rows for each element of the first dimension.
+    pub(super) rows_each: u64,
     /// The values that may come in, where that is said.
     pub(super) range: Option<(i128, i128)>,
 }
@@ -96,7 +99,7 @@ impl Signature {
         annotations: &Annotations,
         result: &CType,
         types: &[(String, CType)],
-        values: &[u64],
+        values: &[i128],
     ) -> Result<Signature, Vec<Diagnostic>> {
         let mut values = values.iter().copied();
         let mut faults = Vec::new();
@@ -106,11 +109,9 @@ impl Signature {
         };
         let mut signature = Signature::default();
         for (marked, (name, typ)) in annotations.parameters.iter().zip(types) {
-            let rows = marked.rows.as_ref().map(|_| values.next().unwrap_or_default());
-            let range = marked.range.as_ref().map(|_| {
-                let mut next = || i128::from(values.next().unwrap_or_default() as i64);
-                (next(), next())
-            });
+            let mut next = || values.next().unwrap_or_default();
+            let rows = marked.rows.as_ref().map(|_| next() as u64);
+            let range = marked.range.as_ref().map(|_| (next(), next()));
             if let Err((what, remedy)) = signature.add(marked, name, typ, rows, range) {
                 wrong(&mut faults, (marked.line, &marked.name), what, remedy);
             }
@@ -142,10 +143,13 @@ impl Signature {
                 "mark a result with PH_OUT(party)",
             );
         }
-        if !faults.is_empty() {
-            return Err(faults);
+        for (line, name, what) in collisions(&signature) {
+            wrong(&mut faults, (line, &name), what, RENAME);
         }
-        Ok(signature)
+        match faults.is_empty() {
+            true => Ok(signature),
+            false => Err(faults),
+        }
     }
 
     /// Adds a parameter, or the result.
@@ -165,6 +169,7 @@ impl Signature {
             None => tables(name, row),
         };
         for (name, path, offset, row) in tables {
+            let first = rows.unwrap_or(1);
             let rows = rows_of(&name, &path, row, rows, range)?;
             let port = Port {
                 name,
@@ -174,6 +179,7 @@ impl Signature {
                 is_scalar,
                 input: marked.input.clone(),
                 outputs: marked.outputs.clone(),
+                rows_each: rows.rows / first,
                 rows,
                 range,
             };
@@ -204,6 +210,12 @@ impl Signature {
             }
         }
         tables
+    }
+
+    /// Rows of a parameter's table for each element of its first dimension.
+    pub(super) fn rows_each(&self, parameter: usize) -> u64 {
+        let mut ports = self.ports.iter();
+        ports.find(|port| port.parameter == parameter).map_or(1, |port| port.rows_each)
     }
 
     /// The ranges that are stated, by column of what comes in.

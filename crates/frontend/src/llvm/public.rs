@@ -50,6 +50,11 @@ pub(super) fn identity(op: Binary, width: u16) -> u128 {
     }
 }
 
+/// What a place in an object compares as: one before its first byte is less, as addresses are.
+pub(super) fn place(offset: i64) -> u128 {
+    u128::from(offset as u64 ^ 1 << 63)
+}
+
 pub(super) fn compare(op: Compare, width: u16, a: u128, b: u128) -> bool {
     let (x, y) = (signed(a, width), signed(b, width));
     match op {

@@ -258,6 +258,7 @@ impl<'m> Reader<'m> {
             copied: copied.collect(),
             moved: moved(&read, names.registers.len()),
             choices: choices(&read),
+            bounds: super::bounds::bounds(&read),
             name: function.name(),
             result: self.typ(function.function_type().result()),
             registers: names.registers.len() as u32,

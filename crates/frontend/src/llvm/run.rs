@@ -19,6 +19,10 @@ const CHUNK_WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;
 /// C computes in integers of 32 bits at least, so that wider chunks would only be cut.
 const NARROWEST: u32 = 32;
 
+/// The remedy for a result that is not set.
+const NEVER_SET: &str = "set all of a result; what C leaves undefined counts as not set, such as a \
+                         division by a public zero or an address read as a number";
+
 /// Tries of a program whose control flow is opened when it runs; each finds out more.
 const TRIES_MAX: u32 = 1000;
 
@@ -204,7 +208,7 @@ fn output(
                 let name = port.name.split('.').next().unwrap_or_default();
                 let spot = Spot::of_word(file, port.line, name);
                 let what = format!("row {row} of '{}' is never set", leaf.name);
-                machine.diagnostics.push(Diagnostic::error(spot, what, "set all of a result"));
+                machine.diagnostics.push(Diagnostic::error(spot, what, NEVER_SET));
                 return Ok(());
             }
             cells.push(cell);

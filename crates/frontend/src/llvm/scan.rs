@@ -98,9 +98,6 @@ pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagn
                 annotations.sizes.push(size);
                 at = next;
             }
-            Some("phineus_main") if annotations.main.is_some() => {
-                return Err(wrong(path, tokens[at].line, "PH_MAIN", "a second PH_MAIN"));
-            }
             _ => at = function(path, &tokens, at, &mut annotations)?,
         }
     }
@@ -201,30 +198,53 @@ fn function(
     let name = words.pop().unwrap_or_default().to_owned();
     result.value_type = value_type(&words);
     let end = skip_group(tokens, at);
-    if !is_main {
+    // A prototype and the definition may both be annotated.
+    let is_known = annotations.main.as_ref().is_some_and(|(known, _)| *known == name);
+    if is_main && annotations.main.is_some() && !is_known {
+        return Err(wrong(path, line, "PH_MAIN", "a second PH_MAIN"));
+    }
+    if !is_main && !is_known {
         let what = format!("annotations on '{name}', which is not the computation");
         return Err(Diagnostic {
             remedy: "write PH_MAIN before it".to_owned(),
             ..wrong(path, line, &name, &what)
         });
     }
+    let mut parameters = Vec::new();
     let mut start = at + 1;
     let mut depth = 0;
     for index in at + 1..end {
         match tokens[index].text.as_str() {
             "(" | "[" | "{" => depth += 1,
             "," if depth == 0 => {
-                annotations.parameters.extend(parameter(&tokens[start..index]));
+                parameters.extend(parameter(&tokens[start..index]));
                 start = index + 1;
             }
             ")" | "]" | "}" => depth -= 1,
             _ => {}
         }
     }
-    annotations.parameters.extend(parameter(&tokens[start..end - 1]));
+    parameters.extend(parameter(&tokens[start..end - 1]));
+    let before = std::mem::take(&mut annotations.parameters);
+    let together = parameters.into_iter().enumerate();
+    let together = together.map(|(at, new)| new.or(before.get(at).cloned().unwrap_or_default()));
+    annotations.parameters = together.collect();
     annotations.main = Some((name, line));
-    annotations.result = Marked { line, ..result };
+    annotations.result = Marked { line, ..result }.or(std::mem::take(&mut annotations.result));
     Ok(end)
+}
+
+impl Marked {
+    /// What is said here, and otherwise what was said before.
+    fn or(self, before: Marked) -> Marked {
+        Marked {
+            input: self.input.or(before.input),
+            outputs: if self.outputs.is_empty() { before.outputs } else { self.outputs },
+            range: self.range.or(before.range),
+            rows: self.rows.or(before.rows),
+            ..self
+        }
+    }
 }
 
 /// The token behind the group that opens at a token.

@@ -16,6 +16,9 @@ impl<'m> Machine<'m> {
                 self.binary(*op, *width, &frame.get(*a), &frame.get(*b))
             }
             Kind::Compare(op, width, [a, b]) => {
+                if let Some(found) = self.compare_bound(frame, *op, *width, [*a, *b])? {
+                    return Ok(found);
+                }
                 self.compare(*op, *width, &frame.get(*a), &frame.get(*b))
             }
             Kind::Unary(op, from, to, a) => self.unary(*op, *from, *to, &frame.get(*a)),

@@ -35,7 +35,11 @@ pub(super) fn run(
         twin.wait_with_output()
     })?;
     if !output.status.success() {
-        let what = format!("the plain C twin ended with {}", output.status);
+        let what = format!(
+            "the plain C twin ended with {}: it may have done what C leaves undefined, such as a \
+             division by zero or an access out of bounds",
+            output.status
+        );
         return Err(ProgramError::Refused(what));
     }
     tables_out(signature, &output.stdout)

@@ -57,10 +57,12 @@ impl Machine<'_> {
     /// The sum of two integers of which one is 0 where the other is not.
     pub(super) fn side_by_side(&mut self, width: u16, a: &Data, b: &Data) -> Option<Data> {
         let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
-        let (low, high, at, zeros) = if width - of_a.high <= of_b.low {
-            (a, b, of_b.low, Zeros { low: of_a.low, high: of_b.high })
+        // What is 0 in all bits is so at both ends, and says nothing of the other.
+        let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
+        let (low, high, at) = if width - of_a.high <= of_b.low {
+            (a, b, of_b.low)
         } else if width - of_b.high <= of_a.low {
-            (b, a, of_a.low, Zeros { low: of_b.low, high: of_a.high })
+            (b, a, of_a.low)
         } else {
             return None;
         };

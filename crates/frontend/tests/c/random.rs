@@ -250,7 +250,7 @@ impl Program {
         if depth == 0 {
             return self.assignment();
         }
-        match self.random.below(13) {
+        match self.random.below(14) {
             0..=3 => self.assignment(),
             4 | 5 => {
                 let condition = self.condition(1);
@@ -275,6 +275,8 @@ impl Program {
                 self.line("}");
             }
             9 => self.copy(),
+            10 if self.random.below(2) == 0 => self.carried(),
+            10 => self.handed_on(),
             _ => self.pointer(),
         }
     }
@@ -384,7 +386,7 @@ impl Program {
         let (count, typ) = (2 + self.random.below(3), self.random.of(&TYPES));
         self.line("{");
         for at in 0..count {
-            let start = self.input();
+            let start = if self.random.below(2) == 0 { "0".into() } else { self.input() };
             self.line(&format!("{typ} c{k}_{at} = {start};"));
         }
         let (index, inner) = (format!("i{k}"), format!("j{k}"));
@@ -436,13 +438,17 @@ impl Program {
             let value = self.expression(1);
             let op = self.random.of(&["+", "+", "-", "^", "*", "&", "|"]);
             let compare = self.random.of(&["<", ">", "<=", ">="]);
-            let new = match self.random.below(9) {
+            let (left, right) = (self.random.below(8), self.random.below(8));
+            let new = match self.random.below(11) {
                 0 | 1 => format!("c{k}_{from}"),
                 2 | 3 => format!("c{k}_{at} {op} {value}"),
                 4 => format!("c{k}_{from} {op} {value}"),
                 5 => format!("c{k}_{at} {op} c{k}_{other}"),
                 6 => format!("({condition}) ? c{k}_{from} : c{k}_{at}"),
                 7 => format!("({typ}){value} {compare} c{k}_{other} ? ({typ}){value} : c{k}_{at}"),
+                8 | 9 => {
+                    format!("(c{k}_{from} >> {right}) {op} (({typ})((uint8_t){value}) << {left})")
+                }
                 _ => continue,
             };
             made += &format!("{typ} n{at} = {new}; ");
@@ -465,6 +471,7 @@ impl Program {
         self.indices.pop();
         let (a, target, step) =
             (self.random.below(ARRAYS), self.random.below(SCALARS), self.random.below(length));
+        let op = self.random.of(&["+=", "|=", "^="]);
         let inside = format!("for (int {inner} = 0; {inner} < {length}; {inner}++)");
         let line = match self.random.below(5) {
             0 => format!(
@@ -473,7 +480,7 @@ impl Program {
                  d[{inner}] = d[{inner} + 1];\nd[{length} - 1] = {value}; a{a}[{index}] += o; }}"
             ),
             1 => format!(
-                "{typ} d[{length}] = {{1}}; {head} {{ d[{index} % {length}] += {value}; \
+                "{typ} d[{length}] = {{{step} / 2}}; {head} {{ d[{index} % {length}] {op} ({value}) << {step}; \
                  v{target} ^= d[({index} + {step}) % {length}]; }}"
             ),
             2 => format!(
