@@ -223,7 +223,7 @@ fn multiplications(plan: &PlanDescription) -> u64 {
         count as u64
             * match kind {
                 Kind::Triple | Kind::Square => 1,
-                Kind::Matrix { rows, cols } => u64::from(rows) * u64::from(cols),
+                Kind::Matrix(size) => size.multiplications() as u64,
                 Kind::Bit | Kind::Mask { .. } => 0,
             }
     });
