@@ -20,13 +20,14 @@ use crate::commands::party::scratch_of;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
-use crate::planning::{PlannedFile, rounds_model, slice_sentence};
+use crate::planning::{PlannedFile, rounds_model};
 use crate::prediction::{Times, candidates, material, predict, preprocessing_bytes, sent_bytes};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::resolve::TracedFile;
 use crate::sizing::{self, traced_for};
+use crate::slices;
 
 use ways::{alternatives, way_line, way_to_json};
 
@@ -318,7 +319,9 @@ fn print_costs(
         line("stores", format!("{bytes} of garbled tables a party if made before, {each} a gate"))?;
     }
     let protocol = Protocol::from_name(&plan.protocol);
-    if let Some(slice) = protocol.and_then(|protocol| slice_sentence(protocol, limit)) {
+    if let Some(slice) =
+        protocol.and_then(|protocol| slices::sentence(protocol, limit, explain.net))
+    {
         line("slice", slice)?;
     }
     print_links(planned, console)?;
