@@ -360,13 +360,15 @@ pub(crate) fn lane_xor(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     fold(o, |a, b| a ^ b)
 }
 
-pub(crate) fn mat_vec(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
-    let (rows, mask) = (i.lanes as usize, mask_of(i.element.width()));
-    let columns = o[0].chunks_exact(rows).zip(&o[1]);
-    let mut sums = vec![Lane::ZERO; rows];
-    for (column, &factor) in columns {
-        for (sum, &entry) in sums.iter_mut().zip(column) {
-            *sum = sum.wrapping_add(entry.wrapping_mul(factor)) & mask;
+pub(crate) fn mat_mul(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
+    let [columns, vectors, ..] = i.immediates.map(|word| word as usize);
+    let (rows, mask) = (i.lanes as usize / vectors, mask_of(i.element.width()));
+    let mut sums = vec![Lane::ZERO; i.lanes as usize];
+    for (sums, vector) in sums.chunks_exact_mut(rows).zip(o[1].chunks_exact(columns)) {
+        for (column, &factor) in o[0].chunks_exact(rows).zip(vector) {
+            for (sum, &entry) in sums.iter_mut().zip(column) {
+                *sum = sum.wrapping_add(entry.wrapping_mul(factor)) & mask;
+            }
         }
     }
     one(sums)

@@ -35,8 +35,11 @@ pub enum Role {
     WidthLanes(usize, usize),
     /// `immediate` bits, as many lanes as give `w * n` wires.
     Reshaped(usize),
-    /// `w` bits, `n * immediate` lanes.
-    TimesLanes(usize),
+    /// `w` bits, a lane for each entry of a matrix of as many columns as the first immediate says,
+    /// whose products with as many vectors as the second says have `n` lanes in all.
+    MatrixLanes(usize, usize),
+    /// `w` bits, as many lanes as the product of two immediates.
+    LanesTimes(usize, usize),
     /// `w` bits, 11 lanes: the round keys of AES-128.
     RoundKeys,
     /// `w` bits, `n` lanes, in the sharing with the immediate's code.
@@ -68,7 +71,13 @@ impl Role {
                 let wires = u64::from(width) * u64::from(lanes);
                 (narrow(immediate(i)), short(wires / immediate(i).max(1)))
             }
-            Role::TimesLanes(i) => (width, lanes.saturating_mul(short(immediate(i)))),
+            Role::MatrixLanes(columns, vectors) => {
+                let rows = lanes / short(immediate(vectors)).max(1);
+                (width, rows.saturating_mul(short(immediate(columns))))
+            }
+            Role::LanesTimes(i, j) => {
+                (width, short(immediate(i)).saturating_mul(short(immediate(j))))
+            }
             Role::RoundKeys => (width, 11),
             Role::SharedAs(i) => {
                 sharing = Sharing::from_code(immediate(i)).unwrap_or_default();
@@ -143,8 +152,8 @@ macro_rules! ops {
 }
 
 use Role::{
-    Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, Reshaped, RestLanes, RestWidth, RoundKeys, Same,
-    SharedAs, TimesLanes, Width, WidthLanes,
+    Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, LanesTimes, MatrixLanes, Reshaped, RestLanes,
+    RestWidth, RoundKeys, Same, SharedAs, Width, WidthLanes,
 };
 
 ops! {
@@ -288,10 +297,10 @@ ops! {
     /// Bitwise exclusive or of all lanes.
     LaneXor = 100 "lane_xor" (Lanes(0)) -> (Same) [imm("from_lanes")]
         one_lane, Some(meaning::lane_xor);
-    /// Product of a matrix of `n` rows and `columns` columns, column after column in its lanes, and
-    /// a vector of `columns` lanes, wrapping.
-    MatVec = 101 "mat_vec" (TimesLanes(0), Lanes(0)) -> (Same) [imm("columns")]
-        some_columns, Some(meaning::mat_vec);
+    /// Product of a matrix of `n / vectors` rows and `columns` columns and one of `columns` rows
+    /// and `vectors` columns, all column after column in their lanes, wrapping.
+    MatMul = 101 "mat_mul" (MatrixLanes(0, 1), LanesTimes(0, 1)) -> (Same)
+        [imm("columns"), imm("vectors")] matrices_fit, Some(meaning::mat_mul);
 
     /// AES-128 of each block under its own key (first operand); bit `i` is bit `i mod 8` of byte
     /// `i / 8`.
@@ -411,7 +420,7 @@ impl Op {
                 | Op::Neg
                 | Op::Mul
                 | Op::LaneSum
-                | Op::MatVec
+                | Op::MatMul
         ) || self.is_lane_movement()
     }
 }
@@ -524,8 +533,10 @@ fn one_lane(i: &Instruction) -> Rule {
     ensure(i.lanes == 1, "a reduction has one lane")
 }
 
-fn some_columns(i: &Instruction) -> Rule {
-    ensure(i.immediates[0] > 0, "a matrix has columns")
+fn matrices_fit(i: &Instruction) -> Rule {
+    let [columns, vectors, ..] = i.immediates;
+    ensure(columns > 0 && vectors > 0, "a matrix has columns")?;
+    ensure(u64::from(i.lanes).is_multiple_of(vectors), "lanes must be a multiple of vectors")
 }
 
 fn width_128(i: &Instruction) -> Rule {

@@ -63,7 +63,8 @@ fn shape_of(role: &Role, info: &OpInfo) -> String {
         Role::DoubleLanes => "w × 2n".to_owned(),
         Role::WidthLanes(w, n) => format!("{} × {}", name(w), name(n)),
         Role::Reshaped(i) => format!("{0} × (w n / {0})", name(i)),
-        Role::TimesLanes(i) => format!("w × n {}", name(i)),
+        Role::MatrixLanes(i, j) => format!("w × n {} / {}", name(i), name(j)),
+        Role::LanesTimes(i, j) => format!("w × {} {}", name(i), name(j)),
         Role::RoundKeys => "w × 11".to_owned(),
     }
 }

@@ -171,7 +171,8 @@ fn device_name(gpu: &Gpu) -> String {
     format!("{} ({})", device.name(), quantity::bytes(device.total_bytes() as u64))
 }
 
-/// Entries of shared matrices that a program multiplies; of several blocks, when each runs once.
+/// Entries of shared matrices that a program multiplies, for each vector; of several blocks, when
+/// each runs once.
 pub(crate) fn matrix_entries(traced: &TracedFile) -> Result<u64, Failure> {
     if let Some(plan) = &traced.description.plan {
         return Ok(stated_entries(&plan.costs));
@@ -181,8 +182,8 @@ pub(crate) fn matrix_entries(traced: &TracedFile) -> Result<u64, Failure> {
     }
     let mut entries = 0u64;
     traced.file.reader()?.for_each(|instruction| {
-        if instruction.op == Op::MatVec {
-            entries += u64::from(instruction.lanes) * instruction.immediates[0];
+        if instruction.op == Op::MatMul {
+            entries += u64::from(instruction.operand_shape(0).lanes) * instruction.immediates[1];
         }
         Ok::<_, Failure>(())
     })?;
@@ -196,7 +197,7 @@ pub(crate) fn planned_entries(planned: &PlannedFile) -> u64 {
 
 fn stated_entries(costs: &std::collections::BTreeMap<String, u64>) -> u64 {
     let entries = |(kind, count): (Kind, usize)| match kind {
-        Kind::Matrix { rows, cols } => u64::from(rows) * u64::from(cols) * count as u64,
+        Kind::Matrix(size) => (size.multiplications() * count) as u64,
         _ => 0,
     };
     stated_demand(costs).kinds().map(entries).sum()
@@ -266,8 +267,9 @@ mod tests {
 
     #[test]
     fn entries_are_those_of_matrix_triples() {
-        let costs = [("matrices_128_1", 7), ("matrices_3_5", 2), ("triples", 100)];
+        let costs =
+            [("matrices_128_1", 7), ("matrices_3_5", 2), ("matrices_4_8_2", 3), ("triples", 100)];
         let costs = costs.map(|(name, count)| (name.to_owned(), count)).into();
-        assert_eq!(stated_entries(&costs), 7 * 128 + 2 * 15);
+        assert_eq!(stated_entries(&costs), 7 * 128 + 2 * 15 + 3 * 64);
     }
 }

@@ -193,7 +193,8 @@ pub(crate) struct Run {
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) threads: u8,
     /// What one round of openings may take in memory, on authenticated shares; the least that any
-    /// party says [default: an eighth of the least --memory, at most 160MiB]
+    /// party says [default: an eighth of the least --memory, at most 160MiB; less where rounds on
+    /// the network of --net are short]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) slice: Option<u64>,
     /// Compare the answer with the plaintext one (with --local: it needs every input)

@@ -44,6 +44,7 @@ mod results;
 mod row_order;
 mod shared;
 mod sizing;
+mod slices;
 mod statistics;
 mod verify;
 

@@ -27,8 +27,8 @@ use crate::memory_budget::{
     Budget, Figures, INDEX_ENTRY_BYTES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit, layout,
 };
 use crate::program_file::ProgramFile;
-use crate::quantity;
 use crate::resolve::{TracedFile, temporary};
+use crate::slices::held_bytes;
 
 /// How long before its need a page is asked for.
 ///
@@ -257,51 +257,6 @@ pub(crate) fn with_ways(costs: MixedCosts, ways: Ways) -> MixedCosts {
 
 /// Units that results may take before their turn: 8 MiB of shares.
 const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
-
-/// What the instructions in flight may hold together, at the least, where memory is not short.
-const HELD_BYTES: u64 = 4 << 20;
-/// Memory that is short: the instructions in flight may hold a sixteenth of it.
-const SHORT_BYTES: u64 = 16 * HELD_BYTES;
-const HELD_BYTES_MIN: u64 = 1 << 20;
-/// More makes fewer rounds of large openings, and runs no faster: what is held is touched for the
-/// first time then.
-const HELD_BYTES_MAX: u64 = 160 << 20;
-
-/// The least of it that counts, whatever a party asks for: a round for each element would be
-/// nobody's wish.
-const SLICE_BYTES_MIN: u64 = 64 << 10;
-
-/// What the instructions in flight may hold together. All parties order alike: where it depends on
-/// memory, it depends on the least limit of all.
-fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u64>) -> u64 {
-    let least = (least_limit_bytes / 16).clamp(HELD_BYTES_MIN, HELD_BYTES);
-    match protocol.field() {
-        // Openings of whole matrices take fewer rounds the more of them are held.
-        Some(_) => {
-            // Inputs and products may each take as much, in different rounds.
-            let most = match least_limit_bytes {
-                0..SHORT_BYTES => least,
-                limit => (limit / 8).min(HELD_BYTES_MAX),
-            };
-            let within = |stated: u64| stated.min(least_limit_bytes / 4).max(SLICE_BYTES_MIN);
-            slice_bytes.map_or(most, within)
-        }
-        None => least,
-    }
-}
-
-/// What one round of openings may hold if nobody says `--slice`, and why; nothing of protocols whose
-/// rounds follow from the program alone.
-pub(crate) fn slice_sentence(protocol: Protocol, least_limit_bytes: u64) -> Option<String> {
-    protocol.field()?;
-    let bytes = held_bytes(protocol, least_limit_bytes, None);
-    let why = match bytes {
-        HELD_BYTES_MAX => "more saves rounds but no time",
-        _ if least_limit_bytes < SHORT_BYTES => "a sixteenth of the least --memory of all parties",
-        _ => "an eighth of the least --memory of all parties",
-    };
-    Some(format!("{} in a round of openings at most: {why}", quantity::bytes(bytes)))
-}
 
 /// Integers in a field are of a smaller magnitude than two to this power: comparisons look at the
 /// difference of two, and at its sign.

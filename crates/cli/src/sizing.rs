@@ -16,6 +16,7 @@ use crate::memory_budget::{Budget, PROCESS_BYTES, Situation, table_bytes};
 use crate::planning::{PlannedFile, plan_within};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
+use crate::slices;
 
 /// Traces what `choice` names, with the rows that are stated or counted.
 pub(crate) fn traced(
@@ -96,7 +97,7 @@ pub(crate) fn planned(
     let situation = Situation {
         limit_bytes,
         least_limit_bytes: limit_bytes,
-        slice_bytes: None,
+        slice_bytes: slices::calibrated(net, limit_bytes),
         prove_inputs: true,
         process_bytes: PROCESS_BYTES,
         tables_bytes: tables.unwrap_or(0),

@@ -41,11 +41,13 @@ pub fn scratch_wires(instruction: &Instruction) -> usize {
         Op::LaneAnd | Op::LaneOr | Op::LaneXor => {
             reduction::scratch_wires(width, instruction.immediates[0] as usize)
         }
-        Op::MatVec => {
-            let entries = lanes * from_width;
+        Op::MatMul => {
+            let [columns, vectors, ..] = instruction.immediates.map(|word| word as usize);
+            let rows = lanes / vectors;
+            let entries = rows * columns;
             let inner =
-                multiplier::scratch_wires(width, entries).max(adder::scratch_wires(width, lanes));
-            2 * width * entries + width * lanes + inner
+                multiplier::scratch_wires(width, entries).max(adder::scratch_wires(width, rows));
+            width * (2 * entries + 2 * rows + columns) + inner
         }
         Op::Aes128 => aes::scratch_wires(lanes),
         Op::Aes128KeySchedule => 11 * 128 + aes::scratch_wires(1),
@@ -218,7 +220,7 @@ fn movement<A: BitAlgebra>(
         Op::LaneAnd => reduction::lane_and(alg, out, a, first, scratch),
         Op::LaneOr => reduction::lane_or(alg, out, a, first, scratch),
         Op::LaneXor => reduction::lane_xor(alg, out, a, first, scratch),
-        Op::MatVec => mat_vec(alg, instruction, out, (a, operands[1]), scratch),
+        Op::MatMul => mat_mul(alg, instruction, out, (a, operands[1]), scratch),
         _ => wrong_op(instruction),
     }
 }
@@ -244,15 +246,36 @@ fn lane_sum<A: BitAlgebra>(
     reduction::lane_sum(alg, out, wide, from_lanes, scratch);
 }
 
+/// One vector after the other.
+fn mat_mul<A: BitAlgebra>(
+    alg: &mut A,
+    instruction: &Instruction,
+    out: &mut [A::Wire],
+    (matrix, vectors): (&[A::Wire], &[A::Wire]),
+    scratch: &mut [A::Wire],
+) {
+    let [columns, count, ..] = instruction.immediates.map(|word| word as usize);
+    let (width, lanes) = (usize::from(instruction.element.width()), instruction.lanes as usize);
+    let rows = lanes / count;
+    let (vector, scratch) = scratch.split_at_mut(width * columns);
+    let (product, scratch) = scratch.split_at_mut(width * rows);
+    for k in 0..count {
+        lanes::slice(vector, vectors, columns, k * columns, columns * count);
+        mat_vec(alg, (rows, columns), product, (matrix, vector), scratch);
+        for (bits, product) in out.chunks_exact_mut(lanes).zip(product.chunks_exact(rows)) {
+            bits[k * rows..][..rows].copy_from_slice(product);
+        }
+    }
+}
+
 /// All products at once, then the columns one after another.
 fn mat_vec<A: BitAlgebra>(
     alg: &mut A,
-    instruction: &Instruction,
+    (rows, columns): (usize, usize),
     out: &mut [A::Wire],
     (matrix, vector): (&[A::Wire], &[A::Wire]),
     scratch: &mut [A::Wire],
 ) {
-    let (rows, columns) = (instruction.lanes as usize, instruction.immediates[0] as usize);
     let entries = rows * columns;
     let (factors, scratch) = scratch.split_at_mut(matrix.len());
     let (products, scratch) = scratch.split_at_mut(matrix.len());

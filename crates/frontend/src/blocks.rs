@@ -203,6 +203,7 @@ impl Tracer {
 
     #[track_caller]
     fn end_block(&self, next: Next) {
+        self.settle();
         let had_ended = {
             let mut recording = self.recording.borrow_mut();
             recording.flush();

@@ -135,14 +135,26 @@ impl Value {
     /// each column, wrapping.
     #[track_caller]
     pub fn mat_vec(&self, vector: &Value) -> Value {
-        let columns = vector.lanes();
-        if !self.lanes().is_multiple_of(columns) || self.width() != vector.width() {
-            let (matrix, lanes) = (self.shape(), vector.shape());
-            self.tracer().fault(format!("mat_vec cannot multiply {matrix} by {lanes}"));
+        self.mat_mul(vector, 1)
+    }
+
+    /// The product of this matrix and one of `vectors` columns, all column after column in their
+    /// lanes, wrapping.
+    #[track_caller]
+    pub fn mat_mul(&self, other: &Value, vectors: u32) -> Value {
+        let columns = other.lanes() / vectors.max(1);
+        let fits = columns > 0
+            && other.lanes() == columns * vectors
+            && self.lanes().is_multiple_of(columns)
+            && self.width() == other.width();
+        if !fits {
+            let (matrix, other) = (self.shape(), other.shape());
+            self.tracer().fault(format!("mat_mul cannot multiply {matrix} by {other}"));
             return Value::poisoned(self.tracer(), self.element(), self.lanes());
         }
-        let rows = self.lanes() / columns;
-        self.emit(Op::MatVec, self.element(), rows, &[self, vector], [u64::from(columns), 0, 0, 0])
+        let lanes = self.lanes() / columns * vectors;
+        let immediates = [u64::from(columns), u64::from(vectors), 0, 0];
+        self.emit(Op::MatMul, self.element(), lanes, &[self, other], immediates)
     }
 
     #[track_caller]

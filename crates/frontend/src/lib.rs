@@ -19,6 +19,7 @@
 mod arguments;
 mod blocks;
 pub mod bristol;
+mod delayed;
 mod element;
 mod error;
 mod fixed;

@@ -65,6 +65,9 @@ impl Value {
     /// Sum, wrapping.
     #[track_caller]
     pub fn add(&self, other: &Value) -> Value {
+        if let Some(sum) = self.delayed_sum(other) {
+            return sum;
+        }
         self.binary(Op::Add, other)
     }
 

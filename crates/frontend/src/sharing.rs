@@ -92,7 +92,7 @@ impl Value {
             let cells = self.tracer().shared_cells(cells, sharing);
             return Value::input(self.tracer(), cells).with_sign(element.is_signed());
         }
-        let results = self.tracer().convert(self, sharing);
+        let results = self.tracer().convert(&self.settled(), sharing);
         Value::result(self.tracer(), element, self.lanes(), results, 0)
     }
 

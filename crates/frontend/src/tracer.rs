@@ -20,6 +20,7 @@ use phineus_bytecode::{
 };
 
 use crate::blocks::{Recorded, local, name_of_block};
+use crate::delayed::Waiting;
 use crate::error::{FAULTS_MAX, Fault, Faults, ProgramError};
 use crate::program::Traced;
 use crate::value::{Place, Value};
@@ -45,6 +46,8 @@ pub(crate) struct Recording {
     pub(crate) description: Description,
     /// Cells of inputs that were read and not recorded yet.
     pending: Vec<Rc<Cells>>,
+    /// Sums that are recorded when something needs them.
+    pub(crate) waiting: Waiting,
     /// Conversions recorded before, by the value's name modulo their number.
     converted: [Option<Conversion>; CONVERSIONS_KEPT],
 }
@@ -106,6 +109,7 @@ impl Tracer {
             failure: None,
             description: Description { name: name.to_string(), ..Description::default() },
             pending: Vec::new(),
+            waiting: Waiting::default(),
             converted: [None; CONVERSIONS_KEPT],
         };
         Ok(Tracer { recording: Rc::new(RefCell::new(recording)) })
@@ -275,6 +279,7 @@ impl Tracer {
                 self.name_of(&cells)
             }
             Place::Input(cells) => self.name_of(cells),
+            Place::Delayed(_) => self.name_in(&operand.settled(), sharing),
             Place::Named(_) if is_open => self.convert(operand, sharing).map(|results| results[0]),
             Place::Named(name) => self.here(*name, operand.element(), operand.lanes()),
         }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{ElementType, Lane, Op, Shape, Sharing};
 
+use crate::delayed::Delayed;
 use crate::sharing;
 use crate::tracer::{Cells, Results, Tracer};
 
@@ -17,6 +18,8 @@ pub(crate) enum Place {
     Known(Box<Lane>),
     /// It is these cells of an input, recorded when something else is.
     Input(Rc<Cells>),
+    /// It is a sum of products, recorded when something needs it.
+    Delayed(Rc<Delayed>),
     /// It is the result of a mistake that was reported.
     Poisoned,
 }
@@ -42,6 +45,11 @@ impl Value {
     pub(crate) fn input(tracer: &Tracer, cells: Rc<Cells>) -> Value {
         let (element, lanes) = (cells.element, cells.lanes);
         Value { tracer: tracer.clone(), place: Place::Input(cells), element, lanes }
+    }
+
+    /// Of the shape of `vector`.
+    pub(crate) fn of_delayed(vector: &Value, delayed: Rc<Delayed>) -> Value {
+        Value { place: Place::Delayed(delayed), ..vector.clone() }
     }
 
     pub(crate) fn result(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use phineus_bytecode::binary::Section;
-use phineus_bytecode::{Blocks, ProgramReader, Table, verify, verify_blocks};
+use phineus_bytecode::{Blocks, Op, ProgramReader, Table, verify, verify_blocks};
 use phineus_frontend::llvm::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
@@ -121,6 +121,50 @@ fn sizes_are_those_of_the_rows() {
     let refused = trace_to_file(&program, &arguments).map(drop).expect_err("of an odd count");
     let refused = refused.to_string();
     assert!(refused.contains("'x' has 11 rows, the program wants 2 for each"), "{refused}");
+}
+
+/// The products of matrices of a program: rows, columns and vectors of each.
+fn products(name: &str, parameters: &[(&str, &str)]) -> Vec<[u64; 3]> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/ok").join(name);
+    let program = CProgram::open(&path).expect("it compiles");
+    let arguments =
+        Arguments::new(&program, parameters.iter().copied()).expect("it has these parameters");
+    let (file, _) = trace_to_file(&program, &arguments).expect("it can be traced");
+    let mut found = Vec::new();
+    let mut reader = ProgramReader::open(file).expect("it was just written");
+    let read = reader.for_each(|instruction| {
+        if instruction.op == Op::MatMul {
+            let [columns, vectors, ..] = instruction.immediates;
+            found.push([u64::from(instruction.lanes) / vectors, columns, vectors]);
+        }
+        assert!(instruction.op != Op::Mul, "{name}: a product for itself");
+        Ok::<_, phineus_bytecode::Error>(())
+    });
+    read.expect("it was just written");
+    found
+}
+
+/// What opens operands opens those of a tile once.
+#[test]
+fn products_of_matrices_are_tiles() {
+    let whole = [("N", "8"), ("K", "8"), ("M", "8")];
+    assert_eq!(products("matrix.c", &whole), [[8; 3]]);
+    assert_eq!(products("matrix.c", &[]), [[9, 5, 7]]);
+    assert_eq!(products("matrix_ikj.c", &[]), [[10, 7, 8], [10, 7, 5]]);
+    assert_eq!(products("matrix_kij.c", &[]), [[16, 8, 8]; 4]);
+    let count = |name, parameters: &[_]| {
+        let tiles = products(name, parameters);
+        let of = |sides: fn(&[u64; 3]) -> u64| tiles.iter().map(sides).sum::<u64>();
+        (tiles.len(), of(|[m, k, n]| m * k * n), of(|[m, k, n]| m * k + k * n))
+    };
+    let cube = [("N", "64"), ("K", "64"), ("M", "64")];
+    let opened = 64 * 64 * (64 / 16 + 64 / 8);
+    for name in ["matrix.c", "matrix_ikj.c", "matrix_kij.c", "matrix_transposed.c"] {
+        assert_eq!(count(name, &cube), (256, 64 * 64 * 64, opened), "{name}");
+    }
+    // A vector: nothing is shared, and two columns fit a value.
+    let row = [("N", "64"), ("K", "5"), ("M", "1")];
+    assert_eq!(count("matrix.c", &row), (3, 64 * 5, 65 * 5));
 }
 
 /// What `test` finds wrong with each program of a folder, given its name, text and path.

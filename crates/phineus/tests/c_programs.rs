@@ -189,6 +189,46 @@ PH_MAIN void products(PH_IN(alice) const uint32_t x[3], PH_IN(bob) const uint32_
     Ok(())
 }
 
+const PRODUCT: &str = "\
+#include <phineus.h>
+PH_MAIN void product(PH_IN(alice) const uint16_t a[8][3], PH_IN(bob) const uint16_t b[3][4],
+                     PH_OUT(alice, bob) uint32_t c[8][4])
+{
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 4; j++) {
+            c[i][j] = 5;
+            for (int k = 0; k < 3; k++) c[i][j] += (uint32_t)a[i][k] * b[k][j];
+        }
+}
+";
+
+/// Three loops are one product of matrices, which opens each entry once.
+#[test]
+fn loops_are_products_of_matrices_under_every_protocol() -> Result {
+    let place = Place::new()?;
+    place.write("product.c", PRODUCT)?;
+    let row = |from: u32, columns: u32| {
+        let entries: Vec<_> =
+            (0..columns).map(|k| ((from + k) * 7919 % 65536).to_string()).collect();
+        entries.join(",") + "\n"
+    };
+    let rows = |count: u32, columns: u32| (0..count).map(move |i| row(i * columns, columns));
+    place.write("a.csv", "a0,a1,a2\n".to_owned() + &rows(8, 3).collect::<String>())?;
+    place.write("b.csv", "b0,b1,b2,b3\n".to_owned() + &rows(3, 4).collect::<String>())?;
+    let run = "run product.c --local --verify --in a=a.csv --in b=b.csv --protocol";
+    for protocol in ["clear", "garbled", "gmw", "bmr", "arith", "mixed"] {
+        let done = place.run(&format!("{run} {protocol}"))?.succeeded()?;
+        done.says("equals the plaintext answer: yes")?;
+    }
+    for protocol in ["spdz", "spdz-128 --fake-preprocessing", "spdz-32 --fake-preprocessing"] {
+        let done = place.run(&format!("{run} {protocol}"))?.succeeded()?;
+        done.says("equals the plaintext answer: yes")?;
+    }
+    let explained = place.run("explain product.c --protocol spdz-128")?.succeeded()?;
+    assert!(explained.stdout.contains("1 matrix triples 8 x 3 x 4"), "{}", explained.stdout);
+    Ok(())
+}
+
 const SCORE: &str = "\
 #include <phineus.h>
 PH_MAIN void score(PH_IN(alice) PH_RANGE(PH_FIXED(-8), PH_FIXED(7.5)) const ph_fixed x[3],

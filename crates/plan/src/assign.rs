@@ -62,7 +62,7 @@ impl Assignment {
                 let width = instruction.element.width();
                 let fits = width > 1 && width <= RING_WIDTH_MAX;
                 match instruction.op {
-                    Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::MatVec if fits => {
+                    Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::MatMul if fits => {
                         Sharing::Arithmetic
                     }
                     Op::LaneSum if fits && instruction.immediates[0] == u64::from(width) => {
@@ -178,8 +178,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
     }
 
     fn compute(&mut self, instruction: &Instruction, sharing: Sharing) -> Result<(), Error> {
-        if instruction.op == Op::MatVec && sharing == Sharing::Arithmetic {
-            return self.mat_vec(instruction);
+        let has_vectors = instruction.immediates[1] > 1 || sharing == Sharing::Arithmetic;
+        if instruction.op == Op::MatMul && has_vectors {
+            return self.mat_mul(instruction, sharing);
         }
         let mut made = *instruction;
         made.element = made.element.shared(sharing);
@@ -197,13 +198,53 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         (self.emit)(&made)
     }
 
-    /// A product of matrix and vector as products of entries and a tree of sums.
-    fn mat_vec(&mut self, instruction: &Instruction) -> Result<(), Error> {
-        let element = instruction.element.shared(Sharing::Arithmetic);
+    /// A product of matrices as products with vectors, one beside the other.
+    fn mat_mul(&mut self, instruction: &Instruction, sharing: Sharing) -> Result<(), Error> {
+        let element = instruction.element.shared(sharing);
+        let [columns, vectors, ..] = instruction.immediates;
+        let rows = instruction.lanes / vectors as u32;
+        let matrix = self.name(instruction.operands[0], sharing)?;
+        let all = self.name(instruction.operands[1], sharing)?;
+        let mut products = Vec::with_capacity(vectors as usize);
+        for k in 0..vectors {
+            let mut vector = Instruction::new(Op::LaneSlice, element, columns as u32);
+            vector.immediates = [k * columns, columns * vectors, 0, 0];
+            vector.operands[0] = all;
+            let vector = if vectors == 1 { all } else { self.define(vector)? };
+            let mut product = Instruction::new(Op::MatMul, element, rows);
+            product.immediates = [columns, 1, 0, 0];
+            product.operands = [matrix, vector, 0];
+            let product = match sharing {
+                Sharing::Arithmetic => self.mat_vec(&product)?,
+                _ => self.define(product)?,
+            };
+            products.push((product, rows));
+        }
+        while products.len() > 1 {
+            let pairs = products.chunks(2).map(|pair| match *pair {
+                [(low, own), (high, more)] => {
+                    let mut both = Instruction::new(Op::LaneConcat, element, own + more);
+                    both.immediates[0] = u64::from(own);
+                    both.operands = [low, high, 0];
+                    Ok((self.define(both)?, own + more))
+                }
+                _ => Ok(pair[0]),
+            });
+            products = pairs.collect::<Result<Vec<_>, Error>>()?;
+        }
+        let mut names = [None; 4];
+        names[sharing as usize] = Some(products[0].0);
+        let value = Value { names, shape: instruction.result_shape(0), source: None };
+        self.values.insert(instruction.results[0], value);
+        Ok(())
+    }
+
+    /// A product of matrix and vector, which have names, as products of entries and a tree of sums.
+    fn mat_vec(&mut self, instruction: &Instruction) -> Result<u64, Error> {
+        let element = instruction.element;
         let (rows, columns) = (instruction.lanes, instruction.immediates[0]);
         let entries = instruction.operand_shape(0).lanes;
-        let matrix = self.name(instruction.operands[0], Sharing::Arithmetic)?;
-        let vector = self.name(instruction.operands[1], Sharing::Arithmetic)?;
+        let [matrix, vector, _] = instruction.operands;
         let mut repeated = Instruction::new(Op::LaneRepeat, element, entries);
         repeated.immediates[0] = columns;
         repeated.operands[0] = vector;
@@ -228,11 +269,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
             });
             sums = pairs.collect::<Result<Vec<_>, _>>()?;
         }
-        let mut names = [None; 4];
-        names[Sharing::Arithmetic as usize] = Some(sums[0]);
-        let value = Value { names, shape: instruction.result_shape(0), source: None };
-        self.values.insert(instruction.results[0], value);
-        Ok(())
+        Ok(sums[0])
     }
 
     /// The name of `value` in `sharing`; converts it if it has none.

@@ -129,8 +129,11 @@ fn lanes_model(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
             each(&|j| (0..w as usize).map(|bit| wires[bit * n + j] << bit).sum())
         }
         Op::Reduce => each(&|j| o[0][j]),
-        Op::MatVec => each(&|row| {
-            let terms = (0..imm0).map(|k| o[0][k * n + row].wrapping_mul(o[1][k]));
+        Op::MatMul => each(&|j| {
+            let rows = n / imm1;
+            let (row, vector) = (j % rows, j / rows);
+            let factors = &o[1][vector * imm0..];
+            let terms = (0..imm0).map(|k| o[0][k * rows + row].wrapping_mul(factors[k]));
             cut(terms.fold(0u128, u128::wrapping_add) as i128, w)
         }),
         op => panic!("{op:?} has no model"),

@@ -88,6 +88,7 @@ impl<'a> Maker<'a> {
         let roles = op.info().operands.iter().chain(op.info().results);
         let role = roles.copied().find(|role| match *role {
             Role::Width(i) | Role::RestWidth(i) | Role::Lanes(i) => i == index,
+            Role::LanesTimes(i, j) => i == index || j == index,
             Role::RestLanes(i) | Role::Reshaped(i) => i == index,
             Role::WidthLanes(w, n) => w == index || n == index,
             Role::SharedAs(i) => i == index,
@@ -104,6 +105,9 @@ impl<'a> Maker<'a> {
                 2 => lanes + self.random.below(8),
                 _ => u64::from(other.lanes),
             },
+            // Columns, and vectors, which divide what comes out.
+            Some(Role::LanesTimes(columns, _)) if columns == index => self.random.below(6) + 1,
+            Some(Role::LanesTimes(..)) => self.random.divisor(lanes),
             Some(Role::RestWidth(_)) => self.random.below(width) + 1,
             // Random programs leave the sharing to the protocol.
             Some(Role::SharedAs(_)) => 0,

@@ -20,13 +20,14 @@ use crate::commands::party::scratch_of;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
-use crate::planning::{PlannedFile, rounds_model, slice_sentence};
+use crate::planning::{PlannedFile, rounds_model};
 use crate::prediction::{Times, candidates, material, predict, preprocessing_bytes, sent_bytes};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::resolve::TracedFile;
 use crate::sizing::{self, traced_for};
+use crate::slices;
 
 use ways::{alternatives, way_line, way_to_json};
 
@@ -223,7 +224,7 @@ fn multiplications(plan: &PlanDescription) -> u64 {
         count as u64
             * match kind {
                 Kind::Triple | Kind::Square => 1,
-                Kind::Matrix { rows, cols } => u64::from(rows) * u64::from(cols),
+                Kind::Matrix(size) => size.multiplications() as u64,
                 Kind::Bit | Kind::Mask { .. } => 0,
             }
     });
@@ -318,7 +319,9 @@ fn print_costs(
         line("stores", format!("{bytes} of garbled tables a party if made before, {each} a gate"))?;
     }
     let protocol = Protocol::from_name(&plan.protocol);
-    if let Some(slice) = protocol.and_then(|protocol| slice_sentence(protocol, limit)) {
+    if let Some(slice) =
+        protocol.and_then(|protocol| slices::sentence(protocol, limit, explain.net))
+    {
         line("slice", slice)?;
     }
     print_links(planned, console)?;

@@ -12,7 +12,7 @@ use phineus_protocols::mascot::{Binding, Demand, Generator, Kind, Live, Sequenti
 use phineus_protocols::mixed::totals::OTS;
 use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::costs::{Needs, stated_demand};
-use phineus_protocols::spdz::{Dealer, Material as Authenticated, Share};
+use phineus_protocols::spdz::{Dealer, Material as Authenticated, MatrixSize, Share};
 
 use super::kept::{Kept, NewFile, file_of};
 use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_thread};
@@ -150,7 +150,12 @@ pub(crate) fn words(kind: Kind) -> String {
         Kind::Square => "square pairs".to_owned(),
         Kind::Bit => "random bits".to_owned(),
         Kind::Mask { owner } => format!("input masks of party {owner}"),
-        Kind::Matrix { rows, cols } => format!("matrix triples {rows} x {cols}"),
+        Kind::Matrix(MatrixSize { rows, cols, vectors: 1 }) => {
+            format!("matrix triples {rows} x {cols}")
+        }
+        Kind::Matrix(MatrixSize { rows, cols, vectors }) => {
+            format!("matrix triples {rows} x {cols} x {vectors}")
+        }
     }
 }
 
@@ -196,15 +201,13 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
 
     fn matrix_triples(
         &mut self,
-        rows: usize,
-        cols: usize,
+        size: MatrixSize,
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
     ) -> Result<(), ProtocolError> {
-        let kind = Kind::Matrix { rows: rows as u32, cols: cols as u32 };
-        let count = c.len() / rows.max(1);
-        self.take(kind, count, |source| source.matrix_triples(rows, cols, a, b, c))
+        let count = size.count(a.len(), b.len(), c.len());
+        self.take(Kind::Matrix(size), count, |source| source.matrix_triples(size, a, b, c))
     }
 }
 

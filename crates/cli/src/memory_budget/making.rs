@@ -121,8 +121,8 @@ pub(super) fn weight(demand: &Demand) -> (u64, u64) {
     let of = |kind: Kind, count: u64| match kind {
         Kind::Triple | Kind::Square | Kind::Bit => count,
         Kind::Mask { .. } => count.div_ceil(2),
-        Kind::Matrix { rows, cols } => {
-            let entries = (u64::from(rows) + 1) * u64::from(cols);
+        Kind::Matrix(size) => {
+            let entries = (u64::from(size.rows) + 1) * size.factors() as u64;
             count.saturating_mul(entries).div_ceil(8)
         }
     };

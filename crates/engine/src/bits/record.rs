@@ -56,7 +56,7 @@ pub fn record(instruction: &Instruction, family: Family) -> Template {
 fn is_lane_wise(op: Op) -> bool {
     match op {
         Op::Reshape | Op::Aes128KeySchedule => false,
-        _ => !(Op::LaneSlice as u8..=Op::MatVec as u8).contains(&(op as u8)),
+        _ => !(Op::LaneSlice as u8..=Op::MatMul as u8).contains(&(op as u8)),
     }
 }
 
@@ -119,17 +119,19 @@ fn least_depth(
                 count::lane_or(r, &values)
             }
         }
-        Op::MatVec => {
-            let (rows, columns) = (instruction.lanes as usize, instruction.immediates[0] as usize);
+        Op::MatMul => {
+            let [columns, vectors, ..] = instruction.immediates.map(|word| word as usize);
+            let rows = instruction.lanes as usize / vectors;
             let entries = split_lanes(a, rows * columns, width);
-            let vector = split_lanes(b, columns, width);
-            let mut row = |row: usize| {
-                let entries = entries[row..].iter().step_by(rows).zip(&vector);
+            let factors = split_lanes(b, columns * vectors, width);
+            let mut lane = |lane: usize| {
+                let vector = &factors[lane / rows * columns..][..columns];
+                let entries = entries[lane % rows..].iter().step_by(rows).zip(vector);
                 let products: Vec<Vec<Wire>> =
                     entries.map(|(entry, factor)| multiplier::mul(r, entry, factor)).collect();
                 count::sum(r, &products, width, false)
             };
-            join_lanes(&(0..rows).map(&mut row).collect::<Vec<_>>())
+            join_lanes(&(0..rows * vectors).map(&mut lane).collect::<Vec<_>>())
         }
         Op::Aes128 => aes::aes128(r, a, b),
         Op::Aes128KeySchedule => join_lanes(&aes::key_schedule(r, a)),

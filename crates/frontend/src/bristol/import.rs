@@ -335,7 +335,9 @@ impl Wires<'_> {
         let value = value(self);
         self.names[wire as usize] = match value.place() {
             Place::Named(name) => *name,
-            Place::Input(_) => self.tracer.name_in(&value, value.sharing()).unwrap_or(NONE),
+            Place::Input(_) | Place::Delayed(_) => {
+                self.tracer.name_in(&value, value.sharing()).unwrap_or(NONE)
+            }
             Place::Known(lane) if lane.is_zero() => ZERO,
             Place::Known(_) => ONE,
             Place::Poisoned => NONE,

@@ -10,6 +10,10 @@ use super::ir::{Binary, Index, Operand, Type, Unary};
 use super::machine::{Frame, Machine, Stop};
 use super::memory::{AccessError, Found, Storage};
 
+/// Choices that an address is made of, and their sides; with more the index is looked for as any
+/// secret one is.
+const CHOICES_MAX: u32 = 128;
+
 impl<'m> Machine<'m> {
     /// The address with an offset and indices added.
     pub(super) fn address(
@@ -38,8 +42,7 @@ impl<'m> Machine<'m> {
         let given = frame.get(operand);
         if let (Operand::Register(register), true) = (operand, given.is_secret())
             && let Some([condition, a, b]) = frame.function.choices.get(&register)
-            && self.is_few(frame, *a)
-            && self.is_few(frame, *b)
+            && self.is_few(frame, operand, &mut { CHOICES_MAX })
         {
             let yes = self.further(frame, place.clone(), index, *a)?;
             let no = self.further(frame, place, index, *b)?;
@@ -53,13 +56,19 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Whether an index is public, or one of a few public ones.
-    fn is_few(&self, frame: &Frame<'m>, operand: Operand) -> bool {
+    /// Whether an index is public, or one of a few public ones. What is chosen between may have
+    /// been chosen itself, and one choice may be a side of several: `left` counts down with each
+    /// that is looked at.
+    fn is_few(&self, frame: &Frame<'m>, operand: Operand, left: &mut u32) -> bool {
+        let Some(rest) = left.checked_sub(1) else { return false };
+        *left = rest;
         match (frame.get(operand), operand) {
             (Data::Public(_) | Data::Spread(_), _) => true,
             (given, Operand::Register(register)) if given.is_secret() => {
                 let sides = frame.function.choices.get(&register);
-                sides.is_some_and(|[_, a, b]| self.is_few(frame, *a) && self.is_few(frame, *b))
+                sides.is_some_and(|[_, a, b]| {
+                    self.is_few(frame, *a, left) && self.is_few(frame, *b, left)
+                })
             }
             _ => false,
         }

@@ -1,11 +1,12 @@
 //! Operations on [`Data`]: public ones are done, secret ones recorded, vectors taken apart.
 
-use phineus_bytecode::{ElementType, Lane, Op};
+use phineus_bytecode::{ElementType, Lane};
 
 use super::chosen::is_address;
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Unary};
 use super::machine::{Machine, Stop};
+use super::products::cast;
 use super::public;
 use super::zeros::Zeros;
 use crate::value::Value;
@@ -153,6 +154,11 @@ impl Machine<'_> {
         {
             return Ok(both);
         }
+        if op == Binary::Mul
+            && let Some(product) = self.delayed_product(a, b)
+        {
+            return Ok(product);
+        }
         let (x, y) = (self.value(a, width), self.value(b, width));
         let result = self.known(record_binary(op, &x, &y));
         let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
@@ -243,7 +249,6 @@ impl Machine<'_> {
         if let Some(rehearsal) = &mut self.rehearsal {
             return Ok(rehearsal.hidden(from.max(to)));
         }
-        let value = self.value(a, from);
         let before = self.zeros(a, from);
         let zeros = match op {
             Unary::ZeroExtend => Zeros { low: before.low, high: before.high + to - from },
@@ -255,12 +260,12 @@ impl Machine<'_> {
             }
             _ => Zeros::default(),
         };
+        if let Some(result) = self.cast_once(op, to, a) {
+            return Ok(self.with_zeros(result, zeros));
+        }
+        let value = self.value(a, from);
         let result = match op {
-            Unary::Truncate => value.bit_slice(0, to),
-            Unary::ZeroExtend => value.cast(ElementType::unsigned(to)),
-            Unary::SignExtend => {
-                value.with_sign(true).cast(ElementType::signed(to)).with_sign(false)
-            }
+            Unary::Truncate | Unary::ZeroExtend | Unary::SignExtend => cast(op, to, &value),
             Unary::Abs => value.with_sign(true).abs().with_sign(false),
             Unary::PopCount => value.popcount(to),
             Unary::LeadingZeros => value.leading_zeros(to),
@@ -352,8 +357,7 @@ fn product(x: &Value, y: &Value) -> Value {
     if is_public || factor.lanes() != 1 || vector.lanes() == 1 {
         return x.mul(y);
     }
-    let lanes = vector.lanes();
-    vector.emit(Op::MatVec, vector.element(), lanes, &[vector, factor], [1, 0, 0, 0])
+    vector.mat_vec(factor)
 }
 
 /// The recorded comparison.

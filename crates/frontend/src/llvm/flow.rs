@@ -20,6 +20,8 @@ pub(super) struct Loop {
     pub(super) depth: u32,
     /// Whether there is a loop in it.
     pub(super) has_inner: bool,
+    /// How many loops the blocks in it are in, at most.
+    pub(super) deepest: u32,
 }
 
 /// What is known of the blocks of a function.
@@ -118,8 +120,9 @@ impl Shape {
             header_of[header] = Some(index as u32);
             let depth = loops[..index].iter().filter(|outer| outer.contains[header]).count();
             loops[index].depth = depth as u32;
-            for outer in &mut loops[..index] {
-                outer.has_inner |= outer.contains[header];
+            for outer in loops[..=index].iter_mut().filter(|outer| outer.contains[header]) {
+                outer.has_inner |= outer.header as usize != header;
+                outer.deepest = outer.deepest.max(depth as u32 + 1);
             }
             let members = loops[index].contains.iter().enumerate().filter(|(_, inside)| **inside);
             members.for_each(|(block, _)| inner[block] = Some(index as u32));
@@ -210,7 +213,15 @@ fn loops(successors: &[Vec<u32>]) -> Vec<Loop> {
                 let mut contains = vec![false; successors.len()];
                 contains[header as usize] = true;
                 let (latches, exits) = (Vec::new(), Vec::new());
-                let l = Loop { header, latches, contains, exits, depth: 0, has_inner: false };
+                let l = Loop {
+                    header,
+                    latches,
+                    contains,
+                    exits,
+                    depth: 0,
+                    has_inner: false,
+                    deepest: 0,
+                };
                 found.push(l);
                 found.len() - 1
             });

@@ -105,7 +105,7 @@ pub(super) enum Compare {
     Sge,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Unary {
     Truncate,
     ZeroExtend,

@@ -31,6 +31,8 @@ const PIECES_MAX: u32 = 4;
 const ITERATIONS_MIN: u64 = 4;
 /// With loops inside, which may have more.
 const OUTER_ITERATIONS_MIN: u64 = 8;
+/// Loops inside each other that a product of matrices takes.
+const PRODUCT_LOOPS: u32 = 3;
 /// A loop that was refused so often is not tried again.
 const REFUSALS_MAX: u32 = 3;
 /// Wires of a value.
@@ -210,6 +212,9 @@ impl<'m> Machine<'m> {
         let body = Body { forced: Some((pattern.exit.0, stay)), skipped: skipped.collect() };
         let outer = std::mem::replace(&mut frame.body, body);
         let outer_lanes = std::mem::replace(&mut self.lanes, lanes as u32);
+        let index = function.shape.header_of[pattern.header as usize].expect("it has a loop");
+        let is_deep = function.shape.loops[index as usize].deepest >= PRODUCT_LOOPS;
+        let outer_delays = std::mem::replace(&mut self.delays, is_deep);
         let phis = pattern
             .carried
             .iter()
@@ -224,6 +229,7 @@ impl<'m> Machine<'m> {
         let end = self.run_body(frame, pattern.header, phis);
         self.strips -= 1;
         self.lanes = outer_lanes;
+        self.delays = outer_delays;
         frame.body = outer;
         match end? {
             End::Reached(_, values) => Ok(values),

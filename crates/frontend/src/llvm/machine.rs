@@ -14,7 +14,7 @@ use std::rc::Rc;
 use super::branch::Outcome;
 use super::data::Data;
 use super::diagnostic::{Diagnostic, Spot};
-use super::ir::{Compare, Constant, Function, Module, Operand, Phi, Place};
+use super::ir::{Compare, Constant, Function, Module, Operand, Phi, Place, Unary};
 use super::lanes::{Body, Patterns};
 use super::live::live;
 use super::memory::Memory;
@@ -109,6 +109,12 @@ pub(super) enum Next {
 /// Lanes that were cut before, each with the value that it is of, which keeps its address.
 pub(super) type Slices = HashMap<(*const Value, u32), (Rc<Value>, Rc<Value>)>;
 
+/// Lanes that were brought together before: of which values, from where on, how many.
+pub(super) type Packs = HashMap<Vec<(*const Value, u32, u32)>, (Vec<Rc<Value>>, Rc<Value>)>;
+
+/// Vectors whose width was changed before: how, and from which lane on.
+pub(super) type Casts = HashMap<(*const Value, Unary, u16, u32), (Rc<Value>, Rc<Value>)>;
+
 pub(super) struct Machine<'m> {
     pub(super) module: &'m Module,
     pub(super) tracer: Tracer,
@@ -119,6 +125,10 @@ pub(super) struct Machine<'m> {
     pub(super) rehearsal: Option<Rehearsal>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) slices: Slices,
+    pub(super) packs: Packs,
+    pub(super) casts: Casts,
+    /// Whether products of vectors and factors may be parts of a product of matrices.
+    pub(super) delays: bool,
     pub(super) steps: u64,
     /// Steps when it was last looked whether the program goes on, and what was recorded by then.
     pub(super) steps_seen: u64,
@@ -169,6 +179,9 @@ impl<'m> Machine<'m> {
             rehearsal: None,
             diagnostics: Vec::new(),
             slices: Slices::new(),
+            packs: Packs::new(),
+            casts: Casts::new(),
+            delays: false,
             steps: 0,
             steps_seen: 0,
             recorded_seen: 0,

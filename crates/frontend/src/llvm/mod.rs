@@ -40,6 +40,7 @@ mod pack;
 mod pattern;
 mod places;
 mod ports;
+mod products;
 mod public;
 mod raw;
 mod reader;

@@ -14,7 +14,49 @@ enum Run {
     Public(u128, u32),
 }
 
+/// Lanes that were brought together and are remembered.
+const PACKS_KEPT: usize = 4096;
+
 impl Machine<'_> {
+    /// As [`Machine::pack`], and the same value for the same lanes while it is remembered: the
+    /// loops of a product of matrices read each column many times.
+    pub(super) fn pack_once(&mut self, cells: &[Data], width: u16) -> Rc<Value> {
+        let mut key: Vec<(*const Value, u32, u32)> = Vec::new();
+        let mut values: Vec<Rc<Value>> = Vec::new();
+        for cell in cells {
+            let (value, lane) = match cell {
+                Data::Lane(value, lane) => (value, *lane),
+                Data::Secret(value) => (value, 0),
+                _ => return self.pack(cells, width),
+            };
+            let of = Rc::as_ptr(value);
+            match key.last_mut() {
+                Some((known, start, count)) if *known == of && *start + *count == lane => {
+                    *count += 1;
+                }
+                _ => {
+                    key.push((of, lane, 1));
+                    values.push(value.clone());
+                }
+            }
+        }
+        if let ([(_, 0, count)], [value]) = (key.as_slice(), values.as_slice())
+            && *count == value.lanes()
+        {
+            // Not remembered: sums that wait are recorded as long as somebody holds them.
+            return value.clone();
+        }
+        if let Some((_, packed)) = self.packs.get(&key) {
+            return packed.clone();
+        }
+        let packed = self.pack(cells, width);
+        if self.packs.len() >= PACKS_KEPT {
+            self.packs.clear();
+        }
+        self.packs.insert(key, (values, packed.clone()));
+        packed
+    }
+
     /// The cells as the lanes of one value of `width` bits.
     ///
     /// # Panics

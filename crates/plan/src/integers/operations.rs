@@ -29,7 +29,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             }
             Op::Add | Op::Sub => self.sum(i)?,
             Op::Neg | Op::Not => self.negation(i)?,
-            Op::Mul | Op::MatVec => self.product(i)?,
+            Op::Mul | Op::MatMul => self.product(i)?,
             Op::MulFull => self.full_product(i)?,
             Op::LaneSum => self.lane_sum(i)?,
             Op::And | Op::Or | Op::Xor if i.element.width() == 1 => self.logic(i)?,

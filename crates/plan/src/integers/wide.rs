@@ -51,7 +51,7 @@ fn power(exponent: u16) -> Range {
 
 /// How many terms each element of the result is a sum of.
 pub(super) fn terms_of(i: &Instruction) -> u64 {
-    if i.op == Op::MatVec { i.immediates[0] } else { 1 }
+    if i.op == Op::MatMul { i.immediates[0] } else { 1 }
 }
 
 impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
@@ -142,7 +142,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         }
         if self.holds(i.element.width()) {
             // A matrix is never in limbs: the vector is shorter.
-            let first = if i.op == Op::MatVec { 1 } else { 0 };
+            let first = if i.op == Op::MatMul { 1 } else { 0 };
             (first..2).for_each(|x| self.offer_limbs(i, names, x, &mut offer));
         }
         best.map(|(_, way)| way)
@@ -339,7 +339,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     ) -> Result<Integer, Error> {
         let shape = (i.element.width(), i.lanes);
         let name = match i.op {
-            Op::MatVec => self.apply(i, Op::MatVec, &[a.name, b.name])?,
+            Op::MatMul => self.apply(i, Op::MatMul, &[a.name, b.name])?,
             _ => self.one(Op::Mul, shape, [a.name, b.name], 0)?,
         };
         Ok(Integer { name, range: a.range.mul(b.range).times(terms_of(i)) })

@@ -6,7 +6,7 @@ use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use super::limits::{BATCH_ELEMENTS, MASK_BATCH_ELEMENTS, MATRIX_ELEMENTS_MAX};
 use crate::demand::BatchScale;
-use crate::spdz::Share;
+use crate::spdz::{MatrixSize, Share};
 use crate::stored::StoredBatch;
 use crate::supply::MaterialBatch;
 
@@ -27,13 +27,8 @@ pub enum Kind {
         /// Who knows them.
         owner: u16,
     },
-    /// A random matrix `a`, column by column, a random vector `b`, and `c = a * b`.
-    Matrix {
-        /// Elements of `c`.
-        rows: u32,
-        /// Elements of `b`.
-        cols: u32,
-    },
+    /// Random matrices `a` and `b`, and `c = a * b`, all column by column.
+    Matrix(MatrixSize),
 }
 
 impl Kind {
@@ -43,10 +38,7 @@ impl Kind {
             Kind::Triple => [1, 1, 1],
             Kind::Square => [1, 1, 0],
             Kind::Bit | Kind::Mask { .. } => [1, 0, 0],
-            Kind::Matrix { rows, cols } => {
-                let [rows, cols] = [rows as usize, cols as usize];
-                [rows * cols, cols, rows]
-            }
+            Kind::Matrix(size) => [size.entries(), size.factors(), size.results()],
         }
     }
 
@@ -55,9 +47,8 @@ impl Kind {
         match self {
             Kind::Triple | Kind::Square | Kind::Bit => scale.of(BATCH_ELEMENTS),
             Kind::Mask { .. } => scale.of(MASK_BATCH_ELEMENTS),
-            Kind::Matrix { .. } => {
-                let [elements, _, _] = self.item_elements();
-                (scale.of(MATRIX_ELEMENTS_MAX) / elements.max(1)).max(1)
+            Kind::Matrix(size) => {
+                (scale.of(MATRIX_ELEMENTS_MAX) / size.multiplications().max(1)).max(1)
             }
         }
     }
@@ -146,7 +137,9 @@ impl<F: Field> StoredBatch for Batch<F> {
             Kind::Square => [2, 0, 0],
             Kind::Bit => [3, 0, 0],
             Kind::Mask { owner } => [4, owner.into(), 0],
-            Kind::Matrix { rows, cols } => [5, rows, cols],
+            Kind::Matrix(MatrixSize { rows, cols, vectors }) => {
+                [5 | (vectors - 1) << 8, rows, cols]
+            }
         }
     }
 
@@ -156,7 +149,9 @@ impl<F: Field> StoredBatch for Batch<F> {
             [2, 0, 0] => Some(Kind::Square),
             [3, 0, 0] => Some(Kind::Bit),
             [4, owner, 0] => Some(Kind::Mask { owner: owner.try_into().ok()? }),
-            [5, rows, cols] if rows > 0 && cols > 0 => Some(Kind::Matrix { rows, cols }),
+            [code, rows, cols] if code & 0xff == 5 && rows > 0 && cols > 0 => {
+                Some(Kind::Matrix(MatrixSize { rows, cols, vectors: (code >> 8) + 1 }))
+            }
             _ => None,
         }
     }

@@ -106,18 +106,22 @@ pub fn batch_costs<F: Field>(
             costs.from_higher_bytes += if higher == usize::from(owner) { owned } else { 0 };
             costs
         }
-        Kind::Matrix { rows, cols } => {
-            let (rows, columns) = (rows as usize, cols as usize * count);
+        Kind::Matrix(size) => {
+            let (rows, columns) = (size.rows as usize, size.cols as usize * count);
+            let factors = size.factors() * count;
             let per_column = matrix_tau::<F>() * F::BITS as usize;
             let piece = column_piece(scale.ahead_bytes());
-            let pieces = (0..columns).step_by(piece);
-            let pieces = pieces.map(|first| piece.min(columns - first) * per_column);
+            let pieces = (0..factors).step_by(piece);
+            let pieces = pieces.map(|first| piece.min(factors - first) * per_column);
             let extensions: u64 =
                 pieces.map(|ots| malicious_extension_bytes(ots as u64, field)).sum();
-            let offers = (columns * per_column * (rows + 1)) as u64 * element;
-            let inputs = (rows + 2) * columns + rows * count + 2;
+            let offers = (factors * per_column * (rows + 1)) as u64 * element;
+            // The mask, the matrices with a row more, the vectors, the products, and a sum for
+            // each vector.
+            let results = size.results() * count + size.vectors as usize;
+            let inputs = 1 + (rows + 1) * columns + factors + results;
             let bytes = extensions + offers + authenticated::<F>(inputs);
-            both(bytes + frame + columns as u64 * element, columns * per_column, 10)
+            both(bytes + frame + columns as u64 * element, factors * per_column, 10)
         }
     }
 }

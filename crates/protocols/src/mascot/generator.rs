@@ -198,9 +198,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             Kind::Square => self.squares(count, &mut batch.columns),
             Kind::Bit => self.bits(&mut batch.columns[0]),
             Kind::Mask { owner } => self.masks(owner.into(), count, batch),
-            Kind::Matrix { rows, cols } => {
-                self.matrices([rows as usize, cols as usize], count, &mut batch.columns)
-            }
+            Kind::Matrix(size) => self.matrices(size, count, &mut batch.columns),
         };
         if made.is_err() {
             // Whoever goes on after a failed check gives its key away.

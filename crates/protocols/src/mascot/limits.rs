@@ -84,8 +84,9 @@ const _: () = assert!(tiles_on_the_way::<F128>(LEAST_ELEMENTS, SEND_AHEAD_BYTES_
 /// Masks of a full batch: four rows.
 pub const MASK_BATCH_ELEMENTS: usize = 4 * ROW_ELEMENTS;
 
-/// Elements of the matrices of a batch: the shares of the products of all columns wait for their
-/// combination, 2^16 * 16 bytes * `tau` at 128 bits. A larger matrix is a batch by itself.
+/// Elements of the matrices of a batch, times their vectors: the shares of the products of all
+/// columns wait for their combination, 2^16 * 16 bytes * `tau` at 128 bits. A larger product is a
+/// batch by itself.
 pub const MATRIX_ELEMENTS_MAX: usize = 1 << 16;
 
 /// Columns of matrices whose OTs are made together: at 61 bits 3 * 61 * 256 OTs, whose messages

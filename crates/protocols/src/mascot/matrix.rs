@@ -1,4 +1,4 @@
-//! Matrix triples: a random matrix times a random vector.
+//! Matrix triples: a random matrix times a few random vectors.
 //!
 //! Source: the steps of `triples` with the choices on the side of the vector: one OT for each bit
 //! of an element of the vector, whose messages are stretched to a column of the matrix (OT of long
@@ -8,15 +8,17 @@
 //! matrices; here (*Deviation*) the matrix has one row `x` more: with coins `z`, `rho = z A - x` is
 //! opened, and `z C - x b - rho b` must be zero, added up over a batch; only the sum of all `x b`
 //! has been authenticated. If `C` is wrong by `e` and that sum by `e'`, which are fixed before the
-//! coins, this is `z e - e'`: zero with probability 1/p.
+//! coins, this is `z e - e'`: zero with probability 1/p. Of several vectors `b` of a matrix each
+//! has a sum `x b` of its own, and the equations of all are added up with further coins, drawn when
+//! `rho` is there: as if by the same `z` errors of two vectors took each other away.
 //! The OTs' choices are what a cheating peer may learn bits of, so each element of the vector is a
 //! random combination of `matrix_tau` elements. Only one combination is used here, the vector
 //! itself: it is shared by all rows. Coefficients differ from column to column, so the leftover
 //! hash lemma holds for any guess about all columns, up to a factor of the root of their number.
 //!
-//! Cost per matrix and ordered pair, with a field of `k` bits: `tau k` OTs a column, each with a
-//! column of one row more as its message; `k` elements to authenticate each element of the matrix
-//! with that row, of the vector, and of the product.
+//! Cost per matrix and ordered pair, with a field of `k` bits: `tau k` OTs for a column and vector,
+//! each with a column of one row more as its message; `k` elements to authenticate each element of
+//! the matrix with that row, of the vectors, and of the products.
 //! Invariants, and what is not protected: as `triples`.
 
 use phineus_channels::Channel;
@@ -33,17 +35,18 @@ use super::limits::{column_piece, matrix_rows_max, matrix_tau, offer_bytes, offe
 use super::link::{Link, link};
 use super::products::add_bit;
 use super::triples::COINS;
-use crate::spdz::Share;
+use crate::spdz::{MatrixSize, Share};
 use crate::{Parties, ProtocolError};
 
 type Columns<F> = [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX];
 
 /// Where the parts of what is authenticated lie: a mask, all matrices column by column, their
-/// further rows, the vectors, the products, the sum of all products of further rows.
+/// further rows, the vectors, the products, for each vector a sum of products of further rows.
 #[derive(Clone, Copy)]
 struct Parts {
     rows: usize,
     cols: usize,
+    vectors: usize,
     count: usize,
 }
 
@@ -51,6 +54,16 @@ impl Parts {
     /// Columns of all matrices.
     fn columns(self) -> usize {
         self.cols * self.count
+    }
+
+    /// Elements of all vectors.
+    fn factors(self) -> usize {
+        self.columns() * self.vectors
+    }
+
+    /// The column, of all matrices, that an element of the vectors is for.
+    fn column_of(self, factor: usize) -> usize {
+        factor / self.cols / self.vectors * self.cols + factor % self.cols
     }
 
     fn matrix<T>(self, elements: &[T]) -> &[T] {
@@ -62,42 +75,48 @@ impl Parts {
     }
 
     fn vector<T>(self, elements: &[T]) -> &[T] {
-        &elements[1 + (self.rows + 1) * self.columns()..][..self.columns()]
+        &elements[1 + (self.rows + 1) * self.columns()..][..self.factors()]
     }
 
     fn product<T>(self, elements: &[T]) -> &[T] {
-        &elements[1 + (self.rows + 2) * self.columns()..][..self.rows * self.count]
+        let results = &elements[1 + (self.rows + 1) * self.columns() + self.factors()..];
+        &results[..self.rows * self.vectors * self.count]
     }
 
-    /// The vectors, the products, and the last element.
-    fn results_mut<T>(self, elements: &mut [T]) -> (&mut [T], &mut [T], &mut T) {
+    fn further_sums<T>(self, elements: &[T]) -> &[T] {
+        &elements[self.len() - self.vectors..]
+    }
+
+    /// The vectors, the products, and the sums of products of further rows.
+    fn results_mut<T>(self, elements: &mut [T]) -> (&mut [T], &mut [T], &mut [T]) {
         let results = &mut elements[1 + (self.rows + 1) * self.columns()..];
-        let (vector, results) = results.split_at_mut(self.columns());
-        let (product, last) = results.split_at_mut(self.rows * self.count);
-        (vector, product, &mut last[0])
+        let (vector, results) = results.split_at_mut(self.factors());
+        let (product, sums) = results.split_at_mut(self.rows * self.vectors * self.count);
+        (vector, product, sums)
     }
 
     fn len(self) -> usize {
-        1 + (self.rows + 2) * self.columns() + self.rows * self.count + 1
+        let results = (self.rows * self.count + 1) * self.vectors;
+        1 + (self.rows + 1) * self.columns() + self.factors() + results
     }
 }
 
-/// The OTs of a piece of columns: bit by bit, the highest one first, vector by vector, column by
-/// column.
+/// The OTs of a piece of the elements of vectors: bit by bit, the highest one first, random element
+/// by random element of each.
 #[derive(Clone, Copy)]
 struct Ots {
     first: usize,
-    columns: usize,
+    factors: usize,
     bits: usize,
     tau: usize,
 }
 
 impl Ots {
     fn len(self) -> usize {
-        self.columns * self.tau * self.bits
+        self.factors * self.tau * self.bits
     }
 
-    /// Which vector of which column of the piece, and which bit, an OT is for.
+    /// Which random element of the piece, and which bit, an OT is for.
     fn place(self, ot: usize) -> (usize, usize) {
         (ot / self.bits, self.bits - 1 - ot % self.bits)
     }
@@ -110,15 +129,16 @@ impl<F: Field, C: Channel> Generator<F, C> {
     /// If they have more rows than a message takes, or none, or no columns.
     pub(super) fn matrices(
         &mut self,
-        [rows, cols]: [usize; 2],
+        size: MatrixSize,
         count: usize,
         columns: &mut Columns<F>,
     ) -> Result<(), ProtocolError> {
+        let [rows, cols, vectors] = [size.rows, size.cols, size.vectors].map(|n| n as usize);
         assert!(
-            (1..=matrix_rows_max::<F>()).contains(&rows) && cols >= 1,
+            (1..=matrix_rows_max::<F>()).contains(&rows) && cols >= 1 && vectors >= 1,
             "a matrix of bounded size"
         );
-        let parts = Parts { rows, cols, count };
+        let parts = Parts { rows, cols, vectors, count };
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
         let mut coins = Coins::commit(parties, transcript, &mut self.prg, COINS)?;
         let inputs = &mut self.room.inputs;
@@ -148,17 +168,17 @@ impl<F: Field, C: Channel> Generator<F, C> {
         Ok(())
     }
 
-    /// Multiplies every column with `tau` random elements: `raw[0]` are these, column by column,
-    /// `raw[1]` the shares of the products, each of one row more.
+    /// Multiplies every column with `tau` random elements for each vector: `raw[0]` are these,
+    /// vector by vector, `raw[1]` the shares of the products, each of one row more.
     fn multiply_columns(&mut self, parts: Parts) -> Result<(), ProtocolError> {
         let (tau, bits) = (matrix_tau::<F>(), F::BITS as usize);
         let [factors, products] = &mut self.room.raw;
-        refill(factors, tau * parts.columns());
-        refill(products, tau * parts.columns() * (parts.rows + 1));
+        refill(factors, tau * parts.factors());
+        refill(products, tau * parts.factors() * (parts.rows + 1));
         let piece = column_piece(self.parties.ahead_bytes());
-        for first in (0..parts.columns()).step_by(piece) {
-            let columns = piece.min(parts.columns() - first);
-            self.multiply_piece(parts, Ots { first, columns, bits, tau })?;
+        for first in (0..parts.factors()).step_by(piece) {
+            let factors = piece.min(parts.factors() - first);
+            self.multiply_piece(parts, Ots { first, factors, bits, tau })?;
         }
         Ok(())
     }
@@ -169,7 +189,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let mut choices = Zeroizing::new(vec![0u64; ots.len().div_ceil(64)]);
         prg.fill_bytes(choices.as_mut_bytes());
         let column_len = parts.rows + 1;
-        let raw = ots.first * ots.tau..(ots.first + ots.columns) * ots.tau;
+        let raw = ots.first * ots.tau..(ots.first + ots.factors) * ots.tau;
         let factors = &mut factors[raw.clone()];
         let products = &mut products[raw.start * column_len..raw.end * column_len];
         draw_factors(ots, &choices, factors);
@@ -190,7 +210,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
                 sums.fill(F::ZERO);
                 for (peer, messages) in parties.peers().zip(&messages) {
                     let [zero, one] = messages.both[ot];
-                    extended(parts, inputs, ots.first + place / ots.tau, offer);
+                    let column = parts.column_of(ots.first + place / ots.tau);
+                    extended(parts, inputs, column, offer);
                     F::fill_random(&mut Prg::from_seed(one), pad);
                     F::sub_assign(offer, pad);
                     F::fill_random(&mut Prg::from_seed(zero), pad);
@@ -220,37 +241,38 @@ impl<F: Field, C: Channel> Generator<F, C> {
             }
         }
         F::sub_assign(products, zeros);
-        for (vectors, column) in products.chunks_exact_mut(ots.tau * column_len).zip(ots.first..) {
-            extended(parts, inputs, column, sums);
-            let factors = &factors[(column - ots.first) * ots.tau..][..ots.tau];
-            for (product, &factor) in vectors.chunks_exact_mut(column_len).zip(factors) {
+        let of_each = products.chunks_exact_mut(ots.tau * column_len);
+        for (products, (k, factors)) in of_each.zip((ots.first..).zip(factors.chunks(ots.tau))) {
+            extended(parts, inputs, parts.column_of(k), sums);
+            for (product, &factor) in products.chunks_exact_mut(column_len).zip(factors) {
                 F::scale_add(product, factor, sums);
             }
         }
         Ok(())
     }
 
-    /// The vectors, their products and the sum of all products of further rows, as inputs.
+    /// The vectors, their products and the sums of products of further rows, as inputs.
     fn combine_columns(&mut self, parts: Parts, coin: &mut Prg) {
         let (tau, column_len) = (matrix_tau::<F>(), parts.rows + 1);
         let Room { raw: [factors, products], inputs, sums, coefficients, .. } = &mut self.room;
         refill(coefficients, factors.len());
         F::fill_random(coin, coefficients);
-        let (vector, product, last) = parts.results_mut(inputs);
+        let (vector, product, further_sums) = parts.results_mut(inputs);
         refill(sums, column_len);
-        for item in 0..parts.count {
+        for (k, out) in product.chunks_exact_mut(parts.rows).enumerate() {
             sums.fill(F::ZERO);
-            for column in item * parts.cols..(item + 1) * parts.cols {
-                let raw = column * tau..(column + 1) * tau;
-                vector[column] = F::dot(&coefficients[raw.clone()], &factors[raw.clone()]);
-                for vector in raw {
-                    let product = &products[vector * column_len..][..column_len];
-                    F::scale_add(sums, coefficients[vector], product);
+            for factor in k * parts.cols..(k + 1) * parts.cols {
+                let raw = factor * tau..(factor + 1) * tau;
+                vector[factor] = F::dot(&coefficients[raw.clone()], &factors[raw.clone()]);
+                for raw in raw {
+                    let product = &products[raw * column_len..][..column_len];
+                    F::scale_add(sums, coefficients[raw], product);
                 }
             }
             let (further, rows) = sums.split_last().expect("one row more");
-            product[item * parts.rows..][..parts.rows].copy_from_slice(rows);
-            *last = last.add(*further);
+            out.copy_from_slice(rows);
+            let sum = &mut further_sums[k % parts.vectors];
+            *sum = sum.add(*further);
         }
     }
 
@@ -258,15 +280,24 @@ impl<F: Field, C: Channel> Generator<F, C> {
     fn sacrifice_rows(&mut self, parts: Parts, z: &[F], coin: &mut Prg) -> F {
         let Room { macs, sums, opened, coefficients, .. } = &mut self.room;
         further_minus(parts, z, macs, sums);
-        let equation = F::dot(z, parts.product(macs))
-            .sub(macs[parts.len() - 1])
-            .sub(F::dot(opened, parts.vector(macs)));
-        refill(coefficients, parts.columns() + 1);
+        refill(coefficients, parts.columns() + parts.vectors);
         F::fill_random(coin, coefficients);
-        let (of_equation, of_openings) = coefficients.split_first().expect("there is one");
+        let (of_equations, of_openings) = coefficients.split_at(parts.vectors);
         let value = F::dot(of_openings, opened);
-        let sigma = F::dot(of_openings, sums).sub(self.key.mul(value));
-        sigma.add(of_equation.mul(equation))
+        let mut sigma = F::dot(of_openings, sums).sub(self.key.mul(value));
+        for (sum, coefficient) in parts.further_sums(macs).iter().zip(of_equations) {
+            sigma = sigma.sub(coefficient.mul(*sum));
+        }
+        let products = parts.product(macs).chunks_exact(parts.rows);
+        let vectors = parts.vector(macs).chunks_exact(parts.cols);
+        for (k, (product, vector)) in products.zip(vectors).enumerate() {
+            let (item, of_vector) = (k / parts.vectors, of_equations[k % parts.vectors]);
+            let z = &z[item * parts.rows..][..parts.rows];
+            let opened = &opened[item * parts.cols..][..parts.cols];
+            let equation = F::dot(z, product).sub(F::dot(opened, vector));
+            sigma = sigma.add(of_vector.mul(equation));
+        }
+        sigma
     }
 }
 

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::{Batch, Demand, Generator, Kind};
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
-use crate::spdz::{Material, Share};
+use crate::spdz::{Material, MatrixSize, Share};
 use crate::stored::{
     self, SequentialSource, StoreError, StoredFile, StoredKey, StoredSource, UnfinishedFile,
 };
@@ -135,15 +135,13 @@ impl<F: Field, S: AuthenticatedSource<F>> Material<F> for Supply<F, S> {
 
     fn matrix_triples(
         &mut self,
-        rows: usize,
-        cols: usize,
+        size: MatrixSize,
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
     ) -> Result<(), ProtocolError> {
-        let size = |len: usize| u32::try_from(len).expect("a matrix has bounded sides");
-        let kind = Kind::Matrix { rows: size(rows), cols: size(cols) };
-        self.take_shares(kind, c.len() / rows.max(1), [a, b, c], None)
+        let count = size.count(a.len(), b.len(), c.len());
+        self.take_shares(Kind::Matrix(size), count, [a, b, c], None)
     }
 }
 

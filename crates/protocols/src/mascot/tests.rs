@@ -16,7 +16,7 @@ use super::*;
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::costs::PairCosts;
-use crate::spdz::Share;
+use crate::spdz::{MatrixSize, Share};
 use crate::{Parties, ProtocolError, memory_mesh, memory_mesh_scaled};
 
 fn prg(party: usize, seed: u128) -> Prg {
@@ -150,11 +150,12 @@ fn check<F: Field>(made: &[&Made<F>]) {
             let of_others = made.iter().filter(|made| !made.batch.values().is_empty()).count();
             assert_eq!(of_others, 1, "only the owner knows them");
         }
-        Kind::Matrix { rows, cols } => {
-            let [rows, cols] = [rows as usize, cols as usize];
+        Kind::Matrix(size) => {
+            let [rows, cols, vectors] =
+                [size.rows, size.cols, size.vectors].map(|side| side as usize);
             let (a, b, c) = (column(0), column(1), column(2));
-            let triples = a.chunks(rows * cols).zip(b.chunks(cols)).zip(c.chunks(rows));
-            for ((a, b), c) in triples {
+            let each = a.chunks(rows * cols).flat_map(|a| std::iter::repeat_n(a, vectors));
+            for ((a, b), c) in each.zip(b.chunks(cols)).zip(c.chunks(rows)) {
                 let mut product = vec![F::ZERO; rows];
                 F::mat_vec_add(&mut product, a, b);
                 assert!(product == c, "{kind:?}");
@@ -164,6 +165,11 @@ fn check<F: Field>(made: &[&Made<F>]) {
             }
         }
     }
+}
+
+/// Products of matrices of `rows` by `cols` with `vectors` columns.
+fn product(rows: u32, cols: u32, vectors: u32) -> Kind {
+    Kind::Matrix(MatrixSize { rows, cols, vectors })
 }
 
 fn all_kinds<F: Field>(parties: usize, kinds: &[(Kind, usize)], seed: u128) {
@@ -193,13 +199,13 @@ fn bits_and_masks_are_right() {
 
 #[test]
 fn matrix_triples_are_right() {
-    let matrix = |rows: u32, cols: u32, count: usize| (Kind::Matrix { rows, cols }, count);
-    let kinds = [matrix(3, 5, 2), matrix(1, 1, 3), matrix(70, 2, 1)];
+    let matrix = |rows: u32, cols: u32, count: usize| (product(rows, cols, 1), count);
+    let kinds = [matrix(3, 5, 2), matrix(1, 1, 3), matrix(70, 2, 1), (product(4, 3, 2), 2)];
     all_kinds::<F61>(2, &kinds, 21);
-    all_kinds::<F128>(2, &[matrix(2, 3, 1), matrix(3, 1, 2)], 22);
+    all_kinds::<F128>(2, &[matrix(2, 3, 1), matrix(3, 1, 2), (product(1, 2, 3), 3)], 22);
     all_kinds::<F32>(3, &kinds, 23);
     // More columns than are done at a time, and columns longer than a row of other messages.
-    all_kinds::<F32>(2, &[matrix(2, 130, 2)], 24);
+    all_kinds::<F32>(2, &[matrix(2, 130, 2), (product(2, 10, 30), 1)], 24);
     all_kinds::<F61>(2, &[matrix(9000, 1, 1)], 25);
 }
 
@@ -212,8 +218,9 @@ fn small_batches_over_small_channels() {
             full(Kind::Triple),
             (Kind::Bit, 70),
             full(Kind::Mask { owner: 1 }),
-            full(Kind::Matrix { rows: 30, cols: 7 }),
-            (Kind::Matrix { rows: 8191, cols: 1 }, 1),
+            full(product(30, 7, 1)),
+            full(product(8, 6, 16)),
+            (product(8191, 1, 1), 1),
         ];
         let made = make_scaled::<F>(parties, &kinds, (seed, scale));
         for kind in 0..kinds.len() {
@@ -263,7 +270,9 @@ fn speed() {
             measure::<F>(kind, 1);
         }
         // For each element of the matrix.
-        measure::<F>(Kind::Matrix { rows: 256, cols: 256 }, 1 << 16);
+        measure::<F>(product(256, 256, 1), 1 << 16);
+        // For each product of elements.
+        measure::<F>(product(16, 8, 16), 1 << 11);
     }
     all::<F32>();
     all::<F61>();

@@ -329,7 +329,7 @@ fn check_outsourced(
 fn can_be_additive(instruction: &Instruction) -> bool {
     let is_sum = instruction.op == Op::LaneSum;
     let is_wide = is_sum && instruction.immediates[0] != u64::from(instruction.element.width());
-    instruction.op.is_arithmetic() && instruction.op != Op::MatVec && !is_wide
+    instruction.op.is_arithmetic() && instruction.op != Op::MatMul && !is_wide
 }
 
 #[test]

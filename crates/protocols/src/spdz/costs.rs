@@ -10,8 +10,9 @@ use phineus_bytecode::{
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
+use super::MatrixSize;
 use super::check::{check_cost, confirm_cost, message_bytes};
-use super::operations::{SpdzRounds, Way, way};
+use super::operations::{SpdzRounds, Way, matrix_size, way};
 use super::script::Script;
 use crate::ProtocolError;
 use crate::demand::BatchScale;
@@ -23,6 +24,8 @@ use crate::preprocessing::costs::PairCosts;
 
 /// The names of the totals that other protocols on shares do not have.
 pub mod totals {
+    use crate::spdz::MatrixSize;
+
     /// Multiplication triples.
     pub const TRIPLES: &str = "triples";
     /// Square pairs.
@@ -44,9 +47,13 @@ pub mod totals {
         format!("masks_{party}")
     }
 
-    /// Matrix triples of a size.
-    pub fn matrices(rows: u32, columns: u32) -> String {
-        format!("matrices_{rows}_{columns}")
+    /// Matrix triples of a size; with one vector that is not said.
+    pub fn matrices(size: MatrixSize) -> String {
+        let MatrixSize { rows, cols, vectors } = size;
+        match vectors {
+            1 => format!("matrices_{rows}_{cols}"),
+            _ => format!("matrices_{rows}_{cols}_{vectors}"),
+        }
     }
 }
 
@@ -57,7 +64,7 @@ fn name_of(kind: Kind) -> String {
         Kind::Square => totals::SQUARES.to_owned(),
         Kind::Bit => totals::BITS.to_owned(),
         Kind::Mask { owner } => totals::masks(usize::from(owner)),
-        Kind::Matrix { rows, cols } => totals::matrices(rows, cols),
+        Kind::Matrix(size) => totals::matrices(size),
     }
 }
 
@@ -82,8 +89,10 @@ fn mask_or_matrix(name: &str) -> Option<Kind> {
     if let Some(owner) = name.strip_prefix("masks_") {
         return Some(Kind::Mask { owner: owner.parse().ok()? });
     }
-    let (rows, cols) = name.strip_prefix("matrices_")?.split_once('_')?;
-    Some(Kind::Matrix { rows: rows.parse().ok()?, cols: cols.parse().ok()? })
+    let mut sides = name.strip_prefix("matrices_")?.split('_').map(|side| side.parse().ok());
+    let (rows, cols) = (sides.next()??, sides.next()??);
+    let vectors = sides.next().unwrap_or(Some(1))?;
+    sides.next().is_none().then_some(Kind::Matrix(MatrixSize { rows, cols, vectors }))
 }
 
 /// What the instructions of an ordered program need and open.
@@ -124,7 +133,7 @@ impl Walk {
         description: &Description,
         mut need: impl FnMut(Kind, usize),
     ) -> (u64, u64) {
-        let (rows, lanes) = (instruction.lanes, instruction.lanes as usize);
+        let lanes = instruction.lanes as usize;
         match way(instruction) {
             Way::Linear | Way::Movement => (0, 0),
             Way::Input => {
@@ -136,10 +145,10 @@ impl Walk {
                 let opened = script.map_or(0, |script| script_needs(&script, lanes, need));
                 (opened, count as u64)
             }
-            Way::MatVec => {
-                let cols = instruction.immediates[0] as u32;
-                need(Kind::Matrix { rows, cols }, 1);
-                ((u64::from(rows) + 1) * u64::from(cols), 0)
+            Way::MatMul => {
+                let size = matrix_size(instruction);
+                need(Kind::Matrix(size), 1);
+                ((size.entries() + size.factors()) as u64, 0)
             }
             Way::Script => {
                 let (script, lanes) = self.model.scripts.of(instruction);
@@ -281,7 +290,7 @@ impl SpdzCosts {
         let interaction = self.walk.model.interaction(&instruction.part(Phase::Whole));
         let of = match way(instruction) {
             Way::Input => 0,
-            Way::MatVec => 1,
+            Way::MatMul => 1,
             _ => 2,
         };
         match instruction.phase {

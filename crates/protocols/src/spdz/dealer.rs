@@ -9,7 +9,7 @@
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg};
 
-use super::{Material, Share};
+use super::{Material, MatrixSize, Share};
 use crate::ProtocolError;
 
 /// Shares that are dealt while they lie in the cache.
@@ -174,30 +174,32 @@ impl<F: Field> Material<F> for Dealer<F> {
 
     fn matrix_triples(
         &mut self,
-        rows: usize,
-        cols: usize,
+        size: MatrixSize,
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
     ) -> Result<(), ProtocolError> {
-        let count = super::matrix_count(rows, cols, a.len(), b.len(), c.len());
-        let (mut vectors, mut products) = (vec![F::ZERO; b.len()], vec![F::ZERO; count * rows]);
+        let _ = size.count(a.len(), b.len(), c.len());
+        let (mut factors, mut products) = (vec![F::ZERO; b.len()], vec![F::ZERO; c.len()]);
         let mut done = 0;
         self.deal([b], |prg, [b]| {
             F::fill_random(prg, b);
-            vectors[done..][..b.len()].copy_from_slice(b);
+            factors[done..][..b.len()].copy_from_slice(b);
             done += b.len();
         });
+        let [rows, cols, vectors] = [size.rows, size.cols, size.vectors].map(|n| n as usize);
         let mut at = 0;
         self.deal([a], |prg, [a]| {
             F::fill_random(prg, a);
             let mut rest = &*a;
             while !rest.is_empty() {
                 // Column by column, matrix by matrix.
-                let (column, row) = (at / rows, at % rows);
+                let (item, column, row) = (at / size.entries(), at / rows % cols, at % rows);
                 let (part, others) = rest.split_at(rest.len().min(rows - row));
-                let product = &mut products[column / cols * rows + row..][..part.len()];
-                F::scale_add(product, vectors[column], part);
+                for vector in item * vectors..(item + 1) * vectors {
+                    let product = &mut products[vector * rows + row..][..part.len()];
+                    F::scale_add(product, factors[vector * cols + column], part);
+                }
                 (at, rest) = (at + part.len(), others);
             }
         });

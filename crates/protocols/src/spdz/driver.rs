@@ -14,8 +14,8 @@ use zeroize::Zeroizing;
 
 use super::inputs::BroughtInputs;
 use super::linear::{self, Movement};
-use super::mat_vec::Products;
-use super::operations::{SpdzRounds, Way, repeats, way};
+use super::mat_mul::Products;
+use super::operations::{SpdzRounds, Way, matrix_size, repeats, way};
 use super::run::{Context, Run, blank};
 use super::{Material, Opening, Share};
 use crate::{Parties, ProtocolError};
@@ -30,7 +30,7 @@ pub(super) use ports::signed;
 enum Flight<F: Field> {
     Script(Box<Run<F>>),
     /// Where it will be among the products of its round.
-    MatVec(Range<usize>),
+    MatMul(Range<usize>),
     /// Integers: where they will be among the inputs of their round.
     Brought(Range<usize>),
     Bits(Box<BitsInput<F>>),
@@ -268,11 +268,11 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
                 self.issue_integers(instruction)
             }
             Way::Input => self.issue_bits(instruction),
-            Way::MatVec => {
+            Way::MatMul => {
                 let SpdzDriver { parties, delta, opening, material, products, .. } = self;
                 let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
-                let (rows, operands) = (instruction.lanes as usize, (operands[0], operands[1]));
-                Ok(Flight::MatVec(products.issue(context, rows, operands)?))
+                let (size, operands) = (matrix_size(instruction), (operands[0], operands[1]));
+                Ok(Flight::MatMul(products.issue(context, size, operands)?))
             }
             _ => {
                 let mut run = self.script_run(instruction, operands)?;
@@ -314,7 +314,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     /// One step of what is in flight; whether it is done.
     fn step(&mut self, flight: &mut Flight<F>) -> Result<bool, ProtocolError> {
         match flight {
-            Flight::MatVec(_) | Flight::Brought(_) => Ok(true),
+            Flight::MatMul(_) | Flight::Brought(_) => Ok(true),
             Flight::Script(run) => {
                 let mut context = self.context();
                 run.take(&context);
@@ -330,7 +330,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         assert_eq!(issued, instruction.op, "the planner finishes in the right order");
         match flight {
             Flight::Script(run) => write(&run, results),
-            Flight::MatVec(at) => results[0].copy_from_slice(&self.products.done()[at]),
+            Flight::MatMul(at) => results[0].copy_from_slice(&self.products.done()[at]),
             Flight::Brought(at) => results[0].copy_from_slice(&self.brought.done()[at]),
             Flight::Bits(input) => results[0].copy_from_slice(&input.shares),
         }

@@ -12,7 +12,7 @@ use phineus_bytecode::limits::VALUE_WIRES_MAX;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
-use super::mat_vec::lengthen;
+use super::mat_mul::lengthen;
 use super::run::{Context, Shares};
 use super::{Material, Share};
 use crate::ProtocolError;

@@ -5,6 +5,52 @@ use phineus_crypto::field::Field;
 use super::Share;
 use crate::ProtocolError;
 
+/// The size of a product of matrices: `rows` by `cols` times `cols` by `vectors`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MatrixSize {
+    /// Rows of the first matrix and of the product.
+    pub rows: u32,
+    /// Columns of the first matrix, rows of the second.
+    pub cols: u32,
+    /// Columns of the second matrix and of the product.
+    pub vectors: u32,
+}
+
+impl MatrixSize {
+    /// Entries of the first matrix.
+    pub fn entries(self) -> usize {
+        (self.rows as usize).saturating_mul(self.cols as usize)
+    }
+
+    /// Entries of the second matrix.
+    pub fn factors(self) -> usize {
+        (self.cols as usize).saturating_mul(self.vectors as usize)
+    }
+
+    /// Entries of the product.
+    pub fn results(self) -> usize {
+        (self.rows as usize).saturating_mul(self.vectors as usize)
+    }
+
+    /// Products of an entry and a factor.
+    pub fn multiplications(self) -> usize {
+        self.entries().saturating_mul(self.vectors as usize)
+    }
+
+    /// How many products of this size the slices hold.
+    ///
+    /// # Panics
+    /// If a side is zero or the slices do not hold as many of each.
+    pub fn count(self, a: usize, b: usize, c: usize) -> usize {
+        assert!(self.multiplications() > 0, "a matrix has rows and columns");
+        let count = c / self.results();
+        let is_whole = c == count * self.results();
+        let right = is_whole && b == count * self.factors() && a == count * self.entries();
+        assert!(right, "as many matrices, vectors and products");
+        count
+    }
+}
+
 /// A source of authenticated material. All parties make the same calls in the same order; the
 /// lengths of the slices are the counts.
 ///
@@ -52,26 +98,13 @@ pub trait Material<F: Field>: Send {
         values: Option<&mut [F]>,
     ) -> Result<(), ProtocolError>;
 
-    /// Random matrices `a` (`rows * cols`, column by column) and vectors `b` (`cols`), and
-    /// `c = a * b` (`rows`), one after the other: `c.len() / rows` of them.
+    /// Random matrices `a` (`rows` by `cols`) and `b` (`cols` by `vectors`), and `c = a * b`
+    /// (`rows` by `vectors`), all column by column, one after the other.
     fn matrix_triples(
         &mut self,
-        rows: usize,
-        cols: usize,
+        size: MatrixSize,
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
     ) -> Result<(), ProtocolError>;
-}
-
-/// How many matrix triples of a size the slices hold.
-///
-/// # Panics
-/// If a size is zero or the slices do not hold as many of each.
-pub fn matrix_count(rows: usize, cols: usize, a: usize, b: usize, c: usize) -> usize {
-    assert!(rows > 0 && cols > 0, "a matrix has rows and columns");
-    let count = c / rows;
-    let right = c == count * rows && b == count * cols && a == count * rows * cols;
-    assert!(right, "as many matrices, vectors and products");
-    count
 }

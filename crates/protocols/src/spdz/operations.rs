@@ -10,6 +10,7 @@ use phineus_circuits::record::{Local as Gate, Template};
 use phineus_crypto::field::FieldName;
 use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
 
+use super::MatrixSize;
 use super::script::{Recorder, Row, Script};
 
 /// How an instruction is computed.
@@ -22,7 +23,7 @@ pub(super) enum Way {
     /// By a script; with rounds if it has any.
     Script,
     /// With a matrix triple.
-    MatVec,
+    MatMul,
     /// The owner tells everybody its values under masks that only it knows.
     Input,
 }
@@ -32,7 +33,7 @@ pub(super) fn way(instruction: &Instruction) -> Way {
     let is_integer = instruction.element.sharing() == Sharing::Arithmetic;
     match instruction.op {
         Op::Input => Way::Input,
-        Op::MatVec => Way::MatVec,
+        Op::MatMul => Way::MatMul,
         Op::LaneSlice
         | Op::LaneConcat
         | Op::LaneReverse
@@ -69,6 +70,12 @@ pub(super) fn way(instruction: &Instruction) -> Way {
         }
         _ => Way::Script,
     }
+}
+
+/// The sides of the matrices that a product of matrices multiplies.
+pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
+    let [cols, vectors, ..] = instruction.immediates.map(|side| side as u32);
+    MatrixSize { rows: instruction.lanes / vectors, cols, vectors }
 }
 
 /// What makes two instructions have the same script.
@@ -279,10 +286,10 @@ impl RoundModel for SpdzRounds {
                 }
                 input
             }
-            Way::MatVec => {
-                let (rows, columns) = (u64::from(shape.lanes), instruction.immediates[0]);
-                let opened = rows * columns + columns;
-                let shares = grown((opened + rows) * share_bytes);
+            Way::MatMul => {
+                let size = matrix_size(instruction);
+                let opened = (size.entries() + size.factors()) as u64;
+                let shares = grown((opened + size.results() as u64) * share_bytes);
                 let held = BATCHED_BYTES + shares + opened * self.opening_bytes();
                 Interaction { rounds: 1, held_bytes: held }
             }

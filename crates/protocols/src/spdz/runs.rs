@@ -12,7 +12,7 @@ use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_plan::{Error, check, check_order, lower_to_field, order, plan};
 
-use super::{Dealer, Material, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
+use super::{Dealer, Material, MatrixSize, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
@@ -154,7 +154,7 @@ fn integers_of_all_widths() {
         Op::LaneConcat,
         Op::Mul,
         Op::MulFull,
-        Op::MatVec,
+        Op::MatMul,
         Op::And,
         Op::Not,
     ];
@@ -218,8 +218,9 @@ fn products_of_a_matrix_and_a_vector() {
     matrix.immediates = [0, 0, 0, 0];
     let mut vector = Instruction::new(Op::Input, element, columns as u32);
     (vector.immediates, vector.results[0]) = ([1, 0, 0, 0], 1);
-    let mut product = Instruction::new(Op::MatVec, element, rows);
-    (product.immediates[0], product.operands, product.results[0]) = (columns, [0, 1, 0], 2);
+    let mut product = Instruction::new(Op::MatMul, element, rows);
+    product.immediates[..2].copy_from_slice(&[columns, 1]);
+    (product.operands, product.results[0]) = ([0, 1, 0], 2);
     let mut output = Instruction::new(Op::Output, element, rows);
     output.operands[0] = 2;
     let program = write(&[matrix, vector, product, output], &description);
@@ -238,8 +239,11 @@ fn number(name: &str, element: ElementType) -> Column {
     Column { name: name.to_string(), element, encoding: Encoding::Number }
 }
 
-/// A product of what two parties bring, `lanes` or a matrix of so many columns. If `is_computed`,
-/// the factors are sums, whose bits nobody has.
+/// Of products of matrices.
+const VECTORS: u32 = 3;
+
+/// A product of what two parties bring, `lanes` or a matrix of so many columns by another. If
+/// `is_computed`, the factors are sums, whose bits nobody has.
 fn product(
     op: Op,
     element: ElementType,
@@ -249,7 +253,7 @@ fn product(
     let half = ElementType::integer(element.width() / 2, element.is_signed());
     let factor = if op == Op::MulFull { half } else { element };
     let sizes = match op {
-        Op::MatVec => [lanes * columns as u32, columns as u32],
+        Op::MatMul => [lanes / VECTORS * columns as u32, columns as u32 * VECTORS],
         _ => [lanes; 2],
     };
     let port = |party: u16, name: &str| InputPort {
@@ -289,8 +293,8 @@ fn product(
     }
     let mut product = Instruction::new(op, element, lanes);
     (product.operands, product.results[0]) = ([names[0], names[1], 0], next);
-    if op == Op::MatVec {
-        product.immediates[0] = columns;
+    if op == Op::MatMul {
+        product.immediates[..2].copy_from_slice(&[columns, VECTORS.into()]);
     }
     program.push(product);
     let mut output = Instruction::new(Op::Output, element, lanes);
@@ -306,7 +310,8 @@ fn runs_product<F: Field>(
     element: ElementType,
     is_computed: bool,
 ) -> std::collections::BTreeMap<String, u64> {
-    let (program, description) = product(op, element, (3, 5), is_computed);
+    let lanes = if op == Op::MatMul { 2 * VECTORS } else { 3 };
+    let (program, description) = product(op, element, (lanes, 5), is_computed);
     let bytes = planned::<F>(&program, 2, field, 1 << 10).expect("it can be planned");
     let mut inputs = random_inputs(&description, &mut Random::new(u64::from(element.width())));
     for table in &mut inputs {
@@ -353,14 +358,14 @@ fn full_products_and_matrices_that_are_wider_than_the_field() {
         [(28, true), (30, false), (32, false), (32, true), (58, true), (64, false)]
     {
         let element = ElementType::integer(width, computed);
-        runs_product::<F61>(FieldName::F61, Op::MatVec, element, computed);
+        runs_product::<F61>(FieldName::F61, Op::MatMul, element, computed);
     }
     for signed in [false, true] {
         let element = ElementType::integer(128, signed);
         runs_product::<F128>(FieldName::F128, Op::MulFull, element, signed);
         let element = ElementType::integer(64, signed);
-        runs_product::<F128>(FieldName::F128, Op::MatVec, element, signed);
-        runs_product::<F32>(FieldName::F32, Op::MatVec, ElementType::integer(24, signed), false);
+        runs_product::<F128>(FieldName::F128, Op::MatMul, element, signed);
+        runs_product::<F32>(FieldName::F32, Op::MatMul, ElementType::integer(24, signed), false);
     }
 }
 
@@ -479,13 +484,12 @@ impl<F: Field> Material<F> for Lying<F> {
 
     fn matrix_triples(
         &mut self,
-        rows: usize,
-        cols: usize,
+        size: MatrixSize,
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
     ) -> Result<(), ProtocolError> {
-        self.0.matrix_triples(rows, cols, a, b, c)
+        self.0.matrix_triples(size, a, b, c)
     }
 }
 

@@ -63,16 +63,19 @@ fn material_is_right<F: Field>(parties: usize) {
             assert!(masks == *known.borrow() && masks[0] != a[0]);
         }
     }
-    for (rows, cols, count) in [(1, 1, 1), (5, 3, 4), (1500, 4, 1), (3, 1500, 2)] {
-        let lens = [count * rows * cols, count * cols, count * rows];
-        let [a, b, c] = made(&mut dealers, lens, |dealer, [a, b, c]| {
-            dealer.matrix_triples(rows, cols, a, b, c)
-        });
-        for i in 0..count {
-            let mut product = vec![F::ZERO; rows];
-            let matrix = &a[i * rows * cols..][..rows * cols];
-            F::mat_vec_add(&mut product, matrix, &b[i * cols..][..cols]);
-            assert!(product == c[i * rows..][..rows], "{rows} by {cols} in {}", F::NAME);
+    let sizes =
+        [([1, 1, 1], 1), ([5, 3, 1], 4), ([1500, 4, 2], 1), ([3, 1500, 1], 2), ([7, 2, 9], 3)];
+    for ([rows, cols, vectors], count) in sizes {
+        let size = MatrixSize { rows, cols, vectors };
+        let lens = [size.entries(), size.factors(), size.results()].map(|len| count * len);
+        let [a, b, c] =
+            made(&mut dealers, lens, |dealer, [a, b, c]| dealer.matrix_triples(size, a, b, c));
+        let vectors = b.chunks_exact(cols as usize).zip(c.chunks_exact(rows as usize));
+        for (i, (vector, expected)) in vectors.enumerate() {
+            let mut product = vec![F::ZERO; rows as usize];
+            let matrix = &a[i / size.vectors as usize * size.entries()..][..size.entries()];
+            F::mat_vec_add(&mut product, matrix, vector);
+            assert!(product == *expected, "{size:?} in {}", F::NAME);
         }
     }
 }
@@ -127,7 +130,8 @@ fn print<F: Field>(me: usize, parties: usize) {
     let [a, b, c] = &mut columns;
     speed("matrices", rows * cols, &mut |dealer| {
         let (b, c) = (&mut b[..cols], &mut c[..rows]);
-        dealer.matrix_triples(rows, cols, a, b, c).expect("the dealer does not fail");
+        let size = MatrixSize { rows: rows as u32, cols: cols as u32, vectors: 1 };
+        dealer.matrix_triples(size, a, b, c).expect("the dealer does not fail");
     });
 }
 

@@ -26,6 +26,7 @@ use crate::planning::{PlannedFile, plan_within, port_order};
 use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
+use crate::slices;
 use crate::{heap, quantity};
 
 /// Rows that a peer may bring: as many as one can sort here.
@@ -83,7 +84,7 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         }),
         // What a client holds does not depend on the protocol.
         memory_limit_bytes: if is_client { u64::MAX } else { prepared.limit_bytes },
-        slice_bytes: run.slice,
+        slice_bytes: run.slice.or_else(|| calibrated_slice(run, prepared.limit_bytes)),
         round_trip_us,
         computing: prepared.cast.computing_names().join(", "),
         party: prepared.party,
@@ -91,6 +92,13 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         rows: prepared.rows.clone(),
         nonce: agreement::nonce()?,
     })
+}
+
+/// The slice for the network that the user states. What is kept for later runs, or was, is for the
+/// slice that needs no network.
+fn calibrated_slice(run: &Run, limit_bytes: u64) -> Option<u64> {
+    let is_kept = run.making.is_some() || matches!(run.preprocessing, Preprocessed::Stored(_));
+    if is_kept { None } else { slices::calibrated(run.network(), limit_bytes) }
 }
 
 /// Agrees with the others on everything, and plans.

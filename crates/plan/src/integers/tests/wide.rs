@@ -85,12 +85,14 @@ fn compute(i: &Instruction, inputs: &[Lanes], o: &[Held], counts: &mut Counts) -
             counts.products += lanes;
             each(&|k| o[0].elements()[k] * o[1].elements()[k])
         }
-        Op::MatVec => {
+        Op::MatMul => {
             counts.products += 1;
-            let (matrix, vector) = (o[0].elements(), o[1].elements());
-            each(&|row| {
-                let columns = matrix.chunks_exact(lanes).zip(vector);
-                columns.map(|(column, factor)| column[row] * factor).sum()
+            let [columns, vectors, ..] = i.immediates.map(|word| word as usize);
+            let (matrix, factors, rows) = (o[0].elements(), o[1].elements(), lanes / vectors);
+            each(&|lane| {
+                let vector = &factors[lane / rows * columns..];
+                let columns = matrix.chunks_exact(rows).zip(vector);
+                columns.map(|(column, factor)| column[lane % rows] * factor).sum()
             })
         }
         Op::Reduce => {
@@ -114,6 +116,7 @@ struct Case {
     op: Op,
     element: ElementType,
     columns: u64,
+    vectors: u64,
     is_computed: bool,
     is_square: bool,
     constant: Option<Lane>,
@@ -123,7 +126,15 @@ const LANES: u32 = 6;
 
 impl Case {
     fn of(op: Op, element: ElementType) -> Case {
-        Case { op, element, columns: 1, is_computed: false, is_square: false, constant: None }
+        Case {
+            op,
+            element,
+            columns: 1,
+            vectors: 1,
+            is_computed: false,
+            is_square: false,
+            constant: None,
+        }
     }
 
     fn factor(&self) -> ElementType {
@@ -136,7 +147,10 @@ impl Case {
 
     fn sizes(&self) -> [u32; 2] {
         match self.op {
-            Op::MatVec => [LANES * self.columns as u32, self.columns as u32],
+            Op::MatMul => {
+                let (columns, vectors) = (self.columns as u32, self.vectors as u32);
+                [LANES / vectors * columns, columns * vectors]
+            }
             _ => [LANES; 2],
         }
     }
@@ -164,8 +178,8 @@ impl Case {
         let mut product = Instruction::new(self.op, self.element, LANES);
         let second = if self.is_square { names[0] } else { names[1] };
         (product.operands, product.results[0]) = ([names[0], second, 0], next);
-        if self.op == Op::MatVec {
-            product.immediates[0] = self.columns;
+        if self.op == Op::MatMul {
+            product.immediates[..2].copy_from_slice(&[self.columns, self.vectors]);
         }
         program.push(product);
         let mut output = Instruction::new(Op::Output, self.element, LANES);
@@ -309,9 +323,10 @@ fn products_of_all_widths() {
 fn matrices_of_all_widths() {
     for magnitude_bits in FIELDS {
         for width in 1..=72 {
-            for (columns, k) in [(1, 0), (3, 1), (7, 2), (16, 3)] {
-                let mut case = Case::of(Op::MatVec, ElementType::integer(width, k & 1 == 1));
-                (case.columns, case.is_computed) = (columns, k & 2 != 0);
+            for (columns, vectors, k) in [(1, 1, 0), (3, 2, 1), (7, 1, 2), (16, 3, 3)] {
+                let mut case = Case::of(Op::MatMul, ElementType::integer(width, k & 1 == 1));
+                (case.columns, case.vectors) = (columns, vectors);
+                case.is_computed = k & 2 != 0;
                 case.check(magnitude_bits, width % 2 == 0);
             }
         }

@@ -130,12 +130,13 @@ fn some(in_setup: u64, sent: u64) -> Vec<u64> {
     middle.chain(sent - 5..sent).collect()
 }
 
-const KINDS: [(Kind, usize); 5] = [
+const KINDS: [(Kind, usize); 6] = [
     (Kind::Triple, 70),
     (Kind::Square, 3),
     (Kind::Bit, 5),
     (Kind::Mask { owner: 1 }, 20),
-    (Kind::Matrix { rows: 3, cols: 2 }, 2),
+    (Kind::Matrix(MatrixSize { rows: 3, cols: 2, vectors: 1 }), 2),
+    (Kind::Matrix(MatrixSize { rows: 2, cols: 2, vectors: 3 }), 1),
 ];
 
 #[test]
@@ -182,14 +183,16 @@ fn wrong_inputs_and_wrong_macs_are_caught() {
             }
         }
     }
-    // A matrix and its further row, vector, product, sum.
-    for i in [7, 11, 14] {
-        let input = Cheat { lies: Lies { input: Some(i), mac: None }, ..Cheat::default() };
-        let mac = Cheat { lies: Lies { input: None, mac: Some(i) }, ..Cheat::default() };
-        for cheat in [input, mac] {
-            let kind = Kind::Matrix { rows: 3, cols: 2 };
-            let (outcome, _) = session::<F61>(3, kind, 1, cheat, 0x11f);
-            assert_eq!(outcome, Outcome::Caught, "{kind:?}: element {i}");
+    // A matrix and its further row, vectors, products, sums.
+    for (vectors, elements) in [(1, &[7, 11, 14][..]), (2, &[7, 9, 12, 13, 18, 19, 20])] {
+        for &i in elements {
+            let input = Cheat { lies: Lies { input: Some(i), mac: None }, ..Cheat::default() };
+            let mac = Cheat { lies: Lies { input: None, mac: Some(i) }, ..Cheat::default() };
+            for cheat in [input, mac] {
+                let kind = product(3, 2, vectors);
+                let (outcome, _) = session::<F61>(3, kind, 1, cheat, 0x11f);
+                assert_eq!(outcome, Outcome::Caught, "{kind:?}: element {i}");
+            }
         }
     }
 }

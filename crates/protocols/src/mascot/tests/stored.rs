@@ -115,10 +115,10 @@ fn stored_material_that_does_not_fit_is_refused() {
     let program = Binding { program: [8; 32], ..binding() };
     assert!(matches!(refused(&program, 2), StoreError::OtherProgram { .. }));
     let mut more = binding();
-    more.demand.add(Kind::Matrix { rows: 2, cols: 3 }, 1);
+    more.demand.add(product(2, 3, 1), 1);
     let short = refused(&more, 2);
     assert!(matches!(short, StoreError::TooShort { stored: 2, needed: 3, .. }), "{short}");
-    assert!(short.to_string().contains("Matrix { rows: 2, cols: 3 }"), "{short}");
+    assert!(short.to_string().contains("rows: 2, cols: 3"), "{short}");
     // The same names in another field.
     let field = open_with::<F61>(&one, (0, 2), &binding()).err().expect("it is refused");
     assert!(matches!(field, StoreError::OtherProtocol { .. }));

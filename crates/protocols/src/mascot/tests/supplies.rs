@@ -3,12 +3,13 @@
 use super::*;
 use crate::spdz::Material;
 
-pub(super) const ORDER: [(Kind, usize); 9] = [
+pub(super) const ORDER: [(Kind, usize); 10] = [
     (Kind::Triple, 5),
     (Kind::Mask { owner: 0 }, 7),
     (Kind::Triple, 40),
     (Kind::Bit, 3),
-    (Kind::Matrix { rows: 2, cols: 3 }, 2),
+    (Kind::Matrix(MatrixSize { rows: 2, cols: 3, vectors: 1 }), 2),
+    (Kind::Matrix(MatrixSize { rows: 2, cols: 3, vectors: 2 }), 3),
     (Kind::Square, 9),
     (Kind::Mask { owner: 1 }, 1),
     (Kind::Bit, 2),
@@ -31,9 +32,7 @@ pub(super) fn take_all<F: Field>(material: &mut impl Material<F>, me: usize) -> 
                 let values = is_owner.then_some(batch.values.as_mut_slice());
                 material.masks(owner.into(), a, values)
             }
-            Kind::Matrix { rows, cols } => {
-                material.matrix_triples(rows as usize, cols as usize, a, b, c)
-            }
+            Kind::Matrix(size) => material.matrix_triples(size, a, b, c),
         };
         taken.expect("all are honest");
         Made { key: material.delta(), batch }

@@ -8,7 +8,7 @@ use phineus_crypto::field::{F32, F61, F128};
 use super::*;
 use crate::harness::{Altering, Place, flip_bit};
 use crate::memory_mesh;
-use crate::spdz::{Dealer, Material};
+use crate::spdz::{Dealer, Material, MatrixSize};
 
 /// Lanes of everything in a session.
 const LANES: usize = 3;
@@ -155,7 +155,8 @@ impl<F: Field, C: Channel> Session<F, C> {
             x.iter().zip(y).map(|(x, y)| x.sub(*y)).collect()
         };
         let [mut ma, mut mb, mut mc] = [ROWS * COLS, COLS, ROWS].map(|n| vec![Share::ZERO; n]);
-        self.dealer.matrix_triples(ROWS, COLS, &mut ma, &mut mb, &mut mc)?;
+        let size = MatrixSize { rows: ROWS as u32, cols: COLS as u32, vectors: 1 };
+        self.dealer.matrix_triples(size, &mut ma, &mut mb, &mut mc)?;
         let matrix: Vec<Share<F>> =
             (0..ROWS * COLS).map(|i| Share::public(element(i + 1), me, delta)).collect();
         let at = [self.push(&sub(&x, &a)), self.push(&sub(&y, &b))];

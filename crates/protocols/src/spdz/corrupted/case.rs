@@ -61,7 +61,7 @@ pub(super) fn case<F: Field>(parties: usize, field: FieldName) -> Case {
             program.push(instruction);
         };
     push(Op::Input, element, [0; 3], [1, 0, 0, 0], Some(1));
-    push(Op::MatVec, element, [0, 1, 0], [2, 0, 0, 0], Some(2));
+    push(Op::MatMul, element, [0, 1, 0], [2, 1, 0, 0], Some(2));
     push(Op::Mul, element, [1, 2, 0], [0; 4], Some(3));
     push(Op::Mul, element, [1, 1, 0], [0; 4], Some(4));
     push(Op::Add, element, [3, 4, 0], [0; 4], Some(5));

@@ -1,11 +1,12 @@
-//! [`Products`]: the products of matrices and vectors of a round.
+//! [`Products`]: the products of matrices of a round.
 //!
-//! With a matrix triple `(A, b, A b)`, `E = W - A` and `f = x - b`:
-//! `W x = A b + E (b + f) + A f`. Only `E` and `f` are opened: each entry of the matrix once.
+//! With a matrix triple `(A, B, A B)`, `E = X - A` and `F = Y - B`:
+//! `X Y = A B + E (B + F) + A F`. Only `E` and `F` are opened: each entry of both matrices once.
 //!
 //! Products of one size wait for each other until they fill a part of the cache: then they take
 //! their triples, and what hides them is opened, together. What they need lies in the same memory
-//! round after round. Memory per product of `r` rows and `c` columns, in shares: `r c + c + r`.
+//! round after round. Memory per product of `r` rows, `c` columns and `v` vectors, which are the
+//! columns of `Y`, in shares: `r c + c v + r v`.
 //! Invariant: operands leave this memory only with a triple's shares taken off.
 
 use std::ops::Range;
@@ -15,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::check::make_room;
 use super::run::{Context, Shares};
-use super::{Material, Opening, Share};
+use super::{Material, MatrixSize, Opening, Share};
 use crate::ProtocolError;
 
 /// Entries of matrices that take their triples together. With triples and products of single
@@ -28,15 +29,13 @@ const GROUPS_PER_THREAD: usize = 32;
 /// How many products wait for triples, of which size.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
-    rows: usize,
-    columns: usize,
+    size: Option<MatrixSize>,
     count: usize,
 }
 
 /// Products of one size that took their triples together.
 struct Group {
-    rows: usize,
-    columns: usize,
+    size: MatrixSize,
     count: usize,
     matrices_at: usize,
     vectors_at: usize,
@@ -91,26 +90,26 @@ impl<F: Field> Products<F> {
     pub(super) fn issue<M: Material<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
-        rows: usize,
-        (matrix, vector): (&[Share<F>], &[Share<F>]),
+        size: MatrixSize,
+        (matrix, vectors): (&[Share<F>], &[Share<F>]),
     ) -> Result<Range<usize>, ProtocolError> {
-        let columns = vector.len();
-        assert_eq!(matrix.len(), rows * columns, "rows times columns");
+        let lens = (matrix.len(), vectors.len());
+        assert_eq!(lens, (size.entries(), size.factors()), "rows, columns and vectors");
         if std::mem::take(&mut self.is_done) {
             self.products.clear();
         }
-        if (self.waiting.rows, self.waiting.columns) != (rows, columns) {
+        if self.waiting.size != Some(size) {
             self.flush(context)?;
-            (self.waiting.rows, self.waiting.columns) = (rows, columns);
+            self.waiting.size = Some(size);
         }
         self.waiting_matrices.extend_from_slice(matrix);
-        self.waiting_vectors.extend_from_slice(vector);
-        let at = self.products.len() + self.waiting.count * rows;
+        self.waiting_vectors.extend_from_slice(vectors);
+        let at = self.products.len() + self.waiting.count * size.results();
         self.waiting.count += 1;
         if self.waiting_matrices.len() >= TOGETHER {
             self.flush(context)?;
         }
-        Ok(at..at + rows)
+        Ok(at..at + size.results())
     }
 
     /// Takes triples for what waits, and has what they hide opened.
@@ -118,15 +117,12 @@ impl<F: Field> Products<F> {
         &mut self,
         context: &mut Context<'_, F, M>,
     ) -> Result<(), ProtocolError> {
-        let Waiting { rows, columns, count } = self.waiting;
-        if count == 0 {
-            return Ok(());
-        }
+        let Waiting { size: Some(size), count: count @ 1.. } = self.waiting else { return Ok(()) };
         let (matrices_at, vectors_at) = (self.matrices.len(), self.vectors.len());
-        let a = lengthen(&mut self.matrices, count * rows * columns);
-        let b = lengthen(&mut self.vectors, count * columns);
-        let c = lengthen(&mut self.products, count * rows);
-        context.material.matrix_triples(rows, columns, a, b, c)?;
+        let a = lengthen(&mut self.matrices, count * size.entries());
+        let b = lengthen(&mut self.vectors, count * size.factors());
+        let c = lengthen(&mut self.products, count * size.results());
+        context.material.matrix_triples(size, a, b, c)?;
         F::sub_assign(Share::elements_mut(&mut self.waiting_matrices), Share::elements(a));
         F::sub_assign(Share::elements_mut(&mut self.waiting_vectors), Share::elements(b));
         let opened_at = context.opening.push(&self.waiting_matrices);
@@ -134,7 +130,7 @@ impl<F: Field> Products<F> {
         self.waiting_matrices.clear();
         self.waiting_vectors.clear();
         self.waiting.count = 0;
-        self.groups.push(Group { rows, columns, count, matrices_at, vectors_at, opened_at });
+        self.groups.push(Group { size, count, matrices_at, vectors_at, opened_at });
         Ok(())
     }
 
@@ -189,7 +185,7 @@ fn each<'a, F: Field>(
     let mut rest = products;
     for group in groups {
         let out;
-        (out, rest) = rest.split_at_mut(group.rows * group.count);
+        (out, rest) = rest.split_at_mut(group.size.results() * group.count);
         group.products(triples, out).for_each(&mut make);
     }
 }
@@ -197,18 +193,18 @@ fn each<'a, F: Field>(
 impl Group {
     /// Elements that are opened: all matrices, then all vectors.
     fn opened(&self) -> usize {
-        self.count * (self.rows + 1) * self.columns
+        self.count * (self.size.entries() + self.size.factors())
     }
 
     /// Products of elements: entry and mask times value and MAC.
     fn work(&self) -> usize {
-        4 * self.count * self.rows * self.columns
+        4 * self.count * self.size.multiplications()
     }
 
     /// What was opened of the matrices, and of the vectors.
     fn differences<'a, F: Field>(&self, opening: &'a Opening<F>) -> (&'a [F], &'a [F]) {
         let opened = opening.opened(self.opened_at, self.opened());
-        opened.split_at(self.count * self.rows * self.columns)
+        opened.split_at(self.count * self.size.entries())
     }
 
     /// Turns `b` into `b + f`.
@@ -224,17 +220,19 @@ impl Group {
         }
     }
 
-    /// `E (b + f) + A f` is to be added to each of `out`, which is `A b`.
+    /// `E (b + f) + A f` is to be added to each of `out`, which is `A b`: for each vector.
     fn products<'a, F: Field>(
         &self,
         triples: &Triples<'a, F>,
         out: &'a mut [Share<F>],
     ) -> impl Iterator<Item = Product<'a, F, 2>> + use<'a, F> {
-        let (rows, columns) = (self.rows, self.columns);
+        let MatrixSize { rows, cols: columns, vectors } = self.size;
+        let [rows, columns, vectors] = [rows, columns, vectors].map(|side| side as usize);
         let (es, fs) = self.differences(triples.opening);
         let a = &triples.matrices[self.matrices_at..][..es.len()];
         let unmasked = &triples.vectors[self.vectors_at..][..fs.len()];
         let of_each = a.chunks_exact(rows * columns).zip(es.chunks_exact(rows * columns));
+        let of_each = of_each.flat_map(move |matrices| std::iter::repeat_n(matrices, vectors));
         let factors = unmasked.chunks_exact(columns).zip(fs.chunks_exact(columns));
         out.chunks_exact_mut(rows).zip(of_each.zip(factors)).map(|(out, ((a, e), (b, f)))| {
             let terms = [
@@ -263,7 +261,7 @@ fn on_threads<F: Field>(
         let mut rest = products;
         for groups in groups.chunks(part) {
             let out;
-            let len = groups.iter().map(|group| group.rows * group.count).sum();
+            let len = groups.iter().map(|group| group.size.results() * group.count).sum();
             (out, rest) = rest.split_at_mut(len);
             let run = &run;
             if rest.is_empty() {
@@ -294,8 +292,13 @@ mod tests {
     use crate::spdz::{Dealer, Opening};
     use crate::{Parties, memory_mesh};
 
-    /// Rows and columns; so many products of each, in turn, that threads share them.
-    const SIZES: [(usize, usize); 3] = [(64, 32), (2048, 1), (700, 3)];
+    /// Rows, columns and vectors; so many products of each, in turn, that threads share them.
+    const SIZES: [[u32; 3]; 5] = [[64, 32, 1], [2048, 1, 1], [700, 3, 1], [16, 8, 16], [3, 5, 2]];
+
+    fn sizes() -> impl Iterator<Item = MatrixSize> {
+        let all = SIZES.into_iter().cycle().take(TURNS * SIZES.len());
+        all.map(|[rows, cols, vectors]| MatrixSize { rows, cols, vectors })
+    }
     const TURNS: usize = 30;
 
     /// One party's shares of operands and products.
@@ -307,15 +310,15 @@ mod tests {
         let mut opening = Opening::new(me, parties.count(), dealer.delta(), &session, prg);
         let mut products = Products::new(threads);
         let (mut all, mut places) = (Vec::new(), Vec::new());
-        for (rows, columns) in SIZES.into_iter().cycle().take(TURNS * SIZES.len()) {
-            let mut operands = vec![Share::ZERO; (rows + 1) * columns];
+        for size in sizes() {
+            let mut operands = vec![Share::ZERO; size.entries() + size.factors()];
             let mut known = vec![F::ZERO; operands.len()];
             let known = (me == 0).then_some(&mut known[..]);
             dealer.masks(0, &mut operands, known).expect("the dealer does not fail");
-            let (matrix, vector) = operands.split_at(rows * columns);
+            let (matrix, vector) = operands.split_at(size.entries());
             let delta = dealer.delta();
             let mut context = Context { opening: &mut opening, material: &mut dealer, me, delta };
-            let at = products.issue(&mut context, rows, (matrix, vector));
+            let at = products.issue(&mut context, size, (matrix, vector));
             places.push(at.expect("the dealer does not fail"));
             all.extend_from_slice(&operands);
         }
@@ -339,16 +342,18 @@ mod tests {
         )
         .unwrap_or_else(|_| unreachable!("two parties"));
         let values: Vec<F> = a.iter().zip(&b).map(|(a, b)| a.add(*b).value).collect();
-        let sizes = || SIZES.into_iter().cycle().take(TURNS * SIZES.len());
-        let operands = sizes().map(|(rows, columns)| (rows + 1) * columns).sum();
+        let operands = sizes().map(|size| size.entries() + size.factors()).sum();
         let (mut operands, mut products) = values.split_at(operands);
-        for (rows, columns) in sizes() {
-            let (matrix, rest) = operands.split_at(rows * columns);
-            let (vector, rest) = rest.split_at(columns);
-            let (product, others) = products.split_at(rows);
-            let mut expected = vec![F::ZERO; rows];
-            F::mat_vec_add(&mut expected, matrix, vector);
-            assert!(*product == expected, "{rows} by {columns}, {threads} threads");
+        for size in sizes() {
+            let (matrix, rest) = operands.split_at(size.entries());
+            let (vectors, rest) = rest.split_at(size.factors());
+            let (product, others) = products.split_at(size.results());
+            let each = vectors.chunks_exact(size.cols as usize);
+            for (vector, product) in each.zip(product.chunks_exact(size.rows as usize)) {
+                let mut expected = vec![F::ZERO; product.len()];
+                F::mat_vec_add(&mut expected, matrix, vector);
+                assert!(*product == expected, "{size:?}, {threads} threads");
+            }
             (operands, products) = (rest, others);
         }
     }
