@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use phineus_bytecode::Kind;
 use phineus_bytecode::binary::file_of_frame;
 use phineus_bytecode::random::{RandomOptions, plan_unbounded, random_program};
-use phineus_bytecode::Kind;
 
 fuzz_target!(|input: (u8, u8, &[u8])| {
     let (seed, count, bytes) = input;
