@@ -1,7 +1,8 @@
 //! What several targets do with a program, once its bytes are read.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
+use std::io::{Cursor, Error as IoError, Write};
+use std::sync::{Arc, Mutex};
 
 use phineus_bytecode::limits::FAULTS_MAX;
 use phineus_bytecode::{
@@ -9,10 +10,13 @@ use phineus_bytecode::{
     verify, write_text,
 };
 use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
-use phineus_plan::{Error, Lookahead, PlanOptions, ScratchFile, check, plan};
+use phineus_plan::{Error, Lookahead, PlanOptions, Scratch, check, plan};
 
 /// The most instructions of a program that is planned: more show nothing else, only slower.
 const PLANNED_MAX: u64 = 4096;
+
+/// The most bytes of a program that is traced: a small circuit may state hours of work.
+const TRACED_BYTES_MAX: usize = 1 << 16;
 
 /// The most ports that a program is asked for.
 const PORTS_MAX: usize = 16;
@@ -76,8 +80,8 @@ fn plan_program(reader: &mut ProgramReader<Cursor<&[u8]>>) {
             lookahead: Lookahead { time_ns: 100_000, frames: 2 },
             planner_memory_bytes: 64 << 20,
         };
-        let scratch = phineus_plan::Scratch::new(std::env::temp_dir(), 1 << 20).file();
-        match plan(reader, Vec::new(), scratch as ScratchFile, &options, &mut Free) {
+        let scratch = Scratch::new(std::env::temp_dir(), 1 << 20).file();
+        match plan(reader, Vec::new(), scratch, &options, &mut Free) {
             Ok((planned, ..)) => {
                 let mut planned =
                     ProgramReader::open(Cursor::new(&planned[..])).expect("just written");
@@ -91,15 +95,33 @@ fn plan_program(reader: &mut ProgramReader<Cursor<&[u8]>>) {
     }
 }
 
+/// A file in memory that is full at [`TRACED_BYTES_MAX`].
+#[derive(Clone, Default)]
+struct Small(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Small {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut file = self.0.lock().expect("one thread");
+        if file.len() + bytes.len() > TRACED_BYTES_MAX {
+            return Err(IoError::other("full"));
+        }
+        file.extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Traces a program with one row of everything; what comes out is right.
 pub fn trace_program(program: &dyn Program) {
     let Ok(mut arguments) = Arguments::new(program, []) else { return };
     for _ in 0..PORTS_MAX {
-        let file = phineus_plan::Scratch::new(std::env::temp_dir(), 16 << 20).file();
+        let file = Small::default();
         match trace_into(program, &arguments, file.clone()) {
             Ok(_) => {
-                let mut bytes = vec![0; file.length_bytes() as usize];
-                file.read_exact_at(&mut bytes, 0).expect("just written");
+                let bytes = std::mem::take(&mut *file.0.lock().expect("one thread"));
                 let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just traced");
                 assert_eq!(verify(&mut reader).expect("just traced"), []);
                 return;
