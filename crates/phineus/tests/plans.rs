@@ -213,11 +213,9 @@ fn planning_takes_little_disk() -> Result {
     }
     for line in [
         "sort --param n=32768 --memory 32MiB",
-        "sort --param n=32768 --memory 4GiB",
         "merge --param n=65536 --memory 32MiB",
-        "merge --param n=262144 --memory 4GiB",
-        "mvmul --param n=4096 --memory 64MiB",
-        "ljoin --param n=512 --memory 32MiB",
+        "merge --param n=65536 --memory 4GiB",
+        "mvmul --param n=2048 --memory 64MiB",
         "ljoin --param n=1024 --memory 4GiB",
         "binfclayer --param n=8192 --memory 4GiB",
         "sort --param n=32768 --memory 48MiB --protocol gmw",
