@@ -11,6 +11,8 @@ mod writer;
 
 pub use blocks::{Blocks, Section, finish_blocks};
 pub use reader::{InputScan, ProgramReader};
+#[cfg(feature = "fuzzing")]
+pub use writer::file_of_frame;
 pub use writer::{ProgramWriter, Written};
 
 use sha2::{Digest, Sha256};

@@ -178,6 +178,16 @@ pub(crate) fn session(listener: &Nonce, dialler: &Nonce) -> u64 {
     u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
+/// Reads a greeting, and says it again if it is one.
+#[cfg(feature = "fuzzing")]
+pub fn read_greeting(bytes: &[u8]) {
+    if let Ok(hello) = Hello::parse(bytes)
+        && hello.protocol_version == PROTOCOL_VERSION
+    {
+        assert!(Hello::parse(&hello.to_bytes()).is_ok_and(|again| again == hello));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

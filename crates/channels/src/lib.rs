@@ -51,6 +51,8 @@ pub use fingerprint::{Fingerprint, FingerprintError};
 pub use frame::{AbortReason, FRAME_VERSION, Fault, HEADER_BYTES, Header, Kind, parse_header};
 pub use framed::FramedChannel;
 pub use hello::PROTOCOL_VERSION;
+#[cfg(feature = "fuzzing")]
+pub use hello::read_greeting;
 pub use identity::{Identity, IdentityError, key_path};
 pub use limits::{
     BLOCK_BYTES, CHANNEL_MEMORY_BYTES, CONTROL_BYTES_MAX, INCOMING_BLOCKS, OUTGOING_BLOCKS,

@@ -307,6 +307,15 @@ pub(crate) fn exchange_ready<'a>(
     Ok(())
 }
 
+/// Reads all kinds of messages that come before a run.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_any(bytes: &[u8]) {
+    let _ = parse::<Wish>("peer", bytes);
+    let _ = parse::<Vec<Wish>>("peer", bytes);
+    let _ = parse::<BTreeMap<String, String>>("peer", bytes);
+    let _ = parse::<BTreeMap<&str, u64>>("peer", bytes);
+}
+
 fn parse<'a, T: Deserialize<'a>>(peer: &str, answer: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(answer).map_err(|_| {
         let message = format!("{peer} sent an agreement that is not one");

@@ -17,15 +17,16 @@ use phineus_bytecode::{
     Blocks, Description, ElementType, Flow, Op, PlanDescription, Slot, Table, Written,
 };
 use phineus_engine::CarriedLayout;
-use phineus_plan::carried_in_field;
+use phineus_plan::{Scratch, carried_in_field};
 
 use crate::arguments::{Preprocessed, Protocol};
+use crate::csv_output::write_atomically;
 use crate::failure::{Exit, Failure};
 use crate::garbling::GarblingPlan;
 use crate::memory_budget::{Budget, Situation, does_not_fit};
 use crate::planning::{PlannedFile, magnitude_bits, plan_within};
 use crate::program_file::ProgramFile;
-use crate::resolve::{TracedFile, temporary};
+use crate::resolve::TracedFile;
 
 /// How often plans are made again for less memory, because blocks need the most of different
 /// things.
@@ -179,7 +180,7 @@ pub(crate) fn plan_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     protocol: Protocol,
     situation: &Situation,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
     check_protocol(protocol, situation)?;
@@ -331,10 +332,7 @@ impl PlannedFile {
             let garbling = self.garbling.as_ref().map(GarblingPlan::file);
             return self.file.save_with(garbling, path);
         };
-        let scratch = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let whole = temporary(scratch.unwrap_or(Path::new(".")))?;
-        let (whole, _) = blocks.write(whole, &self.description, true)?;
-        ProgramFile::new(whole).save(path)
+        write_atomically(path, |output| blocks.write(output, &self.description, true).map(drop))
     }
 
     /// Bytes of the plan.

@@ -10,15 +10,15 @@
 mod owners;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use clap::Args;
 use phineus_bytecode::{Description, Kind, Layout, PlanDescription, ProgramWriter};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
+use phineus_plan::Scratch;
 
 use crate::failure::{Exit, Failure};
 use crate::program_file::ProgramFile;
-use crate::resolve::{TracedFile, temporary};
+use crate::resolve::TracedFile;
 
 use owners::owners;
 
@@ -215,7 +215,11 @@ impl Cast {
     }
 
     /// The program as the members run it.
-    pub(crate) fn recast(&self, traced: TracedFile, scratch: &Path) -> Result<TracedFile, Failure> {
+    pub(crate) fn recast(
+        &self,
+        traced: TracedFile,
+        scratch: &Scratch,
+    ) -> Result<TracedFile, Failure> {
         if self.recast.is_none() {
             return Ok(traced);
         }
@@ -239,11 +243,11 @@ pub(crate) fn computing_of(description: &Description, plan: &PlanDescription) ->
 pub(crate) fn described(
     traced: &TracedFile,
     description: Description,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
     assert!(traced.kind == Kind::Program, "a plan is not changed");
     crate::blocks::refuse(traced, "computing for others")?;
-    let mut writer = ProgramWriter::new(temporary(scratch)?, Kind::Program)?;
+    let mut writer = ProgramWriter::new(scratch.file(), Kind::Program)?;
     traced
         .file
         .reader()?

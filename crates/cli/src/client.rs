@@ -4,14 +4,13 @@
 //! as they do; it needs no plan and no memory for values.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::{CostModel, Kind, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Outputs};
-use phineus_plan::limits::PLANNER_MEMORY_BYTES;
+use phineus_plan::Scratch;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{MixedClient, MixedCosts};
 
@@ -22,7 +21,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::memory_budget::{PLANNER_BUFFERS_BYTES, Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
-use crate::planning::{Bounds, ordered, with_ways};
+use crate::planning::{Bounds, ordered, planner_memory, with_ways};
 use crate::progress::Progress;
 use crate::resolve::TracedFile;
 
@@ -62,7 +61,7 @@ impl ClientWalk {
         traced: &TracedFile,
         protocol: Protocol,
         situation: &Situation,
-        scratch: &Path,
+        scratch: &Scratch,
     ) -> Result<ClientWalk, Failure> {
         let start = Instant::now();
         let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
@@ -71,7 +70,7 @@ impl ClientWalk {
         if peak_bytes > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, peak_bytes));
         }
-        let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
+        let planner = planner_memory(situation, scratch);
         let made = match traced.kind {
             Kind::Planned => None,
             Kind::Program => {
@@ -86,6 +85,8 @@ impl ClientWalk {
             }
         };
         let program = made.map_or_else(|| traced.clone(), |made| made.ordered);
+        // It stays as long as the run does.
+        program.file.settle()?;
         let costs = match &program.description.plan {
             Some(plan) => plan.costs.clone(),
             None => {

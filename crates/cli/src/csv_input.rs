@@ -17,7 +17,7 @@ use csv::StringRecord;
 use phineus_bytecode::{Column, Table};
 
 use crate::failure::{Exit, Failure};
-use crate::npy::{self, Header};
+use crate::npy;
 
 use followed::Followed;
 
@@ -54,6 +54,16 @@ impl Source {
         match self {
             Source::Path(path) => path.display().to_string(),
             Source::Bytes(_) => "stdin".to_owned(),
+        }
+    }
+
+    /// How long it is, where that is known before it is read.
+    pub(crate) fn length_bytes(&self) -> Option<u64> {
+        match self {
+            Source::Path(path) => {
+                path.metadata().ok().filter(|data| data.is_file()).map(|d| d.len())
+            }
+            Source::Bytes(bytes) => Some(bytes.len() as u64),
         }
     }
 
@@ -127,8 +137,7 @@ pub(crate) struct Counted {
 
 /// Counts the rows, and checks all that can be checked without knowing the types.
 pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
-    let binary_rows = npy::open(&source)?.map(|(Header { rows, .. }, _)| rows);
-    if let Some(rows) = binary_rows {
+    if let Some(rows) = npy::count_rows(&source)? {
         return Ok(Counted { source, rows });
     }
     let mut faults = Faults::new(&source);

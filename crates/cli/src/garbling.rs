@@ -8,7 +8,7 @@ use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_plan::limits::FRAMES_MIN;
-use phineus_plan::{Lookahead, PlanOptions, check, plan};
+use phineus_plan::{Lookahead, PlanOptions, Scratch, check, plan};
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{
@@ -25,7 +25,7 @@ use crate::material::made_at;
 use crate::memory_budget::{PAGE_WIRES, STORAGE_DEPTH, Situation};
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::program_file::ProgramFile;
-use crate::resolve::{TracedFile, temporary};
+use crate::resolve::TracedFile;
 
 /// Spare frames of the garbling walk, and how long before its need a page is asked for.
 const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
@@ -52,10 +52,9 @@ impl GarblingPlan {
         ordered: &TracedFile,
         situation: &Situation,
         planner_memory_bytes: u64,
-        scratch: &Path,
+        scratch: &Scratch,
     ) -> Result<Option<GarblingPlan>, Failure> {
-        let output = temporary(scratch)?;
-        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, output)?;
+        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, scratch.file())?;
         if written.instruction_count == 0 {
             return Ok(None);
         }
@@ -74,9 +73,8 @@ impl GarblingPlan {
         let program = ProgramFile::new(file);
         let scale = situation.batch_scale();
         let mut costs = GarblingCosts::new(situation.parties).with_scale(scale);
-        let output = temporary(scratch)?;
-        let (file, figures, _) =
-            plan(&mut program.reader()?, output, temporary(scratch)?, &options, &mut costs)?;
+        let (output, notes) = (scratch.plan_file(), scratch.file());
+        let (file, figures, _) = plan(&mut program.reader()?, output, notes, &options, &mut costs)?;
         let parties = situation.parties;
         Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, (parties, scale))))
     }
@@ -151,10 +149,9 @@ impl GarblingPlan {
     pub(crate) fn check(
         ordered: &TracedFile,
         planned: &TracedFile,
-        scratch: &Path,
+        scratch: &Scratch,
     ) -> Result<Vec<String>, Failure> {
-        let output = temporary(scratch)?;
-        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, output)?;
+        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, scratch.file())?;
         let meant = ProgramFile::new(file);
         let Some(beside) = planned.file.garbling() else {
             let fault = "the plan lacks what is to be garbled beside it";

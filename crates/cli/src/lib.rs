@@ -21,6 +21,8 @@ mod csv_output;
 mod decimal;
 mod execute;
 mod failure;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod garbling;
 mod heap;
 mod interrupt;

@@ -48,6 +48,16 @@ const READER_BYTES: u64 = 1 << 20;
 /// compressors (3 MiB) and the scheduler's window of 16,384 events (1.6 MiB).
 pub(crate) const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
 
+/// What planning may hold of the files that it writes and reads again, under a limit of so much: a
+/// sixteenth of it. The rest of the files is on disk.
+pub(crate) fn scratch_memory(limit_bytes: u64) -> u64 {
+    (limit_bytes / 16).min(SCRATCH_MEMORY_BYTES_MAX)
+}
+
+/// Programs of some three million instructions; less than the connections of a run take, which come
+/// when planning is over, so that it adds nothing to what a run has at its peak.
+const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
+
 /// Bytes of a wire under a protocol, or of a unit of shares.
 pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
     match protocol {

@@ -59,6 +59,23 @@ pub(crate) fn open(source: &Source) -> Result<Option<Opened<'_>>, Failure> {
     Ok(Some((header, input)))
 }
 
+/// The rows that the header says, if this is such a file and is as long as they are: a program is traced
+/// for so many before they are read.
+pub(crate) fn count_rows(source: &Source) -> Result<Option<u64>, Failure> {
+    let Some((header, _)) = open(source)? else { return Ok(None) };
+    let bytes = header.rows * header.columns * header.numbers.bytes as u64;
+    if source.length_bytes().is_some_and(|length| length < bytes) {
+        let mut faults = Faults::new(source);
+        faults.add(None, &ends_before(header.rows));
+        faults.check()?;
+    }
+    Ok(Some(header.rows))
+}
+
+fn ends_before(rows: u64) -> String {
+    format!("ends before its {rows} rows do")
+}
+
 /// Reads the columns that an input wants. With each row, its number, from 1 on.
 pub(crate) fn read_table(
     source: &Source,
@@ -88,7 +105,7 @@ pub(crate) fn read_table(
         let count = (rows - first).min(at_once as u64) as usize;
         let bytes = &mut buffer[..count * row_bytes];
         if input.read_exact(bytes).is_err() {
-            faults.add(None, &format!("ends before its {rows} rows do"));
+            faults.add(None, &ends_before(rows));
             break;
         }
         for (row, bytes) in (first..).zip(bytes.chunks_exact(row_bytes)) {

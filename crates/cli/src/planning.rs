@@ -1,6 +1,5 @@
 //! Plans a traced program so that the whole process stays within its memory limit.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,9 @@ use phineus_bytecode::{
 };
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
-use phineus_plan::{Lookahead, OrderOptions, PlanOptions, assign, lower_to_field, order, plan};
+use phineus_plan::{
+    Lookahead, OrderOptions, PlanOptions, Scratch, assign, lower_to_field, order, plan,
+};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::GarbledCosts;
 use phineus_protocols::mixed::{MixedCosts, MixedRounds, YaoToArithmetic};
@@ -27,7 +28,7 @@ use crate::memory_budget::{
     Budget, Figures, INDEX_ENTRY_BYTES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit, layout,
 };
 use crate::program_file::ProgramFile;
-use crate::resolve::{TracedFile, temporary};
+use crate::resolve::TracedFile;
 use crate::slices::held_bytes;
 
 /// How long before its need a page is asked for.
@@ -124,14 +125,13 @@ pub(crate) fn plan_within(
     traced: &TracedFile,
     protocol: Protocol,
     situation: &Situation,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     if let Some(blocks) = &traced.blocks {
         return plan_blocks((traced, blocks), protocol, situation, scratch);
     }
     let start = Instant::now();
-    let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
-    let planner = situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES);
+    let planner = planner_memory(situation, scratch);
     let bounds = Bounds {
         least_limit_bytes: situation.least_limit_bytes,
         slice_bytes: situation.slice_bytes,
@@ -139,13 +139,15 @@ pub(crate) fn plan_within(
         prove_inputs: situation.prove_inputs,
         y2a: situation.ways.y2a,
     };
+    // What has sharings and no rounds yet is of no more use.
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
+    let ordered = ordered.map(|ordered| ordered.ordered);
     let garbling = match &ordered {
-        Some(ordered) => GarblingPlan::make(&ordered.ordered, situation, planner, scratch)?,
+        Some(ordered) => GarblingPlan::make(ordered, situation, planner, scratch)?,
         None => None,
     };
     let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
-    let traced = ordered.as_ref().map_or(traced, |ordered| &ordered.ordered);
+    let traced = ordered.as_ref().unwrap_or(traced);
     let program_frames = traced.file.reader()?.frame_count() as u64;
     let mut figures = Figures {
         frames: 0,
@@ -193,6 +195,15 @@ pub(crate) fn plan_within(
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
 
+/// What the planner's tables may take beside all else that the process holds then.
+pub(crate) fn planner_memory(situation: &Situation, scratch: &Scratch) -> u64 {
+    let taken = situation.process_bytes
+        + situation.tables_bytes
+        + PLANNER_BUFFERS_BYTES
+        + scratch.memory_bytes();
+    situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES)
+}
+
 struct Attempt {
     file: ProgramFile,
     description: Description,
@@ -211,9 +222,8 @@ fn plan_once(
     protocol: Protocol,
     situation: &Situation,
     frame_count: u64,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<Attempt, Failure> {
-    let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
     let options = PlanOptions {
         protocol: protocol.name().to_owned(),
         port_order: port_order(protocol),
@@ -223,7 +233,7 @@ fn plan_once(
         page_wires: situation.page_wires(),
         wire_bytes: situation.wire_bytes(),
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
-        planner_memory_bytes: situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES),
+        planner_memory_bytes: planner_memory(situation, scratch),
     };
     if let Some(field) = protocol.field() {
         let mut costs =
@@ -302,10 +312,10 @@ pub(crate) fn ordered(
     protocol: Protocol,
     parties: usize,
     Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, prove_inputs, y2a }: Bounds,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<Option<Ordered>, Failure> {
-    let (program, output) = (&mut traced.file.reader()?, temporary(scratch)?);
-    let notes = temporary(scratch)?;
+    let program = &mut traced.file.reader()?;
+    let (output, notes) = (scratch.file(), scratch.file());
     let (file, _) = match (protocol.assignment(), protocol.field()) {
         (Some(assignment), _) => assign(program, output, notes, assignment, planner_memory_bytes)?,
         (_, Some(field)) => {
@@ -323,9 +333,8 @@ pub(crate) fn ordered(
         planner_memory_bytes,
     };
     let mut model = rounds_model(protocol, parties, y2a);
-    let output = temporary(scratch)?;
-    let (file, written) =
-        order(&mut assigned.reader()?, output, temporary(scratch)?, &options, &mut model)?;
+    let (output, notes) = (scratch.file(), scratch.file());
+    let (file, written) = order(&mut assigned.reader()?, output, notes, &options, &mut model)?;
     let ordered = TracedFile {
         file: ProgramFile::new(file),
         description: traced.description.clone(),
@@ -341,11 +350,10 @@ fn attempt(
     traced: &TracedFile,
     options: &PlanOptions,
     costs: &mut impl CostModel,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<Attempt, Failure> {
-    let output = temporary(scratch)?;
-    let (file, _, written) =
-        plan(&mut traced.file.reader()?, output, temporary(scratch)?, options, costs)?;
+    let (output, notes) = (scratch.plan_file(), scratch.file());
+    let (file, _, written) = plan(&mut traced.file.reader()?, output, notes, options, costs)?;
     let file = ProgramFile::new(file);
     let reader = file.reader()?;
     debug_assert_eq!(reader.kind(), Kind::Planned);

@@ -3,12 +3,12 @@
 //! The same at all parties that give the same program, network and memory limit: `--protocol auto`
 //! rests on it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::NetworkModel;
 use phineus_crypto::field::F61;
+use phineus_plan::Scratch;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::costs::rounds_of_first_batches;
@@ -289,7 +289,7 @@ pub(crate) fn candidates(
     (protocols, ways): (&[Protocol], &[Ways]),
     limit_bytes: u64,
     net: Option<NetworkModel>,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Vec<Candidate> {
     let plan = |protocol: Protocol, ways: Ways| Candidate {
         protocol,

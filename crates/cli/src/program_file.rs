@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use phineus_bytecode::ProgramReader;
+use phineus_plan::ScratchFile;
 use sha2::{Digest, Sha256};
 
 use crate::failure::{Exit, Failure};
@@ -23,10 +24,35 @@ const BESIDE_BYTES: u64 = 32;
 /// Reads a program.
 pub(crate) type Reader = ProgramReader<BufReader<FileView>>;
 
+/// Where the bytes of a program are.
+#[derive(Clone)]
+enum Content {
+    /// A file of the user's.
+    File(Arc<File>),
+    /// One that was made here, and goes with its last handle.
+    Scratch(ScratchFile),
+}
+
+impl Content {
+    fn length(&self) -> io::Result<u64> {
+        match self {
+            Content::File(file) => Ok(file.metadata()?.len()),
+            Content::Scratch(file) => Ok(file.length_bytes()),
+        }
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            Content::File(file) => file.read_at(buffer, offset),
+            Content::Scratch(file) => file.read_at(buffer, offset),
+        }
+    }
+}
+
 /// A file with a reading position of its own: several can share one handle.
 #[derive(Clone)]
 pub(crate) struct FileView {
-    file: Arc<File>,
+    content: Content,
     /// The part of the file that is seen; all of it where there is none.
     place: Option<(u64, u64)>,
     position: u64,
@@ -34,7 +60,7 @@ pub(crate) struct FileView {
 
 impl FileView {
     fn length(&self) -> io::Result<u64> {
-        self.place.map_or_else(|| Ok(self.file.metadata()?.len()), |(_, length)| Ok(length))
+        self.place.map_or_else(|| self.content.length(), |(_, length)| Ok(length))
     }
 }
 
@@ -43,7 +69,7 @@ impl Read for FileView {
         let start = self.place.map_or(0, |(start, _)| start);
         let left = self.place.map_or(u64::MAX, |(_, length)| length.saturating_sub(self.position));
         let count = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let count = self.file.read_at(&mut buffer[..count], start + self.position)?;
+        let count = self.content.read_at(&mut buffer[..count], start + self.position)?;
         self.position += count as u64;
         Ok(count)
     }
@@ -64,7 +90,7 @@ impl Seek for FileView {
 /// A program or planned program, in a file that may have no name.
 #[derive(Clone)]
 pub(crate) struct ProgramFile {
-    file: Arc<File>,
+    content: Content,
     /// The part of the file that it is, if it is a block of a larger program.
     place: Option<(u64, u64)>,
     /// The part that is garbled beside a run of it.
@@ -93,15 +119,34 @@ fn beside_end(lengths: [u64; 2]) -> [u8; BESIDE_BYTES as usize] {
     bytes
 }
 
+/// What the end of `file` says that it has.
+fn parts(file: &File) -> io::Result<Parts> {
+    let length = file.metadata()?.len();
+    let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(Parts::One) };
+    let mut end = [0; BESIDE_BYTES as usize];
+    file.read_exact_at(&mut end, at)?;
+    if end[24..] != BESIDE_MAGIC[..] {
+        return Ok(Parts::One);
+    }
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| end[at + k]));
+    let lengths = [word(0), word(8)];
+    let is_whole = end == beside_end(lengths) && lengths[0].checked_add(lengths[1]) == Some(at);
+    Ok(match is_whole {
+        true => Parts::Two { plan: (0, lengths[0]), beside: (lengths[0], lengths[1]) },
+        false => Parts::Damaged,
+    })
+}
+
 impl ProgramFile {
-    pub(crate) fn new(file: File) -> ProgramFile {
-        ProgramFile { file: Arc::new(file), place: None, beside: None }
+    pub(crate) fn new(file: ScratchFile) -> ProgramFile {
+        ProgramFile { content: Content::Scratch(file), place: None, beside: None }
     }
 
     pub(crate) fn open(path: &Path) -> Result<ProgramFile, Failure> {
         let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
-        let whole = ProgramFile::new(file);
-        let places = whole.parts().map_err(|error| Failure::file(path, &error))?;
+        let places = parts(&file).map_err(|error| Failure::file(path, &error))?;
+        let content = Content::File(Arc::new(file));
+        let whole = ProgramFile { content, place: None, beside: None };
         match places {
             Parts::One => Ok(whole),
             Parts::Two { plan, beside } => {
@@ -113,24 +158,6 @@ impl ProgramFile {
                     .remedy("plan the program again"))
             }
         }
-    }
-
-    /// What the end of the file says that it has.
-    fn parts(&self) -> io::Result<Parts> {
-        let length = self.file.metadata()?.len();
-        let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(Parts::One) };
-        let mut end = [0; BESIDE_BYTES as usize];
-        self.file.read_exact_at(&mut end, at)?;
-        if end[24..] != BESIDE_MAGIC[..] {
-            return Ok(Parts::One);
-        }
-        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| end[at + k]));
-        let lengths = [word(0), word(8)];
-        let is_whole = end == beside_end(lengths) && lengths[0].checked_add(lengths[1]) == Some(at);
-        Ok(match is_whole {
-            true => Parts::Two { plan: (0, lengths[0]), beside: (lengths[0], lengths[1]) },
-            false => Parts::Damaged,
-        })
     }
 
     /// The plan of what is garbled beside a run of this one, if there is one in its file.
@@ -148,14 +175,22 @@ impl ProgramFile {
         ProgramReader::open(BufReader::new(self.view()))
     }
 
+    /// Moves what is in memory of a file that was made here to disk: for what stays.
+    pub(crate) fn settle(&self) -> Result<(), Failure> {
+        match &self.content {
+            Content::File(_) => Ok(()),
+            Content::Scratch(file) => Ok(file.settle()?),
+        }
+    }
+
     /// The bytes of the file, from its beginning.
     pub(crate) fn view(&self) -> FileView {
-        FileView { file: self.file.clone(), place: self.place, position: 0 }
+        FileView { content: self.content.clone(), place: self.place, position: 0 }
     }
 
     /// The block at this offset, of this length.
     pub(crate) fn section(&self, place: (u64, u64)) -> ProgramFile {
-        ProgramFile { file: self.file.clone(), place: Some(place), beside: None }
+        ProgramFile { content: self.content.clone(), place: Some(place), beside: None }
     }
 
     pub(crate) fn length_bytes(&self) -> Result<u64, Failure> {

@@ -15,6 +15,7 @@ use phineus_bytecode::{
 use phineus_frontend::bristol::Circuit;
 use phineus_frontend::hycc::Hybrid;
 use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
+use phineus_plan::Scratch;
 use phineus_protocols::garbled::totals;
 
 use crate::arguments::Protocol;
@@ -60,7 +61,7 @@ impl Resolved<'_> {
 pub(crate) fn resolve<'a>(
     registry: &'a Registry,
     name: Option<&str>,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<Resolved<'a>, Failure> {
     let Some(name) = name else {
         return match registry.own() {
@@ -126,7 +127,7 @@ pub(crate) fn hand_over(path: &Path) -> Failure {
     )
 }
 
-fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure> {
+fn resolve_file<'a>(path: &Path, scratch: &Scratch) -> Result<Resolved<'a>, Failure> {
     let mut beginning = [0u8; 11];
     let mut file = File::open(path).map_err(|error| Failure::file(path, &error))?;
     let count = read_up_to(&mut file, &mut beginning).map_err(|e| Failure::file(path, &e))?;
@@ -147,9 +148,10 @@ fn resolve_file<'a>(path: &Path, scratch: &Path) -> Result<Resolved<'a>, Failure
     let is_text = path.extension().is_some_and(|extension| extension == "phi");
     if is_text || beginning.starts_with(b"phineus ") {
         let input = File::open(path).map_err(|error| Failure::file(path, &error))?;
-        let output = temporary(scratch)?;
         let shown = path.display().to_string();
-        let (file, _) = parse_text(BufReader::new(input), &shown, output)?;
+        let (file, _) = parse_text(BufReader::new(input), &shown, scratch.file())?;
+        // It stays as long as the run does.
+        file.settle()?;
         return Ok(Resolved::File(ProgramFile::new(file)));
     }
     // A circuit file begins with the numbers of its gates and wires.
@@ -170,14 +172,6 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
         }
     }
     Ok(count)
-}
-
-/// A file without a name in `scratch`.
-pub(crate) fn temporary(scratch: &Path) -> Result<File, Failure> {
-    tempfile::tempfile_in(scratch).map_err(|error| {
-        let message = format!("cannot make a temporary file in {}: {error}", scratch.display());
-        Failure::new(Exit::Usage, 130, message).remedy("name another directory with --swap-dir")
-    })
 }
 
 /// The parameters as the program takes them.
@@ -302,10 +296,10 @@ fn check_figures(description: &Description, plan: &PlanDescription) -> Result<()
 pub(crate) fn trace(
     program: &dyn Program,
     arguments: &Arguments,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    let file = temporary(scratch)?;
-    let traced = trace_into(program, arguments, file.try_clone()?)?;
+    let file = scratch.file();
+    let traced = trace_into(program, arguments, file.clone())?;
     let file = ProgramFile::new(file);
     if let Some(blocks) = traced_blocks(&file, |description| description.parties.len())? {
         return Ok(blocks);

@@ -1,10 +1,10 @@
 //! A program with its sizes, for the commands that look at it without running it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind};
 use phineus_channels::{NetworkModel, Transport};
+use phineus_plan::Scratch;
 
 use crate::arguments::{ProgramChoice, Protocol, Ways};
 use crate::binding;
@@ -24,7 +24,7 @@ pub(crate) fn traced(
     choice: &ProgramChoice,
     rows: &[(String, String)],
     inputs: &[String],
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
     traced_for(registry, choice, &Outsourcing::default(), (rows, inputs), scratch)
 }
@@ -35,7 +35,7 @@ pub(crate) fn traced_for(
     choice: &ProgramChoice,
     outsourcing: &Outsourcing,
     (rows, inputs): (&[(String, String)], &[String]),
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
     let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
     let (arguments, description) = shape(&resolved, &choice.parameters)?;
@@ -90,7 +90,7 @@ pub(crate) fn planned(
     traced: &TracedFile,
     (protocol, ways): (Protocol, Ways),
     (limit_bytes, net): (u64, Option<NetworkModel>),
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let parties = 0..traced.computing as u16;
     let tables = parties.map(|party| table_bytes(&traced.description, party)).max();

@@ -1,11 +1,11 @@
 //! `--verify`: the answer against the plaintext one.
 
-use std::path::Path;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, same_rows};
+use phineus_plan::Scratch;
 
 use crate::arguments::{Protocol, Ways};
 use crate::execute::{Job, run_clear};
@@ -53,7 +53,7 @@ pub(crate) fn with_clear_driver(
     traced: TracedFile,
     inputs: Vec<Table>,
     outputs: &[Table],
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<bool, Failure> {
     let planned = in_the_clear(traced, default_limit(), scratch)?;
     let job = Job {
@@ -61,7 +61,7 @@ pub(crate) fn with_clear_driver(
         party: 0,
         inputs: inputs.into_iter().map(Some).collect(),
         backend: Default::default(),
-        swap_dir: scratch,
+        swap_dir: scratch.directory(),
         limit_bytes: default_limit(),
         origin: Origin::Interleaved,
         turns_max: u64::MAX,
@@ -80,7 +80,7 @@ pub(crate) fn with_clear_driver(
 pub(crate) fn in_the_clear(
     traced: TracedFile,
     limit_bytes: u64,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let situation = Situation {
         limit_bytes,

@@ -191,3 +191,39 @@ fn a_plan_that_states_other_material_than_it_takes_is_refused() -> Result {
     }
     Ok(())
 }
+
+/// What planning writes besides a plan stays little: nothing for small plans, and with the plan itself
+/// at most one and a half times the plan, whether it swaps or not.
+#[test]
+fn planning_takes_little_disk() -> Result {
+    let place = Place::new()?;
+    let peak = |line: &str| -> Result<(u64, u64)> {
+        let done = place.run(&format!("plan {line} --out s.plan --json"))?.succeeded()?;
+        let document: serde_json::Value = serde_json::from_str(&done.stdout)?;
+        let peak = document["scratch_peak_bytes"].as_u64().ok_or("a peak")?;
+        Ok((peak, std::fs::metadata(place.file("s.plan"))?.len()))
+    };
+    for (program, n) in
+        [("sort", 1000), ("merge", 1024), ("mvmul", 256), ("ljoin", 128), ("binfclayer", 1024)]
+    {
+        for memory in ["32MiB", "4GiB"] {
+            let line = format!("{program} --param n={n} --memory {memory}");
+            assert_eq!(peak(&line)?.0, 0, "{line}");
+        }
+    }
+    for line in [
+        "sort --param n=32768 --memory 32MiB",
+        "merge --param n=65536 --memory 32MiB",
+        "merge --param n=65536 --memory 4GiB",
+        "mvmul --param n=2048 --memory 64MiB",
+        "ljoin --param n=1024 --memory 4GiB",
+        "binfclayer --param n=8192 --memory 4GiB",
+        "sort --param n=32768 --memory 48MiB --protocol gmw",
+        "sort --param n=2048 --memory 64MiB --protocol bmr",
+        "mvmul --param n=512 --memory 64MiB --protocol spdz",
+    ] {
+        let (peak, plan) = peak(line)?;
+        assert!(2 * peak <= 3 * plan, "{line}: {peak} bytes for a plan of {plan}");
+    }
+    Ok(())
+}

@@ -12,8 +12,7 @@
 //! Memory: one map entry per value alive at once, what is held, and 16 bytes per 4096 instructions.
 //! The file holds one variable-length number per operand and result, compressed.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::{FRAME_INSTRUCTIONS, OPERANDS_MAX, RESULTS_MAX};
 use phineus_bytecode::{
@@ -23,6 +22,7 @@ use phineus_bytecode::{
 use crate::ahead::ahead;
 use crate::error::Error;
 use crate::near::Outputs;
+use crate::scratch::ScratchFile;
 use crate::value_map::ValueMap;
 
 /// How far away each operand's next use and each result's first use is, in instructions; 0: never.
@@ -40,8 +40,11 @@ impl NextUses {
 }
 
 /// The next uses of a whole program, in a temporary file, and where moved instructions come.
+///
+/// They were written from the last frame to the first and are read from the first to the last, so
+/// what was read is always the end of the file, and is cut off.
 pub(crate) struct Annotations {
-    file: File,
+    file: ScratchFile,
     /// Offset and lengths (stored, raw) of each frame's annotations.
     frames: Vec<(u64, u32, u32)>,
     stored: Vec<u8>,
@@ -71,7 +74,7 @@ struct Found {
 /// Runs the backward pass; moves outputs, and what leads to them, on the way if `ports` says so.
 pub(crate) fn annotate<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
-    mut file: File,
+    mut file: ScratchFile,
     memory_limit_bytes: u64,
     ports: PortOrder,
 ) -> Result<Annotations, Error> {
@@ -277,8 +280,8 @@ fn decode_moved(bytes: &mut &[u8]) -> Option<Instruction> {
 
 impl Annotations {
     /// Moves among the `instructions` of frame `frame` those that are moved; reads the next uses of
-    /// all.
-    pub(crate) fn read_frame(
+    /// all. Each frame is read once, in order.
+    fn read_frame(
         &mut self,
         frame: usize,
         instructions: &mut Vec<Instruction>,
@@ -286,8 +289,8 @@ impl Annotations {
     ) -> Result<(), Error> {
         let (offset, stored, raw) = self.frames[frame];
         self.stored.resize(stored as usize, 0);
-        self.file.seek(SeekFrom::Start(offset))?;
-        self.file.read_exact(&mut self.stored)?;
+        self.file.read_exact_at(&mut self.stored, offset)?;
+        self.file.truncate(offset)?;
         self.raw.clear();
         self.raw.reserve(raw as usize);
         self.decompressor.decompress_to_buffer(&self.stored, &mut self.raw)?;

@@ -11,7 +11,6 @@
 //! Memory: an entry for each value that is alive, as in ordering.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
@@ -22,6 +21,7 @@ use phineus_bytecode::{
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
+use crate::scratch::ScratchFile;
 
 /// How values get their sharings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,11 +105,11 @@ struct Assigner<E> {
 pub fn assign<R: Read + Seek + Send, W: Write>(
     program: &mut ProgramReader<R>,
     output: W,
-    scratch: File,
+    scratch: impl Into<ScratchFile>,
     assignment: Assignment,
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
+    let mut notes = annotate(program, scratch.into(), planner_memory_bytes, PortOrder::Given)?;
     let mut description = program.description().clone();
     for slot in &mut description.slots {
         slot.element = assignment.carried(slot.element);

@@ -19,7 +19,6 @@
 //! Memory: an entry for each value that is alive, as in ordering.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
@@ -30,6 +29,7 @@ use phineus_bytecode::{
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
+use crate::scratch::ScratchFile;
 
 mod choices;
 mod columns;
@@ -90,11 +90,11 @@ struct Lowering<E> {
 pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     program: &mut ProgramReader<R>,
     output: W,
-    scratch: File,
+    scratch: impl Into<ScratchFile>,
     (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
+    let mut notes = annotate(program, scratch.into(), planner_memory_bytes, PortOrder::Given)?;
     let mut description = program.description().clone();
     for slot in &mut description.slots {
         slot.element = carried_in_field(slot.element, magnitude_bits);

@@ -14,6 +14,7 @@ mod pipeline;
 mod place;
 mod replace;
 mod schedule;
+mod scratch;
 mod simulate;
 mod value_map;
 
@@ -25,4 +26,5 @@ pub use integers::{carried_in_field, lower_to_field};
 pub use order::{OrderOptions, order};
 pub use pipeline::{PlanOptions, plan};
 pub use schedule::Lookahead;
+pub use scratch::{Scratch, ScratchFile};
 pub use simulate::{Machine, Prediction, simulate};

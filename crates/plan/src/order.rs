@@ -21,7 +21,6 @@ mod pace;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
-use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
@@ -31,6 +30,7 @@ use phineus_bytecode::{
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
+use crate::scratch::ScratchFile;
 
 use pace::Pace;
 
@@ -57,11 +57,12 @@ const WINDOW_INSTRUCTIONS_MAX: usize = 1 << 17;
 pub fn order<R: Read + Seek + Send, W: Write>(
     program: &mut ProgramReader<R>,
     output: W,
-    scratch: File,
+    scratch: impl Into<ScratchFile>,
     options: &OrderOptions,
     model: &mut (impl RoundModel + Send),
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch, options.planner_memory_bytes, PortOrder::Given)?;
+    let mut notes =
+        annotate(program, scratch.into(), options.planner_memory_bytes, PortOrder::Given)?;
     let description = program.description().clone();
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let mut orderer =

@@ -5,7 +5,6 @@
 //! result depends on nothing but the program and the options.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -23,6 +22,7 @@ use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
 use crate::near::Inputs;
 use crate::replace::{Event, Replacer};
 use crate::schedule::{Lookahead, Scheduler};
+use crate::scratch::ScratchFile;
 
 /// Nanoseconds to copy a value to or from where it is carried, 64 KiB at most.
 const NS_PER_CARRIED: u64 = 1000;
@@ -60,7 +60,7 @@ pub struct PlanOptions {
 pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     program: &mut ProgramReader<R>,
     output: W,
-    scratch: File,
+    scratch: impl Into<ScratchFile>,
     options: &PlanOptions,
     costs: &mut impl CostModel,
 ) -> Result<(W, PlanDescription, Written), Error> {
@@ -73,7 +73,8 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
     let options =
         &PlanOptions { lookahead: Lookahead { frames, ..options.lookahead }, ..options.clone() };
-    let annotations = annotate(program, scratch, options.planner_memory_bytes, options.port_order)?;
+    let annotations =
+        annotate(program, scratch.into(), options.planner_memory_bytes, options.port_order)?;
     let (placed, scheduled) = thread::scope(|scope| {
         let (batches, received) = sync_channel(BATCHES_AHEAD);
         let (spare, returned) = channel();

@@ -39,6 +39,24 @@ pub struct Written {
     pub file_bytes: u64,
 }
 
+/// A file with one frame of these bytes, if they are one: fuzzing would not find its checksums.
+#[cfg(feature = "fuzzing")]
+pub fn file_of_frame(
+    kind: Kind,
+    bytes: &[u8],
+    count: usize,
+    description: &Description,
+) -> Option<Vec<u8>> {
+    let (mut templates, mut instructions) = (Vec::new(), Vec::new());
+    super::frame::decode(kind, bytes, count, 0, &mut templates, &mut instructions).ok()?;
+    let inputs = instructions.iter().filter(|i| i.op == crate::ops::Op::Input).count();
+    let mut writer = ProgramWriter::new(Vec::new(), kind).ok()?;
+    writer.encoder.bytes.extend_from_slice(bytes);
+    (writer.encoder.count, writer.encoder.input_count) = (count, inputs as u32);
+    writer.instruction_count = count as u64;
+    Some(writer.finish(description).ok()?.0)
+}
+
 impl<W: Write> ProgramWriter<W> {
     /// Begins a file.
     pub fn new(mut output: W, kind: Kind) -> Result<ProgramWriter<W>, Error> {

@@ -20,6 +20,7 @@ use phineus_protocols::ot::{
 use serde_json::{Value, json};
 
 use crate::arguments::{Bench, BenchSubject, Protocol, Ways};
+use crate::commands::party::scratch_within;
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
 use crate::planning::PlannedFile;
@@ -248,7 +249,7 @@ fn size_text(program: &dyn Program, n: u64) -> String {
 }
 
 fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f64), Failure> {
-    let scratch = std::env::temp_dir();
+    let scratch = scratch_within(limit);
     let arguments = arguments_of(program, &sized(program, n))?;
     let start = Instant::now();
     let traced = trace(program, &arguments, &scratch)?;

@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 
 use crate::accelerator;
 use crate::arguments::Doctor;
-use crate::commands::party::scratch_of;
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
 use crate::quantity;
@@ -110,7 +109,8 @@ fn examine_machine(doctor: &Doctor, findings: &mut Findings<'_>) -> Result<(), F
     if doctor.no_disk {
         return Ok(());
     }
-    examine_disk(&scratch_of(doctor.swap_dir.as_deref()), findings)
+    let directory = doctor.swap_dir.clone().unwrap_or_else(std::env::temp_dir);
+    examine_disk(&directory, findings)
 }
 
 fn examine_disk(directory: &Path, findings: &mut Findings<'_>) -> Result<(), Failure> {

@@ -40,7 +40,7 @@ pub(crate) fn run(
     explain: &Explain,
     console: &Console,
 ) -> Result<(), Failure> {
-    let scratch = scratch_of(explain.resources.swap_dir.as_deref());
+    let scratch = scratch_of(&explain.resources)?;
     let sizes = (&explain.rows[..], &explain.inputs[..]);
     let traced = traced_for(registry, &explain.choice, &explain.outsourcing, sizes, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
@@ -107,7 +107,7 @@ fn tell_what_does_not_fit(
     failure: Failure,
     console: &Console,
 ) -> Failure {
-    let scratch = scratch_of(explain.resources.swap_dir.as_deref());
+    let Ok(scratch) = scratch_of(&explain.resources) else { return failure };
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     // Of another failure than that of memory there are no figures.
     let Ok(planned) = sizing::planned(traced, choice, (UNBOUNDED_BYTES, None), &scratch) else {

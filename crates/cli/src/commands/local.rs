@@ -94,7 +94,7 @@ fn run_children(
 ) -> Result<(Parties, PrivateDirectory), Failure> {
     check_material(run)?;
     check_ot(&run.together)?;
-    let scratch = scratch_of(run.resources.swap_dir.as_deref());
+    let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cast = Cast::new(&description, &run.outsourcing, None)?;

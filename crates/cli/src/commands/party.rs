@@ -35,7 +35,9 @@ use crate::shared::{aheads, metered, run_shared};
 
 use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};
-pub(crate) use preparation::{check_material, check_ot, open_key, scratch_of, shape};
+pub(crate) use preparation::{
+    check_material, check_ot, open_key, scratch_of, scratch_within, shape,
+};
 
 /// What a finished run leaves.
 pub(crate) struct Finished {
@@ -97,7 +99,7 @@ pub(crate) fn run(
         party: prepared.party,
         inputs,
         backend: run.resources.storage.storage(),
-        swap_dir: &prepared.scratch,
+        swap_dir: prepared.scratch.directory(),
         limit_bytes: prepared.limit_bytes,
         origin,
         turns_max: run.max_iterations,
@@ -173,7 +175,7 @@ fn keep(
         None => None,
         Some(garbling) => {
             let (stream, seed) = (last(), Prg::from_seed(prg.next_block()));
-            let place = (prepared.scratch.as_path(), backend);
+            let place = (prepared.scratch.directory(), backend);
             Some(garbling.keep(stream, seed, session, &path, place)?)
         }
     };

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use phineus_bytecode::{Description, Kind, verify, write_text};
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
-use phineus_plan::{check, check_order};
+use phineus_plan::{Scratch, check, check_order};
 use phineus_protocols::mixed;
 use serde_json::json;
 
 use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
 use crate::blocks::TracedBlocks;
 use crate::casting::{computing_of, described};
-use crate::commands::party::scratch_of;
+use crate::commands::party::{scratch_of, scratch_within};
 use crate::csv_output::check_writable;
 use crate::failure::{Exit, Failure};
 use crate::garbling::GarblingPlan;
@@ -27,7 +27,7 @@ use crate::sizing;
 
 /// Plans a program into a file.
 pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
-    let scratch = scratch_of(plan.resources.swap_dir.as_deref());
+    let scratch = scratch_of(&plan.resources)?;
     check_writable(&plan.out)?;
     let sizes = (&plan.rows[..], &plan.inputs[..]);
     let traced = sizing::traced_for(registry, &plan.choice, &plan.outsourcing, sizes, &scratch)?;
@@ -49,6 +49,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
             "hash": planned.hash.to_string(),
             "peak_memory_bytes": planned.budget.total(),
             "planning_seconds": planned.planning.as_secs_f64(),
+            "scratch_peak_bytes": scratch.disk_peak_bytes(),
             "plan": figures,
         }));
     }
@@ -68,7 +69,8 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
 
 /// Prints a program as text.
 pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Result<(), Failure> {
-    let traced = sizing::traced(registry, &show.choice, &[], &[], &scratch_of(None))?;
+    let traced =
+        sizing::traced(registry, &show.choice, &[], &[], &scratch_within(default_limit()))?;
     if console.is_json || show.description {
         let hash = traced.hash.to_string();
         return console.document(&json!({ "hash": hash, "description": traced.description }));
@@ -131,7 +133,7 @@ pub(crate) fn check_file(
             None => Err(hand_over(path)),
         };
     }
-    let scratch = scratch_of(None);
+    let scratch = scratch_within(default_limit());
     let traced = sizing::traced(registry, &arguments.choice, &[], &[], &scratch)?;
     let mut proven = "every instruction is well formed".to_owned();
     let mut faults = Vec::new();
@@ -202,7 +204,7 @@ fn check_blocks(
     registry: &Registry,
     arguments: &Check,
     (planned, blocks): (&TracedFile, &TracedBlocks),
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
     let source = source_of(registry, arguments, planned)?;
     let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
@@ -226,7 +228,7 @@ fn check_blocks(
 fn owned_as(
     source: TracedFile,
     planned: &TracedFile,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<(TracedFile, String), Failure> {
     let (own, plans) = (&source.description, &planned.description);
     let is_comparable =
@@ -254,7 +256,7 @@ fn owned_as(
 fn in_rounds(
     source: TracedFile,
     description: &Description,
-    scratch: &Path,
+    scratch: &Scratch,
 ) -> Result<(TracedFile, Vec<String>), Failure> {
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
@@ -285,7 +287,7 @@ fn source_of(
     arguments: &Check,
     planned: &TracedFile,
 ) -> Result<TracedFile, Failure> {
-    let scratch = scratch_of(None);
+    let scratch = scratch_within(default_limit());
     let description = &planned.description;
     let name = arguments.source.as_deref().unwrap_or(&description.name);
     let parameters: Vec<(String, String)> =

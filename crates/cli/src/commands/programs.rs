@@ -7,8 +7,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Data, Programs};
-use crate::commands::party::{scratch_of, shape};
+use crate::commands::party::{scratch_within, shape};
 use crate::failure::Failure;
+use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::registry::Registry;
 use crate::resolve::{arguments_of, resolve};
@@ -25,7 +26,7 @@ pub(crate) fn list(
     let chosen: Vec<&dyn Program> = match &programs.name {
         None => registry.iter().collect(),
         Some(name) => {
-            found = resolve(registry, Some(name), &scratch_of(None))?;
+            found = resolve(registry, Some(name), &scratch_within(default_limit()))?;
             let program = found.program().ok_or_else(|| {
                 Failure::usage(format!("{name} is a file of fixed size, without parameters"))
                     .remedy(format!("`phineus show {name}` prints it"))
@@ -99,7 +100,8 @@ fn to_json(program: &dyn Program) -> serde_json::Value {
 
 /// Generates input files.
 pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Result<(), Failure> {
-    let resolved = resolve(registry, data.choice.program.as_deref(), &scratch_of(None))?;
+    let resolved =
+        resolve(registry, data.choice.program.as_deref(), &scratch_within(default_limit()))?;
     let (mut arguments, probed) = shape(&resolved, &data.choice.parameters)?;
     for (port, rows) in stated_rows(&probed, &data.rows)? {
         if let Some(arguments) = &mut arguments {

@@ -181,7 +181,7 @@ pub(crate) fn answer_locally(
     console: &Console,
 ) -> Result<Answer, Failure> {
     if !run.outputs.is_empty() {
-        let scratch = scratch_of(run.resources.swap_dir.as_deref());
+        let scratch = scratch_of(&run.resources)?;
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
         let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
         Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
@@ -246,7 +246,7 @@ fn compare(
     description: &Description,
     outputs: &[Option<Table>],
 ) -> Result<(Reference, bool), Failure> {
-    let scratch = scratch_of(run.resources.swap_dir.as_deref());
+    let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
     if assigned.values().any(|file| *file == "-") {
@@ -273,7 +273,7 @@ fn compare(
 
 /// Runs in one process without any protection.
 fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
-    let scratch = scratch_of(run.resources.swap_dir.as_deref());
+    let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, probed) = shape(&resolved, &run.choice.parameters)?;
     let assigned = binding::assign(&probed, &run.inputs, &[], None)?;
@@ -306,7 +306,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         party: 0,
         inputs,
         backend: run.resources.storage.storage(),
-        swap_dir: &scratch,
+        swap_dir: scratch.directory(),
         limit_bytes,
         origin: Origin::Interleaved,
         turns_max: run.max_iterations,

@@ -161,3 +161,16 @@ fn random_headers_never_panic() {
     }
     assert!(understood > 1000, "{understood}: most of what was left as it is is understood");
 }
+
+/// A header of a hundred bytes promised a million million rows, and a program was traced for them.
+#[test]
+fn rows_that_the_file_cannot_hold_are_not_counted() {
+    let dictionary = "{'descr': '<i4', 'fortran_order': False, 'shape': (1000000000000, 2), }";
+    let said = count_rows(Source::Bytes(file(1, dictionary, &[0; 8]))).err();
+    let message = said.expect("it is much too short").message;
+    assert_eq!(message, "stdin: ends before its 1000000000000 rows do");
+    let path = tempfile::NamedTempFile::new().expect("a place for tests");
+    std::fs::write(path.path(), file(1, dictionary, &[0; 8])).expect("a place for tests");
+    let said = count_rows(Source::Path(path.path().to_owned())).err();
+    assert!(said.is_some_and(|failure| failure.message.ends_with(&message[7..])));
+}

@@ -3,6 +3,7 @@
 
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
 use crate::arguments::{Bench, Protocol, Ways};
+use crate::commands::party::scratch_within;
 use crate::failure::{Exit, Failure};
 use crate::quantity;
 use crate::registry::Registry;
@@ -213,7 +214,7 @@ fn memory_of(
         Memory::Unbounded => Ok(UNBOUNDED_BYTES),
         Memory::Bytes(bytes) => Ok(bytes),
         Memory::Quarter => {
-            let scratch = std::env::temp_dir();
+            let scratch = scratch_within(UNBOUNDED_BYTES);
             let traced = trace(program, &arguments_of(program, parameters)?, &scratch)?;
             let choice = (line.protocol, Ways::default());
             let planned = sizing::planned(&traced, choice, (UNBOUNDED_BYTES, None), &scratch)?;

@@ -1,8 +1,8 @@
 //! `explain --protocols a,b,c`: one program under several protocols, side by side.
 
-use std::path::Path;
 use std::time::Duration;
 
+use phineus_plan::Scratch;
 use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
@@ -29,7 +29,7 @@ pub(super) fn run(
     traced: &TracedFile,
     explain: &Explain,
     limit: u64,
-    scratch: &Path,
+    scratch: &Scratch,
     console: &Console,
 ) -> Result<(), Failure> {
     let candidates = candidates(

@@ -150,7 +150,7 @@ pub(super) fn agree_and_plan(
     progress.stage("planning");
     if prepared.cast.is_client(prepared.party) {
         let tables_bytes = table_bytes(&traced.description, prepared.party);
-        let situation = situation(prepared.limit_bytes, tables_bytes, false, run)?;
+        let situation = situation(prepared, tables_bytes, false, run)?;
         let situation = Situation {
             // Batches are those of all who compute.
             least_limit_bytes: least_limit(&wishes),
@@ -356,7 +356,7 @@ fn plan_for_process(
         transport: prepared.cluster.transport(),
         parties: traced.computing,
         clients: if run.making.is_some() { 0 } else { prepared.cast.clients() },
-        ..situation(prepared.limit_bytes, tables_bytes, traced.kind == Kind::Planned, run)?
+        ..situation(prepared, tables_bytes, traced.kind == Kind::Planned, run)?
     };
     if traced.kind == Kind::Planned {
         check_protocol(&traced.description, protocol, run.together.ot)?;
@@ -391,7 +391,7 @@ fn check_protocol(
 
 /// This process as it is now, connected and with its inputs read.
 fn situation(
-    limit_bytes: u64,
+    prepared: &Preparation<'_>,
     tables_bytes: u64,
     is_planned: bool,
     run: &Run,
@@ -400,7 +400,10 @@ fn situation(
     // The compiler of C programs has done its work.
     phineus_engine::release_libraries();
     let resident = phineus_engine::resident_bytes().unwrap_or(0);
-    let measured = resident.saturating_sub(tables_bytes);
+    // The traced program goes when it is planned.
+    let passing = prepared.scratch.held_bytes();
+    let measured = resident.saturating_sub(tables_bytes + passing);
+    let limit_bytes = prepared.limit_bytes;
     // Reading the inputs took more for a moment than keeping them does.
     let peak = phineus_engine::peak_resident_bytes().unwrap_or(0);
     if peak > limit_bytes {

@@ -1,22 +1,23 @@
 //! What a party finds out and checks before it meets the others.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use phineus_bytecode::Description;
 use phineus_channels::{ClusterConfig, Identity, PlainLoopback, Security, TrustStore};
 use phineus_frontend::Arguments;
+use phineus_plan::Scratch;
 use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 
 use crate::agreement::Wish;
-use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run, Together};
+use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Resources, Run, Together};
 use crate::binding::{self, Files};
 use crate::blocks::without_openings;
 use crate::casting::Cast;
 use crate::failure::{Exit, Failure};
 use crate::material;
 use crate::meeting::check_parties;
-use crate::memory_budget::{PROCESS_BYTES, default_limit, does_not_fit};
+use crate::memory_budget::{PROCESS_BYTES, default_limit, does_not_fit, scratch_memory};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
 use crate::results::{Destination, destination};
@@ -49,7 +50,7 @@ pub(super) struct Preparation<'a> {
     pub(super) cluster: ClusterConfig,
     pub(super) security: Security,
     pub(super) limit_bytes: u64,
-    pub(super) scratch: PathBuf,
+    pub(super) scratch: Scratch,
 }
 
 impl Preparation<'_> {
@@ -62,7 +63,7 @@ impl Preparation<'_> {
 /// Everything that can be found wrong without the peer.
 pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>, Failure> {
     let together = &run.together;
-    let scratch = run.resources.swap_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let scratch = scratch_of(&run.resources)?;
     let me = together.as_party.as_deref().ok_or_else(|| {
         Failure::usage("say which party this is with --as NAME, or run all parties with --local")
     })?;
@@ -288,7 +289,22 @@ pub(crate) fn shape(
     }
 }
 
-/// The directory of a path, for temporary files beside it.
-pub(crate) fn scratch_of(swap_dir: Option<&Path>) -> PathBuf {
-    swap_dir.map_or_else(std::env::temp_dir, Path::to_owned)
+/// Where what planning writes goes, for a party of these resources.
+///
+/// # Errors
+/// If a directory is stated and nothing can be written there.
+pub(crate) fn scratch_of(resources: &Resources) -> Result<Scratch, Failure> {
+    let limit_bytes = resources.memory.unwrap_or_else(default_limit);
+    let Some(directory) = &resources.swap_dir else { return Ok(scratch_within(limit_bytes)) };
+    // Found now, and not in the middle of a run that comes to need it.
+    tempfile::tempfile_in(directory).map_err(|error| {
+        let message = format!("cannot make a temporary file in {}: {error}", directory.display());
+        Failure::new(Exit::Usage, 130, message).remedy("name another directory with --swap-dir")
+    })?;
+    Ok(Scratch::new(directory.clone(), scratch_memory(limit_bytes)))
+}
+
+/// The same where the system has temporary files.
+pub(crate) fn scratch_within(limit_bytes: u64) -> Scratch {
+    Scratch::new(std::env::temp_dir(), scratch_memory(limit_bytes))
 }
