@@ -95,7 +95,7 @@ fn costs_are_explained_and_wrong_inputs_refused() -> Result {
     let done = place.run(
         "run match.c --local --protocol clear --in alice=alice.csv --in bob=bob.csv --param N=5",
     )?;
-    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    assert_eq!(done.code, Some(8), "{}", done.stderr);
     Ok(())
 }
 
