@@ -261,9 +261,10 @@ impl<F: Field, C: Channel> Generator<F, C> {
         refill(sums, column_len);
         for (k, out) in product.chunks_exact_mut(parts.rows).enumerate() {
             sums.fill(F::ZERO);
-            for factor in k * parts.cols..(k + 1) * parts.cols {
-                let raw = factor * tau..(factor + 1) * tau;
-                vector[factor] = F::dot(&coefficients[raw.clone()], &factors[raw.clone()]);
+            let entries = vector.iter_mut().enumerate().skip(k * parts.cols).take(parts.cols);
+            for (index, entry) in entries {
+                let raw = index * tau..(index + 1) * tau;
+                *entry = F::dot(&coefficients[raw.clone()], &factors[raw.clone()]);
                 for raw in raw {
                     let product = &products[raw * column_len..][..column_len];
                     F::scale_add(sums, coefficients[raw], product);
