@@ -64,7 +64,9 @@ impl Filling<'_> {
         if **discarding {
             return None;
         }
-        let block = block.take().or_else(|| self.link.incoming.take_free(None).ok());
+        let incoming = &self.link.incoming;
+        let taken = block.take().map(|block| incoming.up_to_date(block));
+        let block = taken.or_else(|| incoming.take_free(None).ok());
         **discarding = block.is_none();
         block
     }

@@ -17,7 +17,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::frame::{AbortReason, Fault, Kind};
-use crate::limits::{CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, incoming_blocks, outgoing_blocks};
+use crate::limits::{
+    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, block_bytes, incoming_blocks, outgoing_blocks,
+};
 use crate::link::{Aborter, Group, Link, Monitor};
 use crate::pipe::{Dry, End, Inlet, Outlet};
 use crate::reader::Reader;
@@ -160,8 +162,11 @@ impl FramedChannel {
     pub fn set_ahead(&mut self, ahead_bytes: usize) {
         let before = self.ahead_bytes;
         assert!(ahead_bytes >= SEND_AHEAD_BYTES_MIN, "a slice, and one that the peer is behind");
-        self.link.incoming.resize(incoming_blocks(before), incoming_blocks(ahead_bytes));
-        self.link.outgoing.resize(outgoing_blocks(before), outgoing_blocks(ahead_bytes));
+        let block_bytes = block_bytes(ahead_bytes);
+        let blocks = [incoming_blocks(before), incoming_blocks(ahead_bytes)];
+        self.link.incoming.resize(blocks, block_bytes);
+        let blocks = [outgoing_blocks(before), outgoing_blocks(ahead_bytes)];
+        self.link.outgoing.resize(blocks, block_bytes);
         self.ahead_bytes = ahead_bytes;
     }
 

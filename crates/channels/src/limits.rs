@@ -20,7 +20,13 @@ pub const INCOMING_BLOCKS: usize = incoming_blocks(SEND_AHEAD_BYTES);
 
 /// The same where both ends have agreed to be ahead by no more than `ahead_bytes`.
 pub(crate) const fn incoming_blocks(ahead_bytes: usize) -> usize {
-    2 * ahead_bytes / BLOCK_BYTES + 2
+    2 * ahead_bytes / block_bytes(ahead_bytes) + 2
+}
+
+/// How far blocks are filled where both ends have agreed to be ahead by no more than `ahead_bytes`: a
+/// half where memory is as short as can be, so that the other half is never resident.
+pub(crate) const fn block_bytes(ahead_bytes: usize) -> usize {
+    if ahead_bytes > SEND_AHEAD_BYTES_MIN { BLOCK_BYTES } else { BLOCK_BYTES / 2 }
 }
 
 /// Blocks on the way out: one being filled, one being sent, two waiting, so that neither the
@@ -79,20 +85,26 @@ pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
 /// are never made resident.
 pub const CHANNEL_MEMORY_BYTES: usize = channel_memory_bytes(SEND_AHEAD_BYTES);
 
-/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: 2.04 MiB at the
+/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: 1.41 MiB at the
 /// least.
 pub const fn channel_memory_bytes(ahead_bytes: usize) -> usize {
-    (incoming_blocks(ahead_bytes) + outgoing_blocks(ahead_bytes)) * BLOCK_BYTES
+    let block_bytes = block_bytes(ahead_bytes);
+    (incoming_blocks(ahead_bytes) + outgoing_blocks(ahead_bytes)) * block_bytes
         + MAX_BORROW_BYTES
-        + (BLOCK_BYTES / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
+        + (block_bytes / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
         + TLS_READ_BYTES
         + TLS_RECORD_BYTES_MAX
         + READ_AHEAD_BYTES
 }
 
 const _: () = assert!((INCOMING_BLOCKS - 2) / 2 * BLOCK_BYTES >= SEND_AHEAD_BYTES);
-const _: () =
-    assert!((incoming_blocks(SEND_AHEAD_BYTES_MIN) - 2) / 2 * BLOCK_BYTES >= SEND_AHEAD_BYTES_MIN);
+const _: () = assert!(
+    (incoming_blocks(SEND_AHEAD_BYTES_MIN) - 2) / 2 * block_bytes(SEND_AHEAD_BYTES_MIN)
+        >= SEND_AHEAD_BYTES_MIN
+);
+/// A block takes the longest slice, and control messages.
+const _: () = assert!(block_bytes(SEND_AHEAD_BYTES_MIN) >= MAX_BORROW_BYTES);
+const _: () = assert!(block_bytes(SEND_AHEAD_BYTES_MIN) >= CONTROL_BYTES_MAX);
 const _: () = assert!(CONTROL_BYTES_MAX <= BLOCK_BYTES);
 const _: () = assert!(BLOCK_BYTES <= u32::MAX as usize);
 const _: () = assert!(READ_AHEAD_BYTES > 16 * HEADER_BYTES && READ_AHEAD_BYTES < BLOCK_BYTES);

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::limits::{INCOMING_BLOCKS, incoming_blocks};
+use crate::limits::{INCOMING_BLOCKS, block_bytes, incoming_blocks};
 use crate::pipe::{Dry, End, Inlet, Outlet, Pipe};
 use crate::{Channel, ChannelError, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 
@@ -59,7 +59,8 @@ impl MemoryChannel {
     pub fn set_ahead(&mut self, ahead_bytes: usize) {
         let before = self.ahead_bytes;
         assert!(ahead_bytes >= SEND_AHEAD_BYTES_MIN, "a slice, and one that the peer is behind");
-        self.incoming.resize(incoming_blocks(before), incoming_blocks(ahead_bytes));
+        let blocks = [incoming_blocks(before), incoming_blocks(ahead_bytes)];
+        self.incoming.resize(blocks, block_bytes(ahead_bytes));
         self.ahead_bytes = ahead_bytes;
     }
 

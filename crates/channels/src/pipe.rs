@@ -22,6 +22,8 @@ pub(crate) struct Block {
     bytes: Box<[u8]>,
     start: usize,
     end: usize,
+    /// How much of it may be in use.
+    limit: usize,
     /// What the bytes are; only data is joined with data.
     pub(crate) kind: Kind,
 }
@@ -29,7 +31,7 @@ pub(crate) struct Block {
 impl Block {
     fn new(block_bytes: usize) -> Self {
         let bytes = vec![0; block_bytes].into_boxed_slice();
-        Block { bytes, start: 0, end: 0, kind: Kind::Data }
+        Block { bytes, start: 0, end: 0, limit: block_bytes, kind: Kind::Data }
     }
 
     /// The bytes in use.
@@ -37,14 +39,14 @@ impl Block {
         &self.bytes[self.start..self.end]
     }
 
-    /// The bytes behind those in use.
+    /// The bytes behind those in use that may be taken into use.
     pub(crate) fn room(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.end..]
+        &mut self.bytes[self.end..self.limit]
     }
 
     /// Takes the first `len` bytes of the room into use.
     pub(crate) fn grow(&mut self, len: usize) {
-        assert!(len <= self.bytes.len() - self.end, "a block cannot outgrow its memory");
+        assert!(len <= self.limit - self.end, "a block cannot outgrow its memory");
         self.end += len;
     }
 
@@ -80,6 +82,8 @@ struct State {
     free: Vec<Block>,
     /// Blocks that are still to be given up, when they come back.
     surplus: usize,
+    /// How much of a block may be in use, of those that are filled from now on.
+    block_bytes: usize,
     end: Option<End>,
     consumer_waits: bool,
     producer_waits: bool,
@@ -98,6 +102,7 @@ impl Pipe {
             queue: VecDeque::with_capacity(block_count),
             free: (0..block_count).map(|_| Block::new(BLOCK_BYTES)).collect(),
             surplus: 0,
+            block_bytes: BLOCK_BYTES,
             end: None,
             consumer_waits: false,
             producer_waits: false,
@@ -117,7 +122,7 @@ impl Pipe {
                 return Err(Some(end.clone()));
             }
             if let Some(block) = state.free.pop() {
-                return Ok(block);
+                return Ok(Block { limit: state.block_bytes, ..block });
             }
             state.producer_waits = true;
             let waited = wait(&self.freed, state, deadline);
@@ -147,6 +152,7 @@ impl Pipe {
         };
         let left_over = if joined {
             block.clear();
+            block.limit = state.block_bytes;
             Some(block)
         } else {
             state.queue.push_back(block);
@@ -209,6 +215,12 @@ impl Pipe {
         }
     }
 
+    /// A block that was taken, with the limit that an empty one has now.
+    pub(crate) fn up_to_date(&self, block: Block) -> Block {
+        let limit = if block.end == 0 { self.lock().block_bytes } else { block.limit };
+        Block { limit, ..block }
+    }
+
     /// Gives a block that has been read back to the producer.
     pub(crate) fn recycle(&self, mut block: Block) {
         block.clear();
@@ -225,8 +237,9 @@ impl Pipe {
         }
     }
 
-    /// Has `after` blocks instead of `before`. Once.
-    pub(crate) fn resize(&self, before: usize, after: usize) {
+    /// Has `after` blocks instead of `before`, which are filled up to `block_bytes`. Once.
+    pub(crate) fn resize(&self, [before, after]: [usize; 2], block_bytes: usize) {
+        self.lock().block_bytes = block_bytes;
         match after.checked_sub(before) {
             Some(more) => self.grow(more),
             None => self.shrink(before - after),
@@ -311,7 +324,7 @@ impl Outlet {
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, End> {
         assert!(len <= MAX_BORROW_BYTES, "at most MAX_BORROW_BYTES are lent at a time");
-        if self.current.as_ref().is_some_and(|block| block.end + len > BLOCK_BYTES) {
+        if self.current.as_ref().is_some_and(|block| block.end + len > block.limit) {
             self.publish()?;
         }
         if self.current.is_none() {

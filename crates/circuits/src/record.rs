@@ -236,8 +236,11 @@ impl Recorder {
     }
 
     /// The circuit from the inputs to `outputs`.
-    pub fn finish(&self, outputs: &[Wire]) -> Template {
-        schedule::schedule(&self.gates, &self.depths, self.input_count, outputs)
+    pub fn finish(self, outputs: &[Wire]) -> Template {
+        let Recorder { gates, depths, input_count, xors, ands } = self;
+        // The larger part of what a recorder holds, which nobody asks any more.
+        drop((xors, ands));
+        schedule::schedule(&gates, &depths, input_count, outputs)
     }
 
     fn push(&mut self, gate: Gate, depth: u32) -> Wire {
@@ -342,6 +345,15 @@ impl Template {
     /// Levels that have ANDs: the rounds that a protocol takes.
     pub fn depth(&self) -> usize {
         self.levels.len() - 1
+    }
+
+    /// Bytes that the circuit itself takes.
+    pub fn memory_bytes(&self) -> u64 {
+        let level = |level: &Level| {
+            size_of_val(level) + size_of_val(&level.local[..]) + size_of_val(&level.ands[..])
+        };
+        let levels: usize = self.levels.iter().map(level).sum();
+        (size_of::<Template>() + levels + size_of_val(&self.outputs[..])) as u64
     }
 
     /// ANDs of each level that has some.

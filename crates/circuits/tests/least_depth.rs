@@ -389,6 +389,8 @@ fn aes_is_the_same_at_depth_40() {
         let mut scratch = common::unwritten(phineus_circuits::aes::scratch_wires(64));
         phineus_circuits::aes::aes128(&mut ClearAlgebra, out, key, block, 64, &mut scratch);
     });
+    let mut r = Recorder::new();
+    let key = r.inputs(128);
     let keys = aes::key_schedule(&mut r, &key);
     let schedule = r.finish(&keys.concat());
     assert_eq!((schedule.and_count(), schedule.depth()), (40 * 34, 40));

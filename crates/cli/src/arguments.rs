@@ -185,7 +185,7 @@ pub(crate) struct Run {
     )]
     pub(crate) preprocessing: Preprocessed,
     /// Material from a dealer whom everybody would have to trust: NO SECURITY, for measurements of
-    /// spdz; all parties have to say it
+    /// what comes after it; all parties have to say it
     #[arg(long, conflicts_with = "preprocessing")]
     pub(crate) fake_preprocessing: bool,
     /// Threads with which a party computes on authenticated shares, besides those of its connections

@@ -18,6 +18,7 @@ use phineus_bytecode::{
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::{Scratch, carried_in_field};
+use phineus_protocols::mixed;
 
 use crate::arguments::{Preprocessed, Protocol};
 use crate::csv_output::write_atomically;
@@ -264,6 +265,10 @@ fn join(
     for part in &parts {
         budget.raise_to(&part.budget);
     }
+    let circuits =
+        |plan: &PlanDescription| plan.costs.get(mixed::totals::CIRCUIT_BYTES).copied().unwrap_or(0);
+    let driver = |part: &PlannedFile| part.budget.driver - circuits(part.plan());
+    let driver = parts.iter().map(driver).max().unwrap_or(0);
     let turns = parts.iter().map(|_| AtomicU64::new(0)).collect();
     let description = Description { slots, plan: None, ..traced.description.clone() };
     let (file, computing) = (parts[0].file.clone(), traced.computing);
@@ -272,6 +277,8 @@ fn join(
     let once = vec![1; blocks.parts.len()];
     let mut plan = blocks.plan(&description, &once, situation.parties)?;
     plan.memory_limit_bytes = situation.limit_bytes;
+    // The circuits of one block stay for the next time that it runs.
+    budget.driver = driver + circuits(&plan);
     let description = Description { plan: Some(plan), ..description };
     let (_, written) = blocks.write(std::io::sink(), &description, false)?;
     Ok(PlannedFile {

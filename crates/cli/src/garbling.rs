@@ -21,8 +21,8 @@ use sha2::{Digest, Sha256};
 
 use crate::execute::frames_and_swap;
 use crate::failure::{Exit, Failure};
-use crate::material::made_at;
-use crate::memory_budget::{PAGE_WIRES, STORAGE_DEPTH, Situation};
+use crate::material::{dealt_seed, made_at};
+use crate::memory_budget::{Figures, PAGE_WIRES, STORAGE_DEPTH, Situation};
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
@@ -41,44 +41,81 @@ pub(crate) struct GarblingPlan {
     file: ProgramFile,
     /// All that garbling holds, frames included.
     pub(crate) bytes: u64,
+    /// What of it are frames.
+    frames_bytes: u64,
     scale: BatchScale,
 }
 
-impl GarblingPlan {
-    /// Derives and plans it; it gets at most a quarter of the memory limit for frames.
-    ///
-    /// `None` if nothing in the program is garbled.
-    pub(crate) fn make(
-        ordered: &TracedFile,
-        situation: &Situation,
+/// Plans what is garbled beside a run, if anything is.
+pub(crate) struct GarblingPlanner<'a> {
+    program: Option<ProgramFile>,
+    situation: &'a Situation,
+    planner_memory_bytes: u64,
+    scratch: &'a Scratch,
+}
+
+impl<'a> GarblingPlanner<'a> {
+    /// Derives the garbling program of `ordered`, a program with sharings.
+    pub(crate) fn new(
+        ordered: Option<&TracedFile>,
+        situation: &'a Situation,
         planner_memory_bytes: u64,
-        scratch: &Scratch,
-    ) -> Result<Option<GarblingPlan>, Failure> {
-        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, scratch.file())?;
-        if written.instruction_count == 0 {
-            return Ok(None);
-        }
+        scratch: &'a Scratch,
+    ) -> Result<GarblingPlanner<'a>, Failure> {
+        let program = match ordered {
+            None => None,
+            Some(ordered) => {
+                let program = &mut ordered.file.reader()?;
+                let (file, written) = GarblingProgram::derive(program, scratch.file())?;
+                (written.instruction_count > 0).then(|| ProgramFile::new(file))
+            }
+        };
+        Ok(GarblingPlanner { program, situation, planner_memory_bytes, scratch })
+    }
+
+    /// Its plan with at most so much for frames, and never less than the least; `None` if nothing
+    /// is garbled.
+    pub(crate) fn plan(&self, frames_bytes: u64) -> Result<Option<GarblingPlan>, Failure> {
+        let Some(program) = &self.program else { return Ok(None) };
         let page_bytes = PAGE_WIRES * 16;
         let options = PlanOptions {
             protocol: PROTOCOL.to_owned(),
             port_order: phineus_bytecode::PortOrder::Given,
-            memory_limit_bytes: situation.limit_bytes,
-            frame_count: (situation.limit_bytes / 4 / page_bytes).max(FRAMES_MIN),
+            memory_limit_bytes: self.situation.limit_bytes,
+            frame_count: (frames_bytes / page_bytes).max(FRAMES_MIN),
             layout: Layout::Wires,
             page_wires: PAGE_WIRES,
             wire_bytes: 16,
             lookahead: LOOKAHEAD,
-            planner_memory_bytes,
+            planner_memory_bytes: self.planner_memory_bytes,
         };
-        let program = ProgramFile::new(file);
-        let scale = situation.batch_scale();
-        let mut costs = GarblingCosts::new(situation.parties).with_scale(scale);
-        let (output, notes) = (scratch.plan_file(), scratch.file());
+        let (parties, scale) = (self.situation.parties, self.situation.batch_scale());
+        let mut costs = GarblingCosts::new(parties).with_scale(scale);
+        let (output, notes) = (self.scratch.plan_file(), self.scratch.file());
         let (file, figures, _) = plan(&mut program.reader()?, output, notes, &options, &mut costs)?;
-        let parties = situation.parties;
         Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, (parties, scale))))
     }
 
+    /// The same plan if its frames take at most half of what the rest leaves, or else another one.
+    pub(crate) fn shrunk(
+        &self,
+        garbling: Option<GarblingPlan>,
+        figures: Figures,
+    ) -> Result<Option<GarblingPlan>, Failure> {
+        let Some(garbling) = garbling else { return Ok(None) };
+        let garbling_bytes = garbling.bytes - garbling.frames_bytes;
+        let rest = Figures { frames: FRAMES_MIN, garbling_bytes, ..figures };
+        let rest_bytes = self.situation.budget(rest).running();
+        let frames_bytes = self.situation.limit_bytes.saturating_sub(rest_bytes) / 2;
+        let least_bytes = FRAMES_MIN * PAGE_WIRES * 16;
+        match garbling.frames_bytes <= frames_bytes.max(least_bytes) {
+            true => Ok(Some(garbling)),
+            false => self.plan(frames_bytes),
+        }
+    }
+}
+
+impl GarblingPlan {
     fn new(
         file: ProgramFile,
         figures: &PlanDescription,
@@ -93,8 +130,8 @@ impl GarblingPlan {
         let circuit = figures.costs.get(SCRATCH_BYTES).copied().unwrap_or(0);
         let gates = figures.costs.get(Y_AND_GATES).copied().unwrap_or(u64::MAX);
         let state = memory_bytes(parties, (FieldBits::DEFAULT, scale), circuit, gates);
-        let bytes = frames * page_bytes + storage + state;
-        GarblingPlan { file, bytes, scale }
+        let frames_bytes = frames * page_bytes;
+        GarblingPlan { file, bytes: frames_bytes + storage + state, frames_bytes, scale }
     }
 
     /// The garbling of a plan that was made before; nothing if it garbles nothing.
@@ -167,15 +204,20 @@ impl GarblingPlan {
         Ok(faults.into_iter().map(|fault| format!("garbled beside it: {fault}")).collect())
     }
 
-    /// Sets garbling up and starts its thread.
+    /// Sets garbling up and starts its thread; its oblivious transfers are dealt where there is no
+    /// security anyhow.
     pub(crate) fn start(
         &self,
         parties: Stream,
         prg: Prg,
-        session: &SessionId,
+        (session, is_dealt): (&SessionId, bool),
         (swap_dir, backend): (&Path, StorageBackend),
     ) -> Result<(Tables, GarblingThread<Metered<FramedChannel>>), Failure> {
-        let garbling = set_up(parties, prg, session)?.with_scale(self.scale);
+        let garbling = match is_dealt {
+            true => Garbling::insecure(parties, prg, session, dealt_seed(session))?,
+            false => set_up(parties, prg, session)?,
+        };
+        let garbling = garbling.with_scale(self.scale);
         let reader = self.file.reader()?;
         let figures = reader.description().plan.clone().expect("it was planned");
         let directory = swap_dir.to_owned();

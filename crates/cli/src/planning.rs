@@ -21,7 +21,7 @@ use crate::arguments::{Protocol, Ways};
 use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
 use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
-use crate::garbling::GarblingPlan;
+use crate::garbling::{GarblingPlan, GarblingPlanner};
 use crate::heap;
 use crate::material::check_stated;
 use crate::memory_budget::{
@@ -142,34 +142,23 @@ pub(crate) fn plan_within(
     // What has sharings and no rounds yet is of no more use.
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
     let ordered = ordered.map(|ordered| ordered.ordered);
-    let garbling = match &ordered {
-        Some(ordered) => GarblingPlan::make(ordered, situation, planner, scratch)?,
-        None => None,
-    };
-    let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
+    let beside = GarblingPlanner::new(ordered.as_ref(), situation, planner, scratch)?;
+    let mut garbling = beside.plan(situation.limit_bytes / 4)?;
     let traced = ordered.as_ref().unwrap_or(traced);
     let program_frames = traced.file.reader()?.frame_count() as u64;
     let mut figures = Figures {
-        frames: 0,
         slots: SLOTS_GUESS,
         scratch_wires: SCRATCH_WIRES_GUESS,
-        held_bytes: 0,
-        material_bytes: 0,
-        triples: 0,
-        largest: 0,
         scale: situation.batch_scale(),
-        silent_bytes: 0,
-        garbling_bytes,
-        circuit_bytes: 0,
         // Directives between the instructions make a plan longer.
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
+        ..Figures::default()
     };
-    for _ in 0..ATTEMPTS {
-        let frames = situation.frames(figures);
-        if frames < FRAMES_MIN {
-            let least = Figures { frames: FRAMES_MIN, ..figures };
-            return Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()));
-        }
+    for attempt in 0..ATTEMPTS {
+        garbling = beside.shrunk(garbling, figures)?;
+        let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
+        figures = Figures { garbling_bytes, ..figures };
+        let frames = frames(situation, figures, attempt == 0)?;
         let planned = plan_once(traced, protocol, situation, frames, scratch)?;
         let found = Figures::of_plan(planned.plan(), planned.frame_count);
         let found = Figures { garbling_bytes, ..found };
@@ -188,6 +177,10 @@ pub(crate) fn plan_within(
                 blocks: None,
             });
         }
+        if budget.running() <= situation.limit_bytes {
+            // A run would fit, but not what plans it.
+            return Err(does_not_fit(situation.limit_bytes, budget.total()));
+        }
         // Fewer frames may need more slots: leave room for some.
         figures = Figures { slots: found.slots + found.slots / 8, ..found };
     }
@@ -202,6 +195,21 @@ pub(crate) fn planner_memory(situation: &Situation, scratch: &Scratch) -> u64 {
         + PLANNER_BUFFERS_BYTES
         + scratch.memory_bytes();
     situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES)
+}
+
+/// The frames that fit, with these figures or, where they are guesses, with the least.
+fn frames(situation: &Situation, figures: Figures, is_guess: bool) -> Result<u64, Failure> {
+    let frames = situation.frames(figures);
+    if frames >= FRAMES_MIN {
+        return Ok(frames);
+    }
+    let least = Figures { frames: FRAMES_MIN, ..figures };
+    // What was guessed may not be needed.
+    let surely = Figures { slots: 0, scratch_wires: 0, ..least };
+    if is_guess && situation.budget(surely).running() <= situation.limit_bytes {
+        return Ok(FRAMES_MIN);
+    }
+    Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
 
 struct Attempt {

@@ -9,12 +9,12 @@ use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::NetworkModel;
 use phineus_crypto::field::F61;
 use phineus_plan::Scratch;
-use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
+use phineus_protocols::bmr::costs::{Garbled, garbling_costs, ot_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::costs::rounds_of_first_batches;
 use phineus_protocols::mixed;
 use phineus_protocols::ot::FieldBits;
-use phineus_protocols::preprocessing::costs::{demand_costs, setup_costs};
+use phineus_protocols::preprocessing::costs::PairCosts;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 
 use crate::arguments::{Protocol, Ways};
@@ -175,6 +175,18 @@ pub(crate) fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64
     (costs.sent_bytes, costs.received_bytes)
 }
 
+/// What of that is not sent, and not received, where oblivious transfers are dealt.
+pub(crate) fn garbling_ot_bytes(planned: &PlannedFile) -> u64 {
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    match total(garbling::GARBLING_ROUNDS) {
+        0 => 0,
+        _ => {
+            let ot = (FieldBits::DEFAULT, planned_scale(planned));
+            ot_bytes(planned.computing, total(garbling::Y_AND_GATES), ot)
+        }
+    }
+}
+
 /// What each party sends before the online phase, whenever it does.
 pub(crate) fn bytes_before(planned: &PlannedFile) -> Vec<u64> {
     let triples = preprocessing_bytes(planned).into_iter().map(|(sent, _)| sent);
@@ -209,33 +221,24 @@ pub(crate) fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
         };
         return (0..planned.computing).map(of).collect();
     }
-    let setup = setup_bytes(planned).into_iter();
-    let made = if is_shared(planned.plan()) {
-        let demand = mixed::demand(&planned.description);
-        let parties = planned.computing;
-        of_links(demand_costs(&demand, parties, mixed::ot_kind(planned.plan())), parties)
-    } else {
-        vec![(0, 0); planned.computing]
-    };
-    setup.zip(made).map(|(setup, made)| (setup.0 + made.0, setup.1 + made.1)).collect()
-}
-
-/// What each party sends and receives to set up the making of triples and the like.
-pub(crate) fn setup_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
     let parties = planned.computing;
-    let needs_some =
-        is_shared(planned.plan()) && mixed::demand(&planned.description).kinds().next().is_some();
-    match needs_some {
-        true => of_links(setup_costs(mixed::ot_kind(planned.plan())), parties),
-        false => vec![(0, 0); parties],
+    if !is_shared(planned.plan()) {
+        return vec![(0, 0); parties];
     }
+    let total = |name: String| costs.get(&name).copied().unwrap_or(0);
+    // What a party sends to another that is neither online nor for garbling.
+    let of = |party: usize| {
+        let others =
+            total(mixed::totals::online_bytes(party)) + total(garbling::garbling_bytes(party));
+        (total(mixed::totals::sent_bytes(party)) - others) / (parties as u64 - 1)
+    };
+    // The first party is the lower one of all its pairs, the last the higher one.
+    let (from_lower_bytes, from_higher_bytes) = (of(0), of(parties - 1));
+    of_links(PairCosts { from_lower_bytes, from_higher_bytes, ..PairCosts::default() }, parties)
 }
 
 /// What a party sends and receives when each two parties have these costs.
-fn of_links(
-    pair: phineus_protocols::preprocessing::costs::PairCosts,
-    parties: usize,
-) -> Vec<(u64, u64)> {
+fn of_links(pair: PairCosts, parties: usize) -> Vec<(u64, u64)> {
     let of = |party: usize| {
         let (lower, higher) = (party as u64, (parties - 1 - party) as u64);
         let sent = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;

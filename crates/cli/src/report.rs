@@ -17,7 +17,7 @@ use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Exit, Failure};
 use crate::planning::PlannedFile;
-use crate::prediction::{garbling_traffic, predict, preprocessing_bytes};
+use crate::prediction::{garbling_ot_bytes, garbling_traffic, predict, preprocessing_bytes};
 use crate::quantity;
 use crate::statistics::Phases;
 
@@ -40,7 +40,8 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// What the plan states for `party`; what is stored was made before, and what is fake never.
+    /// What the plan states for `party`; what is stored was made before, and what is fake never, nor
+    /// the oblivious transfers of garbling.
     fn predicted(planned: &PlannedFile, party: u16, preprocessing: Option<&str>) -> Costs {
         let is_stored = preprocessing == Some(STORED);
         let is_made = !is_stored && preprocessing != Some(FAKE);
@@ -55,16 +56,18 @@ impl Costs {
         let party = usize::from(party);
         let ots = total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS));
         let ots = ots.map(|ots| ots + total(GARBLING_OTS).unwrap_or(0));
+        let ots = if is_made { ots } else { ots.and(Some(0)) };
         let saved = if is_made { (0, 0) } else { preprocessing_bytes(planned)[party] };
         // Who has stored triples has stored garbled tables, too.
-        let tables = if is_stored { garbling_traffic(planned, party) } else { (0, 0) };
+        let dealt = if is_made { 0 } else { garbling_ot_bytes(planned) };
+        let tables = if is_stored { garbling_traffic(planned, party) } else { (dealt, dealt) };
         let saved = (saved.0 + tables.0, saved.1 + tables.1);
         let links = if is_stored { planned.computing - 1 } else { 0 };
         let compared = PAIRING_BYTES * links as u64;
         Costs {
             and_gates: total(totals::AND_GATES),
             garbled_and_gates: total(Y_AND_GATES),
-            oblivious_transfers: if is_stored { Some(0) } else { ots },
+            oblivious_transfers: ots,
             rounds: total(totals::ROUNDS),
             sent_bytes: sent(party).map(|bytes| bytes - saved.0 + compared),
             received_bytes: others(party).map(|bytes| bytes - saved.1 + compared),

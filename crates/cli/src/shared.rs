@@ -138,6 +138,7 @@ pub(crate) fn run_shared(
     {
         let stream = stream.take().expect("protocols that garble have three streams");
         let seed = Prg::from_seed(prg.next_block());
+        let session = (session, matches!(job.origin, Origin::Fake));
         let started = garbling.start(stream, seed, session, (job.swap_dir, job.backend));
         let (made, thread) = started.map_err(unrevealed)?;
         (tables, beside) = (Some(made), Beside::Garbling(thread));

@@ -129,5 +129,6 @@ pub(crate) fn budget_lines(budget: &Budget) -> Vec<(&'static str, u64)> {
         ("scratch", budget.scratch),
         ("plan readers", budget.readers),
         ("storage tables", budget.storage),
+        ("planning before", budget.planning),
     ]
 }

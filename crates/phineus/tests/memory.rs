@@ -56,6 +56,29 @@ fn every_protocol_runs_in_32_mebibytes() -> Result {
     assert_peaks(&run(&place, &product, "spdz", mib)?, "matrices", mib)
 }
 
+/// What programs need of it differs: circuits, rows of values, frames on both sides of the garbling.
+#[test]
+fn garbling_among_two_and_three_fits_into_32_mebibytes() -> Result {
+    let place = Place::new()?;
+    let two =
+        ["password-reuse n=200", "merge n=200", "ljoin n=20", "mvmul n=32", "linear-layer n=32"];
+    let any = ["aes128 n=100", "sha256 n=3", "biometric n=200", "psi n=200", "cnn size=8"];
+    let any = any.into_iter().chain(["intops op=div", "and n=20000", "beside n=200"]);
+    let programs = two.into_iter().map(|program| (program, 2));
+    let programs = programs.chain(any.flat_map(|program| [(program, 2), (program, 3)]));
+    for (program, parties) in programs {
+        let parameters = program.replace(' ', " --param ");
+        let more = if parties == 2 { "" } else { "--param parties=3" };
+        let line = format!("explain {parameters} {more} --protocol bmr --memory 32MiB");
+        let done = place.run(&line)?.succeeded();
+        done.map_err(|error| format!("{program} of {parties}: {error}"))?;
+    }
+    let mib = 32 + UNOPTIMISED_MIB;
+    place.run("data aes128 --param n=100 --out-dir .")?.succeeded()?;
+    let aes = "aes128 --param n=100 --in key.csv --in blocks.csv --verify";
+    assert_peaks(&run(&place, aes, "bmr", mib)?, "aes128", mib)
+}
+
 /// More memory makes larger batches, and fewer rounds of the same; an eighth is the least.
 #[test]
 fn batches_follow_the_limit() -> Result {

@@ -246,7 +246,7 @@ fn plans_with_batches_of_another_size_make_nothing_together() -> Result {
     let names = ["site_a", "site_b"];
     place.two_parties(names)?;
     for protocol in ["bmr", "spdz"] {
-        for (memory, file) in [("80MiB", "small"), ("1GiB", "large")] {
+        for (memory, file) in [("64MiB", "small"), ("1GiB", "large")] {
             let plan = "plan biometric --param n=40 --protocol";
             let line = format!("{plan} {protocol} --memory {memory} --out {file}.plan");
             place.run(&line)?.succeeded()?;

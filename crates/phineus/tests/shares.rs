@@ -23,6 +23,29 @@ fn three_parties_compute_on_every_assignment_of_sharings() -> Result {
 }
 
 #[test]
+fn dealt_material_gives_the_same_results_without_any_transfer() -> Result {
+    let place = Place::new()?;
+    place.three()?;
+    for protocol in ["mixed", "gmw", "arith", "bmr"] {
+        let done = place.run(&format!("{RUN} --protocol {protocol} --fake-preprocessing"))?;
+        done.succeeded()?.says("INSECURE")?;
+        assert_eq!(place.read("sum.csv")?, "sum\n88\n100\n150\n", "{protocol}");
+        assert_eq!(place.read("large.csv")?, "large\n0\n0\n1\n", "{protocol}");
+        let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+        for party in report["parties"].as_array().ok_or("three parties")? {
+            assert_eq!(party["measured"]["oblivious_transfers"], 0, "{protocol}");
+            for figure in ["oblivious_transfers", "rounds", "sent_bytes", "received_bytes"] {
+                let (predicted, measured) = (&party["predicted"], &party["measured"]);
+                assert_eq!(predicted[figure], measured[figure], "{protocol} {figure}");
+            }
+        }
+    }
+    let fake = "--protocol auto --fake-preprocessing";
+    place.run(&format!("{RUN} {fake}"))?.failed_with(2)?.says("one protocol on shares")?;
+    Ok(())
+}
+
+#[test]
 fn a_plan_with_rounds_is_proven_and_states_what_a_run_measures() -> Result {
     let place = Place::new()?;
     place.three()?;

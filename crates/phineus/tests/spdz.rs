@@ -86,7 +86,6 @@ fn no_security_only_where_it_is_asked_for() -> Result {
     let fake = "--fake-preprocessing";
     let done = place.run(&format!("{RUN} --protocol spdz-128 {fake}"))?.succeeded()?;
     done.says("INSECURE")?;
-    place.run(&format!("{RUN} --protocol gmw {fake}"))?.failed_with(2)?.says("spdz alone")?;
     let done = place.run(&format!("{RUN} --protocol spdz-128 --preprocessing stored=here"))?;
     done.failed_with(8)?.says("there is no file")?;
     let done = place.run(&format!("{RUN} --protocol spdz-128 --computing 3"))?;

@@ -136,6 +136,7 @@ impl Scheduler<'_> {
             };
             level.local.push(local);
         }
+        level.local.shrink_to_fit();
         for &(wire, ..) in &results {
             let Gate::And(a, b) = self.gates[wire.gate()] else { unreachable!("an AND") };
             self.read(a);

@@ -101,10 +101,10 @@ fn random_circuits_compute_the_same() {
         }
         let chosen: Vec<usize> = (0..next(9)).map(|_| next(wires.len())).collect();
         let outputs: Vec<Wire> = chosen.iter().map(|&k| wires[k]).collect();
+        let deepest = outputs.iter().map(|&wire| r.depth(wire)).max().unwrap_or(0);
         let template = r.finish(&outputs);
         let expected: Vec<u64> = chosen.iter().map(|&k| values[k]).collect();
         assert_eq!(template.evaluate_clear(&COLUMNS), expected);
-        let deepest = outputs.iter().map(|&wire| r.depth(wire)).max().unwrap_or(0);
         assert_eq!(template.depth(), deepest as usize);
         assert!(template.ands_per_level().iter().all(|&ands| ands > 0));
     }

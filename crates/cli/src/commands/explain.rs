@@ -327,7 +327,8 @@ fn print_costs(
     print_links(planned, console)?;
     let need = quantity::bytes(planned.budget.total());
     let unbounded = quantity::bytes(
-        planned.budget.total() - planned.budget.frames + plan.unbounded_page_count * page_bytes,
+        (planned.budget.running() - planned.budget.frames + plan.unbounded_page_count * page_bytes)
+            .max(planned.budget.planning),
     );
     line(
         "memory",

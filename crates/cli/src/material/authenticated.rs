@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use phineus_channels::FramedChannel;
+use phineus_crypto::Prg;
 use phineus_crypto::field::{Field, FieldName};
-use phineus_crypto::{Block, Prg};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::demand::BlockSchedule;
 use phineus_protocols::mascot::{Binding, Demand, Generator, Kind, Live, Sequential, Stored};
@@ -15,6 +15,7 @@ use phineus_protocols::spdz::costs::{Needs, stated_demand};
 use phineus_protocols::spdz::{Dealer, Material as Authenticated, MatrixSize, Share};
 
 use super::kept::{Kept, NewFile, file_of};
+use super::shares::dealt_seed;
 use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_thread};
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, Reading};
@@ -107,9 +108,8 @@ impl<F: Field> AuthenticatedMaterial<F> {
             }
             Origin::Fake => {
                 let (me, count) = (parties.me(), parties.count());
-                let seed = session.as_bytes()[..16].try_into().expect("a session has 32 bytes");
-                let seed = Block::from_bits(u128::from_le_bytes(seed));
-                let supplier = Box::new((Dealer::insecure(seed, me, count), parties));
+                let dealer = Dealer::insecure(dealt_seed(session), me, count);
+                let supplier = Box::new((dealer, parties));
                 return Ok((Material::new(supplier, nothing, start, None, words), None));
             }
             origin => origin,

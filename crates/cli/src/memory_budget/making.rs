@@ -14,7 +14,8 @@ use phineus_protocols::preprocessing::Generator;
 use super::{Figures, PROCESS_BYTES, Situation};
 use crate::arguments::Protocol;
 
-/// Recorded circuits: a gate is 16 bytes at most, and SHA-256 and AES together have 150,000.
+/// Recorded circuits, where there is no plan yet that says what they take: a gate is 16 bytes at most,
+/// and SHA-256 and AES together have 150,000.
 const TEMPLATE_BYTES: u64 = 3 << 20;
 
 /// Elements that making authenticated material holds and that lie ready, besides those for each other
@@ -57,8 +58,11 @@ impl Situation {
             true => garbling_bytes(self.parties, (FieldBits::DEFAULT, scale), 0, u64::MAX),
             false => 0,
         };
-        let figures = Figures { scale, triples: u64::MAX, ..Figures::default() };
-        let channels = self.channel_bytes(scale) * self.channels(may_garble);
+        // Garbled values alone take no material.
+        let is_made = self.protocol != Protocol::Bmr;
+        let (triples, template_bytes) = (u64::MAX, TEMPLATE_BYTES);
+        let figures = Figures { triples, scale, template_bytes, is_made, ..Figures::default() };
+        let channels = self.channel_bytes(scale) * self.channels(may_garble, is_made);
         PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
 
@@ -109,7 +113,8 @@ impl Situation {
             _ => {
                 let (ot, scale) = (FieldBits::DEFAULT, figures.scale);
                 let generator = Generator::<FramedChannel>::memory_bytes(self.parties, ot, scale);
-                generator as u64 + TEMPLATE_BYTES
+                let generator = if figures.is_made { generator as u64 } else { 0 };
+                generator + figures.template_bytes
             }
         }
     }

@@ -91,6 +91,16 @@ pub fn garbling_costs(
     }
 }
 
+/// What of the bytes that a party sends to garble `gates` gates, or receives, are oblivious transfers
+/// and their set-up.
+pub fn ot_bytes(parties: usize, gates: u64, (field, scale): (FieldBits, BatchScale)) -> u64 {
+    let (from_sender, from_receiver) = setup_bytes(field);
+    let batch = gates_per_batch(parties, scale) as u64;
+    let of = |gates: u64| ROWS as u64 * extension_bytes(gates, field);
+    let bytes = gates / batch * of(batch) + of(gates % batch);
+    (parties as u64 - 1) * (from_sender + from_receiver + bytes)
+}
+
 /// Bytes that each party keeps of a gate that was garbled before: the rows of those whose keys it
 /// evaluates, and its own key.
 pub const fn kept_bytes(parties: usize) -> u64 {
@@ -150,20 +160,19 @@ impl GarblingCosts {
 
     /// ANDs of an instruction and the bytes of its rows.
     fn measure(&mut self, instruction: &Instruction) -> (u64, u64) {
-        let of = |template: &Template, lanes: usize| {
-            let ands = (template.and_count() * lanes) as u64;
-            (ands, Rows::bytes(template, 1, lanes))
-        };
+        let ands = |template: &Template, lanes: usize| (template.and_count() * lanes) as u64;
         match instruction.op {
             Op::Input if instruction.immediates[0] != SUMS => (0, 0),
             Op::Input | Op::Output => {
                 let sum = sum_of_shares(instruction, self.parties);
-                of(&self.templates.of(&sum).0, instruction.lanes as usize)
+                let (sum, lanes) = (self.templates.of(&sum).0, instruction.lanes as usize);
+                (ands(&sum, lanes), Rows::bytes(&sum, 1, lanes))
             }
             _ if is_linear(instruction) => (0, 0),
             _ => {
                 let (template, lanes) = self.templates.of(instruction);
-                of(&template, lanes)
+                let planes = (1, self.parties);
+                (ands(&template, lanes), Rows::part_bytes(&template, planes, lanes))
             }
         }
     }

@@ -126,11 +126,13 @@ impl<C: Channel> Driver for GarblingDriver<C> {
             return Ok(());
         }
         let (template, lanes) = self.templates.of(instruction);
-        self.rows.reset(&template, lanes);
-        self.rows.load_all(instruction, operands);
-        self.rows.run(&template, &mut self.garbler)?;
-        let mut outputs = template.outputs.iter();
-        results.iter_mut().for_each(|result| self.rows.store(&mut outputs, result));
+        for part in Rows::parts(&template, self.parties, lanes) {
+            self.rows.reset_part(&template, part, lanes);
+            self.rows.load_all(instruction, operands);
+            self.rows.run(&template, &mut self.garbler)?;
+            let mut outputs = template.outputs.iter();
+            results.iter_mut().for_each(|result| self.rows.store(&mut outputs, result));
+        }
         Ok(())
     }
 

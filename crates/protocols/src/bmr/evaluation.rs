@@ -128,11 +128,13 @@ impl Evaluation {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        self.rows.reset(template, lanes);
-        self.rows.load_all(instruction, operands);
-        self.rows.run(template, &mut self.gates)?;
-        let mut outputs = template.outputs.iter();
-        results.iter_mut().for_each(|result| self.rows.store(&mut outputs, result));
+        for part in Rows::parts(template, self.parties, lanes) {
+            self.rows.reset_part(template, part, lanes);
+            self.rows.load_all(instruction, operands);
+            self.rows.run(template, &mut self.gates)?;
+            let mut outputs = template.outputs.iter();
+            results.iter_mut().for_each(|result| self.rows.store(&mut outputs, result));
+        }
         Ok(())
     }
 

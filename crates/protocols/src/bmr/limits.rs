@@ -6,7 +6,7 @@ use phineus_crypto::Block;
 
 use crate::demand::BatchScale;
 use crate::ot::FieldBits;
-use crate::ot::limits::{BASE_OT_COUNT, TILE_OTS};
+use crate::ot::limits::{BASE_OT_COUNT, HASH_BLOCKS, TILE_OTS};
 
 /// Keys of a garbled gate for each party.
 pub const ROWS: usize = 3;
@@ -23,8 +23,13 @@ pub const BATCH_BYTES: usize = 0;
 /// Gates that are hashed together: for two parties 4 KiB of keys, in the first level of cache.
 pub const GATES_PER_CHUNK: usize = 64;
 
-/// Finished batches that wait for the evaluation.
-pub const BATCHES_AHEAD: usize = 2;
+/// Finished batches that wait for the evaluation: one where memory is as short as can be.
+pub const fn batches_ahead(scale: BatchScale) -> usize {
+    if scale.of(8) > 1 { 2 } else { 1 }
+}
+
+/// The fewest gates of a batch.
+const GATES_PER_BATCH_MIN: usize = TILE_OTS / 4;
 
 /// Bytes that a party is ahead of what its peer has sent, where channels take so many without their
 /// reader.
@@ -40,11 +45,13 @@ pub const fn planes_kept(parties: usize) -> usize {
     if parties == 2 { 1 } else { parties }
 }
 
-/// AND gates whose tables are made together by so many parties: whole tiles of the OT extension.
+/// AND gates whose tables are made together by so many parties: whole tiles of the OT extension, or
+/// a part of one where memory is short and parties are many.
 pub const fn gates_per_batch(parties: usize, scale: BatchScale) -> usize {
     let gates = scale.of(BATCH_BYTES) / (ROWS * parties * size_of::<Block>());
-    let tiles = gates / TILE_OTS;
-    if tiles == 0 { TILE_OTS } else { tiles * TILE_OTS }
+    let unit = if gates < TILE_OTS { HASH_BLOCKS } else { TILE_OTS };
+    let gates = gates / unit * unit;
+    if gates < GATES_PER_BATCH_MIN { GATES_PER_BATCH_MIN } else { gates }
 }
 
 /// Bytes that garbling so many gates holds beside its frames: the batches on their way with all
@@ -75,7 +82,8 @@ pub fn memory_bytes(
     let on_their_way = if parties == 2 { 3 } else { 4 };
     let made = batch_count.saturating_add(1).min(on_their_way);
     let drawn = (whole - gates) * size_of::<Block>();
-    let batches = made * (tables + keys + bits + drawn) + batch_count.min(BATCHES_AHEAD + 2) * kept;
+    let batches =
+        made * (tables + keys + bits + drawn) + batch_count.min(batches_ahead(scale) + 2) * kept;
     (batches + links) as u64 + scratch_bytes
 }
 
@@ -90,6 +98,7 @@ const _: () = {
         assert!(window_bytes(ahead) + choices <= ahead);
         assert!(window_bytes(ahead).is_multiple_of(MAX_BORROW_BYTES));
         assert!(gates.is_multiple_of(GATES_PER_CHUNK));
+        assert!(gates_per_batch(16, scale).is_multiple_of(GATES_PER_CHUNK));
         k += 1;
     }
 };

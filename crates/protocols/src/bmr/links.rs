@@ -9,6 +9,7 @@ use phineus_crypto::{Block, CrHash, Delta, Prg};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use crate::ot::ideal::{self, IdealReceiver, IdealSender};
 use crate::ot::limits::{HASH_BLOCKS, TILE_OTS};
 use crate::ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
@@ -16,17 +17,56 @@ use crate::ot::{
 };
 use crate::{Parties, ProtocolError};
 
+/// Where the OTs with one peer come from.
+enum Ends {
+    /// From an extension.
+    Extended(Box<(SoftSpokenSender, SoftSpokenReceiver)>),
+    /// From a dealer whom all would have to trust: without a message, without any security.
+    Dealt(Box<(IdealSender, IdealReceiver)>),
+}
+
+impl Ends {
+    fn delta(&self) -> &Delta {
+        match self {
+            Ends::Extended(ends) => ends.0.delta(),
+            Ends::Dealt(ends) => ends.0.delta(),
+        }
+    }
+
+    fn send(
+        &mut self,
+        channel: &mut impl Channel,
+        shares: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        match self {
+            Ends::Extended(ends) => ends.0.extend(channel, shares),
+            Ends::Dealt(ends) => ends.0.extend(channel, shares),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        channel: &mut impl Channel,
+        choices: &[u64],
+        shares: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        match self {
+            Ends::Extended(ends) => ends.1.extend(channel, choices, shares),
+            Ends::Dealt(ends) => ends.1.extend(channel, choices, shares),
+        }
+    }
+}
+
 /// The OTs with one peer.
 pub(super) struct Link {
-    sender: SoftSpokenSender,
-    receiver: SoftSpokenReceiver,
+    ends: Ends,
     /// Hashes of the OTs that this party sends, and of those that it receives.
     outgoing: Pads,
     incoming: Pads,
     /// Room for a tile of OTs, and for the hashes of some of them.
     ots: Zeroizing<Vec<Block>>,
     hashed: Zeroizing<Vec<Block>>,
-    /// Transfers made, in both directions.
+    /// Transfers made or dealt, in both directions.
     ots_made: u64,
 }
 
@@ -92,6 +132,29 @@ pub(super) fn set_up<C: Channel>(
     Ok(links)
 }
 
+/// The offset that a dealer gives to `party`.
+pub(super) fn dealt_offset(seed: Block, party: usize) -> Delta {
+    Delta::random(&mut Prg::from_seed(seed ^ Block::from_bits(party as u128)))
+}
+
+/// Links of party `me` of so many with all peers, dealt from a seed that all know: insecure.
+pub(super) fn dealt(
+    (me, count): (usize, usize),
+    session: &SessionId,
+    seed: Block,
+) -> Vec<Option<Link>> {
+    let deal = |peer: usize| {
+        let sessions = (link(session, me, peer), link(session, peer, me));
+        let half = |sender, receiver| {
+            let pair = seed ^ Block::from_bits(((sender << 16 | receiver) as u128) << 64);
+            ideal::pair(Prg::from_seed(pair).next_block(), dealt_offset(seed, sender))
+        };
+        let ends = Box::new((half(me, peer).0, half(peer, me).1));
+        Link::of(Ends::Dealt(ends), (&sessions.0, &sessions.1))
+    };
+    (0..count).map(|peer| (peer != me).then(|| deal(peer))).collect()
+}
+
 impl Link {
     /// Both directions with `peer`.
     fn set_up<C: Channel>(
@@ -106,22 +169,28 @@ impl Link {
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
         let sessions = (&outgoing, &incoming);
-        let (sender, receiver) = setup_both(channel, prg, sessions, field, offset.clone())?;
+        let ends = setup_both(channel, prg, sessions, field, offset.clone())?;
+        Ok(Link::of(Ends::Extended(Box::new(ends)), (&outgoing, &incoming)))
+    }
+
+    fn of(ends: Ends, (outgoing, incoming): (&SessionId, &SessionId)) -> Link {
         let room = |blocks: usize| Zeroizing::new(vec![Block::ZERO; blocks]);
-        Ok(Link {
-            sender,
-            receiver,
-            outgoing: Pads::new(&outgoing),
-            incoming: Pads::new(&incoming),
+        Link {
+            ends,
+            outgoing: Pads::new(outgoing),
+            incoming: Pads::new(incoming),
             ots: room(TILE_OTS),
             hashed: room(HASH_BLOCKS),
             ots_made: 0,
-        })
+        }
     }
 
-    /// Transfers made so far, in both directions.
+    /// Transfers made so far, in both directions; what is dealt is not made.
     pub(super) fn ots_made(&self) -> u64 {
-        self.ots_made
+        match self.ends {
+            Ends::Extended(_) => self.ots_made,
+            Ends::Dealt(_) => 0,
+        }
     }
 
     /// Makes an OT for each block of `shares` with these choices. Only sends.
@@ -132,7 +201,7 @@ impl Link {
         shares: &mut [Block],
     ) -> Result<(), ProtocolError> {
         self.ots_made += shares.len() as u64;
-        self.receiver.extend(channel, choices, shares)
+        self.ends.receive(channel, choices, shares)
     }
 
     /// The other end of [`Link::receive`]; adds to `shares` if they are `begun`, else sets them.
@@ -154,10 +223,10 @@ impl Link {
     ) -> Result<(), ProtocolError> {
         self.ots_made += shares.len() as u64;
         if !begun {
-            return self.sender.extend(channel, shares);
+            return self.ends.send(channel, shares);
         }
         let ots = &mut self.ots[..shares.len()];
-        self.sender.extend(channel, ots)?;
+        self.ends.send(channel, ots)?;
         shares.iter_mut().zip(ots).for_each(|(share, &mut ot)| *share ^= ot);
         Ok(())
     }
@@ -173,7 +242,7 @@ impl Link {
         let tiles = shares.chunks_mut(TILE_OTS).zip(choices.chunks(TILE_OTS / 64));
         for ((shares, choices), pads) in tiles.zip(pads.chunks_mut(TILE_OTS / 64)) {
             self.ots_made += shares.len() as u64;
-            self.receiver.extend(channel, choices, shares)?;
+            self.ends.receive(channel, choices, shares)?;
             self.incoming.bits(&mut self.hashed, shares, Block::ZERO, pads);
             self.incoming.next_tweak += shares.len() as u64;
         }
@@ -188,7 +257,7 @@ impl Link {
         shares: &mut [Block],
         [zero, one]: [&mut [u64]; 2],
     ) -> Result<(), ProtocolError> {
-        let offset = self.sender.delta().block();
+        let offset = self.ends.delta().block();
         let bits = zero.chunks_mut(TILE_OTS / 64).zip(one.chunks_mut(TILE_OTS / 64));
         for (shares, (zero, one)) in shares.chunks_mut(TILE_OTS).zip(bits) {
             self.send_tile(channel, begun, shares)?;

@@ -3,6 +3,10 @@
 //! A slot of a template is a row: for each plane (a party's keys) one block per lane. The garbling
 //! walk has one plane, the evaluation one for each party. The first party's own plane takes
 //! complements and constants, in the select bits, since those are its share of the mask bits.
+//! A circuit with many rows runs on a part of the lanes at a time ([`Rows::parts`]): on the same ones at
+//! all parties, in the walk as in the evaluation, since the order of gates depends on it.
+
+use std::ops::Range;
 
 use phineus_bytecode::Instruction;
 use phineus_circuits::BitAlgebra;
@@ -10,6 +14,13 @@ use phineus_circuits::record::{Level, Local, Template};
 use phineus_crypto::Block;
 use phineus_engine::bits;
 use zeroize::Zeroizing;
+
+/// Bytes of rows that a circuit runs on in the evaluation, about: what the second level of cache holds.
+/// A product of 32 bits on 64 lanes would take three times as much among two parties.
+const PART_BYTES: usize = 1 << 20;
+
+/// Lanes that are not parted: a row is then 128 bytes for each plane.
+const PART_LANES: usize = 8;
 
 /// What garbles or evaluates the ANDs of a level.
 pub(super) trait Gates {
@@ -30,6 +41,9 @@ pub(crate) struct Rows {
     products: Zeroizing<Vec<Block>>,
     pub(super) planes: usize,
     pub(super) lanes: usize,
+    /// The first of these lanes, and the lanes of whole values.
+    first: usize,
+    all_lanes: usize,
     /// The plane whose select bits are flipped by a complement, if any is.
     flipped: Option<usize>,
 }
@@ -37,7 +51,28 @@ pub(crate) struct Rows {
 impl Rows {
     pub(super) fn new(planes: usize, flipped: Option<usize>) -> Rows {
         let (blocks, products) = (Zeroizing::default(), Zeroizing::default());
-        Rows { blocks, products, planes, lanes: 1, flipped }
+        Rows { blocks, products, planes, lanes: 1, first: 0, all_lanes: 1, flipped }
+    }
+
+    /// The parts of `lanes` on which a template runs among so many parties, one after the other.
+    pub(crate) fn parts(
+        template: &Template,
+        parties: usize,
+        lanes: usize,
+    ) -> impl Iterator<Item = Range<usize>> + use<> {
+        let lane_bytes = Rows::bytes(template, parties, 1).max(1) as usize;
+        let most = (PART_BYTES / lane_bytes / PART_LANES * PART_LANES).max(PART_LANES);
+        (0..lanes).step_by(most).map(move |first| first..lanes.min(first + most))
+    }
+
+    /// Bytes that the largest part of a template needs in so many planes.
+    pub(crate) fn part_bytes(
+        template: &Template,
+        (planes, parties): (usize, usize),
+        lanes: usize,
+    ) -> u64 {
+        let first = Rows::parts(template, parties, lanes).next();
+        Rows::bytes(template, planes, first.map_or(0, |part| part.len()))
     }
 
     /// Bytes that a template needs.
@@ -48,7 +83,13 @@ impl Rows {
 
     /// Makes room for `template` on `lanes` lanes; what is in the rows means nothing.
     pub(super) fn reset(&mut self, template: &Template, lanes: usize) {
-        self.lanes = lanes;
+        self.reset_part(template, 0..lanes, lanes);
+    }
+
+    /// The same for a part of the lanes of values.
+    pub(super) fn reset_part(&mut self, template: &Template, part: Range<usize>, lanes: usize) {
+        (self.first, self.lanes, self.all_lanes) = (part.start, part.len(), lanes);
+        let lanes = self.lanes;
         let blocks = template.slot_count as usize * self.planes * lanes;
         grow(&mut self.blocks, blocks);
         let widest = template.levels.iter().map(|level| level.ands.len()).max().unwrap_or(0);
@@ -70,10 +111,11 @@ impl Rows {
 
     /// Puts a value of planes one after the other into the slots from `slot` on; how many it took.
     pub(super) fn load(&mut self, slot: usize, value: &[Block]) -> usize {
-        let (lanes, wires) = (self.lanes, value.len() / self.planes);
+        let (lanes, wires) = (self.all_lanes, value.len() / self.planes);
+        let part = self.first..self.first + self.lanes;
         for (plane, wires) in value.chunks_exact(wires).enumerate() {
             for (row, wires) in wires.chunks_exact(lanes).enumerate() {
-                self.plane_mut(slot + row, plane).copy_from_slice(wires);
+                self.plane_mut(slot + row, plane).copy_from_slice(&wires[part.clone()]);
             }
         }
         wires / lanes
@@ -107,11 +149,12 @@ impl Rows {
         outputs: &mut impl Iterator<Item = &'a u32>,
         value: &mut [Block],
     ) {
-        let (lanes, wires) = (self.lanes, value.len() / self.planes);
+        let (lanes, wires) = (self.all_lanes, value.len() / self.planes);
         for row in 0..wires / lanes {
             let slot = *outputs.next().expect("a template has all outputs");
-            for (plane, blocks) in self.row(slot).chunks_exact(lanes).enumerate() {
-                value[plane * wires + row * lanes..][..lanes].copy_from_slice(blocks);
+            for (plane, blocks) in self.row(slot).chunks_exact(self.lanes).enumerate() {
+                let at = plane * wires + row * lanes + self.first;
+                value[at..at + self.lanes].copy_from_slice(blocks);
             }
         }
     }

@@ -67,6 +67,33 @@ impl<C: Channel> Garbling<C> {
         assert!(field.bits() >= FIELD_BITS_MIN, "a field of 2^4 elements or more");
         let offset = Delta::random(&mut prg);
         let links = links::set_up(&mut parties, &mut prg, session, field, &offset)?;
+        Garbling::with_links(parties, prg, offset, links)
+    }
+
+    /// As [`Garbling::set_up`] with all oblivious transfers from a dealer, for measurements.
+    ///
+    /// # Security
+    /// **None at all:** whoever knows `seed`, as all parties do, knows all keys.
+    ///
+    /// # Errors
+    /// As for [`Garbling::set_up`].
+    pub fn insecure(
+        parties: Parties<C>,
+        prg: Prg,
+        session: &SessionId,
+        seed: Block,
+    ) -> Result<Garbling<C>, ProtocolError> {
+        let offset = links::dealt_offset(seed, parties.me());
+        let links = links::dealt((parties.me(), parties.count()), session, seed);
+        Garbling::with_links(parties, prg, offset, links)
+    }
+
+    fn with_links(
+        mut parties: Parties<C>,
+        mut prg: Prg,
+        offset: Delta,
+        links: Vec<Option<Link>>,
+    ) -> Result<Garbling<C>, ProtocolError> {
         let mut starts = vec![Block::ZERO; parties.count()];
         starts[parties.me()] = prg.next_block();
         let own = starts[parties.me()];
@@ -176,7 +203,7 @@ impl<C: Channel + Send + 'static> Garbling<C> {
         mut planned: ProgramReader<R>,
         memory: impl FnOnce() -> Result<Memory, StorageError> + Send + 'static,
     ) -> std::io::Result<(Tables, GarblingThread<C>)> {
-        let (producer, tables) = Tables::queue(self.common.clone());
+        let (producer, tables) = Tables::queue(self.common.clone(), self.scale);
         let thread = thread::Builder::new().name("garbling".to_owned()).spawn(move || {
             let mut memory = match memory() {
                 Ok(memory) => memory,

@@ -1,6 +1,6 @@
 //! [`Tables`]: garbled tables on their way from the garbling walk to the evaluation.
 //!
-//! Batches come through a queue that holds [`BATCHES_AHEAD`] of them, or from where they all lie
+//! Batches come through a queue that holds [`batches_ahead`] of them, or from where they all lie
 //! when they were made before. The error of the garbling comes in place of a batch.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use phineus_crypto::{Block, Delta};
 use zeroize::Zeroizing;
 
-use super::limits::{BATCHES_AHEAD, ROWS, gates_per_batch};
+use super::limits::{ROWS, batches_ahead, gates_per_batch};
 use super::stored::TableFile;
 use crate::ProtocolError;
 use crate::demand::BatchScale;
@@ -92,9 +92,9 @@ pub struct Tables {
 
 impl Tables {
     /// A queue.
-    pub(super) fn queue(common: Common) -> (Producer, Tables) {
-        let (sender, ready) = sync_channel(BATCHES_AHEAD);
-        let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
+    pub(super) fn queue(common: Common, scale: BatchScale) -> (Producer, Tables) {
+        let (sender, ready) = sync_channel(batches_ahead(scale));
+        let (used, recycled) = sync_channel(batches_ahead(scale) + 1);
         let place = Place::Queue { ready, used };
         (Producer { ready: sender, used: recycled }, Tables { common, place, failed: false })
     }

@@ -6,7 +6,7 @@ use phineus_bytecode::{ElementType, Instruction, Op};
 use phineus_circuits::record::{And, Level, Template};
 use phineus_crypto::{Block, Prg};
 
-use super::costs::{Garbled, garbling_costs};
+use super::costs::{Garbled, garbling_costs, ot_bytes};
 use super::garbler::Garbler;
 use super::hash::with_select_bit;
 use super::limits::gates_per_batch;
@@ -31,22 +31,35 @@ fn template() -> Template {
 #[test]
 fn ands_of_many_batches() {
     for (parties, scale) in [2, 3, 4, 2].into_iter().zip(BatchScale::ALL) {
-        let lanes = 1000;
-        let rounds = 3 * gates_per_batch(parties, scale) / lanes;
-        let handles: Vec<_> = memory_mesh_scaled(parties, scale)
-            .into_iter()
-            .map(|mesh| thread::spawn(move || run(mesh, lanes, rounds)))
-            .collect();
-        let runs: Vec<_> = handles.into_iter().map(|h| h.join().expect("no panic")).collect();
-        let gates = (lanes * rounds) as u64;
-        for (me, run) in runs.iter().enumerate() {
-            let garbled = Garbled { gates, decoding_bytes: 0 };
-            let expected = garbling_costs(me, parties, garbled, FULL).sent_bytes;
-            // The start values of the hashes are given here, not sent.
-            assert_eq!(run.sent_bytes + 16 * (parties as u64 - 1), expected, "party {me}");
-        }
-        evaluate(runs, lanes, rounds);
+        many_batches(parties, scale, None);
     }
+}
+
+#[test]
+fn ands_of_dealt_transfers() {
+    for parties in [2, 3] {
+        many_batches(parties, BatchScale::FULL, Some(Block::from_bits(5)));
+    }
+}
+
+/// With transfers from a seed, if there is one.
+fn many_batches(parties: usize, scale: BatchScale, seed: Option<Block>) {
+    let lanes = 1000;
+    let rounds = 3 * gates_per_batch(parties, scale) / lanes;
+    let handles: Vec<_> = memory_mesh_scaled(parties, scale)
+        .into_iter()
+        .map(|mesh| thread::spawn(move || run(mesh, (lanes, rounds), seed)))
+        .collect();
+    let runs: Vec<_> = handles.into_iter().map(|h| h.join().expect("no panic")).collect();
+    let gates = (lanes * rounds) as u64;
+    for (me, run) in runs.iter().enumerate() {
+        let garbled = Garbled { gates, decoding_bytes: 0 };
+        let expected = garbling_costs(me, parties, garbled, FULL).sent_bytes;
+        let expected = expected - seed.map_or(0, |_| ot_bytes(parties, gates, FULL));
+        // The start values of the hashes are given here, not sent.
+        assert_eq!(run.sent_bytes + 16 * (parties as u64 - 1), expected, "party {me}");
+    }
+    evaluate(runs, lanes, rounds);
 }
 
 struct Run {
@@ -59,15 +72,21 @@ struct Run {
 
 fn run(
     mut parties: crate::Parties<phineus_channels::MemoryChannel>,
-    lanes: usize,
-    rounds: usize,
+    (lanes, rounds): (usize, usize),
+    seed: Option<Block>,
 ) -> Run {
     let (me, count) = (parties.me(), parties.count());
     let mut prg = Prg::from_seed(Block::from_bits(me as u128 + 1));
-    let offset = phineus_crypto::Delta::random(&mut prg);
     let session = SessionId::new([8; 32]);
-    let links = links::set_up(&mut parties, &mut prg, &session, FieldBits::DEFAULT, &offset);
-    let links = links.expect("all are honest");
+    let offset = match seed {
+        Some(seed) => links::dealt_offset(seed, me),
+        None => phineus_crypto::Delta::random(&mut prg),
+    };
+    let links = match seed {
+        Some(seed) => links::dealt((me, count), &session, seed),
+        None => links::set_up(&mut parties, &mut prg, &session, FieldBits::DEFAULT, &offset)
+            .expect("all are honest"),
+    };
     let starts: Vec<Block> = (0..count).map(|k| Block::from_bits(1000 + k as u128)).collect();
     let file = super::stored::TableFile::create(&std::env::temp_dir(), &mut prg, count);
     let sink = Sink::Store {
@@ -106,7 +125,7 @@ fn a_peer_that_leaves_is_an_error() {
     let thread = thread::spawn(move || drop(set_up(leaving)));
     let garbling = set_up(mesh.pop().expect("two parties"));
     thread.join().expect("no panic");
-    let (producer, mut tables) = Tables::queue(garbling.common.clone());
+    let (producer, mut tables) = Tables::queue(garbling.common.clone(), BatchScale::FULL);
     let Garbling { parties, links, prg, common, .. } = garbling;
     let Common { offset, starts, .. } = common;
     let sink = Sink::Queue(producer);
@@ -179,4 +198,9 @@ fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
 fn rows_take_what_they_say() {
     let template = template();
     assert_eq!(Rows::bytes(&template, 3, 5), 4 * 3 * 5 * 16);
+    // 1 MiB for two parties.
+    let parts: Vec<_> = Rows::parts(&template, 2, 10_000).collect();
+    assert_eq!(parts, [0..8192, 8192..10_000]);
+    assert_eq!(Rows::part_bytes(&template, (2, 2), 10_000), 1 << 20);
+    assert_eq!(Rows::part_bytes(&template, (1, 2), 100), 4 * 100 * 16);
 }

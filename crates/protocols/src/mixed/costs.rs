@@ -25,6 +25,10 @@ pub mod totals {
     pub const AND_GATES: &str = "and_gates";
     /// Bytes that the instructions in flight hold at the most.
     pub const HELD_BYTES: &str = "held_bytes";
+    /// Bytes of recorded circuits.
+    pub const CIRCUIT_BYTES: &str = "circuit_bytes";
+    /// Bytes of the largest of them.
+    pub const LARGEST_CIRCUIT_BYTES: &str = "largest_circuit_bytes";
     /// Oblivious transfers of each pair of parties.
     pub const OTS: &str = "ots";
     /// Rounds of the preprocessing, if it is made in one go.
@@ -108,6 +112,8 @@ pub struct MixedCosts {
     client_bytes: Vec<u64>,
     held_bytes: u64,
     peak_held_bytes: u64,
+    /// Of the circuits of blocks, and the largest one.
+    circuit_bytes: [u64; 2],
     compute_ns: u64,
     preprocessing_ns: u64,
     /// What blocks demand, and how often they run; `demand` is all of it together.
@@ -131,6 +137,7 @@ impl MixedCosts {
             client_bytes: Vec::new(),
             held_bytes: 0,
             peak_held_bytes: 0,
+            circuit_bytes: [0, 0],
             compute_ns: 0,
             preprocessing_ns: 0,
             blocks: Vec::new(),
@@ -199,6 +206,13 @@ impl MixedCosts {
     fn has_material(&self) -> bool {
         let blocks = self.blocks.iter().map(|(demand, _)| demand);
         blocks.chain([&self.demand]).any(|demand| demand.kinds().next().is_some())
+    }
+
+    /// Bytes of all circuits, and of the largest one.
+    fn circuit_bytes(&self) -> [u64; 2] {
+        let ([sum, largest], [own, own_largest]) =
+            (self.circuit_bytes, self.replay.model.circuit_bytes());
+        [sum + own, largest.max(own_largest)]
     }
 
     fn hold(&mut self, instruction: &Instruction) {
@@ -337,6 +351,7 @@ impl CostModel for MixedCosts {
         let garbling = garbling(0, garbled);
         let before_ns = self.preprocessing_ns + self.setup_ns(kind, is_garbled);
         let before_ns = before_ns + gates * garbling_ns(self.parties);
+        let [circuit_bytes, largest_circuit_bytes] = self.circuit_bytes();
         for (name, value) in [
             (garbling_totals::Y_AND_GATES, gates),
             (garbling_totals::GARBLING_ROUNDS, garbling.rounds),
@@ -346,6 +361,8 @@ impl CostModel for MixedCosts {
             (totals::GARBLED_TO_ARITHMETIC, self.replay.garbled_to_arithmetic),
             (totals::DECODING_BYTES, self.replay.decoding_bytes),
             (totals::HELD_BYTES, self.peak_held_bytes),
+            (totals::CIRCUIT_BYTES, circuit_bytes),
+            (totals::LARGEST_CIRCUIT_BYTES, largest_circuit_bytes),
             (totals::OTS, pair.ots),
             (totals::PREPROCESSING_ROUNDS, pair.rounds),
             (totals::SILENT_OT, self.is_silent.into()),
@@ -381,6 +398,9 @@ impl BlockCosts for MixedCosts {
             sum.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes * times);
         }
         self.peak_held_bytes = self.peak_held_bytes.max(block.peak_held_bytes);
+        let [circuits, largest] = block.circuit_bytes();
+        // At the most: two blocks may have circuits in common.
+        self.circuit_bytes = [self.circuit_bytes[0] + circuits, self.circuit_bytes[1].max(largest)];
         self.compute_ns += block.compute_ns * times;
         self.preprocessing_ns += block.preprocessing_ns * times;
         self.replay.garbled_gates += block.replay.garbled_gates * times;

@@ -32,6 +32,11 @@ pub fn demand(description: &Description) -> Demand {
     stated_demand(description.plan.as_ref().expect("the program is planned"))
 }
 
+/// Whether a plan needs any material.
+pub fn needs_material(plan: &PlanDescription) -> bool {
+    stated_demand(plan).kinds().next().is_some()
+}
+
 /// The OT extension that makes the material of a plan.
 pub fn ot_kind(plan: &PlanDescription) -> OtKind {
     let is_silent = plan.costs.get(totals::SILENT_OT).is_some_and(|&flag| flag != 0);

@@ -59,6 +59,11 @@ impl Templates {
         let new = || recorded(self.family, key, instruction);
         (self.by_key.entry(key).or_insert_with(new).clone(), lanes as usize)
     }
+
+    /// Bytes of each of them.
+    fn memory_bytes(&self) -> impl Iterator<Item = u64> {
+        self.by_key.values().map(|template| template.memory_bytes())
+    }
 }
 
 /// The instruction whose template adds the parties' shares of `instruction`, a conversion; or to a
@@ -181,6 +186,12 @@ impl MixedRounds {
         MixedRounds { y2a, ..self }
     }
 
+    /// Bytes of all circuits met so far, and of the largest one.
+    pub(super) fn circuit_bytes(&self) -> [u64; 2] {
+        let all = self.shallow.memory_bytes().chain(self.small.memory_bytes());
+        all.fold([0, 0], |[sum, largest], bytes| [sum + bytes, largest.max(bytes)])
+    }
+
     /// How an instruction that is not ordered yet will be computed.
     fn planned_way(&self, instruction: &Instruction) -> Way {
         match way(instruction) {
@@ -217,11 +228,17 @@ impl MixedRounds {
         if instruction.result_count() == 0 || !is_garbled && !is_masked(instruction) {
             return (0, 0);
         }
-        match way(instruction) {
+        let way = way(instruction);
+        match way {
             Way::Garbled | Way::ArithmeticToGarbled | Way::GarbledToArithmetic => {
                 let (template, lanes) = self.template(instruction).expect("it is a circuit");
                 let gates = (template.and_count() * lanes) as u64;
-                (gates, Rows::bytes(&template, self.parties, lanes))
+                let parties = self.parties;
+                let bytes = match way {
+                    Way::Garbled => Rows::part_bytes(&template, (parties, parties), lanes),
+                    _ => Rows::bytes(&template, parties, lanes),
+                };
+                (gates, bytes)
             }
             _ => (0, 0),
         }

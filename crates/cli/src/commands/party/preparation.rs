@@ -152,15 +152,8 @@ fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
     if !cast.is_client(party) {
         return Ok(());
     }
-    let field = match run.together.protocol {
-        ProtocolChoice::This(protocol) => protocol.field(),
-        ProtocolChoice::Auto => None,
-    };
     if run.preprocessing == Preprocessed::Fake {
-        return match field {
-            Some(_) => Ok(()),
-            None => Err(Failure::usage("fake preprocessing is for measurements of spdz alone")),
-        };
+        return check_fake(run);
     }
     let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
     if run.making.is_none() && !is_stored {
@@ -210,17 +203,22 @@ fn any_of(choice: ProtocolChoice) -> Protocol {
     }
 }
 
+/// Refuses dealt material for a protocol that takes none.
+fn check_fake(run: &Run) -> Result<(), Failure> {
+    match run.together.protocol {
+        ProtocolChoice::This(protocol) if protocol.is_shared() => Ok(()),
+        _ => {
+            let message = "fake preprocessing is for measurements of one protocol on shares";
+            Err(Failure::usage(message)
+                .remedy("state --protocol gmw, bmr, arith, mixed, spdz or spdz-128"))
+        }
+    }
+}
+
 /// Refuses material that is kept for a protocol that takes none, or for any.
 pub(crate) fn check_material(run: &Run) -> Result<(), Failure> {
-    let field = match run.together.protocol {
-        ProtocolChoice::This(protocol) => protocol.field(),
-        ProtocolChoice::Auto => None,
-    };
     if run.preprocessing == Preprocessed::Fake {
-        return match field {
-            Some(_) => Ok(()),
-            None => Err(Failure::usage("fake preprocessing is for measurements of spdz alone")),
-        };
+        return check_fake(run);
     }
     let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
     if run.making.is_none() && !is_stored {
