@@ -131,7 +131,7 @@ pub(crate) fn plan_within(
         return plan_blocks((traced, blocks), protocol, situation, scratch);
     }
     let start = Instant::now();
-    let planner = planner_memory(situation, scratch);
+    let planner = planner_memory(situation, scratch)?;
     let bounds = Bounds {
         least_limit_bytes: situation.least_limit_bytes,
         slice_bytes: situation.slice_bytes,
@@ -189,12 +189,19 @@ pub(crate) fn plan_within(
 }
 
 /// What the planner's tables may take beside all else that the process holds then.
-pub(crate) fn planner_memory(situation: &Situation, scratch: &Scratch) -> u64 {
+///
+/// # Errors
+/// Exit 6 if there is nothing left for them.
+pub(crate) fn planner_memory(situation: &Situation, scratch: &Scratch) -> Result<u64, Failure> {
     let taken = situation.process_bytes
         + situation.tables_bytes
         + PLANNER_BUFFERS_BYTES
         + scratch.memory_bytes();
-    situation.limit_bytes.saturating_sub(taken).min(PLANNER_MEMORY_BYTES)
+    let left = situation.limit_bytes.saturating_sub(taken);
+    if left == 0 {
+        return Err(does_not_fit(situation.limit_bytes, taken + 1));
+    }
+    Ok(left.min(PLANNER_MEMORY_BYTES))
 }
 
 /// The frames that fit, with these figures or, where they are guesses, with the least.
@@ -241,7 +248,7 @@ fn plan_once(
         page_wires: situation.page_wires(),
         wire_bytes: situation.wire_bytes(),
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
-        planner_memory_bytes: planner_memory(situation, scratch),
+        planner_memory_bytes: planner_memory(situation, scratch)?,
     };
     if let Some(field) = protocol.field() {
         let mut costs =
