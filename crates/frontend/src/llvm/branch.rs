@@ -15,7 +15,7 @@ use std::rc::Rc;
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Kind, Unary};
 use super::machine::{End, Frame, Machine, Next, Stop};
-use super::memory::{Log, PairHasher};
+use super::memory::{Found, Log, PairHasher};
 
 /// As in `machine.rs`.
 const STACK_LEFT_BYTES: usize = 256 << 10;
@@ -369,6 +369,7 @@ impl<'m> Machine<'m> {
                 all.push(vector.clone());
             }
         }
+        all.retain(|(object, ..)| self.memory.object(*object).is_alive);
         if all.is_empty() {
             return Ok(Vectors::default());
         }
@@ -376,9 +377,9 @@ impl<'m> Machine<'m> {
         for log in [yes, no] {
             self.memory.open_log();
             self.memory.apply(log);
-            let found: Result<Vec<Data>, Stop> = all
+            let found: Result<Vec<Option<Data>>, Stop> = all
                 .iter()
-                .map(|(object, places, bytes)| self.gather(*object, places, *bytes))
+                .map(|(object, places, bytes)| self.view(*object, places, *bytes))
                 .collect();
             drop(self.memory.undo());
             views.push(found?);
@@ -386,6 +387,8 @@ impl<'m> Machine<'m> {
         let (no, yes) = (views.pop().unwrap_or_default(), views.pop().unwrap_or_default());
         let mut chosen = Vectors::default();
         for (((object, places, bytes), a), b) in all.into_iter().zip(yes).zip(no) {
+            // What is no vector is chosen between cell by cell.
+            let (Some(a), Some(b)) = (a, b) else { continue };
             let data = self.select(condition, &a, &b, bytes as u16 * 8)?;
             let granule = self.memory.object(object).granule;
             for place in places.iter().map(|place| *place as u64) {
@@ -395,6 +398,22 @@ impl<'m> Machine<'m> {
             chosen.all.push((object, places, bytes, data));
         }
         Ok(chosen)
+    }
+
+    /// What lies at places of lanes, not set if none of it is; `None` where one iteration after the
+    /// other is run, and it is neither: addresses, or only a part is set.
+    fn view(&mut self, object: u32, places: &Rc<[i64]>, bytes: u64) -> Result<Option<Data>, Stop> {
+        let is_unset = |place: &i64| {
+            let found = self.memory.find(object, *place as u64, bytes as u8);
+            matches!(found, Found::Whole(Data::Undefined))
+        };
+        if places.iter().all(is_unset) {
+            return Ok(Some(Data::Undefined));
+        }
+        match self.gather(object, places, bytes) {
+            Err(Stop::Abandon) if self.lanes == 1 => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// What one cell holds of the value that it belongs to.
