@@ -177,6 +177,8 @@ impl Tracer {
     /// Goes on recording in `block`, which must not have ended.
     #[track_caller]
     pub fn begin(&self, block: BlockId) {
+        // What waits belongs to the block at hand.
+        self.settle();
         let mut recording = self.recording.borrow_mut();
         recording.flush();
         recording.forget();

@@ -4,30 +4,54 @@
 //! the first matrix with factors from a column of the second: one sum for each column `j`, term by
 //! term. Each term for itself would be a product of a matrix of one column. So a sum stays a list
 //! until something needs it; then all sums with the same vectors that somebody holds are recorded
-//! together, in tiles that fit a value ([`Tiles`]). On shares of which products open their operands
+//! together, in tiles that fit a value ([`tiles`]). On shares of which products open their operands
 //! a tile of `m` by `k` by `n` opens `m k + k n` elements for `m k n` products.
+//!
+//! What is computed once stays so: a sum goes on from one that is recorded or that somebody holds
+//! ([`Known`]), takes products for which that holds as they are, and never copies more than one term.
 //!
 //! Memory: at most [`TERMS_MAX`] terms wait; then all that somebody holds is recorded. Order: what
 //! is recorded when depends on the program alone.
 
-use std::cell::RefCell;
+mod tiles;
+
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use phineus_bytecode::limits::VALUE_WIRES_MAX;
 use phineus_bytecode::{Lane, Sharing};
 
 use crate::tracer::Tracer;
 use crate::value::{Place, Value};
 
+use tiles::products;
+
 /// Terms that wait, at some 200 bytes each.
 const TERMS_MAX: usize = 1 << 16;
 
-/// A sum of products of vectors and factors, and of something else.
+/// A sum of products of vectors and factors, and of other values.
 pub(crate) struct Delayed {
     last: Rc<Term>,
-    rest: Option<Value>,
-    done: RefCell<Option<Value>>,
+    rests: Option<Rc<Rest>>,
+    done: Done,
+}
+
+/// The value of a sum, once it is recorded.
+type Done = Rc<RefCell<Option<Value>>>;
+
+/// A value that was added to a sum, and those before it.
+struct Rest {
+    before: Option<Rc<Rest>>,
+    value: Value,
+}
+
+/// A sum that others go on from, or take as a term: while somebody holds it, it is recorded for
+/// itself, and what it holds is not computed again.
+#[derive(Clone)]
+struct Known {
+    sum: Weak<Delayed>,
+    rests: Option<Rc<Rest>>,
+    done: Done,
 }
 
 /// The last term of a sum, and those before it.
@@ -39,6 +63,10 @@ struct Term {
     vector: Value,
     /// A lane of a value.
     factor: (Value, u32),
+    /// The product that this term was, where it was added to a sum.
+    product: Option<Known>,
+    /// The first sum that ends here.
+    sum: OnceCell<Known>,
 }
 
 impl Drop for Term {
@@ -51,9 +79,33 @@ impl Drop for Term {
     }
 }
 
+impl Drop for Rest {
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut rest) = next.and_then(Rc::into_inner) {
+            next = rest.before.take();
+        }
+    }
+}
+
+impl Known {
+    fn of(sum: &Rc<Delayed>) -> Known {
+        Known { sum: Rc::downgrade(sum), rests: sum.rests.clone(), done: sum.done.clone() }
+    }
+
+    fn is_done(&self) -> bool {
+        self.done.borrow().is_some()
+    }
+}
+
 impl Term {
     /// `before` with a term more.
-    fn after(before: Option<Rc<Term>>, vector: &Value, factor: (Value, u32)) -> Rc<Term> {
+    fn after(
+        before: Option<Rc<Term>>,
+        vector: &Value,
+        factor: (Value, u32),
+        product: Option<Known>,
+    ) -> Rc<Term> {
         let (count, key) = before.as_ref().map_or((0, 0), |term| (term.count, term.key));
         let name = match vector.place() {
             Place::Named(name) => *name,
@@ -61,7 +113,8 @@ impl Term {
         };
         // To find sums that may have the same vectors; they are compared.
         let key = (key.rotate_left(5) ^ name).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Rc::new(Term { before, count: count + 1, key, vector: vector.clone(), factor })
+        let (vector, sum) = (vector.clone(), OnceCell::new());
+        Rc::new(Term { before, count: count + 1, key, vector, factor, product, sum })
     }
 
     /// From the last to the first.
@@ -107,12 +160,13 @@ impl Value {
         }
         // A chain of delayed factors would be as long as the program.
         let (vector, factor) = (self.settled(), factor.settled());
-        self.delayed(Term::after(None, &vector, (factor, lane)), None)
+        self.delayed(Term::after(None, &vector, (factor, lane), None), None)
     }
 
-    fn delayed(&self, last: Rc<Term>, rest: Option<Value>) -> Value {
+    fn delayed(&self, last: Rc<Term>, rests: Option<Rc<Rest>>) -> Value {
         let key = last.key;
-        let delayed = Rc::new(Delayed { last, rest, done: RefCell::new(None) });
+        let delayed = Rc::new(Delayed { last, rests, done: Done::default() });
+        delayed.last.sum.get_or_init(|| Known::of(&delayed));
         let is_full = {
             let waiting = &mut self.tracer().recording.borrow_mut().waiting;
             waiting.by_key.entry(key).or_default().push(Rc::downgrade(&delayed));
@@ -162,23 +216,20 @@ impl Value {
             return None;
         }
         let own = longer.waits().expect("it was just seen");
-        let (mut last, mut rest) = (own.last.clone(), own.rest.clone());
-        let more = match other.waits() {
+        let (last, before) = (own.last.clone(), own.rests.clone());
+        let product = other.waits().filter(|more| more.last.count == 1 && more.rests.is_none());
+        Some(match product {
+            // One product more. What is longer would have to be copied.
             Some(more) if longer.lanes() == other.lanes() => {
-                let mut terms: Vec<&Term> = more.last.all().collect();
-                terms.reverse();
-                for term in terms {
-                    last = Term::after(Some(last), &term.vector, term.factor.clone());
-                }
-                more.rest.clone()
+                let Term { vector, factor, .. } = &*more.last;
+                let product = Some(Known::of(more));
+                longer.delayed(Term::after(Some(last), vector, factor.clone(), product), before)
             }
-            _ => Some(other.settled().tile(longer.lanes())),
-        };
-        rest = match (rest, more) {
-            (Some(rest), Some(more)) => Some(rest.add(&more)),
-            (rest, more) => rest.or(more),
-        };
-        Some(longer.delayed(last, rest))
+            _ => {
+                let value = other.settled().tile(longer.lanes());
+                longer.delayed(last, Some(Rc::new(Rest { before, value })))
+            }
+        })
     }
 }
 
@@ -203,165 +254,125 @@ impl Delayed {
         if let Some(done) = &*self.done.borrow() {
             return done.clone();
         }
-        let alike = {
-            let waiting = &mut tracer.recording.borrow_mut().waiting;
-            waiting.by_key.remove(&self.last.key).unwrap_or_default()
-        };
-        let mut group = Vec::new();
-        for other in alike.iter().filter_map(Weak::upgrade) {
-            let is_done = other.done.borrow().is_some();
-            if !is_done && other.last.has_vectors_of(&self.last) {
-                group.push(other);
-            } else if !is_done {
-                let waiting = &mut tracer.recording.borrow_mut().waiting;
-                let kept = waiting.by_key.entry(self.last.key).or_default();
-                kept.push(Rc::downgrade(&other));
+        let alike = self.alike(tracer);
+        if go_on(&alike) {
+            drop(alike);
+            // From the shortest to the longest of those that this one goes on from.
+            for known in self.known().into_iter().rev() {
+                known.record_alone(tracer);
             }
         }
-        if group.iter().all(|other| !Rc::ptr_eq(other, self)) {
-            group.push(self.clone());
-        }
-        record(&group);
+        self.record_alone(tracer);
         self.done.borrow().clone().expect("it was just recorded")
+    }
+
+    /// The sums that wait and have the same vectors, this one among them.
+    fn alike(self: &Rc<Delayed>, tracer: &Tracer) -> Vec<Rc<Delayed>> {
+        let recording = tracer.recording.borrow();
+        let known = recording.waiting.by_key.get(&self.last.key);
+        let all = known.into_iter().flatten().filter_map(Weak::upgrade);
+        let waits = |sum: &Rc<Delayed>| sum.done.borrow().is_none();
+        let mut alike: Vec<Rc<Delayed>> =
+            all.filter(|sum| waits(sum) && sum.last.has_vectors_of(&self.last)).collect();
+        if alike.iter().all(|other| !Rc::ptr_eq(other, self)) {
+            alike.push(self.clone());
+        }
+        alike
+    }
+
+    /// The sums that this one goes on from and that somebody holds, back to one that is recorded.
+    fn known(&self) -> Vec<Rc<Delayed>> {
+        let sums = self.last.all().filter_map(|term| term.sum.get());
+        let until_done = sums.take_while(|known| !known.is_done());
+        let held = until_done.filter_map(|known| known.sum.upgrade());
+        held.filter(|known| !std::ptr::eq(&**known, self)).collect()
+    }
+
+    /// The terms that somebody holds as products, after what this sum goes on from.
+    fn products(&self) -> Vec<Rc<Delayed>> {
+        let terms = self.last.all().take_while(|term| !self.goes_on_from(term));
+        let known = terms.filter_map(|term| term.product.as_ref());
+        known.filter(|known| !known.is_done()).filter_map(|known| known.sum.upgrade()).collect()
+    }
+
+    /// Records this sum, and others that have the same vectors.
+    fn record_alone(self: &Rc<Delayed>, tracer: &Tracer) {
+        if self.done.borrow().is_some() {
+            return;
+        }
+        let mut alike = self.alike(tracer);
+        if go_on(&alike) {
+            for product in alike.iter().flat_map(|sum| sum.products()) {
+                product.record_alone(tracer);
+            }
+            alike.retain(|sum| Rc::ptr_eq(sum, self) || sum.known().is_empty());
+        }
+        let Some(own) = self.outline() else { return };
+        let outlines = alike.iter().filter_map(|sum| Some((sum.done.clone(), sum.outline()?)));
+        let group: Vec<_> = outlines.filter(|(_, outline)| outline.has_vectors_of(&own)).collect();
+        record(&group);
+        let mut recording = tracer.recording.borrow_mut();
+        if let Some(waiting) = recording.waiting.by_key.get_mut(&self.last.key) {
+            waiting.retain(|sum| sum.upgrade().is_some_and(|sum| sum.done.borrow().is_none()));
+        }
+    }
+
+    /// Whether the sum up to `term` is recorded.
+    fn goes_on_from(&self, term: &Term) -> bool {
+        term.sum.get().is_some_and(Known::is_done)
+    }
+
+    /// What is to be recorded; nothing if that is done.
+    fn outline(&self) -> Option<Outline<'_>> {
+        if self.done.borrow().is_some() {
+            return None;
+        }
+        let known = self.last.all().find(|term| self.goes_on_from(term));
+        let known = known.and_then(|term| term.sum.get());
+        let until = known.and_then(|known| known.rests.as_ref());
+        let rests = std::iter::successors(self.rests.as_ref(), |rest| rest.before.as_ref());
+        let own_rests = rests.take_while(|rest| until.is_none_or(|until| !Rc::ptr_eq(rest, until)));
+        let mut added: Vec<Value> = own_rests.map(|rest| rest.value.clone()).collect();
+        added.extend(known.and_then(|known| known.done.borrow().clone()));
+        let mut terms = Vec::new();
+        for term in self.last.all().take_while(|term| !self.goes_on_from(term)) {
+            match term.product.as_ref().and_then(|known| known.done.borrow().clone()) {
+                Some(product) => added.push(product),
+                None => terms.push(term),
+            }
+        }
+        terms.reverse();
+        added.reverse();
+        Some(Outline { terms, added })
     }
 }
 
-/// How a product of matrices is cut into products that values hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tiles {
-    rows: usize,
-    columns: usize,
-    vectors: usize,
+/// Whether sums go on from what somebody holds, so that it is not computed again: if most of them
+/// do. What only a few hold is mostly what a loop has left behind, of which nothing more will come.
+fn go_on(alike: &[Rc<Delayed>]) -> bool {
+    let holds = |sum: &&Rc<Delayed>| !sum.known().is_empty() || !sum.products().is_empty();
+    2 * alike.iter().filter(holds).count() > alike.len()
 }
 
-impl Tiles {
-    /// Those that open the fewest elements; of equals the ones with the most columns, and then
-    /// rows, as each factor costs oblivious transfers in preprocessing. Sides are whole, or powers
-    /// of two.
-    fn new([rows, columns, vectors]: [usize; 3], most: usize) -> Tiles {
-        let sides = (0..=most.ilog2()).map(|log| 1 << log).filter(|side| *side < vectors);
-        let whole = (vectors <= most).then_some(vectors);
-        let tiles = sides.chain(whole).map(|side| {
-            let room = most / side;
-            let own = if rows <= room { rows } else { 1 << room.ilog2() };
-            let opened = rows * vectors.div_ceil(side) + vectors * rows.div_ceil(own);
-            let columns = columns.min(most / own.max(side));
-            (opened, Tiles { rows: own, columns, vectors: side })
-        });
-        let best = tiles.min_by_key(|(opened, tiles)| {
-            (*opened, std::cmp::Reverse((tiles.columns, tiles.rows)))
-        });
-        best.expect("a value holds one element").1
+/// What a sum still has to be computed of.
+struct Outline<'a> {
+    terms: Vec<&'a Term>,
+    added: Vec<Value>,
+}
+
+impl Outline<'_> {
+    fn has_vectors_of(&self, other: &Outline<'_>) -> bool {
+        self.terms.len() == other.terms.len()
+            && self.terms.iter().zip(&other.terms).all(|(a, b)| is_same(&a.vector, &b.vector))
     }
 }
 
 /// Records sums with the same vectors.
-fn record(group: &[Rc<Delayed>]) {
-    let first = &group[0].last;
-    let mut vectors: Vec<&Value> = first.all().map(|term| &term.vector).collect();
-    vectors.reverse();
-    let factors: Vec<Vec<&(Value, u32)>> = group
-        .iter()
-        .map(|delayed| {
-            let mut factors: Vec<_> = delayed.last.all().map(|term| &term.factor).collect();
-            factors.reverse();
-            factors
-        })
-        .collect();
-    let rows = first.vector.lanes() as usize;
-    let most = (VALUE_WIRES_MAX / u32::from(first.vector.width())) as usize;
-    let tiles = Tiles::new([rows, vectors.len(), group.len()], most);
-    let seconds: Vec<Vec<Value>> = (0..vectors.len())
-        .step_by(tiles.columns)
-        .map(|at| {
-            let columns = at..vectors.len().min(at + tiles.columns);
-            let of_each = factors.chunks(tiles.vectors);
-            of_each.map(|part| second_tile(part, columns.clone())).collect()
-        })
-        .collect();
-    let mut results: Vec<Vec<Value>> = vec![Vec::new(); group.len()];
-    for row in (0..rows).step_by(tiles.rows) {
-        let own = tiles.rows.min(rows - row) as u32;
-        let firsts: Vec<Value> = vectors
-            .chunks(tiles.columns)
-            .map(|columns| {
-                let cut = columns.iter().map(|column| column.lane_slice(row as u32, own));
-                joined(cut.collect())
-            })
-            .collect();
-        for (part, results) in results.chunks_mut(tiles.vectors).enumerate() {
-            let count = results.len() as u32;
-            let terms = firsts
-                .iter()
-                .zip(&seconds)
-                .map(|(first, seconds)| first.mat_mul(&seconds[part], count));
-            let sum = Value::sum_of(terms).expect("there are columns");
-            for (results, at) in results.iter_mut().zip((0..).step_by(own as usize)) {
-                results.push(sum.lane_slice(at, own));
-            }
-        }
-    }
-    for (delayed, parts) in group.iter().zip(results) {
-        let product = joined(parts);
-        let done = match &delayed.rest {
-            Some(rest) => product.add(rest),
-            None => product,
-        };
-        *delayed.done.borrow_mut() = Some(done);
+fn record(group: &[(Done, Outline<'_>)]) {
+    let products = products(group);
+    for (index, (done, outline)) in group.iter().enumerate() {
+        let product = products.get(index).cloned();
+        let sum = Value::sum_of(product.into_iter().chain(outline.added.iter().cloned()));
+        *done.borrow_mut() = Some(sum.expect("a sum has terms"));
     }
 }
-
-/// The factors of some sums for some columns, sum after sum.
-fn second_tile(sums: &[Vec<&(Value, u32)>], columns: std::ops::Range<usize>) -> Value {
-    let by_sum: Vec<&(Value, u32)> =
-        sums.iter().flat_map(|factors| factors[columns.clone()].iter().copied()).collect();
-    let by_column: Vec<&(Value, u32)> =
-        columns.flat_map(|column| sums.iter().map(move |factors| factors[column])).collect();
-    let (runs, other) = (runs(&by_sum), runs(&by_column));
-    let turns = 2 * sums.len().ilog2() as usize;
-    if !sums.len().is_power_of_two() || runs.len() <= other.len() + turns {
-        return packed(&runs);
-    }
-    // The factors of a column lie together: one column after the other, and then turned.
-    let mut tile = packed(&other);
-    for _ in 0..sums.len().ilog2() {
-        let (even, odd) = tile.deinterleave(1);
-        tile = even.lane_concat(&odd);
-    }
-    tile
-}
-
-/// Lanes that lie together in a value: from where on, and how many.
-type Run<'a> = (&'a Value, u32, u32);
-
-fn runs<'a>(lanes: &[&'a (Value, u32)]) -> Vec<Run<'a>> {
-    let mut runs: Vec<Run<'a>> = Vec::new();
-    for (value, lane) in lanes {
-        match runs.last_mut() {
-            Some((known, start, count)) if is_same(known, value) && *start + *count == *lane => {
-                *count += 1;
-            }
-            _ => runs.push((value, *lane, 1)),
-        }
-    }
-    runs
-}
-
-fn packed(runs: &[Run<'_>]) -> Value {
-    joined(runs.iter().map(|(value, start, count)| value.lane_slice(*start, *count)).collect())
-}
-
-/// One value behind the other.
-fn joined(mut parts: Vec<Value>) -> Value {
-    while parts.len() > 1 {
-        let pairs = parts.chunks(2).map(|pair| match pair {
-            [low, high] => low.lane_concat(high),
-            _ => pair[0].clone(),
-        });
-        parts = pairs.collect();
-    }
-    parts.pop().expect("there are lanes")
-}
-
-#[cfg(test)]
-mod tests;

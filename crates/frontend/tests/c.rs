@@ -162,6 +162,9 @@ fn products_of_matrices_are_tiles() {
     for name in ["matrix.c", "matrix_ikj.c", "matrix_kij.c", "matrix_transposed.c"] {
         assert_eq!(count(name, &cube), (256, 64 * 64 * 64, opened), "{name}");
     }
+    // What is held for itself, in between or as a product, is not computed again.
+    assert_eq!(count("partial_sums.c", &[]).1, 16 * 16 + 16 * 16 * 16);
+    assert_eq!(count("sums_of_sums.c", &[]).1, 2 * 8 * 4 * 8);
     // A vector: nothing is shared, and two columns fit a value.
     let row = [("N", "64"), ("K", "5"), ("M", "1")];
     assert_eq!(count("matrix.c", &row), (3, 64 * 5, 65 * 5));

@@ -91,6 +91,8 @@ impl<'m> Machine<'m> {
         self.tracer.begin(block);
         self.slices.clear();
         self.spreads.clear();
+        self.packs.clear();
+        self.casts.clear();
     }
 
     /// Runs the last frame of the stack, and those that call it.
