@@ -70,7 +70,7 @@ impl ClientWalk {
         if peak_bytes > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, peak_bytes));
         }
-        let planner = planner_memory(situation, scratch)?;
+        let planner = planner_memory(situation)?;
         let made = match traced.kind {
             Kind::Planned => None,
             Kind::Program => {

@@ -26,6 +26,7 @@ use crate::heap;
 use crate::material::check_stated;
 use crate::memory_budget::{
     Budget, Figures, INDEX_ENTRY_BYTES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit, layout,
+    scratch_memory,
 };
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
@@ -127,11 +128,40 @@ pub(crate) fn plan_within(
     situation: &Situation,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
-    if let Some(blocks) = &traced.blocks {
-        return plan_blocks((traced, blocks), protocol, situation, scratch);
+    let attempt = |limit_bytes: u64| {
+        let is_least = situation.least_limit_bytes == situation.limit_bytes;
+        let least_limit_bytes = if is_least { limit_bytes } else { situation.least_limit_bytes };
+        let situation = Situation { limit_bytes, least_limit_bytes, ..*situation };
+        match &traced.blocks {
+            Some(blocks) => plan_blocks((traced, blocks), protocol, &situation, scratch),
+            None => plan_program(traced, protocol, &situation, scratch),
+        }
+    };
+    let mut planned = attempt(situation.limit_bytes);
+    // What is said to be needed is enough: some shares grow with the limit.
+    for _ in 0..NEEDS_TRIED {
+        let Some(needed) = planned.as_ref().err().and_then(|failure| failure.needed_bytes) else {
+            break;
+        };
+        match attempt(needed).err().and_then(|failure| failure.needed_bytes) {
+            Some(more) if more > needed => {
+                planned = Err(does_not_fit(situation.limit_bytes, more));
+            }
+            _ => break,
+        }
     }
+    planned
+}
+
+/// A program of one block.
+fn plan_program(
+    traced: &TracedFile,
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
-    let planner = planner_memory(situation, scratch)?;
+    let planner = planner_memory(situation)?;
     let bounds = Bounds {
         least_limit_bytes: situation.least_limit_bytes,
         slice_bytes: situation.slice_bytes,
@@ -188,15 +218,18 @@ pub(crate) fn plan_within(
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
 
+/// How often more memory is tried until a plan fits, to say what is enough.
+const NEEDS_TRIED: u32 = 4;
+
 /// What the planner's tables may take beside all else that the process holds then.
 ///
 /// # Errors
 /// Exit 6 if there is nothing left for them.
-pub(crate) fn planner_memory(situation: &Situation, scratch: &Scratch) -> Result<u64, Failure> {
+pub(crate) fn planner_memory(situation: &Situation) -> Result<u64, Failure> {
     let taken = situation.process_bytes
         + situation.tables_bytes
         + PLANNER_BUFFERS_BYTES
-        + scratch.memory_bytes();
+        + scratch_memory(situation.limit_bytes);
     let left = situation.limit_bytes.saturating_sub(taken);
     if left == 0 {
         return Err(does_not_fit(situation.limit_bytes, taken + 1));
@@ -248,7 +281,7 @@ fn plan_once(
         page_wires: situation.page_wires(),
         wire_bytes: situation.wire_bytes(),
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
-        planner_memory_bytes: planner_memory(situation, scratch)?,
+        planner_memory_bytes: planner_memory(situation)?,
     };
     if let Some(field) = protocol.field() {
         let mut costs =

@@ -117,7 +117,7 @@ fn program_files() -> Result {
     place.run("explain noise.txt")?.failed_with(3)?.says("noise.txt: is no program")?;
     place.write("cut.txt", "2 6\n2 2 2\n1 2\n\n2 1 0 2 4 AND\n")?;
     place.run("explain cut.txt")?.failed_with(3)?.says("cut.txt")?;
-    place.write("wrong.phi", "phineus 3 program\nname \"x\"\nfrobnicate\n")?;
+    place.write("wrong.phi", "phineus 4 program\nname \"x\"\nfrobnicate\n")?;
     place.run("show wrong.phi")?.failed_with(3)?.says("wrong.phi:3")?;
     place.run("plan sort --param n=40 --memory 32MiB --out good.plan")?.succeeded()?;
     let good = std::fs::read(place.file("good.plan"))?;

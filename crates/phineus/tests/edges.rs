@@ -47,7 +47,7 @@ fn parameters_that_were_not_used_are_not_shown() -> Result {
     assert!(done.stdout.contains("parameter to=both"), "{}", done.stdout);
     place.run(&format!("run sort --local {files} --out o.csv"))?.succeeded()?;
     let parameters = &json(&place.read("run.json")?)?["parties"][0]["parameters"];
-    assert_eq!(*parameters, serde_json::json!({ "to": "both" }));
+    assert_eq!(*parameters, serde_json::json!({ "parties": "2", "to": "both" }));
     // The size of a matrix is one.
     let done = place.run("explain mvmul --param n=16")?.succeeded()?;
     assert!(done.stdout.contains("16 rows"), "{}", done.stdout);

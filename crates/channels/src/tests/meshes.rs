@@ -495,7 +495,9 @@ fn different_numbers_of_clients_are_told() {
         settings.clients = usize::from(settings.me != "site_b");
         settings.timeouts.connect = Duration::from_secs(5);
     });
-    let errors: Vec<String> = gathered.into_iter().map(|it| failed(it).to_string()).collect();
+    // The first party agrees with each of the others, and may have met both before they stop.
+    let errors: Vec<String> =
+        gathered.into_iter().filter_map(|it| it.err().map(|error| error.to_string())).collect();
     let is_told = |error: &String| error.contains("streams between the two");
     assert!(errors.iter().any(is_told), "{errors:?}");
 }

@@ -127,7 +127,7 @@ pub(super) fn weight(demand: &Demand) -> (u64, u64) {
         Kind::Triple | Kind::Square | Kind::Bit => count,
         Kind::Mask { .. } => count.div_ceil(2),
         Kind::Matrix(size) => {
-            let entries = (u64::from(size.rows) + 1) * size.factors() as u64;
+            let entries = (u64::from(size.rows) + 1).saturating_mul(size.factors() as u64);
             count.saturating_mul(entries).div_ceil(8)
         }
     };
