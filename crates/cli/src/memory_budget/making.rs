@@ -60,7 +60,9 @@ impl Situation {
         };
         // Garbled values alone take no material.
         let is_made = self.protocol != Protocol::Bmr;
-        let (triples, template_bytes) = (u64::MAX, TEMPLATE_BYTES);
+        // Scripts are of the program itself, for which room is left.
+        let template_bytes = if self.protocol.field().is_some() { 0 } else { TEMPLATE_BYTES };
+        let triples = u64::MAX;
         let figures = Figures { triples, scale, template_bytes, is_made, ..Figures::default() };
         let channels = self.channel_bytes(scale) * self.channels(may_garble, is_made);
         PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
@@ -98,7 +100,9 @@ impl Situation {
             Protocol::Clear => 0,
             Protocol::Garbled => DRIVER_MEMORY_BYTES,
             // Nothing is made: the dealer works on a few pieces that lie in the cache.
-            protocol if protocol.field().is_some() && !self.prove_inputs => DEALER_BYTES,
+            protocol if protocol.field().is_some() && !self.prove_inputs => {
+                DEALER_BYTES + figures.template_bytes
+            }
             protocol if protocol.field().is_some() => {
                 let batch = WHOLE_BATCH >> figures.scale.halvings();
                 let made = figures.triples.min(batch).max(figures.largest.min(WHOLE_BATCH));
@@ -108,7 +112,8 @@ impl Situation {
                     |[whole, few]: [u64; 2]| (few >> fixed) + (whole - few) * made / WHOLE_BATCH;
                 let peers = self.parties as u64 - 1;
                 let elements = of(AUTHENTICATED_ELEMENTS) + of(AUTHENTICATED_PEER_ELEMENTS) * peers;
-                elements * protocol.field().map_or(0, |field| field.bytes().max(8) as u64)
+                let element_bytes = protocol.field().map_or(0, |field| field.bytes().max(8));
+                elements * element_bytes as u64 + figures.template_bytes
             }
             _ => {
                 let (ot, scale) = (FieldBits::DEFAULT, figures.scale);

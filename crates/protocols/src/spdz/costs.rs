@@ -251,6 +251,8 @@ pub struct SpdzCosts {
     /// ever were, so it is their peaks that add up.
     held_bytes: [u64; 3],
     peak_held_bytes: [u64; 3],
+    /// Of the scripts of blocks, and the largest one.
+    script_bytes: [u64; 2],
     compute_ns: u64,
     /// What blocks demand, and how often they run; `demand` is all of it together.
     blocks: Vec<(Demand, u64)>,
@@ -275,6 +277,7 @@ impl SpdzCosts {
             proofs: 0,
             held_bytes: [0; 3],
             peak_held_bytes: [0; 3],
+            script_bytes: [0; 2],
             compute_ns: 0,
             blocks: Vec::new(),
         }
@@ -284,6 +287,13 @@ impl SpdzCosts {
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> SpdzCosts {
         SpdzCosts { demand: Demand::scaled(scale), ..self }
+    }
+
+    /// Bytes of all scripts, and of the largest one.
+    fn script_bytes(&self) -> [u64; 2] {
+        let ([sum, largest], [own, own_largest]) =
+            (self.script_bytes, self.walk.model.scripts.memory_bytes());
+        [sum + own, largest.max(own_largest)]
     }
 
     fn hold(&mut self, instruction: &Instruction) {
@@ -411,12 +421,15 @@ impl CostModel for SpdzCosts {
         }
         let is_small = self.demand.scale().halvings() >= 2;
         let making_ns = ots * others * if is_small { NS_PER_OT_OF_SMALL } else { NS_PER_OT };
+        let [script_bytes, largest_script_bytes] = self.script_bytes();
         for (name, value) in [
             (BatchScale::TOTAL, self.demand.scale().halvings()),
             (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
             (totals::OPENED, self.opened),
             (shared::ROUNDS, self.rounds),
             (shared::HELD_BYTES, self.peak_held_bytes.iter().sum()),
+            (shared::CIRCUIT_BYTES, script_bytes),
+            (shared::LARGEST_CIRCUIT_BYTES, largest_script_bytes),
             (shared::OTS, ots),
             (shared::PREPROCESSING_ROUNDS, making_rounds),
             (shared::COMPUTE_NS, self.compute_ns + making_ns),
@@ -447,6 +460,9 @@ impl BlockCosts for SpdzCosts {
         told.for_each(|(sum, bytes)| *sum += bytes * times);
         self.opened += block.opened * times;
         self.peak_held_bytes = self.peak_held_bytes.max(block.peak_held_bytes);
+        let [scripts, largest] = block.script_bytes();
+        // At the most: two blocks may have scripts in common.
+        self.script_bytes = [self.script_bytes[0] + scripts, self.script_bytes[1].max(largest)];
         self.compute_ns += block.compute_ns * times;
     }
 }

@@ -2,7 +2,7 @@
 //! planner must know of them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
@@ -81,6 +81,30 @@ pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
 /// What makes two instructions have the same script.
 type Key = (Op, ElementType, u32, [u64; 4], bool);
 
+/// What was recorded in this process. A script is public and depends on the prime and its key alone:
+/// planning, the run and the making of material share what one of them recorded.
+static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
+
+type Recorded = HashMap<(u128, Key), Arc<Script>>;
+
+/// The script for a prime and an instruction with this key.
+fn recorded(prime: u128, key: Key, instruction: &Instruction) -> Arc<Script> {
+    // A script is put there whole or, if recording it panics, not at all.
+    let mut known = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_integer = is_integer(instruction);
+    let new = || match instruction.op {
+        Op::Input => checked_bits(usize::from(instruction.element.width()), prime),
+        _ if is_integer => integer_script(instruction, prime),
+        _ => from_template(record(instruction, Family::LeastDepth), prime),
+    };
+    known.entry((prime, key)).or_insert_with(|| Arc::new(new())).clone()
+}
+
+/// Whether an instruction computes on integers in the field, and not on bits.
+fn is_integer(i: &Instruction) -> bool {
+    i.element.sharing() == Sharing::Arithmetic || i.op == Op::Convert
+}
+
 /// Scripts for the instructions met so far.
 pub(super) struct Scripts {
     prime: u128,
@@ -99,22 +123,23 @@ impl Scripts {
 
     /// The script of an instruction, and the lanes of its rows.
     pub(super) fn of(&mut self, instruction: &Instruction) -> (Arc<Script>, usize) {
-        let is_integer =
-            instruction.element.sharing() == Sharing::Arithmetic || instruction.op == Op::Convert;
-        let lanes = if is_integer { instruction.lanes } else { template_lanes(instruction) };
+        let lanes = match is_integer(instruction) {
+            true => instruction.lanes,
+            false => template_lanes(instruction),
+        };
         // Where rows are whole lane vectors, the script does not depend on how many lanes.
         let key_lanes = if lanes == 1 { instruction.lanes } else { 0 };
         let Instruction { op, element, immediates, .. } = *instruction;
         let key = (op, element, key_lanes, immediates, is_square(instruction));
         let prime = self.prime;
-        let script = self.by_key.entry(key).or_insert_with(|| {
-            Arc::new(match op {
-                Op::Input => checked_bits(usize::from(element.width()), prime),
-                _ if is_integer => integer_script(instruction, prime),
-                _ => from_template(&record(instruction, Family::LeastDepth), prime),
-            })
-        });
+        let script = self.by_key.entry(key).or_insert_with(|| recorded(prime, key, instruction));
         (script.clone(), lanes as usize)
+    }
+
+    /// Bytes of all of them, and of the largest one.
+    pub(super) fn memory_bytes(&self) -> [u64; 2] {
+        let all = self.by_key.values().map(|script| script.memory_bytes());
+        all.fold([0, 0], |[sum, largest], bytes| [sum + bytes, largest.max(bytes)])
     }
 
     /// The script that shows that an input in bits is made of bits: it opens `b^2 - b`.
@@ -196,7 +221,7 @@ fn integer_script(i: &Instruction, prime: u128) -> Script {
 }
 
 /// The same circuit on bits that are elements of a field.
-fn from_template(template: &Template, prime: u128) -> Script {
+fn from_template(template: Template, prime: u128) -> Script {
     let mut r = Recorder::new(prime);
     let inputs = r.inputs(template.input_count as usize);
     let mut slots: Vec<Option<Row>> = inputs.into_iter().map(Some).collect();
@@ -221,6 +246,8 @@ fn from_template(template: &Template, prime: u128) -> Script {
         }
     }
     let outputs: Vec<Row> = template.outputs.iter().map(|&slot| get(&slots, slot)).collect();
+    // Scheduling takes memory of its own.
+    drop((template, slots));
     r.finish(&outputs)
 }
 

@@ -182,12 +182,12 @@ impl<F: Field> Run<F> {
         let row = |slot: u32| &self.rows[slot as usize * lanes..(slot as usize + 1) * lanes];
         let public = |value: F| Share::public(value, context.me, context.delta);
         match what {
-            Local::Combine { terms, constant } => {
-                if *constant != 0 {
-                    result.fill(public(F::from_signed(*constant)));
+            Local::Combine(combined) => {
+                if combined.constant != 0 {
+                    result.fill(public(F::from_signed(combined.constant)));
                 }
                 let sum = Share::elements_mut(&mut result);
-                for (slot, factor) in terms {
+                for (slot, factor) in &combined.terms {
                     let row = Share::elements(row(*slot));
                     match factor {
                         1 => F::add_assign(sum, row),
@@ -195,6 +195,17 @@ impl<F: Field> Run<F> {
                         _ => F::scale_add(sum, F::from_signed(*factor), row),
                     }
                 }
+            }
+            Local::Xor { a, b, product } => {
+                result.copy_from_slice(row(*a));
+                let (sum, product) = (Share::elements_mut(&mut result), row(*product));
+                F::add_assign(sum, Share::elements(row(*b)));
+                F::sub_assign(sum, Share::elements(product));
+                F::sub_assign(sum, Share::elements(product));
+            }
+            Local::Not { a } => {
+                result.fill(public(F::ONE));
+                F::sub_assign(Share::elements_mut(&mut result), Share::elements(row(*a)));
             }
             Local::Less { shared, number, bit } => {
                 let digits = self.digits(*number, *bit);
@@ -214,11 +225,10 @@ impl<F: Field> Run<F> {
                     *out = if digit { public(F::ONE).sub(*r) } else { *r };
                 }
             }
-            Local::AddLow { row: slot, number, bits, factor } => {
-                let factor = F::from_signed(*factor);
+            Local::AddLow { row: slot, number, bits } => {
                 let lows = self.lows(*number, *bits);
                 for ((out, r), low) in result.iter_mut().zip(row(*slot)).zip(lows) {
-                    *out = r.add(public(low.mul(factor)));
+                    *out = r.add(public(low));
                 }
             }
             Local::TimesLow { row: slot, number, bits } => {

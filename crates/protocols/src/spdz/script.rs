@@ -41,23 +41,65 @@ pub(super) struct Number {
     pub(super) plus_prime: bool,
 }
 
+/// `constant + sum of factor * row`.
+#[derive(Clone, Debug)]
+pub(super) struct Sum<R> {
+    pub(super) terms: Box<[(R, i128)]>,
+    pub(super) constant: i128,
+}
+
 /// What a node computes without the other parties; `R` names a row.
+///
+/// Circuits on bits are scripts of some hundred thousand of these, nearly all of them [`Local::Xor`]:
+/// that one is small, and what is large and seldom lies apart.
 #[derive(Clone, Debug)]
 pub(super) enum Local<R> {
-    /// `constant + sum of factor * row`.
-    Combine { terms: Box<[(R, i128)]>, constant: i128 },
+    Combine(Box<Sum<R>>),
+    /// `a + b - 2 product`: exclusive or of bits.
+    Xor {
+        a: R,
+        b: R,
+        product: R,
+    },
+    /// `1 - a`
+    Not {
+        a: R,
+    },
     /// Whether a bit of a number is less than a shared bit.
-    Less { shared: R, number: Number, bit: u32 },
+    Less {
+        shared: R,
+        number: Number,
+        bit: u32,
+    },
     /// Whether a bit of a number equals a shared bit.
-    Equal { shared: R, number: Number, bit: u32 },
+    Equal {
+        shared: R,
+        number: Number,
+        bit: u32,
+    },
     /// A bit of a number, exclusive or a shared bit.
-    Differs { shared: R, number: Number, bit: u32 },
-    /// The row, plus a factor times the low bits of a number.
-    AddLow { row: R, number: Number, bits: u32, factor: i128 },
+    Differs {
+        shared: R,
+        number: Number,
+        bit: u32,
+    },
+    /// The row, plus the low bits of a number.
+    AddLow {
+        row: R,
+        number: Number,
+        bits: u32,
+    },
     /// The row times the low bits of a number.
-    TimesLow { row: R, number: Number, bits: u32 },
+    TimesLow {
+        row: R,
+        number: Number,
+        bits: u32,
+    },
     /// The row times the inverse of two to a power.
-    Halved { row: R, times: u32 },
+    Halved {
+        row: R,
+        times: u32,
+    },
 }
 
 /// What takes a round.
@@ -156,6 +198,22 @@ impl Script {
     pub(super) fn rounds(&self) -> usize {
         self.levels.len() - 1
     }
+
+    /// Bytes that the script itself takes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let apart = |step: &Step| match &step.what {
+            // Two allocations, each with its header.
+            Local::Combine(sum) => size_of_val(&**sum) + size_of_val(&sum.terms[..]) + 32,
+            _ => 0,
+        };
+        let level = |level: &Level| {
+            let sums: usize = level.local.iter().map(apart).sum();
+            let steps = level.local.capacity() * size_of::<Step>();
+            size_of_val(level) + sums + steps + level.joint.capacity() * size_of::<JointStep>()
+        };
+        let levels: usize = self.levels.iter().map(level).sum();
+        (size_of::<Script>() + levels + size_of_val(&self.outputs[..])) as u64
+    }
 }
 
 impl Recorder {
@@ -192,7 +250,7 @@ impl Recorder {
             return *row;
         }
         let level = terms.iter().map(|(row, _)| self.level(*row)).max().unwrap_or(0);
-        self.local(Local::Combine { terms: terms.into(), constant }, level)
+        self.local(Local::Combine(Box::new(Sum { terms: terms.into(), constant })), level)
     }
 
     pub(super) fn constant(&mut self, value: i128) -> Row {
@@ -209,7 +267,7 @@ impl Recorder {
 
     /// `1 - a`
     pub(super) fn not(&mut self, a: Row) -> Row {
-        self.combine(&[(a, -1)], 1)
+        self.local(Local::Not { a }, self.level(a))
     }
 
     /// `a * b`
@@ -231,7 +289,7 @@ impl Recorder {
             return self.constant(0);
         }
         let product = self.product(a, b);
-        self.combine(&[(a, 1), (b, 1), (product, -2)], 0)
+        self.local(Local::Xor { a, b, product }, self.level(product))
     }
 
     /// Or of bits.
@@ -268,10 +326,10 @@ impl Recorder {
         self.local(Local::Differs { shared, number, bit }, level)
     }
 
-    /// `row + factor * (number mod 2^bits)`
-    pub(super) fn add_low(&mut self, row: Row, number: Number, bits: u32, factor: i128) -> Row {
+    /// `row + (number mod 2^bits)`
+    pub(super) fn add_low(&mut self, row: Row, number: Number, bits: u32) -> Row {
         let level = self.level_with(number, row);
-        self.local(Local::AddLow { row, number, bits, factor }, level)
+        self.local(Local::AddLow { row, number, bits }, level)
     }
 
     /// `row * (number mod 2^bits)`
@@ -309,7 +367,11 @@ impl Recorder {
     }
 
     /// The same, which goes on until `rounds` rounds are over and does all openings before.
-    pub(super) fn finish_with(self, outputs: &[Row], rounds: usize) -> Script {
+    pub(super) fn finish_with(mut self, outputs: &[Row], rounds: usize) -> Script {
+        // Nothing is recorded any more, and scheduling takes memory of its own.
+        self.products = HashMap::new();
+        self.nodes.shrink_to_fit();
+        self.levels.shrink_to_fit();
         schedule::schedule(&self, outputs, rounds)
     }
 }
@@ -318,7 +380,9 @@ impl<R: Copy> Local<R> {
     /// The rows that it reads.
     fn rows(&self) -> Vec<R> {
         match self {
-            Local::Combine { terms, .. } => terms.iter().map(|(row, _)| *row).collect(),
+            Local::Combine(sum) => sum.terms.iter().map(|(row, _)| *row).collect(),
+            Local::Xor { a, b, product } => vec![*a, *b, *product],
+            Local::Not { a } => vec![*a],
             Local::Less { shared, .. }
             | Local::Equal { shared, .. }
             | Local::Differs { shared, .. } => vec![*shared],
@@ -334,10 +398,14 @@ impl<R: Copy> Local<R> {
         number_of: impl Fn(Number) -> Number,
     ) -> Local<S> {
         match self {
-            Local::Combine { terms, constant } => Local::Combine {
-                terms: terms.iter().map(|(row, factor)| (row_of(*row), *factor)).collect(),
-                constant: *constant,
-            },
+            Local::Combine(sum) => {
+                let terms = sum.terms.iter().map(|(row, factor)| (row_of(*row), *factor));
+                Local::Combine(Box::new(Sum { terms: terms.collect(), constant: sum.constant }))
+            }
+            Local::Xor { a, b, product } => {
+                Local::Xor { a: row_of(*a), b: row_of(*b), product: row_of(*product) }
+            }
+            Local::Not { a } => Local::Not { a: row_of(*a) },
             Local::Less { shared, number, bit } => {
                 Local::Less { shared: row_of(*shared), number: number_of(*number), bit: *bit }
             }
@@ -347,12 +415,9 @@ impl<R: Copy> Local<R> {
             Local::Differs { shared, number, bit } => {
                 Local::Differs { shared: row_of(*shared), number: number_of(*number), bit: *bit }
             }
-            Local::AddLow { row, number, bits, factor } => Local::AddLow {
-                row: row_of(*row),
-                number: number_of(*number),
-                bits: *bits,
-                factor: *factor,
-            },
+            Local::AddLow { row, number, bits } => {
+                Local::AddLow { row: row_of(*row), number: number_of(*number), bits: *bits }
+            }
             Local::TimesLow { row, number, bits } => {
                 Local::TimesLow { row: row_of(*row), number: number_of(*number), bits: *bits }
             }

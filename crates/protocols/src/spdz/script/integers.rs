@@ -107,7 +107,7 @@ impl Recorder {
             let both = self.product(wraps, low.equal);
             terms.extend([(low.less, self.power(width)), (both, self.power(width)), (wraps, -1)]);
             let row = self.combine(&terms, 0);
-            return self.add_low(row, plain, width, 1);
+            return self.add_low(row, plain, width);
         }
         let wrapped = Number { plus_prime: true, ..plain };
         let other = self.compare(wrapped, &masked.bits, 0..w, false);
@@ -115,7 +115,7 @@ impl Recorder {
         let borrow = self.select(wraps, other.less, low.less);
         terms.push((borrow, self.power(width)));
         let row = self.combine(&terms, 0);
-        let row = self.add_low(row, plain, width, 1);
+        let row = self.add_low(row, plain, width);
         let plus = self.times_low(wraps, wrapped, width);
         let minus = self.times_low(wraps, plain, width);
         self.combine(&[(row, 1), (plus, 1), (minus, -1)], 0)

@@ -85,7 +85,10 @@ impl Scheduler<'_> {
     }
 
     fn level(&mut self, local: &[usize], joint: &[usize]) -> Level {
-        let mut level = Level::default();
+        let mut level = Level {
+            local: Vec::with_capacity(local.len()),
+            joint: Vec::with_capacity(joint.len()),
+        };
         for &node in local {
             let Node::Local(what) = &self.recorder.nodes[node] else { unreachable!("sorted so") };
             let mapped = what.map(
@@ -146,6 +149,9 @@ fn number(local: &super::Local<Row>) -> Option<Number> {
         | super::Local::Differs { number, .. }
         | super::Local::AddLow { number, .. }
         | super::Local::TimesLow { number, .. } => Some(*number),
-        super::Local::Combine { .. } | super::Local::Halved { .. } => None,
+        super::Local::Combine(_)
+        | super::Local::Xor { .. }
+        | super::Local::Not { .. }
+        | super::Local::Halved { .. } => None,
     }
 }

@@ -28,11 +28,15 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
             let digit = |n: &Number, bit: &u32| number(n) >> bit & 1 == 1;
             let low = |n: &Number, bits: &u32| F::new(number(n) & ((1 << bits) - 1));
             let out = match &step.what {
-                Local::Combine { terms, constant } => {
-                    terms.iter().fold(F::from_signed(*constant), |sum, (slot, factor)| {
+                Local::Combine(sum) => {
+                    sum.terms.iter().fold(F::from_signed(sum.constant), |sum, (slot, factor)| {
                         sum.add(row(slot).mul(F::from_signed(*factor)))
                     })
                 }
+                Local::Xor { a, b, product } => {
+                    row(a).add(row(b)).sub(row(product)).sub(row(product))
+                }
+                Local::Not { a } => F::ONE.sub(row(a)),
                 Local::Less { shared, number, bit } => row(shared).and_bit(!digit(number, bit)),
                 Local::Equal { shared, number, bit } if digit(number, bit) => row(shared),
                 Local::Equal { shared, .. } => F::ONE.sub(row(shared)),
@@ -40,9 +44,7 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
                     F::ONE.sub(row(shared))
                 }
                 Local::Differs { shared, .. } => row(shared),
-                Local::AddLow { row: slot, number, bits, factor } => {
-                    row(slot).add(low(number, bits).mul(F::from_signed(*factor)))
-                }
+                Local::AddLow { row: slot, number, bits } => row(slot).add(low(number, bits)),
                 Local::TimesLow { row: slot, number, bits } => row(slot).mul(low(number, bits)),
                 Local::Halved { row: slot, times } => row(slot).mul(F::new(1 << times).inverse()),
             };
