@@ -55,7 +55,7 @@ const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
 
 /// What recording a circuit takes for a moment besides the circuit, for each of its bytes: gates and the
 /// tables of gates that are known, then levels, readers and slots. Measured with SHA-256: 2.1 on XOR
-/// shares, 2.8 garbled.
+/// shares, 2.8 garbled, 2.1 as a script of SPDZ.
 const RECORDING_BYTES_PER_BYTE: u64 = 3;
 
 /// Bytes of a wire under a protocol, or of a unit of shares.

@@ -110,3 +110,36 @@ fn loops_stay_within_what_is_predicted() -> Result {
     }
     Ok(())
 }
+
+/// The least limit that `explain` finds, in MiB: it says what is missing until nothing is.
+fn least_mib(place: &Place, program: &str, protocol: &str) -> Result<u64> {
+    let mut mib = 16;
+    for _ in 0..8 {
+        let line = format!("explain {program} --protocol {protocol} --memory {mib}MiB --json");
+        let done = place.run(&line)?;
+        if done.code == Some(0) {
+            return Ok(mib);
+        }
+        let told: Value = serde_json::from_str(&done.failed_with(6)?.stdout)?;
+        let needed = told["error"]["needed_bytes"].as_u64().ok_or("what it needs")? >> 20;
+        assert!(needed > mib, "{program}: {needed} MiB do not fit into {mib}");
+        mib = needed;
+    }
+    Err(format!("{program} needs more each time").into())
+}
+
+/// Circuits of some hundred thousand gates are most of what a party holds, and are counted.
+#[test]
+fn large_circuits_on_authenticated_bits_stay_within_the_least_limit() -> Result {
+    let place = Place::new()?;
+    for (program, inputs) in
+        [("aes128", "--in key.csv --in blocks.csv"), ("sha256", "--in messages.csv")]
+    {
+        let program = format!("{program} --param n=1");
+        place.run(&format!("data {program} --out-dir ."))?.succeeded()?;
+        let mib = least_mib(&place, &program, "spdz")? + UNOPTIMISED_MIB;
+        let line = format!("{program} {inputs} --fake-preprocessing --verify");
+        assert_peaks(&run(&place, &line, "spdz", mib)?, &program, mib)?;
+    }
+    Ok(())
+}

@@ -15,7 +15,11 @@
 
 use std::collections::HashMap;
 
+use nodes::Sum;
+pub(super) use nodes::{Joint, Local};
+
 pub(super) mod integers;
+mod nodes;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -39,75 +43,6 @@ impl Public {
 pub(super) struct Number {
     pub(super) public: Public,
     pub(super) plus_prime: bool,
-}
-
-/// `constant + sum of factor * row`.
-#[derive(Clone, Debug)]
-pub(super) struct Sum<R> {
-    pub(super) terms: Box<[(R, i128)]>,
-    pub(super) constant: i128,
-}
-
-/// What a node computes without the other parties; `R` names a row.
-///
-/// Circuits on bits are scripts of some hundred thousand of these, nearly all of them [`Local::Xor`]:
-/// that one is small, and what is large and seldom lies apart.
-#[derive(Clone, Debug)]
-pub(super) enum Local<R> {
-    Combine(Box<Sum<R>>),
-    /// `a + b - 2 product`: exclusive or of bits.
-    Xor {
-        a: R,
-        b: R,
-        product: R,
-    },
-    /// `1 - a`
-    Not {
-        a: R,
-    },
-    /// Whether a bit of a number is less than a shared bit.
-    Less {
-        shared: R,
-        number: Number,
-        bit: u32,
-    },
-    /// Whether a bit of a number equals a shared bit.
-    Equal {
-        shared: R,
-        number: Number,
-        bit: u32,
-    },
-    /// A bit of a number, exclusive or a shared bit.
-    Differs {
-        shared: R,
-        number: Number,
-        bit: u32,
-    },
-    /// The row, plus the low bits of a number.
-    AddLow {
-        row: R,
-        number: Number,
-        bits: u32,
-    },
-    /// The row times the low bits of a number.
-    TimesLow {
-        row: R,
-        number: Number,
-        bits: u32,
-    },
-    /// The row times the inverse of two to a power.
-    Halved {
-        row: R,
-        times: u32,
-    },
-}
-
-/// What takes a round.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Joint<R> {
-    Product { a: R, b: R },
-    Square { a: R },
-    Open { a: R },
 }
 
 #[derive(Clone, Debug)]
@@ -373,72 +308,5 @@ impl Recorder {
         self.nodes.shrink_to_fit();
         self.levels.shrink_to_fit();
         schedule::schedule(&self, outputs, rounds)
-    }
-}
-
-impl<R: Copy> Local<R> {
-    /// The rows that it reads.
-    fn rows(&self) -> Vec<R> {
-        match self {
-            Local::Combine(sum) => sum.terms.iter().map(|(row, _)| *row).collect(),
-            Local::Xor { a, b, product } => vec![*a, *b, *product],
-            Local::Not { a } => vec![*a],
-            Local::Less { shared, .. }
-            | Local::Equal { shared, .. }
-            | Local::Differs { shared, .. } => vec![*shared],
-            Local::AddLow { row, .. } | Local::TimesLow { row, .. } | Local::Halved { row, .. } => {
-                vec![*row]
-            }
-        }
-    }
-
-    fn map<S>(
-        &self,
-        mut row_of: impl FnMut(R) -> S,
-        number_of: impl Fn(Number) -> Number,
-    ) -> Local<S> {
-        match self {
-            Local::Combine(sum) => {
-                let terms = sum.terms.iter().map(|(row, factor)| (row_of(*row), *factor));
-                Local::Combine(Box::new(Sum { terms: terms.collect(), constant: sum.constant }))
-            }
-            Local::Xor { a, b, product } => {
-                Local::Xor { a: row_of(*a), b: row_of(*b), product: row_of(*product) }
-            }
-            Local::Not { a } => Local::Not { a: row_of(*a) },
-            Local::Less { shared, number, bit } => {
-                Local::Less { shared: row_of(*shared), number: number_of(*number), bit: *bit }
-            }
-            Local::Equal { shared, number, bit } => {
-                Local::Equal { shared: row_of(*shared), number: number_of(*number), bit: *bit }
-            }
-            Local::Differs { shared, number, bit } => {
-                Local::Differs { shared: row_of(*shared), number: number_of(*number), bit: *bit }
-            }
-            Local::AddLow { row, number, bits } => {
-                Local::AddLow { row: row_of(*row), number: number_of(*number), bits: *bits }
-            }
-            Local::TimesLow { row, number, bits } => {
-                Local::TimesLow { row: row_of(*row), number: number_of(*number), bits: *bits }
-            }
-            Local::Halved { row, times } => Local::Halved { row: row_of(*row), times: *times },
-        }
-    }
-}
-
-impl<R: Copy> Joint<R> {
-    fn rows(&self) -> Vec<R> {
-        match *self {
-            Joint::Product { a, b } => vec![a, b],
-            Joint::Square { a } | Joint::Open { a } => vec![a],
-        }
-    }
-
-    fn map<S>(&self, mut row_of: impl FnMut(R) -> S) -> Joint<S> {
-        match *self {
-            Joint::Product { a, b } => Joint::Product { a: row_of(a), b: row_of(b) },
-            Joint::Square { a } => Joint::Square { a: row_of(a) },
-            Joint::Open { a } => Joint::Open { a: row_of(a) },
-        }
     }
 }

@@ -1,0 +1,140 @@
+//! What the nodes of a recording and the steps of a script do to rows: [`Local`] without the other
+//! parties, [`Joint`] in a round with them.
+
+use super::Number;
+
+/// `constant + sum of factor * row`.
+#[derive(Clone, Debug)]
+pub(in crate::spdz) struct Sum<R> {
+    pub(in crate::spdz) terms: Box<[(R, i128)]>,
+    pub(in crate::spdz) constant: i128,
+}
+
+/// What a node computes without the other parties; `R` names a row.
+///
+/// Circuits on bits are scripts of some hundred thousand of these, nearly all of them [`Local::Xor`]:
+/// that one is small, and what is large and seldom lies apart.
+#[derive(Clone, Debug)]
+pub(in crate::spdz) enum Local<R> {
+    Combine(Box<Sum<R>>),
+    /// `a + b - 2 product`: exclusive or of bits.
+    Xor {
+        a: R,
+        b: R,
+        product: R,
+    },
+    /// `1 - a`
+    Not {
+        a: R,
+    },
+    /// Whether a bit of a number is less than a shared bit.
+    Less {
+        shared: R,
+        number: Number,
+        bit: u32,
+    },
+    /// Whether a bit of a number equals a shared bit.
+    Equal {
+        shared: R,
+        number: Number,
+        bit: u32,
+    },
+    /// A bit of a number, exclusive or a shared bit.
+    Differs {
+        shared: R,
+        number: Number,
+        bit: u32,
+    },
+    /// The row, plus the low bits of a number.
+    AddLow {
+        row: R,
+        number: Number,
+        bits: u32,
+    },
+    /// The row times the low bits of a number.
+    TimesLow {
+        row: R,
+        number: Number,
+        bits: u32,
+    },
+    /// The row times the inverse of two to a power.
+    Halved {
+        row: R,
+        times: u32,
+    },
+}
+
+/// What takes a round.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spdz) enum Joint<R> {
+    Product { a: R, b: R },
+    Square { a: R },
+    Open { a: R },
+}
+
+impl<R: Copy> Local<R> {
+    /// The rows that it reads.
+    pub(super) fn rows(&self) -> Vec<R> {
+        match self {
+            Local::Combine(sum) => sum.terms.iter().map(|(row, _)| *row).collect(),
+            Local::Xor { a, b, product } => vec![*a, *b, *product],
+            Local::Not { a } => vec![*a],
+            Local::Less { shared, .. }
+            | Local::Equal { shared, .. }
+            | Local::Differs { shared, .. } => vec![*shared],
+            Local::AddLow { row, .. } | Local::TimesLow { row, .. } | Local::Halved { row, .. } => {
+                vec![*row]
+            }
+        }
+    }
+
+    pub(super) fn map<S>(
+        &self,
+        mut row_of: impl FnMut(R) -> S,
+        number_of: impl Fn(Number) -> Number,
+    ) -> Local<S> {
+        match self {
+            Local::Combine(sum) => {
+                let terms = sum.terms.iter().map(|(row, factor)| (row_of(*row), *factor));
+                Local::Combine(Box::new(Sum { terms: terms.collect(), constant: sum.constant }))
+            }
+            Local::Xor { a, b, product } => {
+                Local::Xor { a: row_of(*a), b: row_of(*b), product: row_of(*product) }
+            }
+            Local::Not { a } => Local::Not { a: row_of(*a) },
+            Local::Less { shared, number, bit } => {
+                Local::Less { shared: row_of(*shared), number: number_of(*number), bit: *bit }
+            }
+            Local::Equal { shared, number, bit } => {
+                Local::Equal { shared: row_of(*shared), number: number_of(*number), bit: *bit }
+            }
+            Local::Differs { shared, number, bit } => {
+                Local::Differs { shared: row_of(*shared), number: number_of(*number), bit: *bit }
+            }
+            Local::AddLow { row, number, bits } => {
+                Local::AddLow { row: row_of(*row), number: number_of(*number), bits: *bits }
+            }
+            Local::TimesLow { row, number, bits } => {
+                Local::TimesLow { row: row_of(*row), number: number_of(*number), bits: *bits }
+            }
+            Local::Halved { row, times } => Local::Halved { row: row_of(*row), times: *times },
+        }
+    }
+}
+
+impl<R: Copy> Joint<R> {
+    pub(super) fn rows(&self) -> Vec<R> {
+        match *self {
+            Joint::Product { a, b } => vec![a, b],
+            Joint::Square { a } | Joint::Open { a } => vec![a],
+        }
+    }
+
+    pub(super) fn map<S>(&self, mut row_of: impl FnMut(R) -> S) -> Joint<S> {
+        match *self {
+            Joint::Product { a, b } => Joint::Product { a: row_of(a), b: row_of(b) },
+            Joint::Square { a } => Joint::Square { a: row_of(a) },
+            Joint::Open { a } => Joint::Open { a: row_of(a) },
+        }
+    }
+}
