@@ -259,7 +259,12 @@ fn a_killed_peer_is_reported_whenever_it_happens() -> Result {
         assert!(!done.stderr.contains("bug in Phineus"), "{context}");
         let left: Vec<String> =
             place.files()?.into_iter().filter(|name| name.contains("partial")).collect();
-        assert!(left.is_empty(), "{left:?} {context}");
+        // Who is killed while it writes a file leaves it under a name that nobody takes for a result.
+        assert!(left.len() <= 1, "{left:?} {context}");
+        for name in left {
+            assert!(name.starts_with(".phineus-") && name.ends_with(".partial"), "{name}");
+            std::fs::remove_file(place.file(&name))?;
+        }
         let _ = std::fs::remove_file(place.file("result_a.csv"));
         let _ = std::fs::remove_file(place.file("result_b.csv"));
     }
