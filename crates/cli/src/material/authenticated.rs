@@ -57,22 +57,8 @@ impl<F: Field> Supplier<Macs<F>> for (Sequential<F>, Maker<F>) {
     }
 }
 
-impl<F: Field> Supplier<Macs<F>> for (Stored<F>, Stream) {
-    fn material(&self) -> &Macs<F> {
-        &self.0
-    }
-
-    fn material_mut(&mut self) -> &mut Macs<F> {
-        &mut self.0
-    }
-
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
-        Ok((self.1, 0))
-    }
-}
-
-/// Everybody knows everything.
-impl<F: Field> Supplier<Macs<F>> for (Dealer<F>, Stream) {
+/// Stored or dealt: nothing is made.
+impl<F: Field, S: Authenticated<F> + 'static> Supplier<Macs<F>> for (S, Stream) {
     fn material(&self) -> &Macs<F> {
         &self.0
     }

@@ -78,21 +78,8 @@ impl Supplier<Shares> for (Sequential, Maker) {
     }
 }
 
-impl Supplier<Shares> for (Stored, Stream) {
-    fn material(&self) -> &Shares {
-        &self.0
-    }
-
-    fn material_mut(&mut self) -> &mut Shares {
-        &mut self.0
-    }
-
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
-        Ok((self.1, 0))
-    }
-}
-
-impl Supplier<Shares> for (Dealer, Stream) {
+/// Stored or dealt: nothing is made.
+impl<S: Preprocessing + 'static> Supplier<Shares> for (S, Stream) {
     fn material(&self) -> &Shares {
         &self.0
     }
