@@ -36,8 +36,8 @@ const AHEAD_BYTES_MAX: u64 = 8 << 20;
 const DEALER_BYTES: u64 = 2 << 20;
 
 impl Situation {
-    /// How large batches are, and what is on the way: no larger than what leaves three
-    /// eighths of the least limit to the program itself, if there is such a size.
+    /// How large batches are, and what is on the way: no larger than what leaves a third of the
+    /// least limit to the program itself, if there is such a size.
     pub(crate) fn batch_scale(&self) -> BatchScale {
         let is_shared = self.protocol.assignment().is_some() || self.protocol.field().is_some();
         if !is_shared || self.ways.ot.is_silent() {
@@ -45,7 +45,7 @@ impl Situation {
         }
         // All parties must find the same one: what differs between them is left out.
         let common = Situation { network: None, clients: 0, transport: Transport::Tcp, ..*self };
-        let most = self.least_limit_bytes / 8 * 5;
+        let most = self.least_limit_bytes / 3 * 2;
         let fits = |scale: &BatchScale| common.making_bytes(*scale) <= most;
         let least = BatchScale::ALL[BatchScale::ALL.len() - 1];
         BatchScale::ALL.into_iter().find(fits).unwrap_or(least)
