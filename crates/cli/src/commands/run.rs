@@ -40,6 +40,9 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
     if run.preprocessing == Preprocessed::Fake {
         console.say("INSECURE: --fake-preprocessing lets every party compute all secrets");
     }
+    if run.together.protocol == ProtocolChoice::This(Protocol::Spdz32) {
+        console.say("WEAK: with spdz-32 a lie passes a check with probability 2^-30; --protocol spdz is for use");
+    }
     if run.together.protocol == ProtocolChoice::This(Protocol::Clear) {
         check_material(run)?;
         if run.outsourcing.is_stated() {

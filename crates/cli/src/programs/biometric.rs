@@ -2,17 +2,16 @@
 //!
 //! The first party holds the sample, the others parts of the database. Distances are sums of
 //! squares in arithmetic sharing: `d` square pairs a row and one round, no gates. The minimum is a
-//! tournament of `n - 1` comparisons and choices in Boolean or garbled sharing, first between
-//! chunks, which leaves all lanes full, then between the lanes of the one chunk that is left. The
-//! index of the winner needs no numbers to begin with: each comparison adds one bit to it. Of rows
-//! that are equally near, the one in the first lane wins, and in that the first.
+//! tournament of `n - 1` comparisons and choices between neighbours, in Boolean or garbled sharing.
+//! The index of the winner needs no numbers to begin with: each comparison adds one bit to it. Of
+//! rows that are equally near, the first wins.
 //!
 //! The example of Büscher et al., "HyCC: Compilation of Hybrid Protocols for Practical Secure
 //! Computation", CCS 2018, and of MOTION (ePrint 2020/1137). Distances are modulo 2^width.
 
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Sharing, Table};
 use phineus_frontend::{
-    Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column, lanes_for,
+    Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column,
 };
 
 use super::parties::{
@@ -102,7 +101,7 @@ impl Settings {
     }
 }
 
-/// The nearest of some rows, for each lane.
+/// The nearest of some rows that lie beside each other, for each lane.
 struct Nearest {
     distance: Value,
     /// The bits of its row's number that are known so far; `None` before the first.
@@ -110,80 +109,94 @@ struct Nearest {
 }
 
 impl Nearest {
-    /// The nearer of this and `other`, which has at most as many lanes and later rows; the bit
-    /// that says which is the next of the row's number, above the others or below them.
+    /// The nearer of this and `other`, of which this comes first and has as many lanes or one more;
+    /// with the next bit of the row's number above the others.
     #[track_caller]
-    fn or(self, other: Nearest, index: bool, above: bool) -> Nearest {
+    fn or(self, other: Nearest, index: bool) -> Nearest {
         let (all, lanes) = (self.distance.lanes(), other.distance.lanes());
         let cut = |value: &Value| value.lane_slice(0, lanes);
         let left = cut(&self.distance);
         let is_nearer = other.distance.lt(&left);
-        let mut distance = is_nearer.select(&other.distance, &left);
-        let joined = |old: Option<&Value>, bit: &Value| match old {
-            Some(old) if above => old.bit_concat(bit),
-            Some(old) => bit.bit_concat(old),
-            None => bit.clone(),
-        };
-        let mut row = index.then(|| {
+        let distance = is_nearer.select(&other.distance, &left);
+        let row = index.then(|| {
             let rows = self.row.as_ref().zip(other.row.as_ref());
             let old = rows.map(|(left, right)| is_nearer.select(right, &cut(left)));
-            joined(old.as_ref(), &is_nearer)
+            old.map_or_else(|| is_nearer.clone(), |old| old.bit_concat(&is_nearer))
         });
-        if lanes < all {
-            let rest = |value: &Value| value.lane_slice(lanes, all - lanes);
-            distance = distance.lane_concat(&rest(&self.distance));
-            row = row.map(|row| {
-                let zero = distance.tracer().constant(ElementType::BIT, Lane::ZERO);
-                let alone = joined(self.row.as_ref().map(rest).as_ref(), &zero.tile(all - lanes));
-                row.lane_concat(&alone)
-            });
-        }
-        Nearest { distance, row }
-    }
-
-    /// Some of the lanes.
-    #[track_caller]
-    fn part(&self, first: u32, count: u32) -> Nearest {
-        let cut = |value: &Value| value.lane_slice(first, count);
-        Nearest { distance: cut(&self.distance), row: self.row.as_ref().map(cut) }
+        let nearer = Nearest { distance, row };
+        if lanes == all { nearer } else { nearer.then(self.lane(lanes).alone(index)) }
     }
 
     /// A row that has no other to be compared with: the next bit of its number is 0.
+    #[track_caller]
     fn alone(self, index: bool) -> Nearest {
-        let zero = self.distance.tracer().constant(ElementType::BIT, Lane::ZERO);
-        let zero = zero.tile(self.distance.lanes());
-        let row = index.then(|| match &self.row {
-            Some(row) => row.bit_concat(&zero),
-            None => zero,
+        let row = index.then(|| {
+            let zero = self.distance.tracer().constant(ElementType::BIT, Lane::ZERO);
+            self.row.as_ref().map_or_else(|| zero.clone(), |row| row.bit_concat(&zero))
         });
         Nearest { row, ..self }
     }
+
+    #[track_caller]
+    fn lane(&self, lane: u32) -> Nearest {
+        let cut = |value: &Value| value.lane_slice(lane, 1);
+        Nearest { distance: cut(&self.distance), row: self.row.as_ref().map(cut) }
+    }
+
+    /// These lanes, and behind them those of `next`.
+    #[track_caller]
+    fn then(&self, next: Nearest) -> Nearest {
+        let rows = self.row.as_ref().zip(next.row.as_ref());
+        Nearest {
+            distance: self.distance.lane_concat(&next.distance),
+            row: rows.map(|(first, next)| first.lane_concat(next)),
+        }
+    }
+
+    /// The even and the odd lanes; of one lane there are no odd ones.
+    #[track_caller]
+    fn neighbours(self) -> (Nearest, Option<Nearest>) {
+        let lanes = self.distance.lanes();
+        if lanes == 1 {
+            return (self, None);
+        }
+        let paired = lanes / 2 * 2;
+        let split = |value: &Value| value.lane_slice(0, paired).deinterleave(1);
+        let (even, odd) = split(&self.distance);
+        let (even_row, odd_row) = self.row.as_ref().map(split).unzip();
+        let even = Nearest { distance: even, row: even_row };
+        let odd = Nearest { distance: odd, row: odd_row };
+        (if lanes == paired { even } else { even.then(self.lane(paired)) }, Some(odd))
+    }
 }
 
-/// The nearest of all rows, and its number, in chunks cut alike but for the last.
+/// The nearest of all rows, the first of those that are equally near, and its number. All chunks but
+/// the last have the same even number of lanes.
+///
+/// Neighbours are compared, those of two chunks together, so that lanes stay full while there are
+/// chunks, and rows in order.
 #[track_caller]
 fn nearest(distances: Vec<Value>, index: bool) -> Nearest {
     let mut chunks: Vec<Nearest> =
         distances.into_iter().map(|distance| Nearest { distance, row: None }).collect();
-    while chunks.len() > 1 {
-        let mut pairs = Vec::new();
+    while chunks.len() > 1 || chunks[0].distance.lanes() > 1 {
+        let mut winners = Vec::new();
         let mut rest = chunks.into_iter();
-        while let Some(left) = rest.next() {
-            pairs.push(match rest.next() {
-                Some(right) => left.or(right, index, true),
-                None => left.alone(index),
+        while let Some(first) = rest.next() {
+            let (mut even, mut odd) = first.neighbours();
+            if let Some((next_even, next_odd)) = rest.next().map(Nearest::neighbours) {
+                even = even.then(next_even);
+                let both = odd.as_ref().zip(next_odd).map(|(odd, next)| odd.then(next));
+                odd = both.or(odd);
+            }
+            winners.push(match odd {
+                Some(odd) => even.or(odd, index),
+                None => even.alone(index),
             });
         }
-        chunks = pairs;
+        chunks = winners;
     }
-    // The number of the lane comes below that of the chunk, its bits from the highest down.
-    let mut all = chunks.pop().expect("a database has a row");
-    while all.distance.lanes() > 1 {
-        let half = all.distance.lanes().next_power_of_two() / 2;
-        let (left, right) = (all.part(0, half), all.part(half, all.distance.lanes() - half));
-        all = left.or(right, index, false);
-    }
-    all
+    chunks.pop().expect("a database has a row")
 }
 
 impl Program for Biometric {
@@ -265,11 +278,9 @@ impl Program for Biometric {
             let database = inputs[1..]
                 .iter()
                 .flat_map(|table| (0..table.row_count()).map(move |row| (table, row)));
-            let lanes = u64::from(lanes_for(settings.width));
-            let all = database
-                .zip(0u64..)
-                .map(|((table, row), number)| (distance(table, row), number % lanes, number));
-            let (least, _, number) = all.min().expect("a database has a row");
+            let all =
+                database.zip(0u64..).map(|((table, row), number)| (distance(table, row), number));
+            let (least, number) = all.min().expect("a database has a row");
             let mut table = Table::new(settings.result_columns());
             let row = [Lane::from(least), Lane::from(number)];
             table.push(&row[..if settings.index { 2 } else { 1 }]);

@@ -225,6 +225,17 @@ fn sets_and_databases_may_differ_in_size() {
     }
 }
 
+/// Squares modulo 2^8 have 44 values: most minima are of several rows, in all chunks.
+#[test]
+fn of_rows_that_are_equally_near_the_first_wins() {
+    let program = find("biometric").expect("it exists");
+    for n in ["3", "4", "7", "100", "511", "513", "600", "1024", "1025", "1700"] {
+        for seed in 0..4 {
+            check(program.as_ref(), &[("n", n), ("d", "1"), ("width", "8")], &[], seed);
+        }
+    }
+}
+
 /// Distances take a square for each coordinate, and comparisons are one fewer than rows.
 #[test]
 fn biometric_matching_squares_on_arithmetic_shares() {
