@@ -431,6 +431,17 @@ fn check_shapes(i: &Instruction, layout: Layout, faults: &mut Vec<String>) -> bo
         ));
         return false;
     }
+    let widens = i.op == Op::LaneSum && i.immediates[0] < u64::from(i.element.width());
+    let is_ring = i.element.sharing() == Sharing::Arithmetic
+        && !matches!(layout, Layout::Authenticated { .. });
+    if widens && is_ring {
+        faults.push(
+            "lane_sum of arithmetic shares cannot widen: they are modulo 2^from_width; convert \
+             the operand to Boolean or garbled sharing before"
+                .to_owned(),
+        );
+        return false;
+    }
     let operands = (0..info.operands.len()).map(|k| ("operand", k, i.operand_shape(k)));
     let results = (0..info.results.len()).map(|k| ("result", k, i.result_shape(k)));
     let before = faults.len();

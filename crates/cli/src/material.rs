@@ -24,7 +24,7 @@ pub(crate) use authenticated::{AuthenticatedMaterial, words};
 pub(crate) use kept::{
     Kept, check_free, check_stated, keep, key, made_at, open, open_tables, tables_path,
 };
-pub(crate) use shares::{SharedMaterial, dealt_seed};
+pub(crate) use shares::{BIT_TRIPLES, SharedMaterial, dealt_seed};
 
 /// Material that is kept in memory when all of it is made before.
 const MADE_BYTES: u64 = 4 << 20;

@@ -17,7 +17,7 @@ use crate::blocks::results;
 use crate::execute::{Executed, Job, Recorded, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
 use crate::garbling::Beside;
-use crate::material::{MaterialFigures, Origin, SharedMaterial};
+use crate::material::{BIT_TRIPLES, MaterialFigures, Origin, SharedMaterial};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
 use crate::planning::PlannedFile;
 use crate::progress::Watch;
@@ -181,7 +181,7 @@ pub(crate) fn run_shared(
         outputs,
         rounds,
         online: phase,
-        and_gates: material.used.get("triples_1").copied().unwrap_or(0),
+        and_gates: material.used.get(BIT_TRIPLES).copied().unwrap_or(0),
         garbled_and_gates: Some(garbled_gates),
         ots: Some(material.ots + garbling_ots),
         material,

@@ -194,5 +194,6 @@ mod tests {
     fn kinds_are_words() {
         assert_eq!(kind_words("square_pairs_32"), "square pairs of 32 bits");
         assert_eq!(kind_words("triples_1"), "triples of 1 bit");
+        assert_eq!(kind_words("bit_triples"), "bit triples");
     }
 }

@@ -73,7 +73,7 @@ fn the_comparison_fits_a_page_and_is_exact() -> Result {
     assert_eq!(row("OTs of two parties")?[1], measured("oblivious_transfers"));
     assert_eq!(row("rounds")?[1], measured("rounds"));
     assert_eq!(row("bytes per link")?[1], measured("sent_bytes"));
-    assert_eq!(row("triples of 1 bit")?[1], party["phases"]["used"]["triples_1"].to_string());
+    assert_eq!(row("triples of 1 bit")?[1], party["phases"]["used"]["bit_triples"].to_string());
     Ok(())
 }
 
@@ -107,7 +107,7 @@ fn phases_add_up_to_the_run() -> Result {
             let party = &report["parties"][0];
             let rounds = &party["measured"]["rounds"];
             assert_eq!(&party["phases"]["online"]["rounds"], rounds, "every round waits once");
-            assert_eq!(party["phases"]["used"]["triples_1"], party["measured"]["and_gates"]);
+            assert_eq!(party["phases"]["used"]["bit_triples"], party["measured"]["and_gates"]);
         }
     }
     Ok(())

@@ -68,6 +68,8 @@ impl Assignment {
                     Op::LaneSum if fits && instruction.immediates[0] == u64::from(width) => {
                         Sharing::Arithmetic
                     }
+                    // Of shares modulo 2^w the carries out of w bits are not known.
+                    Op::LaneSum => Sharing::Boolean,
                     op if op.is_arithmetic() && fits => match operand {
                         Some(value) if value.names[Sharing::Arithmetic as usize].is_some() => {
                             Sharing::Arithmetic

@@ -41,7 +41,8 @@ pub struct OrderOptions {
     pub layout: Layout,
     /// Units that the results of the instructions in the window take at most.
     pub window_units: u64,
-    /// Bytes that all instructions in flight hold together at most, unless one alone holds more.
+    /// Bytes that all instructions in flight hold together at most, unless one alone holds more; and
+    /// as much again the outputs of a round.
     pub held_bytes: u64,
     /// The most memory that ordering itself may take.
     pub planner_memory_bytes: u64,
@@ -123,7 +124,8 @@ struct Orderer<'a, M, E> {
     in_flight: BTreeMap<u64, Vec<InFlight>>,
     held_bytes: u64,
     round: u64,
-    outputs_wait: bool,
+    /// What the outputs hold that wait for the end of the round, if any do.
+    outputs_wait: Option<u64>,
     next_name: u64,
 }
 
@@ -143,7 +145,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             in_flight: BTreeMap::new(),
             held_bytes: 0,
             round: 0,
-            outputs_wait: false,
+            outputs_wait: None,
             next_name: 0,
         }
     }
@@ -203,7 +205,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         self.pace = self.pace_of_the_rest();
         loop {
             self.run()?;
-            if self.in_flight.is_empty() && !self.outputs_wait {
+            if self.in_flight.is_empty() && self.outputs_wait.is_none() {
                 assert!(self.window.is_empty(), "whatever waits, waits for something in flight");
                 assert!(self.pace.as_ref().is_none_or(Pace::is_empty), "likewise");
                 return Ok(());
@@ -227,7 +229,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 true => Interaction::default(),
                 false => self.model.interaction(instruction),
             };
-            bytes += interaction.held_bytes;
+            bytes += if instruction.op == Op::Output { 0 } else { interaction.held_bytes };
             let behind = instruction.results().iter().filter_map(|result| heights.remove(result));
             *height = u64::from(interaction.rounds) + behind.max().unwrap_or(0);
             for &operand in instruction.operands() {
@@ -248,7 +250,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         fits.then(|| Pace::new(self.first, latest, self.round, bytes))
     }
 
-    /// Does or issues everything that has its operands.
+    /// Does or issues everything that has its operands, unless outputs fill the round before.
     fn run(&mut self) -> Result<(), Error> {
         while let Some(Reverse(index)) = self.ready.pop() {
             let entry = &self.window[(index - self.first) as usize];
@@ -269,7 +271,14 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             {
                 continue;
             }
-            self.outputs_wait |= instruction.op == Op::Output && interaction.rounds > 0;
+            if instruction.op == Op::Output && interaction.rounds > 0 {
+                let waiting = self.outputs_wait.unwrap_or(0) + interaction.held_bytes;
+                if self.outputs_wait.is_some() && waiting > self.options.held_bytes {
+                    self.stalled.push(index);
+                    return Ok(());
+                }
+                self.outputs_wait = Some(waiting);
+            }
             let is_used = entry.is_used;
             let renamed = self.take_operands(&instruction);
             if is_interactive {
@@ -342,7 +351,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
     fn end_round(&mut self) -> Result<(), Error> {
         (self.emit)(&Instruction::new(Op::Round, phineus_bytecode::ElementType::BIT, 1))?;
         self.round += 1;
-        self.outputs_wait = false;
+        self.outputs_wait = None;
         for done in self.in_flight.remove(&self.round).unwrap_or_default() {
             self.held_bytes -= done.held_bytes;
             self.define(done.instruction.part(Phase::Finish), done.is_used)?;

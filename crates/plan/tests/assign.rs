@@ -98,3 +98,18 @@ fn an_input_that_is_used_in_two_sharings_comes_in_both() {
     assert_eq!(sharings, [Sharing::Boolean, Sharing::Garbled]);
     assert!(made.iter().all(|i| i.op != Op::Convert || i.immediates[0] == 3));
 }
+
+/// The carries out of shares modulo 2^8 are not known, so a sum of 16 bits is of bits.
+#[test]
+fn a_sum_that_widens_is_no_sum_of_arithmetic_shares() {
+    let mut product = Instruction::new(Op::Mul, BYTE, 4);
+    (product.operands, product.results[0]) = ([0, 0, 0], 1);
+    let wide = ElementType::unsigned(16);
+    for (element, sharing) in [(wide, Sharing::Boolean), (BYTE, Sharing::Arithmetic)] {
+        let mut sum = Instruction::new(Op::LaneSum, element, 1);
+        (sum.operands[0], sum.results[0], sum.immediates) = (1, 2, [8, 4, 0, 0]);
+        let made = assigned(&[input(BYTE, 0), product, sum], Assignment::Arithmetic);
+        let sum = made.iter().find(|i| i.op == Op::LaneSum).expect("it is there");
+        assert_eq!(sum.element.sharing(), sharing, "{element}");
+    }
+}

@@ -115,6 +115,16 @@ fn shapes_are_valid_and_rules_hold() {
 }
 
 #[test]
+fn sums_of_arithmetic_shares_keep_their_width() {
+    faulty(
+        "",
+        "%0 = input u8@ax4 port=0 column=0 row=0\n\
+         %1 = lane_sum u8@ax1 %0 from_width=8 from_lanes=4\n\
+         %2 = lane_sum u16@ax1 %0 from_width=8 from_lanes=4  #! cannot widen\n",
+    );
+}
+
+#[test]
 fn cells_exist_and_have_the_column_type() {
     faulty(
         "",

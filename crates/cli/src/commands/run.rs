@@ -98,8 +98,8 @@ fn run_child(registry: &Registry, run: &Run, directory: &Path) -> Result<(), Fai
         let target = &finished.destination;
         results::write(description, &finished.outputs, target, &mut report.outputs, false)?;
         local::write_description(directory, description)?;
-        write_json(&run.report, report)?;
-        report.verdict()
+        // Whether the plan was kept the parent says, when it has given out what came.
+        write_json(&run.report, report)
     });
     progress.ended(result.as_ref().map(drop));
     // The parent prints it.
@@ -159,6 +159,7 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answ
         party.lines().iter().for_each(|line| console.say(line));
     }
     say_verified(console, *verified)?;
+    reports.iter().try_for_each(RunReport::verdict)?;
     Ok(answer)
 }
 
@@ -236,6 +237,7 @@ fn run_all(
             return Err(Failure::new(Exit::RunTime, 195, message)
                 .remedy("this is a bug in Phineus, please report it"));
         }
+        last.reports.iter().try_for_each(RunReport::verdict)?;
         reports.push(next.reports.clone());
         last = next;
     }

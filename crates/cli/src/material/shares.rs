@@ -203,10 +203,13 @@ impl Preprocessing for SharedMaterial {
     }
 }
 
-/// The names that plans have for kinds.
+/// The name of what ANDs take; products of one bit modulo 2 in arithmetic sharing take other triples.
+pub(crate) const BIT_TRIPLES: &str = "bit_triples";
+
+/// The names of kinds in reports.
 fn name(kind: Kind) -> String {
     match kind {
-        Kind::BitTriple => "triples_1".to_owned(),
+        Kind::BitTriple => BIT_TRIPLES.to_owned(),
         Kind::RingTriple { width } => format!("triples_{width}"),
         Kind::SquarePair { width } => format!("square_pairs_{width}"),
         Kind::SharedBit { width } => format!("shared_bits_{width}"),

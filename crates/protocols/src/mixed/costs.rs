@@ -111,6 +111,8 @@ pub struct MixedCosts {
     /// Bytes of inputs by client, the parties that do not compute.
     client_bytes: Vec<u64>,
     held_bytes: u64,
+    /// What the outputs of this round hold.
+    outputs_held_bytes: u64,
     peak_held_bytes: u64,
     /// Of the circuits of blocks, and the largest one.
     circuit_bytes: [u64; 2],
@@ -136,6 +138,7 @@ impl MixedCosts {
             output_bytes: vec![0; parties],
             client_bytes: Vec::new(),
             held_bytes: 0,
+            outputs_held_bytes: 0,
             peak_held_bytes: 0,
             circuit_bytes: [0, 0],
             compute_ns: 0,
@@ -166,6 +169,7 @@ impl MixedCosts {
     fn round(&mut self) {
         let opened = self.replay.opened();
         let length = opened.length();
+        self.outputs_held_bytes = 0;
         self.rounds += 1;
         self.opened_bytes += length as u64;
         if self.broadcast == Broadcast::Star && length > 0 {
@@ -222,10 +226,12 @@ impl MixedCosts {
             Phase::Finish => self.held_bytes -= interaction.held_bytes,
             Phase::Whole => {}
         }
-        self.peak_held_bytes = self.peak_held_bytes.max(self.held_bytes);
+        self.peak_held_bytes = self.peak_held_bytes.max(self.held_bytes + self.outputs_held_bytes);
     }
 
     fn output(&mut self, instruction: &Instruction, description: &Description) {
+        self.outputs_held_bytes += self.replay.model.interaction(instruction).held_bytes;
+        self.peak_held_bytes = self.peak_held_bytes.max(self.held_bytes + self.outputs_held_bytes);
         let bytes = sent_share_bytes(instruction.shape()) as u64;
         let port = &description.outputs[instruction.immediates[0] as usize];
         self.output_bytes.resize(description.parties.len(), 0);

@@ -6,14 +6,18 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use phineus_bytecode::{
     ElementType, Instruction, Interaction, Op, Phase, RoundModel, Sharing,
-    layout::{SHARE_UNIT_BYTES, ring_bytes},
+    layout::SHARE_UNIT_BYTES,
 };
 use phineus_circuits::record::Template;
 use phineus_engine::bits::{Family, record, template_lanes};
 use phineus_engine::packed;
 
+use super::client::sent_share_bytes;
 use super::words::words;
 use crate::bmr::{Rows, is_linear};
+
+/// What an output that waits takes besides shares: a place in a list that doubles, and an allocation.
+const OUTPUT_BYTES: u64 = 384;
 
 /// What makes two instructions have the same template.
 type Key = (Op, u16, bool, u32, [u64; 4]);
@@ -261,9 +265,11 @@ impl RoundModel for MixedRounds {
         match instruction.op {
             Op::Input if shape.sharing == Sharing::Garbled => {}
             Op::Input | Op::Constant | Op::Round => return Interaction::default(),
-            // Shares go to all others, and as many come from them.
+            // A share that waits; to each other party one in a buffer that doubles and one on its way,
+            // and as many from it.
             Op::Output => {
-                let held_bytes = (ring_bytes(shape.width) * shape.lanes as usize) as u64;
+                let copies = 1 + 4 * (self.parties as u64 - 1);
+                let held_bytes = sent_share_bytes(shape) as u64 * copies + OUTPUT_BYTES;
                 return Interaction { rounds: 1, held_bytes };
             }
             _ => {}

@@ -247,16 +247,19 @@ pub struct SpdzCosts {
     outputs_wait: bool,
     /// Bit `i`: whether an input is shown to be made of bits in the round after `i` more.
     proofs: u32,
-    /// Of inputs, products of matrices, and all else. Each has buffers that stay as large as they
-    /// ever were, so it is their peaks that add up.
-    held_bytes: [u64; 3],
-    peak_held_bytes: [u64; 3],
+    /// Of inputs, products of matrices, all else, and outputs. Each has buffers that stay as large as
+    /// they ever were, so it is their peaks that add up.
+    held_bytes: [u64; 4],
+    peak_held_bytes: [u64; 4],
     /// Of the scripts of blocks, and the largest one.
     script_bytes: [u64; 2],
     compute_ns: u64,
     /// What blocks demand, and how often they run; `demand` is all of it together.
     blocks: Vec<(Demand, u64)>,
 }
+
+/// The place of outputs among what is held.
+const OUTPUTS: usize = 3;
 
 impl SpdzCosts {
     /// For so many parties and this field.
@@ -275,8 +278,8 @@ impl SpdzCosts {
             pending: false,
             outputs_wait: false,
             proofs: 0,
-            held_bytes: [0; 3],
-            peak_held_bytes: [0; 3],
+            held_bytes: [0; 4],
+            peak_held_bytes: [0; 4],
             script_bytes: [0; 2],
             compute_ns: 0,
             blocks: Vec::new(),
@@ -298,12 +301,17 @@ impl SpdzCosts {
 
     fn hold(&mut self, instruction: &Instruction) {
         let interaction = self.walk.model.interaction(&instruction.part(Phase::Whole));
-        let of = match way(instruction) {
-            Way::Input => 0,
-            Way::MatMul => 1,
-            _ => 2,
+        let of = match instruction.op {
+            Op::Output => OUTPUTS,
+            _ => match way(instruction) {
+                Way::Input => 0,
+                Way::MatMul => 1,
+                _ => 2,
+            },
         };
         match instruction.phase {
+            // Until the round ends.
+            Phase::Whole if of == OUTPUTS => self.held_bytes[of] += interaction.held_bytes,
             Phase::Issue => self.held_bytes[of] += interaction.held_bytes,
             Phase::Finish => self.held_bytes[of] -= interaction.held_bytes,
             Phase::Whole => {}
@@ -345,6 +353,7 @@ impl SpdzCosts {
             self.check();
         }
         self.rounds += 1;
+        self.held_bytes[OUTPUTS] = 0;
         // What is opened was counted when it was issued: this is what comes with it.
         self.common_bytes += message_bytes(self.element_bytes, 0, 0, true, self.pending);
         self.pending = true;
@@ -382,7 +391,7 @@ impl CostModel for SpdzCosts {
         }
         self.opened += opened;
         self.common_bytes += opened * self.element_bytes as u64;
-        if !matches!(instruction.op, Op::Round | Op::Output) {
+        if instruction.op != Op::Round {
             self.hold(instruction);
         }
         self.compute_ns += self.duration_ns(instruction) + opened * NS_PER_OPENED;

@@ -294,7 +294,12 @@ impl RoundModel for SpdzRounds {
         let instruction = &Instruction { operands: [0, 1, 2], ..*instruction };
         match instruction.op {
             Op::Round => return Interaction::default(),
-            Op::Output => return Interaction { rounds: 1, held_bytes: 0 },
+            // A share, its mask and what it opens to.
+            Op::Output => {
+                let each = share_bytes + 2 * self.element_bytes + self.opening_bytes();
+                let held = grown(u64::from(element_count(shape)) * each);
+                return Interaction { rounds: 1, held_bytes: BATCHED_BYTES + held };
+            }
             _ => {}
         }
         match way(instruction) {

@@ -83,7 +83,9 @@ impl Workload {
         typed.extend(self.flags.iter().cloned());
         let mut run = parse(typed)?.resolved();
         run.together.plain = plain;
-        Ok(local::run(registry, &run, &Progress::for_user(true, false))?.reports)
+        let reports = local::run(registry, &run, &Progress::for_user(true, false))?.reports;
+        reports.iter().try_for_each(RunReport::verdict)?;
+        Ok(reports)
     }
 }
 
