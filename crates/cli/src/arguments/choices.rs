@@ -182,7 +182,7 @@ impl ValueEnum for ProtocolChoice {
 }
 
 /// The name of preprocessing that gives no security, as all parties have to agree on it.
-pub(crate) const FAKE: &str = "fake";
+const FAKE: &str = "fake";
 
 /// The OT extension that triples are made with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -147,15 +147,21 @@ impl PlannedBlocks {
         Ok(totals)
     }
 
-    /// A line for each block: what a run of it costs, and what runs then.
+    /// A line for each block: what a run of it costs, and what runs then. Where material is dealt,
+    /// without what making it sends.
     pub(crate) fn lines(
         &self,
         description: &Description,
         parties: usize,
+        is_dealt: bool,
     ) -> Result<Vec<String>, Failure> {
         let line = |(block, costs): (usize, BTreeMap<String, u64>)| {
             let total = |name: &str| costs.get(name).copied().unwrap_or(0);
-            let sent = (0..parties).map(|party| total(&mixed::totals::sent_bytes(party))).max();
+            let name = match is_dealt {
+                true => mixed::totals::online_bytes,
+                false => mixed::totals::sent_bytes,
+            };
+            let sent = (0..parties).map(|party| total(&name(party))).max();
             let turns = if block == 0 { "once" } else { "each time" };
             format!(
                 "{block} {turns}: {} AND gates, {} rounds, {} sent at most; {}",

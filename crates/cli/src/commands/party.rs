@@ -17,7 +17,7 @@ use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
-use crate::arguments::{Making, Protocol, Run};
+use crate::arguments::{Making, Preprocessed, Protocol, Run};
 use crate::authenticated::run_authenticated;
 use crate::client::ClientJob;
 use crate::execute::{Executed, Job, run_garbled};
@@ -115,6 +115,10 @@ pub(crate) fn run(
     progress.clear();
     let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
+    let planned = match run.preprocessing {
+        Preprocessed::Fake => planned.dealt(),
+        _ => planned,
+    };
     Ok(finish((protocol, preprocessing), (prepared, run), planned, executed))
 }
 

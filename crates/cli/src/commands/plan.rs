@@ -23,7 +23,7 @@ use crate::prediction::candidates;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{TracedFile, arguments_of, hand_over, is_c, trace};
-use crate::sizing;
+use crate::sizing::{self, Terms};
 
 /// Plans a program into a file.
 pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
@@ -39,7 +39,8 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     }
     let limit = plan.resources.memory.unwrap_or_else(default_limit);
     let ways = plan.ways.ways(&[plan.ot]);
-    let candidate = candidates(&traced, (&[plan.protocol], &ways), limit, None, &scratch).pop();
+    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false };
+    let candidate = candidates(&traced, (&[plan.protocol], &ways), terms, &scratch).pop();
     let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
     planned.save(&plan.out)?;
     let figures = planned.plan();
