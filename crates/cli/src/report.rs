@@ -11,6 +11,7 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::without_openings;
 use crate::client::{ClientRun, ClientWalk};
 use crate::csv_output::write_atomically;
 use crate::execute::Executed;
@@ -279,7 +280,7 @@ impl RunReport {
                 ..Times::default()
             },
             phases: Phases { online: ran.phase, ..Phases::default() },
-            outputs: outputs(description),
+            outputs: outputs(&without_openings(description)),
             notes: ran.farewell.iter().cloned().collect(),
             deviations: predicted.deviations(&measured),
             predicted,

@@ -207,7 +207,7 @@ fn check_blocks(
     (planned, blocks): (&TracedFile, &TracedBlocks),
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
-    let source = source_of(registry, arguments, planned)?;
+    let (source, _) = owned_as(source_of(registry, arguments, planned)?, planned, scratch)?;
     let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
         return Ok(vec!["the plan's blocks follow each other in another way".to_owned()]);
     };
@@ -249,8 +249,8 @@ fn owned_as(
         let names: Vec<&str> = port.parties.iter().map(|&party| name(party)).collect();
         words.push_str(&format!("; '{}' to {}", port.name, names.join(" and ")));
     }
-    let cast = described(&source, description, scratch)?;
-    Ok((TracedFile { computing: planned.computing, ..cast }, words))
+    let source = TracedFile { computing: planned.computing, ..source };
+    Ok((described(&source, description, scratch)?, words))
 }
 
 /// `source` as the plan's protocol orders it, if it does, and what is wrong with that order.
