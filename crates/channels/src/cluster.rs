@@ -78,6 +78,8 @@ pub struct PartyConfig {
     pub address: Option<Address>,
     /// Where it listens, if that is not the address.
     pub bind: Option<SocketAddr>,
+    /// The line of the file that names it, if there is a file.
+    pub line: Option<usize>,
 }
 
 /// A host name or an IP address, and a port.
@@ -265,7 +267,9 @@ impl ClusterConfig {
             return Err(ClusterError { path: path.to_owned(), faults });
         }
         let config = ClusterConfig {
-            parties: parties.iter().map(|(_, party)| party.clone()).collect(),
+            parties: (parties.iter())
+                .map(|(at, party)| PartyConfig { line: Some(line_of(*at)), ..party.clone() })
+                .collect(),
             transport,
             computing,
         };
@@ -309,7 +313,7 @@ impl ClusterConfig {
         let parties = parties.into_iter().map(|(name, port)| {
             assert_eq!(check_name(name), Ok(()), "the caller has checked the names");
             let address = Address { host: "127.0.0.1".to_owned(), port };
-            PartyConfig { name: name.to_owned(), address: Some(address), bind: None }
+            PartyConfig { name: name.to_owned(), address: Some(address), bind: None, line: None }
         });
         let (parties, transport) = (parties.collect(), Transport::default());
         ClusterConfig { parties, transport, computing: None }
@@ -392,7 +396,7 @@ fn party(entry: PartyEntry, fault: &mut impl FnMut(usize, String)) -> (usize, Pa
             None
         }
     });
-    (name_at, PartyConfig { name, address, bind })
+    (name_at, PartyConfig { name, address, bind, line: None })
 }
 
 #[cfg(test)]

@@ -47,6 +47,9 @@ pub enum ChannelError {
         /// The peer's name.
         party: String,
     },
+    /// This party no longer wants to meet the others.
+    #[error("this party stopped waiting for the others")]
+    Cancelled,
     /// The peer sent something that no correct party sends.
     #[error("{party} sent {fault}")]
     Misbehaved {
@@ -320,7 +323,7 @@ pub enum ChannelError {
     },
     /// A party that others dial has no address.
     #[error(
-        "{party} has no address in the cluster file, and others dial it; only clients and the last \
+        "{party} has no address in cluster.toml, and others dial it; only clients and the last \
          party need none"
     )]
     NoAddress {

@@ -69,6 +69,19 @@ impl Kind {
     }
 }
 
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::Data => "data",
+            Kind::Hello => "hello",
+            Kind::Agreement => "agreement",
+            Kind::KeepAlive => "keep-alive",
+            Kind::Abort => "abort",
+            Kind::Bye => "bye",
+        })
+    }
+}
+
 /// A message header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -200,7 +213,7 @@ pub enum Fault {
         code: u8,
     },
     /// A length out of bounds.
-    #[error("a {kind:?} message of {length} bytes, which is out of bounds")]
+    #[error("a message of kind {kind} and {length} bytes, which is out of bounds")]
     Length {
         /// The kind of message.
         kind: Kind,
@@ -230,7 +243,7 @@ pub enum Fault {
     #[error("an abort that cannot be read")]
     Abort,
     /// The right kind of message at the wrong time.
-    #[error("a message of kind {found:?} where one of kind {expected:?} belongs")]
+    #[error("a message of kind {found} where one of kind {expected} belongs")]
     Order {
         /// What belongs there.
         expected: Kind,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::ChannelError;
 use crate::fingerprint::Fingerprint;
+use crate::frame::AbortReason;
 use crate::framed::FramedChannel;
 use crate::hello::{Hello, Nonce, Verdict};
 use crate::mesh::{Mesh, MeshSettings, Security};
@@ -333,8 +334,8 @@ impl<'a> Gathering<'a> {
         self.changed.notify_all();
     }
 
-    /// Looks whether those that are there still live: who gave up ends the wait, who is gone may
-    /// come again.
+    /// Looks whether those that are there still live: who gave up ends the wait, who is gone, or was
+    /// stopped by its user, may come again.
     pub(crate) fn sweep(&self) {
         let mut gone = Vec::new();
         let mut state = self.state();
@@ -343,7 +344,11 @@ impl<'a> Gathering<'a> {
             let Slot::Here(channel) = slot else { continue };
             match channel.error() {
                 None => {}
-                Some(ChannelError::Closed { .. } | ChannelError::Lost { .. }) => {
+                Some(
+                    ChannelError::Closed { .. }
+                    | ChannelError::Lost { .. }
+                    | ChannelError::PeerAborted { reason: AbortReason::Interrupted, .. },
+                ) => {
                     gone.push(std::mem::replace(slot, Slot::Missing));
                 }
                 Some(end) => drop(error.get_or_insert(end)),

@@ -91,6 +91,8 @@ pub struct MeshSettings<'a> {
     pub timeouts: Timeouts,
     /// A slower network than the one there is, between each two parties.
     pub network: Option<NetworkModel>,
+    /// Whether this party wants no mesh any more; asked several times a second until all are there.
+    pub is_cancelled: fn() -> bool,
 }
 
 /// What a party is waiting for while it connects.
@@ -166,7 +168,11 @@ pub fn connect_mesh(
     match gathered {
         Ok(()) => Ok(mesh),
         Err(error) => {
-            group.abort(AbortReason::Lost, error.party());
+            let reason = match error {
+                ChannelError::Cancelled => AbortReason::Interrupted,
+                _ => AbortReason::Lost,
+            };
+            group.abort(reason, error.party());
             Err(error)
         }
     }
@@ -217,6 +223,9 @@ fn wait_for_all(
         let missing = gathering.missing();
         if missing.is_empty() {
             break Ok(());
+        }
+        if (gathering.settings.is_cancelled)() {
+            break Err(ChannelError::Cancelled);
         }
         let elapsed = started.elapsed();
         if elapsed >= gathering.settings.timeouts.connect {

@@ -102,6 +102,7 @@ fn settings<'a>(
         purpose: "a test",
         timeouts: timeouts(),
         network: None,
+        is_cancelled: || false,
     }
 }
 

@@ -11,8 +11,8 @@ use crate::casting::Outsourcing;
 use crate::quantity::parse_size;
 
 pub(crate) use choices::{
-    Backend, FAKE, GpuChoice, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice,
-    WayChoices, Ways,
+    Backend, GpuChoice, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice, WayChoices,
+    Ways,
 };
 
 /// Printed below the help.
@@ -72,6 +72,17 @@ pub(crate) enum Command {
     Id(Id),
     /// Measure this machine
     Bench(Bench),
+}
+
+impl Command {
+    /// Whether this process is one party of a local run, whose parent speaks for all.
+    pub(crate) fn is_child(&self) -> bool {
+        match self {
+            Command::Run(run) => run.together.child.is_some(),
+            Command::Preprocess(make) => make.together.child.is_some(),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -313,6 +324,10 @@ pub(crate) struct Explain {
     pub(crate) ot: OtChoice,
     #[command(flatten)]
     pub(crate) ways: WayChoices,
+    /// The costs of a run with material from a dealer whom everybody would have to trust: NO
+    /// SECURITY, as `run` has it for measurements
+    #[arg(long)]
+    pub(crate) fake_preprocessing: bool,
     /// Compare these protocols, as in gmw,bmr,mixed
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "protocol")]
     pub(crate) protocols: Vec<Protocol>,

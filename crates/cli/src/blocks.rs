@@ -24,10 +24,12 @@ use crate::arguments::{Preprocessed, Protocol};
 use crate::csv_output::write_atomically;
 use crate::failure::{Exit, Failure};
 use crate::garbling::GarblingPlan;
-use crate::memory_budget::{Budget, Situation, does_not_fit};
+use crate::memory_budget::{Budget, Figures, Situation, does_not_fit};
 use crate::planning::{PlannedFile, magnitude_bits, plan_within};
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
+
+pub(crate) use figures::totals_of;
 
 /// How often plans are made again for less memory, because blocks need the most of different
 /// things.
@@ -113,34 +115,15 @@ pub(crate) fn check_preprocessing(
         .remedy("leave --preprocessing away: triples are then made while it runs"))
 }
 
-/// Refuses a program of several blocks where only those of one are taken.
-pub(crate) fn refuse(traced: &TracedFile, what: &str) -> Result<(), Failure> {
-    match traced.blocks {
-        None => Ok(()),
-        Some(_) => Err(Failure::new(
-            Exit::ProgramRefused,
-            146,
-            format!("{what} takes no programs that decide what runs next while they run"),
-        )),
-    }
-}
-
 /// Refuses protocols that cannot run blocks.
-fn check_protocol(protocol: Protocol, situation: &Situation) -> Result<(), Failure> {
-    let message = if protocol == Protocol::Bmr {
-        "protocol 'bmr' garbles a program before it runs, and what this one runs is decided while \
-         it runs"
-    } else if situation.ways.ot.is_silent() && protocol.assignment().is_some() {
-        "silent OT makes all triples of a program together, and how many this one needs turns out \
-         when it runs"
-    } else if situation.clients > 0 {
-        "a program that decides while it runs what runs next has no clients: all its parties \
-         compute"
-    } else {
+fn check_protocol(protocol: Protocol) -> Result<(), Failure> {
+    if protocol != Protocol::Bmr {
         return Ok(());
-    };
+    }
+    let message = "protocol 'bmr' garbles a program before it runs, and what this one runs is \
+                   decided while it runs";
     Err(Failure::new(Exit::ProgramRefused, 147, message)
-        .remedy("run it with --protocol gmw or garbled, --ot softspoken and without --computing"))
+        .remedy("run it with --protocol gmw or garbled"))
 }
 
 /// The type in which `protocol` carries what a program says is of type `element`.
@@ -184,7 +167,7 @@ pub(crate) fn plan_blocks(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
-    check_protocol(protocol, situation)?;
+    check_protocol(protocol)?;
     let slots = traced.description.slots.iter();
     let slots: Vec<Slot> =
         slots.map(|slot| Slot { element: carried_as(protocol, slot.element), ..*slot }).collect();
@@ -200,8 +183,7 @@ pub(crate) fn plan_blocks(
         let plan = |part: &TracedFile| plan_within(part, protocol, &own, scratch);
         let parts = blocks.parts.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         if parts.iter().any(|part| part.garbling.is_some()) {
-            return check_protocol(Protocol::Bmr, situation)
-                .map(|()| unreachable!("bmr is refused"));
+            return check_protocol(Protocol::Bmr).map(|()| unreachable!("bmr is refused"));
         }
         let planning = start.elapsed();
         let joined = join(
@@ -231,7 +213,7 @@ pub(crate) fn open_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     situation: &Situation,
 ) -> Result<PlannedFile, Failure> {
-    check_protocol(situation.protocol, situation)?;
+    check_protocol(situation.protocol)?;
     let slots = traced.description.slots.clone();
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let carried = carried_layout(&files, &slots, situation)?;
@@ -262,8 +244,11 @@ fn join(
     planning: Duration,
 ) -> Result<PlannedFile, Failure> {
     let mut budget = Budget::default();
+    let silent = |part: &PlannedFile| Figures::of_plan(part.plan(), 0).silent_bytes;
     for part in &parts {
-        budget.raise_to(&part.budget);
+        // The OTs of all blocks are of one size, which the plan of all has.
+        let scratch = part.budget.scratch - silent(part);
+        budget.raise_to(&Budget { scratch, ..part.budget.clone() });
     }
     let circuits =
         |plan: &PlanDescription| plan.costs.get(mixed::totals::CIRCUIT_BYTES).copied().unwrap_or(0);
@@ -279,6 +264,7 @@ fn join(
     plan.memory_limit_bytes = situation.limit_bytes;
     // The circuits of one block stay for the next time that it runs.
     budget.driver = driver + circuits(&plan);
+    budget.scratch += Figures::of_plan(&plan, 0).silent_bytes;
     let description = Description { plan: Some(plan), ..description };
     let (_, written) = blocks.write(std::io::sink(), &description, false)?;
     Ok(PlannedFile {

@@ -10,12 +10,15 @@
 mod owners;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clap::Args;
-use phineus_bytecode::{Description, Kind, Layout, PlanDescription, ProgramWriter};
+use phineus_bytecode::binary::finish_blocks;
+use phineus_bytecode::{Description, Kind, Layout, PlanDescription, ProgramWriter, Written};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
+use crate::blocks::TracedBlocks;
 use crate::failure::{Exit, Failure};
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
@@ -207,7 +210,13 @@ impl Cast {
             let owner = recast.inputs.get(&port.name);
             port.party = *owner.ok_or_else(|| unknown(&port.name))?;
         }
-        for port in &mut description.outputs {
+        let opened = description.opened.clone();
+        for (index, port) in (0..).zip(&mut description.outputs) {
+            // What decides on what runs next is known to all, clients too.
+            if opened.contains(&index) {
+                port.parties = (0..self.members.len() as u16).collect();
+                continue;
+            }
             let learners = recast.outputs.get(&port.name);
             port.parties.clone_from(learners.ok_or_else(|| unknown(&port.name))?);
         }
@@ -223,11 +232,9 @@ impl Cast {
         if self.recast.is_none() {
             return Ok(traced);
         }
-        crate::blocks::refuse(&traced, "computing for others")?;
         let mut description = traced.description.clone();
         self.apply(&mut description)?;
-        let cast = described(&traced, description, scratch)?;
-        Ok(TracedFile { computing: self.computing, ..cast })
+        described(&TracedFile { computing: self.computing, ..traced }, description, scratch)
     }
 }
 
@@ -246,7 +253,9 @@ pub(crate) fn described(
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
     assert!(traced.kind == Kind::Program, "a plan is not changed");
-    crate::blocks::refuse(traced, "computing for others")?;
+    if let Some(blocks) = &traced.blocks {
+        return described_blocks((traced, blocks), description, scratch);
+    }
     let mut writer = ProgramWriter::new(scratch.file(), Kind::Program)?;
     traced
         .file
@@ -255,6 +264,31 @@ pub(crate) fn described(
     let (file, written) = writer.finish(&description)?;
     let file = ProgramFile::new(file);
     Ok(TracedFile { file, description, hash: written.hash, ..traced.clone() })
+}
+
+/// The same for a program of several blocks, which have all their ports in common.
+fn described_blocks(
+    (traced, blocks): (&TracedFile, &TracedBlocks),
+    description: Description,
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    let computing = traced.computing;
+    let part = |part: &TracedFile| {
+        let part = TracedFile { computing, ..part.clone() };
+        described(&part, description.clone(), scratch)
+    };
+    let parts = blocks.parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+    let (mut file, mut written) = (scratch.file(), Vec::new());
+    for part in &parts {
+        let (instruction_count, file_bytes) =
+            (part.file.reader()?.instruction_count(), part.file.length_bytes()?);
+        std::io::copy(&mut part.file.view(), &mut file)?;
+        written.push(Written { hash: part.hash, instruction_count, file_bytes });
+    }
+    let (file, whole) = finish_blocks(file, &written, &description, &blocks.flow)?;
+    let (file, hash) = (ProgramFile::new(file), whole.hash);
+    let blocks = Some(Arc::new(TracedBlocks { flow: blocks.flow.clone(), parts }));
+    Ok(TracedFile { file, description, hash, blocks, ..traced.clone() })
 }
 
 /// Who computes, if it is stated.

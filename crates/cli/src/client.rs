@@ -4,25 +4,30 @@
 //! as they do; it needs no plan and no memory for values.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{CostModel, Kind, Table};
+use phineus_bytecode::{CostModel, Kind, Lane, Openings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
-use phineus_engine::{Inputs, Outputs};
+use phineus_engine::{Inputs, Outputs, RunError};
 use phineus_plan::Scratch;
+use phineus_protocols::ProtocolError;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{MixedClient, MixedCosts};
 
 use crate::agreement::{exchange_ready, give_up_all};
-use crate::arguments::Protocol;
+use crate::arguments::{Protocol, Ways};
+use crate::blocks::{TracedBlocks, results, totals_of};
 use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::memory_budget::{PLANNER_BUFFERS_BYTES, Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
 use crate::planning::{Bounds, ordered, planner_memory, with_ways};
-use crate::progress::Progress;
+use crate::program_file::Reader;
+use crate::progress::{Progress, Watch};
 use crate::resolve::TracedFile;
 
 /// The program as a client walks through it, and what that costs.
@@ -33,6 +38,8 @@ pub(crate) struct ClientWalk {
     pub(crate) peak_bytes: u64,
     pub(crate) process_bytes: u64,
     pub(crate) ordering: Duration,
+    scale: BatchScale,
+    ways: Ways,
 }
 
 /// What a client has in the end.
@@ -52,6 +59,8 @@ pub(crate) struct ClientJob<'a> {
     pub(crate) party: u16,
     pub(crate) inputs: Vec<Option<Table>>,
     pub(crate) limit_bytes: u64,
+    /// How often a block may run.
+    pub(crate) turns_max: u64,
     pub(crate) progress: &'a Progress,
 }
 
@@ -71,42 +80,102 @@ impl ClientWalk {
             return Err(does_not_fit(situation.limit_bytes, peak_bytes));
         }
         let planner = planner_memory(situation)?;
-        let made = match traced.kind {
-            Kind::Planned => None,
-            Kind::Program => {
-                let bounds = Bounds {
-                    least_limit_bytes: situation.least_limit_bytes,
-                    slice_bytes: None,
-                    planner_memory_bytes: planner,
-                    prove_inputs: true,
-                    y2a: situation.ways.y2a,
-                };
-                ordered(traced, protocol, traced.computing, bounds, scratch)?
+        let bounds = Bounds {
+            least_limit_bytes: situation.least_limit_bytes,
+            slice_bytes: None,
+            planner_memory_bytes: planner,
+            prove_inputs: true,
+            y2a: situation.ways.y2a,
+        };
+        let order_block = |block: &TracedFile| {
+            let made = ordered(block, protocol, traced.computing, bounds, scratch)?;
+            Ok(made.map_or_else(|| block.clone(), |made| made.ordered))
+        };
+        let order = |traced: &TracedFile| match (traced.kind, &traced.blocks) {
+            (Kind::Planned, _) => Ok(traced.clone()),
+            (Kind::Program, None) => order_block(traced),
+            (Kind::Program, Some(blocks)) => {
+                let parts = blocks.parts.iter().map(order_block).collect::<Result<_, Failure>>()?;
+                let blocks = TracedBlocks { flow: blocks.flow.clone(), parts };
+                Ok(TracedFile { blocks: Some(Arc::new(blocks)), ..traced.clone() })
             }
         };
-        let program = made.map_or_else(|| traced.clone(), |made| made.ordered);
+        let program = order(traced)?;
         // It stays as long as the run does.
         program.file.settle()?;
-        let costs = match &program.description.plan {
-            Some(plan) => plan.costs.clone(),
-            None => {
-                let costs = MixedCosts::new(program.computing);
-                let costs = costs.with_scale(situation.batch_scale());
-                let mut costs = with_ways(costs, situation.ways);
-                let mut reader = program.file.reader()?;
-                reader.for_each::<Failure>(|instruction| {
-                    costs.count(instruction, &program.description);
-                    Ok(())
-                })?;
-                costs.totals(&program.description)
-            }
-        };
         let (process_bytes, ordering) = (situation.process_bytes, start.elapsed());
-        Ok(ClientWalk { program, costs, peak_bytes, process_bytes, ordering })
+        let blocks = program.blocks.as_ref().map_or(1, |blocks| blocks.parts.len());
+        let (scale, ways) = match &program.description.plan {
+            None => (situation.batch_scale(), situation.ways),
+            Some(plan) => (BatchScale::stated(&plan.costs), Ways::stated(plan)),
+        };
+        let costs = BTreeMap::new();
+        let walk = ClientWalk { program, costs, peak_bytes, process_bytes, ordering, scale, ways };
+        let costs = walk.costs_of(&vec![1; blocks])?;
+        Ok(ClientWalk { costs, ..walk })
+    }
+
+    /// The costs of a run in which blocks run so many times, or of a program of one.
+    fn costs_of(&self, times: &[u64]) -> Result<BTreeMap<String, u64>, Failure> {
+        let TracedFile { file, description, blocks, computing, .. } = &self.program;
+        let costs = || with_ways(MixedCosts::new(*computing).with_scale(self.scale), self.ways);
+        if let Some(blocks) = blocks {
+            let files = blocks.parts.iter().map(|part| &part.file);
+            let mut totals = totals_of(files, costs, description, &[times.to_vec()])?;
+            return Ok(totals.pop().expect("one run was asked for"));
+        }
+        if let Some(plan) = &description.plan {
+            return Ok(plan.costs.clone());
+        }
+        let mut costs = costs();
+        file.reader()?.for_each::<Failure>(|instruction| {
+            costs.count(instruction, description);
+            Ok(())
+        })?;
+        Ok(costs.totals(description))
+    }
+
+    /// The blocks, or the program of one.
+    fn blocks(&self) -> &[TracedFile] {
+        match &self.program.blocks {
+            None => std::slice::from_ref(&self.program),
+            Some(blocks) => &blocks.parts,
+        }
+    }
+
+    /// Goes through the blocks as what is opened says; counts how often each is run.
+    fn walk(
+        &self,
+        client: &mut MixedClient<Metered<FramedChannel>>,
+        readers: &mut [Reader],
+        (turns, turns_max): (&mut [u64], u64),
+        watch: &Watch,
+    ) -> Result<(), Failure> {
+        let (description, blocks) = (&self.program.description, &self.program.blocks);
+        let flow = blocks.as_ref().map(|blocks| &blocks.flow);
+        let mut registers = vec![0; flow.map_or(0, |flow| flow.registers as usize)];
+        let (mut next, mut done) = (Some(0), 0);
+        while let Some(block) = next {
+            if turns[block] == turns_max {
+                let error = RunError::<ProtocolError>::TooManyTurns { block, turns: turns_max };
+                return Err(error.into());
+            }
+            turns[block] += 1;
+            readers[block].for_each::<Failure>(|instruction| {
+                client.step(instruction)?;
+                done += 1;
+                watch.advance(done);
+                Ok(())
+            })?;
+            let Some(flow) = flow else { break };
+            let left = flow.leave(description, block, &mut registers, &mut Learned(client));
+            next = left.unwrap_or_else(|never| match never {});
+        }
+        Ok(())
     }
 
     /// Shares the inputs and gets the outputs.
-    pub(crate) fn run(&self, job: ClientJob<'_>, mut mesh: Mesh) -> Result<ClientRun, Failure> {
+    pub(crate) fn run(&mut self, job: ClientJob<'_>, mut mesh: Mesh) -> Result<ClientRun, Failure> {
         let description = &self.program.description;
         let ready =
             Inputs::new(description, job.inputs).map_err(Failure::from).and_then(|inputs| {
@@ -122,22 +191,19 @@ impl ClientWalk {
         };
         let channels: Vec<FramedChannel> = mesh.into_iter().flatten().flatten().collect();
         let names: Vec<&str> = channels.iter().map(FramedChannel::peer).collect();
-        let mut reader = self.program.file.reader()?;
-        let (monitor, total) = (channels[0].monitor(), reader.instruction_count());
+        let readers = self.blocks().iter().map(|block| block.file.reader());
+        let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+        let total = readers.iter().map(Reader::instruction_count).sum();
+        let monitor = channels[0].monitor();
         let watch = job.progress.watch(&names.join(", "), Some(monitor), total, job.limit_bytes);
         let start = Instant::now();
         let channels: Vec<_> = channels.into_iter().map(Metered::new).collect();
         let before = Reading::of(channels.iter());
+        let mut turns = vec![0; readers.len()];
         let walked = || -> Result<(Vec<Metered<FramedChannel>>, Outputs), Failure> {
             let me = usize::from(job.party);
             let mut client = MixedClient::new(channels, &mut prg, description, me, inputs)?;
-            let mut done = 0;
-            reader.for_each::<Failure>(|instruction| {
-                client.step(instruction)?;
-                done += 1;
-                watch.advance(done);
-                Ok(())
-            })?;
+            self.walk(&mut client, &mut readers, (&mut turns, job.turns_max), &watch)?;
             Ok(client.finish()?)
         };
         let (channels, outputs) = walked().map_err(|failure| {
@@ -147,15 +213,35 @@ impl ClientWalk {
         let phase = Reading::of(channels.iter()).since(&before, start.elapsed());
         let blocked_on_network = watch.waited();
         let channels: Vec<FramedChannel> = channels.into_iter().map(Metered::into_inner).collect();
+        let outputs = results(description, outputs.into_tables());
+        if self.program.blocks.is_some() {
+            self.costs = self.costs_of(&turns)?;
+        }
         let (traffic, wire_traffic) = traffic_of(channels.iter());
         Ok(ClientRun {
-            outputs: outputs.into_tables(),
+            outputs,
             traffic,
             wire_traffic,
             phase,
             blocked_on_network,
             farewell: close_all(channels.into_iter()),
         })
+    }
+}
+
+/// What a client has learned of what decides on what runs next; it holds nothing of what is
+/// published.
+struct Learned<'a>(&'a MixedClient<Metered<FramedChannel>>);
+
+impl Openings for Learned<'_> {
+    type Error = Infallible;
+
+    fn opened(&self, port: u32) -> Lane {
+        self.0.opened(port)
+    }
+
+    fn publish(&mut self, _: u32, _: u64) -> Result<(), Infallible> {
+        Ok(())
     }
 }
 

@@ -37,6 +37,12 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+/// How messages call the file that says who the parties are.
+const CLUSTER_FILE: &str = "cluster.toml";
+
+/// The number of failures of planning for want of memory.
+const PLANNER_MEMORY: u16 = 102;
+
 /// Why a command failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -85,6 +91,21 @@ impl Failure {
     pub fn revealed(mut self, revealed: impl Into<String>) -> Failure {
         self.revealed = Some(revealed.into());
         self
+    }
+
+    /// With the name that the user gave to the cluster file.
+    pub(crate) fn of_cluster(self, path: &std::path::Path) -> Failure {
+        let name = |text: String| match path.ends_with(CLUSTER_FILE) {
+            true => text,
+            false => text.replace(CLUSTER_FILE, &path.display().to_string()),
+        };
+        let Failure { message, remedy, .. } = self;
+        Failure { message: name(message), remedy: remedy.map(name), ..self }
+    }
+
+    /// Whether planning itself needs more memory than the limit leaves for it.
+    pub(crate) fn is_of_planning(&self) -> bool {
+        (self.exit, self.number) == (Exit::DoesNotFit, PLANNER_MEMORY)
     }
 
     /// The user stopped it.
@@ -218,7 +239,10 @@ impl From<PlanError> for Failure {
             PlanError::Program(error) => error.into(),
             PlanError::Io(_) => Failure::new(Exit::RunTime, 120, message),
             PlanError::TooFewFrames { .. } => Failure::new(Exit::DoesNotFit, 101, message),
-            PlanError::PlannerMemory { .. } => Failure::new(Exit::DoesNotFit, 102, message),
+            PlanError::PlannerMemory { .. } => {
+                Failure::new(Exit::DoesNotFit, PLANNER_MEMORY, message)
+                    .remedy("plan it with more memory, also elsewhere, and run the plan here")
+            }
             PlanError::FieldTooSmall { .. } => Failure::new(Exit::ProgramRefused, 121, message)
                 .remedy("sum fewer products at once, or use a larger field"),
             _ => Failure::new(Exit::ProgramRefused, 120, message),
@@ -279,6 +303,9 @@ impl From<IdentityError> for Failure {
 impl From<ChannelError> for Failure {
     fn from(error: ChannelError) -> Failure {
         use ChannelError as E;
+        if let E::Cancelled = error {
+            return Failure::interrupted();
+        }
         let (exit, number) = match &error {
             E::Closed { .. } => (Exit::PeerLost, 102),
             E::Lost { .. } => (Exit::PeerLost, 103),

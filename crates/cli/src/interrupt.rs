@@ -43,12 +43,25 @@ struct State {
     leftovers: Vec<PathBuf>,
     /// What a parent has made, removed by its children if it is gone.
     of_parent: Option<PathBuf>,
-    /// Whether failures are printed as JSON.
-    is_json: bool,
+    /// How an end at once is told: as JSON or as text, or not at all.
+    telling: Telling,
 }
 
-static STATE: Mutex<State> =
-    Mutex::new(State { mode: Mode::Exit, leftovers: Vec::new(), of_parent: None, is_json: false });
+/// How the end of a process is told.
+#[derive(Clone, Copy)]
+pub(crate) enum Telling {
+    Text,
+    Json,
+    /// Whoever started the process tells it.
+    Nothing,
+}
+
+static STATE: Mutex<State> = Mutex::new(State {
+    mode: Mode::Exit,
+    leftovers: Vec::new(),
+    of_parent: None,
+    telling: Telling::Text,
+});
 
 extern "C" fn note(_: libc::c_int) {
     REQUESTS.fetch_add(1, Ordering::Relaxed);
@@ -60,8 +73,8 @@ extern "C" fn note_orphaned(_: libc::c_int) {
 }
 
 /// Takes over the signals and starts the watching thread.
-pub(crate) fn install(is_json: bool) {
-    with(|state| state.is_json = is_json);
+pub(crate) fn install(telling: Telling) {
+    with(|state| state.telling = telling);
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let handler = note as extern "C" fn(libc::c_int);
         // SAFETY: the handler does nothing but add to an atomic, which is async-signal-safe.
@@ -100,9 +113,27 @@ pub(crate) fn cooperate() {
     with(|state| state.mode = Mode::Cooperative);
 }
 
-/// From now on an interruption ends this session first.
+/// From now on an interruption ends this session first; one that came before ends it now.
 pub(crate) fn guard_session(aborter: Aborter) {
     with(|state| state.mode = Mode::Session(aborter));
+    stops_session();
+}
+
+/// Whether the user asked to stop; if so the peers have been told, so that whoever ends the session
+/// after this call gives no other reason.
+pub(crate) fn stops_session() -> bool {
+    if !requested() {
+        return false;
+    }
+    let aborter = with(|state| match &state.mode {
+        Mode::Session(aborter) => Some(aborter.clone()),
+        Mode::Exit | Mode::Cooperative => None,
+    });
+    // The watching thread may be at it already: the first one tells, and both wait until it is told.
+    if let Some(aborter) = aborter {
+        aborter.abort(AbortReason::Interrupted);
+    }
+    true
 }
 
 /// From now on an interruption ends the process.
@@ -166,8 +197,11 @@ fn end() -> ! {
         // Nobody is there to be told.
         std::process::exit(Exit::Interrupted as i32);
     }
-    let is_json = with(|state| state.is_json);
-    crate::report_failure(&Failure::interrupted(), is_json);
+    match with(|state| state.telling) {
+        Telling::Text => crate::report_failure(&Failure::interrupted(), false),
+        Telling::Json => crate::report_failure(&Failure::interrupted(), true),
+        Telling::Nothing => {}
+    }
     std::process::exit(Exit::Interrupted as i32);
 }
 

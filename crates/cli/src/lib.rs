@@ -18,6 +18,7 @@ mod client;
 mod commands;
 mod csv_input;
 mod csv_output;
+mod dealt;
 mod decimal;
 mod execute;
 mod failure;
@@ -59,6 +60,7 @@ pub use failure::{Exit, Failure};
 pub use registry::Registry;
 
 use arguments::{Cli, Command};
+use interrupt::Telling;
 use output::Console;
 
 /// The whole command line, for the programs of `registry`.
@@ -80,7 +82,11 @@ pub fn main(registry: Registry) -> ExitCode {
         }
     };
     let console = Console { is_json: cli.json, is_quiet: cli.quiet, is_verbose: cli.verbose > 0 };
-    interrupt::install(cli.json);
+    interrupt::install(match (cli.command.is_child(), cli.json) {
+        (true, _) => Telling::Nothing,
+        (false, true) => Telling::Json,
+        (false, false) => Telling::Text,
+    });
     match dispatch(&registry, cli.command, &console) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use phineus_channels::{
-    ClusterConfig, FramedChannel, Mesh, MeshSettings, PARTIES_MAX, Security, Timeouts, connect_mesh,
+    ChannelError, ClusterConfig, FramedChannel, Mesh, MeshSettings, PARTIES_MAX, Security,
+    Timeouts, Transport, connect_mesh,
 };
 
 use crate::arguments::{Protocol, ProtocolChoice, Together};
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 use crate::progress::Progress;
 
 /// What is needed to meet the other parties.
@@ -67,7 +69,12 @@ pub(crate) fn meet(
         purpose: &format!("--protocol {}", together.protocol.name()),
         timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
         network: together.simulate,
+        is_cancelled: interrupt::requested,
     };
+    // The kernel closes the connections of a process that ends, but not those of QUIC.
+    if cluster.transport() == Transport::Quic {
+        interrupt::cooperate();
+    }
     let mut turned_away = Vec::new();
     let mut on_wait = |waiting: &phineus_channels::Waiting<'_>| {
         let text = waiting.turned_away.as_ref().map(ToString::to_string);
@@ -80,7 +87,7 @@ pub(crate) fn meet(
         progress.waiting(&waiting.missing.join(", "), waiting.elapsed);
     };
     let mesh = connect_mesh(&settings, &mut on_wait)
-        .map_err(|error| Failure::from(error).revealed("nothing was revealed"))?;
+        .map_err(|error| placed(error, &cluster, together).revealed("nothing was revealed"))?;
     if together.child.is_none() {
         let channels = mesh.iter().flatten().flatten();
         let peers: BTreeSet<&str> = channels.map(FramedChannel::peer).collect();
@@ -93,6 +100,32 @@ pub(crate) fn meet(
         names.iter().map(|name| row[place(name)].take()).collect()
     };
     Ok(mesh.into_iter().map(ordered).collect())
+}
+
+/// A failure to meet, with the line of the cluster file that it is about.
+fn placed(error: ChannelError, cluster: &ClusterConfig, together: &Together) -> Failure {
+    use ChannelError as E;
+    let party = match &error {
+        E::NoAddress { party }
+        | E::UnknownHost { party, .. }
+        | E::PlainNotLoopback { party, .. }
+        | E::WrongParty { party, .. }
+        | E::WrongSelf { party, .. } => Some(party),
+        E::PortInUse { me, .. } | E::CannotListen { me, .. } => Some(me),
+        _ => None,
+    };
+    // The parent of a local run has written the file itself.
+    let party = party.filter(|_| together.child.is_none());
+    let known = party.and_then(|party| cluster.parties().get(cluster.index_of(party)?));
+    let line = known.and_then(|party| party.line);
+    let failure = Failure::from(error).of_cluster(&together.cluster);
+    match line {
+        Some(line) => {
+            let message = format!("{}:{line}: {}", together.cluster.display(), failure.message);
+            Failure { message, ..failure }
+        }
+        None => failure,
+    }
 }
 
 /// Closes the streams that `protocol` does not take, at all parties at once.

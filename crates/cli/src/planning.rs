@@ -1,5 +1,7 @@
 //! Plans a traced program so that the whole process stays within its memory limit.
 
+mod needs;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -121,7 +123,7 @@ impl PlannedFile {
 /// made again with fewer frames.
 ///
 /// # Errors
-/// Exit 6 with what would be needed.
+/// Exit 6 with what would be enough.
 pub(crate) fn plan_within(
     traced: &TracedFile,
     protocol: Protocol,
@@ -132,25 +134,15 @@ pub(crate) fn plan_within(
         let is_least = situation.least_limit_bytes == situation.limit_bytes;
         let least_limit_bytes = if is_least { limit_bytes } else { situation.least_limit_bytes };
         let situation = Situation { limit_bytes, least_limit_bytes, ..*situation };
-        match &traced.blocks {
+        let planned = match &traced.blocks {
             Some(blocks) => plan_blocks((traced, blocks), protocol, &situation, scratch),
             None => plan_program(traced, protocol, &situation, scratch),
-        }
-    };
-    let mut planned = attempt(situation.limit_bytes);
-    // What is said to be needed is enough: some shares grow with the limit.
-    for _ in 0..NEEDS_TRIED {
-        let Some(needed) = planned.as_ref().err().and_then(|failure| failure.needed_bytes) else {
-            break;
         };
-        match attempt(needed).err().and_then(|failure| failure.needed_bytes) {
-            Some(more) if more > needed => {
-                planned = Err(does_not_fit(situation.limit_bytes, more));
-            }
-            _ => break,
-        }
-    }
-    planned
+        planned.map_err(|failure| needs::next(failure, &situation))
+    };
+    attempt(situation.limit_bytes).map_err(|failure| {
+        needs::stated(failure, situation.limit_bytes, |limit_bytes| attempt(limit_bytes).err())
+    })
 }
 
 /// A program of one block.
@@ -217,9 +209,6 @@ fn plan_program(
     let least = Figures { frames: FRAMES_MIN, ..figures };
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
-
-/// How often more memory is tried until a plan fits, to say what is enough.
-const NEEDS_TRIED: u32 = 4;
 
 /// What the planner's tables may take beside all else that the process holds then.
 ///

@@ -24,7 +24,7 @@ use crate::planning::PlannedFile;
 use crate::quantity;
 use crate::resolve::TracedFile;
 use crate::shared::planned_scale;
-use crate::sizing;
+use crate::sizing::{self, Terms};
 
 /// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
 /// NVMe or a good network disk. `doctor` measures the one at hand.
@@ -290,19 +290,16 @@ impl Candidate {
 pub(crate) fn candidates(
     traced: &TracedFile,
     (protocols, ways): (&[Protocol], &[Ways]),
-    limit_bytes: u64,
-    net: Option<NetworkModel>,
+    terms: Terms,
     scratch: &Scratch,
 ) -> Vec<Candidate> {
     let plan = |protocol: Protocol, ways: Ways| Candidate {
         protocol,
         ways,
-        outcome: sizing::planned(traced, (protocol, ways), (limit_bytes, net), scratch).map(
-            |planned| {
-                let time = predict(&planned, net);
-                (planned, time)
-            },
-        ),
+        outcome: sizing::planned(traced, (protocol, ways), terms, scratch).map(|planned| {
+            let time = predict(&planned, terms.net);
+            (planned, time)
+        }),
     };
     let best = |&protocol: &Protocol| {
         let has_ways = protocol.assignment().is_some();

@@ -252,7 +252,7 @@ impl Watch {
     /// Notes that `done` instructions are done; returns whether to go on.
     pub(crate) fn advance(&self, done: u64) -> bool {
         self.shared.done.store(done, Ordering::Relaxed);
-        !crate::interrupt::requested()
+        !crate::interrupt::stops_session()
     }
 
     /// Time spent waiting for the peer so far, estimated from samples.

@@ -11,13 +11,13 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::FAKE;
+use crate::blocks::without_openings;
 use crate::client::{ClientRun, ClientWalk};
 use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Exit, Failure};
 use crate::planning::PlannedFile;
-use crate::prediction::{garbling_ot_bytes, garbling_traffic, predict, preprocessing_bytes};
+use crate::prediction::{garbling_traffic, predict, preprocessing_bytes};
 use crate::quantity;
 use crate::statistics::Phases;
 
@@ -40,11 +40,9 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// What the plan states for `party`; what is stored was made before, and what is fake never, nor
-    /// the oblivious transfers of garbling.
+    /// What the plan states for `party`; what is stored was made before.
     fn predicted(planned: &PlannedFile, party: u16, preprocessing: Option<&str>) -> Costs {
         let is_stored = preprocessing == Some(STORED);
-        let is_made = !is_stored && preprocessing != Some(FAKE);
         let plan = planned.plan();
         let total = |name: &str| plan.costs.get(name).copied();
         // All that others send goes to this one of two; of more, the plan states what comes in.
@@ -56,11 +54,10 @@ impl Costs {
         let party = usize::from(party);
         let ots = total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS));
         let ots = ots.map(|ots| ots + total(GARBLING_OTS).unwrap_or(0));
-        let ots = if is_made { ots } else { ots.and(Some(0)) };
-        let saved = if is_made { (0, 0) } else { preprocessing_bytes(planned)[party] };
+        let ots = if is_stored { ots.and(Some(0)) } else { ots };
+        let saved = if is_stored { preprocessing_bytes(planned)[party] } else { (0, 0) };
         // Who has stored triples has stored garbled tables, too.
-        let dealt = if is_made { 0 } else { garbling_ot_bytes(planned) };
-        let tables = if is_stored { garbling_traffic(planned, party) } else { (dealt, dealt) };
+        let tables = if is_stored { garbling_traffic(planned, party) } else { (0, 0) };
         let saved = (saved.0 + tables.0, saved.1 + tables.1);
         let links = if is_stored { planned.computing - 1 } else { 0 };
         let compared = PAIRING_BYTES * links as u64;
@@ -283,7 +280,7 @@ impl RunReport {
                 ..Times::default()
             },
             phases: Phases { online: ran.phase, ..Phases::default() },
-            outputs: outputs(description),
+            outputs: outputs(&without_openings(description)),
             notes: ran.farewell.iter().cloned().collect(),
             deviations: predicted.deviations(&measured),
             predicted,

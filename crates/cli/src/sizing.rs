@@ -12,7 +12,7 @@ use crate::casting::{Cast, Outsourcing};
 use crate::commands::party::shape;
 use crate::failure::Failure;
 use crate::meeting::check_parties;
-use crate::memory_budget::{Budget, PROCESS_BYTES, Situation, table_bytes};
+use crate::memory_budget::{Budget, Situation, connected_process_bytes, table_bytes};
 use crate::planning::{PlannedFile, plan_within};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
@@ -85,21 +85,42 @@ pub(crate) fn stated_rows(
         .collect()
 }
 
+/// What a plan is made for that is not run here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) limit_bytes: u64,
+    pub(crate) net: Option<NetworkModel>,
+    /// Whether material is dealt, by somebody whom all would have to trust.
+    pub(crate) is_dealt: bool,
+}
+
 /// A plan for the party that needs more memory, as a run on the network would make it.
 pub(crate) fn planned(
     traced: &TracedFile,
     (protocol, ways): (Protocol, Ways),
-    (limit_bytes, net): (u64, Option<NetworkModel>),
+    terms: Terms,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    let planned = planned_to_make(traced, (protocol, ways), terms, scratch)?;
+    Ok(if terms.is_dealt { planned.dealt() } else { planned })
+}
+
+/// The same with the costs of making the material.
+fn planned_to_make(
+    traced: &TracedFile,
+    (protocol, ways): (Protocol, Ways),
+    Terms { limit_bytes, net, is_dealt }: Terms,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let parties = 0..traced.computing as u16;
     let tables = parties.map(|party| table_bytes(&traced.description, party)).max();
+    let members = traced.description.parties.len().max(1);
     let situation = Situation {
         limit_bytes,
         least_limit_bytes: limit_bytes,
         slice_bytes: slices::calibrated(net, limit_bytes),
-        prove_inputs: true,
-        process_bytes: PROCESS_BYTES,
+        prove_inputs: !is_dealt,
+        process_bytes: connected_process_bytes(members - 1, Transport::Tcp),
         tables_bytes: tables.unwrap_or(0),
         protocol,
         parties: traced.computing,

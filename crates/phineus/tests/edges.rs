@@ -120,6 +120,50 @@ fn entries(directory: &std::path::Path) -> Result<usize> {
     Ok(std::fs::read_dir(directory)?.count())
 }
 
+/// What is said to be enough is enough, whether a run or planning itself needs more.
+#[test]
+fn what_is_said_to_be_enough_is_enough() -> Result {
+    let place = Place::new()?;
+    for line in [
+        "explain sort --param n=5000 --memory 20MiB --json",
+        "explain ljoin --param n=1000 --protocol gmw --memory 48MiB --json",
+        "explain gcd --protocol gmw --memory 20MiB --json",
+    ] {
+        let told = json(&place.run(line)?.failed_with(6)?.stdout)?;
+        let needed = told["error"]["needed_bytes"].as_u64().ok_or("no figure")?;
+        let (mebibytes, rest) = (needed >> 20, needed % (1 << 20));
+        assert_eq!(rest, 0, "{line}");
+        let remedy = told["error"]["remedy"].as_str().ok_or("no remedy")?;
+        assert!(remedy.contains(&format!("--memory {mebibytes}MiB")), "{line}: {remedy}");
+        let (rest, _) = line.split_once(" --memory").ok_or("no limit")?;
+        place.run(&format!("{rest} --memory {mebibytes}MiB"))?.succeeded()?;
+    }
+    Ok(())
+}
+
+/// Control-C goes to all processes of a local run, and one of them speaks for all.
+#[test]
+fn an_interruption_is_told_once() -> Result {
+    use std::os::unix::process::CommandExt;
+
+    let place = Place::new()?;
+    place.run("data millionaires")?.succeeded()?;
+    let temporary = place.file("temporary");
+    std::fs::create_dir(&temporary)?;
+    let line = "run millionaires --local --in alice.csv --in bob.csv -q --simulate rtt=2s";
+    let child = place.command(line).env("TMPDIR", &temporary).process_group(0).spawn()?;
+    let end = std::time::Instant::now() + Duration::from_secs(60);
+    while entries(&temporary)? == 0 && std::time::Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let group = libc::pid_t::try_from(child.id())?;
+    // SAFETY: signals the group of a child that was not waited for.
+    unsafe { libc::kill(-group, libc::SIGINT) };
+    let done = common::wait(child, Duration::from_secs(60))?.failed_with(130)?;
+    assert_eq!(done.stderr.matches("E130").count(), 1, "{}", done.stderr);
+    Ok(())
+}
+
 #[test]
 fn a_killed_local_run_leaves_nothing() -> Result {
     let place = Place::new()?;

@@ -58,7 +58,7 @@ fn every_protocol_runs_in_32_mebibytes() -> Result {
 
 /// What programs need of it differs: circuits, rows of values, frames on both sides of the garbling.
 #[test]
-fn garbling_among_two_and_three_fits_into_32_mebibytes() -> Result {
+fn garbling_among_two_fits_into_32_mebibytes_and_among_three_into_34() -> Result {
     let place = Place::new()?;
     let two =
         ["password-reuse n=200", "merge n=200", "ljoin n=20", "mvmul n=32", "linear-layer n=32"];
@@ -68,8 +68,8 @@ fn garbling_among_two_and_three_fits_into_32_mebibytes() -> Result {
     let programs = programs.chain(any.flat_map(|program| [(program, 2), (program, 3)]));
     for (program, parties) in programs {
         let parameters = program.replace(' ', " --param ");
-        let more = if parties == 2 { "" } else { "--param parties=3" };
-        let line = format!("explain {parameters} {more} --protocol bmr --memory 32MiB");
+        let (more, mib) = if parties == 2 { ("", 32) } else { ("--param parties=3", 34) };
+        let line = format!("explain {parameters} {more} --protocol bmr --memory {mib}MiB");
         let done = place.run(&line)?.succeeded();
         done.map_err(|error| format!("{program} of {parties}: {error}"))?;
     }

@@ -39,7 +39,9 @@ fn dealt_material_gives_the_same_results_without_any_transfer() -> Result {
                 assert_eq!(predicted[figure], measured[figure], "{protocol} {figure}");
             }
         }
+        place.explains_fake("three.phi", protocol)?;
     }
+    place.run("explain three.phi --fake-preprocessing")?.failed_with(2)?.says("on shares")?;
     let fake = "--protocol auto --fake-preprocessing";
     place.run(&format!("{RUN} {fake}"))?.failed_with(2)?.says("one protocol on shares")?;
     Ok(())

@@ -86,6 +86,7 @@ fn no_security_only_where_it_is_asked_for() -> Result {
     let fake = "--fake-preprocessing";
     let done = place.run(&format!("{RUN} --protocol spdz-128 {fake}"))?.succeeded()?;
     done.says("INSECURE")?;
+    place.explains_fake("three.phi", "spdz-128")?;
     place.run(&format!("{RUN} --protocol spdz-32 {fake}"))?.succeeded()?.says("WEAK")?;
     let done = place.run(&format!("{RUN} --protocol spdz-128 --preprocessing stored=here"))?;
     done.failed_with(8)?.says("there is no file")?;

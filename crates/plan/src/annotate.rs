@@ -109,8 +109,12 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
         offset += length as u64;
         let tables_bytes = pass.last_seen.memory_bytes_after(NAMES_PER_FRAME);
         if tables_bytes + pass.outputs.memory_bytes() > memory_limit_bytes {
-            let live_values = pass.last_seen.len() as u64;
-            return Err(Error::PlannerMemory { limit_bytes: memory_limit_bytes, live_values });
+            return Err(Error::PlannerMemory {
+                limit_bytes: memory_limit_bytes,
+                live_values: pass.last_seen.len() as u64,
+                instruction: pass.index,
+                instruction_count: count,
+            });
         }
         Ok(())
     })?;

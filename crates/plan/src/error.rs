@@ -20,14 +20,19 @@ pub enum Error {
     },
     /// Planning itself needs more memory than it may take.
     #[error(
-        "planning needs more than {limit_bytes} bytes of memory ({live_values} values are alive \
-         at once): plan on a machine with more memory and run the plan here"
+        "planning needs more than {} KiB of memory: {live_values} values are alive at once near \
+         instruction {instruction} of {instruction_count}",
+        limit_bytes >> 10
     )]
     PlannerMemory {
         /// What it may take.
         limit_bytes: u64,
         /// Values alive at once.
         live_values: u64,
+        /// Where, in the order in which the program is planned.
+        instruction: u64,
+        /// Instructions of the program.
+        instruction_count: u64,
     },
     /// The plan cannot be written, and the reason is lost.
     #[error("the plan cannot be written")]

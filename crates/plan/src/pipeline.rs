@@ -138,7 +138,7 @@ fn place_and_replace<R: Read + Seek + Send>(
     let frame_count = options.frame_count - options.lookahead.frames;
     let mut replacer = Replacer::new(options.layout, options.page_wires, frame_count);
     let (mut inputs, mut given) = (Inputs::new(), Vec::new());
-    let mut index = 0;
+    let (mut index, instruction_count) = (0, program.instruction_count());
     let mut place = |index, instruction: &Instruction, uses: &NextUses, replacer: &mut Replacer| {
         let duration_ns = match instruction.op.is_carrying() {
             true => NS_PER_CARRIED,
@@ -165,6 +165,8 @@ fn place_and_replace<R: Read + Seek + Send>(
             return Err(Error::PlannerMemory {
                 limit_bytes: options.planner_memory_bytes,
                 live_values: replacer.live_values(),
+                instruction: index,
+                instruction_count,
             });
         }
         Ok(())

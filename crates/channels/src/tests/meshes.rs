@@ -1,5 +1,6 @@
 //! More than two parties, more than one stream: gathering, misunderstandings, losses.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use super::*;
@@ -172,6 +173,46 @@ fn a_party_that_stops_while_others_gather_is_named_by_all() {
         }
     }
     assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn who_stops_waiting_may_come_again() {
+    static GOES: AtomicBool = AtomicBool::new(false);
+    for over in [Over::Tcp, Over::Quic] {
+        GOES.store(false, Ordering::Relaxed);
+        let (cluster, securities) = world(over, 3);
+        let join =
+            |me: usize, is_cancelled: fn() -> bool, on_wait: &mut dyn FnMut(&Waiting<'_>)| {
+                let mut settings = settings(&cluster, NAMES[me], &securities[me]);
+                settings.timeouts.connect = Duration::from_secs(120);
+                settings.is_cancelled = is_cancelled;
+                connect_mesh(&settings, on_wait)
+            };
+        let meshes = thread::scope(|scope| {
+            // site_b goes when site_a has it, and comes again when site_a knows that it went.
+            let (tell, told) = std::sync::mpsc::channel();
+            let a = scope.spawn(move || {
+                let mut waiting = |waiting: &Waiting<'_>| match waiting.missing {
+                    ["site_c"] => GOES.store(true, Ordering::Relaxed),
+                    _ if GOES.load(Ordering::Relaxed) => drop(tell.send(())),
+                    _ => {}
+                };
+                join(0, || false, &mut waiting)
+            });
+            let gone = failed(join(1, || GOES.load(Ordering::Relaxed), &mut |_| ()));
+            assert!(matches!(gone, ChannelError::Cancelled), "{over:?}: {gone}");
+            told.recv().expect("site_a notices");
+            let rest = [1, 2].map(|me| scope.spawn(move || join(me, || false, &mut |_| ())));
+            let all = [a].into_iter().chain(rest);
+            let all = all.map(|party| party.join().expect("it does not panic"));
+            all.map(|mesh| mesh.expect("all are there")).collect::<Vec<Mesh>>()
+        });
+        thread::scope(|scope| {
+            for mesh in meshes {
+                scope.spawn(move || close(mesh).expect("a clean end"));
+            }
+        });
+    }
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use phineus_bytecode::Sharing;
+use phineus_bytecode::{PlanDescription, Sharing};
 use phineus_crypto::field::FieldName;
 use phineus_engine::StorageBackend;
 use phineus_plan::Assignment;
-use phineus_protocols::mixed::{Broadcast, YaoToArithmetic};
+use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Backend {
@@ -182,7 +182,7 @@ impl ValueEnum for ProtocolChoice {
 }
 
 /// The name of preprocessing that gives no security, as all parties have to agree on it.
-pub(crate) const FAKE: &str = "fake";
+const FAKE: &str = "fake";
 
 /// The OT extension that triples are made with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -316,6 +316,12 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
+    /// Those of a plan that was made before.
+    pub(crate) fn stated(plan: &PlanDescription) -> Ways {
+        let ot = if mixed::is_silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };
+        Ways { ot, y2a: mixed::y2a(plan), broadcast: mixed::broadcast(plan) }
+    }
+
     /// What is not as usual, for the user.
     pub(crate) fn words(self) -> Vec<&'static str> {
         let star = self.broadcast == Broadcast::Star;

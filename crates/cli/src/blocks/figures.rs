@@ -14,7 +14,35 @@ use crate::arguments::Protocol;
 use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::planning::PlannedFile;
+use crate::program_file::ProgramFile;
 use crate::quantity;
+
+/// The exact totals of runs in which the blocks in these files run so many times, by run.
+pub(crate) fn totals_of<'a, M: BlockCosts>(
+    files: impl Iterator<Item = &'a ProgramFile>,
+    new: impl Fn() -> M,
+    description: &Description,
+    runs: &[Vec<u64>],
+) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+    let count = |file: &ProgramFile| {
+        let mut model = new();
+        file.reader()?.for_each::<Failure>(|instruction| {
+            if !instruction.op.is_directive() && !instruction.op.is_carrying() {
+                model.count_and_predict(instruction, description);
+            }
+            Ok(())
+        })?;
+        model.end_block();
+        Ok(model)
+    };
+    let blocks = files.map(count).collect::<Result<Vec<M>, Failure>>()?;
+    let total = |times: &Vec<u64>| {
+        let mut all = new();
+        blocks.iter().zip(times).for_each(|(block, &times)| all.add_block(block, times));
+        all.totals(description)
+    };
+    Ok(runs.iter().map(total).collect())
+}
 
 impl PlannedBlocks {
     /// The figures of a run in which blocks run so many times.
@@ -88,9 +116,9 @@ impl PlannedBlocks {
             (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
             (Protocol::Clear, _) => self.counted_by(|| ClearCosts, description, runs),
             _ => {
-                let broadcast = mixed::broadcast(self.parts[0].plan());
+                let (broadcast, is_silent) = (mixed::broadcast(plan), mixed::is_silent(plan));
                 let costs = || MixedCosts::new(parties).with_scale(scale);
-                let new = || costs().with_broadcast(broadcast);
+                let new = || costs().with_broadcast(broadcast).with_silent_ot(is_silent);
                 self.counted_by(new, description, runs)
             }
         }
@@ -102,24 +130,7 @@ impl PlannedBlocks {
         description: &Description,
         runs: &[Vec<u64>],
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
-        let count = |part: &PlannedFile| {
-            let mut model = new();
-            part.file.reader()?.for_each::<Failure>(|instruction| {
-                if !instruction.op.is_directive() && !instruction.op.is_carrying() {
-                    model.count_and_predict(instruction, description);
-                }
-                Ok(())
-            })?;
-            model.end_block();
-            Ok(model)
-        };
-        let blocks = self.parts.iter().map(count).collect::<Result<Vec<M>, Failure>>()?;
-        let total = |times: &Vec<u64>| {
-            let mut all = new();
-            blocks.iter().zip(times).for_each(|(block, &times)| all.add_block(block, times));
-            all.totals(description)
-        };
-        Ok(runs.iter().map(total).collect())
+        totals_of(self.parts.iter().map(|part| &part.file), new, description, runs)
     }
 
     /// What one run of each block adds to the totals.
@@ -147,15 +158,21 @@ impl PlannedBlocks {
         Ok(totals)
     }
 
-    /// A line for each block: what a run of it costs, and what runs then.
+    /// A line for each block: what a run of it costs, and what runs then. Where material is dealt,
+    /// without what making it sends.
     pub(crate) fn lines(
         &self,
         description: &Description,
         parties: usize,
+        is_dealt: bool,
     ) -> Result<Vec<String>, Failure> {
         let line = |(block, costs): (usize, BTreeMap<String, u64>)| {
             let total = |name: &str| costs.get(name).copied().unwrap_or(0);
-            let sent = (0..parties).map(|party| total(&mixed::totals::sent_bytes(party))).max();
+            let name = match is_dealt {
+                true => mixed::totals::online_bytes,
+                false => mixed::totals::sent_bytes,
+            };
+            let sent = (0..parties).map(|party| total(&name(party))).max();
             let turns = if block == 0 { "once" } else { "each time" };
             format!(
                 "{block} {turns}: {} AND gates, {} rounds, {} sent at most; {}",

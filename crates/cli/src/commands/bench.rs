@@ -28,7 +28,7 @@ use crate::quantity;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::resolve::{arguments_of, trace};
-use crate::sizing;
+use crate::sizing::{self, Terms};
 
 use workload::Workload;
 
@@ -255,7 +255,8 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
     let choice = (Protocol::Garbled, Ways::default());
-    Ok((sizing::planned(&traced, choice, (limit, None), &scratch)?, tracing))
+    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false };
+    Ok((sizing::planned(&traced, choice, terms, &scratch)?, tracing))
 }
 
 fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! `explain`: what a run will cost and reveal, before anybody runs it.
 
 mod comparison;
+mod description;
 mod ways;
 
 use std::time::Duration;
@@ -14,9 +15,10 @@ use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use serde_json::json;
 
 use crate::accelerator::{Accelerator, planned_entries};
-use crate::arguments::{Explain, GpuChoice, Protocol, Ways};
+use crate::arguments::{Explain, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Ways};
 use crate::blocks::without_openings;
 use crate::commands::party::scratch_of;
+use crate::dealt::check_dealt;
 use crate::failure::Failure;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
@@ -26,9 +28,10 @@ use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::resolve::TracedFile;
-use crate::sizing::{self, traced_for};
+use crate::sizing::{self, Terms, traced_for};
 use crate::slices;
 
+use description::describe;
 use ways::{alternatives, way_line, way_to_json};
 
 /// A limit under which everything fits.
@@ -40,17 +43,26 @@ pub(crate) fn run(
     explain: &Explain,
     console: &Console,
 ) -> Result<(), Failure> {
+    let protocols = match &explain.protocols[..] {
+        [] => &[explain.protocol][..],
+        several => several,
+    };
+    if explain.fake_preprocessing {
+        protocols.iter().try_for_each(|&one| check_dealt(ProtocolChoice::This(one)))?;
+    }
     let scratch = scratch_of(&explain.resources)?;
     let sizes = (&explain.rows[..], &explain.inputs[..]);
     let traced = traced_for(registry, &explain.choice, &explain.outsourcing, sizes, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
+    let is_dealt = explain.fake_preprocessing;
+    let terms = Terms { limit_bytes: limit, net: explain.net, is_dealt };
     if !explain.protocols.is_empty() {
-        return comparison::run(&traced, explain, limit, &scratch, console);
+        return comparison::run(&traced, explain, terms, &scratch, console);
     }
     let description = traced.description.clone();
     let ways = explain.ways.ways(explain.ot.extensions());
-    let choices = (&[explain.protocol][..], &ways[..]);
-    let candidate = candidates(&traced, choices, limit, explain.net, &scratch).pop();
+    let choices = (protocols, &ways[..]);
+    let candidate = candidates(&traced, choices, terms, &scratch).pop();
     let candidate = candidate.expect("one protocol was asked for");
     let planned = match candidate.outcome {
         Ok((planned, _)) => planned,
@@ -65,10 +77,7 @@ pub(crate) fn run(
         }
     };
     let time = predict(&planned, explain.net).whole;
-    let plan = |ways| {
-        let within = (limit, explain.net);
-        (sizing::planned(&traced, (explain.protocol, ways), within, &scratch), ways)
-    };
+    let plan = |ways| (sizing::planned(&traced, (explain.protocol, ways), terms, &scratch), ways);
     let others = alternatives(candidate.ways, &planned).into_iter().map(plan);
     let others = others.filter_map(|(planned, ways)| Some((ways, planned.ok()?)));
     let all: Vec<(Ways, PlannedFile)> =
@@ -77,6 +86,9 @@ pub(crate) fn run(
     let accelerator = explained_accelerator(planned, explain.resources.gpu, limit);
     if console.is_json {
         let mut document = to_json(planned, limit, &time);
+        if explain.fake_preprocessing {
+            document["preprocessing"] = Preprocessed::Fake.name().into();
+        }
         document["rounds_before_batching"] = json!(rounds_alone(planned)?);
         if let Layout::Authenticated { .. } = planned.plan().layout {
             document["multiplications"] = json!(multiplications(planned.plan()));
@@ -110,7 +122,9 @@ fn tell_what_does_not_fit(
     let Ok(scratch) = scratch_of(&explain.resources) else { return failure };
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     // Of another failure than that of memory there are no figures.
-    let Ok(planned) = sizing::planned(traced, choice, (UNBOUNDED_BYTES, None), &scratch) else {
+    let is_dealt = explain.fake_preprocessing;
+    let terms = Terms { limit_bytes: UNBOUNDED_BYTES, net: None, is_dealt };
+    let Ok(planned) = sizing::planned(traced, choice, terms, &scratch) else {
         return failure;
     };
     let mut document = to_json(&planned, limit, &predict(&planned, explain.net).whole);
@@ -131,65 +145,6 @@ fn explained_accelerator(
     let field = Protocol::from_name(&planned.plan().protocol).and_then(Protocol::field);
     let entries = planned_entries(planned);
     (entries > 0).then(|| Accelerator::find(choice, field, entries, (limit, 1)))
-}
-
-/// Parties, inputs and what is revealed.
-fn describe(
-    (description, computing): (&Description, usize),
-    console: &Console,
-) -> Result<(), Failure> {
-    let (parties, clients) = description.parties.split_at(computing);
-    let clients = match clients {
-        [] => String::new(),
-        clients => format!("   clients {}", clients.join(", ")),
-    };
-    let parties = parties.join(", ");
-    let name = &description.name;
-    let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
-    let protocol = protocol.and_then(Protocol::from_name);
-    let adversary = match protocol.and_then(Protocol::field) {
-        Some(_) => "malicious",
-        None => "semi-honest",
-    };
-    console.print(&format!("program   {name}   parties {parties}{clients}   {adversary}"))?;
-    for (name, value) in &description.parameters {
-        console.print(&format!("parameter {name}={value}"))?;
-    }
-    for port in &description.inputs {
-        let owner = &description.parties[usize::from(port.party)];
-        let columns: Vec<String> = port
-            .columns
-            .iter()
-            .take(6)
-            .map(|column| format!("{}:{}", column.name, column.element))
-            .collect();
-        let more = if port.columns.len() > 6 { ", ..." } else { "" };
-        let (rows, columns) = (quantity::count(port.rows), columns.join(", "));
-        console.print(&format!(
-            "input     '{}' of {owner}: {rows} rows of {columns}{more}",
-            port.name
-        ))?;
-    }
-    for (index, port) in description.outputs.iter().enumerate() {
-        if description.is_opened(index) {
-            let (name, element) = (&port.name, port.columns[0].element);
-            console.print(&format!(
-                "opens     '{name}' ({element}) to all, each time it is decided on"
-            ))?;
-        }
-    }
-    for output in outputs(&without_openings(description)) {
-        let (rows, to) = (quantity::count(output.rows), output.parties.join(" and "));
-        let columns = output.columns.iter().take(6).cloned().collect::<Vec<_>>().join(", ");
-        console.print(&format!("reveals   '{}' to {to}: {rows} rows of {columns}", output.name))?;
-    }
-    let learn = |party: u16| description.outputs.iter().any(|port| port.parties.contains(&party));
-    for (index, name) in description.parties.iter().enumerate() {
-        if !learn(index as u16) {
-            console.print(&format!("reveals   to {name}: nothing but the sizes above"))?;
-        }
-    }
-    Ok(())
 }
 
 /// What is counted of a plan in a line.
@@ -300,19 +255,26 @@ fn print_costs(
     let page_bytes = plan.page_wires * plan.wire_bytes;
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
     line("cost", cost_line(plan))?;
+    if explain.fake_preprocessing {
+        let dealer = "material from a dealer whom everybody would have to trust: NO SECURITY";
+        line("insecure", dealer.to_owned())?;
+    }
     if let Some(alone) = rounds_alone(planned)? {
         let (alone, rounds) = (quantity::count(alone), quantity::count(total(totals::ROUNDS)));
         let text = format!("{alone} rounds one instruction after the other, {rounds} as planned");
         line("batching", text)?;
     }
-    print_blocks(planned, console)?;
+    print_blocks(planned, explain.fake_preprocessing, console)?;
     if total(mixed::totals::SILENT_OT) > 0 {
         line("ot", "silent".to_owned())?;
     }
+    let takes = if explain.fake_preprocessing { "takes" } else { "makes" };
     for (what, count) in material(plan) {
-        line("makes", format!("{} {what}", quantity::count(count)))?;
+        line(takes, format!("{} {what}", quantity::count(count)))?;
     }
-    print_making(planned, console)?;
+    if !explain.fake_preprocessing {
+        print_making(planned, console)?;
+    }
     if let gates @ 1.. = total(garbling::Y_AND_GATES) {
         let each = kept_bytes(planned.computing);
         let bytes = quantity::bytes(gates * each);
@@ -361,12 +323,12 @@ fn print_costs(
 }
 
 /// A line for each block, if there are several.
-fn print_blocks(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
+fn print_blocks(planned: &PlannedFile, is_dealt: bool, console: &Console) -> Result<(), Failure> {
     let Some(blocks) = &planned.blocks else { return Ok(()) };
     console.print(
         "          if each block runs once; how often each does is decided by what is opened",
     )?;
-    for block in blocks.lines(&planned.description, planned.computing)? {
+    for block in blocks.lines(&planned.description, planned.computing, is_dealt)? {
         console.print(&format!("{:<9} {block}", "block"))?;
     }
     Ok(())

@@ -17,8 +17,9 @@ use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
-use crate::arguments::{Making, Protocol, Run};
+use crate::arguments::{Making, Preprocessed, Protocol, Run};
 use crate::authenticated::run_authenticated;
+use crate::blocks::without_openings;
 use crate::client::ClientJob;
 use crate::execute::{Executed, Job, run_garbled};
 use crate::failure::{Exit, Failure};
@@ -80,15 +81,16 @@ pub(crate) fn run(
     let Agreed { protocol, part, inputs, session, accelerator } = agreed;
     let (planned, origin) = match part {
         Part::Computing(planned, origin) => (planned, origin),
-        Part::Client(walk) => {
+        Part::Client(mut walk) => {
             progress.stage("sharing inputs");
             let (party, limit_bytes) = (prepared.party, prepared.limit_bytes);
-            let job = ClientJob { party, inputs, limit_bytes, progress };
+            let turns_max = run.max_iterations;
+            let job = ClientJob { party, inputs, limit_bytes, turns_max, progress };
             let ran = walk.run(job, mesh)?;
             interrupt::release();
             progress.clear();
             let report = RunReport::of_client(&walk, party, protocol.name(), limit_bytes, &ran);
-            let description = walk.program.description;
+            let description = without_openings(&walk.program.description);
             let (outputs, destination) = (ran.outputs, prepared.destination);
             return Ok(Finished { description, outputs, destination, report, party });
         }
@@ -115,6 +117,10 @@ pub(crate) fn run(
     progress.clear();
     let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
+    let planned = match run.preprocessing {
+        Preprocessed::Fake => planned.dealt(),
+        _ => planned,
+    };
     Ok(finish((protocol, preprocessing), (prepared, run), planned, executed))
 }
 

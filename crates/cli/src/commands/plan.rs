@@ -23,7 +23,7 @@ use crate::prediction::candidates;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{TracedFile, arguments_of, hand_over, is_c, trace};
-use crate::sizing;
+use crate::sizing::{self, Terms};
 
 /// Plans a program into a file.
 pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
@@ -39,7 +39,8 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     }
     let limit = plan.resources.memory.unwrap_or_else(default_limit);
     let ways = plan.ways.ways(&[plan.ot]);
-    let candidate = candidates(&traced, (&[plan.protocol], &ways), limit, None, &scratch).pop();
+    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false };
+    let candidate = candidates(&traced, (&[plan.protocol], &ways), terms, &scratch).pop();
     let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
     planned.save(&plan.out)?;
     let figures = planned.plan();
@@ -206,7 +207,7 @@ fn check_blocks(
     (planned, blocks): (&TracedFile, &TracedBlocks),
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
-    let source = source_of(registry, arguments, planned)?;
+    let (source, _) = owned_as(source_of(registry, arguments, planned)?, planned, scratch)?;
     let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
         return Ok(vec!["the plan's blocks follow each other in another way".to_owned()]);
     };
@@ -248,8 +249,8 @@ fn owned_as(
         let names: Vec<&str> = port.parties.iter().map(|&party| name(party)).collect();
         words.push_str(&format!("; '{}' to {}", port.name, names.join(" and ")));
     }
-    let cast = described(&source, description, scratch)?;
-    Ok((TracedFile { computing: planned.computing, ..cast }, words))
+    let source = TracedFile { computing: planned.computing, ..source };
+    Ok((described(&source, description, scratch)?, words))
 }
 
 /// `source` as the plan's protocol orders it, if it does, and what is wrong with that order.

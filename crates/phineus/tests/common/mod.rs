@@ -106,6 +106,26 @@ impl Place {
         self.write("c.csv", "x\n9\n10\n50\n")
     }
 
+    /// What `explain` says of a run with material from a dealer is what the last run measured.
+    pub fn explains_fake(&self, program: &str, protocol: &str) -> Result {
+        let line = format!("explain {program} --protocol {protocol} --fake-preprocessing --json");
+        let told: serde_json::Value = serde_json::from_str(&self.run(&line)?.succeeded()?.stdout)?;
+        if told["preprocessing"] != "fake" {
+            return Err(format!("{line}: {told}").into());
+        }
+        let report: serde_json::Value = serde_json::from_str(&self.read("run.json")?)?;
+        for (place, party) in report["parties"].as_array().ok_or("parties")?.iter().enumerate() {
+            for (figure, name) in [("sent_bytes", "sent"), ("received_bytes", "received")] {
+                let explained = &told["plan"]["costs"][&format!("{name}_bytes_{place}")];
+                if explained.is_null() || *explained != party["measured"][figure] {
+                    let measured = &party["measured"][figure];
+                    return Err(format!("{protocol}: {explained} {name}, not {measured}").into());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Files here, sorted.
     pub fn files(&self) -> Result<Vec<String>> {
         let mut names = Vec::new();

@@ -118,7 +118,7 @@ fn batch_bytes(party: usize, parties: usize, gates: usize, field: FieldBits) -> 
 }
 
 /// Predicted nanoseconds of garbling an AND.
-pub(crate) fn garbling_ns(parties: usize) -> u64 {
+pub fn garbling_ns(parties: usize) -> u64 {
     NS_PER_AND_AND_PEER * (parties as u64 - 1) + NS_PER_HASH * 4 * parties as u64
 }
 

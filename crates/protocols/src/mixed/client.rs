@@ -18,7 +18,7 @@
 //! together know the inputs, whoever brings them: one of them must be honest.
 
 use phineus_bytecode::layout::{ring_bytes, share_bytes};
-use phineus_bytecode::{Description, Instruction, Op, Phase, Shape, Sharing};
+use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{Inputs, Outputs, packed};
@@ -226,6 +226,11 @@ impl<C: Channel> MixedClient<C> {
             Op::Round if !self.awaited.is_empty() => self.receive_outputs(),
             _ => Ok(()),
         }
+    }
+
+    /// The value that the program has opened to all as output port `port`.
+    pub fn opened(&self, port: u32) -> Lane {
+        self.outputs.opened(port)
     }
 
     /// Sends what is left; returns the channels and the outputs.

@@ -15,7 +15,7 @@ use crate::bmr::costs::{
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, OtKind};
 use crate::preprocessing::Demand;
-use crate::preprocessing::costs::{PairCosts, demand_costs, ots_of_a_direction, setup_costs};
+use crate::preprocessing::costs::{demand_costs, demands_costs, ots_of_a_direction, setup_costs};
 
 /// The names of the totals.
 pub mod totals {
@@ -206,6 +206,19 @@ impl MixedCosts {
         (self.parties as u64 - 1) * (SETUP_NS * set_ups + silent)
     }
 
+    /// The OTs that material is made of: of blocks as large as one run of each needs, since how often
+    /// they run is not known when the OTs are set up.
+    fn ot_kind(&self) -> OtKind {
+        if self.blocks.is_empty() {
+            return kind_of(&self.demand, self.is_silent);
+        }
+        let mut once = Demand::scaled(self.demand.scale());
+        for (demand, _) in &self.blocks {
+            demand.kinds().for_each(|(kind, count)| once.add(kind, count));
+        }
+        kind_of(&once, self.is_silent)
+    }
+
     /// Whether material is made at all: it is set up too for blocks that may run, and do not.
     fn has_material(&self) -> bool {
         let blocks = self.blocks.iter().map(|(demand, _)| demand);
@@ -313,15 +326,15 @@ impl CostModel for MixedCosts {
         let (client_bytes, client_seeds) = self.clients(description, &mut entries);
         let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
         let garbled = Garbled { gates, decoding_bytes: self.replay.decoding_bytes };
-        let kind = kind_of(&self.demand, self.is_silent);
-        let mut pair = demand_costs(&self.demand, self.parties, kind);
-        if !self.blocks.is_empty() {
+        let kind = self.ot_kind();
+        let mut pair = match self.blocks.is_empty() {
+            true => demand_costs(&self.demand, self.parties, kind),
             // Each run of a block has batches of its own.
-            pair = PairCosts::default();
-            for (demand, times) in &self.blocks {
-                pair.add_times(demand_costs(demand, self.parties, kind), *times);
+            false => {
+                let blocks = self.blocks.iter().map(|(demand, times)| (demand, *times));
+                demands_costs(blocks, self.parties, kind)
             }
-        }
+        };
         if self.has_material() {
             let setup = setup_costs(kind);
             pair.from_lower_bytes += setup.from_lower_bytes;

@@ -51,6 +51,8 @@ pub use broadcast::Broadcast;
 pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
-pub use stated::{Needs, broadcast, demand, material_bytes, needs_material, ot_kind, y2a};
+pub use stated::{
+    Needs, broadcast, demand, is_silent, material_bytes, needs_material, ot_kind, y2a,
+};
 pub use templates::{MixedRounds, YaoToArithmetic};
 pub(crate) use templates::{Templates, is_masked, sum_of_shares};

@@ -39,8 +39,12 @@ pub fn needs_material(plan: &PlanDescription) -> bool {
 
 /// The OT extension that makes the material of a plan.
 pub fn ot_kind(plan: &PlanDescription) -> OtKind {
-    let is_silent = plan.costs.get(totals::SILENT_OT).is_some_and(|&flag| flag != 0);
-    kind_of(&stated_demand(plan), is_silent)
+    kind_of(&stated_demand(plan), is_silent(plan))
+}
+
+/// Whether the OTs of a plan are silent.
+pub fn is_silent(plan: &PlanDescription) -> bool {
+    plan.costs.get(totals::SILENT_OT).is_some_and(|&flag| flag != 0)
 }
 
 /// How the garbled values of a plan become additive.

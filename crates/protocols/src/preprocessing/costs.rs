@@ -41,6 +41,39 @@ pub fn demand_costs(demand: &Demand, parties: usize, ot: impl Into<OtKind>) -> P
     sum_costs(demand.batches(), parties, ot.into())
 }
 
+/// The costs of a pair for demands that come up so many times each, every time in batches of their
+/// own; set-up not included.
+pub(crate) fn demands_costs<'a>(
+    demands: impl Iterator<Item = (&'a Demand, u64)>,
+    parties: usize,
+    ot: OtKind,
+) -> PairCosts {
+    let (mut costs, mut by_lower, mut by_higher) = (PairCosts::default(), 0, 0);
+    for (demand, times) in demands {
+        for (kind, count) in demand.batches() {
+            costs.add_times(batch_costs(kind, count, parties, ot), times);
+        }
+        let (lower, higher) = offered_in_all(demand);
+        by_lower += lower * times;
+        by_higher += higher * times;
+    }
+    // What one leaves of what is reserved is there for the next.
+    costs.add(reservation_costs(ot, by_lower, by_higher));
+    costs
+}
+
+/// The costs of reserving what both directions of a session offer.
+fn reservation_costs(ot: OtKind, by_lower: u64, by_higher: u64) -> PairCosts {
+    // Both directions reserve before the same batches, but for a few OTs of difference.
+    let (lower, higher) = (ot.reservations(by_lower), ot.reservations(by_higher));
+    PairCosts {
+        from_lower_bytes: lower * ot.reservation_bytes(),
+        from_higher_bytes: higher * ot.reservation_bytes(),
+        ots: 0,
+        rounds: lower.max(higher),
+    }
+}
+
 /// The costs of a pair for `count` of a kind and nothing else, made in full batches and one for
 /// the rest.
 pub fn kind_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
@@ -60,11 +93,7 @@ fn sum_costs(
         by_lower += lower as u64;
         by_higher += higher as u64;
     }
-    // Both directions reserve before the same batches, but for a few OTs of difference.
-    let (lower, higher) = (ot.reservations(by_lower), ot.reservations(by_higher));
-    costs.from_lower_bytes += lower * ot.reservation_bytes();
-    costs.from_higher_bytes += higher * ot.reservation_bytes();
-    costs.rounds += lower.max(higher);
+    costs.add(reservation_costs(ot, by_lower, by_higher));
     costs
 }
 
@@ -78,9 +107,14 @@ pub fn setup_costs(ot: impl Into<OtKind>) -> PairCosts {
 
 /// The most OTs that either of two parties offers for everything that is demanded.
 pub fn ots_of_a_direction(demand: &Demand) -> u64 {
+    let (lower, higher) = offered_in_all(demand);
+    lower.max(higher)
+}
+
+/// The OTs of all batches in which the party of lower number is the sender, and the other.
+fn offered_in_all(demand: &Demand) -> (u64, u64) {
     let offered = demand.batches().map(|(kind, count)| offered_ots(kind, count));
-    let (lower, higher) = offered.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    lower.max(higher) as u64
+    offered.fold((0, 0), |sum, one| (sum.0 + one.0 as u64, sum.1 + one.1 as u64))
 }
 
 /// The OTs of a batch in which the party of lower number is the sender, and the other.

@@ -4,7 +4,7 @@
 use phineus_channels::Traffic;
 use phineus_crypto::{Block, Prg};
 
-use super::costs::{demand_costs, kind_costs, setup_costs};
+use super::costs::{demand_costs, demands_costs, kind_costs, ots_of_a_direction, setup_costs};
 use super::tests::{assert_meaning, everybody};
 use super::*;
 use crate::ot::{FieldBits, LpnParameters, OtKind, SessionId};
@@ -63,6 +63,45 @@ fn every_kind_means_what_it_says_and_costs_what_it_says() {
 }
 
 /// What it is for: of the 31 bits of a triple's OT less than 2 remain.
+/// As the blocks of a program demand it: what one leaves of an iteration serves the next.
+#[test]
+fn what_comes_again_takes_what_was_reserved() {
+    let order = || {
+        let bits = Kind::BitTriple;
+        [
+            (bits, 30_001),
+            (Kind::RingTriple { width: 32 }, 301),
+            (Kind::SquarePair { width: 32 }, 401),
+        ]
+    };
+    let demand = Demand::of(order());
+    // A little more than one iteration has.
+    let times = 1 + LpnParameters::SMALL.output_ots() as u64 / ots_of_a_direction(&demand);
+    everybody(2, move |parties| {
+        let prg = Prg::from_seed(Block::from_bits(0x540 + parties.me() as u128));
+        let me = parties.me();
+        let mut generator =
+            Generator::setup(parties, prg, &SessionId::new([7; 32]), OT).expect("all are honest");
+        let (demand, mut batch) = (Demand::of(order()), Batch::empty());
+        for _ in 0..times {
+            for need in Schedule::new(demand.clone(), order().into_iter().map(Ok)) {
+                let (kind, count) = need.expect("the order has no error");
+                generator.make(kind, count, &mut batch).expect("all are honest");
+            }
+        }
+        let (setup, once) = (setup_costs(OT), demand_costs(&demand, 2, OT));
+        let costs = demands_costs([(&demand, times)].into_iter(), 2, OT);
+        assert_eq!(costs.ots, once.ots * times);
+        assert!(costs.from_lower_bytes < once.from_lower_bytes * times, "iterations are shared");
+        let Traffic { sent_bytes, .. } = generator.parties().traffic()[1 - me];
+        let expected = match me {
+            0 => setup.from_lower_bytes + costs.from_lower_bytes,
+            _ => setup.from_higher_bytes + costs.from_higher_bytes,
+        };
+        assert_eq!(sent_bytes, expected, "party {me}");
+    });
+}
+
 #[test]
 fn silent_ot_sends_a_twentieth() {
     let bytes = |ot: OtKind| kind_costs(Kind::BitTriple, 1 << 24, 2, ot).from_lower_bytes;

@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{arguments_of, trace};
-use crate::sizing;
+use crate::sizing::{self, Terms};
 
 type Settings = &'static [(&'static str, &'static str)];
 
@@ -217,7 +217,8 @@ fn memory_of(
             let scratch = scratch_within(UNBOUNDED_BYTES);
             let traced = trace(program, &arguments_of(program, parameters)?, &scratch)?;
             let choice = (line.protocol, Ways::default());
-            let planned = sizing::planned(&traced, choice, (UNBOUNDED_BYTES, None), &scratch)?;
+            let terms = Terms { limit_bytes: UNBOUNDED_BYTES, net: None, is_dealt: false };
+            let planned = sizing::planned(&traced, choice, terms, &scratch)?;
             let (whole, frames) = (planned.budget.total(), planned.budget.frames);
             // Half a MiB more, as for the notes that storage keeps.
             Ok(whole - frames + frames / 4 + (1 << 19))

@@ -19,6 +19,7 @@ use crate::prediction::{
 };
 use crate::quantity;
 use crate::resolve::TracedFile;
+use crate::sizing::Terms;
 
 /// Columns for the names of figures; five protocols of [`FIGURE_WIDTH`] leave a line of 98.
 const NAME_WIDTH: usize = 23;
@@ -28,17 +29,12 @@ const FIGURE_WIDTH: usize = 14;
 pub(super) fn run(
     traced: &TracedFile,
     explain: &Explain,
-    limit: u64,
+    terms: Terms,
     scratch: &Scratch,
     console: &Console,
 ) -> Result<(), Failure> {
-    let candidates = candidates(
-        traced,
-        (&explain.protocols, &explain.ways.ways(explain.ot.extensions())),
-        limit,
-        explain.net,
-        scratch,
-    );
+    let ways = explain.ways.ways(explain.ot.extensions());
+    let candidates = candidates(traced, (&explain.protocols, &ways), terms, scratch);
     let best = cheapest(&candidates);
     if console.is_json {
         console.document(&to_json(&candidates, best.as_ref().ok().copied()))?;

@@ -21,11 +21,14 @@ use crate::client::ClientWalk;
 use crate::failure::{Exit, Failure};
 use crate::material::{self, Origin};
 use crate::meeting::check_parties;
-use crate::memory_budget::{GROWTH_BYTES, PROCESS_BYTES, Situation, does_not_fit, table_bytes};
+use crate::memory_budget::{
+    GROWTH_BYTES, Situation, connected_process_bytes, does_not_fit, table_bytes,
+};
 use crate::planning::{PlannedFile, plan_within, port_order};
 use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
+use crate::sizing::Terms;
 use crate::slices;
 use crate::{heap, quantity};
 
@@ -208,7 +211,6 @@ fn chosen(
             Failure::new(Exit::ProgramRefused, 131, message)
         });
     }
-    let limit = least_limit(wishes);
     let cast = &prepared.cast;
     let asked = match run.together.protocol {
         ProtocolChoice::This(protocol) => vec![protocol],
@@ -220,7 +222,9 @@ fn chosen(
         .collect();
     progress.stage("choosing the protocol");
     let choices = (&possible[..], &ways[..]);
-    let candidates = candidates(traced, choices, limit, run.network(), &prepared.scratch);
+    let is_dealt = run.preprocessing == Preprocessed::Fake;
+    let terms = Terms { limit_bytes: least_limit(wishes), net: run.network(), is_dealt };
+    let candidates = candidates(traced, choices, terms, &prepared.scratch);
     let best = cheapest(&candidates)?;
     // One voice is enough for all parties of a local run.
     if run.together.child.is_none() || prepared.party == 0 {
@@ -409,6 +413,8 @@ fn situation(
     if peak > limit_bytes {
         return Err(does_not_fit(limit_bytes, peak));
     }
+    let members = prepared.cast.members.len();
+    let expected = connected_process_bytes(members - 1, prepared.cluster.transport());
     // A plan made before cannot shrink: the allowance for growth must do, if it has to.
     let growth = if is_planned { 0 } else { GROWTH_BYTES };
     Ok(Situation {
@@ -418,7 +424,7 @@ fn situation(
         slice_bytes: None,
         // Where there is no security anyhow, measurements are of what the literature measures.
         prove_inputs: run.preprocessing != Preprocessed::Fake,
-        process_bytes: (measured + growth).max(PROCESS_BYTES),
+        process_bytes: (measured + growth).max(expected),
         tables_bytes,
         // The caller knows.
         protocol: Protocol::Garbled,

@@ -14,10 +14,11 @@ use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Resources, Run, T
 use crate::binding::{self, Files};
 use crate::blocks::without_openings;
 use crate::casting::Cast;
+use crate::dealt::check_dealt;
 use crate::failure::{Exit, Failure};
 use crate::material;
 use crate::meeting::check_parties;
-use crate::memory_budget::{PROCESS_BYTES, default_limit, does_not_fit, scratch_memory};
+use crate::memory_budget::{check_limit, default_limit, scratch_memory};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
 use crate::results::{Destination, destination};
@@ -70,9 +71,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     check_material(run)?;
     check_ot(together)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
-    if limit_bytes < PROCESS_BYTES {
-        return Err(does_not_fit(limit_bytes, PROCESS_BYTES));
-    }
+    check_limit(limit_bytes)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = ClusterConfig::load(&together.cluster)?;
@@ -80,7 +79,8 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         Some(transport) => cluster.with_transport(transport),
         None => cluster,
     };
-    let cast = Cast::new(&description, &run.outsourcing, Some(&cluster))?;
+    let cast = Cast::new(&description, &run.outsourcing, Some(&cluster));
+    let cast = cast.map_err(|failure| failure.of_cluster(&together.cluster))?;
     check_parties(any_of(together.protocol), cast.computing, cast.members.len())?;
     let party = cast.place(me)?;
     let roles = cast.roles(&description);
@@ -96,7 +96,8 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         Some(directory) => Destination::Directory(directory.clone()),
         None => destination(&run.outputs, &run.inputs, &description, Some(party))?,
     };
-    let security = security(together, &cluster, me)?;
+    let security = security(together, &cluster, me);
+    let security = security.map_err(|failure| failure.of_cluster(&together.cluster))?;
     let stored_key = stored_key(run)?;
     let (rows, expected_rows) = rows(run, &description, party, &files, arguments.is_some())?;
     let mut arguments = arguments;
@@ -153,7 +154,7 @@ fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
         return Ok(());
     }
     if run.preprocessing == Preprocessed::Fake {
-        return check_fake(run);
+        return check_dealt(run.together.protocol);
     }
     let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
     if run.making.is_none() && !is_stored {
@@ -203,22 +204,10 @@ fn any_of(choice: ProtocolChoice) -> Protocol {
     }
 }
 
-/// Refuses dealt material for a protocol that takes none.
-fn check_fake(run: &Run) -> Result<(), Failure> {
-    match run.together.protocol {
-        ProtocolChoice::This(protocol) if protocol.is_shared() => Ok(()),
-        _ => {
-            let message = "fake preprocessing is for measurements of one protocol on shares";
-            Err(Failure::usage(message)
-                .remedy("state --protocol gmw, bmr, arith, mixed, spdz or spdz-128"))
-        }
-    }
-}
-
 /// Refuses material that is kept for a protocol that takes none, or for any.
 pub(crate) fn check_material(run: &Run) -> Result<(), Failure> {
     if run.preprocessing == Preprocessed::Fake {
-        return check_fake(run);
+        return check_dealt(run.together.protocol);
     }
     let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
     if run.making.is_none() && !is_stored {

@@ -1,0 +1,69 @@
+//! What a program is: its parties, what each brings, and who learns what.
+
+use phineus_bytecode::Description;
+
+use crate::arguments::Protocol;
+use crate::blocks::without_openings;
+use crate::failure::Failure;
+use crate::output::Console;
+use crate::quantity;
+use crate::report::outputs;
+
+/// Parties, inputs and what is revealed.
+pub(super) fn describe(
+    (description, computing): (&Description, usize),
+    console: &Console,
+) -> Result<(), Failure> {
+    let (parties, clients) = description.parties.split_at(computing);
+    let clients = match clients {
+        [] => String::new(),
+        clients => format!("   clients {}", clients.join(", ")),
+    };
+    let parties = parties.join(", ");
+    let name = &description.name;
+    let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
+    let protocol = protocol.and_then(Protocol::from_name);
+    let adversary = match protocol.and_then(Protocol::field) {
+        Some(_) => "malicious",
+        None => "semi-honest",
+    };
+    console.print(&format!("program   {name}   parties {parties}{clients}   {adversary}"))?;
+    for (name, value) in &description.parameters {
+        console.print(&format!("parameter {name}={value}"))?;
+    }
+    for port in &description.inputs {
+        let owner = &description.parties[usize::from(port.party)];
+        let columns: Vec<String> = port
+            .columns
+            .iter()
+            .take(6)
+            .map(|column| format!("{}:{}", column.name, column.element))
+            .collect();
+        let more = if port.columns.len() > 6 { ", ..." } else { "" };
+        let (rows, columns) = (quantity::count(port.rows), columns.join(", "));
+        console.print(&format!(
+            "input     '{}' of {owner}: {rows} rows of {columns}{more}",
+            port.name
+        ))?;
+    }
+    for (index, port) in description.outputs.iter().enumerate() {
+        if description.is_opened(index) {
+            let (name, element) = (&port.name, port.columns[0].element);
+            console.print(&format!(
+                "opens     '{name}' ({element}) to all, each time it is decided on"
+            ))?;
+        }
+    }
+    for output in outputs(&without_openings(description)) {
+        let (rows, to) = (quantity::count(output.rows), output.parties.join(" and "));
+        let columns = output.columns.iter().take(6).cloned().collect::<Vec<_>>().join(", ");
+        console.print(&format!("reveals   '{}' to {to}: {rows} rows of {columns}", output.name))?;
+    }
+    let learn = |party: u16| description.outputs.iter().any(|port| port.parties.contains(&party));
+    for (index, name) in description.parties.iter().enumerate() {
+        if !learn(index as u16) {
+            console.print(&format!("reveals   to {name}: nothing but the sizes above"))?;
+        }
+    }
+    Ok(())
+}
