@@ -72,6 +72,15 @@ pub(crate) enum Command {
     Id(Id),
     /// Measure this machine
     Bench(Bench),
+    /// Read a C program for another process of Phineus, which asks on stdin
+    #[command(hide = true)]
+    ReadC(ReadC),
+}
+
+#[derive(Args)]
+pub(crate) struct ReadC {
+    /// The C program
+    pub(crate) program: PathBuf,
 }
 
 impl Command {

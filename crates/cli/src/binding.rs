@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use phineus_bytecode::meaning::mask_of;
-use phineus_bytecode::{Description, ElementType, InputPort, Lane, Table};
+use phineus_bytecode::{Column, Description, ElementType, InputPort, Lane, Table};
 use phineus_frontend::{Arguments, ColumnRange};
 
-use crate::csv_input::{Counted, Source, count_rows, read_table};
+use crate::csv_input::{Counted, Source, count_rows, read_table_within};
 use crate::csv_output;
 use crate::failure::{Exit, Failure};
 use crate::row_order::arrange;
@@ -171,17 +171,35 @@ pub(crate) fn check_rows(description: &Description, files: &Files) -> Result<(),
 pub(crate) fn read_inputs(
     description: &Description,
     files: &Files,
+    ranges: &[ColumnRange],
 ) -> Result<Vec<Option<Table>>, Failure> {
     let read = |port: &InputPort| -> Result<Option<Table>, Failure> {
         let Some(counted) = files.get(&port.name) else { return Ok(None) };
-        let (table, lines) = read_table(counted, &port.columns)?;
+        let mut stated = vec![None; port.columns.len()];
+        for range in ranges.iter().filter(|range| range.input == port.name) {
+            let column = port.columns.get(range.column).zip(stated.get_mut(range.column));
+            column.into_iter().for_each(|(column, stated)| *stated = Some(shown(range, column)));
+        }
+        let (table, lines) = read_table_within(counted, &port.columns, &stated)?;
         arrange(table, &port.order, &counted.source.name(), &lines).map(Some)
     };
-    description.inputs.iter().map(read).collect()
+    let inputs: Vec<_> = description.inputs.iter().map(read).collect::<Result<_, _>>()?;
+    check_ranges(ranges, description, files, &inputs)?;
+    Ok(inputs)
+}
+
+/// The values of a column that a program states.
+fn shown(range: &ColumnRange, column: &Column) -> String {
+    let text = |value: i128| {
+        let all = if value < 0 { Lane::MAX } else { Lane::ZERO };
+        let low = Lane::from(value as u128) | all << 128;
+        csv_output::format_value(low & mask_of(column.element.width()), column)
+    };
+    format!("{} to {}", text(range.low), text(range.high))
 }
 
 /// Refuses values that are not in the ranges that a program states.
-pub(crate) fn check_ranges(
+fn check_ranges(
     ranges: &[ColumnRange],
     description: &Description,
     files: &Files,
@@ -192,19 +210,14 @@ pub(crate) fn check_ranges(
         let (Some(table), Some(counted)) = (table, files.get(&port.name)) else { continue };
         for range in ranges.iter().filter(|range| range.input == port.name) {
             let Some(column) = port.columns.get(range.column) else { continue };
-            let text = |value: i128| {
-                let all = if value < 0 { Lane::MAX } else { Lane::ZERO };
-                let low = Lane::from(value as u128) | all << 128;
-                csv_output::format_value(low & mask_of(column.element.width()), column)
-            };
             let number = |row| signed(table.cell(row, range.column), column.element);
             let is_outside = |row: &u64| !(range.low..=range.high).contains(&number(*row));
             for row in (0..table.row_count()).filter(is_outside).take(RANGE_FAULTS_MAX) {
                 let (file, name, row_name) = (counted.source.name(), &column.name, row + 1);
                 let value = csv_output::format_value(table.cell(row, range.column), column);
-                let (low, high) = (text(range.low), text(range.high));
+                let stated = shown(range, column);
                 faults.push(format!(
-                    "{file}: row {row_name}: column '{name}': {value} is not within {low} to {high}"
+                    "{file}: row {row_name}: column '{name}': {value} is not within {stated}"
                 ));
             }
         }

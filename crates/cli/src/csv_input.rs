@@ -255,6 +255,16 @@ pub(crate) fn read_table(
     counted: &Counted,
     columns: &[Column],
 ) -> Result<(Table, Vec<u32>), Failure> {
+    read_table_within(counted, columns, &[])
+}
+
+/// The same where a program states the values of some columns, by column: what is said of a number
+/// that has no place in the column's type.
+pub(crate) fn read_table_within(
+    counted: &Counted,
+    columns: &[Column],
+    stated: &[Option<String>],
+) -> Result<(Table, Vec<u32>), Failure> {
     let source = &counted.source;
     if let Some(file) = npy::open(source)? {
         return npy::read_table(source, file, counted.rows, columns);
@@ -293,6 +303,8 @@ pub(crate) fn read_table(
                             Ok(value) => table.set_cell(row, index, value),
                             Err(what) => {
                                 let name = &column.name;
+                                let stated = stated.get(index).and_then(Option::as_ref);
+                                let what = fields::outside(field, column, stated).unwrap_or(what);
                                 faults.add(Some(line), &format!("column '{name}': {what}"));
                             }
                         }

@@ -103,6 +103,14 @@ pub(crate) fn end_with_parent(cluster: &Path) {
     }
 }
 
+/// Leaves what a terminal sends to the process that this one works for.
+pub(crate) fn leave_to_parent() {
+    for signal in [libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: no handler runs any more.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 /// Whether the user asked to stop.
 pub(crate) fn requested() -> bool {
     REQUESTS.load(Ordering::Relaxed) > 0

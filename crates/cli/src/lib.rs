@@ -12,6 +12,7 @@ mod arguments;
 mod authenticated;
 mod binding;
 mod blocks;
+mod c_reader;
 mod casting;
 mod clear_costs;
 mod client;
@@ -118,6 +119,7 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
         Command::Doctor(doctor) => commands::doctor::run(&doctor, console),
         Command::Id(id) => commands::id::run(&id, console),
         Command::Bench(bench) => commands::bench::run(registry, &bench, console),
+        Command::ReadC(read) => c_reader::answer(registry, &read.program),
     }
 }
 

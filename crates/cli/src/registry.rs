@@ -14,7 +14,7 @@ pub struct Registry {
     programs: Vec<Box<dyn Program>>,
     /// How many of them, at the beginning, are the user's own.
     own: usize,
-    /// What reads C programs; nothing leaves them to `phineus-c`.
+    /// What reads C programs; nothing leaves them to a process of `phineus-c`.
     pub(crate) c: Option<CLanguage>,
 }
 

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use phineus_protocols::garbled::totals;
 
 use crate::arguments::Protocol;
 use crate::blocks::{TracedBlocks, directory, traced_blocks};
+use crate::c_reader::ReadApart;
 use crate::casting::computing_of;
 use crate::failure::{Exit, Failure};
 use crate::memory_budget::{layout, page_wires, wire_bytes};
@@ -100,7 +101,7 @@ pub(crate) fn is_c(path: &Path) -> bool {
 fn c_program(registry: &Registry, path: &Path) -> Result<Box<dyn Program>, Failure> {
     match registry.c {
         Some(c) => Ok((c.open)(path)?),
-        None => Err(hand_over(path)),
+        None => Ok(Box::new(ReadApart::open(&c_executable(path)?, path)?)),
     }
 }
 
@@ -109,22 +110,31 @@ pub(crate) fn open_c(path: &Path) -> Result<Box<dyn Program>, ProgramError> {
     Ok(Box::new(phineus_frontend::llvm::CProgram::open(path)?))
 }
 
-/// Becomes the executable that reads C programs, which stands beside this one; returns only if there
-/// is none.
+/// Becomes the executable that reads C programs; returns only if that fails.
 pub(crate) fn hand_over(path: &Path) -> Failure {
+    match c_executable(path) {
+        Ok(other) => {
+            // What this process has set up so far ends with it: no file is open, nothing was said.
+            let error = Command::new(&other).args(std::env::args_os().skip(1)).exec();
+            Failure::file(&other, &error)
+        }
+        Err(failure) => failure,
+    }
+}
+
+/// The executable that reads C programs, which stands beside this one.
+fn c_executable(path: &Path) -> Result<PathBuf, Failure> {
     let own = std::env::current_exe().unwrap_or_default();
     let other = own.with_file_name(C_EXECUTABLE);
     if own != other && other.is_file() {
-        // What this process has set up so far ends with it: no file is open, nothing was said.
-        let error = Command::new(&other).args(std::env::args_os().skip(1)).exec();
-        return Failure::file(&other, &error);
+        return Ok(other);
     }
     let message =
         format!("{}: {C_EXECUTABLE}, which reads C programs, is not here", path.display());
-    Failure::new(Exit::ProgramRefused, 108, message).remedy(
+    Err(Failure::new(Exit::ProgramRefused, 108, message).remedy(
         "`apt-get install clang-19 llvm-19-dev`, then build both with `cargo build --release \
          --features llvm`",
-    )
+    ))
 }
 
 fn resolve_file<'a>(path: &Path, scratch: &Scratch) -> Result<Resolved<'a>, Failure> {
@@ -300,6 +310,7 @@ pub(crate) fn trace(
 ) -> Result<TracedFile, Failure> {
     let file = scratch.file();
     let traced = trace_into(program, arguments, file.clone())?;
+    program.rest();
     let file = ProgramFile::new(file);
     if let Some(blocks) = traced_blocks(&file, |description| description.parties.len())? {
         return Ok(blocks);

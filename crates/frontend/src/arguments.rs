@@ -160,6 +160,11 @@ impl Arguments {
         self.rows.get(port).copied()
     }
 
+    /// All inputs of which it was stated how many rows they have.
+    pub fn all_stated_rows(&self) -> &BTreeMap<String, u64> {
+        &self.rows
+    }
+
     /// How many rows input `port` has: as stated, or parameter `n`.
     pub fn rows(&self, port: &str) -> Result<u64, ProgramError> {
         if let Some(&rows) = self.rows.get(port) {

@@ -37,6 +37,19 @@ pub trait Program: Send + Sync {
     /// Only for bad arguments; mistakes in the use of values are collected by the tracer.
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError>;
 
+    /// Writes the traced program to `output` where another process traces it, in place of
+    /// [`Program::trace`]; `None` if it is traced here.
+    fn trace_apart(
+        &self,
+        _arguments: &Arguments,
+        _output: &mut dyn Write,
+    ) -> Option<Result<Traced, ProgramError>> {
+        None
+    }
+
+    /// Lets go of what only tracing needs: nothing more will be asked for a while.
+    fn rest(&self) {}
+
     /// The same computation in plain Rust, independent of the circuits: the outputs by port.
     ///
     /// `inputs` are the input ports' tables as they enter: already in the port's row order.
@@ -103,8 +116,11 @@ pub struct Traced {
 pub fn trace_into(
     program: &dyn Program,
     arguments: &Arguments,
-    output: impl Write + 'static,
+    mut output: impl Write + 'static,
 ) -> Result<Traced, ProgramError> {
+    if let Some(traced) = program.trace_apart(arguments, &mut output) {
+        return traced;
+    }
     arguments.forget_used();
     let mut tracer = Tracer::new(program.name(), output)?;
     for party in program.parties_for(arguments)? {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Place, Result};
+use common::{Done, Place, Result};
 
 const MATCH: &str = "\
 #include <phineus.h>
@@ -92,10 +92,34 @@ fn costs_are_explained_and_wrong_inputs_refused() -> Result {
         let what = "large.csv: row 2: column 'probe': 201 is not within -3 to 200";
         assert!(done.stderr.contains(what), "{}", done.stderr);
     }
+    // Also of what is beyond the bits; what is no number is none.
+    place.write("large.csv", "probe\n-3\n70000\nmany\n")?;
+    let line = "run exact.c --local --protocol clear --in alice=large.csv --in bob=bob.csv";
+    let done = place.run(line)?.failed_with(8)?;
+    let done = done.says("large.csv:3: column 'probe': '70000' is not within -3 to 200")?;
+    done.says("large.csv:4: column 'probe': 'many' is not a whole number")?;
     let done = place.run(
         "run match.c --local --protocol clear --in alice=alice.csv --in bob=bob.csv --param N=5",
     )?;
     assert_eq!(done.code, Some(8), "{}", done.stderr);
+    Ok(())
+}
+
+/// LLVM alone makes 48 MiB resident: those who compute have nothing of it.
+#[test]
+fn what_reads_a_program_takes_no_memory_of_its_run() -> Result {
+    let place = place()?;
+    std::fs::create_dir(place.file("temporary"))?;
+    for protocol in ["garbled", "gmw", "spdz"] {
+        let line = format!("match.c --protocol {protocol} --memory 48MiB");
+        place.run(&format!("explain {line} --param N=6"))?.succeeded()?;
+        let line = format!("run {line} --local --in alice=alice.csv --in bob=bob.csv --verify");
+        let mut run = place.command(&line);
+        run.env("TMPDIR", place.file("temporary"));
+        Done::of(run.output()?).succeeded()?;
+        let left = std::fs::read_dir(place.file("temporary"))?.count();
+        assert_eq!(left, 0, "{protocol}: what reads the program leaves files behind");
+    }
     Ok(())
 }
 

@@ -97,6 +97,8 @@ fn run_children(
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
+    // What reads a program has no place beside those who run it.
+    drop(resolved);
     let cast = Cast::new(&description, &run.outsourcing, None)?;
     if let ProtocolChoice::This(protocol) = run.together.protocol {
         check_parties(protocol, cast.computing, cast.members.len())?;

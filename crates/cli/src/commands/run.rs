@@ -259,7 +259,7 @@ fn compare(
     }
     let files = binding::count_all(&assigned)?;
     let inputs: Vec<Table> =
-        binding::read_inputs(description, &files)?.into_iter().flatten().collect();
+        binding::read_inputs(description, &files, &[])?.into_iter().flatten().collect();
     let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
     let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
     if let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) {
@@ -299,8 +299,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         }
         (_, None) => unreachable!("a program has arguments"),
     };
-    let inputs = binding::read_inputs(&traced.description, &files)?;
-    binding::check_ranges(&ranges, &traced.description, &files, &inputs)?;
+    let inputs = binding::read_inputs(&traced.description, &files, &ranges)?;
     check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
     progress.stage("planning");

@@ -1,10 +1,13 @@
 //! The value of a field: numbers of a declared width, bits in hexadecimal, hashed text, fractions.
 
 use phineus_bytecode::meaning::mask_of;
-use phineus_bytecode::{ElementType, Encoding, Lane};
+use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 use sha2::{Digest, Sha256};
 
 use crate::decimal;
+
+/// Bits of the widest integers of which a program states values.
+const STATED_WIDTH_MAX: u16 = 128;
 
 /// Characters of a wrong value that are shown.
 const SHOWN_CHARACTERS: usize = 40;
@@ -100,6 +103,14 @@ fn digits_value(digits: &str, radix: u64, field: &str) -> Result<Option<Lane>, S
         });
     }
     Ok(Lane::from_str_radix(digits, radix).ok())
+}
+
+/// What is said of a number that is none of the column's type, where a program states its values.
+pub(super) fn outside(text: &str, column: &Column, stated: Option<&String>) -> Option<String> {
+    let stated = stated?;
+    let is_number =
+        parse_field(text, ElementType::signed(STATED_WIDTH_MAX), column.encoding).is_ok();
+    is_number.then(|| format!("'{}' is not within {stated}", shown(text)))
 }
 
 fn misfit(text: &str, element: ElementType) -> String {

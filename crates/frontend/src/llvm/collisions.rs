@@ -4,16 +4,17 @@
 //! parameter or party: two ways may lead to one name, which a file cannot hold twice.
 
 use super::ports::{Port, Signature};
+use super::tokens::Line;
 
 /// What to write instead.
 pub(super) const RENAME: &str = "give one of them another name";
 
 /// The line and name of each parameter with such a name, and what is wrong with it.
-pub(super) fn collisions(signature: &Signature) -> Vec<(u32, String, String)> {
+pub(super) fn collisions(signature: &Signature) -> Vec<(Line, String, String)> {
     let mut found = Vec::new();
     let mut wrong = |port: &Port, what: String| {
         let name = port.name.split('.').next().unwrap_or_default().to_owned();
-        found.push((port.line, name, what));
+        found.push((port.line.clone(), name, what));
     };
     for port in &signature.ports {
         let leaves = &port.rows.leaves;

@@ -15,6 +15,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
 use super::diagnostic::{Diagnostic, Spot};
+use super::library::LIBRARY;
 use super::scan::{Annotations, scan};
 use super::types::{CType, DebugTypes};
 use crate::error::ProgramError;
@@ -94,7 +95,7 @@ impl Compiler {
         dimensions: &[String],
     ) -> Result<PathBuf, ProgramError> {
         let wrapper = self.folder.path().join("wrapper.c");
-        let mut text = format!("#include \"{}\"\n", self.source.display());
+        let mut text = format!("{LIBRARY}#include \"{}\"\n", self.source.display());
         text += &entry(annotations);
         for (index, dimension) in dimensions.iter().enumerate() {
             text += &format!(

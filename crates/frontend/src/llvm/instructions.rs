@@ -178,7 +178,10 @@ impl<'m> Reader<'m> {
                 let width = self.typ(arguments[0].typ()).width();
                 Kind::Unary(Unary::Abs, width, width, self.operand(names, arguments[0]))
             }
-            _ => Kind::Call(function, arguments.iter().map(|v| self.operand(names, *v)).collect()),
+            _ => {
+                let known = self.library.get(name).copied().unwrap_or(function);
+                Kind::Call(known, arguments.iter().map(|v| self.operand(names, *v)).collect())
+            }
         })
     }
 

@@ -1,4 +1,10 @@
-//! What to write instead of functions that C's library has and a computation on secrets has not.
+//! Functions of C's library: those that a computation may call, and what to write instead of others.
+
+/// Those that are C themselves, each with [`PREFIX`] before its name.
+pub(super) const LIBRARY: &str = include_str!("library.c");
+
+/// What the names of functions in [`LIBRARY`] begin with.
+pub(super) const PREFIX: &str = "phineus_c_";
 
 /// The remedy for a call of a function that is not defined in the program.
 pub(super) fn remedy(name: &str) -> &'static str {
@@ -16,7 +22,9 @@ pub(super) fn remedy(name: &str) -> &'static str {
         "write it with ph_fixed, the fixed-point numbers of phineus.h"
     } else if is_any(&["realloc", "reallocarray"]) {
         "allocate as much as is ever needed at once, and copy with memcpy"
-    } else if is_any(&["qsort", "bsearch", "strlen", "strcmp", "memcmp", "bcmp", "memchr"]) {
+    } else if is_any(&["strlen", "strcmp", "strcpy", "strcat"]) {
+        "how long a string is would be a secret: give a public bound with strnlen, strncmp, memcpy"
+    } else if is_any(&["qsort", "bsearch", "memchr", "strchr", "strstr", "strncpy"]) {
         "write it as a loop with public bounds"
     } else {
         "define it in this file, or leave the call out"

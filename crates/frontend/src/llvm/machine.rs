@@ -452,12 +452,16 @@ impl<'m> Machine<'m> {
             if frame.body.skipped.contains(&instruction.result) {
                 continue;
             }
-            self.place = instruction.place;
+            if instruction.place.line > 0 {
+                self.place = instruction.place;
+            }
             frame.position = (block, index);
             let data = self.execute(frame, &instruction.kind)?;
             frame.registers[instruction.result as usize] = data;
         }
-        self.place = code.place;
+        if code.place.line > 0 {
+            self.place = code.place;
+        }
         self.terminate(frame, block, until)
     }
 }

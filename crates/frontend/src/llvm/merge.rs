@@ -1,11 +1,12 @@
 //! Where ways of the run time meet: what differs between them is carried from each.
 //!
 //! An integer that is known in all ways, to the planner or to the parties, becomes a register; a
-//! secret a variable of the tracer's, together with its neighbours in one value. Addresses must not
-//! differ: memory is planned.
+//! secret a variable of the tracer's, together with its neighbours in one value. Of an address it is
+//! carried which of a few it is (`addresses.rs`): memory is planned.
 
 use std::rc::Rc;
 
+use super::addresses::Addresses;
 use super::data::Data;
 use super::machine::{Machine, Stop};
 use super::memory::Log;
@@ -33,12 +34,27 @@ pub(super) enum Nature {
     Known(Data),
     Opened,
     Secret,
+    /// One of several addresses, and whether which one is a secret.
+    Address(Addresses, bool),
 }
 
 /// How it is brought from one block to another.
 pub(super) enum Carrier {
     Register(Register),
     Variable(Variable),
+    /// Which of these addresses it is.
+    Address(Addresses, Box<Carrier>),
+}
+
+impl Carrier {
+    /// The register, also of the number of an address.
+    pub(super) fn register(&self) -> Option<Register> {
+        match self {
+            Carrier::Register(register) => Some(*register),
+            Carrier::Variable(_) => None,
+            Carrier::Address(_, number) => number.register(),
+        }
+    }
 }
 
 /// What is carried together: places of one width, more than one only in a variable.
@@ -49,12 +65,17 @@ pub(super) struct Carried {
 }
 
 impl<'m> Machine<'m> {
-    /// What `a` or `b` is; `None` if one is an address and the other something else.
+    /// What `a` or `b` is; `None` if one is an address and the other something else, or there are too
+    /// many.
     pub(super) fn nature(&self, a: &Nature, b: &Data, width: u16) -> Option<Nature> {
         let is_secret = |data: &Data| matches!(data, Data::Secret(_) | Data::Lane(..));
         let of = |data: &Data| match data {
             data if is_secret(data) => Nature::Secret,
             Data::Opened(_) => Nature::Opened,
+            Data::Chosen(_) => match self.addresses(data) {
+                Some((addresses, is_secret)) => Nature::Address(addresses, is_secret),
+                None => Nature::Known(data.clone()),
+            },
             other => Nature::Known(other.clone()),
         };
         Some(match (a, of(b)) {
@@ -74,7 +95,7 @@ impl<'m> Machine<'m> {
             }
             (Nature::Opened, Nature::Opened) => Nature::Opened,
             (Nature::Opened | Nature::Secret, Nature::Opened | Nature::Secret) => Nature::Secret,
-            _ => return None,
+            (a, b) => return self.either_address(a, &b),
         })
     }
 
@@ -146,13 +167,16 @@ impl<'m> Machine<'m> {
         let mut carriers: Vec<Carried> = Vec::new();
         for (at, way) in ways.iter().enumerate() {
             self.begin(way.block);
-            for (index, (members, width, is_register)) in carried.iter().enumerate() {
+            for (index, (members, width, nature)) in carried.iter().enumerate() {
                 let cells: Vec<Data> =
                     members.iter().map(|member| columns[*member].data[at].clone()).collect();
                 let known = carriers.get(index).map(|carried| &carried.carrier);
-                let carrier = match is_register {
-                    true => Carrier::Register(self.bring_register(&cells[0], known)),
-                    false => Carrier::Variable(self.bring_variable(&cells, *width, known)),
+                let carrier = match nature {
+                    Nature::Address(addresses, is_secret) => {
+                        self.bring_address(addresses, *is_secret, &cells[0], known)?
+                    }
+                    Nature::Opened => Carrier::Register(self.bring_register(&cells[0], known)),
+                    _ => Carrier::Variable(self.bring_variable(&cells, *width, known)),
                 };
                 if at == 0 {
                     let places = members.iter().map(|member| columns[*member].place).collect();
@@ -226,12 +250,12 @@ impl<'m> Machine<'m> {
         Ok(columns)
     }
 
-    /// What is known of each column, and which are carried together, in registers or not.
+    /// What is known of each column, and which are carried together, as what.
     #[allow(clippy::type_complexity, reason = "two lists, used at once")]
     fn sort_out(
         &mut self,
         columns: &[Column],
-    ) -> Result<(Vec<(Place, Data)>, Vec<(Vec<usize>, u16, bool)>), Stop> {
+    ) -> Result<(Vec<(Place, Data)>, Vec<(Vec<usize>, u16, Nature)>), Stop> {
         let (mut known, mut carried) = (Vec::new(), Vec::new());
         let mut secrets = Vec::new();
         for (at, column) in columns.iter().enumerate() {
@@ -246,7 +270,9 @@ impl<'m> Machine<'m> {
             });
             match nature {
                 Some(Nature::Known(data)) => known.push((column.place, data)),
-                Some(Nature::Opened) => carried.push((vec![at], column.width, true)),
+                Some(nature @ (Nature::Opened | Nature::Address(..))) => {
+                    carried.push((vec![at], column.width, nature));
+                }
                 Some(Nature::Secret) => {
                     let mut lanes = column.data.iter().filter_map(lane_of);
                     secrets.push((at, column.width, lanes.next()));
@@ -258,14 +284,15 @@ impl<'m> Machine<'m> {
             }
         }
         let groups = groups(&secrets);
-        carried.extend(groups.into_iter().map(|(members, width)| (members, width, false)));
+        let secret = |(members, width)| (members, width, Nature::Secret);
+        carried.extend(groups.into_iter().map(secret));
         Ok((known, carried))
     }
 
     pub(super) fn address_differs(&mut self) -> Result<Data, Stop> {
         self.error(
             "which address this is depends on what is opened when the program runs",
-            "use an index into one array instead of addresses that differ",
+            "use an index into one array instead of addresses of which there are many",
         )
     }
 
@@ -316,6 +343,10 @@ impl<'m> Machine<'m> {
         match &carried.carrier {
             Carrier::Register(register) => {
                 self.put_at(carried.places[0], &Data::Opened(*register), values)
+            }
+            Carrier::Address(addresses, number) => {
+                let data = self.address_among(addresses, number)?;
+                self.put_at(carried.places[0], &data, values)
             }
             Carrier::Variable(variable) => {
                 let value = Rc::new(self.tracer.get(variable));

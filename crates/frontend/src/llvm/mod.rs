@@ -13,6 +13,7 @@
 //! agree on; what a result itself tells is the programmer's choice.
 
 mod access;
+mod addresses;
 mod arithmetic;
 mod bounds;
 mod branch;
@@ -50,6 +51,7 @@ mod scan;
 mod steps;
 mod tables;
 mod terminate;
+mod tokens;
 mod turns;
 mod twin;
 mod types;

@@ -4,9 +4,10 @@ use phineus_bytecode::limits::FRACTION_BITS_MAX;
 use phineus_bytecode::{Column, ElementType, Encoding};
 
 use super::collisions::{RENAME, collisions};
-use super::diagnostic::{Diagnostic, Spot};
+use super::diagnostic::Diagnostic;
 use super::memory::Leaf;
 use super::scan::{Annotations, Marked};
+use super::tokens::Line;
 use super::types::CType;
 use crate::port::column;
 use crate::program::ColumnRange;
@@ -36,7 +37,7 @@ pub(super) struct Port {
     /// The parameter that it is in, the result being the last one, and its first byte there.
     pub(super) parameter: usize,
     pub(super) offset: u64,
-    pub(super) line: u32,
+    pub(super) line: Line,
     /// Passed by value and no structure: a column in the table of all such of its party.
     pub(super) is_scalar: bool,
     /// Who brings it.
@@ -103,48 +104,49 @@ impl Signature {
     ) -> Result<Signature, Vec<Diagnostic>> {
         let mut values = values.iter().copied();
         let mut faults = Vec::new();
-        let wrong = |faults: &mut Vec<Diagnostic>, at: (u32, &str), what: String, remedy: &str| {
-            let spot = Spot::of_word(file, at.0, at.1);
-            faults.push(Diagnostic::error(spot, what, remedy));
-        };
+        let wrong =
+            |faults: &mut Vec<Diagnostic>, at: (&Line, &str), what: String, remedy: &str| {
+                let spot = at.0.spot_of(file, at.1);
+                faults.push(Diagnostic::error(spot, what, remedy));
+            };
         let mut signature = Signature::default();
         for (marked, (name, typ)) in annotations.parameters.iter().zip(types) {
             let mut next = || values.next().unwrap_or_default();
             let rows = marked.rows.as_ref().map(|_| next() as u64);
             let range = marked.range.as_ref().map(|_| (next(), next()));
             if let Err((what, remedy)) = signature.add(marked, name, typ, rows, range) {
-                wrong(&mut faults, (marked.line, &marked.name), what, remedy);
+                wrong(&mut faults, (&marked.line, &marked.name), what, remedy);
             }
         }
         let (function, line) = annotations.main.clone().unwrap_or_default();
-        let marked = Marked { line, ..annotations.result.clone() };
+        let marked = Marked { line: line.clone(), ..annotations.result.clone() };
         match result {
             CType::Void => {}
             _ if marked.outputs.is_empty() => {
                 let what = format!("nobody learns what '{function}' returns");
                 wrong(
                     &mut faults,
-                    (line, &function),
+                    (&line, &function),
                     what,
                     "write PH_OUT(party) before its type, or return void",
                 );
             }
             typ => {
                 if let Err((what, remedy)) = signature.add(&marked, RESULT, typ, None, None) {
-                    wrong(&mut faults, (line, &function), what, remedy);
+                    wrong(&mut faults, (&line, &function), what, remedy);
                 }
             }
         }
         if faults.is_empty() && signature.ports.iter().all(|port| port.outputs.is_empty()) {
             wrong(
                 &mut faults,
-                (line, &function),
+                (&line, &function),
                 "nobody learns anything".to_owned(),
                 "mark a result with PH_OUT(party)",
             );
         }
         for (line, name, what) in collisions(&signature) {
-            wrong(&mut faults, (line, &name), what, RENAME);
+            wrong(&mut faults, (&line, &name), what, RENAME);
         }
         match faults.is_empty() {
             true => Ok(signature),
@@ -175,7 +177,7 @@ impl Signature {
                 name,
                 parameter,
                 offset,
-                line: marked.line,
+                line: marked.line.clone(),
                 is_scalar,
                 input: marked.input.clone(),
                 outputs: marked.outputs.clone(),

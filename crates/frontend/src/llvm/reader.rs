@@ -9,12 +9,17 @@ use super::ir::{
     Block, Constant, Function, Global, Index, Instruction, Kind, Module, Operand, Phi, Place,
     Terminator, Type,
 };
+use super::library;
 use super::raw::{self, Blk, LLVMOpcode, LLVMTypeKind, Layout, Typ, Val};
 
 /// Reads a module, after its passes.
 pub(super) fn read(module: &LlvmModule<'_>) -> Module {
     let (functions, globals) = (raw::functions(module), raw::globals(module));
+    let library = functions.iter().zip(0..).filter_map(|(function, index)| {
+        Some((function.name().strip_prefix(library::PREFIX)?.to_owned(), index))
+    });
     let mut reader = Reader {
+        library: library.collect(),
         layout: raw::layout(module),
         functions: functions.iter().copied().zip(0..).collect(),
         globals: globals.iter().copied().zip(0..).collect(),
@@ -28,6 +33,8 @@ pub(super) fn read(module: &LlvmModule<'_>) -> Module {
 pub(super) struct Reader<'m> {
     pub(super) layout: Layout<'m>,
     pub(super) functions: HashMap<Val<'m>, u32>,
+    /// Functions of C's library, by their names there.
+    pub(super) library: HashMap<String, u32>,
     globals: HashMap<Val<'m>, u32>,
     files: Vec<String>,
 }

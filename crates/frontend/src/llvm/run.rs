@@ -206,7 +206,7 @@ fn output(
             let is_integer = cell.is_secret() || matches!(cell, Data::Public(_));
             if !is_integer {
                 let name = port.name.split('.').next().unwrap_or_default();
-                let spot = Spot::of_word(file, port.line, name);
+                let spot = port.line.spot_of(file, name);
                 let what = format!("row {row} of '{}' is never set", leaf.name);
                 machine.diagnostics.push(Diagnostic::error(spot, what, NEVER_SET));
                 return Ok(());

@@ -8,16 +8,7 @@
 use std::path::Path;
 
 use super::diagnostic::{Diagnostic, Spot};
-
-/// A word, number, string or sign, and its place.
-#[derive(Clone, Debug)]
-struct Token {
-    text: String,
-    line: u32,
-    in_program: bool,
-    /// Whether it is in the file itself, not in one that it includes.
-    is_own: bool,
-}
+use super::tokens::{Line, Token, tokens};
 
 /// `PH_SIZE(name, default)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +22,7 @@ pub(super) struct Size {
 pub(super) struct Marked {
     /// The parameter's name, empty for the result.
     pub(super) name: String,
-    pub(super) line: u32,
+    pub(super) line: Line,
     pub(super) input: Option<String>,
     pub(super) outputs: Vec<String>,
     pub(super) range: Option<(String, String)>,
@@ -46,11 +37,13 @@ pub(super) struct Marked {
 pub(super) struct Annotations {
     pub(super) sizes: Vec<Size>,
     /// The function's name and line.
-    pub(super) main: Option<(String, u32)>,
+    pub(super) main: Option<(String, Line)>,
     pub(super) result: Marked,
     pub(super) parameters: Vec<Marked>,
     /// The last function of the file, and its line.
-    last_function: Option<(String, u32)>,
+    last_function: Option<(String, Line)>,
+    /// Functions with annotations and without `PH_MAIN`, before the computation is known.
+    prototypes: Vec<Marking>,
 }
 
 impl Annotations {
@@ -64,7 +57,7 @@ impl Annotations {
                     "write PH_MAIN before it, as in `PH_MAIN void {name}(...)`, and PH_IN(party) \
                      and PH_OUT(party) before its parameters, which phineus.h defines"
                 );
-                Diagnostic::error(Spot::of_word(&file, *line, name), what, &remedy)
+                Diagnostic::error(line.spot_of(&file, name), what, &remedy)
             }
             None => {
                 let remedy = "include <phineus.h>, and write PH_MAIN before a function";
@@ -79,15 +72,21 @@ pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagn
     let tokens = tokens(preprocessed);
     let mut annotations = Annotations::default();
     let (mut at, mut depth) = (0, 0);
+    // Where the declaration begins that a token is in.
+    let mut begin = 0;
     while at < tokens.len() {
         let Some((mark, next)) = mark_at(&tokens, at) else {
             if depth == 0 && is_definition(&tokens, at) {
-                annotations.last_function = Some((tokens[at].text.clone(), tokens[at].line));
+                annotations.last_function =
+                    Some((tokens[at].text.clone(), tokens[at].line.clone()));
             }
             match tokens[at].text.as_str() {
                 "{" => depth += 1,
                 "}" => depth -= 1,
                 _ => {}
+            }
+            if matches!(tokens[at].text.as_str(), ";" | "{" | "}") {
+                begin = at + 1;
             }
             at += 1;
             continue;
@@ -98,14 +97,19 @@ pub(super) fn scan(path: &Path, preprocessed: &str) -> Result<Annotations, Diagn
                 annotations.sizes.push(size);
                 at = next;
             }
-            _ => at = function(path, &tokens, at, &mut annotations)?,
+            _ => {
+                let (marking, next) = function(path, &tokens, begin, &tokens[at].line)?;
+                annotations.add(path, marking)?;
+                at = next;
+            }
         }
+        begin = at;
     }
-    Ok(annotations)
+    annotations.complete(path)
 }
 
-fn wrong(path: &Path, line: u32, word: &str, what: &str) -> Diagnostic {
-    let spot = Spot::of_word(&path.display().to_string(), line, word);
+fn wrong(path: &Path, line: &Line, word: &str, what: &str) -> Diagnostic {
+    let spot = line.spot_of(&path.display().to_string(), word);
     Diagnostic::error(spot, what.to_owned(), "see docs/c.md for the annotations")
 }
 
@@ -149,7 +153,7 @@ fn is_definition(tokens: &[Token], at: usize) -> bool {
     is_word(&tokens[at].text)
         && is_sign(at + 1, "(")
         && is_sign(skip_group(tokens, at + 1), "{")
-        && tokens[at].is_own
+        && tokens[at].line.file.is_none()
 }
 
 fn apply(marked: &mut Marked, mark: &[String]) {
@@ -163,14 +167,69 @@ fn apply(marked: &mut Marked, mark: &[String]) {
     }
 }
 
-/// The function whose annotations begin at a token; returns the token behind its parameters.
+/// A declaration of a function with annotations.
+#[derive(Clone, Debug)]
+struct Marking {
+    name: String,
+    line: Line,
+    is_main: bool,
+    result: Marked,
+    parameters: Vec<Marked>,
+}
+
+impl Annotations {
+    /// Takes what a declaration says of the computation; of others until it is known which is it.
+    fn add(&mut self, path: &Path, marking: Marking) -> Result<(), Diagnostic> {
+        let known = self.main.as_ref().map(|(name, _)| name);
+        if known == Some(&marking.name) || known.is_none() && marking.is_main {
+            let before = std::mem::take(&mut self.prototypes);
+            if let Some(other) = before.iter().find(|before| before.name != marking.name) {
+                return Err(no_computation(path, other));
+            }
+            before.into_iter().chain([marking]).for_each(|marking| self.merge(marking));
+        } else if marking.is_main {
+            return Err(wrong(path, &marking.line, "PH_MAIN", "a second PH_MAIN"));
+        } else if known.is_none() {
+            self.prototypes.push(marking);
+        } else {
+            return Err(no_computation(path, &marking));
+        }
+        Ok(())
+    }
+
+    /// What a declaration of the computation says goes before what was said.
+    fn merge(&mut self, marking: Marking) {
+        let before = std::mem::take(&mut self.parameters);
+        let together = marking.parameters.into_iter().enumerate();
+        let known = |at: usize| before.get(at).cloned().unwrap_or_default();
+        self.parameters = together.map(|(at, new)| new.or(known(at))).collect();
+        self.main = Some((marking.name, marking.line));
+        self.result = marking.result.or(std::mem::take(&mut self.result));
+    }
+
+    /// Without annotations of functions of which none is the computation.
+    fn complete(self, path: &Path) -> Result<Annotations, Diagnostic> {
+        match self.prototypes.first() {
+            Some(marking) => Err(no_computation(path, marking)),
+            None => Ok(self),
+        }
+    }
+}
+
+fn no_computation(path: &Path, Marking { name, line, .. }: &Marking) -> Diagnostic {
+    let what = format!("annotations on '{name}', which is not the computation");
+    let remedy = "write PH_MAIN before it".to_owned();
+    Diagnostic { remedy, ..wrong(path, line, name, &what) }
+}
+
+/// The function whose declaration begins at a token and has its first annotation in a line; also the
+/// token behind its parameters.
 fn function(
     path: &Path,
     tokens: &[Token],
     begin: usize,
-    annotations: &mut Annotations,
-) -> Result<usize, Diagnostic> {
-    let line = tokens[begin].line;
+    line: &Line,
+) -> Result<(Marking, usize), Diagnostic> {
     let (mut result, mut is_main, mut words) = (Marked::default(), false, Vec::new());
     let mut at = begin;
     loop {
@@ -198,18 +257,6 @@ fn function(
     let name = words.pop().unwrap_or_default().to_owned();
     result.value_type = value_type(&words);
     let end = skip_group(tokens, at);
-    // A prototype and the definition may both be annotated.
-    let is_known = annotations.main.as_ref().is_some_and(|(known, _)| *known == name);
-    if is_main && annotations.main.is_some() && !is_known {
-        return Err(wrong(path, line, "PH_MAIN", "a second PH_MAIN"));
-    }
-    if !is_main && !is_known {
-        let what = format!("annotations on '{name}', which is not the computation");
-        return Err(Diagnostic {
-            remedy: "write PH_MAIN before it".to_owned(),
-            ..wrong(path, line, &name, &what)
-        });
-    }
     let mut parameters = Vec::new();
     let mut start = at + 1;
     let mut depth = 0;
@@ -225,13 +272,8 @@ fn function(
         }
     }
     parameters.extend(parameter(&tokens[start..end - 1]));
-    let before = std::mem::take(&mut annotations.parameters);
-    let together = parameters.into_iter().enumerate();
-    let together = together.map(|(at, new)| new.or(before.get(at).cloned().unwrap_or_default()));
-    annotations.parameters = together.collect();
-    annotations.main = Some((name, line));
-    annotations.result = Marked { line, ..result }.or(std::mem::take(&mut annotations.result));
-    Ok(end)
+    let (line, result) = (line.clone(), Marked { line: line.clone(), ..result });
+    Ok((Marking { name, line, is_main, result, parameters }, end))
 }
 
 impl Marked {
@@ -275,7 +317,7 @@ fn value_type(words: &[&str]) -> Option<String> {
 }
 
 fn parameter(tokens: &[Token]) -> Option<Marked> {
-    let mut marked = Marked { line: tokens.first()?.line, ..Marked::default() };
+    let mut marked = Marked { line: tokens.first()?.line.clone(), ..Marked::default() };
     let mut at = 0;
     let (mut brackets, mut words) = (Vec::<String>::new(), Vec::new());
     while at < tokens.len() {
@@ -331,50 +373,6 @@ fn parameter(tokens: &[Token]) -> Option<Marked> {
     (marked.name != "void").then_some(marked)
 }
 
-fn tokens(text: &str) -> Vec<Token> {
-    let (mut found, mut line, mut in_program) = (Vec::new(), 1u32, true);
-    let (mut own, mut is_own) = (None, true);
-    for source in text.lines() {
-        if let Some(marker) = source.strip_prefix("# ") {
-            let mut words = marker.splitn(2, ' ');
-            line = words.next().and_then(|w| w.parse().ok()).unwrap_or(line);
-            let file = words.next().unwrap_or_default();
-            in_program = !file.contains("phineus.h");
-            let name = file.split('"').nth(1).unwrap_or_default().to_owned();
-            is_own = own.get_or_insert_with(|| name.clone()) == &name;
-            continue;
-        }
-        let mut rest = source.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let length = match first {
-                '"' | '\'' => literal(rest, first),
-                c if c.is_alphanumeric() || c == '_' => {
-                    rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
-                }
-                c => c.len_utf8(),
-            };
-            found.push(Token { text: rest[..length].to_owned(), line, in_program, is_own });
-            rest = rest[length..].trim_start();
-        }
-        line += 1;
-    }
-    found.retain(|token| token.in_program);
-    found
-}
-
-fn literal(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (index, c) in rest.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return index + 1,
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,7 +387,7 @@ mod tests {
             phineus_mark(phineus_in, b) int z) { int q[3]; }";
         let found = scan(Path::new("p.c"), text).expect("well formed");
         assert_eq!(found.sizes, [Size { name: "N".to_owned(), default: "2*16".to_owned() }]);
-        assert_eq!(found.main, Some(("f".to_owned(), 4)));
+        assert_eq!(found.main, Some(("f".to_owned(), Line { number: 4, ..Line::default() })));
         assert_eq!(found.result.outputs, ["a", "b"]);
         let rows: Vec<_> =
             found.parameters.iter().map(|p| (p.name.as_str(), p.rows.as_deref())).collect();

@@ -95,6 +95,11 @@ impl<'m> Machine<'m> {
                     let carrier = Carrier::Register(self.bring_register(&data, None));
                     carried.push(Carried { carrier, places: vec![*place], width: *width });
                 }
+                Nature::Address(addresses, is_secret) => {
+                    let data = self.at(*place, phis)?;
+                    let carrier = self.bring_address(addresses, *is_secret, &data, None)?;
+                    carried.push(Carried { carrier, places: vec![*place], width: *width });
+                }
                 Nature::Secret => {}
             }
         }
@@ -137,6 +142,15 @@ impl<'m> Machine<'m> {
                 Carrier::Variable(_) => {
                     self.bring_variable(&cells, one.width, Some(&one.carrier));
                 }
+                Carrier::Address(addresses, number) => match number.as_ref() {
+                    Carrier::Register(target) => {
+                        let found = self.bring_address(addresses, false, &cells[0], None)?;
+                        registers.extend(found.register().map(|source| (*target, source)));
+                    }
+                    _ => {
+                        self.bring_address(addresses, true, &cells[0], Some(&one.carrier))?;
+                    }
+                },
             }
         }
         registers.into_iter().for_each(|(target, source)| self.tracer.assign(target, source));
@@ -212,6 +226,12 @@ impl<'m> Machine<'m> {
                 "memory is allocated in a loop whose end is opened when the program runs",
                 "allocate it before the loop",
             ),
+            Data::Chosen(places) => {
+                for (_, place) in places.iter() {
+                    self.lasting(place.clone(), objects)?;
+                }
+                Ok(Data::Chosen(places))
+            }
             data => Ok(data),
         }
     }
@@ -240,7 +260,7 @@ impl<'m> Machine<'m> {
         }
         let known = form.places.get(&place).map(|(_, nature)| nature.clone());
         let before = match &known {
-            Some(known @ (Nature::Opened | Nature::Secret)) => known.clone(),
+            Some(known @ (Nature::Opened | Nature::Secret | Nature::Address(..))) => known.clone(),
             _ => {
                 let start = Nature::Known(Data::Undefined);
                 let Some(before) = self.nature(&start, old, width) else { return Ok(false) };
@@ -256,6 +276,9 @@ impl<'m> Machine<'m> {
                 false
             }
             (Nature::Known(Data::Poison), _) => return Ok(false),
+            (Nature::Address(all, secret), Some(Nature::Address(before, was_secret))) => {
+                all.len() != before.len() || secret != was_secret
+            }
             _ => true,
         };
         form.places.insert(place, (width, nature));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind, PlanDescription, Table};
 use phineus_channels::Transport;
-use phineus_frontend::Arguments;
+use phineus_frontend::{Arguments, ColumnRange};
 use phineus_protocols::mixed::totals::SILENT_OT;
 use phineus_protocols::ot::SessionId;
 
@@ -145,9 +145,8 @@ pub(super) fn agree_and_plan(
     let inputs = match run.making {
         Some(_) => Vec::new(),
         None => {
-            let inputs = binding::read_inputs(&traced.description, &prepared.files)?;
-            check_ranges(prepared, &wishes, &traced.description, &inputs)?;
-            inputs
+            let ranges = ranges(prepared, &wishes)?;
+            binding::read_inputs(&traced.description, &prepared.files, &ranges)?
         }
     };
     progress.stage("planning");
@@ -329,18 +328,13 @@ fn arguments_of_all(
     Ok(Some(arguments))
 }
 
-/// Refuses inputs of ours beyond what the program states of them.
-fn check_ranges(
-    prepared: &Preparation<'_>,
-    wishes: &[Wish],
-    description: &Description,
-    inputs: &[Option<Table>],
-) -> Result<(), Failure> {
+/// The bounds of columns that the program states.
+fn ranges(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<Vec<ColumnRange>, Failure> {
     let arguments = arguments_of_all(prepared, wishes)?;
-    let (Some(program), Some(arguments)) = (prepared.resolved.program(), arguments) else {
-        return Ok(());
-    };
-    binding::check_ranges(&program.ranges(&arguments)?, description, &prepared.files, inputs)
+    match (prepared.resolved.program(), arguments) {
+        (Some(program), Some(arguments)) => Ok(program.ranges(&arguments)?),
+        _ => Ok(Vec::new()),
+    }
 }
 
 fn plan_for_process(

@@ -1,14 +1,10 @@
-// Which array it is would be known only when the program runs.
+// One of many addresses, and which one would be known only when the program runs.
 #include <phineus.h>
-PH_MAIN PH_OUT(a, b) uint32_t f(PH_IN(a) const uint32_t x[4], PH_IN(b) const uint32_t y[4])
+PH_MAIN PH_OUT(a, b) uint32_t f(PH_IN(a) const uint32_t x[100], PH_IN(b) uint32_t most)
 {
     const uint32_t *p = x;
     uint32_t sum = 0;
-    if (ph_reveal(x[0] < y[0])) { // leak: which address this is
-        p = y;
-        sum = x[2] * 3;
-    }
-    for (int i = 0; i < 4; i++)
-        sum += p[i];
+    while (ph_reveal(sum < most)) // leak: which address this is
+        sum += *p++;
     return sum;
 }

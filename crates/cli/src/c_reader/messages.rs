@@ -1,0 +1,197 @@
+//! What is asked and answered between the process that computes and the one that reads C programs.
+//!
+//! Both are of one version, which [`Opened`] says first: there is no other compatibility.
+
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind, Read, Result, Write};
+
+use phineus_bytecode::{Column, Description, Lane, Table};
+use phineus_frontend::{Arguments, ColumnRange, Fault, Faults, Program, ProgramError};
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+/// What says that both executables were built of the same sources, as far as they can know.
+pub(super) fn version() -> String {
+    format!("{} reading C, 1", env!("CARGO_PKG_VERSION"))
+}
+
+/// What a program is traced for.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sizes {
+    values: BTreeMap<String, String>,
+    rows: BTreeMap<String, u64>,
+}
+
+impl Sizes {
+    pub(super) fn of(arguments: &Arguments) -> Sizes {
+        Sizes { values: arguments.values().clone(), rows: arguments.all_stated_rows().clone() }
+    }
+
+    /// The arguments again.
+    pub(super) fn arguments(
+        &self,
+        program: &dyn Program,
+    ) -> std::result::Result<Arguments, ProgramError> {
+        let values = self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let mut arguments = Arguments::new(program, values)?;
+        self.rows.iter().for_each(|(port, rows)| arguments.set_rows(port, *rows));
+        Ok(arguments)
+    }
+}
+
+/// What is asked; the tables of a twin's inputs follow the line.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Question {
+    Trace(Sizes),
+    Ranges(Sizes),
+    Twin(Sizes, Vec<Head>),
+    Generate(Sizes, u64),
+}
+
+/// What a program says of itself.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Opened {
+    pub(super) version: String,
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) parties: Vec<String>,
+    /// Name, default and help.
+    pub(super) parameters: Vec<(String, Option<String>, String)>,
+}
+
+/// What is answered; the traced program or the tables follow the line.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Answer {
+    Opened(Opened),
+    Traced {
+        description: Description,
+        hash: [u8; 32],
+        instruction_count: u64,
+        file_bytes: u64,
+        ranges: Vec<Bounds>,
+    },
+    Ranges(Vec<Bounds>),
+    Tables(Vec<Head>),
+    Nothing,
+    Refused(Refusal),
+}
+
+/// A [`ColumnRange`], of which JSON has no integers wide enough.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Bounds {
+    input: String,
+    column: usize,
+    low: [u64; 2],
+    high: [u64; 2],
+}
+
+impl Bounds {
+    pub(super) fn of(range: &ColumnRange) -> Bounds {
+        let halves = |value: i128| [value as u64, (value >> 64) as u64];
+        let (low, high) = (halves(range.low), halves(range.high));
+        Bounds { input: range.input.clone(), column: range.column, low, high }
+    }
+
+    pub(super) fn range(&self) -> ColumnRange {
+        let whole = |[low, high]: [u64; 2]| (u128::from(high) << 64 | u128::from(low)) as i128;
+        let (low, high) = (whole(self.low), whole(self.high));
+        ColumnRange { input: self.input.clone(), column: self.column, low, high }
+    }
+}
+
+/// A [`ProgramError`].
+#[derive(Serialize, Deserialize)]
+pub(super) enum Refusal {
+    Faults(Vec<(String, u32, String)>),
+    BadParameter { name: String, value: String, expected: String },
+    MissingRows { input: String },
+    WrongRows { input: String, found: u64, expected: u64 },
+    Rows(String),
+    Refused(String),
+    Failed(String),
+}
+
+impl Refusal {
+    pub(super) fn of(error: ProgramError) -> Refusal {
+        match error {
+            ProgramError::Faults(faults) => {
+                let parts = |fault: Fault| (fault.file, fault.line, fault.what);
+                Refusal::Faults(faults.0.into_iter().map(parts).collect())
+            }
+            ProgramError::BadParameter { name, value, expected } => {
+                Refusal::BadParameter { name, value, expected }
+            }
+            ProgramError::MissingRows { input } => Refusal::MissingRows { input },
+            ProgramError::WrongRows { input, found, expected } => {
+                Refusal::WrongRows { input, found, expected }
+            }
+            ProgramError::Rows(what) => Refusal::Rows(what),
+            ProgramError::Bytecode(_) | ProgramError::Io(_) => Refusal::Failed(error.to_string()),
+            error => Refusal::Refused(error.to_string()),
+        }
+    }
+
+    pub(super) fn error(self) -> ProgramError {
+        match self {
+            Refusal::Faults(faults) => {
+                let whole = |(file, line, what)| Fault { file, line, what };
+                ProgramError::Faults(Faults(faults.into_iter().map(whole).collect()))
+            }
+            Refusal::BadParameter { name, value, expected } => {
+                ProgramError::BadParameter { name, value, expected }
+            }
+            Refusal::MissingRows { input } => ProgramError::MissingRows { input },
+            Refusal::WrongRows { input, found, expected } => {
+                ProgramError::WrongRows { input, found, expected }
+            }
+            Refusal::Rows(what) => ProgramError::Rows(what),
+            Refusal::Refused(what) => ProgramError::Refused(what),
+            Refusal::Failed(what) => Error::other(what).into(),
+        }
+    }
+}
+
+/// What a table is; its cells follow, column by column.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Head {
+    columns: Vec<Column>,
+    rows: u64,
+}
+
+impl Head {
+    pub(super) fn of(table: &Table) -> Head {
+        Head { columns: table.columns().to_vec(), rows: table.row_count() }
+    }
+}
+
+/// One message: a line.
+pub(super) fn write_line(output: &mut impl Write, message: &impl Serialize) -> Result<()> {
+    serde_json::to_writer(&mut *output, message)?;
+    output.write_all(b"\n")
+}
+
+pub(super) fn write_tables(output: &mut impl Write, tables: &[Table]) -> Result<()> {
+    for table in tables {
+        for column in 0..table.columns().len() {
+            output.write_all(table.cells(0..table.row_count(), column).0)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn read_tables(input: &mut impl Read, heads: &[Head]) -> Result<Vec<Table>> {
+    heads.iter().map(|head| read_table(input, head)).collect()
+}
+
+fn read_table(input: &mut impl Read, head: &Head) -> Result<Table> {
+    let mut table = Table::zeros(head.columns.clone(), head.rows);
+    for (column, described) in head.columns.iter().enumerate() {
+        let size = usize::from(described.element.width()).div_ceil(8);
+        let mut cell = Zeroizing::new([0u8; 32]);
+        for row in 0..head.rows {
+            input.read_exact(cell.get_mut(..size).ok_or(ErrorKind::InvalidData)?)?;
+            table.set_cell(row, column, Lane::from_le_bytes(*cell));
+        }
+    }
+    Ok(table)
+}
