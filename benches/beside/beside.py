@@ -4,7 +4,9 @@
     beside.py emp    EMP_OPERATIONS CIRCUITS   operations of garbled circuits
     beside.py mage   MAGE/bin                  MAGE's five kernels, two processes
     beside.py motion MOTION/build/bin          AES, SHA-256 and integer operations on shares
+    beside.py operations MOTION_OPERATIONS     single operations on shares, a process each
     beside.py spdz   MP-SPDZ                   the private linear layer
+    beside.py mascot MP-SPDZ                   triples and biometric matching, preprocessing made in the run
 
 Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
 brackets. README.md beside this file says which version of each system, and how it was built.
@@ -173,16 +175,16 @@ def mage_seconds(output):
 LINES = "/usr/libexec/coreutils/libstdbuf.so"
 
 
-def motion_run(command, ids, extra_environment):
+def motion_run(command, ids, extra_environment, limit=60, port=23000):
     """Milliseconds, MiB sent to each party and the largest resident memory, per experiment."""
-    ports = [f"{party},127.0.0.1,{23000 + party}" for party in ids]
+    ports = [f"{party},127.0.0.1,{port + party}" for party in ids]
     commands = [[*command, "--my-id", str(party), "--parties", *ports, "--disable-logging"] for party in ids]
     # Said line by line, since some of its benchmarks stop for ever.
     environment = {**os.environ, "_STDBUF_O": "L", **extra_environment}
     environment["LD_PRELOAD"] = ":".join(filter(None, [extra_environment.get("LD_PRELOAD"), LINES]))
     # It writes a folder of logs, whatever it is told.
     with tempfile.TemporaryDirectory() as folder:
-        outputs, _ = parties(commands, limit=60, env=environment, cwd=folder)
+        outputs, _ = parties(commands, limit=limit, env=environment, cwd=folder)
     found = {}
     for experiment in re.split(r"={70,}\n(?=(?:Protocol|AES|SHA))", outputs[0])[1:]:
         total = re.search(r"Circuit Evaluation\s+([\d.]+)", experiment)
@@ -214,6 +216,16 @@ MOTION = [  # MOTION's program and its arguments, whether also without the shim,
 ]
 
 
+def on_shares(arguments, count):
+    """Milliseconds of a run of ours, and MiB that the first party sends to each other."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = [word for pair in zip(arguments, arguments[1:]) if pair[0] == "--param" for word in pair]
+        run([f"{TARGET}/phineus", "data", arguments[0], *settings, "--out-dir", folder])
+        inputs = [word for file in sorted(os.listdir(folder)) for word in ("--in", f"{file[:-4]}={folder}/{file}")]
+        seconds, report = phineus_run([*arguments, "--local", "--memory", "1GiB", *inputs], folder)
+        return seconds * 1000, report["parties"][0]["measured"]["sent_bytes"] / (count - 1) / 2**20
+
+
 def motion(binaries):
     """Milliseconds from the agreement on to the end, set-up and preprocessing included, of both."""
     shim = {"LD_PRELOAD": os.path.join(HERE, "nodelay.so")}
@@ -229,16 +241,9 @@ def motion(binaries):
                         times[name][column].append(total)
                         sent[name] = mebibytes
             for name, ours in experiments.items():
-                if not times[name][1]:
-                    continue
-                with tempfile.TemporaryDirectory() as folder:
-                    settings = [word for pair in zip(ours, ours[1:]) if pair[0] == "--param" for word in pair]
-                    run([f"{TARGET}/phineus", "data", ours[0], *settings, "--out-dir", folder])
-                    inputs = [word for file in sorted(os.listdir(folder)) for word in ("--in", f"{file[:-4]}={folder}/{file}")]
-                    seconds, report = phineus_run([*ours, "--local", "--memory", "1GiB", *inputs], folder)
-                    times[name][2].append(seconds * 1000)
-                    links = report["parties"][0]["measured"]["sent_bytes"] / (count - 1)
-                    sent[name, "ours"] = links / 2**20
+                if times[name][1]:
+                    milliseconds, sent[name, "ours"] = on_shares(ours, count)
+                    times[name][2].append(milliseconds)
         for name, (plain, no_delay, ours) in times.items():
             if not no_delay:
                 continue
@@ -248,6 +253,61 @@ def motion(binaries):
                          f"**{statistics.median(no_delay) / statistics.median(ours):.1f}**"])
     table(["MOTION's experiment", "MOTION, ms", "with TCP_NODELAY, ms", "Phineus, ms", "MOTION, MiB to each",
            "Phineus, MiB to each", "ratio to TCP_NODELAY"], rows)
+
+
+SHARINGS = {"BooleanGMW": GMW, "BMR": BMR, "ArithmeticGMW": ARITHMETIC}
+CONVERSIONS = [("B2A", "BooleanGMW"), ("Y2A", "BMR"), ("A2B", "ArithmeticGMW"), ("A2Y", "ArithmeticGMW")]
+OPERATIONS = [  # parties, operation, MOTION's protocol of the inputs, bits
+    *((2, operation, protocol, width) for operation in ("EQ", "ADD", "SUB", "MUL", "DIV", "GT")
+      for protocol in ("BooleanGMW", "BMR") for width in (8, 16, 32, 64)),
+    *((3, operation, protocol, width) for operation in ("EQ", "ADD", "SUB", "MUL", "DIV", "GT")
+      for protocol in ("BooleanGMW", "BMR") for width in (32, 64)),
+    *((count, operation, protocol, width) for count in (2, 3)
+      for operation, protocol in [("MUL", "ArithmeticGMW"), *CONVERSIONS] for width in (32, 64)),
+]
+TRIES, TRY_SECONDS = 3, 30
+
+
+def operations(program, only=""):
+    """Milliseconds as `motion`, one operation on 1000 lanes a process; those whose line has the words of `only`. MOTION
+    stops for ever now and then: it is ended after half a minute and tried again, and how often is said."""
+    shim, port = {"LD_PRELOAD": os.path.join(HERE, "nodelay.so")}, 23000
+    rows = []
+    for count, operation, protocol, width in OPERATIONS:
+        name = f"{operation} of {width} bits in {protocol}, {count} parties"
+        if not all(word in name.split() for word in only.split()):
+            continue
+        conversion = (operation, protocol) in CONVERSIONS
+        ours = intops(operation.lower(), width, ["--protocol", "mixed"] if conversion else SHARINGS[protocol])
+        ours += ["--param", f"parties={count}"]
+        theirs, mine, lost = [], [], 0
+        for _ in range(REPEATS):
+            for _ in range(TRIES):
+                port = 23000 + (port - 23000 + 10) % 2000
+                found = operation_run([os.path.abspath(program), protocol, operation, str(width), "1000"], count, shim, port)
+                if found:
+                    theirs.append(found)
+                    break
+                lost += 1
+            mine.append(on_shares(ours, count))
+        times = [milliseconds for milliseconds, _ in mine]
+        row = [name, show(times, "{:.0f}"), lost, "-", "-", f"{mine[0][1]:.2f}", "-"]
+        if theirs:
+            totals = [total for total, _ in theirs]
+            row[3], row[4] = show(totals, "{:.0f}"), f"{theirs[0][1]:.2f}"
+            row[6] = f"**{statistics.median(totals) / statistics.median(times):.1f}**"
+        rows.append([row[0], row[3], row[1], row[4], row[5], row[6], row[2]])
+    table(["operation on 1000 lanes", "MOTION with TCP_NODELAY, ms", "Phineus, ms", "MOTION, MiB to each",
+           "Phineus, MiB to each", "ratio", "MOTION's runs that stopped"], rows)
+
+
+def operation_run(command, count, environment, port):
+    """What `motion_run` found, if the run came to its end."""
+    try:
+        found = motion_run(command, range(count), environment, limit=TRY_SECONDS, port=port)
+    except SystemExit:
+        return None
+    return next(iter(found.values()), None)
 
 
 LAYERS = [1024, 2048, 4096]
@@ -290,8 +350,55 @@ def spdz(folder):
            "ratio"], rows)
 
 
+MASCOT = [  # what, MP-SPDZ's program and its size, our program and its parameters
+    ("10,000 products", "products", 100, os.path.join(HERE, "products.c"), []),
+    ("biometric matching of 1024 rows", "biomatch", 1024,
+     os.path.join(HERE, "../../crates/frontend/tests/c/ok/biomatch.c"), ["--param", "N=1024"]),
+]
+
+
+def mascot(folder, counts="2,3"):
+    """Seconds of whole runs with MASCOT: MP-SPDZ with its 128-bit prime; ours with 2^61 - 1 and 2^128 - 159, and with
+    proofs that inputs are in the range of their types, which MP-SPDZ does not make."""
+    rows, port = [], 14100
+    for what, program, size, ours, settings in MASCOT:
+        with open(os.path.join(folder, f"Programs/Source/{program}.mpc"), "w") as file:
+            file.write(open(os.path.join(HERE, f"{program}.mpc")).read())
+        run(["./compile.py", program, str(size)], cwd=folder)
+        for count in map(int, counts.split(",")):  # two or three
+            times, sent = {"theirs": [], "spdz": [], "spdz-128": []}, {}
+            with tempfile.TemporaryDirectory() as inputs:
+                # A third party learns the result.
+                source = os.path.join(inputs, "program.c")
+                with open(ours) as text, open(source, "w") as target:
+                    names = ", carol" if count > 2 else ""
+                    target.write(text.read().replace("PH_OUT(alice, bob)", f"PH_OUT(alice, bob{names})"))
+                run([f"{TARGET}/phineus", "data", source, *settings, "--out-dir", inputs])
+                files = [word for f in sorted(os.listdir(inputs)) if f.endswith(".csv")
+                         for word in ("--in", f"{f[:-4]}={inputs}/{f}")]
+                # The first party's numbers, then the second's, with no line of names.
+                for party, name in enumerate(("a", "b") if program == "products" else ("probe", "base")):
+                    with open(f"{inputs}/{name}.csv") as brought, open(f"{folder}/Player-Data/Input-P{party}-0", "w") as target:
+                        target.write(" ".join(brought.read().replace(",", " ").split("\n", 1)[1].split()))
+                for _ in range(REPEATS):
+                    port += 20
+                    text = mp_spdz(folder, f"{program}-{size}", ["-v"], count, port)
+                    times["theirs"].append(float(re.search(r"^Time = ([\d.]+)", text, re.MULTILINE).group(1)))
+                    sent["theirs"] = float(re.search(r"^Data sent = ([\d.]+) MB", text, re.MULTILINE).group(1))
+                    for protocol in ("spdz", "spdz-128"):
+                        arguments = [source, *settings, "--local", "--protocol", protocol, "--memory", "2GiB", *files]
+                        seconds, report = phineus_run(arguments, inputs)
+                        times[protocol].append(seconds)
+                        sent[protocol] = max(p["measured"]["sent_bytes"] for p in report["parties"]) / 1e6
+            ratios = [statistics.median(times["theirs"]) / statistics.median(times[p]) for p in ("spdz", "spdz-128")]
+            rows.append([f"{what}, {count} parties", *(show(times[key]) for key in times),
+                         *(f"{sent[key]:.0f}" for key in times), *(f"**{ratio:.1f}**" for ratio in ratios)])
+    table(["what", "MP-SPDZ, s", "Phineus, 61 bits, s", "128 bits, s", "MP-SPDZ sent, MB", "61 bits, MB", "128 bits, MB",
+           "ratio, 61 bits", "128 bits"], rows)
+
+
 if __name__ == "__main__":
-    comparisons = {"emp": emp, "mage": mage, "motion": motion, "spdz": spdz}
+    comparisons = {"emp": emp, "mage": mage, "motion": motion, "operations": operations, "spdz": spdz, "mascot": mascot}
     if len(sys.argv) < 3 or sys.argv[1] not in comparisons:
         sys.exit(__doc__)
     comparisons[sys.argv[1]](*sys.argv[2:])
