@@ -20,10 +20,19 @@ const RUN: &str = "run three.phi --local --in a=a.csv --in b=b.csv --in c=c.csv 
 fn agrees(place: &Place) -> Result {
     let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
     for party in report["parties"].as_array().ok_or("parties")? {
-        for figure in ["rounds", "sent_bytes", "received_bytes", "swap_in_pages"] {
-            if !party["measured"][figure].is_null() {
-                assert_eq!(party["predicted"][figure], party["measured"][figure], "{figure}");
+        let all =
+            ["oblivious_transfers", "rounds", "sent_bytes", "received_bytes", "swap_in_pages"];
+        for figure in all {
+            assert!(party["measured"][figure].is_u64(), "{figure} is measured");
+            assert_eq!(party["predicted"][figure], party["measured"][figure], "{figure}");
+        }
+        if party["protocol"].as_str().is_some_and(|name| name.starts_with("spdz")) {
+            for costs in ["predicted", "measured"] {
+                assert!(party[costs]["and_gates"].is_null(), "there are no gates: {costs}");
             }
+            let ots = party["measured"]["oblivious_transfers"].as_u64();
+            let is_made = party["preprocessing"] != "stored" && party["preprocessing"] != "fake";
+            assert_eq!(ots > Some(0), is_made, "{ots:?}: {}", party["preprocessing"]);
         }
     }
     Ok(())
