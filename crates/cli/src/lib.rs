@@ -12,6 +12,7 @@ mod arguments;
 mod authenticated;
 mod binding;
 mod blocks;
+mod calibration;
 mod casting;
 mod clear_costs;
 mod client;
