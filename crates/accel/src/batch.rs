@@ -1,17 +1,19 @@
 //! [`Gpu`]: batches of products on a device.
 //!
 //! A product is cut into *pieces* of as many columns as a buffer takes. Neighbouring pieces of one
-//! shape make a *load*: matrices and vectors of all go to a lane's buffer, cross the bus in one
-//! copy, are multiplied by one kernel for each term and four vectors, and the results come back in
-//! one copy and are added here. Two lanes take turns. Cost: each element is copied once here and
-//! once across the bus. Invariant: a piece is added when its results are here and not before, so
-//! what a device that fails has not given is computed here, once.
+//! shape make a *load*: matrices and vectors of all go to a lane's buffer (of a product of several
+//! tuples of vectors the matrix once, and the vectors entry by entry), cross the bus in one copy,
+//! are multiplied by one kernel for each term and four vectors, and the results come back in one
+//! copy and are added here. Two lanes take turns. Cost: each element is copied once here and once
+//! across the bus. Invariant: a piece is added when its results are here and not before, so what a
+//! device that fails has not given is computed here, once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use phineus_crypto::field::Product;
 use zerocopy::{FromBytes, IntoBytes};
+use zeroize::Zeroizing;
 
 use crate::device::{BUFFER_BYTES, Call, Device, Error, LANES};
 use crate::element::Element;
@@ -30,18 +32,21 @@ struct Piece {
     columns: Range<usize>,
 }
 
-/// What the pieces of a load have in common: results, columns, vectors of each term.
+/// What the pieces of a load have in common: results, columns, tuples, vectors of each term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form<const TERMS: usize> {
     out_len: usize,
     columns: usize,
+    count: usize,
+    /// Of all tuples together.
     widths: [usize; TERMS],
 }
 
 impl<const TERMS: usize> Form<TERMS> {
     fn of<E: Element>(product: &Product<'_, E, TERMS>, columns: usize) -> Form<TERMS> {
-        let widths = product.terms.each_ref().map(|term| term.width);
-        Form { out_len: product.out.len(), columns, widths }
+        let widths = product.terms.each_ref().map(|term| term.all());
+        let count = product.terms.first().map_or(1, |term| term.count);
+        Form { out_len: product.out.len(), columns, count, widths }
     }
 
     /// Elements of one column of all terms.
@@ -88,6 +93,8 @@ pub struct Gpu {
     under_way: [Vec<Piece>; LANES],
     waiting: VecDeque<Piece>,
     failure: Option<Error>,
+    /// Bytes of results of several tuples, tuple after tuple.
+    turned: Zeroizing<Vec<u8>>,
 }
 
 impl Gpu {
@@ -104,6 +111,7 @@ impl Gpu {
             under_way: Default::default(),
             waiting: VecDeque::new(),
             failure: None,
+            turned: Zeroizing::new(Vec::new()),
         })
     }
 
@@ -213,7 +221,17 @@ impl Gpu {
             let out = &mut *products[piece.product].out;
             let of_piece;
             (of_piece, results) = results.split_at(out.len());
-            E::add_assign(out, of_piece);
+            match products[piece.product].terms.first().map_or(1, |term| term.count) {
+                1 => E::add_assign(out, of_piece),
+                count => {
+                    let turned = turned::<E>(&mut self.turned, of_piece.len());
+                    for (i, results) in of_piece.chunks_exact(count).enumerate() {
+                        let places = turned.iter_mut().skip(i).step_by(of_piece.len() / count);
+                        places.zip(results).for_each(|(place, result)| *place = *result);
+                    }
+                    E::add_assign(out, turned);
+                }
+            }
         }
         Ok(())
     }
@@ -235,9 +253,19 @@ impl Gpu {
             };
             for piece in pieces {
                 let whole = &products[piece.product].terms[term];
-                let part = whole.part(form.out_len, piece.columns.clone());
-                put(&mut matrix_at, part.matrix.as_bytes());
-                put(&mut vectors_at, part.vectors.as_bytes());
+                let columns = piece.columns.clone();
+                let first = whole.tuple(0).part(form.out_len / form.count, columns.clone());
+                put(&mut matrix_at, first.matrix.as_bytes());
+                if form.count == 1 {
+                    put(&mut vectors_at, first.vectors.as_bytes());
+                    continue;
+                }
+                let len = whole.vectors.len() / form.count;
+                for entry in columns.start * whole.width..columns.end * whole.width {
+                    for tuple in 0..form.count {
+                        put(&mut vectors_at, whole.vectors[tuple * len + entry].as_bytes());
+                    }
+                }
             }
         }
         let count = pieces.len();
@@ -281,9 +309,26 @@ impl Gpu {
 fn add_here<E: Element, const TERMS: usize>(products: &mut [Product<'_, E, TERMS>], piece: &Piece) {
     let product = &mut products[piece.product];
     for term in &product.terms {
-        let part = term.part(product.out.len(), piece.columns.clone());
-        E::add_term(product.out, &part);
+        if piece.columns == (0..term.columns()) {
+            E::add_term(product.out, term);
+            continue;
+        }
+        let len = product.out.len() / term.count;
+        for (tuple, out) in product.out.chunks_exact_mut(len).enumerate() {
+            E::add_term(out, &term.tuple(tuple).part(len, piece.columns.clone()));
+        }
     }
+}
+
+/// Room for so many elements.
+fn turned<E: Element>(buffer: &mut Zeroizing<Vec<u8>>, len: usize) -> &mut [E] {
+    let bytes = len * size_of::<E>() + size_of::<E>();
+    if buffer.len() < bytes {
+        *buffer = Zeroizing::new(vec![0; bytes]);
+    }
+    let skipped = buffer.as_ptr().align_offset(align_of::<E>());
+    let bytes = &mut buffer[skipped..][..len * size_of::<E>()];
+    <[E]>::mut_from_bytes(bytes).expect("the bytes are aligned")
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ impl<F: Field> Batch<F> {
             .map(|(out, ((masks, opened), (factor, shares)))| Product {
                 out,
                 terms: [
-                    Term { matrix: masks, vectors: factor, width: 1 },
-                    Term { matrix: opened, vectors: shares, width: 2 },
+                    Term { matrix: masks, vectors: factor, width: 1, count: 1 },
+                    Term { matrix: opened, vectors: shares, width: 2, count: 1 },
                 ],
             })
             .collect()

@@ -1,9 +1,9 @@
 //! [`Element`]: what matrices on a device are made of.
 
-use phineus_crypto::field::{F32, F61, Field, Term};
+use phineus_crypto::field::{F32, F61, Field, OnCpu, Term};
 use phineus_crypto::{Simd, ring};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
-use zeroize::{DefaultIsZeroes, Zeroizing};
+use zeroize::DefaultIsZeroes;
 
 mod sealed {
     pub trait Sealed {}
@@ -36,34 +36,16 @@ pub trait Element:
     #[doc(hidden)]
     fn add_assign(out: &mut [Self], x: &[Self]);
 
-    /// `out += matrix * vector` on the processor.
-    #[doc(hidden)]
-    fn mat_vec_add(out: &mut [Self], matrix: &[Self], vector: &[Self]);
-
     /// Adds a term to `out` on the processor: what kernels do, in plain.
     #[doc(hidden)]
-    fn add_term(out: &mut [Self], term: &Term<'_, Self>) {
-        if term.width == 1 {
-            return Self::mat_vec_add(out, term.matrix, term.vectors);
-        }
-        for k in 0..term.width {
-            let vector = term.vectors.chunks_exact(term.width).map(|all| all[k]).collect();
-            let vector: Zeroizing<Vec<Self>> = Zeroizing::new(vector);
-            let column = out.chunks_exact(term.width).map(|row| row[k]).collect();
-            let mut column: Zeroizing<Vec<Self>> = Zeroizing::new(column);
-            Self::mat_vec_add(&mut column, term.matrix, &vector);
-            for (row, result) in out.chunks_exact_mut(term.width).zip(&*column) {
-                row[k] = *result;
-            }
-        }
-    }
+    fn add_term(out: &mut [Self], term: &Term<'_, Self>);
 }
 
 /// The names of all rings.
 pub(crate) const PREFIXES: [&str; 4] = ["r32", "r64", "f32", "f61"];
 
 macro_rules! ring_element {
-    ($word:ty, $ring:literal, $mat_vec:ident) => {
+    ($word:ty, $ring:literal, $mat_vec:ident, $mat_mul:ident) => {
         impl sealed::Sealed for $word {}
 
         impl Element for $word {
@@ -81,8 +63,15 @@ macro_rules! ring_element {
                 }
             }
 
-            fn mat_vec_add(out: &mut [$word], matrix: &[$word], vector: &[$word]) {
-                ring::$mat_vec(Simd::selected(), 1, out, matrix, vector);
+            fn add_term(out: &mut [$word], term: &Term<'_, $word>) {
+                let (matrix, vectors) = (term.matrix, term.vectors);
+                match term.all() {
+                    1 => ring::$mat_vec(Simd::selected(), 1, out, matrix, vectors),
+                    _ => {
+                        let (matrix, vectors) = ((matrix, term.columns()), (vectors, term.width));
+                        ring::$mat_mul(Simd::selected(), out, matrix, vectors);
+                    }
+                }
             }
         }
     };
@@ -104,14 +93,14 @@ macro_rules! field_element {
                 <$field as Field>::add_assign(out, x);
             }
 
-            fn mat_vec_add(out: &mut [$field], matrix: &[$field], vector: &[$field]) {
-                <$field as Field>::mat_vec_add(out, matrix, vector);
+            fn add_term(out: &mut [$field], term: &Term<'_, $field>) {
+                OnCpu.add_term(out, term);
             }
         }
     };
 }
 
-ring_element!(u32, 0, mat_vec_add_32);
-ring_element!(u64, 1, mat_vec_add_64);
+ring_element!(u32, 0, mat_vec_add_32, mat_mul_add_32);
+ring_element!(u64, 1, mat_vec_add_64, mat_mul_add_64);
 field_element!(F32, 2);
 field_element!(F61, 3);

@@ -28,7 +28,7 @@ fn the_device_is_measured() {
     let Some(mut gpu) = device("the_device_is_measured") else { return };
     let rates = gpu.copy_rates().expect("the device works");
     println!("{}: copies {:.1?} GB/s", gpu.device().name(), rates.map(|rate| rate / 1e9));
-    let small = gpu.calibrate::<F32>(&mut OnCpu::default()).expect("the device works");
-    let large = gpu.calibrate::<F61>(&mut OnCpu::default()).expect("the device works");
+    let small = gpu.calibrate::<F32>(&mut OnCpu).expect("the device works");
+    let large = gpu.calibrate::<F61>(&mut OnCpu).expect("the device works");
     println!("2^32-5: {small:?}\n2^61-1: {large:?}");
 }

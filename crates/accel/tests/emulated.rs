@@ -112,6 +112,7 @@ fn child_failing() {
     let case = Case {
         shapes: vec![(300, 500), (64, 1), (300, 500), (1000, 700)],
         widths: [1, 2],
+        count: 1,
         how: Draw::Random,
     };
     let mut failures = 0;
@@ -138,7 +139,7 @@ fn child_telling() {
         begin: Duration::ZERO,
     };
     let mut products = OnGpu::new(gpu(), &always, Box::new(on_failure));
-    let expected = tile::<F61>(&mut OnCpu::default());
+    let expected = tile::<F61>(&mut OnCpu);
     for _ in 0..5 {
         assert!(common::differs(&tile::<F61>(&mut products), &expected).is_none());
     }
@@ -162,8 +163,8 @@ fn tile<F: Field>(products: &mut dyn MatrixProducts<F>) -> Vec<F> {
     let (factors, shares) = (elements(30, 7), elements(60, 11));
     let mut out = elements(256, 13);
     let terms = [
-        Term { matrix: &masks, vectors: &factors, width: 1 },
-        Term { matrix: &opened, vectors: &shares, width: 2 },
+        Term { matrix: &masks, vectors: &factors, width: 1, count: 1 },
+        Term { matrix: &opened, vectors: &shares, width: 2, count: 1 },
     ];
     products.add(&mut [Product { out: &mut out, terms }]);
     out
@@ -175,10 +176,10 @@ fn child_calibrated() {
     let mut first = gpu();
     let rates = first.copy_rates().expect("the device works");
     assert!(rates.iter().all(|rate| *rate > 0.0));
-    first.calibrate::<F61>(&mut OnCpu::default()).expect("the device works");
-    let measured = first.calibrate::<F32>(&mut OnCpu::default()).expect("the device works");
+    first.calibrate::<F61>(&mut OnCpu).expect("the device works");
+    let measured = first.calibrate::<F32>(&mut OnCpu).expect("the device works");
     assert!(measured.device_entries_per_s > 0.0 && measured.processor_entries_per_s > 0.0);
-    let expected = tile::<F32>(&mut OnCpu::default());
+    let expected = tile::<F32>(&mut OnCpu);
     let (told, counted) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let on_failure = |told: &Arc<AtomicUsize>| {
         let told = told.clone();

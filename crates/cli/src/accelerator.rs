@@ -155,12 +155,12 @@ impl<F: Field> MatrixProducts<F> for OnThreads {
 
     fn add(&mut self, products: &mut [Product<'_, F, 2>]) {
         if self.0 < 2 {
-            return OnCpu::default().add(products);
+            return OnCpu.add(products);
         }
         let part = products.len().div_ceil(self.0).max(1);
         std::thread::scope(|scope| {
             for products in products.chunks_mut(part) {
-                scope.spawn(|| OnCpu::default().add(products));
+                scope.spawn(|| OnCpu.add(products));
             }
         });
     }
@@ -228,8 +228,8 @@ fn examine() -> Result<Vec<(&'static str, Value, String)>, Error> {
         ("gpu copy back", back.into(), rate(back)),
     ];
     let measured = [
-        ("gpu 2^61-1", gpu.calibrate::<F61>(&mut OnCpu::default())?),
-        ("gpu 2^32-5", gpu.calibrate::<F32>(&mut OnCpu::default())?),
+        ("gpu 2^61-1", gpu.calibrate::<F61>(&mut OnCpu)?),
+        ("gpu 2^32-5", gpu.calibrate::<F32>(&mut OnCpu)?),
     ];
     for (name, calibration) in measured {
         let device = calibration.device_entries_per_s / 1e6;

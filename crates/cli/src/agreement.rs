@@ -42,9 +42,15 @@ pub(crate) struct Wish {
     /// What the party wants to hold at most of what is opened in a round; the least of all counts.
     #[serde(default)]
     pub(crate) slice_bytes: Option<u64>,
+    /// Whether the party would have the network measured if nobody says what slices to take.
+    #[serde(default)]
+    pub(crate) measures: bool,
     /// The longest time from question to answer that the party measured; that of all counts.
     #[serde(default)]
     pub(crate) round_trip_us: u64,
+    /// The second-level cache of the party's processor; the least of all counts.
+    #[serde(default)]
+    pub(crate) cache_bytes: u64,
     /// Who computes, by name.
     pub(crate) computing: String,
     /// The index of the party in the program as it is run.
@@ -307,6 +313,16 @@ pub(crate) fn exchange_ready<'a>(
     Ok(())
 }
 
+/// Tells the others a number and learns theirs; the largest of all.
+pub(crate) fn exchange_number(channels: &mut Peers, ours: u64) -> Result<u64, Failure> {
+    let message = serde_json::to_vec(&ours).expect("a number");
+    let mut largest = ours;
+    for (peer, answer) in exchange(channels.iter_mut().flatten(), &message)? {
+        largest = largest.max(parse(&peer, &answer)?);
+    }
+    Ok(largest)
+}
+
 /// Reads all kinds of messages that come before a run.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_any(bytes: &[u8]) {
@@ -314,6 +330,7 @@ pub(crate) fn read_any(bytes: &[u8]) {
     let _ = parse::<Vec<Wish>>("peer", bytes);
     let _ = parse::<BTreeMap<String, String>>("peer", bytes);
     let _ = parse::<BTreeMap<&str, u64>>("peer", bytes);
+    let _ = parse::<u64>("peer", bytes);
 }
 
 fn parse<'a, T: Deserialize<'a>>(peer: &str, answer: &'a [u8]) -> Result<T, Failure> {

@@ -98,6 +98,7 @@ fn run_in<F: Field>(
     };
     let driver = SpdzDriver::new(online, material, opening, description, inputs, field)
         .with_threads(job.threads)
+        .with_cache(job.cache_bytes)
         .with_watch(Box::new(turn_to))
         .with_device(device);
     let mut recorded = Recorded::new(driver, description);
@@ -115,9 +116,9 @@ fn run_in<F: Field>(
         outputs,
         rounds,
         online: phase,
-        and_gates: 0,
+        and_gates: None,
         garbled_and_gates: None,
-        ots: None,
+        ots: material.ots,
         material,
         running: start.elapsed(),
         channels: channels_of([online, background]).collect(),

@@ -39,6 +39,8 @@ pub(crate) struct Job<'a> {
     pub(crate) turns_max: u64,
     /// Threads that compute, where a protocol has use for more than one.
     pub(crate) threads: usize,
+    /// The least second-level cache of all who compute.
+    pub(crate) cache_bytes: usize,
     pub(crate) progress: &'a Progress,
 }
 

@@ -13,6 +13,7 @@ mod authenticated;
 mod binding;
 mod blocks;
 mod c_reader;
+mod calibration;
 mod casting;
 mod clear_costs;
 mod client;

@@ -75,7 +75,7 @@ impl Costs {
 
     /// What was measured; what nobody counts is missing.
     fn measured(executed: &Executed) -> Costs {
-        let is_networked = executed.and_gates.is_some();
+        let is_networked = executed.rounds.is_some();
         let bytes = |bytes: u64| is_networked.then_some(bytes);
         Costs {
             and_gates: executed.and_gates,
@@ -198,7 +198,7 @@ impl RunReport {
             parameters: description.parameters.clone(),
             protocol: protocol.to_owned(),
             preprocessing: preprocessing.map(str::to_owned),
-            party: match executed.and_gates {
+            party: match executed.rounds {
                 Some(_) => description.parties[usize::from(party)].clone(),
                 None => "all".to_owned(),
             },

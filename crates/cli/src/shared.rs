@@ -39,9 +39,10 @@ pub(crate) struct Ran {
     pub(crate) rounds: u64,
     pub(crate) online: PhaseFigures,
     pub(crate) material: MaterialFigures,
-    pub(crate) and_gates: u64,
+    /// Where there are gates.
+    pub(crate) and_gates: Option<u64>,
     pub(crate) garbled_and_gates: Option<u64>,
-    pub(crate) ots: Option<u64>,
+    pub(crate) ots: u64,
     /// From the beginning to the last message.
     pub(crate) running: Duration,
     /// All of them, used to their end.
@@ -84,9 +85,9 @@ impl Ran {
         let MaterialFigures { setup, making, used, waited, .. } = self.material;
         Executed {
             outputs: results(description, self.outputs.into_tables()),
-            and_gates: Some(self.and_gates),
+            and_gates: self.and_gates,
             garbled_and_gates: self.garbled_and_gates,
-            ots: self.ots,
+            ots: Some(self.ots),
             rounds: Some(self.rounds),
             phases: Phases {
                 set_up: setup,
@@ -181,9 +182,9 @@ pub(crate) fn run_shared(
         outputs,
         rounds,
         online: phase,
-        and_gates: material.used.get(BIT_TRIPLES).copied().unwrap_or(0),
+        and_gates: Some(material.used.get(BIT_TRIPLES).copied().unwrap_or(0)),
         garbled_and_gates: Some(garbled_gates),
-        ots: Some(material.ots + garbling_ots),
+        ots: material.ots + garbling_ots,
         material,
         running,
         channels: channels_of(streams).chain(clients).collect(),

@@ -6,6 +6,7 @@ use phineus_bytecode::{Description, Kind};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_plan::Scratch;
 
+use crate::accelerator::matrix_entries;
 use crate::arguments::{ProgramChoice, Protocol, Ways};
 use crate::binding;
 use crate::casting::{Cast, Outsourcing};
@@ -115,10 +116,14 @@ fn planned_to_make(
     let parties = 0..traced.computing as u16;
     let tables = parties.map(|party| table_bytes(&traced.description, party)).max();
     let members = traced.description.parties.len().max(1);
+    let opened_bytes = match protocol.field() {
+        Some(field) => matrix_entries(traced)?.saturating_mul(field.bytes() as u64),
+        None => 0,
+    };
     let situation = Situation {
         limit_bytes,
         least_limit_bytes: limit_bytes,
-        slice_bytes: slices::calibrated(net, limit_bytes),
+        slice_bytes: slices::expected(net, limit_bytes, opened_bytes),
         prove_inputs: !is_dealt,
         process_bytes: connected_process_bytes(members - 1, Transport::Tcp),
         tables_bytes: tables.unwrap_or(0),

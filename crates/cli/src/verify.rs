@@ -66,6 +66,7 @@ pub(crate) fn with_clear_driver(
         origin: Origin::Interleaved,
         turns_max: u64::MAX,
         threads: 1,
+        cache_bytes: 0,
         progress: &Progress::for_user(true, false),
     };
     let expected = run_clear(job)?.outputs;

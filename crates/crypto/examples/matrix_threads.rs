@@ -45,17 +45,16 @@ impl<F: Field> Part<F> {
 
     /// Makes all products once.
     fn multiply(&mut self) {
-        let mut processor = OnCpu::default();
         let operands = self.opened.chunks_exact(ENTRIES).zip(self.shares.chunks_exact(2 * ENTRIES));
         let vectors =
             self.factors.chunks_exact(COLUMNS).zip(self.vectors.chunks_exact(2 * COLUMNS));
         let all = self.out.chunks_exact_mut(2 * ROWS).zip(operands.zip(vectors));
         for (out, ((e, a), (f, b))) in all {
             let terms = [
-                Term { matrix: a, vectors: f, width: 1 },
-                Term { matrix: e, vectors: b, width: 2 },
+                Term { matrix: a, vectors: f, width: 1, count: 1 },
+                Term { matrix: e, vectors: b, width: 2, count: 1 },
             ];
-            processor.add(&mut [Product { out, terms }]);
+            OnCpu.add(&mut [Product { out, terms }]);
         }
     }
 

@@ -5,15 +5,21 @@
 //! the block's columns pass by, four at a time, the next four asked for ahead; so memory is read
 //! once, in pieces of [`BLOCK_ROWS`] elements. Sums are wiped.
 
+mod several;
+
 use zeroize::{DefaultIsZeroes, Zeroize};
+
+pub(crate) use several::{Factors, add_products_of_several};
 
 /// Sums of products of elements.
 pub(crate) trait Products {
-    type Element: Copy;
+    type Element: DefaultIsZeroes;
     /// A sum in progress.
     type Sum: DefaultIsZeroes;
     /// How many products a sum can take before [`Products::fold`].
     const TERMS: usize;
+    /// Rows of a small matrix whose sums are kept in registers: 16 or 8, what is faster.
+    const STRIP_ROWS: usize;
 
     fn mul_add(sum: Self::Sum, a: Self::Element, b: Self::Element) -> Self::Sum;
     fn fold(sum: Self::Sum) -> Self::Sum;

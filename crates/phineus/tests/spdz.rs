@@ -20,10 +20,19 @@ const RUN: &str = "run three.phi --local --in a=a.csv --in b=b.csv --in c=c.csv 
 fn agrees(place: &Place) -> Result {
     let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
     for party in report["parties"].as_array().ok_or("parties")? {
-        for figure in ["rounds", "sent_bytes", "received_bytes", "swap_in_pages"] {
-            if !party["measured"][figure].is_null() {
-                assert_eq!(party["predicted"][figure], party["measured"][figure], "{figure}");
+        let all =
+            ["oblivious_transfers", "rounds", "sent_bytes", "received_bytes", "swap_in_pages"];
+        for figure in all {
+            assert!(party["measured"][figure].is_u64(), "{figure} is measured");
+            assert_eq!(party["predicted"][figure], party["measured"][figure], "{figure}");
+        }
+        if party["protocol"].as_str().is_some_and(|name| name.starts_with("spdz")) {
+            for costs in ["predicted", "measured"] {
+                assert!(party[costs]["and_gates"].is_null(), "there are no gates: {costs}");
             }
+            let ots = party["measured"]["oblivious_transfers"].as_u64();
+            let is_made = party["preprocessing"] != "stored" && party["preprocessing"] != "fake";
+            assert_eq!(ots > Some(0), is_made, "{ots:?}: {}", party["preprocessing"]);
         }
     }
     Ok(())
@@ -76,6 +85,30 @@ fn a_linear_layer_under_every_protocol() -> Result {
     for part in ["20 matrix triples 20 x 1", "3,840 square pairs", "to make that"] {
         assert!(told.stdout.contains(part), "{part} in {}", told.stdout);
     }
+    Ok(())
+}
+
+/// Of a layer that would fill a slice that costs nothing, and memory for a larger one.
+#[test]
+fn slices_follow_the_network_that_is_found() -> Result {
+    let place = Place::new()?;
+    place.run("data linear-layer --param n=800")?.succeeded()?;
+    let what = "linear-layer --protocol spdz-128 --memory 640MiB";
+    let files = "--in matrix=matrix.csv --in bias=bias.csv --in vector=vector.csv";
+    let run = format!("run {what} --local {files} --fake-preprocessing --verify");
+    let done = place.run(&run)?.succeeded()?;
+    done.says("equals the plaintext answer: yes")?.says("measured rtt=")?;
+    agrees(&place)?;
+    let done = place.run(&format!("{run} --net rtt=1ms,bw=1gbit"))?.succeeded()?;
+    assert!(!done.stderr.contains("measured rtt="), "{}", done.stderr);
+    agrees(&place)?;
+    let explain = format!("explain {what} --rows matrix=800 --rows bias=800 --rows vector=800");
+    let near = "64.0 MiB in a round of openings at most; up to 80.0 MiB where a run measures";
+    let told = place.run(&explain)?.succeeded()?;
+    assert!(told.stdout.contains(near), "{}", told.stdout);
+    let far = "80.0 MiB in a round of openings at most: an eighth of the least --memory";
+    let told = place.run(&format!("{explain} --net rtt=40ms,bw=1gbit"))?.succeeded()?;
+    assert!(told.stdout.contains(far), "{}", told.stdout);
     Ok(())
 }
 

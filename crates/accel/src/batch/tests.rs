@@ -7,7 +7,7 @@ use phineus_crypto::field::{F61, Field};
 fn loads_fill_buffers_and_no_more() {
     for out_len in [2, 4, 256, 1000, 40_000, 250_000] {
         for columns in [1, 2, 3, 17, 1000, 60_000] {
-            let form = Form { out_len, columns, widths: [1, 2] };
+            let form = Form { out_len, columns, count: 1, widths: [1, 2] };
             let count = form.capacity::<F61>();
             let (places, end) = form.places::<F61>(count);
             assert!(end <= BUFFER_BYTES && count * out_len * F61::BYTES <= BUFFER_BYTES);

@@ -100,6 +100,8 @@ pub struct Case<const TERMS: usize> {
     /// Units of rows (a term of `width` vectors has `units * lcm / width` rows) and columns.
     pub shapes: Vec<(usize, usize)>,
     pub widths: [usize; TERMS],
+    /// Tuples of vectors.
+    pub count: usize,
     pub how: Draw,
 }
 
@@ -111,7 +113,8 @@ pub fn compare<E: Samples, const TERMS: usize>(
 ) -> Result<(), Error> {
     let mut prg = Prg::from_seed(Block::from_bits(seed));
     // All widths divide the results of a unit.
-    let unit: usize = case.widths.iter().product();
+    let count = case.count;
+    let unit: usize = count * case.widths.iter().product::<usize>();
     let size = |&(units, columns): &(usize, usize)| (units * unit, columns);
     let sizes: Vec<(usize, usize)> = case.shapes.iter().map(size).collect();
     let mut drawn = |len| draw::<E>(&mut prg, case.how, len);
@@ -119,13 +122,15 @@ pub fn compare<E: Samples, const TERMS: usize>(
     let mut data: Vec<[(Vec<E>, Vec<E>); TERMS]> = sizes
         .iter()
         .map(|&(len, columns)| {
-            case.widths.map(|width| (drawn(len / width * columns), drawn(columns * width)))
+            let all = case.widths.map(|width| width * count);
+            all.map(|all| (drawn(len / all * columns), drawn(columns * all)))
         })
         .collect();
     if case.how == Draw::Vanishing {
+        assert_eq!(count, 1, "results are laid out for one tuple");
         outs.iter_mut().zip(&mut data).for_each(|(out, data)| vanish(out, data, case.widths));
     }
-    let term = |(matrix, vectors), width| Term { matrix, vectors, width };
+    let term = |(matrix, vectors), width| Term { matrix, vectors, width, count };
     let mut expected = outs.clone();
     for (out, data) in expected.iter_mut().zip(&data) {
         for ((matrix, vectors), width) in data.iter().zip(case.widths) {
@@ -175,11 +180,17 @@ pub fn all_shapes<E: Samples>(gpu: &mut Gpu) {
         for shapes in [vec![], vec![(64, 1)], ragged.clone(), tiles.clone()] {
             seed += 1;
             let shapes = || shapes.clone();
-            compare::<E, 2>(gpu, &Case { shapes: shapes(), widths: [1, 2], how }, seed)
+            compare::<E, 2>(gpu, &Case { shapes: shapes(), widths: [1, 2], count: 1, how }, seed)
                 .expect("the device works");
             for width in [1, 2, 3, 4, 7] {
-                let case = Case { shapes: shapes(), widths: [width], how };
+                let case = Case { shapes: shapes(), widths: [width], count: 1, how };
                 compare::<E, 1>(gpu, &case, seed).expect("the device works");
+            }
+            for count in [2, 8] {
+                if how != Draw::Vanishing {
+                    let case = Case { shapes: shapes(), widths: [1, 2], count, how };
+                    compare::<E, 2>(gpu, &case, seed).expect("the device works");
+                }
             }
         }
     }
@@ -187,9 +198,12 @@ pub fn all_shapes<E: Samples>(gpu: &mut Gpu) {
 
 /// Products that do not fit into a buffer, at all or together.
 pub fn large<E: Samples>(gpu: &mut Gpu) {
-    let wide = Case { shapes: vec![(2, 150_000), (700, 900)], widths: [1, 2], how: Draw::Edges };
+    let wide =
+        Case { shapes: vec![(2, 150_000), (700, 900)], widths: [1, 2], count: 1, how: Draw::Edges };
     compare::<E, 2>(gpu, &wide, 77).expect("the device works");
-    let tall = Case { shapes: vec![(600_000, 2)], widths: [2], how: Draw::Random };
+    let several = Case { shapes: vec![(1, 150_000), (90, 900)], count: 3, ..wide };
+    compare::<E, 2>(gpu, &several, 79).expect("the device works");
+    let tall = Case { shapes: vec![(600_000, 2)], widths: [2], count: 1, how: Draw::Random };
     compare::<E, 1>(gpu, &tall, 78).expect("the device works");
 }
 

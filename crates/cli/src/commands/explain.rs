@@ -281,8 +281,9 @@ fn print_costs(
         line("stores", format!("{bytes} of garbled tables a party if made before, {each} a gate"))?;
     }
     let protocol = Protocol::from_name(&plan.protocol);
+    let entries = planned_entries(planned);
     if let Some(slice) =
-        protocol.and_then(|protocol| slices::sentence(protocol, limit, explain.net))
+        protocol.and_then(|protocol| slices::sentence(protocol, limit, explain.net, entries))
     {
         line("slice", slice)?;
     }

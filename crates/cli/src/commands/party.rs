@@ -3,6 +3,7 @@
 
 mod agreeing;
 mod preparation;
+mod slicing;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -78,7 +79,7 @@ pub(crate) fn run(
     progress: &Progress,
 ) -> Result<Finished, Failure> {
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
-    let Agreed { protocol, part, inputs, session, accelerator } = agreed;
+    let Agreed { protocol, part, inputs, session, accelerator, cache_bytes } = agreed;
     let (planned, origin) = match part {
         Part::Computing(planned, origin) => (planned, origin),
         Part::Client(mut walk) => {
@@ -106,6 +107,7 @@ pub(crate) fn run(
         origin,
         turns_max: run.max_iterations,
         threads: usize::from(run.threads),
+        cache_bytes,
         progress,
     };
     let executed = match (protocol, protocol.field()) {

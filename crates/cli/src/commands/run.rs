@@ -315,6 +315,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         origin: Origin::Interleaved,
         turns_max: run.max_iterations,
         threads: 1,
+        cache_bytes: 0,
         progress: &progress,
     };
     let executed = run_clear(job)?;

@@ -9,7 +9,6 @@ use phineus_crypto::field::{Field, FieldName};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::demand::BlockSchedule;
 use phineus_protocols::mascot::{Binding, Demand, Generator, Kind, Live, Sequential, Stored};
-use phineus_protocols::mixed::totals::OTS;
 use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::costs::{Needs, stated_demand};
 use phineus_protocols::spdz::{Dealer, Material as Authenticated, MatrixSize, Share};
@@ -39,7 +38,9 @@ impl<F: Field> Supplier<Macs<F>> for Live<F, Metered<FramedChannel>> {
     }
 
     fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
-        Ok((Live::finish(*self)?.into_parties(), 0))
+        let generator = Live::finish(*self)?;
+        let ots = generator.ots();
+        Ok((generator.into_parties(), ots))
     }
 }
 
@@ -53,7 +54,9 @@ impl<F: Field> Supplier<Macs<F>> for (Sequential<F>, Maker<F>) {
     }
 
     fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
-        Ok((self.1.into_parties(), 0))
+        let (_, generator) = *self;
+        let ots = generator.ots();
+        Ok((generator.into_parties(), ots))
     }
 }
 
@@ -247,8 +250,7 @@ pub(super) fn keep<F: Field>(
     let bytes =
         file_of(file, |file, key| Stored::make(file, key, &mut generator, &binding, needs))?;
     let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
-    // They are not counted, but the bytes that they take are compared with what the plan states.
-    let ots = planned.plan().costs.get(OTS).copied().unwrap_or(0);
+    let ots = generator.ots() / (generator.parties().count() as u64 - 1);
     let kept = Kept { bytes, amounts: names(&binding.demand, words), setup, making, ots };
     Ok((kept, generator.into_parties()))
 }

@@ -2,7 +2,7 @@
 
 use super::Field;
 use super::loops::{self, InLanes, InWords};
-use crate::matrix::Rows;
+use crate::matrix::{Factors, Rows};
 use crate::{Prg, Simd, Width};
 use zerocopy::IntoBytes;
 
@@ -47,6 +47,7 @@ at_every_width! {
     fn sum(x: &[F]) -> F;
     fn dot(x: &[F], y: &[F]) -> F;
     fn mat_vec_add(out: &mut [F], rows: Rows<'_, F>, vector: &[F]);
+    fn mat_mul_add(out: &mut [F], rows: usize, factors: Factors<'_, F>);
 }
 
 /// Elements that are drawn and then looked at while they lie in the first-level cache; whole

@@ -4,7 +4,7 @@
 //! compiler makes vectors of them: no branch in a loop, elements next to each other.
 
 use super::Field;
-use crate::matrix::{Products, Rows, add_products};
+use crate::matrix::{Factors, Products, Rows, add_products, add_products_of_several};
 use std::marker::PhantomData;
 
 /// How products are made.
@@ -169,6 +169,8 @@ impl<F: Field, M: Form> Products for InField<F, M> {
     type Element = F;
     type Sum = F::Wide;
     const TERMS: usize = F::WIDE_TERMS;
+    // Elements as long as their sums fill two registers of the widest vector unit.
+    const STRIP_ROWS: usize = if size_of::<F>() == size_of::<F::Wide>() { 16 } else { 8 };
 
     #[inline(always)]
     fn mul_add(sum: F::Wide, a: F, b: F) -> F::Wide {
@@ -189,4 +191,9 @@ impl<F: Field, M: Form> Products for InField<F, M> {
 #[inline(always)]
 pub(super) fn mat_vec_add<F: Field, M: Form>(out: &mut [F], rows: Rows<'_, F>, vector: &[F]) {
     add_products::<InField<F, M>>(out, rows, vector);
+}
+
+#[inline(always)]
+pub(super) fn mat_mul_add<F: Field, M: Form>(out: &mut [F], rows: usize, factors: Factors<'_, F>) {
+    add_products_of_several::<InField<F, M>>(out, rows, factors);
 }

@@ -86,6 +86,72 @@ mod tests {
     use super::super::{F32, F61, F128};
     use super::*;
 
+    /// Products per second of this thread's processor time, the best of some repetitions.
+    fn rate_of(work: usize, mut run: impl FnMut()) -> f64 {
+        let busy_ns = || {
+            let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+            text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).expect("a number")
+        };
+        let times = (1usize << 27).div_ceil(work);
+        let repetition = |_| {
+            let start = busy_ns();
+            (0..times).for_each(|_| run());
+            (work * times) as f64 / (busy_ns() - start).max(1) as f64 * 1e9
+        };
+        (0..5).map(repetition).fold(0.0, f64::max)
+    }
+
+    /// Products of elements per second that [`Field::mat_mul_add_on`] makes of a matrix and tuples
+    /// of vectors, and that [`Field::mat_vec_add`] makes of one vector after the other.
+    fn several<F: Field>(simd: Simd, [rows, cols, width, count]: [usize; 4]) -> [f64; 2] {
+        let mut prg = Prg::from_seed(Block::from_bits(5));
+        let lens = [rows * width * count, rows * cols, cols * width * count];
+        let [mut out, mut matrix, mut vectors] = lens.map(|len| vec![F::ZERO; len]);
+        [&mut out, &mut matrix, &mut vectors].into_iter().for_each(|x| F::fill_random(&mut prg, x));
+        let work = rows * cols * width * count;
+        let together = rate_of(work, || {
+            F::mat_mul_add_on(simd, &mut out, (&matrix, cols), (&vectors, width));
+            black_box(&mut out);
+        });
+        let each = rate_of(work, || {
+            for (out, vector) in out.chunks_exact_mut(rows).zip(vectors.chunks_exact(cols)) {
+                F::mat_vec_add_on(simd, 1, out, &matrix, vector);
+            }
+            black_box(&mut out);
+        });
+        [together, each]
+    }
+
+    fn print_several<F: Field>() {
+        let sizes = [
+            [128, 64, 1, 1],
+            [512, 512, 1, 512],
+            [512, 512, 2, 256],
+            [16, 8, 1, 8],
+            [16, 8, 2, 8],
+            [8, 8, 2, 8],
+            [64, 32, 2, 1],
+            [2048, 2048, 2, 1],
+        ];
+        println!("{}: million products per second, and times those of one by one", F::NAME);
+        for sizes in sizes {
+            for simd in Simd::supported() {
+                let [together, each] = several::<F>(simd, sizes);
+                let (million, ratio) = (together / 1e6, together / each);
+                let [rows, cols, width, count] = sizes;
+                let name = simd.name();
+                println!("  {rows} x {cols} x {count} x {width}, {name}: {million:.0}, {ratio:.2}");
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "a measurement"]
+    fn measure_several() {
+        print_several::<F32>();
+        print_several::<F61>();
+    }
+
     fn print<F: Field>() {
         let simds: Vec<Simd> = Simd::supported().collect();
         let names: Vec<&str> = simds.iter().map(|simd| simd.name()).collect();

@@ -29,7 +29,7 @@ pub use f61::F61;
 pub use f128::F128;
 pub use products::{MatrixProducts, OnCpu, Product, Term};
 
-use crate::matrix::{Rows, on_threads};
+use crate::matrix::{Factors, Rows, on_threads};
 use crate::{Prg, Simd};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 use zeroize::{DefaultIsZeroes, Zeroize};
@@ -239,6 +239,27 @@ pub trait Field:
     ) {
         let rows = Rows::all(matrix, out.len(), vector.len());
         on_threads(threads, out, rows, |out, rows| kernels::mat_vec_add(simd, out, rows, vector));
+    }
+
+    /// `out += matrix * vectors` for tuples of `width` vectors, one after the other: entry `c` of
+    /// vector `k` of tuple `t` is number `(t * columns + c) * width + k`, and so for the results.
+    /// The matrix lies column by column and is read once for all vectors.
+    ///
+    /// # Panics
+    /// If the sizes do not fit together.
+    fn mat_mul_add(out: &mut [Self], matrix: (&[Self], usize), vectors: (&[Self], usize)) {
+        Self::mat_mul_add_on(Simd::selected(), out, matrix, vectors);
+    }
+
+    /// As [`Field::mat_mul_add`] at a given width of the vector unit.
+    fn mat_mul_add_on(
+        simd: Simd,
+        out: &mut [Self],
+        (matrix, columns): (&[Self], usize),
+        (vectors, width): (&[Self], usize),
+    ) {
+        let rows = if columns == 0 { 0 } else { matrix.len() / columns };
+        kernels::mat_mul_add(simd, out, rows, Factors { matrix, vectors, columns, width });
     }
 }
 

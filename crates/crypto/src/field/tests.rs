@@ -239,35 +239,81 @@ fn names_round_trip() {
     assert_eq!(FieldName::from_name("2^62-1"), None);
 }
 
+/// Sizes of small matrices, of strips of all kinds and of what is left, and of large ones.
+const PRODUCT_SIZES: [(usize, usize); 13] = [
+    (0, 3),
+    (1, 1),
+    (3, 0),
+    (2, 3),
+    (5, 4),
+    (130, 1),
+    (64, 9),
+    (16, 8),
+    (27, 5),
+    (8, 129),
+    (300, 14),
+    (259, 131),
+    (17, 259),
+];
+
 fn products_are_sums_of_products<F: Field>() {
-    let sizes = [(0, 3), (1, 1), (3, 0), (2, 3), (5, 4), (130, 1), (64, 9)];
-    for (i, (rows, columns)) in sizes.into_iter().enumerate() {
+    for (i, (rows, columns)) in PRODUCT_SIZES.into_iter().enumerate() {
         let seed = 40 + i as u128;
-        for width in [1, 2, 3] {
+        for (width, count) in [(1, 1), (2, 1), (3, 1), (1, 6), (2, 8), (3, 3)] {
+            let all = width * count;
             let (matrix, shared) = (
                 samples::<F>(rows * columns, seed),
                 samples::<F>(width * rows * columns, seed + 1),
             );
-            let (vectors, factors) = (samples::<F>(columns * width, seed), samples(columns, seed));
-            let start = samples::<F>(rows * width, seed + 2);
+            let (vectors, factors) =
+                (samples::<F>(columns * all, seed), samples::<F>(columns * count, seed));
+            let start = samples::<F>(rows * all, seed + 2);
             let mut out = start.clone();
             let terms = [
-                Term { matrix: &shared, vectors: &factors, width: 1 },
-                Term { matrix: &matrix, vectors: &vectors, width },
+                Term { matrix: &shared, vectors: &factors, width: 1, count },
+                Term { matrix: &matrix, vectors: &vectors, width, count },
             ];
-            let mut processor = OnCpu::default();
-            assert!(processor.takes(0));
-            processor.add(&mut [Product { out: &mut out, terms }]);
+            assert!(MatrixProducts::<F>::takes(&OnCpu, 0));
+            OnCpu.add(&mut [Product { out: &mut out, terms }]);
             for (at, out) in out.iter().enumerate() {
-                let (row, k) = (at / width, at % width);
+                let (tuple, place) = (at / (rows * width), at % (rows * width));
+                let (row, k) = (place / width, place % width);
                 let expected = (0..columns).fold(start[at], |sum, c| {
-                    let first = shared[c * rows * width + at].mul(factors[c]);
-                    sum.add(first).add(matrix[c * rows + row].mul(vectors[c * width + k]))
+                    let entry = tuple * columns + c;
+                    let first = shared[c * rows * width + place].mul(factors[entry]);
+                    sum.add(first).add(matrix[c * rows + row].mul(vectors[entry * width + k]))
                 });
-                assert!(*out == expected, "{rows} x {columns}, {width} vectors, {}", F::NAME);
+                let what = (rows, columns, width, count);
+                assert!(*out == expected, "{what:?} in {}", F::NAME);
             }
         }
     }
+}
+
+fn several_vectors_mean_the_same_at_every_width<F: Field>() {
+    for (rows, columns) in PRODUCT_SIZES {
+        for (width, count) in [(1, 3), (1, 8), (2, 1), (2, 5), (3, 2)] {
+            let all = width * count;
+            let (matrix, vectors) =
+                (samples::<F>(rows * columns, 71), samples::<F>(columns * all, 72));
+            let start = samples::<F>(rows * all, 73);
+            let mut results = Simd::supported().map(|simd| {
+                let mut out = start.clone();
+                F::mat_mul_add_on(simd, &mut out, (&matrix, columns), (&vectors, width));
+                out
+            });
+            let portable = results.next().expect("portable is always supported");
+            let what = (rows, columns, width, count);
+            assert!(results.all(|out| out == portable), "{what:?} in {}", F::NAME);
+        }
+    }
+}
+
+#[test]
+fn several_vectors_at_every_width() {
+    several_vectors_mean_the_same_at_every_width::<F32>();
+    several_vectors_mean_the_same_at_every_width::<F61>();
+    several_vectors_mean_the_same_at_every_width::<F128>();
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::measure::rate;
 use crate::{Block, Prg};
 use zerocopy::{FromBytes, IntoBytes};
 
-const SIZES: [(usize, usize); 8] =
-    [(0, 3), (3, 0), (1, 1), (70, 9), (17, 64), (65, 4), (513, 6), (1500, 3)];
+const SIZES: [(usize, usize); 9] =
+    [(0, 3), (3, 0), (1, 1), (70, 9), (17, 64), (65, 4), (513, 6), (1500, 3), (19, 259)];
 
 fn random<E: Copy + Default + FromBytes + IntoBytes>(count: usize, seed: u128) -> Vec<E>
 where
@@ -18,7 +18,7 @@ where
 }
 
 macro_rules! means_the_same {
-    ($test:ident, $run:ident, $word:ty) => {
+    ($test:ident, $run:ident, $several:ident, $word:ty) => {
         #[test]
         fn $test() {
             for (rows, cols) in SIZES.into_iter().chain((0..70).map(|i| (i, 7))) {
@@ -31,6 +31,31 @@ macro_rules! means_the_same {
                     })
                 };
                 let expected: Vec<$word> = (0..rows).map(row).collect();
+                for (width, count) in [(1, 5), (2, 1), (2, 4), (3, 3)] {
+                    let (all, entries) = (width * count, cols * width);
+                    let vectors = random::<$word>(entries * count, 4);
+                    let start = random::<$word>(rows * all, 5);
+                    let mut expected = start.clone();
+                    for t in 0..count {
+                        for k in 0..width {
+                            let vector: Vec<$word> =
+                                (0..cols).map(|c| vectors[t * entries + c * width + k]).collect();
+                            let places = (t * rows * width + k..).step_by(width);
+                            let places: Vec<usize> = places.take(rows).collect();
+                            let mut own: Vec<$word> = places.iter().map(|&at| start[at]).collect();
+                            let portable = Simd::supported().next().expect("there is one");
+                            $run(portable, 1, &mut own, &matrix, &vector);
+                            places.iter().zip(own).for_each(|(&at, own)| expected[at] = own);
+                        }
+                    }
+                    for simd in Simd::supported() {
+                        let mut out = start.clone();
+                        $several(simd, &mut out, (&matrix, cols), (&vectors, width));
+                        let expected = if cols == 0 { &start } else { &expected };
+                        let what = (rows, cols, width, count, simd.name());
+                        assert_eq!(&out, expected, "{what:?}");
+                    }
+                }
                 for (simd, threads) in Simd::supported().zip([1, 3, 2]) {
                     let mut out = start.clone();
                     $run(simd, threads, &mut out, &matrix, &vector);
@@ -41,8 +66,8 @@ macro_rules! means_the_same {
     };
 }
 
-means_the_same!(matrices_modulo_2_to_32, mat_vec_add_32, u32);
-means_the_same!(matrices_modulo_2_to_64, mat_vec_add_64, u64);
+means_the_same!(matrices_modulo_2_to_32, mat_vec_add_32, mat_mul_add_32, u32);
+means_the_same!(matrices_modulo_2_to_64, mat_vec_add_64, mat_mul_add_64, u64);
 
 #[test]
 #[ignore = "a measurement"]

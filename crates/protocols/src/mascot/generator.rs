@@ -167,6 +167,13 @@ impl<F: Field, C: Channel> Generator<F, C> {
         &mut self.parties
     }
 
+    /// Oblivious transfers made so far, in both directions with all peers together.
+    pub fn ots(&self) -> u64 {
+        // Every message is one block.
+        let made = |link: &Link<F>| link.sender.blocks_made() + link.receiver.blocks_made();
+        self.links.iter().flatten().map(made).sum()
+    }
+
     /// Ends the generator; the channels can be used for something else.
     pub fn into_parties(self) -> Parties<C> {
         self.parties

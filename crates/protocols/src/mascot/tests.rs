@@ -58,14 +58,14 @@ fn make_scaled<F: Field>(
             let kinds = kinds.to_vec();
             thread::spawn(move || {
                 let mut generator = generator::<F, _>(parties, seed).expect("all are honest");
-                assert_traffic(&mut generator, 0, |_, _| setup_costs::<F>(FieldBits::DEFAULT));
+                assert_costs(&mut generator, (0, 0), |_, _| setup_costs::<F>(FieldBits::DEFAULT));
                 kinds
                     .iter()
                     .map(|&(kind, count)| {
                         let mut batch = Batch::empty();
-                        let before = sent(&mut generator);
+                        let before = (sent(&mut generator), generator.ots());
                         generator.make(kind, count, &mut batch).expect("all are honest");
-                        assert_traffic(&mut generator, before, |lower, higher| {
+                        assert_costs(&mut generator, before, |lower, higher| {
                             batch_costs::<F>(
                                 kind,
                                 count,
@@ -88,10 +88,10 @@ fn sent<F: Field, C: Channel>(generator: &mut Generator<F, C>) -> u64 {
     generator.parties().traffic().iter().map(|traffic| traffic.sent_bytes).sum()
 }
 
-/// Asserts what was sent to all peers since `before`.
-fn assert_traffic<F: Field, C: Channel>(
+/// Asserts what was sent to all peers, and the OTs that were made with them, since `before`.
+fn assert_costs<F: Field, C: Channel>(
     generator: &mut Generator<F, C>,
-    before: u64,
+    (sent_before, ots_before): (u64, u64),
     costs: impl Fn(usize, usize) -> PairCosts,
 ) {
     let me = generator.parties().me();
@@ -100,7 +100,10 @@ fn assert_traffic<F: Field, C: Channel>(
         false => costs(peer, me).from_higher_bytes,
     };
     let expected: u64 = generator.parties().peers().map(to).sum();
-    assert_eq!(sent(generator) - before, expected, "bytes that are sent");
+    assert_eq!(sent(generator) - sent_before, expected, "bytes that are sent");
+    let with = |peer: usize| costs(me.min(peer), me.max(peer)).ots;
+    let expected: u64 = generator.parties().peers().map(with).sum();
+    assert_eq!(generator.ots() - ots_before, expected, "OTs that are made");
 }
 
 /// What all parties' shares of a column are together, if their MACs hold.

@@ -111,6 +111,13 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         self
     }
 
+    /// For a second-level cache of so many bytes, the least of all parties: what goes over the wire
+    /// follows it.
+    pub fn with_cache(mut self, bytes: usize) -> SpdzDriver<F, C, M> {
+        self.products.set_cache(bytes);
+        self
+    }
+
     /// Has those products of matrices made there that it takes.
     pub fn with_device(
         mut self,

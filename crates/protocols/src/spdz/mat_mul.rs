@@ -19,12 +19,25 @@ use super::run::{Context, Shares};
 use super::{Material, MatrixSize, Opening, Share};
 use crate::ProtocolError;
 
-/// Entries of matrices that take their triples together. With triples and products of single
-/// columns, 96 KiB in a field of 8 bytes: within any second-level cache of the last ten years.
-const TOGETHER: usize = 2048;
+/// What is touched for each entry of a matrix, in elements: its share and that of a triple, and of
+/// a product of a single column a share of the result.
+const ELEMENTS_OF_ENTRY: usize = 6;
 
-/// Groups that are worth a thread: some 100 us of work, and starting one takes 20.
-const GROUPS_PER_THREAD: usize = 32;
+/// The second-level cache of a machine that nobody has asked: no processor of the last ten years
+/// has a smaller one.
+const CACHE_BYTES: usize = 256 << 10;
+
+/// Entries of a group, whatever the cache: more saves nothing, and takes memory.
+const TOGETHER: Range<usize> = 1024..16_384;
+
+/// Entries that are worth a thread: some 100 us of work, and starting one takes 20.
+const ENTRIES_PER_THREAD: usize = 65_536;
+
+/// Entries of matrices that take their triples together: with these they fill half of a cache.
+fn together<F: Field>(cache_bytes: usize) -> usize {
+    let entries = cache_bytes / 2 / (ELEMENTS_OF_ENTRY * F::BYTES);
+    entries.clamp(TOGETHER.start, TOGETHER.end)
+}
 
 /// How many products wait for triples, of which size.
 #[derive(Clone, Copy, Default)]
@@ -46,6 +59,8 @@ struct Group {
 /// is begun, the products.
 pub(super) struct Products<F: Field> {
     threads: usize,
+    /// Entries that take their triples together, the same at all parties.
+    together: usize,
     /// Operands that wait for triples, all of one size.
     waiting: Waiting,
     waiting_matrices: Shares<F>,
@@ -64,6 +79,7 @@ impl<F: Field> Products<F> {
         let nothing = || Zeroizing::new(Vec::new());
         Products {
             threads,
+            together: together::<F>(CACHE_BYTES),
             waiting: Waiting::default(),
             waiting_matrices: nothing(),
             waiting_vectors: nothing(),
@@ -79,6 +95,12 @@ impl<F: Field> Products<F> {
     /// Has so many threads make products, and a device those that it takes.
     pub(super) fn set_threads(&mut self, threads: usize) {
         self.threads = threads;
+    }
+
+    /// Has groups fill half of such a cache. All parties say the same: what a group opens lies
+    /// together.
+    pub(super) fn set_cache(&mut self, bytes: usize) {
+        self.together = together::<F>(bytes);
     }
 
     /// As [`Self::set_threads`].
@@ -106,7 +128,7 @@ impl<F: Field> Products<F> {
         self.waiting_vectors.extend_from_slice(vectors);
         let at = self.products.len() + self.waiting.count * size.results();
         self.waiting.count += 1;
-        if self.waiting_matrices.len() >= TOGETHER {
+        if self.waiting_matrices.len() >= self.together {
             self.flush(context)?;
         }
         Ok(at..at + size.results())
@@ -137,7 +159,7 @@ impl<F: Field> Products<F> {
     /// Ends the round: makes the products of what was opened.
     pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) {
         assert_eq!(self.waiting.count, 0, "what waits takes its triples before the round ends");
-        let Products { threads, groups, matrices, vectors, products, device, .. } = self;
+        let Products { threads, together, groups, matrices, vectors, products, device, .. } = self;
         let (opening, me, delta) = (&*context.opening, context.me, context.delta);
         for group in &*groups {
             group.unmask(vectors, opening, |f| Share::public(f, me, delta));
@@ -150,9 +172,8 @@ impl<F: Field> Products<F> {
                 each(groups, &triples, products, |product| all.push(product));
                 device.add(&mut all);
             }
-            _ => on_threads(*threads, groups, products, |groups, products| {
-                let mut processor = OnCpu::default();
-                each(groups, &triples, products, |product| processor.add(&mut [product]));
+            _ => on_threads((*threads, *together), groups, products, |groups, products| {
+                each(groups, &triples, products, |product| OnCpu.add(&mut [product]));
             }),
         }
         self.groups.clear();
@@ -220,7 +241,7 @@ impl Group {
         }
     }
 
-    /// `E (b + f) + A f` is to be added to each of `out`, which is `A b`: for each vector.
+    /// `E (b + f) + A f` is to be added to each of `out`, which is `A b`: for all vectors at once.
     fn products<'a, F: Field>(
         &self,
         triples: &Triples<'a, F>,
@@ -232,14 +253,15 @@ impl Group {
         let a = &triples.matrices[self.matrices_at..][..es.len()];
         let unmasked = &triples.vectors[self.vectors_at..][..fs.len()];
         let of_each = a.chunks_exact(rows * columns).zip(es.chunks_exact(rows * columns));
-        let of_each = of_each.flat_map(move |matrices| std::iter::repeat_n(matrices, vectors));
-        let factors = unmasked.chunks_exact(columns).zip(fs.chunks_exact(columns));
-        out.chunks_exact_mut(rows).zip(of_each.zip(factors)).map(|(out, ((a, e), (b, f)))| {
+        let len = columns * vectors;
+        let factors = unmasked.chunks_exact(len).zip(fs.chunks_exact(len));
+        let each = out.chunks_exact_mut(rows * vectors).zip(of_each.zip(factors));
+        each.map(move |(out, ((a, e), (b, f)))| {
             let terms = [
                 // Shares are two elements, and so is each row of their matrix.
-                Term { matrix: Share::elements(a), vectors: f, width: 1 },
+                Term { matrix: Share::elements(a), vectors: f, width: 1, count: vectors },
                 // Values and MACs are two vectors.
-                Term { matrix: e, vectors: Share::elements(b), width: 2 },
+                Term { matrix: e, vectors: Share::elements(b), width: 2, count: vectors },
             ];
             Product { out: Share::elements_mut(out), terms }
         })
@@ -248,13 +270,13 @@ impl Group {
 
 /// Has `run` finish groups with their products, parts of about one size on a thread each.
 fn on_threads<F: Field>(
-    threads: usize,
+    (threads, together): (usize, usize),
     groups: &[Group],
     products: &mut [Share<F>],
     run: impl Fn(&[Group], &mut [Share<F>]) + Sync,
 ) {
     let part = groups.len().div_ceil(threads.max(1));
-    if part < GROUPS_PER_THREAD {
+    if part < ENTRIES_PER_THREAD / together {
         return run(groups, products);
     }
     std::thread::scope(|scope| {
@@ -302,13 +324,17 @@ mod tests {
     const TURNS: usize = 30;
 
     /// One party's shares of operands and products.
-    fn products<F: Field>(mut parties: Parties<MemoryChannel>, threads: usize) -> Vec<Share<F>> {
+    fn products<F: Field>(
+        mut parties: Parties<MemoryChannel>,
+        (threads, cache_bytes): (usize, usize),
+    ) -> Vec<Share<F>> {
         let me = parties.me();
         let mut dealer = Dealer::<F>::insecure(Block::from_bits(3), me, parties.count());
         let prg = Prg::from_seed(Block::from_bits(me as u128));
         let session = SessionId::new([8; 32]);
         let mut opening = Opening::new(me, parties.count(), dealer.delta(), &session, prg);
         let mut products = Products::new(threads);
+        products.set_cache(cache_bytes);
         let (mut all, mut places) = (Vec::new(), Vec::new());
         for size in sizes() {
             let mut operands = vec![Share::ZERO; size.entries() + size.factors()];
@@ -332,10 +358,10 @@ mod tests {
         all
     }
 
-    fn are_right<F: Field>(threads: usize) {
-        let handles = memory_mesh(2)
-            .into_iter()
-            .map(|parties| std::thread::spawn(move || products::<F>(parties, threads)));
+    fn are_right<F: Field>(threads: usize, cache_bytes: usize) {
+        let handles = memory_mesh(2).into_iter().map(|parties| {
+            std::thread::spawn(move || products::<F>(parties, (threads, cache_bytes)))
+        });
         let handles: Vec<_> = handles.collect();
         let [a, b] = <[Vec<Share<F>>; 2]>::try_from(
             handles.into_iter().map(|handle| handle.join().expect("no panic")).collect::<Vec<_>>(),
@@ -360,9 +386,17 @@ mod tests {
 
     #[test]
     fn batches_and_threads_change_no_product() {
-        for threads in [1, 2, 5] {
-            are_right::<F32>(threads);
-            are_right::<F61>(threads);
+        for (threads, cache_bytes) in [(1, 0), (2, CACHE_BYTES), (5, 4 * CACHE_BYTES)] {
+            are_right::<F32>(threads, cache_bytes);
+            are_right::<F61>(threads, cache_bytes);
         }
+    }
+
+    #[test]
+    fn groups_follow_the_cache() {
+        assert_eq!(together::<F61>(CACHE_BYTES), 2730);
+        assert_eq!(together::<F61>(1 << 20), 10_922);
+        assert_eq!(together::<F32>(CACHE_BYTES), 5461);
+        assert_eq!([0, usize::MAX].map(together::<F61>), [TOGETHER.start, TOGETHER.end]);
     }
 }

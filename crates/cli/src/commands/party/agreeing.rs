@@ -10,6 +10,7 @@ use phineus_protocols::mixed::totals::SILENT_OT;
 use phineus_protocols::ot::SessionId;
 
 use super::preparation::Preparation;
+use super::slicing;
 use crate::accelerator::{Accelerator, matrix_entries};
 use crate::agreement::{self, Choosing, Peers, Wish};
 use crate::arguments::{
@@ -17,6 +18,7 @@ use crate::arguments::{
 };
 use crate::binding;
 use crate::blocks::check_preprocessing;
+use crate::calibration::cache_bytes;
 use crate::client::ClientWalk;
 use crate::failure::{Exit, Failure};
 use crate::material::{self, Origin};
@@ -29,7 +31,6 @@ use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
 use crate::sizing::Terms;
-use crate::slices;
 use crate::{heap, quantity};
 
 /// Rows that a peer may bring: as many as one can sort here.
@@ -49,6 +50,8 @@ pub(super) struct Agreed {
     pub(super) session: SessionId,
     /// Where products of matrices are computed.
     pub(super) accelerator: Accelerator,
+    /// The least second-level cache of all who compute.
+    pub(super) cache_bytes: usize,
 }
 
 /// What this party does in the run.
@@ -87,21 +90,16 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         }),
         // What a client holds does not depend on the protocol.
         memory_limit_bytes: if is_client { u64::MAX } else { prepared.limit_bytes },
-        slice_bytes: run.slice.or_else(|| calibrated_slice(run, prepared.limit_bytes)),
+        slice_bytes: slicing::stated(run, prepared.limit_bytes),
+        measures: !is_client && slicing::measures(run),
         round_trip_us,
+        cache_bytes: cache_bytes(),
         computing: prepared.cast.computing_names().join(", "),
         party: prepared.party,
         parameters: prepared.parameters.clone(),
         rows: prepared.rows.clone(),
         nonce: agreement::nonce()?,
     })
-}
-
-/// The slice for the network that the user states. What is kept for later runs, or was, is for the
-/// slice that needs no network.
-fn calibrated_slice(run: &Run, limit_bytes: u64) -> Option<u64> {
-    let is_kept = run.making.is_some() || matches!(run.preprocessing, Preprocessed::Stored(_));
-    if is_kept { None } else { slices::calibrated(run.network(), limit_bytes) }
 }
 
 /// Agrees with the others on everything, and plans.
@@ -151,30 +149,29 @@ pub(super) fn agree_and_plan(
     };
     progress.stage("planning");
     if prepared.cast.is_client(prepared.party) {
-        let tables_bytes = table_bytes(&traced.description, prepared.party);
-        let situation = situation(prepared, tables_bytes, false, run)?;
-        let situation = Situation {
-            // Batches are those of all who compute.
-            least_limit_bytes: least_limit(&wishes),
-            protocol,
-            parties: traced.computing,
-            ways,
-            ..situation
-        };
-        let walk = ClientWalk::new(&traced, protocol, &situation, &prepared.scratch)?;
+        let walk = client_walk(run, (protocol, ways), prepared, &traced, &wishes)?;
         progress.stage("waiting for the others to be ready");
         let accelerator = Accelerator::processor("clients compute nothing");
-        return Ok(Agreed { protocol, part: Part::Client(walk), inputs, session, accelerator });
+        let (part, cache_bytes) = (Part::Client(walk), 0);
+        return Ok(Agreed { protocol, part, inputs, session, accelerator, cache_bytes });
     }
     // Before the process is measured: the driver of a device is a part of it.
     let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
-    let planned = plan_for_process(run, (protocol, ways), prepared, traced, &wishes)?;
+    // One voice is enough for all parties of a local run.
+    let is_voice = run.together.child.is_none() || prepared.party == 0;
+    let voice = is_voice.then_some(progress);
+    let slice_bytes = slicing::agreed(&wishes, protocol, &traced, (channels, voice))?;
+    let planned =
+        plan_for_process(run, (protocol, ways), prepared, traced, (&wishes, slice_bytes))?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
     if accelerator.is_used() {
         progress.note(&format!("gpu: {}", accelerator.sentence()));
     }
-    Ok(Agreed { protocol, part: Part::Computing(planned, origin), inputs, session, accelerator })
+    let computing = &wishes[..planned.computing];
+    let cache_bytes = computing.iter().map(|wish| wish.cache_bytes).min().unwrap_or(0) as usize;
+    let part = Part::Computing(planned, origin);
+    Ok(Agreed { protocol, part, inputs, session, accelerator, cache_bytes })
 }
 
 /// Where this party's products of matrices are computed; what it makes for a later run has none.
@@ -233,7 +230,7 @@ fn chosen(
 }
 
 /// The least memory limit of all who compute.
-fn least_limit(wishes: &[Wish]) -> u64 {
+pub(super) fn least_limit(wishes: &[Wish]) -> u64 {
     wishes.iter().map(|wish| wish.memory_limit_bytes).min().expect("there are parties")
 }
 
@@ -337,17 +334,37 @@ fn ranges(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<Vec<ColumnRange
     }
 }
 
+/// What a client does in the run.
+fn client_walk(
+    run: &Run,
+    (protocol, ways): (Protocol, Ways),
+    prepared: &Preparation<'_>,
+    traced: &TracedFile,
+    wishes: &[Wish],
+) -> Result<ClientWalk, Failure> {
+    let tables_bytes = table_bytes(&traced.description, prepared.party);
+    let situation = Situation {
+        // Batches are those of all who compute.
+        least_limit_bytes: least_limit(wishes),
+        protocol,
+        parties: traced.computing,
+        ways,
+        ..situation(prepared, tables_bytes, false, run)?
+    };
+    ClientWalk::new(traced, protocol, &situation, &prepared.scratch)
+}
+
 fn plan_for_process(
     run: &Run,
     (protocol, ways): (Protocol, Ways),
     prepared: &Preparation<'_>,
     traced: TracedFile,
-    wishes: &[Wish],
+    (wishes, slice_bytes): (&[Wish], Option<u64>),
 ) -> Result<PlannedFile, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let situation = Situation {
         least_limit_bytes: least_limit(wishes),
-        slice_bytes: wishes.iter().filter_map(|wish| wish.slice_bytes).min(),
+        slice_bytes,
         round_trip: agreement::longest_round_trip(wishes),
         protocol,
         ways,

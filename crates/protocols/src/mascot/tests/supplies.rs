@@ -63,7 +63,7 @@ fn all_parties<F: Field>(
 #[test]
 fn made_before_and_just_ahead() {
     all_parties::<F61>(|mut generator, me| {
-        let before = sent(&mut generator);
+        let before = (sent(&mut generator), generator.ots());
         let demand = Demand::of(ORDER);
         let material = Sequential::make(
             &mut generator,
@@ -73,7 +73,7 @@ fn made_before_and_just_ahead() {
             &std::env::temp_dir(),
         );
         let mut material = material.expect("all are honest");
-        assert_traffic(&mut generator, before, |lower, higher| {
+        assert_costs(&mut generator, before, |lower, higher| {
             costs::demand_costs::<F61>(&demand, FieldBits::DEFAULT, lower, higher)
         });
         let made = take_all(&mut material, me);
