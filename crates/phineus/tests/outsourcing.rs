@@ -172,6 +172,12 @@ fn clients_need_no_address() -> Result {
     for name in PEOPLE {
         place.run(&line(name, ""))?.failed_with(2)?.says(": s1 has no address in")?;
     }
+    // A file of another name is called by that, with the line that names the party.
+    let other = without("s1", &bare);
+    place.write("others.toml", &other)?;
+    let at = 1 + other.lines().position(|line| line == "name = \"s1\"").ok_or("its name")?;
+    let done = place.run(&line("s2", "--cluster others.toml"))?.failed_with(2)?;
+    done.says(&format!("others.toml:{at}: s1 has no address in others.toml"))?;
     Ok(())
 }
 
