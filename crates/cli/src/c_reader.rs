@@ -75,7 +75,7 @@ impl ReadApart {
         reader.copy(file_bytes, output)?;
         *self.ranges.lock().unwrap_or_else(PoisonError::into_inner) = Some((sizes, ranges));
         let written = Written { hash: Hash(hash), instruction_count, file_bytes };
-        Ok(Traced { description, written })
+        Ok(Traced { description: *description, written })
     }
 }
 

@@ -245,7 +245,7 @@ pub(super) fn answered(
             let (mut file, traced) = trace_to_file(program, &arguments)?;
             file.seek(SeekFrom::Start(0))?;
             let answer = Answer::Traced {
-                description: traced.description,
+                description: Box::new(traced.description),
                 hash: traced.written.hash.0,
                 instruction_count: traced.written.instruction_count,
                 file_bytes: file.metadata()?.len(),

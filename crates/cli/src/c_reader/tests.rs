@@ -57,7 +57,7 @@ fn bounds_and_refusals_cross_the_pipe() {
 fn a_traced_program_is_answered_with_its_file() {
     let doubled = program("double").party("a").trace(|t, sizes| {
         let x = t.input("x", sizes.rows("x")?).number::<U32>("x").vector::<U32>();
-        t.output("y", &["a"]).number("y", &(&x + &x)).write();
+        t.output("y", &["a"]).vector("y", &x + &x).write();
         Ok(())
     });
     let mut arguments = Arguments::new(&doubled, []).expect("it has no parameters");

@@ -258,7 +258,7 @@ pub trait Field:
         (matrix, columns): (&[Self], usize),
         (vectors, width): (&[Self], usize),
     ) {
-        let rows = if columns == 0 { 0 } else { matrix.len() / columns };
+        let rows = matrix.len().checked_div(columns).unwrap_or(0);
         kernels::mat_mul_add(simd, out, rows, Factors { matrix, vectors, columns, width });
     }
 }

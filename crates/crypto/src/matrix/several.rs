@@ -55,7 +55,8 @@ pub(crate) fn add_products_of_several<P: Products>(
     }
     assert!(width > 0 && vectors.len().is_multiple_of(columns * width), "whole tuples of vectors");
     assert_eq!(out.len(), rows * (vectors.len() / columns), "a result for each row and vector");
-    const { assert!(P::TERMS >= SMALL && P::TERMS >= BLOCK_COLUMNS) };
+    // A small matrix has no more columns than it has entries.
+    const { assert!(P::TERMS >= SMALL && SMALL >= BLOCK_COLUMNS) };
     if matrix.len() > SMALL {
         return add_blocks::<P>(out, rows, factors);
     }
