@@ -36,7 +36,7 @@ const HELD_PER_OPENED: u64 = 7;
 const SENDS_PER_WAIT: u64 = 16;
 
 /// Slices of up to so many bytes cost no more time than smaller ones.
-const FREE_BYTES: u64 = 64 << 20;
+const FREE_BYTES: u64 = 112 << 20;
 
 /// What the instructions in flight may hold together. All parties order alike: where it depends on
 /// memory, it depends on the least limit of all.
@@ -159,13 +159,13 @@ mod tests {
         let rtt = Duration::from_millis(1);
         let unknown = NetworkModel { rtt, bandwidth_bits_per_second: None };
         assert_eq!(stated(Some(unknown), limit), None);
-        // 1 MB is on the way, and 250 kB.
-        assert_eq!(stated(network(800, 10_000), limit), Some(112_000_000));
+        // 1.1 MB are on the way, and 250 kB.
+        assert_eq!(stated(network(900, 10_000), limit), Some(126_000_000));
         assert_eq!(stated(network(200, 10_000), limit), Some(FREE_BYTES), "nothing to gain");
         assert_eq!(stated(network(40_000, 1000), limit), Some(limit / 8), "what memory gives");
         assert_eq!(stated(network(40_000, 1000), 1 << 40), Some(HELD_BYTES_MAX));
-        assert_eq!(expected(None, limit, 10 << 20), Some(FREE_BYTES));
-        assert_eq!(expected(None, limit, 9 << 20), None, "it is not measured");
+        assert_eq!(expected(None, limit, 17 << 20), Some(FREE_BYTES));
+        assert_eq!(expected(None, limit, 16 << 20), None, "it is not measured");
         for limit in [1 << 24, 1 << 26, 1 << 28, 1 << 30, 1 << 34] {
             let rule = held_bytes(Protocol::Spdz, limit, None);
             for net in [network(10, 100), network(200, 10_000), network(100_000, 10_000)] {
@@ -191,7 +191,7 @@ mod tests {
             let (bytes, _) = measured(on_the_way, Duration::ZERO, limit);
             assert!((HELD_BYTES_MIN..=HELD_BYTES_MAX).contains(&bytes), "{bytes}");
         }
-        assert!(matters(limit, 10 << 20) && !matters(limit, 9 << 20));
-        assert!(!matters(512 << 20, u64::MAX), "memory alone decides");
+        assert!(matters(limit, 17 << 20) && !matters(limit, 16 << 20));
+        assert!(!matters(896 << 20, u64::MAX), "memory alone decides");
     }
 }

@@ -92,8 +92,8 @@ fn a_linear_layer_under_every_protocol() -> Result {
 #[test]
 fn slices_follow_the_network_that_is_found() -> Result {
     let place = Place::new()?;
-    place.run("data linear-layer --param n=800")?.succeeded()?;
-    let what = "linear-layer --protocol spdz-128 --memory 640MiB";
+    place.run("data linear-layer --param n=1050")?.succeeded()?;
+    let what = "linear-layer --protocol spdz-128 --memory 1GiB";
     let files = "--in matrix=matrix.csv --in bias=bias.csv --in vector=vector.csv";
     let run = format!("run {what} --local {files} --fake-preprocessing --verify");
     let done = place.run(&run)?.succeeded()?;
@@ -102,11 +102,11 @@ fn slices_follow_the_network_that_is_found() -> Result {
     let done = place.run(&format!("{run} --net rtt=1ms,bw=1gbit"))?.succeeded()?;
     assert!(!done.stderr.contains("measured rtt="), "{}", done.stderr);
     agrees(&place)?;
-    let explain = format!("explain {what} --rows matrix=800 --rows bias=800 --rows vector=800");
-    let near = "64.0 MiB in a round of openings at most; up to 80.0 MiB where a run measures";
+    let explain = format!("explain {what} --rows matrix=1050 --rows bias=1050 --rows vector=1050");
+    let near = "112.0 MiB in a round of openings at most; up to 128.0 MiB where a run measures";
     let told = place.run(&explain)?.succeeded()?;
     assert!(told.stdout.contains(near), "{}", told.stdout);
-    let far = "80.0 MiB in a round of openings at most: an eighth of the least --memory";
+    let far = "128.0 MiB in a round of openings at most: an eighth of the least --memory";
     let told = place.run(&format!("{explain} --net rtt=40ms,bw=1gbit"))?.succeeded()?;
     assert!(told.stdout.contains(far), "{}", told.stdout);
     Ok(())
