@@ -64,7 +64,7 @@ pub(super) struct Opened {
 pub(super) enum Answer {
     Opened(Opened),
     Traced {
-        description: Description,
+        description: Box<Description>,
         hash: [u8; 32],
         instruction_count: u64,
         file_bytes: u64,
