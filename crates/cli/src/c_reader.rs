@@ -1,10 +1,10 @@
-//! C programs that another process reads, `phineus-c`, so that the one that computes is without LLVM.
+//! C programs that another process reads, `phineus-c`, so that the one that computes has no LLVM.
 //!
-//! LLVM's library makes 48 MiB resident before `main`, and keeps most of what reading a program takes.
-//! [`ReadApart`] asks for what a [`Program`] is asked for, over the process's stdin, and gets answers
-//! over its stdout: a line of JSON each, and behind it the bytes of a traced program or of tables.
-//! The process ends when it is asked nothing more for a while, and when its stdin is closed, whatever
-//! it is doing.
+//! LLVM's library makes 48 MiB resident before `main`, and keeps most of what reading a program
+//! takes. [`ReadApart`] asks for what a [`Program`] is asked for, over the process's stdin, and gets
+//! answers over its stdout: a line of JSON each, and behind it the bytes of a traced program or of
+//! tables. The process ends when it is asked nothing more for a while, and when its stdin is closed,
+//! whatever it is doing.
 //!
 //! What it does not protect against: what that process takes is in no memory limit. The tables of a
 //! run go to it for `--verify` alone, as the plaintext twin is run there.

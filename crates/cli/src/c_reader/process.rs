@@ -18,6 +18,9 @@ use crate::interrupt;
 use crate::private_directory::PrivateDirectory;
 use crate::registry::Registry;
 
+const BUILD_BOTH: &str =
+    "phineus and phineus-c must be built together: `cargo build --release --features llvm`";
+
 /// The process that reads, while there is one.
 pub(super) struct Reader {
     executable: PathBuf,
@@ -47,12 +50,15 @@ impl Reader {
         let folder = PrivateDirectory::new()?;
         let (executable, program) = (executable.to_owned(), program.to_owned());
         let mut reader = Reader { executable, program, running: None, folder };
-        let opened = reader.start()?;
+        let opened = reader.start().map_err(|error| match error {
+            // An executable of before does not even know what it is asked.
+            ProgramError::Io(_) => Failure::from(error).remedy(BUILD_BOTH),
+            error => error.into(),
+        })?;
         if opened.version != version() {
             let message =
                 format!("{} is of another version than phineus", reader.executable.display());
-            return Err(Failure::new(Exit::ProgramRefused, 108, message)
-                .remedy("build both with `cargo build --release --features llvm`"));
+            return Err(Failure::new(Exit::ProgramRefused, 108, message).remedy(BUILD_BOTH));
         }
         Ok((reader, opened))
     }

@@ -1,4 +1,4 @@
-//! Functions of C's library: those that a computation may call, and what to write instead of others.
+//! Functions of C's library: those that a computation may call, and what to write for others.
 
 /// Those that are C themselves, each with [`PREFIX`] before its name.
 pub(super) const LIBRARY: &str = include_str!("library.c");

@@ -1,8 +1,8 @@
 //! Where ways of the run time meet: what differs between them is carried from each.
 //!
 //! An integer that is known in all ways, to the planner or to the parties, becomes a register; a
-//! secret a variable of the tracer's, together with its neighbours in one value. Of an address it is
-//! carried which of a few it is (`addresses.rs`): memory is planned.
+//! secret a variable of the tracer's, together with its neighbours in one value. Of an address its
+//! number among a few is carried (`addresses.rs`): memory is planned.
 
 use std::rc::Rc;
 
@@ -65,8 +65,8 @@ pub(super) struct Carried {
 }
 
 impl<'m> Machine<'m> {
-    /// What `a` or `b` is; `None` if one is an address and the other something else, or there are too
-    /// many.
+    /// What `a` or `b` is; `None` if one is an address and the other something else, or there are
+    /// too many.
     pub(super) fn nature(&self, a: &Nature, b: &Data, width: u16) -> Option<Nature> {
         let is_secret = |data: &Data| matches!(data, Data::Secret(_) | Data::Lane(..));
         let of = |data: &Data| match data {

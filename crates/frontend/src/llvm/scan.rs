@@ -222,8 +222,8 @@ fn no_computation(path: &Path, Marking { name, line, .. }: &Marking) -> Diagnost
     Diagnostic { remedy, ..wrong(path, line, name, &what) }
 }
 
-/// The function whose declaration begins at a token and has its first annotation in a line; also the
-/// token behind its parameters.
+/// The function whose declaration begins at a token and has its first annotation in a line; also
+/// the token behind its parameters.
 fn function(
     path: &Path,
     tokens: &[Token],
