@@ -56,30 +56,42 @@ fn instruction(
     instruction
 }
 
+/// Holds sums and products of two elements, so that nothing is reduced, which takes random bits.
+const WIDE: ElementType = ElementType::signed(12);
+
 /// The instructions after the inputs, which are values 0 (where there is a matrix, that) and 1; and
 /// the outputs, each an element and a value.
 fn instructions(part: Part) -> (Vec<Instruction>, Vec<(ElementType, u64)>) {
     let bit = ElementType::unsigned(1);
-    let of = |op: Op, a: u64, b: u64, result: u64| {
-        instruction(op, ELEMENT, [a, b, 0], [0; 4], Some(result))
+    let of = |op: Op, element, a: u64, b: u64, result: u64| {
+        instruction(op, element, [a, b, 0], [0; 4], Some(result))
     };
-    let matrix = |result| instruction(Op::MatMul, ELEMENT, [0, 1, 0], [2, 1, 0, 0], Some(result));
+    let matrix = |element, a: u64, b: u64, result: u64| {
+        instruction(Op::MatMul, element, [a, b, 0], [2, 1, 0, 0], Some(result))
+    };
+    let wide = |value: u64, lanes: u32, result: u64| Instruction {
+        lanes,
+        ..instruction(Op::Cast, WIDE, [value, 0, 0], [4, 1, 0, 0], Some(result))
+    };
+    let widened = |entries: u32, last: Instruction| {
+        (vec![wide(0, entries, 2), wide(1, LANES, 3), last], vec![(WIDE, 4)])
+    };
     match part {
         Part::All => {
             let all = vec![
-                matrix(2),
-                of(Op::Mul, 1, 2, 3),
-                of(Op::Mul, 1, 1, 4),
-                of(Op::Add, 3, 4, 5),
-                of(Op::Lt, 1, 5, 6),
+                matrix(ELEMENT, 0, 1, 2),
+                of(Op::Mul, ELEMENT, 1, 2, 3),
+                of(Op::Mul, ELEMENT, 1, 1, 4),
+                of(Op::Add, ELEMENT, 3, 4, 5),
+                of(Op::Lt, ELEMENT, 1, 5, 6),
             ];
             (all, vec![(bit, 6), (ELEMENT, 5)])
         }
-        Part::Inputs | Part::Sum => (vec![of(Op::Add, 0, 1, 2)], vec![(ELEMENT, 2)]),
-        Part::Product => (vec![of(Op::Mul, 0, 1, 2)], vec![(ELEMENT, 2)]),
-        Part::Square => (vec![of(Op::Mul, 1, 1, 2)], vec![(ELEMENT, 2)]),
-        Part::Comparison => (vec![of(Op::Lt, 0, 1, 2)], vec![(bit, 2)]),
-        Part::Matrix => (vec![matrix(2)], vec![(ELEMENT, 2)]),
+        Part::Inputs | Part::Sum => widened(LANES, of(Op::Add, WIDE, 2, 3, 4)),
+        Part::Product => widened(LANES, of(Op::Mul, WIDE, 2, 3, 4)),
+        Part::Square => widened(LANES, of(Op::Mul, WIDE, 3, 3, 4)),
+        Part::Comparison => (vec![of(Op::Lt, ELEMENT, 0, 1, 2)], vec![(bit, 2)]),
+        Part::Matrix => widened(LANES * LANES, matrix(WIDE, 2, 3, 4)),
     }
 }
 
