@@ -15,6 +15,8 @@ use zeroize::Zeroizing;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, cheated, misbehaved, say};
 use super::generator::{Generator, Room};
+#[cfg(test)]
+use super::lies;
 use crate::ProtocolError;
 use crate::spdz::Share;
 use zerocopy::IntoBytes;
@@ -47,6 +49,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
         for (square, (value, mac)) in squares.iter().zip(sums.iter_mut().zip(macs.iter_mut())) {
             (*value, *mac) = (square.value, square.mac);
         }
+        #[cfg(test)]
+        lies::tell(lies::About::Square, sums);
         refill(said, size_of_val(sums.as_slice()) * parties.count());
         say(parties, transcript, sums.as_bytes(), said)?;
         for summands in said.chunks_exact(squares.len() * F::BYTES) {

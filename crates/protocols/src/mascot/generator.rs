@@ -23,6 +23,8 @@ use super::authenticate::{
 use super::batch::{Batch, Kind, refill};
 use super::check::add_up_to_zero;
 use super::coin::{Transcript, cheated, misbehaved};
+#[cfg(test)]
+use super::lies;
 use super::limits;
 use super::link::Link;
 use super::products::Products;
@@ -43,17 +45,9 @@ pub struct Generator<F: Field, C> {
     pub(super) room: Room<F>,
     failed: bool,
     pub(super) trust: Arc<Trust>,
-    /// What a test's party lies about.
+    /// What a test's party lies about from the next batch on.
     #[cfg(test)]
-    pub(super) lies: Lies,
-}
-
-/// Inputs and MAC shares of the next batch to which a cheating party adds one.
-#[cfg(test)]
-#[derive(Clone, Copy, Default)]
-pub(super) struct Lies {
-    pub(super) input: Option<usize>,
-    pub(super) mac: Option<usize>,
+    pub(super) lie: Option<lies::Lie>,
 }
 
 /// Room for what a batch computes with; grows to the largest batch.
@@ -133,7 +127,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             failed: false,
             trust: Arc::new(Trust::new()),
             #[cfg(test)]
-            lies: Lies::default(),
+            lie: None,
         })
     }
 
@@ -196,6 +190,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
         if self.failed {
             return Err(cheated());
         }
+        #[cfg(test)]
+        lies::add(self.lie.take());
         batch.reset(kind, count);
         if count == 0 {
             return Ok(());
@@ -219,6 +215,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
 
     /// The last check of a batch; meanwhile and after it fails, nobody trusts the key.
     pub(super) fn add_up_to_zero(&mut self, sigma: F) -> Result<(), ProtocolError> {
+        #[cfg(test)]
+        let sigma = lies::told(lies::About::Sigma, sigma);
         let Generator { parties, transcript, prg, trust, .. } = self;
         trust.ask(|| add_up_to_zero(parties, transcript, prg, sigma))
     }
@@ -228,9 +226,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let Room { inputs, macs, .. } = &mut self.room;
         let [row, other] = &mut self.products.rows;
         #[cfg(test)]
-        if let Some(element) = self.lies.input.and_then(|i| inputs.get_mut(i)) {
-            *element = element.add(F::ONE);
-        }
+        lies::tell(lies::About::Input, inputs);
         let count = inputs.len();
         let rows = [row.as_mut_slice(), other.as_mut_slice()];
         multiply_with_keys(&mut self.parties, &mut self.links, owners, inputs, count, rows)?;
@@ -238,9 +234,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let owned = owners.contains(self.parties.me()).then_some(inputs.as_slice());
         add_macs(&self.links, owned, *self.key, macs);
         #[cfg(test)]
-        if let Some(mac) = self.lies.mac.and_then(|i| macs.get_mut(i)) {
-            *mac = mac.add(F::ONE);
-        }
+        lies::tell(lies::About::Mac, macs);
         Ok(())
     }
 
@@ -255,6 +249,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let Room { inputs, coefficients, sums, opened, outgoing, incoming, .. } = &mut self.room;
         refill(coefficients, inputs.len());
         draw_coefficients(coin, coefficients);
+        #[cfg(test)]
+        lies::tell(lies::About::Summand, sums);
 
         // A slot for each party: the check, if there is one, and then the summands.
         let slot = CHECK_ELEMENTS + sums.len();

@@ -31,6 +31,8 @@ mod coin;
 mod cope;
 pub mod costs;
 mod generator;
+#[cfg(test)]
+mod lies;
 pub mod limits;
 mod link;
 mod live;

@@ -28,6 +28,8 @@ use super::authenticate::Owners;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, misbehaved, say};
 use super::generator::{Generator, Room};
+#[cfg(test)]
+use super::lies;
 use super::limits::{TAU_MAX, tau};
 use crate::ProtocolError;
 use crate::spdz::Share;
@@ -146,6 +148,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
     fn move_to_squares(&mut self, parts: Parts) -> Result<(), ProtocolError> {
         let Room { inputs, b, sums, opened, said, .. } = &mut self.room;
         b.iter_mut().zip(parts.a(inputs)).for_each(|(b, a)| *b = a.sub(*b));
+        #[cfg(test)]
+        lies::tell(lies::About::Difference, b);
         refill(said, size_of_val(b.as_slice()) * self.parties.count());
         say(&mut self.parties, &mut self.transcript, b.as_bytes(), said)?;
         refill(opened, parts.count);

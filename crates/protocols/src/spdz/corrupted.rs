@@ -1,15 +1,19 @@
 //! A corrupted party in whole runs, material and online phase together: any one of its messages to
-//! one other party is changed, left out, sent twice, cut or swapped, or it is gone; and no honest
-//! party ever has a wrong output.
+//! one other party is changed, left out, sent twice, cut or swapped, or it is gone, or what it says
+//! is wrong and the same to all (`alike`); and no honest party ever has a wrong output.
 //!
 //! A lie is either noticed, then no honest party has an output, or it changes nothing: a bit of a
 //! message of an OT that was not chosen. The last message alone can be told to some only.
 //!
-//! Cost: a run is some thousand messages of material, most of them OTs of 128 choices. Base OTs were
-//! a fifth of it: those who lie after them have them from a dealer ([`base::Ideal`]), those who
-//! lie in the set-up have the real ones.
+//! Cost: as many runs as messages, hundreds to a thousand, so a run must be short. A program uses
+//! few kinds of material (`case`), of which a batch has a few items; OTs are in fields of 2^2, and
+//! channels take little ahead, so that buffers are small. Base OTs were a fifth of a run: those who
+//! lie after them have them from a dealer ([`base::Ideal`]), those who lie in the set-up have the
+//! real ones.
 
+mod alike;
 mod case;
+mod every;
 mod lying;
 
 use std::collections::BTreeMap;
@@ -17,26 +21,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use phineus_bytecode::Table;
-use phineus_bytecode::random::Random;
-use phineus_channels::{Channel, ChannelError};
-use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+use phineus_channels::{Channel, ChannelError, MemoryChannel};
+use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 
 use super::costs::{Needs, stated_demand};
-use super::{Material, Opening, SpdzDriver};
+use super::{Dealer, Material, Opening, SpdzDriver};
+use crate::demand::BatchScale;
 use crate::harness::{memory, own, read};
 use crate::mascot::{Generator, Live};
 use crate::ot::{FieldBits, SessionId, base};
-use crate::{Parties, ProtocolError, memory_mesh};
-use case::{Case, case};
-use lying::{FRAMING, Fault, Lens, Lie, Lying};
+use crate::{Parties, ProtocolError, memory_mesh_scaled};
+use alike::{Alike, Crooked};
+use case::Case;
+use lying::{Audience, Fault, Lens, Lie, Lying};
 
 /// More than any of these runs takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(500);
 
 /// Runs at a time: parties wait for each other most of the time.
 const WORKERS: usize = 4;
@@ -45,33 +50,74 @@ const WORKERS: usize = 4;
 const ONLINE: usize = 0;
 const MATERIAL: usize = 1;
 
+/// Channels that take the least ahead there is.
+const LEAST: BatchScale = BatchScale::ALL[3];
+
 type Tables = Vec<Option<Table>>;
 
-/// Where base OTs come from.
+/// Where material comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BaseOts {
-    Real,
-    Dealt,
+enum Origin {
+    /// MASCOT, with real base OTs.
+    RealOts,
+    /// MASCOT, with base OTs from a dealer.
+    DealtOts,
+    /// A dealer.
+    Dealer,
 }
 
-/// One party from set-up to outputs, material made beside it. Calls `is_set_up` when it is.
-fn party<F: Field, C: Channel + 'static>(
-    [online, background]: [Parties<C>; 2],
+const SESSION: [u8; 32] = [23; 32];
+
+/// A party's randomness of one of its uses.
+fn prg(me: usize, of: u128) -> Prg {
+    Prg::from_seed(Block::from_bits(of << 8 | me as u128))
+}
+
+/// What one party has to run with.
+struct Party<'a, C> {
+    case: &'a Case,
+    online: Parties<C>,
+    background: Parties<C>,
+    origin: Origin,
+    lie: Option<Alike>,
+}
+
+impl<C: Channel + 'static> Party<'_, C> {
+    /// From set-up to outputs, material made beside it. Calls `is_set_up` when it is.
+    fn run<F: Field>(self, is_set_up: impl FnOnce()) -> Result<Tables, ProtocolError> {
+        let Party { case, online, background, origin, lie } = self;
+        let (me, count) = (online.me(), online.count());
+        if origin == Origin::Dealer {
+            let dealer = Dealer::<F>::insecure(Block::from_bits(29), me, count);
+            return Ok(online_phase(case, online, Crooked::new(dealer, lie), lie)?.0);
+        }
+        let _dealer = (origin == Origin::DealtOts).then(base::Ideal::in_this_thread);
+        let (session, field) = (SessionId::new(SESSION), FieldBits::LAN);
+        let generator = Generator::<F, C>::setup(background, prg(me, 1), &session, field)?;
+        is_set_up();
+        let description = read(&case.bytes).description().clone();
+        let demand = stated_demand(&description.plan.as_ref().expect("it is planned").costs);
+        let needs = Needs::new(read(&case.bytes), count, case.field);
+        let live = Live::start(generator, demand, needs).expect("there are threads");
+        let (tables, crooked) = online_phase(case, online, Crooked::new(live, lie), lie)?;
+        crooked.into_inner().finish()?;
+        Ok(tables)
+    }
+}
+
+/// A run with material, to outputs.
+fn online_phase<F: Field, C: Channel + 'static, M: Material<F>>(
     case: &Case,
-    is_set_up: impl FnOnce(),
-) -> Result<Tables, ProtocolError> {
+    online: Parties<C>,
+    material: M,
+    lie: Option<Alike>,
+) -> Result<(Tables, M), ProtocolError> {
     let (me, count) = (online.me(), online.count());
     let description = read(&case.bytes).description().clone();
     let inputs = own(&description, &case.inputs, me);
-    let session = SessionId::new([23; 32]);
-    let prg = |of: u128| Prg::from_seed(Block::from_bits(of << 8 | me as u128));
-    let generator = Generator::<F, C>::setup(background, prg(1), &session, FieldBits::DEFAULT)?;
-    is_set_up();
-    let demand = stated_demand(&description.plan.as_ref().expect("it is planned").costs);
-    let needs = Needs::new(read(&case.bytes), count, case.field);
-    let live = Live::start(generator, demand, needs).expect("there are threads");
-    let opening = Opening::new(me, count, live.delta(), &session, prg(2));
-    let mut driver = SpdzDriver::new(online, live, opening, &description, inputs, case.field);
+    let key = material.delta().add(F::ONE.and_bit(lie == Some(Alike::Key)));
+    let opening = Opening::new(me, count, key, &SessionId::new(SESSION), prg(me, 2));
+    let mut driver = SpdzDriver::new(online, material, opening, &description, inputs, case.field);
     let mut memory = memory(&description);
     run(&mut read(&case.bytes), &mut driver, &mut memory, &mut |_| true).map_err(|error| {
         match error {
@@ -79,9 +125,8 @@ fn party<F: Field, C: Channel + 'static>(
             _ => panic!("not what a peer can do"),
         }
     })?;
-    let (_, outputs, live) = driver.into_parts();
-    live.finish()?;
-    Ok(outputs.into_tables())
+    let (_, outputs, material) = driver.into_parts();
+    Ok((outputs.into_tables(), material))
 }
 
 /// What came of a run.
@@ -94,55 +139,82 @@ struct Ended {
     setup: usize,
 }
 
-/// A run in which the messages of party `from` to party `to` are watched.
-fn session<F: Field>(
-    case: &Arc<Case>,
-    (from, to): (usize, usize),
-    ots: BaseOts,
+/// A run in which the messages of party `from` to one other party are watched.
+#[derive(Clone)]
+struct Session {
+    case: Arc<Case>,
+    from: usize,
+    to: usize,
+    origin: Origin,
+    /// What is wrong with a message, or with what the party computes with.
     lie: Option<Lie>,
-) -> Ended {
-    let lens: [Lens; 2] = Default::default();
-    let setup = Arc::new(AtomicUsize::new(0));
-    let mut streams = [ONLINE, MATERIAL].map(|_| memory_mesh(case.parties).into_iter());
-    let (sender, ended) = channel();
-    for me in 0..case.parties {
-        let parties = [ONLINE, MATERIAL].map(|stream| {
-            let parties = streams[stream].next().expect("as many parties");
-            let channels = parties.into_channels().into_iter().enumerate();
-            let channels = channels.map(|(peer, channel)| {
-                // Towards one party only, so that others hear something else.
-                let watched = (me, peer) == (from, to);
-                let lens = if watched { lens[stream].clone() } else { Lens::default() };
-                let lie = lie.filter(|lie| watched && lie.stream == stream);
-                let lie = lie.map(|lie| (lie.message, lie.fault));
-                channel.map(|channel| Lying::new(channel, lens, lie))
+    alike: Option<Alike>,
+}
+
+impl Session {
+    /// Everybody is honest.
+    fn new(case: &Arc<Case>, from: usize, to: Audience, origin: Origin) -> Session {
+        let to = match to {
+            Audience::One(to) => to,
+            Audience::All => usize::from(from == 0),
+        };
+        Session { case: case.clone(), from, to, origin, lie: None, alike: None }
+    }
+
+    /// The channel of a party to a peer in a stream.
+    fn watch(&self, parties: Parties<MemoryChannel>, stream: usize, lens: &Lens) -> Parties<Lying> {
+        let me = parties.me();
+        let channels = parties.into_channels().into_iter().enumerate();
+        let channels = channels.map(|(peer, channel)| {
+            let watched = (me, peer) == (self.from, self.to);
+            let lens = if watched { lens.clone() } else { Lens::default() };
+            let lie = self.lie.filter(|lie| me == lie.from && lie.to.contains(peer));
+            let lie = lie.filter(|lie| lie.stream == stream);
+            channel.map(|channel| Lying::new(channel, lens, lie.map(|l| (l.message, l.fault))))
+        });
+        Parties::new(me, channels.collect())
+    }
+
+    fn run<F: Field>(&self) -> Ended {
+        let lens: [Lens; 2] = Default::default();
+        let setup = Arc::new(AtomicUsize::new(0));
+        let count = self.case.parties;
+        let mut streams = [ONLINE, MATERIAL].map(|_| memory_mesh_scaled(count, LEAST).into_iter());
+        let (sender, ended) = channel();
+        for me in 0..count {
+            let [online, background] = [ONLINE, MATERIAL].map(|stream| {
+                let parties = streams[stream].next().expect("as many parties");
+                self.watch(parties, stream, &lens[stream])
             });
-            Parties::new(me, channels.collect())
-        });
-        let (case, sender, setup) = (case.clone(), sender.clone(), setup.clone());
-        let sent = lens[MATERIAL].clone();
-        thread::spawn(move || {
-            let _dealer = (ots == BaseOts::Dealt).then(base::Ideal::in_this_thread);
-            let is_set_up = || {
-                if me == from {
-                    let sent = sent.lock().expect("nobody panics in here").len();
-                    setup.store(sent, Ordering::Relaxed);
-                }
-            };
-            // Whoever is not there any more hangs nobody: the receiver waits for so long only.
-            let _ = sender.send((me, party::<F, _>(parties, &case, is_set_up)));
-        });
+            let (session, sender, setup) = (self.clone(), sender.clone(), setup.clone());
+            let sent = lens[MATERIAL].clone();
+            thread::spawn(move || {
+                let lie = session.alike.filter(|_| me == session.from);
+                let (case, origin) = (&*session.case, session.origin);
+                let party = Party { case, online, background, origin, lie };
+                let result = party.run::<F>(|| {
+                    if me == session.from {
+                        let sent = sent.lock().expect("nobody panics in here").len();
+                        setup.store(sent, Ordering::Relaxed);
+                    }
+                });
+                // Whoever is not there any more hangs nobody: the receiver waits for so long only.
+                let _ = sender.send((me, result));
+            });
+        }
+        drop(sender);
+        let mut results = BTreeMap::new();
+        for _ in 0..count {
+            let (me, result) = ended.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+                let (lie, alike) = (self.lie, self.alike);
+                panic!("{lie:?}, {alike:?}: a party hangs or panics: {error}");
+            });
+            results.insert(me, result);
+        }
+        let lens = lens.map(|lens| lens.lock().expect("all have ended").clone());
+        let setup = setup.load(Ordering::Relaxed);
+        Ended { results: results.into_values().collect(), lens, setup }
     }
-    drop(sender);
-    let mut results = BTreeMap::new();
-    for _ in 0..case.parties {
-        let (me, result) = ended.recv_timeout(PATIENCE).unwrap_or_else(|error| {
-            panic!("{lie:?}: a party hangs or panics: {error}");
-        });
-        results.insert(me, result);
-    }
-    let lens = lens.map(|lens| lens.lock().expect("all have ended").clone());
-    Ended { results: results.into_values().collect(), lens, setup: setup.load(Ordering::Relaxed) }
 }
 
 /// Whether a lie was noticed; panics if anything is as it must not be. An honest run has `count`
@@ -194,44 +266,28 @@ struct Messages {
 }
 
 impl Messages {
-    fn of<F: Field>(case: &Arc<Case>, pair: (usize, usize)) -> Messages {
-        let ended = [BaseOts::Real, BaseOts::Dealt].map(|ots| {
-            let ended = session::<F>(case, pair, ots, None);
+    fn of<F: Field>(case: &Arc<Case>, (from, to): (usize, usize)) -> Messages {
+        let ended = [Origin::RealOts, Origin::DealtOts].map(|origin| {
+            let ended = Session::new(case, from, Audience::One(to), origin).run::<F>();
             assert!(ended.results.iter().all(Result::is_ok), "nobody lies");
             ended
         });
         Messages { ended }
     }
 
-    /// All of them: the set-up's with real base OTs, what comes after with dealt ones.
-    fn every(&self) -> Vec<(BaseOts, usize, usize)> {
+    /// All of them: the set-up's with real base OTs, if `with_setup`, which is the same in every
+    /// program; what comes after with dealt ones.
+    fn every(&self, with_setup: bool) -> Vec<(Origin, usize, usize)> {
         let [real, dealt] = &self.ended;
-        let of = |ots: BaseOts, ended: &Ended, stream: usize, range: std::ops::Range<usize>| {
+        let setup = if with_setup { real.setup } else { 0 };
+        let of = |origin: Origin, ended: &Ended, stream: usize, range: std::ops::Range<usize>| {
             let lens = ended.lens[stream].clone();
-            range.filter(move |&i| lens[i] > 0).map(move |message| (ots, stream, message))
+            range.filter(move |&i| lens[i] > 0).map(move |message| (origin, stream, message))
         };
-        of(BaseOts::Real, real, MATERIAL, 0..real.setup)
-            .chain(of(BaseOts::Dealt, dealt, MATERIAL, dealt.setup..dealt.lens[MATERIAL].len()))
-            .chain(of(BaseOts::Dealt, dealt, ONLINE, 0..dealt.lens[ONLINE].len()))
+        of(Origin::RealOts, real, MATERIAL, 0..setup)
+            .chain(of(Origin::DealtOts, dealt, MATERIAL, dealt.setup..dealt.lens[MATERIAL].len()))
+            .chain(of(Origin::DealtOts, dealt, ONLINE, 0..dealt.lens[ONLINE].len()))
             .collect()
-    }
-
-    /// Of each stream and each length of message, the first and the last one, and every `step`-th
-    /// of all others.
-    fn some(&self, step: usize) -> Vec<(BaseOts, usize, usize)> {
-        let len = |&(ots, stream, message): &(BaseOts, usize, usize)| {
-            self.ended[usize::from(ots == BaseOts::Dealt)].lens[stream][message]
-        };
-        let mut by_kind: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
-        let every = self.every();
-        for (at, place) in every.iter().enumerate() {
-            by_kind.entry((place.1, len(place))).or_default().push(at);
-        }
-        let ends = by_kind.values().flat_map(|at| [at[0], at[at.len() - 1]]);
-        let mut chosen: Vec<usize> = ends.chain((0..every.len()).step_by(step)).collect();
-        chosen.sort_unstable();
-        chosen.dedup();
-        chosen.into_iter().map(|at| every[at]).collect()
     }
 }
 
@@ -243,14 +299,14 @@ struct Tally {
 }
 
 /// Tells all `lies`, each in a run of its own.
-fn tell<F: Field>(case: &Arc<Case>, lies: &[(BaseOts, Lie)], online_count: usize) -> Tally {
+fn tell<F: Field>(honest: &Session, lies: &[(Origin, Lie)], online_count: usize) -> Tally {
     let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
-                while let Some(&(ots, lie)) = lies.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let ended = session::<F>(case, (lie.from, lie.to), ots, Some(lie));
-                    let is_noticed = noticed(case, lie, &ended, online_count);
+                while let Some(&(origin, lie)) = lies.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let ended = Session { origin, lie: Some(lie), ..honest.clone() }.run::<F>();
+                    let is_noticed = noticed(&honest.case, lie, &ended, online_count);
                     let is_last = lie.message + 1 == online_count;
                     // Nobody listens to what comes after all that it wants to hear.
                     let may_be_missed = lie.stream == MATERIAL
@@ -265,79 +321,4 @@ fn tell<F: Field>(case: &Arc<Case>, lies: &[(BaseOts, Lie)], online_count: usize
         }
     });
     tally.into_inner().expect("nobody panicked")
-}
-
-/// Lies of party `from` to party `to` in some messages, with the faults that `faults` gives.
-fn lies<F: Field>(
-    case: &Arc<Case>,
-    (from, to): (usize, usize),
-    step: usize,
-    faults: impl Fn(usize) -> Vec<Fault>,
-) {
-    let start = Instant::now();
-    let messages = Messages::of::<F>(case, (from, to));
-    let online_count = messages.ended[1].lens[ONLINE].len();
-    let none = Lie { from, to, stream: MATERIAL, message: 0, fault: Fault::Swapped };
-    for honest in &messages.ended {
-        assert!(!noticed(case, none, honest, online_count), "all outputs are right");
-    }
-    let mut random = Random::new((case.parties * 100 + 10 * from + to) as u64);
-    let mut lies = Vec::new();
-    for (ots, stream, message) in messages.some(step) {
-        let bit = random.lane(30).as_limbs()[0] as usize;
-        let of = |fault| (ots, Lie { from, to, stream, message, fault });
-        lies.extend(faults(bit).into_iter().map(of));
-    }
-    let Tally { tried, caught } = tell::<F>(case, &lies, online_count);
-    println!(
-        "{}, {} parties, {from} lies to {to}: {caught:?} of {tried:?} lies noticed, online and \
-         material, {:.0} s",
-        F::NAME,
-        case.parties,
-        start.elapsed().as_secs_f64()
-    );
-    assert!(2 * caught[MATERIAL] >= tried[MATERIAL], "most messages of material are looked at");
-}
-
-fn flipped(bit: usize) -> Vec<Fault> {
-    vec![Fault::Flipped(bit)]
-}
-
-/// One of the faults, drawn.
-fn framing(bit: usize) -> Vec<Fault> {
-    vec![FRAMING[bit % FRAMING.len()]]
-}
-
-#[test]
-fn no_lie_of_any_kind_of_message_gives_a_wrong_output() {
-    let two = Arc::new(case::<F32>(2, FieldName::F32));
-    let three = Arc::new(case::<F32>(3, FieldName::F32));
-    lies::<F32>(&two, (1, 0), 40, flipped);
-    lies::<F32>(&two, (0, 1), 40, framing);
-    lies::<F32>(&three, (2, 0), 80, flipped);
-    lies::<F32>(&three, (0, 2), 80, framing);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn no_lie_in_any_message_of_two_parties_gives_a_wrong_output() {
-    let two = Arc::new(case::<F32>(2, FieldName::F32));
-    for pair in [(1, 0), (0, 1)] {
-        lies::<F32>(&two, pair, 1, flipped);
-        lies::<F32>(&two, pair, 1, framing);
-    }
-    let two = Arc::new(case::<F61>(2, FieldName::F61));
-    lies::<F61>(&two, (1, 0), 10, flipped);
-    let two = Arc::new(case::<F128>(2, FieldName::F128));
-    lies::<F128>(&two, (1, 0), 10, flipped);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn no_lie_in_any_message_of_three_parties_gives_a_wrong_output() {
-    let three = Arc::new(case::<F32>(3, FieldName::F32));
-    for pair in [(0, 2), (2, 0)] {
-        lies::<F32>(&three, pair, 1, flipped);
-        lies::<F32>(&three, pair, 5, framing);
-    }
 }

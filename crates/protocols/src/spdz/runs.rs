@@ -20,16 +20,25 @@ use crate::mixed::totals;
 use crate::ot::SessionId;
 use crate::{ProtocolError, memory_mesh};
 
-/// Lowers, orders and plans `program`; all checkers agree.
-pub(super) fn planned<F: Field>(
+/// Lowers, orders and plans `program`, whose inputs are proven; all checkers agree.
+fn planned<F: Field>(
     program: &[u8],
     parties: usize,
     field: FieldName,
     frame_count: u64,
 ) -> Result<Vec<u8>, Error> {
-    let magnitude = F::BITS - 2;
-    let lowered =
-        lower_to_field(&mut read(program), Vec::new(), scratch(), (magnitude, true), 64 << 20)?.0;
+    planned_with::<F>(program, parties, field, (frame_count, true))
+}
+
+/// The same, with inputs that are proven to be in the range of their types or not.
+pub(super) fn planned_with<F: Field>(
+    program: &[u8],
+    parties: usize,
+    field: FieldName,
+    (frame_count, prove_inputs): (u64, bool),
+) -> Result<Vec<u8>, Error> {
+    let lowering = (F::BITS - 2, prove_inputs);
+    let lowered = lower_to_field(&mut read(program), Vec::new(), scratch(), lowering, 64 << 20)?.0;
     let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
     let ordering = ordering(layout);
     let mut model = SpdzRounds::new(field);

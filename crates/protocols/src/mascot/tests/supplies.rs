@@ -1,6 +1,7 @@
 //! Material in pieces, from every source.
 
 use super::*;
+use crate::mascot::lies::{About, Lie};
 use crate::spdz::Material;
 
 pub(super) const ORDER: [(Kind, usize); 10] = [
@@ -121,8 +122,9 @@ fn a_lie_in_later_material_ends_the_use_of_earlier_material() {
             thread::spawn(move || {
                 let mut generator = generator::<F61, _>(parties, 91).expect("all are honest");
                 if me == 1 {
-                    // There are not as many inputs before the triples.
-                    generator.lies.mac = Some(5000);
+                    // Masks are made first.
+                    let (about, times_before) = (About::Mac, 1);
+                    generator.lie = Some(Lie { about, times_before, element: 5000 });
                 }
                 let order = [masks, triples];
                 let mut live = Live::start(generator, Demand::of(order), order.into_iter().map(Ok))
@@ -133,7 +135,7 @@ fn a_lie_in_later_material_ends_the_use_of_earlier_material() {
                 live.masks(0, &mut shares, known).expect("these are right");
                 let start = std::time::Instant::now();
                 while live.settle().is_ok() {
-                    assert!(start.elapsed().as_secs() < 60, "the lie is never noticed");
+                    assert!(start.elapsed().as_secs() < 500, "the lie is never noticed");
                     thread::yield_now();
                 }
                 assert!(live.settle().is_err(), "trust stays lost");

@@ -27,11 +27,24 @@ pub(super) enum Fault {
 pub(super) const FRAMING: [Fault; 5] =
     [Fault::Dropped, Fault::Doubled, Fault::Cut, Fault::Swapped, Fault::Gone];
 
+/// Who hears a lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Audience {
+    One(usize),
+    All,
+}
+
+impl Audience {
+    pub(super) fn contains(self, party: usize) -> bool {
+        self == Audience::All || self == Audience::One(party)
+    }
+}
+
 /// Which message is changed: whose to whom, of which stream, which one, and how.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lie {
     pub(super) from: usize,
-    pub(super) to: usize,
+    pub(super) to: Audience,
     pub(super) stream: usize,
     pub(super) message: usize,
     pub(super) fault: Fault,

@@ -1,0 +1,191 @@
+//! A party that lies to all alike: it computes with a share, a MAC or a key that is not its own,
+//! and follows the protocol in all else. No two parties ever hear different things, so that nothing but
+//! the check of MACs can notice; and it is noticed by all.
+//!
+//! Material is from a dealer: what is told to all while material is made is in `mascot/tests`.
+
+use std::sync::Arc;
+
+use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+
+use super::case::{Case, Part, case};
+use super::lying::{Audience, Fault, Lie};
+use super::{Ended, ONLINE, Origin, Session};
+use crate::ProtocolError;
+use crate::spdz::{Material, MatrixSize, Share};
+
+/// What a party lies about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alike {
+    /// Its share of the key, with which all its sums of MACs are wrong and well committed to.
+    Key,
+    /// The first share of a column of material, or the share of its MAC.
+    Share { of: Of, column: usize, of_mac: bool },
+}
+
+/// Material, as in [`Material`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    Triples,
+    Squares,
+    Bits,
+    Masks { owner: usize },
+    Matrices,
+}
+
+/// Material with the share that its party lies about.
+pub(super) struct Crooked<M> {
+    material: M,
+    lie: Option<Alike>,
+}
+
+impl<M> Crooked<M> {
+    pub(super) fn new(material: M, lie: Option<Alike>) -> Crooked<M> {
+        Crooked { material, lie }
+    }
+
+    pub(super) fn into_inner(self) -> M {
+        self.material
+    }
+
+    fn tell<F: Field>(&mut self, material: Of, columns: &mut [&mut [Share<F>]]) {
+        let Some(Alike::Share { of, column, of_mac }) = self.lie else { return };
+        if of == material {
+            self.lie = None;
+            let share = columns[column].first_mut().expect("nobody asks for nothing");
+            let part = if of_mac { &mut share.mac } else { &mut share.value };
+            *part = part.add(F::ONE);
+        }
+    }
+}
+
+impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
+    fn delta(&self) -> F {
+        self.material.delta()
+    }
+
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        self.material.settle()
+    }
+
+    fn blame(&mut self) -> Option<ProtocolError> {
+        self.material.blame()
+    }
+
+    fn triples(
+        &mut self,
+        a: &mut [Share<F>],
+        b: &mut [Share<F>],
+        c: &mut [Share<F>],
+    ) -> Result<(), ProtocolError> {
+        self.material.triples(a, b, c)?;
+        self.tell(Of::Triples, &mut [a, b, c]);
+        Ok(())
+    }
+
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.material.squares(a, c)?;
+        self.tell(Of::Squares, &mut [a, c]);
+        Ok(())
+    }
+
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.material.bits(b)?;
+        self.tell(Of::Bits, &mut [b]);
+        Ok(())
+    }
+
+    fn masks(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+    ) -> Result<(), ProtocolError> {
+        self.material.masks(owner, shares, values)?;
+        self.tell(Of::Masks { owner }, &mut [shares]);
+        Ok(())
+    }
+
+    fn matrix_triples(
+        &mut self,
+        size: MatrixSize,
+        a: &mut [Share<F>],
+        b: &mut [Share<F>],
+        c: &mut [Share<F>],
+    ) -> Result<(), ProtocolError> {
+        self.material.matrix_triples(size, a, b, c)?;
+        self.tell(Of::Matrices, &mut [a, b, c]);
+        Ok(())
+    }
+}
+
+/// Every lie about material of a run of [`Part::All`], and the key.
+fn lies(parties: usize) -> Vec<Alike> {
+    let masks = [0, parties - 1].map(|owner| (Of::Masks { owner }, 1));
+    let kinds = [(Of::Triples, 3), (Of::Squares, 2), (Of::Bits, 1), (Of::Matrices, 3)];
+    let columns = kinds.into_iter().chain(masks);
+    let columns = columns.flat_map(|(of, columns)| (0..columns).map(move |column| (of, column)));
+    let shares = columns
+        .flat_map(|(of, column)| [false, true].map(|of_mac| Alike::Share { of, column, of_mac }));
+    shares.chain([Alike::Key]).collect()
+}
+
+/// All honest parties stop without outputs, and somebody says why.
+fn stop_all(ended: &Ended, from: usize, is_why: impl Fn(&ProtocolError) -> bool) -> bool {
+    let honest = || ended.results.iter().enumerate().filter(|&(me, _)| me != from);
+    let errors = || honest().filter_map(|(_, result)| result.as_ref().err());
+    errors().count() == honest().count() && errors().any(is_why)
+}
+
+/// Tells all lies, each by the first party and by the last.
+fn lies_to_all<F: Field>(parties: usize, field: FieldName) {
+    let case = Arc::new(case::<F>(Part::All, parties, field));
+    for from in [0, parties - 1] {
+        let honest = Session::new(&case, from, Audience::All, Origin::Dealer);
+        let ended = honest.run::<F>();
+        assert!(ended.results.iter().all(Result::is_ok), "nobody lies");
+        for lie in lies(parties) {
+            let ended = Session { alike: Some(lie), ..honest.clone() }.run::<F>();
+            // What inputs are proven with is opened before the check of its MACs.
+            let is_mac = |error: &ProtocolError| match error {
+                ProtocolError::Cheated { during } => {
+                    during.contains("the MAC") || during.contains("made of bits")
+                }
+                _ => false,
+            };
+            let told: Vec<_> = ended.results.iter().map(|result| result.as_ref().err()).collect();
+            let caught = stop_all(&ended, from, is_mac);
+            assert!(caught, "{}, {parties} parties: {from} lies, {lie:?}: {told:?}", F::NAME);
+        }
+        // Of two parties only one hears a message: `every` has them.
+        if parties > 2 {
+            flips_to_all::<F>(&case, &honest, ended.lens[ONLINE].len());
+        }
+    }
+}
+
+/// Flips the same bit of every message to all: of shares, seeds, sums, and what opens commitments.
+fn flips_to_all<F: Field>(case: &Case, honest: &Session, messages: usize) {
+    for message in 0..messages {
+        // The first element, and what follows it.
+        for bit in [3, 8 * F::BYTES + 1] {
+            let fault = Fault::Flipped(bit);
+            let lie = Lie { from: honest.from, to: Audience::All, stream: ONLINE, message, fault };
+            let ended = Session { lie: Some(lie), ..honest.clone() }.run::<F>();
+            let knows = |error: &ProtocolError| {
+                matches!(error, ProtocolError::Cheated { .. } | ProtocolError::Misbehaved { .. })
+            };
+            let caught = stop_all(&ended, honest.from, knows);
+            assert!(caught, "{}, {} parties: {lie:?}", F::NAME, case.parties);
+        }
+    }
+}
+
+#[test]
+fn who_lies_to_all_alike_is_stopped_by_all() {
+    for parties in [2, 3] {
+        lies_to_all::<F32>(parties, FieldName::F32);
+        lies_to_all::<F61>(parties, FieldName::F61);
+        lies_to_all::<F128>(parties, FieldName::F128);
+    }
+}
