@@ -170,11 +170,14 @@ register_ops! {
 
 /// What a block opened and what it publishes, for those who run it.
 pub trait Openings {
-    /// Why something cannot be published.
+    /// Why something is not known, or cannot be published.
     type Error;
 
     /// The value that the block opened as output port `port`.
-    fn opened(&self, port: u32) -> Lane;
+    ///
+    /// # Errors
+    /// If it is not to be had.
+    fn opened(&self, port: u32) -> Result<Lane, Self::Error>;
 
     /// Makes `value` the carried value `slot`, in every lane.
     ///
@@ -187,7 +190,7 @@ impl Flow {
     /// Does the steps at the end of `block`; gives the block that runs next, if one does.
     ///
     /// # Errors
-    /// If something cannot be published.
+    /// If what was opened is not to be had, or something cannot be published.
     ///
     /// # Panics
     /// If the flow has faults.
@@ -203,7 +206,7 @@ impl Flow {
             match *step {
                 Step::Open { register, port } => {
                     let element = description.outputs[port as usize].columns[0].element;
-                    let value = openings.opened(port).as_limbs()[0];
+                    let value = openings.opened(port)?.as_limbs()[0];
                     let unused = u32::from(REGISTER_BITS - element.width());
                     registers[register as usize] = match element.is_signed() {
                         true => ((value << unused) as i64 >> unused) as u64,

@@ -76,15 +76,18 @@ pub fn verify<R: Read + Seek>(reader: &mut ProgramReader<R>) -> Result<Vec<Viola
 }
 
 /// As [`verify`], but for what inputs and outputs say of ports: of a program that is walked through by
-/// who knows what its ports stand for, such as that of what is garbled beside a run.
+/// who knows what its ports stand for, such as that of what is garbled beside a run. A block of a
+/// larger program may load and store carried values.
 ///
 /// # Errors
 /// If the file cannot be read or is damaged.
 pub fn verify_without_ports<R: Read + Seek>(
     reader: &mut ProgramReader<R>,
+    is_block: bool,
 ) -> Result<Vec<Violation>, Error> {
+    let place = is_block.then_some(BlockPlace { is_first: false, is_last: false });
     let description = Description { outputs: Vec::new(), ..reader.description().clone() };
-    let checker = Checker { has_ports: false, ..Checker::new(reader.kind(), &description) };
+    let checker = Checker { has_ports: false, place, ..Checker::new(reader.kind(), &description) };
     verify_with(reader, checker, SHAPES_MAX, &mut |_| {})
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each block is planned as a program of its own, for the same pages and layout. A run has the
 //! frames, slots and scratch of the block that needs the most of each, and what blocks carry beside
-//! them. How often blocks run turns out in the run: what is stated before counts each block once.
+//! them; what is garbled beside it has its own of all that. How often blocks run turns out in the run: what is stated before counts each block once.
 
 mod figures;
 
@@ -14,20 +14,23 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    Blocks, Description, ElementType, Flow, Op, PlanDescription, Slot, Table, Written,
+    Blocks, Description, ElementType, Flow, Layout, Op, PlanDescription, Sharing, Slot, Table,
+    Written,
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::{Scratch, carried_in_field};
+use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::mixed;
 
 use crate::arguments::{Preprocessed, Protocol};
 use crate::csv_output::write_atomically;
 use crate::failure::{Exit, Failure};
-use crate::garbling::GarblingPlan;
+use crate::garbling::{GarblingPlan, bytes_of_blocks, write_blocks};
 use crate::memory_budget::{Budget, Figures, Situation, does_not_fit};
-use crate::planning::{PlannedFile, magnitude_bits, plan_within};
-use crate::program_file::ProgramFile;
+use crate::planning::{PlannedFile, magnitude_bits, plan_block_within};
+use crate::program_file::{ProgramFile, write_beside};
 use crate::resolve::TracedFile;
+use crate::shared::planned_scale;
 
 pub(crate) use figures::totals_of;
 
@@ -49,9 +52,17 @@ pub(crate) struct TracedBlocks {
 pub(crate) struct PlannedBlocks {
     pub(crate) flow: Flow,
     pub(crate) parts: Vec<PlannedFile>,
-    pub(crate) carried: CarriedLayout,
+    pub(crate) carried: CarriedPlaces,
     /// How often each has run, counted by the run.
     pub(crate) turns: Vec<AtomicU64>,
+}
+
+/// Where blocks carry values.
+#[derive(Clone)]
+pub(crate) struct CarriedPlaces {
+    pub(crate) own: CarriedLayout,
+    /// Where what is garbled beside them carries its own, if anything is.
+    pub(crate) garbled: Option<CarriedLayout>,
 }
 
 /// The blocks of `file`, and what they have in common; nothing if it is a program of one.
@@ -61,14 +72,18 @@ pub(crate) fn traced_blocks(
 ) -> Result<Option<TracedFile>, Failure> {
     let Some(blocks) = Blocks::read(file.view())? else { return Ok(None) };
     let computing = computing(&blocks.description);
-    let part = |&place: &(u64, u64)| {
-        let file = file.section(place);
+    let garbling = garbling_places(file, blocks.places.len())?;
+    let part = |(number, &place): (usize, &(u64, u64))| {
+        let mut file = file.section(place);
+        if let Some((garbling, places)) = &garbling {
+            file = file.with_garbling(garbling, places[number]);
+        }
         let reader = file.reader()?;
         let (description, hash, kind) =
             (reader.description().clone(), reader.hash(), reader.kind());
         Ok(TracedFile { file, description, hash, kind, computing, blocks: None })
     };
-    let parts = blocks.places.iter().map(part).collect::<Result<_, Failure>>()?;
+    let parts = blocks.places.iter().enumerate().map(part).collect::<Result<_, Failure>>()?;
     Ok(Some(TracedFile {
         file: file.clone(),
         description: blocks.description,
@@ -77,6 +92,22 @@ pub(crate) fn traced_blocks(
         computing,
         blocks: Some(Arc::new(TracedBlocks { flow: blocks.flow, parts })),
     }))
+}
+
+/// What is garbled beside the plan of so many blocks in `file`, and where what is garbled beside
+/// each of them lies in it.
+fn garbling_places(
+    file: &ProgramFile,
+    count: usize,
+) -> Result<Option<(ProgramFile, Vec<(u64, u64)>)>, Failure> {
+    let Some(garbling) = file.garbling() else { return Ok(None) };
+    match directory(&garbling)? {
+        Some(blocks) if blocks.places.len() == count => Ok(Some((garbling, blocks.places))),
+        _ => {
+            let message = "what is garbled beside the plan has other blocks than it";
+            Err(Failure::new(Exit::ProgramRefused, 144, message).remedy("plan the program again"))
+        }
+    }
 }
 
 /// The directory of a file of several blocks, with a reader for each.
@@ -112,18 +143,7 @@ pub(crate) fn check_preprocessing(
     let message = "how often the blocks of this program run turns out when it runs, so what they \
                    need cannot be made before";
     Err(Failure::new(Exit::ProgramRefused, 145, message)
-        .remedy("leave --preprocessing away: triples are then made while it runs"))
-}
-
-/// Refuses protocols that cannot run blocks.
-fn check_protocol(protocol: Protocol) -> Result<(), Failure> {
-    if protocol != Protocol::Bmr {
-        return Ok(());
-    }
-    let message = "protocol 'bmr' garbles a program before it runs, and what this one runs is \
-                   decided while it runs";
-    Err(Failure::new(Exit::ProgramRefused, 147, message)
-        .remedy("run it with --protocol gmw or garbled"))
+        .remedy("leave --preprocessing away: all that is needed is then made while it runs"))
 }
 
 /// The type in which `protocol` carries what a program says is of type `element`.
@@ -135,16 +155,20 @@ fn carried_as(protocol: Protocol, element: ElementType) -> ElementType {
     }
 }
 
-/// Where blocks carry values; `slots` as the plan has them.
-fn carried_layout(
+/// Where blocks carry values; `slots` as the plan has them, and `sharing` as it has that of an
+/// instruction's results.
+fn carried_places(
     parts: &[ProgramFile],
     slots: &[Slot],
+    sharing: impl Fn(ElementType) -> Sharing,
     situation: &Situation,
-) -> Result<CarriedLayout, Failure> {
+) -> Result<CarriedPlaces, Failure> {
     let mut is_doubled = vec![false; slots.len()];
+    let mut is_garbled = slots.iter().any(|slot| slot.element.sharing() == Sharing::Garbled);
     for part in parts {
         let mut used = vec![[false; 2]; slots.len()];
         part.reader()?.for_each::<Failure>(|i| {
+            is_garbled |= sharing(i.element) == Sharing::Garbled;
             if i.op.is_carrying() {
                 used[i.immediates[0] as usize][usize::from(i.op == Op::Store)] = true;
             }
@@ -153,13 +177,22 @@ fn carried_layout(
         is_doubled.iter_mut().zip(&used).for_each(|(doubled, used)| *doubled |= used == &[true; 2]);
     }
     let wire_bytes = situation.wire_bytes() as usize;
-    Ok(CarriedLayout::new(slots, situation.layout(), wire_bytes, |slot| is_doubled[slot]))
+    let places = |slot: usize| 1 + usize::from(is_doubled[slot]);
+    let garbled_places = |slot: usize| match slots[slot].element.sharing() {
+        Sharing::Garbled => places(slot),
+        _ => 0,
+    };
+    let garbled = || CarriedLayout::new(slots, Layout::Wires, 16, garbled_places);
+    Ok(CarriedPlaces {
+        own: CarriedLayout::new(slots, situation.layout(), wire_bytes, places),
+        garbled: is_garbled.then(garbled),
+    })
 }
 
 /// Plans each block of `traced` so that a run of all stays within the memory limit.
 ///
 /// # Errors
-/// Exit 6 with what would be needed; exit 3 if the protocol cannot run blocks.
+/// Exit 6 with what would be needed.
 pub(crate) fn plan_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     protocol: Protocol,
@@ -167,12 +200,15 @@ pub(crate) fn plan_blocks(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
-    check_protocol(protocol)?;
     let slots = traced.description.slots.iter();
     let slots: Vec<Slot> =
         slots.map(|slot| Slot { element: carried_as(protocol, slot.element), ..*slot }).collect();
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
-    let carried = carried_layout(&files, &slots, situation)?;
+    let sharing = |element| match protocol.assignment() {
+        Some(assignment) => assignment.carried(element).sharing(),
+        None => Sharing::Any,
+    };
+    let carried = carried_places(&files, &slots, sharing, situation)?;
     let mut limit_bytes = situation.limit_bytes;
     for _ in 0..ATTEMPTS {
         let own = Situation {
@@ -180,11 +216,18 @@ pub(crate) fn plan_blocks(
             tables_bytes: situation.tables_bytes + beside(&carried, files.len()),
             ..*situation
         };
-        let plan = |part: &TracedFile| plan_within(part, protocol, &own, scratch);
-        let parts = blocks.parts.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
-        if parts.iter().any(|part| part.garbling.is_some()) {
-            return check_protocol(Protocol::Bmr).map(|()| unreachable!("bmr is refused"));
-        }
+        let is_garbled = carried.garbled.is_some();
+        let plan =
+            |part: &TracedFile| plan_block_within((part, is_garbled), protocol, &own, scratch);
+        let parts = blocks.parts.iter().map(plan).collect::<Result<Vec<_>, _>>();
+        // What other blocks need is missing besides.
+        let taken = situation.limit_bytes - limit_bytes;
+        let parts = parts.map_err(|failure| match failure.needed_bytes {
+            Some(needed) if taken > 0 && !failure.is_of_planning() => {
+                does_not_fit(situation.limit_bytes, needed + taken)
+            }
+            _ => failure,
+        })?;
         let planning = start.elapsed();
         let joined = join(
             traced,
@@ -204,8 +247,9 @@ pub(crate) fn plan_blocks(
 }
 
 /// Bytes that a run of blocks holds besides what its largest block does.
-fn beside(carried: &CarriedLayout, blocks: usize) -> u64 {
-    carried.bytes() + (blocks as u64 - 1) * BLOCK_READER_BYTES
+fn beside(carried: &CarriedPlaces, blocks: usize) -> u64 {
+    let walks = [Some(&carried.own), carried.garbled.as_ref()].into_iter().flatten();
+    walks.map(|carried| carried.bytes() + (blocks as u64 - 1) * BLOCK_READER_BYTES).sum()
 }
 
 /// A plan of blocks that was made before.
@@ -213,13 +257,13 @@ pub(crate) fn open_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     situation: &Situation,
 ) -> Result<PlannedFile, Failure> {
-    check_protocol(situation.protocol)?;
     let slots = traced.description.slots.clone();
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
-    let carried = carried_layout(&files, &slots, situation)?;
+    let carried = carried_places(&files, &slots, ElementType::sharing, situation)?;
+    let is_garbled = is_stated_garbled(traced.description.plan.as_ref());
     let tables_bytes = situation.tables_bytes + beside(&carried, files.len());
     let own = Situation { tables_bytes, ..*situation };
-    let open = |part: &TracedFile| PlannedFile::open(part.clone(), &own);
+    let open = |part: &TracedFile| PlannedFile::open_block(part.clone(), &own, is_garbled);
     let parts = blocks.parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let joined = join(traced, &blocks.flow, (parts, carried, slots), situation, Duration::ZERO)?;
     if joined.budget.total() > situation.limit_bytes {
@@ -235,21 +279,41 @@ pub(crate) fn open_blocks(
     Ok(joined)
 }
 
+/// Whether the figures of a plan of all blocks say that something is garbled.
+fn is_stated_garbled(plan: Option<&PlanDescription>) -> bool {
+    plan.and_then(|plan| plan.costs.get(GARBLING_ROUNDS)).is_some_and(|&rounds| rounds > 0)
+}
+
+/// What a run of all blocks takes: of each purpose as much as the one that needs the most.
+fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
+    let mut budget = Budget::default();
+    for part in parts {
+        let garbling = part.garbling.as_ref().map_or(0, |garbling| garbling.bytes);
+        // The OTs of all blocks are of one size, which the plan of all has.
+        let silent = Figures::of_plan(part.plan(), 0).silent_bytes;
+        let scratch = part.budget.scratch - garbling - silent;
+        budget.raise_to(&Budget { scratch, ..part.budget.clone() });
+    }
+    // What is garbled beside one block has its frames while another one computes.
+    let plans = || parts.iter().filter_map(|part| part.garbling.as_ref());
+    budget.scratch += bytes_of_blocks(plans(), situation.parties);
+    let (is_garbled, scale) = (plans().next().is_some(), planned_scale(&parts[0]));
+    if is_garbled {
+        // One block may use the streams of the garbling, and another one those of material.
+        let is_made = parts.iter().any(|part| mixed::needs_material(part.plan()));
+        budget.channel = situation.connections_bytes(scale, is_garbled, is_made);
+    }
+    budget
+}
+
 /// The blocks as one plan, in which each runs once.
 fn join(
     traced: &TracedFile,
     flow: &Flow,
-    (parts, carried, slots): (Vec<PlannedFile>, CarriedLayout, Vec<Slot>),
+    (parts, carried, slots): (Vec<PlannedFile>, CarriedPlaces, Vec<Slot>),
     situation: &Situation,
     planning: Duration,
 ) -> Result<PlannedFile, Failure> {
-    let mut budget = Budget::default();
-    let silent = |part: &PlannedFile| Figures::of_plan(part.plan(), 0).silent_bytes;
-    for part in &parts {
-        // The OTs of all blocks are of one size, which the plan of all has.
-        let scratch = part.budget.scratch - silent(part);
-        budget.raise_to(&Budget { scratch, ..part.budget.clone() });
-    }
     let circuits =
         |plan: &PlanDescription| plan.costs.get(mixed::totals::CIRCUIT_BYTES).copied().unwrap_or(0);
     let driver = |part: &PlannedFile| part.budget.driver - circuits(part.plan());
@@ -258,10 +322,15 @@ fn join(
     let description = Description { slots, plan: None, ..traced.description.clone() };
     let (file, computing) = (parts[0].file.clone(), traced.computing);
     let ahead_bytes = parts[0].ahead_bytes;
-    let blocks = PlannedBlocks { flow: flow.clone(), parts, carried, turns };
+    let mut blocks = PlannedBlocks { flow: flow.clone(), parts, carried, turns };
     let once = vec![1; blocks.parts.len()];
     let mut plan = blocks.plan(&description, &once, situation.parties)?;
     plan.memory_limit_bytes = situation.limit_bytes;
+    if !is_stated_garbled(Some(&plan)) {
+        // What seemed to be garbled is used by nothing.
+        blocks.parts.iter_mut().for_each(|part| part.garbling = None);
+    }
+    let mut budget = budget_of(&blocks.parts, situation);
     // The circuits of one block stay for the next time that it runs.
     budget.driver = driver + circuits(&plan);
     budget.scratch += Figures::of_plan(&plan, 0).silent_bytes;
@@ -325,7 +394,17 @@ impl PlannedFile {
             let garbling = self.garbling.as_ref().map(GarblingPlan::file);
             return self.file.save_with(garbling, path);
         };
-        write_atomically(path, |output| blocks.write(output, &self.description, true).map(drop))
+        let plans = || blocks.parts.iter().filter_map(|part| part.garbling.as_ref());
+        write_atomically(path, |output| {
+            let own = |output: &mut _| {
+                let (_, written) = blocks.write(output, &self.description, true)?;
+                Ok(written.file_bytes)
+            };
+            match self.is_garbled() {
+                false => own(output).map(drop),
+                true => write_beside(output, own, |output| write_blocks(plans(), output)),
+            }
+        })
     }
 
     /// Bytes of the plan.

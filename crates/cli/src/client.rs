@@ -236,8 +236,8 @@ struct Learned<'a>(&'a MixedClient<Metered<FramedChannel>>);
 impl Openings for Learned<'_> {
     type Error = Infallible;
 
-    fn opened(&self, port: u32) -> Lane {
-        self.0.opened(port)
+    fn opened(&self, port: u32) -> Result<Lane, Self::Error> {
+        Ok(self.0.opened(port))
     }
 
     fn publish(&mut self, _: u32, _: u64) -> Result<(), Infallible> {

@@ -146,7 +146,7 @@ impl<D: Driver> Driver for Recorded<'_, D> {
         self.driver.end_block()
     }
 
-    fn opened(&self, port: u32) -> Lane {
+    fn opened(&self, port: u32) -> Result<Lane, D::Error> {
         self.driver.opened(port)
     }
 
@@ -205,7 +205,7 @@ impl Job<'_> {
             Some(blocks) => {
                 let readers = blocks.parts.iter().map(|part| part.file.reader());
                 let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
-                let mut carried = Carried::new(blocks.carried.clone())?;
+                let mut carried = Carried::new(blocks.carried.own.clone())?;
                 let enter = &mut |block| {
                     blocks.enter(block);
                     // Whoever makes material may have failed, which is found when it is taken.

@@ -1,5 +1,7 @@
 //! Garbling by any number of parties beside a run: its plan, its memory, its thread.
 
+mod blocks;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -24,8 +26,11 @@ use crate::failure::{Exit, Failure};
 use crate::material::{dealt_seed, made_at};
 use crate::memory_budget::{Figures, PAGE_WIRES, STORAGE_DEPTH, Situation};
 use crate::metered::{Metered, PhaseFigures, Reading};
+use crate::planning::PlannedFile;
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
+
+pub(crate) use blocks::{bytes_of_blocks, write_blocks};
 
 /// Spare frames of the garbling walk, and how long before its need a page is asked for.
 const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
@@ -41,9 +46,42 @@ pub(crate) struct GarblingPlan {
     file: ProgramFile,
     /// All that garbling holds, frames included.
     pub(crate) bytes: u64,
-    /// What of it are frames.
-    frames_bytes: u64,
+    needs: Needs,
     scale: BatchScale,
+}
+
+/// What of a plan the memory of garbling depends on.
+#[derive(Clone, Copy, Default)]
+struct Needs {
+    frames: u64,
+    slots: u64,
+    circuit_bytes: u64,
+    gates: u64,
+}
+
+impl Needs {
+    fn of(figures: &PlanDescription) -> Needs {
+        let total = |name: &str| figures.costs.get(name).copied();
+        Needs {
+            frames: figures.frame_count,
+            slots: figures.spill_slot_count,
+            circuit_bytes: total(SCRATCH_BYTES).unwrap_or(0),
+            gates: total(Y_AND_GATES).unwrap_or(u64::MAX),
+        }
+    }
+
+    fn frames_bytes(self) -> u64 {
+        self.frames * PAGE_WIRES * 16
+    }
+
+    /// Frames and what moves their pages.
+    fn paged_bytes(self) -> u64 {
+        let storage = match self.slots {
+            0 => 0,
+            slots => Storage::memory_bytes(self.frames as u32, slots as u32, STORAGE_DEPTH),
+        };
+        self.frames_bytes() + storage
+    }
 }
 
 /// Plans what is garbled beside a run, if anything is.
@@ -55,9 +93,10 @@ pub(crate) struct GarblingPlanner<'a> {
 }
 
 impl<'a> GarblingPlanner<'a> {
-    /// Derives the garbling program of `ordered`, a program with sharings.
+    /// Derives the garbling program of `ordered`, a program with sharings; `is_garbled` says that
+    /// another block of the same program has garbled values.
     pub(crate) fn new(
-        ordered: Option<&TracedFile>,
+        (ordered, is_garbled): (Option<&TracedFile>, bool),
         situation: &'a Situation,
         planner_memory_bytes: u64,
         scratch: &'a Scratch,
@@ -67,7 +106,7 @@ impl<'a> GarblingPlanner<'a> {
             Some(ordered) => {
                 let program = &mut ordered.file.reader()?;
                 let (file, written) = GarblingProgram::derive(program, scratch.file())?;
-                (written.instruction_count > 0).then(|| ProgramFile::new(file))
+                (is_garbled || written.instruction_count > 0).then(|| ProgramFile::new(file))
             }
         };
         Ok(GarblingPlanner { program, situation, planner_memory_bytes, scratch })
@@ -103,12 +142,12 @@ impl<'a> GarblingPlanner<'a> {
         figures: Figures,
     ) -> Result<Option<GarblingPlan>, Failure> {
         let Some(garbling) = garbling else { return Ok(None) };
-        let garbling_bytes = garbling.bytes - garbling.frames_bytes;
+        let garbling_bytes = garbling.bytes - garbling.needs.frames_bytes();
         let rest = Figures { frames: FRAMES_MIN, garbling_bytes, ..figures };
         let rest_bytes = self.situation.budget(rest).running();
         let frames_bytes = self.situation.limit_bytes.saturating_sub(rest_bytes) / 2;
         let least_bytes = FRAMES_MIN * PAGE_WIRES * 16;
-        match garbling.frames_bytes <= frames_bytes.max(least_bytes) {
+        match garbling.needs.frames_bytes() <= frames_bytes.max(least_bytes) {
             true => Ok(Some(garbling)),
             false => self.plan(frames_bytes),
         }
@@ -121,31 +160,25 @@ impl GarblingPlan {
         figures: &PlanDescription,
         (parties, scale): (usize, BatchScale),
     ) -> GarblingPlan {
-        let page_bytes = PAGE_WIRES * 16;
-        let (frames, slots) = (figures.frame_count, figures.spill_slot_count);
-        let storage = match slots {
-            0 => 0,
-            _ => Storage::memory_bytes(frames as u32, slots as u32, STORAGE_DEPTH),
-        };
-        let circuit = figures.costs.get(SCRATCH_BYTES).copied().unwrap_or(0);
-        let gates = figures.costs.get(Y_AND_GATES).copied().unwrap_or(u64::MAX);
-        let state = memory_bytes(parties, (FieldBits::DEFAULT, scale), circuit, gates);
-        let frames_bytes = frames * page_bytes;
-        GarblingPlan { file, bytes: frames_bytes + storage + state, frames_bytes, scale }
+        let needs = Needs::of(figures);
+        let sizes = (FieldBits::DEFAULT, scale);
+        let state = memory_bytes(parties, sizes, needs.circuit_bytes, needs.gates);
+        GarblingPlan { file, bytes: needs.paged_bytes() + state, needs, scale }
     }
 
-    /// The garbling of a plan that was made before; nothing if it garbles nothing.
+    /// The garbling of a plan that was made before; nothing if it garbles nothing, and is of no
+    /// block of a program of which another one `is_garbled`.
     ///
     /// # Errors
     /// If the file lacks it, or it is not of that plan, as far as figures and form show: `check`
     /// proves the rest.
     pub(crate) fn open(
         planned: &TracedFile,
-        plan: &PlanDescription,
+        (plan, is_garbled): (&PlanDescription, bool),
         situation: &Situation,
     ) -> Result<Option<GarblingPlan>, Failure> {
         let stated = |plan: &PlanDescription, name: &str| plan.costs.get(name).copied();
-        if stated(plan, GARBLING_ROUNDS).unwrap_or(0) == 0 {
+        if !is_garbled && stated(plan, GARBLING_ROUNDS).unwrap_or(0) == 0 {
             return Ok(None);
         }
         let refused = |message: &str| {
@@ -156,7 +189,7 @@ impl GarblingPlan {
         };
         let mut reader = file.reader()?;
         reader.verify_hash()?;
-        if let Some(violation) = verify_without_ports(&mut reader)?.first() {
+        if let Some(violation) = verify_without_ports(&mut reader, is_garbled)?.first() {
             return Err(refused(&format!("in what is garbled beside the plan: {violation}")));
         }
         let Some(figures) = reader.description().plan.clone() else {
@@ -168,6 +201,7 @@ impl GarblingPlan {
             && (figures.page_wires, figures.wire_bytes) == (PAGE_WIRES, 16)
             && figures.frame_count.max(figures.spill_slot_count) < u64::from(u32::MAX)
             && reader.description().parties == planned.description.parties
+            && reader.description().slots == planned.description.slots
             && gates.is_some()
             && gates == stated(plan, Y_AND_GATES);
         if !fits {
@@ -206,25 +240,53 @@ impl GarblingPlan {
 
     /// Sets garbling up and starts its thread; its oblivious transfers are dealt where there is no
     /// security anyhow.
-    pub(crate) fn start(
+    fn start(
         &self,
         parties: Stream,
         prg: Prg,
         (session, is_dealt): (&SessionId, bool),
         (swap_dir, backend): (&Path, StorageBackend),
-    ) -> Result<(Tables, GarblingThread<Metered<FramedChannel>>), Failure> {
-        let garbling = match is_dealt {
-            true => Garbling::insecure(parties, prg, session, dealt_seed(session))?,
-            false => set_up(parties, prg, session)?,
-        };
-        let garbling = garbling.with_scale(self.scale);
+    ) -> Result<Started, Failure> {
+        let garbling = set_up_any(parties, prg, (session, is_dealt))?.with_scale(self.scale);
         let reader = self.file.reader()?;
         let figures = reader.description().plan.clone().expect("it was planned");
         let directory = swap_dir.to_owned();
         let memory = move || frames_and_swap(&figures, &directory, backend);
-        garbling.start(reader, memory).map_err(|error| {
-            Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
-        })
+        garbling.start(reader, memory).map_err(no_thread)
+    }
+}
+
+/// Tables to come, and the thread that makes them.
+type Started = (Tables, GarblingThread<Metered<FramedChannel>>);
+
+fn no_thread(error: std::io::Error) -> Failure {
+    Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
+}
+
+impl PlannedFile {
+    /// Whether anything is garbled beside a run.
+    pub(crate) fn is_garbled(&self) -> bool {
+        let of_blocks = self.blocks.as_ref().is_some_and(|blocks| blocks.parts[0].is_garbled());
+        self.garbling.is_some() || of_blocks
+    }
+
+    /// Sets garbling up and starts its thread, where something is garbled; of several blocks, of
+    /// which each may run so often.
+    pub(crate) fn start_garbling(
+        &self,
+        parties: Stream,
+        prg: Prg,
+        session: (&SessionId, bool),
+        place: (&Path, StorageBackend),
+        turns_max: u64,
+    ) -> Result<Started, Failure> {
+        match &self.blocks {
+            Some(parts) => blocks::start((self, parts), parties, prg, session, place, turns_max),
+            None => {
+                let garbling = self.garbling.as_ref().expect("the caller has looked");
+                garbling.start(parties, prg, session, place)
+            }
+        }
     }
 }
 
@@ -258,6 +320,17 @@ impl GarblingPlan {
         let (Made { mut parties, ots }, bytes) = made_at(path, keep)?;
         let figures = Reading::of_parties(&mut parties).since(&Reading::default(), start.elapsed());
         Ok(KeptTables { key, bytes, ots, figures, parties })
+    }
+}
+
+fn set_up_any(
+    parties: Stream,
+    prg: Prg,
+    (session, is_dealt): (&SessionId, bool),
+) -> Result<Garbling<Metered<FramedChannel>>, Failure> {
+    match is_dealt {
+        true => Ok(Garbling::insecure(parties, prg, session, dealt_seed(session))?),
+        false => set_up(parties, prg, session),
     }
 }
 

@@ -219,15 +219,28 @@ impl Situation {
         channel_memory_bytes(scale.ahead_bytes()) as u64 + transport + network
     }
 
+    /// What all connections hold.
+    pub(crate) fn connections_bytes(
+        &self,
+        scale: BatchScale,
+        is_garbled: bool,
+        is_made: bool,
+    ) -> u64 {
+        let computing = self.channel_bytes(scale) * self.channels(is_garbled, is_made);
+        computing + self.client_channel_bytes()
+    }
+
     /// The shares for a plan with these figures; `frames` as well.
     pub(crate) fn budget(&self, figures: Figures) -> Budget {
         let (frames, slots) = (figures.frames, figures.slots);
         Budget {
             process: self.process_bytes,
             tables: self.tables_bytes,
-            channel: self.channel_bytes(figures.scale)
-                * self.channels(figures.garbling_bytes > 0, figures.is_made)
-                + self.client_channel_bytes(),
+            channel: self.connections_bytes(
+                figures.scale,
+                figures.garbling_bytes > 0,
+                figures.is_made,
+            ),
             driver: self.driver_bytes(&figures) + self.window_bytes(figures.scale),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes

@@ -79,9 +79,19 @@ impl PlannedFile {
 
     /// A file that was planned before.
     pub(crate) fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
-        if let Some(blocks) = &traced.blocks {
-            return open_blocks((&traced, blocks), situation);
+        match &traced.blocks {
+            Some(blocks) => open_blocks((&traced, blocks), situation),
+            None => PlannedFile::open_block(traced, situation, false),
         }
+    }
+
+    /// The same for a program of one block, or a block of a program of which `is_garbled` says
+    /// whether it has garbled values.
+    pub(crate) fn open_block(
+        traced: TracedFile,
+        situation: &Situation,
+        is_garbled: bool,
+    ) -> Result<PlannedFile, Failure> {
         let reader = traced.file.reader()?;
         let Some(plan) = &traced.description.plan else {
             let message = "the planned file has no figures of its plan; plan it again";
@@ -92,7 +102,7 @@ impl PlannedFile {
             return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
         }
         let ahead_bytes = situation.ahead_bytes(BatchScale::stated(&plan.costs));
-        let garbling = GarblingPlan::open(&traced, plan, situation)?;
+        let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation)?;
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = Figures::of_plan(plan, reader.frame_count() as u64);
         let budget = situation.budget(Figures { garbling_bytes, ..figures });
@@ -130,13 +140,23 @@ pub(crate) fn plan_within(
     situation: &Situation,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
+    plan_block_within((traced, false), protocol, situation, scratch)
+}
+
+/// The same for a block of a program of which `is_garbled` says whether it has garbled values.
+pub(crate) fn plan_block_within(
+    (traced, is_garbled): (&TracedFile, bool),
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
     let attempt = |limit_bytes: u64| {
         let is_least = situation.least_limit_bytes == situation.limit_bytes;
         let least_limit_bytes = if is_least { limit_bytes } else { situation.least_limit_bytes };
         let situation = Situation { limit_bytes, least_limit_bytes, ..*situation };
         let planned = match &traced.blocks {
             Some(blocks) => plan_blocks((traced, blocks), protocol, &situation, scratch),
-            None => plan_program(traced, protocol, &situation, scratch),
+            None => plan_program((traced, is_garbled), protocol, &situation, scratch),
         };
         planned.map_err(|failure| needs::next(failure, &situation))
     };
@@ -147,7 +167,7 @@ pub(crate) fn plan_within(
 
 /// A program of one block.
 fn plan_program(
-    traced: &TracedFile,
+    (traced, is_garbled): (&TracedFile, bool),
     protocol: Protocol,
     situation: &Situation,
     scratch: &Scratch,
@@ -164,7 +184,8 @@ fn plan_program(
     // What has sharings and no rounds yet is of no more use.
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
     let ordered = ordered.map(|ordered| ordered.ordered);
-    let beside = GarblingPlanner::new(ordered.as_ref(), situation, planner, scratch)?;
+    let garbled = (ordered.as_ref(), is_garbled);
+    let beside = GarblingPlanner::new(garbled, situation, planner, scratch)?;
     let mut garbling = beside.plan(situation.limit_bytes / 4)?;
     let traced = ordered.as_ref().unwrap_or(traced);
     let program_frames = traced.file.reader()?.frame_count() as u64;

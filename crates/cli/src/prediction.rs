@@ -9,7 +9,7 @@ use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::NetworkModel;
 use phineus_crypto::field::F61;
 use phineus_plan::Scratch;
-use phineus_protocols::bmr::costs::{Garbled, garbling_costs, ot_bytes, totals as garbling};
+use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::costs::rounds_of_first_batches;
 use phineus_protocols::mixed;
@@ -99,6 +99,8 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
             let demand = stated_demand(&plan.costs);
             rounds_of_first_batches::<F61>(&demand, FieldBits::DEFAULT) as f64
         }
+        // Each block waits for what is garbled for it alone.
+        _ if planned.blocks.is_some() && planned.is_garbled() => before_rounds,
         _ => ROUNDS_AWAITED_MAX,
     };
     let awaited = before_rounds.min(awaited * trips);
@@ -177,14 +179,7 @@ pub(crate) fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64
 
 /// What of that is not sent, and not received, where oblivious transfers are dealt.
 pub(crate) fn garbling_ot_bytes(planned: &PlannedFile) -> u64 {
-    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
-    match total(garbling::GARBLING_ROUNDS) {
-        0 => 0,
-        _ => {
-            let ot = (FieldBits::DEFAULT, planned_scale(planned));
-            ot_bytes(planned.computing, total(garbling::Y_AND_GATES), ot)
-        }
-    }
+    planned.plan().costs.get(garbling::GARBLING_OT_BYTES).copied().unwrap_or(0)
 }
 
 /// What each party sends before the online phase, whenever it does.

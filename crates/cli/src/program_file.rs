@@ -119,6 +119,17 @@ fn beside_end(lengths: [u64; 2]) -> [u8; BESIDE_BYTES as usize] {
     bytes
 }
 
+/// Writes `plan`, then what is garbled beside it, each of which returns its length, then what says
+/// so.
+pub(crate) fn write_beside<W: Write>(
+    output: &mut W,
+    plan: impl FnOnce(&mut W) -> Result<u64, Failure>,
+    garbling: impl FnOnce(&mut W) -> Result<u64, Failure>,
+) -> Result<(), Failure> {
+    let lengths = [plan(output)?, garbling(output)?];
+    Ok(output.write_all(&beside_end(lengths))?)
+}
+
 /// What the end of `file` says that it has.
 fn parts(file: &File) -> io::Result<Parts> {
     let length = file.metadata()?.len();
@@ -162,7 +173,8 @@ impl ProgramFile {
 
     /// The plan of what is garbled beside a run of this one, if there is one in its file.
     pub(crate) fn garbling(&self) -> Option<ProgramFile> {
-        self.beside.map(|place| self.section(place))
+        let content = self.content.clone();
+        self.beside.map(|place| ProgramFile { content, place: Some(place), beside: None })
     }
 
     /// A reader of its own.
@@ -188,9 +200,24 @@ impl ProgramFile {
         FileView { content: self.content.clone(), place: self.place, position: 0 }
     }
 
-    /// The block at this offset, of this length.
-    pub(crate) fn section(&self, place: (u64, u64)) -> ProgramFile {
-        ProgramFile { content: self.content.clone(), place: Some(place), beside: None }
+    /// The block at this offset, of this length; it lies within the file.
+    pub(crate) fn section(&self, (offset, length): (u64, u64)) -> ProgramFile {
+        let place = Some((self.start() + offset, length));
+        ProgramFile { content: self.content.clone(), place, beside: None }
+    }
+
+    /// Where the part of the file begins that it is.
+    fn start(&self) -> u64 {
+        self.place.map_or(0, |(start, _)| start)
+    }
+
+    /// The same block with what is garbled beside it, at this place of `garbling`.
+    pub(crate) fn with_garbling(
+        self,
+        garbling: &ProgramFile,
+        (offset, length): (u64, u64),
+    ) -> ProgramFile {
+        ProgramFile { beside: Some((garbling.start() + offset, length)), ..self }
     }
 
     pub(crate) fn length_bytes(&self) -> Result<u64, Failure> {
@@ -209,12 +236,13 @@ impl ProgramFile {
         path: &Path,
     ) -> Result<(), Failure> {
         crate::csv_output::write_atomically(path, |output| {
-            let length = io::copy(&mut self.view(), output)?;
-            if let Some(garbling) = garbling {
-                let beside = io::copy(&mut garbling.view(), output)?;
-                output.write_all(&beside_end([length, beside]))?;
+            let own = |output: &mut _| Ok(io::copy(&mut self.view(), output)?);
+            match garbling {
+                None => own(output).map(drop),
+                Some(garbling) => {
+                    write_beside(output, own, |output| Ok(io::copy(&mut garbling.view(), output)?))
+                }
             }
-            Ok(())
         })
     }
 }

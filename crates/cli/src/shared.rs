@@ -134,13 +134,12 @@ pub(crate) fn run_shared(
         Origin::Stored(_, kept) => kept.take().map(|kept| *kept),
         _ => None,
     };
-    if let (None, Some(garbling), Beside::Idle(stream)) =
-        (&tables, &job.planned.garbling, &mut beside)
-    {
+    if let (None, true, Beside::Idle(stream)) = (&tables, job.planned.is_garbled(), &mut beside) {
         let stream = stream.take().expect("protocols that garble have three streams");
         let seed = Prg::from_seed(prg.next_block());
         let session = (session, matches!(job.origin, Origin::Fake));
-        let started = garbling.start(stream, seed, session, (job.swap_dir, job.backend));
+        let place = (job.swap_dir, job.backend);
+        let started = job.planned.start_garbling(stream, seed, session, place, job.turns_max);
         let (made, thread) = started.map_err(unrevealed)?;
         (tables, beside) = (Some(made), Beside::Garbling(thread));
     }

@@ -33,19 +33,19 @@ pub struct CarriedLayout {
 }
 
 impl CarriedLayout {
-    /// For these values of so many bytes a wire; `is_doubled` says of each whether a block loads
-    /// and stores it.
+    /// For these values of so many bytes a wire; `places` says of each how many it has: two if a
+    /// block loads and stores it, and none if it is not carried here.
     pub fn new(
         slots: &[Slot],
         layout: Layout,
         wire_bytes: usize,
-        is_doubled: impl Fn(usize) -> bool,
+        places: impl Fn(usize) -> usize,
     ) -> CarriedLayout {
         let mut wires = 0;
         let place = |(slot, carried): (usize, &Slot)| {
-            let length = layout.units(carried.shape()) as usize;
-            let first = wires;
-            wires += if is_doubled(slot) { 2 * length } else { length };
+            let (count, first) = (places(slot), wires);
+            let length = if count == 0 { 0 } else { layout.units(carried.shape()) as usize };
+            wires += count * length;
             (length, [first, wires - length])
         };
         let places = slots.iter().enumerate().map(place).collect();
@@ -135,7 +135,7 @@ struct End<'a, D> {
 impl<D: Driver> Openings for End<'_, D> {
     type Error = D::Error;
 
-    fn opened(&self, port: u32) -> Lane {
+    fn opened(&self, port: u32) -> Result<Lane, D::Error> {
         self.driver.opened(port)
     }
 

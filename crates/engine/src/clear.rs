@@ -66,8 +66,8 @@ impl Driver for ClearDriver {
         Ok(())
     }
 
-    fn opened(&self, port: u32) -> Lane {
-        self.outputs[0].opened(port)
+    fn opened(&self, port: u32) -> Result<Lane, Infallible> {
+        Ok(self.outputs[0].opened(port))
     }
 
     fn finish(&mut self) -> Result<(), Infallible> {

@@ -66,11 +66,15 @@ pub trait Driver {
         self.finish()
     }
 
-    /// What the last block opened as output port `port`, a value of one lane.
+    /// What the last block opened as output port `port`, a value of one lane. It is asked for once
+    /// for each step that opens, in the order of the steps.
+    ///
+    /// # Errors
+    /// If it is not to be had, because who opens it has failed.
     ///
     /// # Panics
     /// If this party does not learn it; and by default, of drivers that run programs of one block.
-    fn opened(&self, _port: u32) -> Lane {
+    fn opened(&self, _port: u32) -> Result<Lane, Self::Error> {
         unreachable!("a program of one block opens nothing while it runs")
     }
 

@@ -89,8 +89,8 @@ impl State<'_> {
 impl Openings for State<'_> {
     type Error = Infallible;
 
-    fn opened(&self, port: u32) -> Lane {
-        self.outputs[port as usize].cell(0, 0)
+    fn opened(&self, port: u32) -> Result<Lane, Infallible> {
+        Ok(self.outputs[port as usize].cell(0, 0))
     }
 
     fn publish(&mut self, slot: u32, value: u64) -> Result<(), Infallible> {

@@ -142,7 +142,7 @@ fn a_loop_ends_when_an_opened_value_says_so() -> Result {
     place.write("gcd.c", GCD)?;
     place.write("alice.csv", "a\n1071\n")?;
     place.write("bob.csv", "b\n462\n")?;
-    for protocol in ["clear", "garbled", "gmw"] {
+    for protocol in ["clear", "garbled", "gmw", "bmr"] {
         let done = place.run(&format!(
             "run gcd.c --local --protocol {protocol} --in alice=alice.csv --in bob=bob.csv --verify"
         ))?;

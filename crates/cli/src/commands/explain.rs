@@ -275,7 +275,7 @@ fn print_costs(
     if !explain.fake_preprocessing {
         print_making(planned, console)?;
     }
-    if let gates @ 1.. = total(garbling::Y_AND_GATES) {
+    if let (gates @ 1.., None) = (total(garbling::Y_AND_GATES), &planned.blocks) {
         let each = kept_bytes(planned.computing);
         let bytes = quantity::bytes(gates * each);
         line("stores", format!("{bytes} of garbled tables a party if made before, {each} a gate"))?;

@@ -79,23 +79,28 @@ pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Resul
     let mut stdout = BufWriter::new(std::io::stdout().lock());
     match &traced.blocks {
         None => {
-            write_text(&mut traced.file.reader()?, &mut stdout)?;
-            if let Some(garbling) = traced.file.garbling() {
-                writeln!(stdout, "# what is garbled beside it:")?;
-                let commented = Commented { output: &mut stdout, is_at_start: true };
-                write_text(&mut garbling.reader()?, commented)?;
-            }
+            show_block(&traced, &mut stdout)?;
         }
         Some(blocks) => {
             for (number, (part, end)) in blocks.parts.iter().zip(&blocks.flow.blocks).enumerate() {
                 writeln!(stdout, "# block {number}")?;
-                write_text(&mut part.file.reader()?, &mut stdout)?;
+                show_block(part, &mut stdout)?;
                 let text = serde_json::to_string(end).expect("names and numbers");
                 writeln!(stdout, "# block {number} ends with {text}")?;
             }
         }
     }
     Ok(stdout.flush()?)
+}
+
+/// Prints a program of one block, and what is garbled beside it.
+fn show_block(traced: &TracedFile, stdout: &mut impl Write) -> Result<(), Failure> {
+    write_text(&mut traced.file.reader()?, &mut *stdout)?;
+    if let Some(garbling) = traced.file.garbling() {
+        writeln!(stdout, "# what is garbled beside it:")?;
+        write_text(&mut garbling.reader()?, Commented { output: stdout, is_at_start: true })?;
+    }
+    Ok(())
 }
 
 /// Makes every line a comment.
@@ -220,6 +225,7 @@ fn check_blocks(
             faults.push(format!("block {number} was made from another program"));
         } else {
             faults.extend(check(&mut source.file.reader()?, &mut part.file.reader()?)?);
+            faults.extend(GarblingPlan::check(&source, part, scratch)?);
         }
     }
     Ok(faults)

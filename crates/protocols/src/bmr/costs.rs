@@ -23,6 +23,8 @@ pub mod totals {
     pub const GARBLING_ROUNDS: &str = "garbling_rounds";
     /// Correlated oblivious transfers of each pair of parties.
     pub const GARBLING_OTS: &str = "garbling_ots";
+    /// Payload bytes of them and of their set-up, that each party sends and receives.
+    pub const GARBLING_OT_BYTES: &str = "garbling_ot_bytes";
     /// Bytes that the largest circuit takes beside the frames, in the garbling walk or (in the plan
     /// of a whole program) in the evaluation.
     pub const SCRATCH_BYTES: &str = "y_scratch_bytes";
@@ -62,6 +64,27 @@ pub struct PartyCosts {
     pub rounds: u64,
     /// Correlated oblivious transfers with each peer, both directions together.
     pub ots: u64,
+    /// What of the bytes are oblivious transfers and their set-up, each way.
+    pub ot_bytes: u64,
+}
+
+impl PartyCosts {
+    /// Of the set-up among so many parties.
+    fn of_set_up(parties: usize, field: FieldBits) -> PartyCosts {
+        let peers = parties as u64 - 1;
+        let (from_sender, from_receiver) = setup_bytes(field);
+        let ot_bytes = peers * (from_sender + from_receiver);
+        let bytes = ot_bytes + peers * size_of::<Block>() as u64;
+        PartyCosts { sent_bytes: bytes, received_bytes: bytes, rounds: 3, ots: 0, ot_bytes }
+    }
+
+    fn add_times(&mut self, other: PartyCosts, times: u64) {
+        self.sent_bytes += other.sent_bytes * times;
+        self.received_bytes += other.received_bytes * times;
+        self.rounds += other.rounds * times;
+        self.ots += other.ots * times;
+        self.ot_bytes += other.ot_bytes * times;
+    }
 }
 
 /// The costs of `party` of so many, for what is `garbled`; set-up included.
@@ -69,36 +92,48 @@ pub fn garbling_costs(
     party: usize,
     parties: usize,
     garbled: Garbled,
+    sizes: (FieldBits, BatchScale),
+) -> PartyCosts {
+    garbling_costs_of_blocks(party, parties, &[(garbled, 1)], sizes)
+}
+
+/// The same for blocks in which so much is garbled, so many times each: each time in batches of its
+/// own.
+pub fn garbling_costs_of_blocks(
+    party: usize,
+    parties: usize,
+    blocks: &[(Garbled, u64)],
+    sizes: (FieldBits, BatchScale),
+) -> PartyCosts {
+    let mut costs = PartyCosts::of_set_up(parties, sizes.0);
+    for &(garbled, times) in blocks {
+        costs.add_times(batches_costs(party, parties, garbled, sizes), times);
+    }
+    costs
+}
+
+/// The costs of the batches alone.
+fn batches_costs(
+    party: usize,
+    parties: usize,
+    Garbled { gates, decoding_bytes }: Garbled,
     (field, scale): (FieldBits, BatchScale),
 ) -> PartyCosts {
-    let Garbled { gates, decoding_bytes } = garbled;
     let peers = parties as u64 - 1;
-    let (from_sender, from_receiver) = setup_bytes(field);
-    let set_up = from_sender + from_receiver + size_of::<Block>() as u64;
     let batch = gates_per_batch(parties, scale);
     let (full, rest) = (gates / batch as u64, (gates % batch as u64) as usize);
-    let bytes =
-        full * batch_bytes(party, parties, batch, field) + batch_bytes(party, parties, rest, field);
-    let bytes = peers * set_up + bytes;
+    let sum = |of: &dyn Fn(usize) -> u64| full * of(batch) + of(rest);
+    let bytes = sum(&|gates| batch_bytes(party, parties, gates, field));
     let batches = gates.div_ceil(batch as u64);
     // A batch ends one step after it begins, with three parties or more two.
     let more = if batches == 0 { 0 } else { 2 + u64::from(parties > 2) };
     PartyCosts {
         sent_bytes: bytes + if party == 0 { 0 } else { decoding_bytes },
         received_bytes: bytes + if party == 0 { peers * decoding_bytes } else { 0 },
-        rounds: 3 + 2 * batches + more,
+        rounds: 2 * batches + more,
         ots: 2 * ROWS as u64 * gates,
+        ot_bytes: peers * sum(&|gates| ROWS as u64 * extension_bytes(gates as u64, field)),
     }
-}
-
-/// What of the bytes that a party sends to garble `gates` gates, or receives, are oblivious transfers
-/// and their set-up.
-pub fn ot_bytes(parties: usize, gates: u64, (field, scale): (FieldBits, BatchScale)) -> u64 {
-    let (from_sender, from_receiver) = setup_bytes(field);
-    let batch = gates_per_batch(parties, scale) as u64;
-    let of = |gates: u64| ROWS as u64 * extension_bytes(gates, field);
-    let bytes = gates / batch * of(batch) + of(gates % batch);
-    (parties as u64 - 1) * (from_sender + from_receiver + bytes)
 }
 
 /// Bytes that each party keeps of a gate that was garbled before: the rows of those whose keys it
@@ -205,6 +240,7 @@ impl CostModel for GarblingCosts {
             (totals::Y_AND_GATES, self.garbled.gates),
             (totals::GARBLING_ROUNDS, costs(0).rounds),
             (totals::GARBLING_OTS, costs(0).ots),
+            (totals::GARBLING_OT_BYTES, costs(0).ot_bytes),
             (totals::SCRATCH_BYTES, self.scratch_bytes),
             (totals::COMPUTE_NS, self.compute_ns),
         ] {

@@ -2,9 +2,12 @@
 //!
 //! A wire is this party's zero-key with its share of the mask bit in the select bit. XORs are free,
 //! complements and constants are the first party's to make in its mask bits, and ANDs have new keys
-//! and masks and go to the [`Garbler`]. Nothing here depends on inputs.
+//! and masks and go to the [`Garbler`]. Nothing here depends on inputs, but for which blocks of a
+//! program of several are garbled: what their evaluation opens is told, to all parties the same.
 
-use phineus_bytecode::{Instruction, Phase};
+use std::sync::mpsc::Receiver;
+
+use phineus_bytecode::{Instruction, Lane, Phase, Sharing};
 use phineus_channels::Channel;
 use phineus_circuits::record::Level;
 use phineus_crypto::Block;
@@ -19,6 +22,7 @@ use super::program::SUMS;
 use super::rows::{Gates, Rows, grow, linear};
 use crate::ProtocolError;
 use crate::mixed::{Templates, sum_of_shares};
+use crate::preprocessing::StoreError;
 
 impl<C: Channel> Gates for Garbler<C> {
     type Error = ProtocolError;
@@ -46,15 +50,18 @@ pub(super) struct GarblingDriver<C> {
     me: usize,
     parties: usize,
     flipped: Option<usize>,
+    /// What blocks of a program of several open.
+    opened: Option<Receiver<Lane>>,
 }
 
 impl<C: Channel> GarblingDriver<C> {
-    /// Of `parties` parties, of which this is number `me`.
+    /// Of `parties` parties, of which this is number `me`; of a program of several blocks, what
+    /// they open comes through `opened`.
     pub(super) fn new(
         garbler: Garbler<C>,
         fresh: Block,
-        me: usize,
-        parties: usize,
+        (me, parties): (usize, usize),
+        opened: Option<Receiver<Lane>>,
     ) -> GarblingDriver<C> {
         let flipped = (me == 0).then_some(0);
         GarblingDriver {
@@ -66,6 +73,7 @@ impl<C: Channel> GarblingDriver<C> {
             me,
             parties,
             flipped,
+            opened,
         }
     }
 }
@@ -121,6 +129,10 @@ impl<C: Channel> Driver for GarblingDriver<C> {
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
         assert_eq!(instruction.phase, Phase::Whole, "garbling takes no rounds of the plan");
+        if instruction.element.sharing() != Sharing::Garbled {
+            // A carried value of another sharing becomes a public one.
+            return Ok(());
+        }
         if is_linear(instruction) {
             linear(instruction, 1, self.flipped, results, operands, &mut self.scratch);
             return Ok(());
@@ -134,6 +146,12 @@ impl<C: Channel> Driver for GarblingDriver<C> {
             results.iter_mut().for_each(|result| self.rows.store(&mut outputs, result));
         }
         Ok(())
+    }
+
+    fn opened(&self, _: u32) -> Result<Lane, ProtocolError> {
+        let opened = self.opened.as_ref().expect("only a program of several blocks opens values");
+        // Nobody evaluates any more.
+        opened.recv().map_err(|_| StoreError::Failed.into())
     }
 
     fn finish(&mut self) -> Result<(), ProtocolError> {

@@ -9,7 +9,7 @@
 //!
 //! Cost for each AND: `2 n (n - 1)` hashes of `2 n` keys for `n` parties, `2 n^2` AES calls.
 
-use phineus_bytecode::{Instruction, Shape};
+use phineus_bytecode::{Instruction, Lane, Shape};
 use phineus_circuits::record::{Level, Template};
 use phineus_crypto::{Block, CrHash, JointGates};
 use zeroize::Zeroizing;
@@ -42,8 +42,6 @@ struct Evaluator {
     decoded: usize,
     /// Gates so far, of all batches.
     evaluated: u64,
-    /// The number of the next batch.
-    next_number: u64,
     /// The hashes of all parties for this batch.
     hashes: Vec<CrHash>,
     me: usize,
@@ -88,7 +86,6 @@ impl Evaluation {
                 position: 0,
                 decoded: 0,
                 evaluated: 0,
-                next_number: 0,
                 hashes: Vec::new(),
                 me,
                 other: usize::from(me == 0),
@@ -207,13 +204,30 @@ impl Evaluation {
         self.gates.evaluated
     }
 
+    /// Tells the garbling of a program of several blocks what has been opened.
+    pub(crate) fn tell(&self, opened: Lane) {
+        self.gates.tables.tell(opened);
+    }
+
+    /// Ends a block of a program of several.
+    ///
+    /// # Panics
+    /// If gates of it are left over.
+    pub(crate) fn end_block(&self) {
+        assert!(self.gates.is_used_up(), "all that was garbled for a block is evaluated");
+    }
+
     /// Ends the evaluation.
+    ///
+    /// # Errors
+    /// Why the garbling failed behind the last table, if it did.
     ///
     /// # Panics
     /// If gates are left over.
-    pub(crate) fn finish(&mut self) {
-        let used_up = self.gates.is_used_up();
-        assert!(used_up && self.gates.tables.is_used_up(), "all that was garbled is evaluated");
+    pub(crate) fn finish(&mut self) -> Result<(), ProtocolError> {
+        let is_used_up = self.gates.is_used_up() && self.gates.tables.is_used_up()?;
+        assert!(is_used_up, "all that was garbled is evaluated");
+        Ok(())
     }
 }
 
@@ -255,9 +269,8 @@ impl Evaluator {
         (self.position, self.decoded) = (0, 0);
         let starts = &self.tables.common.starts;
         self.hashes.clear();
-        let number = self.next_number;
+        let number = self.batch.number;
         self.hashes.extend(starts.iter().map(|&start| batch_hash(start, number)));
-        self.next_number += 1;
         Ok(())
     }
 

@@ -124,7 +124,7 @@ impl<C: Channel> Garbler<C> {
         self.current.decode(wires);
     }
 
-    /// Completes all batches.
+    /// Completes all batches; new ones may follow, which go on with the numbers.
     pub(super) fn finish(&mut self) -> Result<(), ProtocolError> {
         // What is decoded may come from no gate.
         if self.current.gates > 0 || !self.current.decoding.is_empty() {
@@ -203,14 +203,14 @@ impl<C: Channel> Garbler<C> {
 
     fn emit(&mut self, mut batch: Batch) -> Result<(), ProtocolError> {
         // Without gates there are only sums to decode, which the first party does: nobody else
-        // takes such a batch, and it is the last one.
+        // takes such a batch, and it is the last one of a block.
         if batch.gates == 0 && self.parties.me() != 0 {
             self.spare.push(batch);
             return Ok(());
         }
         let mut tables = self.sink.blank();
-        let TableBatch { gates, rows, keys, decoding } = &mut tables;
-        *gates = batch.gates;
+        let TableBatch { number, gates, rows, keys, decoding } = &mut tables;
+        (*number, *gates) = (batch.number, batch.gates);
         std::mem::swap(rows, &mut batch.rows);
         std::mem::swap(keys, &mut batch.w);
         decoding.clear();

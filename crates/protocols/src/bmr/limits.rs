@@ -28,6 +28,9 @@ pub const fn batches_ahead(scale: BatchScale) -> usize {
     if scale.of(8) > 1 { 2 } else { 1 }
 }
 
+/// Opened values of a program of several blocks that wait for the garbling to take note of them.
+pub const OPENED_AHEAD: usize = 64;
+
 /// The fewest gates of a batch.
 const GATES_PER_BATCH_MIN: usize = TILE_OTS / 4;
 
@@ -62,15 +65,37 @@ pub const fn gates_per_batch(parties: usize, scale: BatchScale) -> usize {
 /// are drawn for whole batches, also for that behind the last one.
 pub fn memory_bytes(
     parties: usize,
-    (field, scale): (FieldBits, BatchScale),
+    sizes: (FieldBits, BatchScale),
     scratch_bytes: u64,
     all_gates: u64,
 ) -> u64 {
+    let batches = all_gates.div_ceil(gates_per_batch(parties, sizes.1) as u64);
+    held_bytes(parties, sizes, scratch_bytes, (all_gates, batches))
+}
+
+/// The same for a program of several blocks, of which none has more than `gates` gates: what is
+/// held from several of them at a time is as much as ever can be.
+pub fn memory_bytes_of_blocks(
+    parties: usize,
+    sizes: (FieldBits, BatchScale),
+    scratch_bytes: u64,
+    gates: u64,
+) -> u64 {
+    held_bytes(parties, sizes, scratch_bytes, (gates, u64::MAX))
+}
+
+/// The same for so many gates of a program or block, and so many batches in a run.
+fn held_bytes(
+    parties: usize,
+    (field, scale): (FieldBits, BatchScale),
+    scratch_bytes: u64,
+    (all_gates, batches): (u64, u64),
+) -> u64 {
     let whole = gates_per_batch(parties, scale);
-    let all = usize::try_from(all_gates).unwrap_or(usize::MAX);
+    let [all, batch_count] =
+        [all_gates, batches].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     // Rounded up to tiles, in which OTs are made.
     let gates = whole.min(all.div_ceil(TILE_OTS).saturating_mul(TILE_OTS));
-    let batch_count = all.div_ceil(whole);
     let tables = gates * (ROWS * parties * size_of::<Block>() + 1) + gates / 4;
     let kept = gates * ((ROWS * planes_kept(parties) + 1) * size_of::<Block>() + 1) + gates / 4;
     let keys = gates * (ROWS + 1) * size_of::<Block>();

@@ -14,6 +14,13 @@
 //! Cost: see `garbler` for an AND, `evaluation` for its evaluation, [`costs`] to the byte. XOR,
 //! complement and constants are free.
 //!
+//! Of a program of several blocks the garbling walk goes through those that run, waits for what is
+//! opened where that decides which comes next, and carries its half of what the evaluation carries.
+//! All of it is one circuit under one offset: keys, masks, numbers of batches and OTs go on from
+//! block to block and from turn to turn, so that nothing that must be fresh comes twice, and no key
+//! of a block that does not run exists. Which blocks run depends on what all learn (see
+//! `docs/protocols/bmr.md`, "Several blocks").
+//!
 //! Adversary: semi-honest, any number of the parties but one. Assumption: that of `hash`.
 //! Invariants: the offset of a party has select bit 1 and its zero-keys 0, so the select bit of an
 //! active key is the wire's public value; both walks of a party and those of all parties meet the
@@ -42,7 +49,7 @@ mod tests;
 
 pub use costs::GarblingCosts;
 pub use program::GarblingProgram;
-pub use start::{Garbling, GarblingThread, Made};
+pub use start::{Garbling, GarblingBlocks, GarblingThread, Made};
 pub use stored::TableKey;
 pub use tables::Tables;
 

@@ -4,7 +4,8 @@
 //! program defines them. Inputs and conversions into garbled sharing become *fresh wires*, which
 //! are inputs of port [`FRESH`]; the conversion of additive shares, which adds the parties' shares,
 //! becomes an input of port [`SUMS`]. A conversion to additive shares by masks becomes an output of
-//! the one port there is. It has no rounds, and is planned as it is.
+//! the one port there is. Of a program of several blocks each has one, which loads and stores the
+//! garbled ones of the carried values. It has no rounds, and is planned as it is.
 //!
 //! Memory: 16 bytes for 64 values of the ordered program. Time: one pass.
 
@@ -55,7 +56,8 @@ impl GarblingProgram {
             if is_masked(instruction) {
                 return writer.push(&masked(instruction, &names));
             }
-            if !is_garbled {
+            let is_stored = whole.op == Op::Store && is_shared_garbled(&whole);
+            if !is_garbled && !is_stored {
                 return Ok(());
             }
             writer.push(&garbled(&whole, first, &names))
@@ -66,7 +68,11 @@ impl GarblingProgram {
 
 /// Whether an instruction defines garbled values.
 fn is_garbled(instruction: &Instruction) -> bool {
-    !instruction.results().is_empty() && instruction.element.sharing() == Sharing::Garbled
+    !instruction.results().is_empty() && is_shared_garbled(instruction)
+}
+
+fn is_shared_garbled(instruction: &Instruction) -> bool {
+    instruction.element.sharing() == Sharing::Garbled
 }
 
 /// `instruction` as the garbling program has it, its first result being named `first`.
@@ -121,6 +127,7 @@ fn describe(ordered: &Description) -> Description {
             rows: 0,
             columns: vec![column.clone()],
         }],
+        slots: ordered.slots.clone(),
         ..Description::default()
     }
 }

@@ -1,14 +1,19 @@
 //! [`Garbling`]: sets garbling up and runs it, beside the evaluation or before it.
+//!
+//! A program of several blocks is garbled beside its evaluation, block after block: the walk goes
+//! through the same blocks, with carried values of its own, and waits for what is opened wherever
+//! that decides which block comes next. Where nothing is opened between two blocks it goes ahead.
 
 use std::collections::VecDeque;
 use std::io::{Read, Seek};
 use std::path::Path;
+use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
 
-use phineus_bytecode::ProgramReader;
+use phineus_bytecode::{Description, Flow, Lane, ProgramReader};
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta, Prg};
-use phineus_engine::{Memory, RunError, StorageError, run};
+use phineus_engine::{Carried, CarriedLayout, Memory, RunError, StorageError, run, run_blocks};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -18,7 +23,7 @@ use super::limits::FIELD_BITS_MIN;
 use super::links::{self, Link};
 use super::sink::Sink;
 use super::stored::{TableFile, TableKey};
-use super::tables::{Common, Tables};
+use super::tables::{Common, Producer, Tables};
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::StoreError;
@@ -45,6 +50,33 @@ pub struct Made<C> {
     pub parties: Parties<C>,
     /// Correlated oblivious transfers that were made with each peer, both directions together.
     pub ots: u64,
+}
+
+/// A program of several blocks, as it is garbled.
+pub struct GarblingBlocks<R> {
+    /// The planned garbling program of each block.
+    pub blocks: Vec<ProgramReader<R>>,
+    /// How the program's blocks follow each other.
+    pub flow: Flow,
+    /// The description of the planned program that is garbled.
+    pub description: Description,
+    /// Where the garbling carries those values that are garbled.
+    pub carried: CarriedLayout,
+    /// How often a block may run.
+    pub turns_max: u64,
+}
+
+impl<R: Read + Seek> GarblingBlocks<R> {
+    fn walk<C: Channel>(
+        mut self,
+        driver: &mut GarblingDriver<C>,
+        memory: &mut Memory,
+    ) -> Result<(), RunError<ProtocolError>> {
+        let mut carried = Carried::new(self.carried)?;
+        let program = (&mut self.blocks[..], &self.flow, &self.description);
+        let room = (memory, &mut carried);
+        run_blocks(program, driver, room, self.turns_max, &mut |_| (), &mut |_| true)
+    }
 }
 
 impl<C: Channel> Garbling<C> {
@@ -135,7 +167,8 @@ impl<C: Channel> Garbling<C> {
             spilled: false,
         };
         let common = self.common.clone();
-        let (done, sink) = self.walk(planned, memory, sink);
+        let walk = |driver: &mut _| run(planned, driver, memory, &mut |_| true);
+        let (done, sink) = self.walk(sink, None, walk);
         let parties = done?.parties;
         let Sink::Store { batches, mut file, spilled, .. } = sink else {
             unreachable!("the sink is the one that was given")
@@ -163,7 +196,8 @@ impl<C: Channel> Garbling<C> {
         // None of them stays in memory.
         let sink = Sink::Store { batches: VecDeque::new(), bytes_left: 0, file, spilled: true };
         let common = self.common.clone();
-        let (done, sink) = self.walk(planned, memory, sink);
+        let walk = |driver: &mut _| run(planned, driver, memory, &mut |_| true);
+        let (done, sink) = self.walk(sink, None, walk);
         let made = done?;
         let Sink::Store { mut file, .. } = sink else {
             unreachable!("the sink is the one that was given")
@@ -173,19 +207,20 @@ impl<C: Channel> Garbling<C> {
         Ok(made)
     }
 
-    /// Garbles `planned` into `sink`.
-    fn walk<R: Read + Seek>(
+    /// Garbles into `sink` what `walk` runs; of several blocks, what they open comes through
+    /// `opened`.
+    fn walk(
         self,
-        planned: &mut ProgramReader<R>,
-        memory: &mut Memory,
         sink: Sink,
+        opened: Option<Receiver<Lane>>,
+        walk: impl FnOnce(&mut GarblingDriver<C>) -> Result<(), RunError<ProtocolError>>,
     ) -> (Result<Made<C>, ProtocolError>, Sink) {
         let Garbling { parties, links, prg, common, scale } = self;
         let (me, count) = (parties.me(), parties.count());
         let Common { offset, fresh, starts } = common;
         let garbler = Garbler::new(parties, links, offset, (starts[me], scale), prg, sink);
-        let mut driver = GarblingDriver::new(garbler, *fresh, me, count);
-        let done = run(planned, &mut driver, memory, &mut |_| true);
+        let mut driver = GarblingDriver::new(garbler, *fresh, (me, count), opened);
+        let done = walk(&mut driver);
         let ots = driver.garbler.ots_made();
         let (parties, sink) = driver.garbler.into_parts();
         (done.map(|()| Made { parties, ots }).map_err(protocol_error), sink)
@@ -204,24 +239,45 @@ impl<C: Channel + Send + 'static> Garbling<C> {
         memory: impl FnOnce() -> Result<Memory, StorageError> + Send + 'static,
     ) -> std::io::Result<(Tables, GarblingThread<C>)> {
         let (producer, tables) = Tables::queue(self.common.clone(), self.scale);
-        let thread = thread::Builder::new().name("garbling".to_owned()).spawn(move || {
-            let mut memory = match memory() {
-                Ok(memory) => memory,
-                Err(error) => {
-                    producer.send(Err(error.into()));
-                    return None;
-                }
-            };
-            let (done, sink) = self.walk(&mut planned, &mut memory, Sink::Queue(producer));
-            match (done, sink) {
-                (Ok(made), _) => Some(made),
-                (Err(error), sink) => {
-                    sink.fail(error);
-                    None
-                }
+        let thread = self.spawn(producer, None, move |driver| {
+            run(&mut planned, driver, &mut memory()?, &mut |_| true)
+        });
+        Ok((tables, thread?))
+    }
+
+    /// The same for a program of several blocks, which a run must tell what they open
+    /// ([`Tables::tell`]).
+    ///
+    /// # Errors
+    /// As for [`Garbling::start`].
+    pub fn start_blocks<R: Read + Seek + Send + 'static>(
+        self,
+        blocks: GarblingBlocks<R>,
+        memory: impl FnOnce() -> Result<Memory, StorageError> + Send + 'static,
+    ) -> std::io::Result<(Tables, GarblingThread<C>)> {
+        let (producer, tables) = Tables::queue(self.common.clone(), self.scale);
+        let (tables, opened) = tables.of_blocks();
+        let walk = move |driver: &mut _| blocks.walk(driver, &mut memory()?);
+        let thread = self.spawn(producer, Some(opened), walk);
+        Ok((tables, thread?))
+    }
+
+    fn spawn(
+        self,
+        producer: Producer,
+        opened: Option<Receiver<Lane>>,
+        walk: impl FnOnce(&mut GarblingDriver<C>) -> Result<(), RunError<ProtocolError>>
+        + Send
+        + 'static,
+    ) -> std::io::Result<GarblingThread<C>> {
+        let run = move || match self.walk(Sink::Queue(producer), opened, walk) {
+            (Ok(made), _) => Some(made),
+            (Err(error), sink) => {
+                sink.fail(error);
+                None
             }
-        })?;
-        Ok((tables, GarblingThread(thread)))
+        };
+        thread::Builder::new().name("garbling".to_owned()).spawn(run).map(GarblingThread)
     }
 }
 
@@ -243,6 +299,8 @@ fn protocol_error(error: RunError<ProtocolError>) -> ProtocolError {
         RunError::Program(error) => error.into(),
         RunError::Storage(error) => error.into(),
         RunError::Driver(error) => error,
+        // The evaluation comes to the same end.
+        RunError::TooManyTurns { .. } => StoreError::Failed.into(),
         _ => unreachable!("nothing else stops a garbling walk"),
     }
 }

@@ -79,6 +79,8 @@ pub(super) struct TableFile {
     /// Gates of the batches that are not read yet, and bytes of masks for decoding.
     sizes: std::collections::VecDeque<(usize, usize)>,
     next_page: u64,
+    /// Batches that were read: they are numbered in the order in which they were made.
+    read_count: u64,
     parties: usize,
 }
 
@@ -120,7 +122,7 @@ impl TableFile {
     fn new(file: File, path: PathBuf, cipher: PageCipher, parties: usize) -> TableFile {
         let page = Zeroizing::new(vec![0; PAGE_BYTES + TAG_BYTES]);
         let sizes = std::collections::VecDeque::new();
-        TableFile { file, path, cipher, page, sizes, next_page: 0, parties }
+        TableFile { file, path, cipher, page, sizes, next_page: 0, read_count: 0, parties }
     }
 
     /// Appends a batch.
@@ -230,7 +232,8 @@ impl TableFile {
         let (gates, decoding_bytes) =
             self.sizes.pop_front().expect("no more gates are evaluated than were garbled");
         assert!(gates <= most, "a batch is bounded");
-        batch.gates = gates;
+        (batch.number, batch.gates) = (self.read_count, gates);
+        self.read_count += 1;
         batch.rows.resize(gates * planes_kept(self.parties) * ROWS, Block::ZERO);
         grow(&mut batch.keys, gates);
         batch.decoding.clear();

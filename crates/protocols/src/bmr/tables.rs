@@ -1,15 +1,17 @@
 //! [`Tables`]: garbled tables on their way from the garbling walk to the evaluation.
 //!
 //! Batches come through a queue that holds [`batches_ahead`] of them, or from where they all lie
-//! when they were made before. The error of the garbling comes in place of a batch.
+//! when they were made before. The error of the garbling comes in place of a batch. What a block of
+//! a program opens goes the other way: it decides what is garbled next.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use phineus_bytecode::Lane;
 use phineus_crypto::{Block, Delta};
 use zeroize::Zeroizing;
 
-use super::limits::{ROWS, batches_ahead, gates_per_batch};
+use super::limits::{OPENED_AHEAD, ROWS, batches_ahead, gates_per_batch};
 use super::stored::TableFile;
 use crate::ProtocolError;
 use crate::demand::BatchScale;
@@ -18,6 +20,8 @@ use crate::preprocessing::StoreError;
 /// What evaluating a batch of gates takes.
 #[derive(Default)]
 pub(super) struct TableBatch {
+    /// Its number among all batches of a run, which its hashes depend on.
+    pub(super) number: u64,
     pub(super) gates: usize,
     /// For each party three rows of a key for each gate: see `batch`. Of two parties, the peer's.
     pub(super) rows: Vec<Block>,
@@ -88,6 +92,8 @@ pub struct Tables {
     pub(super) common: Common,
     place: Place,
     failed: bool,
+    /// Where the garbling of a program of several blocks hears what they opened.
+    told: Option<SyncSender<Lane>>,
 }
 
 impl Tables {
@@ -96,17 +102,36 @@ impl Tables {
         let (sender, ready) = sync_channel(batches_ahead(scale));
         let (used, recycled) = sync_channel(batches_ahead(scale) + 1);
         let place = Place::Queue { ready, used };
-        (Producer { ready: sender, used: recycled }, Tables { common, place, failed: false })
+        (Producer { ready: sender, used: recycled }, Tables::new(common, place))
     }
 
     /// Batches that lie in memory.
     pub(super) fn in_memory(common: Common, batches: VecDeque<TableBatch>) -> Tables {
-        Tables { common, place: Place::Memory(batches), failed: false }
+        Tables::new(common, Place::Memory(batches))
     }
 
     /// Batches that lie in a file.
     pub(super) fn in_file(common: Common, file: Box<TableFile>) -> Tables {
-        Tables { common, place: Place::File(file), failed: false }
+        Tables::new(common, Place::File(file))
+    }
+
+    fn new(common: Common, place: Place) -> Tables {
+        Tables { common, place, failed: false, told: None }
+    }
+
+    /// The same of a program of several blocks, and where the garbling hears what they opened.
+    pub(super) fn of_blocks(self) -> (Tables, Receiver<Lane>) {
+        let (told, opened) = sync_channel(OPENED_AHEAD);
+        (Tables { told: Some(told), ..self }, opened)
+    }
+
+    /// Tells the garbling of several blocks what has been opened. It never waits for a garbling that
+    /// itself waits for tables to be used: what is told was opened behind a block whose tables were.
+    pub(super) fn tell(&self, opened: Lane) {
+        if let Some(told) = &self.told {
+            // If the garbling has failed, it says why in place of its next batch.
+            let _ = told.send(opened);
+        }
     }
 
     /// How many parties garbled.
@@ -133,16 +158,18 @@ impl Tables {
         next
     }
 
-    /// Whether a queue has nothing more to give; waits for its other end.
-    pub(super) fn is_used_up(&self) -> bool {
+    /// Whether there is nothing more to give; waits for the other end of a queue.
+    ///
+    /// # Errors
+    /// Why the garbling failed behind the last batch, if it did.
+    pub(super) fn is_used_up(&self) -> Result<bool, ProtocolError> {
         match &self.place {
-            Place::Queue { ready, .. } => match ready.try_recv() {
-                Ok(_) => false,
-                Err(TryRecvError::Empty) => ready.recv().is_err(),
-                Err(TryRecvError::Disconnected) => true,
+            Place::Queue { ready, .. } => match ready.recv() {
+                Ok(more) => more.map(|_| false),
+                Err(_) => Ok(true),
             },
-            Place::Memory(batches) => batches.is_empty(),
-            Place::File(file) => file.is_used_up(),
+            Place::Memory(batches) => Ok(batches.is_empty()),
+            Place::File(file) => Ok(file.is_used_up()),
         }
     }
 }

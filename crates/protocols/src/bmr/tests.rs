@@ -6,7 +6,7 @@ use phineus_bytecode::{ElementType, Instruction, Op};
 use phineus_circuits::record::{And, Level, Template};
 use phineus_crypto::{Block, Prg};
 
-use super::costs::{Garbled, garbling_costs, ot_bytes};
+use super::costs::{Garbled, garbling_costs_of_blocks};
 use super::garbler::Garbler;
 use super::hash::with_select_bit;
 use super::limits::gates_per_batch;
@@ -31,35 +31,56 @@ fn template() -> Template {
 #[test]
 fn ands_of_many_batches() {
     for (parties, scale) in [2, 3, 4, 2].into_iter().zip(BatchScale::ALL) {
-        many_batches(parties, scale, None);
+        many_batches(parties, scale, &[3 * gates_per_batch(parties, scale) / LANES], None);
+    }
+}
+
+/// Blocks of less than a batch, of several, of a whole one and of nothing: each ends its batches,
+/// and they are numbered on.
+#[test]
+fn ands_of_blocks() {
+    for (parties, scale) in [(2, BatchScale::FULL), (3, BatchScale::ALL[3])] {
+        let batch = gates_per_batch(parties, scale);
+        assert!(batch > 2 * LANES, "a block may have less than a batch");
+        many_batches(parties, scale, &[1, 2 * batch / LANES, 0, 1, 2, 3 * batch / LANES], None);
     }
 }
 
 #[test]
 fn ands_of_dealt_transfers() {
     for parties in [2, 3] {
-        many_batches(parties, BatchScale::FULL, Some(Block::from_bits(5)));
+        let rounds = 3 * gates_per_batch(parties, BatchScale::FULL) / LANES;
+        many_batches(parties, BatchScale::FULL, &[rounds], Some(Block::from_bits(5)));
     }
 }
 
-/// With transfers from a seed, if there is one.
-fn many_batches(parties: usize, scale: BatchScale, seed: Option<Block>) {
-    let lanes = 1000;
-    let rounds = 3 * gates_per_batch(parties, scale) / lanes;
+/// Gates of a round of ANDs.
+const LANES: usize = 250;
+
+/// Blocks of so many rounds; with transfers from a seed, if there is one.
+fn many_batches(parties: usize, scale: BatchScale, blocks: &[usize], seed: Option<Block>) {
     let handles: Vec<_> = memory_mesh_scaled(parties, scale)
         .into_iter()
-        .map(|mesh| thread::spawn(move || run(mesh, (lanes, rounds), seed)))
+        .map(|mesh| {
+            let blocks = blocks.to_vec();
+            thread::spawn(move || run(mesh, &blocks, seed))
+        })
         .collect();
     let runs: Vec<_> = handles.into_iter().map(|h| h.join().expect("no panic")).collect();
-    let gates = (lanes * rounds) as u64;
+    let garbled = |&rounds: &usize| {
+        let gates = (LANES * rounds) as u64;
+        (Garbled { gates, decoding_bytes: 0 }, 1)
+    };
+    let garbled: Vec<(Garbled, u64)> = blocks.iter().map(garbled).collect();
     for (me, run) in runs.iter().enumerate() {
-        let garbled = Garbled { gates, decoding_bytes: 0 };
-        let expected = garbling_costs(me, parties, garbled, FULL).sent_bytes;
-        let expected = expected - seed.map_or(0, |_| ot_bytes(parties, gates, FULL));
+        let Sink::Store { batches, .. } = &run.sink else { unreachable!("as given") };
+        assert!(batches.iter().map(|batch| batch.number).eq(0..batches.len() as u64));
+        let costs = garbling_costs_of_blocks(me, parties, &garbled, FULL);
+        let expected = costs.sent_bytes - seed.map_or(0, |_| costs.ot_bytes);
         // The start values of the hashes are given here, not sent.
         assert_eq!(run.sent_bytes + 16 * (parties as u64 - 1), expected, "party {me}");
     }
-    evaluate(runs, lanes, rounds);
+    evaluate(runs, LANES, blocks.iter().sum());
 }
 
 struct Run {
@@ -72,9 +93,10 @@ struct Run {
 
 fn run(
     mut parties: crate::Parties<phineus_channels::MemoryChannel>,
-    (lanes, rounds): (usize, usize),
+    blocks: &[usize],
     seed: Option<Block>,
 ) -> Run {
+    let lanes = LANES;
     let (me, count) = (parties.me(), parties.count());
     let mut prg = Prg::from_seed(Block::from_bits(me as u128 + 1));
     let session = SessionId::new([8; 32]);
@@ -99,13 +121,17 @@ fn run(
     let own = Prg::from_seed(prg.next_block());
     let mut garbler = Garbler::new(parties, links, offset, (common.starts[me], FULL.1), own, sink);
     let mut wires = Vec::new();
-    for _ in 0..rounds {
+    let rounds = blocks.iter().flat_map(|&rounds| (1..=rounds).map(move |round| round == rounds));
+    for is_last in rounds {
         let mut values = [vec![Block::ZERO; lanes], vec![Block::ZERO; lanes], vec![]];
         values[..2].iter_mut().for_each(|values| prg.fill_blocks(values));
         let mut products = vec![Block::ZERO; lanes];
         garbler.push(&values[0], &values[1], &mut products).expect("all are honest");
         values[2] = products;
         wires.push(values);
+        if is_last {
+            garbler.finish().expect("all are honest");
+        }
     }
     garbler.finish().expect("all are honest");
     let (parties, sink) = garbler.into_parts();
@@ -191,7 +217,9 @@ fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
             assert!(same, "{parties} parties, party {me}, round {round}");
         }
     }
-    evaluations.iter_mut().for_each(Evaluation::finish);
+    for evaluation in &mut evaluations {
+        evaluation.finish().expect("all was garbled");
+    }
 }
 
 #[test]

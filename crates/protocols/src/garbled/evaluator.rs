@@ -299,8 +299,8 @@ impl<C: Channel> Driver for Evaluator<C> {
         self.algebra.failure.take().map_or(Ok(()), Err)
     }
 
-    fn opened(&self, port: u32) -> Lane {
-        self.outputs.opened(port)
+    fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
+        Ok(self.outputs.opened(port))
     }
 
     fn end_block(&mut self) -> Result<(), ProtocolError> {

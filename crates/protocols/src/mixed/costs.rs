@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel};
+use phineus_bytecode::{
+    BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Sharing,
+};
 
 use super::broadcast::Broadcast;
 use super::client::sent_share_bytes;
 use super::replay::Replay;
 use super::stated::{kind_of, name_of};
 use crate::bmr::costs::{
-    Garbled, PartyCosts, evaluation_ns, garbling_costs, garbling_ns, totals as garbling_totals,
+    Garbled, PartyCosts, evaluation_ns, garbling_costs_of_blocks, garbling_ns,
+    totals as garbling_totals,
 };
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, OtKind};
@@ -118,8 +121,8 @@ pub struct MixedCosts {
     circuit_bytes: [u64; 2],
     compute_ns: u64,
     preprocessing_ns: u64,
-    /// What blocks demand, and how often they run; `demand` is all of it together.
-    blocks: Vec<(Demand, u64)>,
+    /// What blocks demand and garble, and how often they run; `demand` is all of it together.
+    blocks: Vec<(Demand, Garbled, u64)>,
 }
 
 impl MixedCosts {
@@ -213,7 +216,7 @@ impl MixedCosts {
             return kind_of(&self.demand, self.is_silent);
         }
         let mut once = Demand::scaled(self.demand.scale());
-        for (demand, _) in &self.blocks {
+        for (demand, ..) in &self.blocks {
             demand.kinds().for_each(|(kind, count)| once.add(kind, count));
         }
         kind_of(&once, self.is_silent)
@@ -221,8 +224,14 @@ impl MixedCosts {
 
     /// Whether material is made at all: it is set up too for blocks that may run, and do not.
     fn has_material(&self) -> bool {
-        let blocks = self.blocks.iter().map(|(demand, _)| demand);
+        let blocks = self.blocks.iter().map(|(demand, ..)| demand);
         blocks.chain([&self.demand]).any(|demand| demand.kinds().next().is_some())
+    }
+
+    /// What is garbled, in one go.
+    fn garbled(&self) -> Garbled {
+        let Replay { garbled_gates: gates, decoding_bytes, .. } = self.replay;
+        Garbled { gates, decoding_bytes }
     }
 
     /// Bytes of all circuits, and of the largest one.
@@ -319,19 +328,28 @@ impl CostModel for MixedCosts {
     fn totals(&self, description: &Description) -> BTreeMap<String, u64> {
         let mut entries = BTreeMap::new();
         let scale = self.demand.scale();
-        let garbling = |party, garbled| match self.replay.is_garbled {
-            true => garbling_costs(party, self.parties, garbled, (FieldBits::DEFAULT, scale)),
+        // What is public may be carried as a garbled value, too.
+        let is_garbled = self.replay.is_garbled
+            || description.slots.iter().any(|slot| slot.element.sharing() == Sharing::Garbled);
+        let garbled: Vec<(Garbled, u64)> = match self.blocks.is_empty() {
+            true => vec![(self.garbled(), 1)],
+            false => self.blocks.iter().map(|&(_, garbled, times)| (garbled, times)).collect(),
+        };
+        let garbling = |party| match is_garbled {
+            true => {
+                let sizes = (FieldBits::DEFAULT, scale);
+                garbling_costs_of_blocks(party, self.parties, &garbled, sizes)
+            }
             false => PartyCosts::default(),
         };
         let (client_bytes, client_seeds) = self.clients(description, &mut entries);
-        let (gates, is_garbled) = (self.replay.garbled_gates, self.replay.is_garbled);
-        let garbled = Garbled { gates, decoding_bytes: self.replay.decoding_bytes };
+        let gates = self.replay.garbled_gates;
         let kind = self.ot_kind();
         let mut pair = match self.blocks.is_empty() {
             true => demand_costs(&self.demand, self.parties, kind),
             // Each run of a block has batches of its own.
             false => {
-                let blocks = self.blocks.iter().map(|(demand, times)| (demand, *times));
+                let blocks = self.blocks.iter().map(|(demand, _, times)| (demand, *times));
                 demands_costs(blocks, self.parties, kind)
             }
         };
@@ -348,7 +366,7 @@ impl CostModel for MixedCosts {
             let told = self.told_bytes(party);
             let online = told + outputs + 16 * higher;
             let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
-            let garbling = garbling(party, garbled);
+            let garbling = garbling(party);
             let garbling_bytes = garbling.sent_bytes;
             entries.insert(garbling_totals::garbling_bytes(party), garbling_bytes);
             entries.insert(totals::online_bytes(party), online);
@@ -367,7 +385,7 @@ impl CostModel for MixedCosts {
         for (kind, count) in self.demand.kinds() {
             entries.insert(name_of(kind), count as u64);
         }
-        let garbling = garbling(0, garbled);
+        let garbling = garbling(0);
         let before_ns = self.preprocessing_ns + self.setup_ns(kind, is_garbled);
         let before_ns = before_ns + gates * garbling_ns(self.parties);
         let [circuit_bytes, largest_circuit_bytes] = self.circuit_bytes();
@@ -375,6 +393,7 @@ impl CostModel for MixedCosts {
             (garbling_totals::Y_AND_GATES, gates),
             (garbling_totals::GARBLING_ROUNDS, garbling.rounds),
             (garbling_totals::GARBLING_OTS, garbling.ots),
+            (garbling_totals::GARBLING_OT_BYTES, garbling.ot_bytes),
             (garbling_totals::SCRATCH_BYTES, self.replay.scratch_bytes),
             (totals::ROUNDS, self.rounds),
             (totals::GARBLED_TO_ARITHMETIC, self.replay.garbled_to_arithmetic),
@@ -401,7 +420,7 @@ impl BlockCosts for MixedCosts {
     fn end_block(&mut self) {}
 
     fn add_block(&mut self, block: &MixedCosts, times: u64) {
-        self.blocks.push((block.demand.clone(), times));
+        self.blocks.push((block.demand.clone(), block.garbled(), times));
         for (kind, count) in block.demand.kinds() {
             self.demand.add(kind, count * times as usize);
         }

@@ -157,6 +157,11 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         (self.parties, self.outputs, self.preprocessing)
     }
 
+    fn assert_done(&self) {
+        let is_done = self.in_flight.is_empty() && self.pending.is_empty();
+        assert!(is_done, "an ordered program ends when everything is done");
+    }
+
     fn first(&self) -> bool {
         self.parties.me() == 0
     }
@@ -439,15 +444,26 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         Ok(())
     }
 
-    fn opened(&self, port: u32) -> Lane {
-        self.outputs.opened(port)
+    fn end_block(&mut self) -> Result<(), ProtocolError> {
+        self.assert_done();
+        if let Some(evaluation) = &self.evaluation {
+            evaluation.end_block();
+        }
+        self.parties.flush()
+    }
+
+    fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
+        let opened = self.outputs.opened(port);
+        if let Some(evaluation) = &self.evaluation {
+            evaluation.tell(opened);
+        }
+        Ok(opened)
     }
 
     fn finish(&mut self) -> Result<(), ProtocolError> {
-        let is_done = self.in_flight.is_empty() && self.pending.is_empty();
-        assert!(is_done, "an ordered program ends when everything is done");
+        self.assert_done();
         if let Some(evaluation) = &mut self.evaluation {
-            evaluation.finish();
+            evaluation.finish()?;
         }
         self.parties.flush()
     }

@@ -71,6 +71,8 @@ impl Replay {
     /// Before a [`Op::Round`], the caller takes note of what it opens.
     pub(super) fn step(&mut self, instruction: &Instruction) {
         match instruction.phase {
+            // What blocks carry is copied, by nobody's protocol.
+            _ if instruction.op.is_carrying() => {}
             Phase::Whole if instruction.op == Op::Round => self.round(),
             Phase::Issue => self.issue(instruction),
             Phase::Whole | Phase::Finish => self.garbled(instruction),

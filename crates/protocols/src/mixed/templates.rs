@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use phineus_bytecode::{
-    ElementType, Instruction, Interaction, Op, Phase, RoundModel, Sharing,
-    layout::SHARE_UNIT_BYTES,
+    ElementType, Instruction, Interaction, Op, Phase, RoundModel, Sharing, layout::SHARE_UNIT_BYTES,
 };
 use phineus_circuits::record::Template;
 use phineus_engine::bits::{Family, record, template_lanes};

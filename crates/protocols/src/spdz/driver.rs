@@ -430,8 +430,8 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
         self.parties.flush()
     }
 
-    fn opened(&self, port: u32) -> Lane {
-        self.outputs.opened(port)
+    fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
+        Ok(self.outputs.opened(port))
     }
 
     fn finish(&mut self) -> Result<(), ProtocolError> {
