@@ -55,16 +55,16 @@ fn bounds_and_refusals_cross_the_pipe() {
 
 #[test]
 fn a_traced_program_is_answered_with_its_file() {
-    let doubled = program("double").party("a").trace(|t, sizes| {
+    let copied = program("copy").party("a").trace(|t, sizes| {
         let x = t.input("x", sizes.rows("x")?).number::<U32>("x").vector::<U32>();
-        t.output("y", &["a"]).vector("y", &x + &x).write();
+        t.output("y", &["a"]).vector("y", x).write();
         Ok(())
     });
-    let mut arguments = Arguments::new(&doubled, []).expect("it has no parameters");
+    let mut arguments = Arguments::new(&copied, []).expect("it has no parameters");
     arguments.set_rows("x", 7);
     let mut here = Vec::new();
     let sizes = Sizes::of(&arguments);
-    let (answer, follow) = answered(&doubled, &Question::Trace(sizes), &[]).expect("it is right");
+    let (answer, follow) = answered(&copied, &Question::Trace(sizes), &[]).expect("it is right");
     let Follow::File(mut file) = follow else { panic!("a program is a file") };
     file.read_to_end(&mut here).expect("it was written");
     let Answer::Traced { description, hash, file_bytes, .. } = answer else {
@@ -75,7 +75,7 @@ fn a_traced_program_is_answered_with_its_file() {
     assert_eq!(reader.hash().0, hash);
     let unknown = Question::Trace(Sizes::of(&Arguments::default()));
     assert!(matches!(
-        answered(&doubled, &unknown, &[]),
+        answered(&copied, &unknown, &[]),
         Err(ProgramError::MissingRows { input }) if input == "x"
     ));
 }

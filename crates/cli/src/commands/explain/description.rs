@@ -1,6 +1,7 @@
 //! What a program is: its parties, what each brings, and who learns what.
 
 use phineus_bytecode::Description;
+use phineus_crypto::field::FieldName;
 
 use crate::arguments::Protocol;
 use crate::blocks::without_openings;
@@ -24,7 +25,9 @@ pub(super) fn describe(
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name);
     let adversary = match protocol.and_then(Protocol::field) {
-        Some(_) => "malicious",
+        Some(FieldName::F61) => "malicious, a lie passes with probability 2^-59",
+        Some(FieldName::F128) => "malicious, a lie passes with probability 2^-126",
+        Some(FieldName::F32) => "malicious, a lie passes with probability 2^-30: too weak for use",
         None => "semi-honest",
     };
     console.print(&format!("program   {name}   parties {parties}{clients}   {adversary}"))?;
