@@ -73,7 +73,7 @@ pub(crate) fn traced_blocks(
     let Some(blocks) = Blocks::read(file.view())? else { return Ok(None) };
     let computing = computing(&blocks.description);
     let garbling = garbling_places(file, blocks.places.len())?;
-    let part = |(number, &place): (usize, &(u64, u64))| {
+    let part = |(number, &place): (usize, &Section)| {
         let mut file = file.section(place);
         if let Some((garbling, places)) = &garbling {
             file = file.with_garbling(garbling, places[number]);
@@ -94,12 +94,15 @@ pub(crate) fn traced_blocks(
     }))
 }
 
+/// The offset and length of a block in its file.
+type Section = (u64, u64);
+
 /// What is garbled beside the plan of so many blocks in `file`, and where what is garbled beside
 /// each of them lies in it.
 fn garbling_places(
     file: &ProgramFile,
     count: usize,
-) -> Result<Option<(ProgramFile, Vec<(u64, u64)>)>, Failure> {
+) -> Result<Option<(ProgramFile, Vec<Section>)>, Failure> {
     let Some(garbling) = file.garbling() else { return Ok(None) };
     match directory(&garbling)? {
         Some(blocks) if blocks.places.len() == count => Ok(Some((garbling, blocks.places))),
