@@ -56,12 +56,12 @@ fn bounds_and_refusals_cross_the_pipe() {
 #[test]
 fn a_traced_program_is_answered_with_its_file() {
     let copied = program("copy").party("a").trace(|t, sizes| {
-        let x = t.input("x", sizes.rows("x")?).number::<U32>("x").vector::<U32>();
+        let x = t.input("a", sizes.rows("a")?).number::<U32>("x").vector::<U32>();
         t.output("y", &["a"]).vector("y", x).write();
         Ok(())
     });
     let mut arguments = Arguments::new(&copied, []).expect("it has no parameters");
-    arguments.set_rows("x", 7);
+    arguments.set_rows("a", 7);
     let mut here = Vec::new();
     let sizes = Sizes::of(&arguments);
     let (answer, follow) = answered(&copied, &Question::Trace(sizes), &[]).expect("it is right");
@@ -76,7 +76,7 @@ fn a_traced_program_is_answered_with_its_file() {
     let unknown = Question::Trace(Sizes::of(&Arguments::default()));
     assert!(matches!(
         answered(&copied, &unknown, &[]),
-        Err(ProgramError::MissingRows { input }) if input == "x"
+        Err(ProgramError::MissingRows { input }) if input == "a"
     ));
 }
 
