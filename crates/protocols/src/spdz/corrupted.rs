@@ -6,10 +6,9 @@
 //! message of an OT that was not chosen. The last message alone can be told to some only.
 //!
 //! Cost: as many runs as messages, hundreds to a thousand, so a run must be short. A program uses
-//! few kinds of material (`case`), of which a batch has a few items; OTs are in fields of 2^2, and
-//! channels take little ahead, so that buffers are small. Base OTs were a fifth of a run: those who
-//! lie after them have them from a dealer ([`base::Ideal`]), those who lie in the set-up have the
-//! real ones.
+//! few kinds of material (`case`), of which a batch has a few items, and OTs are in fields of 2^2.
+//! Base OTs were a fifth of a run: those who lie after them have them from a dealer
+//! ([`base::Ideal`]), those who lie in the set-up have the real ones.
 
 mod alike;
 mod case;
@@ -31,11 +30,10 @@ use phineus_engine::run;
 
 use super::costs::{Needs, stated_demand};
 use super::{Dealer, Material, Opening, SpdzDriver};
-use crate::demand::BatchScale;
 use crate::harness::{memory, own, read};
 use crate::mascot::{Generator, Live};
 use crate::ot::{FieldBits, SessionId, base};
-use crate::{Parties, ProtocolError, memory_mesh_scaled};
+use crate::{Parties, ProtocolError, memory_mesh};
 use alike::{Alike, Crooked};
 use case::Case;
 use lying::{Audience, Fault, Lens, Lie, Lying};
@@ -49,9 +47,6 @@ const WORKERS: usize = 4;
 /// The streams of a pair of parties.
 const ONLINE: usize = 0;
 const MATERIAL: usize = 1;
-
-/// Channels that take the least ahead there is.
-const LEAST: BatchScale = BatchScale::ALL[3];
 
 type Tables = Vec<Option<Table>>;
 
@@ -179,7 +174,7 @@ impl Session {
         let lens: [Lens; 2] = Default::default();
         let setup = Arc::new(AtomicUsize::new(0));
         let count = self.case.parties;
-        let mut streams = [ONLINE, MATERIAL].map(|_| memory_mesh_scaled(count, LEAST).into_iter());
+        let mut streams = [ONLINE, MATERIAL].map(|_| memory_mesh(count).into_iter());
         let (sender, ended) = channel();
         for me in 0..count {
             let [online, background] = [ONLINE, MATERIAL].map(|stream| {
