@@ -84,7 +84,7 @@ fn garbling_among_two_fits_into_32_mebibytes_and_among_three_into_34() -> Result
 fn batches_follow_the_limit() -> Result {
     let place = Place::new()?;
     let mut rounds = Vec::new();
-    for mib in [36, 80, 512] {
+    for mib in [36, 64, 512] {
         let line = "explain intops --param op=mul --param lanes=3000 --protocol spdz --json";
         let done = place.run(&format!("{line} --memory {mib}MiB"))?.succeeded()?;
         let explained: Value = serde_json::from_str(&done.stdout)?;
