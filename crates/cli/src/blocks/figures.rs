@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::{BlockCosts, BlockEnd, Description, Hash, Next, PlanDescription, Step};
+use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::{GarbledCosts, totals};
 use phineus_protocols::mixed::{self, MixedCosts};
@@ -173,10 +174,14 @@ impl PlannedBlocks {
                 false => mixed::totals::sent_bytes,
             };
             let sent = (0..parties).map(|party| total(&name(party))).max();
+            let mut gates = format!("{} AND gates", quantity::count(total(totals::AND_GATES)));
+            if let garbled @ 1.. = total(Y_AND_GATES) {
+                gates += &format!(", {} garbled AND gates", quantity::count(garbled));
+            }
             let turns = if block == 0 { "once" } else { "each time" };
             format!(
-                "{block} {turns}: {} AND gates, {} rounds, {} sent at most; {}",
-                quantity::count(total(totals::AND_GATES)),
+                "{block} {turns}: {}, {} rounds, {} sent at most; {}",
+                gates,
                 total(totals::ROUNDS),
                 quantity::bytes(sent.unwrap_or(0)),
                 self.then(description, block)
