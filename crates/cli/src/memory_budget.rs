@@ -60,7 +60,7 @@ pub(crate) fn check_limit(limit: u64) -> Result<(), Failure> {
         "nothing fits into {limit}: a party that plans and connects takes {least} without a value"
     );
     Err(Failure::new(Exit::DoesNotFit, 100, message)
-        .remedy("`phineus explain` says how much a program needs")
+        .remedy("give --memory as much as `phineus explain` says that the program needs")
         .revealed("nothing was sent"))
 }
 
@@ -86,10 +86,15 @@ pub(crate) fn scratch_memory(limit_bytes: u64) -> u64 {
 /// when planning is over, so that it adds nothing to what a run has at its peak.
 const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
 
-/// What recording a circuit takes for a moment besides the circuit, for each of its bytes: gates and the
-/// tables of gates that are known, then levels, readers and slots. Measured with SHA-256: 2.1 on XOR
-/// shares, 2.8 garbled, 2.1 as a script of SPDZ.
-const RECORDING_BYTES_PER_BYTE: u64 = 3;
+/// What recording a circuit takes for a moment besides the circuit, for two of its bytes: gates and the
+/// tables of gates that are known, then levels, readers and slots. Measured with SHA-256 for one byte:
+/// 2.1 on XOR shares, 2.8 garbled, 2.1 as a script of SPDZ.
+fn recording_bytes_per_two(protocol: Protocol) -> u64 {
+    match protocol {
+        Protocol::Bmr | Protocol::Garbled => 6,
+        _ => 5,
+    }
+}
 
 /// Bytes of a wire under a protocol, or of a unit of shares.
 pub(crate) fn wire_bytes(protocol: Protocol) -> u64 {
@@ -261,7 +266,7 @@ impl Situation {
     /// What planning takes, when nothing else is there yet: buffers, the circuits and, the largest
     /// time, what records one.
     fn planning_bytes(&self, figures: &Figures) -> u64 {
-        let recording = RECORDING_BYTES_PER_BYTE * figures.largest_circuit_bytes;
+        let recording = recording_bytes_per_two(self.protocol) * figures.largest_circuit_bytes / 2;
         let planner = PLANNER_BUFFERS_BYTES + figures.template_bytes + recording;
         let files = scratch_memory(self.limit_bytes);
         self.process_bytes + self.tables_bytes + planner + files

@@ -140,7 +140,7 @@ fn program_files() -> Result {
 fn what_does_not_fit() -> Result {
     let place = place()?;
     let line = format!("{LOCAL} --in a.csv --in b.csv --memory 8MiB");
-    let done = place.run(&line)?.failed_with(6)?.says("it needs at least")?;
+    let done = place.run(&line)?.failed_with(6)?.says("nothing fits into 8.0 MiB")?;
     assert!(done.stderr.contains("--memory"), "{}", done.stderr);
     let done = place.run("explain sort --param n=100 --memory 10MiB")?.failed_with(6)?;
     // What it says is enough.
