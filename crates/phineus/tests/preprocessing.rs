@@ -353,7 +353,7 @@ fn parties_that_want_different_things_are_told() -> Result {
     let odd = line("run", 1, "--cluster two.toml --timeout 3");
     let lines = [line("run", 0, "--timeout 3"), odd, line("run", 2, "--timeout 3")];
     let [ann, ben, cid] = all(&place, lines)?;
-    ben.failed_with(2)?.says("cluster.toml has ann, ben")?;
+    ben.failed_with(2)?.says("two.toml has ann, ben")?;
     for (done, missing) in [(ann, "ben"), (cid, "ben")] {
         done.failed_with(4)?.says(missing)?;
     }
