@@ -246,7 +246,7 @@ impl<C: Channel + Send + 'static> Garbling<C> {
     }
 
     /// The same for a program of several blocks, which a run must tell what they open
-    /// ([`Tables::tell`]).
+    /// (`Tables::tell`).
     ///
     /// # Errors
     /// As for [`Garbling::start`].
