@@ -25,7 +25,6 @@ use crate::casting::computing_of;
 use crate::failure::{Exit, Failure};
 use crate::memory_budget::{layout, page_wires, wire_bytes};
 use crate::program_file::ProgramFile;
-use crate::programs::Accompanied;
 use crate::registry::Registry;
 
 /// Ports that a program may ask the size of while its shape is being found out.
@@ -167,7 +166,7 @@ fn resolve_file<'a>(path: &Path, scratch: &Scratch) -> Result<Resolved<'a>, Fail
     // A circuit file begins with the numbers of its gates and wires.
     let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_some_and(u8::is_ascii_digit) {
-        return Ok(Resolved::Loaded(Box::new(Accompanied(Circuit::open(path)?))));
+        return Ok(Resolved::Loaded(Box::new(Circuit::open(path)?)));
     }
     let message = "is no program: it is not a planned file, a .phi text or a Bristol circuit";
     Err(named(Failure::new(Exit::ProgramRefused, 103, message)))

@@ -129,11 +129,16 @@ impl Arguments {
             name: name.to_string(),
             help: expected.to_string(),
         })?;
-        value.parse().map_err(|_| ProgramError::BadParameter {
+        value.parse().map_err(|_| self.bad(name, expected))
+    }
+
+    /// The error of a parameter that does not fit.
+    pub fn bad(&self, name: &str, expected: &str) -> ProgramError {
+        ProgramError::BadParameter {
             name: name.to_string(),
-            value: value.to_string(),
+            value: self.text(name).unwrap_or_default().to_string(),
             expected: expected.to_string(),
-        })
+        }
     }
 
     /// A parameter as a count of at least 1.
@@ -141,11 +146,7 @@ impl Arguments {
         let expected = "a whole number from 1 on";
         let count: u64 = self.parsed(name, expected)?;
         if count == 0 {
-            return Err(ProgramError::BadParameter {
-                name: name.to_string(),
-                value: count.to_string(),
-                expected: expected.to_string(),
-            });
+            return Err(self.bad(name, expected));
         }
         Ok(count)
     }

@@ -32,6 +32,7 @@ pub mod llvm;
 mod operations;
 mod operators;
 mod order;
+mod parties;
 mod port;
 mod program;
 mod records;
@@ -48,6 +49,7 @@ pub use error::{FAULTS_MAX, Fault, Faults, ProgramError};
 pub use fixed::Fixed;
 pub use integer::{Bit, I8, I16, I32, I64, I128, Int, U8, U16, U32, U64, U128, U256, UInt, select};
 pub use order::arranged;
+pub use parties::{parties_parameter, party_names, receivers, to_parameter};
 pub use phineus_bytecode::{RegisterOp, Sharing};
 pub use port::{InputBuilder, OutputBuilder, OutputRows, column};
 pub use program::{

@@ -66,6 +66,9 @@ fn fashion_is_read_with_all_its_gates() {
     for (batch, owners) in [("1", "auto"), ("2", "1,0,0"), ("17", "0,0,0"), ("600", "1,1,1")] {
         agree(file.path(), &[("batch", batch), ("owners", owners)], 2);
     }
+    for (parties, owners) in [("3", "2,0,1"), ("4", "3,3,1"), ("16", "15,0,7")] {
+        agree(file.path(), &[("parties", parties), ("batch", "20"), ("owners", owners)], 4);
+    }
     let (inputs, outputs) = agree(file.path(), &[("batch", "50")], 3);
     let bit = |lane: Lane, index: usize| u64::from(lane.bit(index));
     for row in 0..50 {
@@ -179,7 +182,7 @@ fn owners_and_batches_are_checked() {
         }
         trace_to_file(&circuit, &arguments).err().map(|e| e.to_string())
     };
-    let owners = "expected auto, or 3 of 0 and 1 with commas between";
+    let owners = "expected auto, or 3 of 0 to 1 with commas between";
     for bad in ["0,1", "0,1,2", "x"] {
         let found = trace(("owners", bad), &[]);
         assert_eq!(found, Some(format!("owners={bad}: {owners}")));

@@ -1,13 +1,14 @@
 //! [`Accompanied`]: a program of two parties, computed by as many as are wanted.
 
 use phineus_bytecode::Table;
-use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError, Tracer};
-
-use super::parties::{parties_parameter, party_names};
+use phineus_frontend::{
+    Arguments, ColumnRange, Parameter, Program, ProgramError, Tracer, parties_parameter,
+    party_names,
+};
 
 /// A program whose two parties bring and learn everything, with more parties that compute beside
 /// them: who holds no share of a value learns nothing unless all that hold one work together.
-pub(crate) struct Accompanied<P>(pub(crate) P);
+pub(super) struct Accompanied<P>(pub(super) P);
 
 impl<P: Program> Program for Accompanied<P> {
     fn name(&self) -> &str {

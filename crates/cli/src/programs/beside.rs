@@ -4,9 +4,12 @@
 //! both are asked for they take the rounds of the deep part, not the sum of both.
 
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
-use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, Value, column};
+use phineus_frontend::{
+    Arguments, Parameter, Program, ProgramError, Tracer, Value, column, parties_parameter,
+    party_names, receivers, to_parameter,
+};
 
-use super::parties::{choice, parties_parameter, party_names, receivers, to_parameter};
+use super::choices::choice;
 use super::random::Random;
 use super::sites;
 

@@ -11,12 +11,11 @@
 
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Sharing, Table};
 use phineus_frontend::{
-    Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column,
+    Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column, parties_parameter,
+    party_names, receivers, to_parameter,
 };
 
-use super::parties::{
-    bad, parties_parameter, party_names, receivers, sharing, to_parameter, width,
-};
+use super::choices::{sharing, width};
 use super::random::Random;
 use super::sites;
 
@@ -44,7 +43,7 @@ impl Settings {
         let names = party_names(arguments)?;
         let dimensions = arguments.count("d")?;
         if dimensions > DIMENSIONS_MAX {
-            return Err(bad("d", arguments, "1 to 4096"));
+            return Err(arguments.bad("d", "1 to 4096"));
         }
         if let Some(found) = arguments.stated_rows(&names[0]).filter(|rows| *rows != 1) {
             let input = names[0].clone();
@@ -53,7 +52,7 @@ impl Settings {
         let all = arguments.unstated_rows("n")?;
         let parts = names.len() as u64 - 1;
         if all < parts {
-            return Err(bad("n", arguments, "a row for each party with a part of the database"));
+            return Err(arguments.bad("n", "a row for each party with a part of the database"));
         }
         let rows = names[1..].iter().zip(0..).map(|(name, part)| {
             let share = all / parts + u64::from(part < all % parts);

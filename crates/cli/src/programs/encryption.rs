@@ -5,9 +5,12 @@
 //! exclusive or of all of them, so that nobody knows them.
 
 use phineus_bytecode::{Column, ElementType, Encoding, Instruction, Lane, Op, Table};
-use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, Value, column};
+use phineus_frontend::{
+    Arguments, Parameter, Program, ProgramError, Tracer, Value, column, parties_parameter,
+    party_names, receivers, to_parameter,
+};
 
-use super::parties::{choice, parties_parameter, party_names, receivers, to_parameter};
+use super::choices::choice;
 use super::random::Random;
 use super::sites;
 

@@ -14,11 +14,11 @@ use std::collections::HashMap;
 use phineus_bytecode::{Column, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Records, Tracer, U32, U64, Vector,
-    column,
+    column, parties_parameter, party_names, receivers, to_parameter,
 };
 use phineus_oblivious::{Key, compact, merge};
 
-use super::parties::{choice, parties_parameter, party_names, receivers, to_parameter};
+use super::choices::choice;
 use super::random::Random;
 use super::sites;
 

@@ -3,6 +3,7 @@
 mod accompanied;
 mod beside;
 mod biometric;
+mod choices;
 mod divisor;
 mod encryption;
 mod intersection;
@@ -12,14 +13,13 @@ mod linear_layer;
 mod millionaires;
 mod network;
 mod operations;
-mod parties;
 mod password_reuse;
 mod random;
 mod sorting;
 
 use phineus_frontend::Program;
 
-pub(crate) use accompanied::Accompanied;
+use accompanied::Accompanied;
 
 /// All programs, in the order in which help shows them.
 pub fn all() -> Vec<Box<dyn Program>> {

@@ -15,12 +15,10 @@
 use phineus_bytecode::{Column, Encoding, Lane, Sharing, Table};
 use phineus_frontend::{
     Arguments, Element, I32, Parameter, Program, ProgramError, Records, Tracer, U32, Value, Vector,
-    column,
+    column, parties_parameter, party_names, receivers, to_parameter,
 };
 
-use super::parties::{
-    bad, choice, parties_parameter, party_names, receivers, sharing, to_parameter,
-};
+use super::choices::{choice, sharing};
 use super::random::Random;
 use super::sites;
 
@@ -52,7 +50,7 @@ impl Layers {
         let limited = |name: &str, most: u64| {
             let count = arguments.count(name)?;
             if count > most {
-                return Err(bad(name, arguments, &format!("1 to {most}")));
+                return Err(arguments.bad(name, &format!("1 to {most}")));
             }
             Ok(count)
         };
@@ -60,15 +58,15 @@ impl Layers {
         let expected = "0 to the size of the kernel";
         let pad: u64 = arguments.parsed("pad", expected)?;
         if pad > kernel {
-            return Err(bad("pad", arguments, expected));
+            return Err(arguments.bad("pad", expected));
         }
         let size = pixels + pad;
         if kernel > size {
-            return Err(bad("kernel", arguments, "no more than the image with its zeros"));
+            return Err(arguments.bad("kernel", "no more than the image with its zeros"));
         }
         let shift: u16 = arguments.parsed("shift", "0 to 31")?;
         if shift > 31 {
-            return Err(bad("shift", arguments, "0 to 31"));
+            return Err(arguments.bad("shift", "0 to 31"));
         }
         let layers = Layers {
             names: party_names(arguments)?,

@@ -9,11 +9,10 @@ use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Op, Sharing, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Tracer, U64, Value, column, lanes_for,
+    parties_parameter, party_names, receivers, to_parameter,
 };
 
-use super::parties::{
-    bad, choice, parties_parameter, party_names, receivers, sharing, to_parameter, width,
-};
+use super::choices::{choice, sharing, width};
 use super::random::Random;
 use super::sites;
 
@@ -70,11 +69,11 @@ impl Settings {
         let conversion = conversion(name);
         let stated = sharing(arguments, "sharing", &Sharing::ALL)?;
         if conversion.is_some() && stated != Sharing::Any {
-            return Err(bad("sharing", arguments, "any, as the operation says the sharings"));
+            return Err(arguments.bad("sharing", "any, as the operation says the sharings"));
         }
         let sharing = conversion.map_or(stated, |(from, _)| from);
         if sharing == Sharing::Arithmetic && !op.is_arithmetic() {
-            return Err(bad("op", arguments, "add, sub or mul, where sharing=arith"));
+            return Err(arguments.bad("op", "add, sub or mul, where sharing=arith"));
         }
         let lanes = arguments.equal_rows(names[..2].iter().map(String::as_str), "lanes")?;
         let element = ElementType::unsigned(width(arguments, 8, 64)?);

@@ -21,7 +21,6 @@ pub(super) fn evaluate(
 ) -> Result<Vec<Table>, ProgramError> {
     let instances = circuit.instances(arguments)?;
     let parties = circuit.input_parts(arguments)?;
-    let parts: Vec<&Vec<Part>> = parties.iter().filter(|parts| !parts.is_empty()).collect();
     let outputs = circuit.output_parts();
     let columns: Vec<Column> = outputs.iter().map(|part| part.column.clone()).collect();
     let mut result = Table::new(columns);
@@ -29,7 +28,7 @@ pub(super) fn evaluate(
     while first < instances {
         let count = (instances - first).min(INSTANCES);
         let mut wires = vec![0u64; circuit.header().wires as usize];
-        for (parts, table) in parts.iter().zip(inputs) {
+        for ((_, parts), table) in parties.iter().zip(inputs) {
             set_inputs(&mut wires, parts, table, first, count);
         }
         run(path, &mut wires)?;

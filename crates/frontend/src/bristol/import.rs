@@ -11,6 +11,7 @@ use crate::arguments::{Arguments, Parameter};
 use crate::bristol::evaluate::evaluate;
 use crate::bristol::gates::{Gate, Gates, Header};
 use crate::error::ProgramError;
+use crate::parties::{first_names, parties_parameter, party_names, receivers, to_parameter};
 use crate::port::column;
 use crate::program::Program;
 use crate::tracer::Tracer;
@@ -29,8 +30,6 @@ pub struct Circuit {
     path: PathBuf,
     header: Header,
 }
-
-const PARTIES: [&str; 2] = ["site_a", "site_b"];
 
 /// The part of an input or output that is one column.
 #[derive(Clone, Debug)]
@@ -62,9 +61,9 @@ impl Circuit {
         &self.header
     }
 
-    /// Which party brings each input: parameter `owners`, or the first party the first input and
-    /// the second all others.
-    fn owners(&self, arguments: &Arguments) -> Result<Vec<usize>, ProgramError> {
+    /// Which of the parties brings each input: parameter `owners`, or the first party the first
+    /// input and the second all others.
+    fn owners(&self, arguments: &Arguments, parties: usize) -> Result<Vec<usize>, ProgramError> {
         let count = self.header.inputs.len();
         let text: String = arguments.parsed("owners", "party numbers")?;
         if text == "auto" {
@@ -72,27 +71,28 @@ impl Circuit {
         }
         let owners: Option<Vec<usize>> = text
             .split(',')
-            .map(|owner| owner.trim().parse().ok().filter(|&owner| owner < 2))
+            .map(|owner| owner.trim().parse().ok().filter(|&owner| owner < parties))
             .collect();
-        owners.filter(|owners| owners.len() == count).ok_or_else(|| ProgramError::BadParameter {
-            name: "owners".to_string(),
-            value: text,
-            expected: format!("auto, or {count} of 0 and 1 with commas between"),
+        owners.filter(|owners| owners.len() == count).ok_or_else(|| {
+            let last = parties - 1;
+            arguments.bad("owners", &format!("auto, or {count} of 0 to {last} with commas between"))
         })
     }
 
-    /// The columns of each party's inputs.
+    /// The parties that bring inputs, and the columns of each.
     pub(super) fn input_parts(
         &self,
         arguments: &Arguments,
-    ) -> Result<[Vec<Part>; 2], ProgramError> {
-        let owners = self.owners(arguments)?;
-        let mut parties = [Vec::new(), Vec::new()];
+    ) -> Result<Vec<(String, Vec<Part>)>, ProgramError> {
+        let names = party_names(arguments)?;
+        let owners = self.owners(arguments, names.len())?;
+        let mut parties: Vec<_> = names.into_iter().map(|name| (name, Vec::new())).collect();
         let mut wire = 0;
-        for (index, &bits) in self.header.inputs.iter().enumerate() {
-            parties[owners[index]].extend(parts(&format!("in{index}"), wire, bits));
+        for (&owner, (index, &bits)) in owners.iter().zip(self.header.inputs.iter().enumerate()) {
+            parties[owner].1.extend(parts(&format!("in{index}"), wire, bits));
             wire += bits;
         }
+        parties.retain(|(_, parts)| !parts.is_empty());
         Ok(parties)
     }
 
@@ -109,7 +109,8 @@ impl Circuit {
 
     /// How many instances run: the rows of the inputs, which must agree.
     pub(super) fn instances(&self, arguments: &Arguments) -> Result<u64, ProgramError> {
-        arguments.equal_rows(PARTIES, "batch")
+        let names = party_names(arguments)?;
+        arguments.equal_rows(names.iter().map(String::as_str), "batch")
     }
 }
 
@@ -151,20 +152,26 @@ impl Program for Circuit {
             Parameter::new(
                 "owners",
                 "auto",
-                "which party (0 or 1) brings each input, with commas between",
+                "which party (0 is the first) brings each input, with commas between",
             ),
-            Parameter::new("to", "both", "who learns the outputs: site_a, site_b or both"),
+            parties_parameter("2"),
+            to_parameter("all"),
         ]
     }
 
     fn parties(&self) -> Vec<String> {
-        PARTIES.map(String::from).to_vec()
+        first_names(2)
+    }
+
+    fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
+        party_names(arguments)
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
         let instances = self.instances(arguments)?;
         let inputs = self.read_inputs(arguments, tracer, instances)?;
-        let receivers = receivers(arguments)?;
+        let names = party_names(arguments)?;
+        let receivers = receivers(arguments, &names)?;
         let parts = self.output_parts();
         let mut columns = vec![Vec::new(); parts.len()];
         let mut first = 0;
@@ -200,10 +207,7 @@ impl Program for Circuit {
         let instances = self.instances(arguments).ok()?;
         let mut state = seed;
         let mut tables = Vec::new();
-        for parts in self.input_parts(arguments).ok()? {
-            if parts.is_empty() {
-                continue;
-            }
+        for (_, parts) in self.input_parts(arguments).ok()? {
             let columns: Vec<Column> = parts.into_iter().map(|part| part.column).collect();
             let mut table = Table::new(columns.clone());
             for _ in 0..instances {
@@ -231,19 +235,6 @@ fn random_lane(state: &mut u64, width: u16) -> Lane {
     Lane::from_limbs([word(), word(), word(), word()]) >> (256 - usize::from(width))
 }
 
-fn receivers(arguments: &Arguments) -> Result<Vec<&'static str>, ProgramError> {
-    let to: String = arguments.parsed("to", "site_a, site_b or both")?;
-    match PARTIES.into_iter().find(|party| *party == to) {
-        Some(party) => Ok(vec![party]),
-        None if to == "both" => Ok(PARTIES.to_vec()),
-        None => Err(ProgramError::BadParameter {
-            name: "to".to_string(),
-            value: to,
-            expected: "site_a, site_b or both".to_string(),
-        }),
-    }
-}
-
 impl Circuit {
     /// Brings in all inputs: for each column its part of the circuit, and its rows.
     fn read_inputs(
@@ -253,11 +244,8 @@ impl Circuit {
         instances: u64,
     ) -> Result<Vec<(Part, Vec<Value>)>, ProgramError> {
         let mut inputs = Vec::new();
-        for (party, parts) in PARTIES.iter().zip(self.input_parts(arguments)?) {
-            if parts.is_empty() {
-                continue;
-            }
-            let mut port = tracer.input(party, instances);
+        for (party, parts) in self.input_parts(arguments)? {
+            let mut port = tracer.input(&party, instances);
             for part in &parts {
                 port = port.column(part.column.clone());
             }

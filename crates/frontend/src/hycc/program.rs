@@ -9,6 +9,7 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane, Sharing, Table};
 
 use crate::arguments::{Arguments, Parameter};
 use crate::error::ProgramError;
+use crate::parties::{parties_parameter, party_names, receivers, to_parameter};
 use crate::port::column;
 use crate::program::Program;
 use crate::tracer::Tracer;
@@ -38,14 +39,6 @@ fn element(leaf: &Leaf) -> ElementType {
 fn columns<'a>(variables: impl Iterator<Item = &'a Variable>) -> Vec<Column> {
     let leaves = variables.flat_map(|variable| &variable.leaves);
     leaves.map(|leaf| column(&leaf.name, element(leaf), Encoding::Number)).collect()
-}
-
-fn bad(arguments: &Arguments, name: &str, expected: &str) -> ProgramError {
-    ProgramError::BadParameter {
-        name: name.to_owned(),
-        value: arguments.text(name).unwrap_or_default().to_owned(),
-        expected: expected.to_owned(),
-    }
 }
 
 impl Hybrid {
@@ -92,16 +85,6 @@ impl Hybrid {
         arguments.equal_rows(PARTIES, "batch")
     }
 
-    fn receivers(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
-        let names = self.parties_for(arguments)?;
-        let to = arguments.text("to").unwrap_or("all");
-        match names.iter().find(|name| *name == to) {
-            Some(name) => Ok(vec![name.clone()]),
-            None if to == "all" => Ok(names),
-            None => Err(bad(arguments, "to", &format!("{} or all", names.join(", ")))),
-        }
-    }
-
     /// Brings in the inputs: for each variable its columns' chunks.
     ///
     /// An integer that is one wire comes in arithmetic sharing, one that is bits in that of bits.
@@ -145,8 +128,8 @@ impl Program for Hybrid {
             Parameter::new("batch", "1", "instances to run, where no file says"),
             Parameter::new("sharing", "marked", "as the modules are marked, or any: as the run's"),
             Parameter::new("bits", "gmw", "the sharing of bits in @arith modules: gmw or bmr"),
-            Parameter::new("parties", "2", "how many parties there are, 2 to 16"),
-            Parameter::new("to", "all", "who learns the outputs: a party's name, or all"),
+            parties_parameter("2"),
+            to_parameter("all"),
         ]
     }
 
@@ -155,12 +138,7 @@ impl Program for Hybrid {
     }
 
     fn parties_for(&self, arguments: &Arguments) -> Result<Vec<String>, ProgramError> {
-        let expected = "2 to 16";
-        let count: u8 = arguments.parsed("parties", expected)?;
-        if !(2..=16).contains(&count) {
-            return Err(bad(arguments, "parties", expected));
-        }
-        Ok((0..count).map(|index| format!("site_{}", char::from(b'a' + index))).collect())
+        party_names(arguments)
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
@@ -168,14 +146,15 @@ impl Program for Hybrid {
         let is_marked = match arguments.text("sharing") {
             Some("marked") => true,
             Some("any") => false,
-            _ => return Err(bad(arguments, "sharing", "marked or any")),
+            _ => return Err(arguments.bad("sharing", "marked or any")),
         };
         let bits = match arguments.text("bits") {
             Some("gmw") => Sharing::Boolean,
             Some("bmr") => Sharing::Garbled,
-            _ => return Err(bad(arguments, "bits", "gmw or bmr")),
+            _ => return Err(arguments.bad("bits", "gmw or bmr")),
         };
-        let receivers = self.receivers(arguments)?;
+        let names = party_names(arguments)?;
+        let receivers = receivers(arguments, &names)?;
         let (main, purpose) = self.main();
         let sharings = Sharings { is_marked, bits };
         let inputs = self.read(tracer, instances, sharings);
@@ -198,7 +177,6 @@ impl Program for Hybrid {
                 .flat_map(|(wires, variable)| fit(&secret, wires, &variable.widths(), *purpose));
             results.iter_mut().zip(outputs).for_each(|(chunks, value)| chunks.push(value));
         }
-        let receivers: Vec<&str> = receivers.iter().map(String::as_str).collect();
         let mut output = tracer.output("result", &receivers);
         for (column, chunks) in described.into_iter().zip(results) {
             output = output.chunks(column, chunks);

@@ -8,8 +8,8 @@
 //! up or made by another run fits no tag. Cost: the bytes of the tables, one page of memory, and 16
 //! bytes for each batch. A page whose tag is wrong is an error.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use phineus_crypto::{Block, Delta, PageCipher, Prg, Tag};
@@ -22,7 +22,7 @@ use super::tables::{Common, TableBatch, Tables, make_room};
 use crate::demand::BatchScale;
 use crate::preprocessing::StoreError;
 use crate::preprocessing::limits::PAGE_BYTES;
-use crate::stored::{StoredFile, UnfinishedFile};
+use crate::stored::{StoredFile, UnfinishedFile, nameless};
 
 const TAG_BYTES: usize = 16;
 const STORED_PAGE_BYTES: u64 = (PAGE_BYTES + TAG_BYTES) as u64;
@@ -91,16 +91,7 @@ impl TableFile {
         prg: &mut Prg,
         parties: usize,
     ) -> Result<TableFile, StoreError> {
-        let name = format!("phineus-tables-{:032x}", prg.next_block().to_bits());
-        let path = directory.join(name);
-        let io = |during| {
-            let path = path.clone();
-            move |source| StoreError::Io { path, during, source }
-        };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o600);
-        let file = options.open(&path).map_err(io("creating"))?;
-        fs::remove_file(&path).map_err(io("removing the name"))?;
+        let file = nameless(directory)?;
         let cipher = PageCipher::from_seed(prg.next_block());
         Ok(TableFile::new(file, directory.to_owned(), cipher, parties))
     }

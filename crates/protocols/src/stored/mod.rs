@@ -45,6 +45,7 @@ use crate::{Parties, ProtocolError};
 pub use error::StoreError;
 pub use key::StoredKey;
 pub use sequential::SequentialSource;
+pub(crate) use sequential::nameless;
 pub use unfinished::UnfinishedFile;
 
 use header::{

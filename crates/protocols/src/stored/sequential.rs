@@ -4,8 +4,7 @@
 //! removes when the process ends, encrypted under a key that only this process ever has.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::Path;
 
 use phineus_crypto::PageCipher;
@@ -51,7 +50,7 @@ impl<B: StoredBatch> SequentialSource<B> {
             return Ok(SequentialSource(Place::Memory(batches)));
         }
         let cipher = PageCipher::from_seed(maker.prg().next_block());
-        let file = nameless(directory, maker.prg().next_block().to_bits())?;
+        let file = nameless(directory)?;
         let mut writer = BatchWriter::new(file, directory, 0, cipher);
         let mut batch = B::empty();
         for need in schedule {
@@ -70,18 +69,13 @@ impl<B: StoredBatch> SequentialSource<B> {
     }
 }
 
-/// A file that has no name any more.
-fn nameless(directory: &Path, random: u128) -> Result<File, StoreError> {
-    let path = directory.join(format!("phineus-preprocessing-{random:032x}"));
-    let io = |during| {
-        let path = path.clone();
-        move |source| StoreError::Io { path, during, source }
-    };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    let file = options.open(&path).map_err(io("creating"))?;
-    fs::remove_file(&path).map_err(io("removing the name"))?;
-    Ok(file)
+/// A file without a name in `directory`.
+pub(crate) fn nameless(directory: &Path) -> Result<File, StoreError> {
+    tempfile::tempfile_in(directory).map_err(|source| StoreError::Io {
+        path: directory.to_owned(),
+        during: "making a file without a name",
+        source,
+    })
 }
 
 impl<B: StoredBatch> Source<B> for SequentialSource<B> {

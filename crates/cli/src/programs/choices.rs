@@ -1,0 +1,47 @@
+//! What several programs' parameters say: a sharing, a choice, a width.
+
+use phineus_bytecode::Sharing;
+use phineus_frontend::{Arguments, ProgramError};
+
+const SHARINGS: [(&str, Sharing); 4] = [
+    ("any", Sharing::Any),
+    ("arith", Sharing::Arithmetic),
+    ("gmw", Sharing::Boolean),
+    ("bmr", Sharing::Garbled),
+];
+
+/// The sharing that parameter `name` says, one of `allowed`.
+pub(super) fn sharing(
+    arguments: &Arguments,
+    name: &str,
+    allowed: &[Sharing],
+) -> Result<Sharing, ProgramError> {
+    let known = SHARINGS.iter().filter(|(_, sharing)| allowed.contains(sharing));
+    let names: Vec<&str> = known.clone().map(|(name, _)| *name).collect();
+    let expected = names.join(", ");
+    let text: String = arguments.parsed(name, &expected)?;
+    let found = known.into_iter().find(|(name, _)| *name == text);
+    found.map(|(_, sharing)| *sharing).ok_or_else(|| arguments.bad(name, &expected))
+}
+
+/// The choice among `names` that parameter `name` says.
+pub(super) fn choice<'a>(
+    arguments: &Arguments,
+    name: &str,
+    names: &[&'a str],
+) -> Result<&'a str, ProgramError> {
+    let expected = names.join(", ");
+    let text: String = arguments.parsed(name, &expected)?;
+    let found = names.iter().find(|name| **name == text);
+    found.copied().ok_or_else(|| arguments.bad(name, &expected))
+}
+
+/// A width in bits between `least` and `most` that parameter `width` says.
+pub(super) fn width(arguments: &Arguments, least: u16, most: u16) -> Result<u16, ProgramError> {
+    let expected = format!("{least} to {most}");
+    let width: u16 = arguments.parsed("width", &expected)?;
+    if !(least..=most).contains(&width) {
+        return Err(arguments.bad("width", &expected));
+    }
+    Ok(width)
+}
