@@ -37,9 +37,10 @@ pub(super) fn collisions(signature: &Signature) -> Vec<(Line, String, String)> {
     }
     let outputs: Vec<&Port> = signature.outputs().collect();
     for (at, port) in outputs.iter().enumerate() {
-        if outputs[..at].iter().any(|other| other.name == port.name) {
+        // At the parameter: what is returned comes last and has no other name.
+        if let Some(other) = outputs[..at].iter().find(|other| other.name == port.name) {
             let returned = "what is returned is a table of this name";
-            wrong(port, format!("two outputs are called '{}': {returned}", port.name));
+            wrong(other, format!("two outputs are called '{}': {returned}", port.name));
         }
     }
     found

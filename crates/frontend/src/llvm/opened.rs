@@ -133,6 +133,9 @@ impl<'m> Machine<'m> {
                 false => None,
             };
         }
+        if let Some(public) = decided(op, width, a, b) {
+            return Some(Data::Public(public));
+        }
         let compare = match op {
             Binary::UMin => Some(Compare::Ult),
             Binary::UMax => Some(Compare::Ugt),
@@ -269,4 +272,17 @@ fn narrowest(frame: &Frame<'_>, width: u16, operand: Operand) -> (u16, Data) {
         }
     }
     (width, frame.get(operand))
+}
+
+/// What a public operand decides alone, whatever is opened: `i >= N || i >= n` where `i` is `N`.
+fn decided(op: Binary, width: u16, a: &Data, b: &Data) -> Option<u128> {
+    let known = match (a, b) {
+        (Data::Public(known), Data::Opened(_)) | (Data::Opened(_), Data::Public(known)) => *known,
+        _ => return None,
+    };
+    match op {
+        Binary::And | Binary::Mul => (known == 0).then_some(0),
+        Binary::Or => (known == mask(width)).then_some(known),
+        _ => None,
+    }
 }

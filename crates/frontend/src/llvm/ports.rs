@@ -252,13 +252,15 @@ fn pointee(marked: &Marked, name: &str, typ: &CType) -> Result<(CType, bool), Wr
         let remedy = "write PH_IN(party) or PH_OUT(party) before it";
         return Err((format!("who brings or learns '{name}'?"), remedy));
     }
+    // A parameter may have any name, that of the result too.
+    let is_returned = marked.name.is_empty();
     match typ {
-        CType::Pointer(_) if name == RESULT => {
+        CType::Pointer(_) if is_returned => {
             let remedy = "mark a parameter that is a pointer or an array with PH_OUT(party)";
             Err(("what is returned is a pointer".to_owned(), remedy))
         }
         CType::Pointer(inner) => Ok(((**inner).clone(), false)),
-        _ if !marked.outputs.is_empty() && name != RESULT => {
+        _ if !marked.outputs.is_empty() && !is_returned => {
             let remedy = "make it a pointer or an array";
             Err((format!("'{name}' is a copy, which nobody learns"), remedy))
         }
