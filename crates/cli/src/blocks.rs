@@ -2,7 +2,8 @@
 //!
 //! Each block is planned as a program of its own, for the same pages and layout. A run has the
 //! frames, slots and scratch of the block that needs the most of each, and what blocks carry beside
-//! them; what is garbled beside it has its own of all that. How often blocks run turns out in the run: what is stated before counts each block once.
+//! them; what is garbled beside it has its own of all that. How often blocks run turns out in the
+//! run: what is stated before counts each block once.
 
 mod figures;
 
@@ -38,9 +39,8 @@ pub(crate) use figures::totals_of;
 /// things.
 const ATTEMPTS: usize = 5;
 
-/// A reader that is kept for a block: a frame, raw and compressed (200 KiB in practice, and less of
-/// short blocks), and the decompressor (160 KiB).
-const BLOCK_READER_BYTES: u64 = 384 << 10;
+/// What there is for a block that is run besides what its reader counts itself.
+const BLOCK_BYTES: u64 = 8 << 10;
 
 /// The blocks of a traced program.
 pub(crate) struct TracedBlocks {
@@ -212,13 +212,12 @@ pub(crate) fn plan_blocks(
         None => Sharing::Any,
     };
     let carried = carried_places(&files, &slots, sharing, situation)?;
+    // Plans are about as long.
+    let guess = beside(&carried, files.iter().chain(carried.garbled.iter().flat_map(|_| &files)))?;
     let mut limit_bytes = situation.limit_bytes;
     for _ in 0..ATTEMPTS {
-        let own = Situation {
-            limit_bytes,
-            tables_bytes: situation.tables_bytes + beside(&carried, files.len()),
-            ..*situation
-        };
+        let own =
+            Situation { limit_bytes, tables_bytes: situation.tables_bytes + guess, ..*situation };
         let is_garbled = carried.garbled.is_some();
         let plan =
             |part: &TracedFile| plan_block_within((part, is_garbled), protocol, &own, scratch);
@@ -249,10 +248,22 @@ pub(crate) fn plan_blocks(
     Err(does_not_fit(situation.limit_bytes, 2 * situation.limit_bytes - limit_bytes))
 }
 
-/// Bytes that a run of blocks holds besides what its largest block does.
-fn beside(carried: &CarriedPlaces, blocks: usize) -> u64 {
+/// Bytes that a run of blocks holds besides what one block does: what they carry, and a reader for
+/// each of `files`, those of what is garbled beside them among them.
+fn beside<'a>(
+    carried: &CarriedPlaces,
+    files: impl Iterator<Item = &'a ProgramFile>,
+) -> Result<u64, Failure> {
     let walks = [Some(&carried.own), carried.garbled.as_ref()].into_iter().flatten();
-    walks.map(|carried| carried.bytes() + (blocks as u64 - 1) * BLOCK_READER_BYTES).sum()
+    let carried: u64 = walks.map(CarriedLayout::bytes).sum();
+    Ok(carried + readers_bytes(files)?)
+}
+
+/// What a reader for each of these blocks takes.
+pub(crate) fn readers_bytes<'a>(
+    files: impl Iterator<Item = &'a ProgramFile>,
+) -> Result<u64, Failure> {
+    files.map(|file| Ok(file.reader()?.memory_bytes() + BLOCK_BYTES)).sum()
 }
 
 /// A plan of blocks that was made before.
@@ -264,8 +275,10 @@ pub(crate) fn open_blocks(
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let carried = carried_places(&files, &slots, ElementType::sharing, situation)?;
     let is_garbled = is_stated_garbled(traced.description.plan.as_ref());
-    let tables_bytes = situation.tables_bytes + beside(&carried, files.len());
-    let own = Situation { tables_bytes, ..*situation };
+    let garbled = blocks.parts.iter().filter_map(|part| part.file.garbling());
+    let garbled: Vec<ProgramFile> = garbled.collect();
+    let beside = beside(&carried, files.iter().chain(&garbled))?;
+    let own = Situation { tables_bytes: situation.tables_bytes + beside, ..*situation };
     let open = |part: &TracedFile| PlannedFile::open_block(part.clone(), &own, is_garbled);
     let parts = blocks.parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let joined = join(traced, &blocks.flow, (parts, carried, slots), situation, Duration::ZERO)?;
@@ -333,7 +346,11 @@ fn join(
         // What seemed to be garbled is used by nothing.
         blocks.parts.iter_mut().for_each(|part| part.garbling = None);
     }
+    let garbled = blocks.parts.iter().filter_map(|part| part.garbling.as_ref());
+    let files = blocks.parts.iter().map(|part| &part.file).chain(garbled.map(GarblingPlan::file));
+    let beside = beside(&blocks.carried, files)?;
     let mut budget = budget_of(&blocks.parts, situation);
+    budget.tables = situation.tables_bytes + beside;
     // The circuits of one block stay for the next time that it runs.
     budget.driver = driver + circuits(&plan);
     budget.scratch += Figures::of_plan(&plan, 0).silent_bytes;

@@ -19,14 +19,14 @@ use phineus_protocols::mixed::{MixedClient, MixedCosts};
 
 use crate::agreement::{exchange_ready, give_up_all};
 use crate::arguments::{Protocol, Ways};
-use crate::blocks::{TracedBlocks, results, totals_of};
+use crate::blocks::{TracedBlocks, readers_bytes, results, totals_of};
 use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::memory_budget::{PLANNER_BUFFERS_BYTES, Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
 use crate::planning::{Bounds, ordered, planner_memory, with_ways};
-use crate::program_file::Reader;
+use crate::program_file::{ProgramFile, Reader};
 use crate::progress::{Progress, Watch};
 use crate::resolve::TracedFile;
 
@@ -75,10 +75,11 @@ impl ClientWalk {
         let start = Instant::now();
         let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
         let channels = situation.channel_bytes(BatchScale::FULL) * traced.computing as u64;
-        let peak_bytes = taken + channels;
-        if peak_bytes > situation.limit_bytes {
-            return Err(does_not_fit(situation.limit_bytes, peak_bytes));
-        }
+        let fits = |peak_bytes: u64| match peak_bytes > situation.limit_bytes {
+            true => Err(does_not_fit(situation.limit_bytes, peak_bytes)),
+            false => Ok(peak_bytes),
+        };
+        let peak_bytes = fits(taken + channels)?;
         let planner = planner_memory(situation)?;
         let bounds = Bounds {
             least_limit_bytes: situation.least_limit_bytes,
@@ -101,8 +102,11 @@ impl ClientWalk {
             }
         };
         let program = order(traced)?;
-        // It stays as long as the run does.
-        program.file.settle()?;
+        let parts = program.blocks.as_ref().map_or(&[][..], |blocks| &blocks.parts);
+        let files = parts.iter().map(|part| &part.file);
+        // They stay as long as the run does.
+        files.clone().chain([&program.file]).try_for_each(ProgramFile::settle)?;
+        let peak_bytes = fits(peak_bytes + readers_bytes(files)?)?;
         let (process_bytes, ordering) = (situation.process_bytes, start.elapsed());
         let blocks = program.blocks.as_ref().map_or(1, |blocks| blocks.parts.len());
         let (scale, ways) = match &program.description.plan {

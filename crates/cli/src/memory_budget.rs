@@ -33,16 +33,16 @@ pub(crate) const PROCESS_BYTES: u64 = 13 << 20;
 
 /// What a process has for the connections to each other party, before a run touches any more of
 /// what is counted for them: measured at 0.35 to 0.45 MiB.
-const PEER_BYTES: u64 = 512 << 10;
+const PEER_BYTES: u64 = 448 << 10;
 
 /// What there is besides where there are connections at all: code of TLS and of agreeing.
-const CONNECTED_BYTES: u64 = 768 << 10;
+const CONNECTED_BYTES: u64 = 1408 << 10;
 
 /// What QUIC has besides: its code, and the thread that moves packets.
 const QUIC_CODE_BYTES: u64 = 1 << 20;
 
 /// The process of a party that has met so many others, with what it may still grow by: the release
-/// build measured 13.6 to 14.1 MiB for two parties, 14.5 to 15.1 for four and 15.7 for six. A
+/// build measured 14.3 to 14.7 MiB for two parties, 14.8 to 15.2 for three and 15.8 for five. A
 /// process that measures more plans for more.
 pub(crate) fn connected_process_bytes(peers: usize, transport: Transport) -> u64 {
     let quic = if transport == Transport::Quic { QUIC_CODE_BYTES } else { 0 };
@@ -68,8 +68,8 @@ pub(crate) fn check_limit(limit: u64) -> Result<(), Failure> {
 /// storage, thread stacks, and pages that the heap does not give back.
 pub(crate) const GROWTH_BYTES: u64 = 1 << 20;
 
-/// A reader of planned programs: 4096 decoded instructions of about 100 bytes, a frame raw and
-/// compressed (at most 512 KiB each, 200 KiB in practice), and the decompressor (160 KiB).
+/// A reader of planned programs, and its thread: 4096 decoded instructions of about 100 bytes, a frame
+/// raw and compressed (at most 512 KiB each, 200 KiB in practice), and the decompressor (160 KiB).
 const READER_BYTES: u64 = 1 << 20;
 
 /// What the planner holds besides what it counts itself: buffers of instructions, next uses and

@@ -1,5 +1,6 @@
 //! [`ProgramReader`]: reads a program file frame by frame, in any order, with bounded memory.
 
+use std::cell::RefCell;
 use std::io::{Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
@@ -15,6 +16,9 @@ use crate::ops::Op;
 
 /// Bytes of one entry of the index.
 const ENTRY_BYTES: usize = 32;
+
+/// What a description takes, for each byte of its text, with the text.
+const DESCRIPTION_GROWTH: usize = 4;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -38,7 +42,12 @@ pub struct ProgramReader<R> {
     stored: Vec<u8>,
     raw: Vec<u8>,
     templates: Vec<frame::Template>,
-    decompressor: zstd::bulk::Decompressor<'static>,
+}
+
+thread_local! {
+    /// One for all readers of a thread: programs of hundreds of blocks have a reader for each.
+    static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
+        RefCell::new(zstd::bulk::Decompressor::new().expect("a context without a dictionary"));
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {
@@ -97,7 +106,6 @@ impl<R: Read + Seek> ProgramReader<R> {
             stored: Vec::new(),
             raw: Vec::new(),
             templates: Vec::new(),
-            decompressor: zstd::bulk::Decompressor::new()?,
         })
     }
 
@@ -124,6 +132,17 @@ impl<R: Read + Seek> ProgramReader<R> {
     /// The hash that the file states; [`ProgramReader::verify_hash`] proves it.
     pub fn hash(&self) -> Hash {
         Hash::of_program(self.kind, &self.frames_hash, &self.description_bytes)
+    }
+
+    /// Bytes of memory that it takes to read all frames again and again, besides those of the
+    /// thread that does: the index, the description, and the largest frame as it is stored and as
+    /// it was before.
+    pub fn memory_bytes(&self) -> u64 {
+        let frame = |entry: &Entry| u64::from(entry.stored_bytes) + u64::from(entry.raw_bytes);
+        let frame = self.index.iter().map(frame).max().unwrap_or(0);
+        let index = self.index.capacity() * size_of::<Entry>();
+        let description = DESCRIPTION_GROWTH * self.description_bytes.capacity();
+        frame + (index + description) as u64
     }
 
     /// How many values the program defines before frame `frame`.
@@ -158,8 +177,9 @@ impl<R: Read + Seek> ProgramReader<R> {
         self.input.read_exact(&mut self.stored)?;
         self.raw.clear();
         self.raw.reserve(entry.raw_bytes as usize);
-        self.decompressor
-            .decompress_to_buffer(&self.stored, &mut self.raw)
+        let (stored, raw) = (&self.stored, &mut self.raw);
+        DECOMPRESSOR
+            .with_borrow_mut(|decompressor| decompressor.decompress_to_buffer(stored, raw))
             .map_err(|_| Error::Damaged { frame, what: "its checksum is wrong" })?;
         if self.raw.len() != entry.raw_bytes as usize {
             return Err(Error::Damaged { frame, what: "its length is wrong" });
