@@ -172,11 +172,13 @@ impl<R: Read + Seek> ProgramReader<R> {
 
     fn read_raw(&mut self, frame: usize) -> Result<(), Error> {
         let entry = self.index[frame];
+        self.stored.clear();
+        self.stored.reserve_exact(entry.stored_bytes as usize);
         self.stored.resize(entry.stored_bytes as usize, 0);
         self.input.seek(SeekFrom::Start(entry.offset))?;
         self.input.read_exact(&mut self.stored)?;
         self.raw.clear();
-        self.raw.reserve(entry.raw_bytes as usize);
+        self.raw.reserve_exact(entry.raw_bytes as usize);
         let (stored, raw) = (&self.stored, &mut self.raw);
         DECOMPRESSOR
             .with_borrow_mut(|decompressor| decompressor.decompress_to_buffer(stored, raw))
@@ -302,4 +304,30 @@ fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry
         return Err(Error::Damaged { frame: count, what: "the frames end at the wrong place" });
     }
     Ok(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::binary::to_bytes;
+    use crate::random::{RandomOptions, random_program};
+
+    #[test]
+    fn what_it_takes_is_what_it_says() {
+        for count in [1, 100, 9000] {
+            let options = RandomOptions { instruction_count: count, ..RandomOptions::default() };
+            let (program, description) = random_program(1, &options);
+            let bytes = to_bytes(Kind::Program, &program, &description).expect("in memory");
+            let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("it was written");
+            reader.verify_hash().expect("it was written");
+            let index = reader.index.capacity() * size_of::<Entry>();
+            let text = DESCRIPTION_GROWTH * reader.description_bytes.len();
+            let held = reader.stored.capacity() + reader.raw.capacity() + index + text;
+            let said = reader.memory_bytes();
+            let most = 2 * held as u64;
+            assert!((held as u64..=most).contains(&said), "{count}: {said} for {held}");
+        }
+    }
 }
