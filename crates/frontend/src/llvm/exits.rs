@@ -4,14 +4,16 @@
 //! is public, or the public part of one, seen often enough between the ways out that secrets
 //! decide.
 //!
-//! A loop without a way out is refused, and so is a program that does nothing with secrets for long.
+//! A loop without a way out is refused, also where a secret or an opened integer decides whether it
+//! is entered, and so is a program that does nothing with secrets for long.
 //!
 //! What it does not protect against: a public condition that never comes to its end in a loop that
 //! computes on secrets.
 
 use super::bounds::has_public_part;
 use super::data::Data;
-use super::ir::{Binary, Function, Kind, Operand, Place};
+use super::flow::{Loop, Shape};
+use super::ir::{Binary, Block, Function, Kind, Operand, Place};
 use super::machine::{Frame, Machine, Stop};
 use super::pattern::swapped;
 
@@ -24,6 +26,9 @@ const STEPS_MAX: u64 = 1 << 40;
 /// Steps after which it is looked whether any operation on secrets was recorded meanwhile; if not,
 /// the program is taken not to end. They take about half a minute.
 const PUBLIC_STEPS_MAX: u64 = 1 << 28;
+
+/// What to do instead of ending the program.
+pub(super) const NO_STOP: &str = "give a flag as a result instead of stopping";
 
 impl<'m> Machine<'m> {
     /// Refuses a program that does not end, as far as can be told.
@@ -53,13 +58,49 @@ impl<'m> Machine<'m> {
     pub(super) fn check_way_out(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
         let shape = &frame.function.shape;
         let Some(index) = shape.header_of[block as usize] else { return Ok(()) };
-        if !shape.loops[index as usize].exits.is_empty() {
+        let entered = &shape.loops[index as usize];
+        if !entered.exits.is_empty() {
             return Ok(());
         }
-        self.place = frame.function.blocks[block as usize].place;
-        let remedy = "a computation has to end: give the loop a condition, a `break` or a `return`";
-        self.error("this loop never ends", remedy)?;
+        self.never_ends(begins(&frame.function.blocks, entered))?;
         Err(Stop::Fatal)
+    }
+
+    fn never_ends(&mut self, place: Place) -> Result<Data, Stop> {
+        if place.line > 0 {
+            self.place = place;
+        }
+        let remedy = "a computation has to end: give the loop a condition, a `break` or a `return`";
+        self.error("this loop never ends", remedy)
+    }
+
+    /// Refuses ways that end the program, or keep it from ending; `decided` says what decides
+    /// whether they are taken. A way from which none leads to a return, and which does neither, is
+    /// one that is never taken.
+    pub(super) fn check_dead_ends(
+        &mut self,
+        frame: &Frame<'m>,
+        ways: &[(Data, u32)],
+        default: u32,
+        decided: &str,
+    ) -> Result<(), Stop> {
+        let (shape, blocks) = (&frame.function.shape, &frame.function.blocks);
+        let stops = |kind: &Kind| {
+            matches!(kind, Kind::Call(..) | Kind::CallPointer(..) | Kind::Unsupported(..))
+        };
+        let targets = ways.iter().map(|(_, target)| *target).chain([default]);
+        for target in targets.filter(|target| !shape.ends[*target as usize]) {
+            let behind = shape.dead_end(blocks, target);
+            let mut code = behind.iter().flat_map(|block| &blocks[*block as usize].instructions);
+            let place = self.place;
+            if let Some(first) = endless(shape, blocks, &behind) {
+                self.never_ends(first)?;
+                self.place = place;
+            } else if code.any(|instruction| stops(&instruction.kind)) {
+                self.error(format!("whether the program stops here {decided}"), NO_STOP)?;
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a loop that only a secret ends.
@@ -132,6 +173,23 @@ impl<'m> Machine<'m> {
         }
         false
     }
+}
+
+/// Where a loop without a way out begins, if there is one among these blocks of a dead end.
+fn endless(shape: &Shape, blocks: &[Block], behind: &[u32]) -> Option<Place> {
+    let mut stays = behind.iter().filter(|block| !shape.halts[**block as usize]);
+    let last = stays.next_back()?;
+    let mut whole = shape.loops.iter().filter(|l| l.exits.is_empty() && behind.contains(&l.header));
+    // One that is entered at several places is none of them.
+    Some(whole.next().map_or(blocks[*last as usize].place, |found| begins(blocks, found)))
+}
+
+/// Where people see that a loop begins: its header may hold what is inside, and a way back says
+/// `i++` or the loop's last line.
+fn begins(blocks: &[Block], found: &Loop) -> Place {
+    let ends = found.latches.iter().chain([&found.header]);
+    let places = ends.map(|block| blocks[*block as usize].place);
+    places.filter(|place| place.line > 0).min_by_key(|place| place.line).unwrap_or_default()
 }
 
 /// Whether a register is computed in one of these blocks: what is only loaded may never change.

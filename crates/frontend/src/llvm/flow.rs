@@ -4,7 +4,7 @@
 //! Blocks from which no way leads to a return (`abort`, `__builtin_unreachable`) do not count.
 //! The algorithm is Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001, Figure 3.
 
-use super::ir::Block;
+use super::ir::{Block, Terminator};
 
 /// A natural loop.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub(super) struct Shape {
     pub(super) joins: Vec<Option<u32>>,
     /// Whether a return can be reached from the block.
     pub(super) ends: Vec<bool>,
+    /// Whether a block without a successor can be reached: from others a loop is never left.
+    pub(super) halts: Vec<bool>,
     pub(super) loops: Vec<Loop>,
     /// The loop that each block is the header of.
     pub(super) header_of: Vec<Option<u32>>,
@@ -109,7 +111,9 @@ impl Shape {
     pub(super) fn new(blocks: &[Block]) -> Shape {
         let successors: Vec<Vec<u32>> =
             blocks.iter().map(|block| block.terminator.successors()).collect();
-        let ends = returning(blocks, &successors);
+        let is_return = |block: &Block| matches!(block.terminator, Terminator::Return(_));
+        let ends = reaching(&successors, blocks.iter().map(is_return).collect());
+        let halts = reaching(&successors, successors.iter().map(Vec::is_empty).collect());
         let joins = joins(blocks, &successors, &ends);
         let mut loops = loops(&successors);
         loops.sort_by_key(|l| std::cmp::Reverse(l.contains.iter().filter(|c| **c).count()));
@@ -127,7 +131,7 @@ impl Shape {
             let members = loops[index].contains.iter().enumerate().filter(|(_, inside)| **inside);
             members.for_each(|(block, _)| inner[block] = Some(index as u32));
         }
-        Shape { joins, ends, loops, header_of, inner }
+        Shape { joins, ends, halts, loops, header_of, inner }
     }
 
     /// All blocks that may come after entering `first`, from which no way leads to a return.
@@ -157,14 +161,13 @@ impl Shape {
     }
 }
 
-/// Whether each block can reach a return.
-fn returning(blocks: &[Block], successors: &[Vec<u32>]) -> Vec<bool> {
-    let is_return = |block: &Block| matches!(block.terminator, super::ir::Terminator::Return(_));
-    let mut ends: Vec<bool> = blocks.iter().map(is_return).collect();
+/// Whether each block can reach one of these.
+fn reaching(successors: &[Vec<u32>], these: Vec<bool>) -> Vec<bool> {
+    let mut ends = these;
     let mut changed = true;
     while changed {
         changed = false;
-        for block in (0..blocks.len()).rev() {
+        for block in (0..successors.len()).rev() {
             if !ends[block] && successors[block].iter().any(|&next| ends[next as usize]) {
                 ends[block] = true;
                 changed = true;

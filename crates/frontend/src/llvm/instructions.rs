@@ -2,7 +2,7 @@
 
 use phineus_bytecode::limits::REGISTER_BITS;
 
-use super::branch::NO_STOP;
+use super::exits::NO_STOP;
 use super::ir::{Binary, Compare, Kind, Operand, Type, Unary};
 use super::raw::{LLVMIntPredicate, LLVMOpcode, Val};
 use super::reader::{Names, Reader};

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::data::Data;
-use super::machine::{Machine, Next, Stop};
+use super::machine::{Frame, Machine, Next, Stop};
 use super::merge::{Carried, Carrier, Nature, Place, groups, lane_of};
 use super::ways::{Goal, Way};
 
@@ -44,8 +44,11 @@ impl<'m> Machine<'m> {
         while let Some(block) = exit.filter(|block| around.contains[*block as usize]) {
             exit = shape.joins[block as usize];
         }
-        let exit = exit.map_or(Goal::Return(depth), |block| Goal::Block(depth, block));
-        let back = Goal::Block(depth, header);
+        let next = |header| Goal::Block(depth, header);
+        let back = next(header);
+        let is_new = |goal: &Goal| *goal != back && !goals.contains(goal);
+        let around: Vec<Goal> = shape.left_before(header, exit).map(next).filter(is_new).collect();
+        let exit = exit.map_or(Goal::Return(depth), next);
         let form = self.plan.get(&key).cloned().unwrap_or_default();
         let place = frame.function.blocks[header as usize].place;
         let base = self.stack.clone();
@@ -62,7 +65,7 @@ impl<'m> Machine<'m> {
         }
         let frame = self.stack.last_mut().expect("the loop is in a function");
         super::machine::set_phis(frame, header, phis.clone());
-        let all: Vec<Goal> = goals.iter().copied().chain([back, exit]).collect();
+        let all: Vec<Goal> = [goals, &around, &[back, exit]].concat();
         let ways = self.relative(|machine| machine.follow(Next::Inside(header, 0), &all))?;
         let (mut returning, out): (Vec<Way<'m>>, Vec<Way<'m>>) =
             ways.into_iter().partition(|way| way.goal == back);
@@ -75,8 +78,36 @@ impl<'m> Machine<'m> {
             self.go_round(&carried, way)?;
             self.tracer.jump(id);
         }
-        self.stack = base;
+        let out = self.go_on_around(&around, &[goals, &[exit]].concat(), &base, out)?;
+        (self.stack, self.place) = (base, place);
         Ok((exit, out))
+    }
+
+    /// Of the ways that left a loop, those that come to the next turn of a loop around it go on to
+    /// one of the goals. Only now: as they go on, they may come to the loop anew, which is no turn
+    /// of it. The innermost loop is the first.
+    fn go_on_around(
+        &mut self,
+        around: &[Goal],
+        goals: &[Goal],
+        base: &[Frame<'m>],
+        mut ways: Vec<Way<'m>>,
+    ) -> Result<Vec<Way<'m>>, Stop> {
+        for (at, goal) in around.iter().enumerate() {
+            let (here, others): (Vec<_>, _) = ways.into_iter().partition(|way| way.goal == *goal);
+            ways = others;
+            if here.is_empty() {
+                continue;
+            }
+            self.stack = base.to_vec();
+            let all = [goals, &around[at + 1..]].concat();
+            let further = self.relative(|machine| {
+                let next = machine.meet(*goal, here)?;
+                machine.follow(next, &all)
+            });
+            ways.extend(further?);
+        }
+        Ok(ways)
     }
 
     /// Brings what a loop carries to its first turn; returns what is known there as well.

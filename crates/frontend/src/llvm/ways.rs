@@ -8,7 +8,6 @@
 //! Cost: program text for each way once; a loop's body is there once however often it will run.
 //! What it does not protect against: everybody sees which way is taken and how often.
 
-use super::branch::NO_STOP;
 use super::data::Data;
 use super::machine::{End, Frame, Machine, Next, Stop};
 use super::memory::Log;
@@ -191,7 +190,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Goes on where all of these ways meet.
-    fn meet(&mut self, goal: Goal, ways: Vec<Way<'m>>) -> Result<Next, Stop> {
+    pub(super) fn meet(&mut self, goal: Goal, ways: Vec<Way<'m>>) -> Result<Next, Stop> {
         let mut values = self.merge_ways(goal, ways)?;
         Ok(match goal {
             Goal::Block(_, block) => Next::Joined(block, values),
@@ -294,9 +293,7 @@ impl<'m> Machine<'m> {
         mut default: u32,
     ) -> Result<Next, Stop> {
         let shape = &frame.function.shape;
-        if self.may_stop(frame, &ways, default) {
-            self.error("whether the program stops here is opened when it runs", NO_STOP)?;
-        }
+        self.check_dead_ends(frame, &ways, default, "is opened when it runs")?;
         ways.retain(|(_, target)| shape.ends[*target as usize]);
         if !shape.ends[default as usize] {
             match ways.pop() {
