@@ -67,10 +67,11 @@ impl Machine<'_> {
             }
             rehearsal.read(object, places, bytes);
         }
-        let mut cells = Vec::with_capacity(places.len());
-        for place in places.iter() {
-            cells.push(self.read(object, *place as u64, bytes as u8)?);
-        }
+        let cells = self.memory.column(object, places, bytes).map(Ok);
+        let cells = cells.unwrap_or_else(|| {
+            let read = |place: &i64| self.read(object, *place as u64, bytes as u8);
+            places.iter().map(read).collect::<Result<Vec<_>, Stop>>()
+        })?;
         let publics = cells.iter().map(|cell| match cell {
             Data::Public(value) => Some(*value),
             _ => None,
