@@ -152,7 +152,7 @@ impl SharedMaterial {
                     Ok((mixed::demand(&part.description), needs))
                 };
                 let (schedule, entered) = BlockSchedule::new(begin);
-                (Live::start_batches(generator, schedule), Some(entered))
+                (Live::start_batches(generator, schedule, &demand), Some(entered))
             }
         };
         let live = Box::new(started.map_err(no_thread)?);

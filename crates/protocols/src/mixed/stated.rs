@@ -11,7 +11,6 @@ use super::templates::YaoToArithmetic;
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, LpnParameters, OtKind};
 use crate::preprocessing::costs::ots_of_a_direction;
-use crate::preprocessing::limits::BATCHES_AHEAD;
 use crate::preprocessing::{Demand, Kind};
 
 /// The name of a kind's total.
@@ -71,15 +70,9 @@ pub(super) fn kind_of(demand: &Demand, is_silent: bool) -> OtKind {
     }
 }
 
-/// Bytes of preprocessed material that lie ready at the most: those of the thread that makes it,
-/// and a batch of each kind in use.
+/// Bytes of preprocessed material that lie ready at the most.
 pub fn material_bytes(plan: &PlanDescription) -> u64 {
-    let demand = stated_demand(plan);
-    let most = |kind: Kind| kind.batch_elements(demand.scale());
-    let batch = |kind, count: usize| Demand::of([(kind, count.min(most(kind)))]).bytes();
-    let batches: Vec<u64> = demand.kinds().map(|(kind, count)| batch(kind, count)).collect();
-    let largest = batches.iter().copied().max().unwrap_or(0);
-    batches.iter().sum::<u64>() + (BATCHES_AHEAD as u64 + 3) * largest
+    stated_demand(plan).ready_bytes()
 }
 
 fn stated_demand(plan: &PlanDescription) -> Demand {

@@ -2,6 +2,7 @@
 
 use phineus_channels::SEND_AHEAD_BYTES;
 
+use crate::demand::BatchScale;
 use crate::ot::LpnParameters;
 
 /// OTs that a batch takes in each direction between two parties, at most.
@@ -16,8 +17,17 @@ pub const BATCH_ELEMENTS: usize = 1 << 16;
 /// The smallest `k` of the extension, whose messages are the longest: 128 / k bits per OT.
 pub const FIELD_BITS_MIN: usize = 2;
 
-/// Batches between the thread that makes them and the protocol that uses them.
-pub const BATCHES_AHEAD: usize = 2;
+/// What batches may take between the thread that makes them and the protocol that uses them.
+///
+/// A batch takes a message each way, and so does a round: where some rounds need many batches and
+/// some none, making goes on only as long as there is room. 32 batches of triples of bits, 11 of
+/// square pairs of 32 bits.
+const AHEAD_BYTES: usize = 768 << 10;
+
+/// How many there are at the most, where the largest takes so many bytes.
+pub(crate) fn batches_ahead(largest_bytes: u64, scale: BatchScale) -> usize {
+    (scale.of(AHEAD_BYTES) / largest_bytes.max(1) as usize).clamp(2, 32)
+}
 
 pub use crate::stored::PAGE_BYTES;
 

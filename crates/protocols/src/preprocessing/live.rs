@@ -1,18 +1,16 @@
 //! [`Live`]: preprocessed material made by a thread just ahead of its use.
 //!
 //! The thread has the generator with channels of its own. It makes the batches of the schedule and
-//! no more, and waits while [`BATCHES_AHEAD`] of them lie unused. When it fails, the consumer gets
+//! no more, and waits while as many of them lie unused as `limits` say. When it fails, the consumer gets
 //! its error with the next batch; when the consumer is dropped, the thread ends with the batch it
 //! is making.
-//! Cost: the generator's. Memory: the generator's, and `BATCHES_AHEAD + 2` batches and one more
-//! of each kind.
+//! Cost: the generator's. Memory: the generator's, and [`Demand::ready_bytes`].
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use phineus_channels::Channel;
 
-use super::limits::BATCHES_AHEAD;
 use super::{Batch, Demand, Generator, Kind, Schedule, StoreError, Supply};
 use crate::ProtocolError;
 use crate::supply::{Source, make_ahead};
@@ -40,20 +38,30 @@ impl<C: Channel + Send + 'static> Live<C> {
         demand: Demand,
         order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
     ) -> std::io::Result<Live<C>> {
-        Live::start_batches(generator, Schedule::new(demand, order))
+        let ahead = demand.batches_ahead();
+        Live::start_ahead(generator, Schedule::new(demand, order), ahead)
     }
 
     /// Starts making these batches, which all parties must give in the same order, and all of which
-    /// must be used.
+    /// must be used; of kinds that `demand` has.
     ///
     /// # Errors
     /// When the system has no thread to give.
     pub fn start_batches(
         generator: Generator<C>,
         schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
+        demand: &Demand,
     ) -> std::io::Result<Live<C>> {
-        let (sender, batches) = sync_channel(BATCHES_AHEAD);
-        let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
+        Live::start_ahead(generator, schedule, demand.batches_ahead())
+    }
+
+    fn start_ahead(
+        generator: Generator<C>,
+        schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
+        ahead: usize,
+    ) -> std::io::Result<Live<C>> {
+        let (sender, batches) = sync_channel(ahead);
+        let (used, recycled) = sync_channel(ahead + 1);
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
             .spawn(move || make_ahead(generator, schedule, sender, recycled))?;

@@ -287,7 +287,9 @@ fn a_live_supply_gives_the_error_of_an_order_that_cannot_be_read() {
     let results = everybody(2, move |parties| {
         let generator = generator(parties, 0x1f);
         let order = [Ok((Kind::BitTriple, 64)), Err(StoreError::Failed.into())];
-        let mut live = Live::start_batches(generator, order.into_iter()).expect("a thread");
+        let demand = Demand::of([(Kind::BitTriple, 64)]);
+        let live = Live::start_batches(generator, order.into_iter(), &demand);
+        let mut live = live.expect("a thread");
         let mut words = vec![vec![0; 1]; 3];
         take(&mut live, Kind::BitTriple, 64, &mut words).expect("all honest");
         take(&mut live, Kind::BitTriple, 64, &mut words).err()
