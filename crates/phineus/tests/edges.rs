@@ -104,7 +104,9 @@ fn every_bench_takes_every_program_or_says_what_it_takes() -> Result {
     }
     let done = place.run("bench paging --program sort --n 500 --repeat 1 --json")?.succeeded()?;
     let rows = json(&done.stdout)?;
-    assert!(rows[2]["why"].as_str().is_some_and(|why| why.contains("give more --n")), "{rows}");
+    // A few frames may fit or not: what the process takes decides.
+    let has_why = rows[2]["why"].as_str().is_some_and(|why| why.contains("give more --n"));
+    assert!(has_why || rows[2]["median"].is_number(), "{rows}");
     place.run("bench kernels --program millionaires --repeat 1")?.succeeded()?;
     let done = place.run("bench shares --program millionaires")?.failed_with(2)?;
     done.says("--program is one of and, aes128")?;
