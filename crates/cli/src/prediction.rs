@@ -107,12 +107,13 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let compute = total(totals::COMPUTE_NS) * 1e-9;
     let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
     let storage = pages * page_bytes / DISK_BYTES_PER_S;
-    // Who makes authenticated material is ahead of its peer by half of what a channel takes.
-    let sending_before = match plan.layout {
-        Layout::Authenticated { .. } => {
-            sending(before_bytes).max(before_bytes / links * rtt / planned.ahead_bytes as f64)
-        }
-        _ => sending(before_bytes),
+    // Who makes authenticated material or garbles is ahead of its peer by half of what a channel
+    // takes: more than that lies in a batch.
+    let fills_channels = matches!(plan.layout, Layout::Authenticated { .. })
+        || total(garbling::GARBLING_ROUNDS) > 0.0;
+    let sending_before = match fills_channels {
+        true => sending(before_bytes).max(before_bytes / links * rtt / planned.ahead_bytes as f64),
+        false => sending(before_bytes),
     };
     Prediction {
         whole: Times {
