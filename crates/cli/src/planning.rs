@@ -339,7 +339,7 @@ pub(crate) fn rounds_model(
     y2a: YaoToArithmetic,
 ) -> Box<dyn RoundModel + Send> {
     match protocol.field() {
-        Some(field) => Box::new(SpdzRounds::new(field)),
+        Some(field) => Box::new(SpdzRounds::new(field, parties)),
         None => Box::new(MixedRounds::new(parties).with_y2a(y2a)),
     }
 }

@@ -217,6 +217,17 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         Ok(Some(made))
     }
 
+    /// The range of what [`Lowering::canonical`] gave.
+    fn canonical_range(&self, name: u64, signed: bool) -> Range {
+        let value = self.value(name);
+        let kind = Range::of_type(value.width, signed);
+        if let Some(constant) = value.constant {
+            return range::constant_as(constant, value.width, signed).unwrap_or(kind);
+        }
+        let known = value.integer.map(|integer| integer.range);
+        known.filter(|known| known.is_within(kind)).unwrap_or(kind)
+    }
+
     /// The value as bits.
     fn bits(&mut self, name: u64) -> Result<u64, Error> {
         let value = self.value(name);

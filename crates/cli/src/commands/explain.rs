@@ -180,7 +180,7 @@ fn multiplications(plan: &PlanDescription) -> u64 {
             * match kind {
                 Kind::Triple | Kind::Square => 1,
                 Kind::Matrix(size) => size.multiplications() as u64,
-                Kind::Bit | Kind::Mask { .. } => 0,
+                Kind::Bit | Kind::Mask { .. } | Kind::BitMask { .. } | Kind::Bounded => 0,
             }
     });
     products.sum()

@@ -139,6 +139,8 @@ pub(crate) fn words(kind: Kind) -> String {
         Kind::Square => "square pairs".to_owned(),
         Kind::Bit => "random bits".to_owned(),
         Kind::Mask { owner } => format!("input masks of party {owner}"),
+        Kind::BitMask { owner } => format!("masked bits of party {owner}"),
+        Kind::Bounded => "bounded integers".to_owned(),
         Kind::Matrix(MatrixSize { rows, cols, vectors: 1 }) => {
             format!("matrix triples {rows} x {cols}")
         }
@@ -186,6 +188,20 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
     ) -> Result<(), ProtocolError> {
         let kind = Kind::Mask { owner: owner as u16 };
         self.take(kind, shares.len(), |source| source.masks(owner, shares, values))
+    }
+
+    fn bit_masks(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+    ) -> Result<(), ProtocolError> {
+        let kind = Kind::BitMask { owner: owner as u16 };
+        self.take(kind, shares.len(), |source| source.bit_masks(owner, shares, values))
+    }
+
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.take(Kind::Bounded, integers.len(), |source| source.bounded(integers))
     }
 
     fn matrix_triples(

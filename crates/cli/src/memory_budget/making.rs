@@ -130,7 +130,9 @@ impl Situation {
 pub(super) fn weight(demand: &Demand) -> (u64, u64) {
     let of = |kind: Kind, count: u64| match kind {
         Kind::Triple | Kind::Square | Kind::Bit => count,
-        Kind::Mask { .. } => count.div_ceil(2),
+        Kind::Mask { .. } | Kind::BitMask { .. } => count.div_ceil(2),
+        // Each is eleven elements that are authenticated, of which a triple is four.
+        Kind::Bounded => 4 * count,
         Kind::Matrix(size) => {
             let entries = (u64::from(size.rows) + 1).saturating_mul(size.factors() as u64);
             count.saturating_mul(entries).div_ceil(8)

@@ -71,8 +71,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         Ok(false)
     }
 
-    /// Both operands as integers of the same kind, of which signed ones are as good for equality.
-    pub(super) fn comparable(&mut self, i: &Instruction) -> Result<Option<[u64; 2]>, Error> {
+    /// Both operands as integers of the same kind, of which signed ones are as good for equality, and
+    /// the least type that has both: the fewer bits it has, the less a comparison costs.
+    pub(super) fn comparable(
+        &mut self,
+        i: &Instruction,
+    ) -> Result<Option<([u64; 2], ElementType)>, Error> {
         let mut signed = i.element.is_signed();
         let pair = [i.operands[0], i.operands[1]];
         if matches!(i.op, Op::Eq | Op::Ne) {
@@ -89,19 +93,21 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             let ranges = [self.integer(pair[0])?, self.integer(pair[1])?];
             let small = ranges.map(|known| known.filter(|known| known.range.is_within(width)));
             let [Some(a), Some(b)] = small else { return Ok(None) };
-            return Ok(self.fits(a.range.sub(b.range)).then_some([a.name, b.name]));
+            let least = a.range.union(b.range).least_type();
+            return Ok(self.fits(a.range.sub(b.range)).then_some(([a.name, b.name], least)));
         }
         let (Some(a), Some(b)) =
             (self.canonical(pair[0], signed)?, self.canonical(pair[1], signed)?)
         else {
             return Ok(None);
         };
-        Ok(Some([a, b]))
+        let ranges = pair.map(|name| self.canonical_range(name, signed));
+        Ok(Some(([a, b], ranges[0].union(ranges[1]).least_type())))
     }
 
     pub(super) fn comparison(&mut self, i: &Instruction) -> Done {
-        let Some([a, b]) = self.comparable(i)? else { return Ok(false) };
-        let name = self.apply(i, i.op, &[a, b])?;
+        let Some((operands, least)) = self.comparable(i)? else { return Ok(false) };
+        let name = self.apply(&Instruction { element: least, ..*i }, i.op, &operands)?;
         self.set_integer(i.results[0], i.result_shape(0), name, Range { low: 0, high: 1 });
         Ok(true)
     }
@@ -129,8 +135,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             self.values.insert(i.results[0], value);
             return Ok(true);
         }
-        let Some([a, b]) = self.comparable(i)? else { return Ok(false) };
-        let less = self.apply(i, Op::Lt, &[a, b])?;
+        let Some(([a, b], least)) = self.comparable(i)? else { return Ok(false) };
+        let less = self.apply(&Instruction { element: least, ..*i }, Op::Lt, &[a, b])?;
         let chosen = if i.op == Op::Min { [less, a, b] } else { [less, b, a] };
         let name = self.apply(i, Op::Mux, &chosen)?;
         let range = |value: u64| self.value(value).integer.map(|integer| integer.range);
@@ -152,8 +158,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         if !self.fits(kind) {
             return Ok(false);
         }
-        let name = self.apply(i, Op::Abs, &[a])?;
-        self.set_integer(i.results[0], i.shape(), name, Range { low: 0, high: -kind.low });
+        let known = self.canonical_range(i.operands[0], true);
+        // The type of the negation, too.
+        let least = known.union(known.neg()).least_type();
+        let name = self.apply(&Instruction { element: least, ..*i }, Op::Abs, &[a])?;
+        let high = known.high.max(-known.low);
+        self.set_integer(i.results[0], i.shape(), name, Range { low: 0, high });
         Ok(true)
     }
 

@@ -35,8 +35,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let signed = i.element.is_signed();
         let amount = i.immediates[0].min(u64::from(i.element.width()));
         let Some(a) = self.canonical(i.operands[0], signed)? else { return Ok(false) };
-        let from = Range::of_type(i.element.width(), signed);
-        let name = self.apply(i, Op::ShiftRight, &[a])?;
+        let from = self.canonical_range(i.operands[0], signed);
+        let least = from.least_type();
+        let name = self.apply(&Instruction { element: least, ..*i }, Op::ShiftRight, &[a])?;
         let amount = amount.min(126) as u32;
         let range = Range { low: from.low >> amount, high: from.high >> amount };
         self.set_integer(i.results[0], i.shape(), name, range);

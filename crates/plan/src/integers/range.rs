@@ -1,7 +1,7 @@
 //! [`Range`]: the integers that an element may be.
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
-use phineus_bytecode::{Lane, mask_of};
+use phineus_bytecode::{ElementType, Lane, mask_of};
 
 /// From `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,15 @@ impl Range {
     pub(super) fn magnitude_bits(self) -> u32 {
         let magnitude = self.low.unsigned_abs().max(self.high.unsigned_abs());
         128 - magnitude.leading_zeros()
+    }
+
+    /// The type of the fewest bits that has all of them.
+    pub(super) fn least_type(self) -> ElementType {
+        let bits = |size: i128| (128 - size.leading_zeros()) as u16;
+        match self.low < 0 {
+            true => ElementType::signed(1 + bits(self.high.max(-(self.low + 1))).max(1)),
+            false => ElementType::unsigned(bits(self.high).max(1)),
+        }
     }
 
     pub(super) fn is_within(self, other: Range) -> bool {

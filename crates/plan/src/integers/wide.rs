@@ -23,7 +23,7 @@ use super::range::Range;
 use super::{Integer, Lowering};
 use crate::error::Error;
 
-/// How many products a reduction or a shift is worth: modulo 2^61 - 1 it takes about so many, and
+/// How many products a reduction or a shift is worth: modulo 2^61 - 1 it takes some 90, and 61
 /// random bits besides.
 const REDUCTION_PRODUCTS: u64 = 120;
 

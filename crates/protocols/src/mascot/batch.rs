@@ -4,7 +4,9 @@ use phineus_crypto::field::Field;
 use zerocopy::IntoBytes;
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
-use super::limits::{BATCH_ELEMENTS, MASK_BATCH_ELEMENTS, MATRIX_ELEMENTS_MAX};
+use super::limits::{
+    BATCH_ELEMENTS, BOUNDED_BATCH_ITEMS, MASK_BATCH_ELEMENTS, MATRIX_ELEMENTS_MAX,
+};
 use crate::demand::BatchScale;
 use crate::spdz::{MatrixSize, Share};
 use crate::stored::StoredBatch;
@@ -27,6 +29,13 @@ pub enum Kind {
         /// Who knows them.
         owner: u16,
     },
+    /// Random bits that one party knows.
+    BitMask {
+        /// Who knows them.
+        owner: u16,
+    },
+    /// Sums of a random integer of [`BOUNDED_BITS`](crate::spdz::BOUNDED_BITS) bits of each party.
+    Bounded,
     /// Random matrices `a` and `b`, and `c = a * b`, all column by column.
     Matrix(MatrixSize),
 }
@@ -37,7 +46,7 @@ impl Kind {
         match self {
             Kind::Triple => [1, 1, 1],
             Kind::Square => [1, 1, 0],
-            Kind::Bit | Kind::Mask { .. } => [1, 0, 0],
+            Kind::Bit | Kind::Mask { .. } | Kind::BitMask { .. } | Kind::Bounded => [1, 0, 0],
             Kind::Matrix(size) => [size.entries(), size.factors(), size.results()],
         }
     }
@@ -46,7 +55,8 @@ impl Kind {
     pub fn batch_items(self, scale: BatchScale) -> usize {
         match self {
             Kind::Triple | Kind::Square | Kind::Bit => scale.of(BATCH_ELEMENTS),
-            Kind::Mask { .. } => scale.of(MASK_BATCH_ELEMENTS),
+            Kind::Mask { .. } | Kind::BitMask { .. } => scale.of(MASK_BATCH_ELEMENTS),
+            Kind::Bounded => scale.of(BOUNDED_BATCH_ITEMS),
             Kind::Matrix(size) => {
                 (scale.of(MATRIX_ELEMENTS_MAX) / size.multiplications().max(1)).max(1)
             }
@@ -137,6 +147,8 @@ impl<F: Field> StoredBatch for Batch<F> {
             Kind::Square => [2, 0, 0],
             Kind::Bit => [3, 0, 0],
             Kind::Mask { owner } => [4, owner.into(), 0],
+            Kind::BitMask { owner } => [6, owner.into(), 0],
+            Kind::Bounded => [7, 0, 0],
             Kind::Matrix(MatrixSize { rows, cols, vectors }) => {
                 [5 | (vectors - 1) << 8, rows, cols]
             }
@@ -149,6 +161,8 @@ impl<F: Field> StoredBatch for Batch<F> {
             [2, 0, 0] => Some(Kind::Square),
             [3, 0, 0] => Some(Kind::Bit),
             [4, owner, 0] => Some(Kind::Mask { owner: owner.try_into().ok()? }),
+            [6, owner, 0] => Some(Kind::BitMask { owner: owner.try_into().ok()? }),
+            [7, 0, 0] => Some(Kind::Bounded),
             [code, rows, cols] if code & 0xff == 5 && rows > 0 && cols > 0 => {
                 Some(Kind::Matrix(MatrixSize { rows, cols, vectors: (code >> 8) + 1 }))
             }
@@ -180,7 +194,7 @@ impl<F: Field> StoredBatch for Batch<F> {
 
 /// Whether party `me` knows the elements.
 fn is_owner(kind: Kind, me: usize) -> bool {
-    matches!(kind, Kind::Mask { owner } if usize::from(owner) == me)
+    matches!(kind, Kind::Mask { owner } | Kind::BitMask { owner } if usize::from(owner) == me)
 }
 
 /// Makes it `len` zeros. Growing would leave a copy behind: what is in there is wiped first.

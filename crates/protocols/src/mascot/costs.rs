@@ -1,7 +1,7 @@
 //! What making material costs, to the byte: the numbers that `explain` states.
 //!
 //! All parties make the same batches, so every pair of parties sends the same both ways; only
-//! masks go from their owner to all others.
+//! masks and bits that one party knows go from their owner to all others.
 
 use phineus_crypto::field::Field;
 
@@ -9,8 +9,9 @@ use super::authenticate::CHECK_ELEMENTS;
 use super::check::{COMMIT_BYTES, open_bytes};
 use super::coin::DIGEST_BYTES;
 use super::limits::{ROW_ELEMENTS, column_piece, matrix_tau, tau};
+use super::ranges::Ranges;
 use super::triples::COINS;
-use super::{Demand, Kind};
+use super::{Demand, Kind, masks};
 use crate::demand::BatchScale;
 use crate::ot::FieldBits;
 use crate::ot::consistency::{malicious_extension_bytes, malicious_setup_bytes};
@@ -106,6 +107,14 @@ pub fn batch_costs<F: Field>(
             costs.from_higher_bytes += if higher == usize::from(owner) { owned } else { 0 };
             costs
         }
+        Kind::BitMask { owner } => {
+            let mut costs = both(3 * DIGEST, 0, 6);
+            let owned = chosen::<F>(masks::bits(count));
+            costs.from_lower_bytes += if lower == usize::from(owner) { owned } else { 0 };
+            costs.from_higher_bytes += if higher == usize::from(owner) { owned } else { 0 };
+            costs
+        }
+        Kind::Bounded => both(3 * DIGEST + chosen::<F>(masks::digits(count)), 0, 6),
         Kind::Matrix(size) => {
             let (rows, columns) = (size.rows as usize, size.cols as usize * count);
             let factors = size.factors() * count;
@@ -138,6 +147,11 @@ fn products<F: Field>(count: usize, field: FieldBits) -> (u64, usize) {
 /// Elements times the peer's key.
 fn authenticated<F: Field>(count: usize) -> u64 {
     (count * F::BITS as usize * F::BYTES) as u64
+}
+
+/// Elements that are proven to be small, as their owner sends them.
+fn chosen<F: Field>(ranges: Ranges) -> u64 {
+    authenticated::<F>(ranges.inputs()) + ((CHECK_ELEMENTS + ranges.degree()) * F::BYTES) as u64
 }
 
 fn mac_check<F: Field>() -> u64 {

@@ -62,8 +62,8 @@ pub(super) struct Room<F: Field> {
     /// Public.
     pub(super) coefficients: Vec<F>,
     pub(super) opened: Vec<F>,
-    outgoing: Vec<F>,
-    incoming: Vec<u8>,
+    pub(super) outgoing: Vec<F>,
+    pub(super) incoming: Vec<u8>,
     pub(super) said: Vec<u8>,
 }
 
@@ -201,6 +201,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
             Kind::Square => self.squares(count, &mut batch.columns),
             Kind::Bit => self.bits(&mut batch.columns[0]),
             Kind::Mask { owner } => self.masks(owner.into(), count, batch),
+            Kind::BitMask { owner } => self.bit_masks(owner.into(), count, batch),
+            Kind::Bounded => self.bounded(&mut batch.columns[0]),
             Kind::Matrix(size) => self.matrices(size, count, &mut batch.columns),
         };
         if made.is_err() {

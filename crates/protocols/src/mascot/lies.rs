@@ -22,6 +22,8 @@ pub(super) enum About {
     Square,
     /// A share of what must add up to zero, well committed to.
     Sigma,
+    /// A summand of the proof that elements are small.
+    Proof,
     /// A coin other than the one committed to.
     Coin,
 }

@@ -84,6 +84,9 @@ const _: () = assert!(tiles_on_the_way::<F128>(LEAST_ELEMENTS, SEND_AHEAD_BYTES_
 /// Masks of a full batch: four rows.
 pub const MASK_BATCH_ELEMENTS: usize = 4 * ROW_ELEMENTS;
 
+/// Bounded integers of a full batch: 11 elements each are authenticated, less than of triples.
+pub const BOUNDED_BATCH_ITEMS: usize = BATCH_ELEMENTS / 4;
+
 /// Elements of the matrices of a batch, times their vectors: the shares of the products of all
 /// columns wait for their combination, 2^16 * 16 bytes * `tau` at 128 bits. A larger product is a
 /// batch by itself.

@@ -17,6 +17,7 @@
 //! | `link`, `cope`, `authenticate` | OT with a peer; elements times its key; MACs |
 //! | `products`, `triples`, `matrix` | shares of products; made random, given MACs, and checked |
 //! | `bits`, `masks` | what follows from squares, and from MACs alone |
+//! | `ranges` | proofs that elements are below a power of two |
 //! | `coin`, `check` | coins and broadcast; the end of a batch |
 //! | `trust` | whether other threads may still rely on the key |
 //!
@@ -39,6 +40,7 @@ mod live;
 mod masks;
 mod matrix;
 mod products;
+mod ranges;
 mod schedule;
 mod supply;
 mod triples;

@@ -133,6 +133,20 @@ impl<F: Field, S: AuthenticatedSource<F>> Material<F> for Supply<F, S> {
         self.take_shares(Kind::Mask { owner }, shares.len(), [shares, &mut [], &mut []], values)
     }
 
+    fn bit_masks(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+    ) -> Result<(), ProtocolError> {
+        let owner = u16::try_from(owner).expect("a party's number is small");
+        self.take_shares(Kind::BitMask { owner }, shares.len(), [shares, &mut [], &mut []], values)
+    }
+
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        self.take_shares(Kind::Bounded, integers.len(), [integers, &mut [], &mut []], None)
+    }
+
     fn matrix_triples(
         &mut self,
         size: MatrixSize,

@@ -16,7 +16,7 @@ use super::*;
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::costs::PairCosts;
-use crate::spdz::{MatrixSize, Share};
+use crate::spdz::{BOUNDED_BITS, MatrixSize, Share};
 use crate::{Parties, ProtocolError, memory_mesh, memory_mesh_scaled};
 
 fn prg(party: usize, seed: u128) -> Prg {
@@ -138,18 +138,23 @@ fn check<F: Field>(made: &[&Made<F>]) {
             assert!(a.iter().zip(&c).all(|(a, &c)| a.mul(*a) == c), "{kind:?}");
             assert!(a.windows(2).all(|pair| pair[0] != pair[1]), "random");
         }
-        Kind::Bit => {
-            let bits = column(0);
-            let ones = bits.iter().filter(|&&bit| bit == F::ONE).count();
-            assert!(bits.iter().all(|&bit| bit == F::ONE || bit == F::ZERO), "{kind:?}");
-            // 2^-30 of all runs fall outside.
-            let expected = bits.len() / 2;
-            assert!(bits.len() < 60 || ones.abs_diff(expected) <= 4 * bits.len().isqrt());
+        Kind::Bit => assert_bits(&column(0)),
+        Kind::Bounded => {
+            let bound = (made.len() as u128) << BOUNDED_BITS;
+            let (sums, half) = (column(0), bound / 2);
+            assert!(sums.iter().all(|sum| sum.value() < bound), "{kind:?}");
+            assert!(sums.windows(2).all(|pair| pair[0] != pair[1]), "random");
+            let above = sums.iter().filter(|sum| sum.value() >= half).count();
+            let expected = sums.len() / 2;
+            assert!(sums.len() < 60 || above.abs_diff(expected) <= 4 * sums.len().isqrt());
         }
-        Kind::Mask { owner } => {
+        Kind::Mask { owner } | Kind::BitMask { owner } => {
             let values = made[usize::from(owner)].batch.values();
             assert!(column(0) == values, "{kind:?}");
-            assert!(values.windows(2).all(|pair| pair[0] != pair[1]), "random");
+            match kind {
+                Kind::BitMask { .. } => assert_bits(values),
+                _ => assert!(values.windows(2).all(|pair| pair[0] != pair[1]), "random"),
+            }
             let of_others = made.iter().filter(|made| !made.batch.values().is_empty()).count();
             assert_eq!(of_others, 1, "only the owner knows them");
         }
@@ -168,6 +173,14 @@ fn check<F: Field>(made: &[&Made<F>]) {
             }
         }
     }
+}
+
+fn assert_bits<F: Field>(bits: &[F]) {
+    let ones = bits.iter().filter(|&&bit| bit == F::ONE).count();
+    assert!(bits.iter().all(|&bit| bit == F::ONE || bit == F::ZERO), "bits");
+    // 2^-30 of all runs fall outside.
+    let expected = bits.len() / 2;
+    assert!(bits.len() < 60 || ones.abs_diff(expected) <= 4 * bits.len().isqrt());
 }
 
 /// Products of matrices of `rows` by `cols` with `vectors` columns.
@@ -201,6 +214,16 @@ fn bits_and_masks_are_right() {
 }
 
 #[test]
+fn what_is_proven_to_be_small_is_right() {
+    let bits = |owner: u16, count: usize| (Kind::BitMask { owner }, count);
+    let kinds = [bits(1, 130), (Kind::Bounded, 300), bits(0, 1), (Kind::Bounded, 1), bits(1, 600)];
+    all_kinds::<F61>(2, &kinds, 15);
+    all_kinds::<F128>(2, &kinds, 16);
+    all_kinds::<F61>(3, &[bits(2, 10), (Kind::Bounded, 70), bits(0, 3)], 17);
+    all_kinds::<F32>(3, &[bits(2, 100), bits(0, 3)], 18);
+}
+
+#[test]
 fn matrix_triples_are_right() {
     let matrix = |rows: u32, cols: u32, count: usize| (product(rows, cols, 1), count);
     let kinds = [matrix(3, 5, 2), matrix(1, 1, 3), matrix(70, 2, 1), (product(4, 3, 2), 2)];
@@ -221,6 +244,7 @@ fn small_batches_over_small_channels() {
             full(Kind::Triple),
             (Kind::Bit, 70),
             full(Kind::Mask { owner: 1 }),
+            full(Kind::BitMask { owner: 0 }),
             full(product(30, 7, 1)),
             full(product(8, 6, 16)),
             (product(8191, 1, 1), 1),
@@ -269,8 +293,12 @@ fn speed() {
         handles.into_iter().for_each(|handle| handle.join().expect("no party panics"));
     }
     fn all<F: Field>() {
-        for kind in [Kind::Triple, Kind::Square, Kind::Bit, Kind::Mask { owner: 0 }] {
+        let masks = [Kind::Mask { owner: 0 }, Kind::BitMask { owner: 0 }];
+        for kind in [Kind::Triple, Kind::Square, Kind::Bit].into_iter().chain(masks) {
             measure::<F>(kind, 1);
+        }
+        if F::BITS > BOUNDED_BITS {
+            measure::<F>(Kind::Bounded, 1);
         }
         // For each element of the matrix.
         measure::<F>(product(256, 256, 1), 1 << 16);

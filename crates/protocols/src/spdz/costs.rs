@@ -32,6 +32,8 @@ pub mod totals {
     pub const SQUARES: &str = "squares";
     /// Shared random bits.
     pub const BITS: &str = "random_bits";
+    /// Sums of a bounded integer of each party.
+    pub const BOUNDED: &str = "bounded_integers";
     /// Rounds that check MACs.
     pub const CHECK_ROUNDS: &str = "check_rounds";
     /// Elements opened to all.
@@ -45,6 +47,11 @@ pub mod totals {
     /// Input masks of a party.
     pub fn masks(party: usize) -> String {
         format!("masks_{party}")
+    }
+
+    /// Bits that a party knows.
+    pub fn bit_masks(party: usize) -> String {
+        format!("bit_masks_{party}")
     }
 
     /// Matrix triples of a size; with one vector that is not said.
@@ -64,6 +71,8 @@ fn name_of(kind: Kind) -> String {
         Kind::Square => totals::SQUARES.to_owned(),
         Kind::Bit => totals::BITS.to_owned(),
         Kind::Mask { owner } => totals::masks(usize::from(owner)),
+        Kind::BitMask { owner } => totals::bit_masks(usize::from(owner)),
+        Kind::Bounded => totals::BOUNDED.to_owned(),
         Kind::Matrix(size) => totals::matrices(size),
     }
 }
@@ -76,6 +85,7 @@ pub fn stated_demand(costs: &BTreeMap<String, u64>) -> Demand {
             totals::TRIPLES => Some(Kind::Triple),
             totals::SQUARES => Some(Kind::Square),
             totals::BITS => Some(Kind::Bit),
+            totals::BOUNDED => Some(Kind::Bounded),
             _ => mask_or_matrix(name),
         };
         if let Some(kind) = kind {
@@ -88,6 +98,9 @@ pub fn stated_demand(costs: &BTreeMap<String, u64>) -> Demand {
 fn mask_or_matrix(name: &str) -> Option<Kind> {
     if let Some(owner) = name.strip_prefix("masks_") {
         return Some(Kind::Mask { owner: owner.parse().ok()? });
+    }
+    if let Some(owner) = name.strip_prefix("bit_masks_") {
+        return Some(Kind::BitMask { owner: owner.parse().ok()? });
     }
     let mut sides = name.strip_prefix("matrices_")?.split('_').map(|side| side.parse().ok());
     let (rows, cols) = (sides.next()??, sides.next()??);
@@ -133,17 +146,17 @@ impl Walk {
         description: &Description,
         mut need: impl FnMut(Kind, usize),
     ) -> (u64, u64) {
-        let lanes = instruction.lanes as usize;
         match way(instruction) {
             Way::Linear | Way::Movement => (0, 0),
             Way::Input => {
                 let count = element_count(instruction.shape()) as usize;
                 let owner = description.inputs[instruction.immediates[0] as usize].party;
-                need(Kind::Mask { owner }, count);
-                let is_bits = instruction.element.sharing() != Sharing::Arithmetic;
-                let script = is_bits.then(|| self.model.scripts.of_bits(instruction));
-                let opened = script.map_or(0, |script| script_needs(&script, lanes, need));
-                (opened, count as u64)
+                let kind = match instruction.element.sharing() {
+                    Sharing::Arithmetic => Kind::Mask { owner },
+                    _ => Kind::BitMask { owner },
+                };
+                need(kind, count);
+                (0, count as u64)
             }
             Way::MatMul => {
                 let size = matrix_size(instruction);
@@ -161,6 +174,7 @@ impl Walk {
 /// Calls `need` for what a script takes on so many lanes; returns how many elements it opens.
 fn script_needs(script: &Script, lanes: usize, mut need: impl FnMut(Kind, usize)) -> u64 {
     need(Kind::Bit, script.bit_count as usize * lanes);
+    need(Kind::Bounded, script.bounded_count as usize * lanes);
     let mut opened = 0;
     for level in &script.levels {
         let amounts = level.amounts();
@@ -184,7 +198,7 @@ pub struct Needs<R> {
 impl<R: Read + Seek> Needs<R> {
     /// Of `planned`, for so many parties.
     pub fn new(planned: ProgramReader<R>, parties: usize, field: FieldName) -> Needs<R> {
-        let walk = Walk { parties, model: SpdzRounds::new(field) };
+        let walk = Walk { parties, model: SpdzRounds::new(field, parties) };
         Needs { planned, walk, frame: 0, instructions: Vec::new(), found: VecDeque::new() }
     }
 }
@@ -245,8 +259,6 @@ pub struct SpdzCosts {
     /// Whether something was opened since the last check; whether an output waits.
     pending: bool,
     outputs_wait: bool,
-    /// Bit `i`: whether an input is shown to be made of bits in the round after `i` more.
-    proofs: u32,
     /// Of inputs, products of matrices, all else, and outputs. Each has buffers that stay as large as
     /// they ever were, so it is their peaks that add up.
     held_bytes: [u64; 4],
@@ -268,7 +280,7 @@ impl SpdzCosts {
             parties,
             element_bytes: field.bytes(),
             field,
-            walk: Walk { parties, model: SpdzRounds::new(field) },
+            walk: Walk { parties, model: SpdzRounds::new(field, parties) },
             demand: Demand::default(),
             rounds: 0,
             check_rounds: 0,
@@ -277,7 +289,6 @@ impl SpdzCosts {
             opened: 0,
             pending: false,
             outputs_wait: false,
-            proofs: 0,
             held_bytes: [0; 4],
             peak_held_bytes: [0; 4],
             script_bytes: [0; 2],
@@ -347,9 +358,7 @@ impl SpdzCosts {
     }
 
     fn round(&mut self) {
-        let proves = self.proofs & 1 == 1;
-        self.proofs >>= 1;
-        if (self.outputs_wait || proves) && self.pending {
+        if self.outputs_wait && self.pending {
             self.check();
         }
         self.rounds += 1;
@@ -380,10 +389,6 @@ impl CostModel for SpdzCosts {
             Op::Round => self.round(),
             Op::Output => self.outputs_wait = true,
             _ => {}
-        }
-        let is_bits = instruction.element.sharing() != Sharing::Arithmetic;
-        if (instruction.op, instruction.phase, is_bits) == (Op::Input, Phase::Issue, true) {
-            self.proofs |= 1 << self.walk.model.scripts.of_bits(instruction).rounds();
         }
         if told > 0 {
             let owner = description.inputs[instruction.immediates[0] as usize].party;

@@ -9,7 +9,7 @@
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg};
 
-use super::{Material, MatrixSize, Share};
+use super::{BOUNDED_BITS, Material, MatrixSize, Share};
 use crate::ProtocolError;
 
 /// Shares that are dealt while they lie in the cache.
@@ -101,6 +101,46 @@ impl<F: Field> Dealer<F> {
     }
 }
 
+fn draw_bits<F: Field>(prg: &mut Prg, bits: &mut [F]) {
+    for group in bits.chunks_mut(128) {
+        let drawn = prg.next_block().to_bits();
+        for (i, bit) in group.iter_mut().enumerate() {
+            *bit = F::ONE.and_bit(drawn >> i & 1 == 1);
+        }
+    }
+}
+
+impl<F: Field> Dealer<F> {
+    /// Deals what `draw` draws and party `owner` knows.
+    fn known(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+        draw: impl Fn(&mut Prg, &mut [F]),
+    ) {
+        assert_eq!(values.is_some(), owner == self.me, "the owner learns the values");
+        let mut known = match values {
+            Some(values) => {
+                assert_eq!(values.len(), shares.len(), "a value per share");
+                for piece in values.chunks_mut(PIECE) {
+                    draw(&mut self.masks[owner], piece);
+                }
+                Some(values.chunks(PIECE))
+            }
+            None => None,
+        };
+        // Taken out so that the closure can draw from it while shares are dealt.
+        let blank = Prg::from_seed(Block::ZERO);
+        let mut masks = std::mem::replace(&mut self.masks[owner], blank);
+        self.deal([shares], |_, [clear]| match &mut known {
+            Some(known) => clear.copy_from_slice(known.next().expect("as many pieces")),
+            None => draw(&mut masks, clear),
+        });
+        self.masks[owner] = masks;
+    }
+}
+
 impl<F: Field> Material<F> for Dealer<F> {
     fn delta(&self) -> F {
         self.delta
@@ -133,14 +173,7 @@ impl<F: Field> Material<F> for Dealer<F> {
     }
 
     fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.deal([b], |prg, [b]| {
-            for group in b.chunks_mut(128) {
-                let bits = prg.next_block().to_bits();
-                for (i, b) in group.iter_mut().enumerate() {
-                    *b = F::ONE.and_bit(bits >> i & 1 == 1);
-                }
-            }
-        });
+        self.deal([b], |prg, [b]| draw_bits(prg, b));
         Ok(())
     }
 
@@ -150,25 +183,29 @@ impl<F: Field> Material<F> for Dealer<F> {
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
     ) -> Result<(), ProtocolError> {
-        assert_eq!(values.is_some(), owner == self.me, "the owner learns the values");
-        let mut known = match values {
-            Some(values) => {
-                assert_eq!(values.len(), shares.len(), "a value per share");
-                for piece in values.chunks_mut(PIECE) {
-                    F::fill_random(&mut self.masks[owner], piece);
-                }
-                Some(values.chunks(PIECE))
+        self.known(owner, shares, values, F::fill_random);
+        Ok(())
+    }
+
+    fn bit_masks(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+    ) -> Result<(), ProtocolError> {
+        self.known(owner, shares, values, draw_bits);
+        Ok(())
+    }
+
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
+        let parties = self.masks.len();
+        self.deal([integers], |prg, [integers]| {
+            for integer in integers {
+                let drawn =
+                    (0..parties).map(|_| prg.next_block().to_bits() >> (128 - BOUNDED_BITS));
+                *integer = F::new(drawn.sum());
             }
-            None => None,
-        };
-        // Taken out so that the closure can draw from it while shares are dealt.
-        let blank = Prg::from_seed(Block::ZERO);
-        let mut masks = std::mem::replace(&mut self.masks[owner], blank);
-        self.deal([shares], |_, [clear]| match &mut known {
-            Some(known) => clear.copy_from_slice(known.next().expect("as many pieces")),
-            None => F::fill_random(&mut masks, clear),
         });
-        self.masks[owner] = masks;
         Ok(())
     }
 

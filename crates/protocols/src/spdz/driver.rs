@@ -31,28 +31,8 @@ enum Flight<F: Field> {
     Script(Box<Run<F>>),
     /// Where it will be among the products of its round.
     MatMul(Range<usize>),
-    /// Integers: where they will be among the inputs of their round.
+    /// Where they will be among the inputs of their round.
     Brought(Range<usize>),
-    Bits(Box<BitsInput<F>>),
-}
-
-/// An input in bits.
-struct BitsInput<F: Field> {
-    instruction: Instruction,
-    /// Of the owner's masks.
-    shares: super::run::Shares<F>,
-    owner: usize,
-    /// Where what the owner tells will be.
-    at: usize,
-    /// Then the script that shows that they are bits.
-    check: Option<Run<F>>,
-}
-
-impl<F: Field> Flight<F> {
-    /// Whether the next exchange shows that an input is made of bits.
-    fn proves_bits(&self) -> bool {
-        matches!(self, Flight::Bits(input) if input.check.as_ref().is_some_and(Run::opens))
-    }
 }
 
 /// One party of a computation on authenticated shares.
@@ -88,7 +68,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         SpdzDriver {
             delta: Zeroizing::new(material.delta()),
             opening,
-            rounds_model: SpdzRounds::new(field),
+            rounds_model: SpdzRounds::new(field, parties.count()),
             outputs: Outputs::new(description, parties.me() as u16),
             description: description.clone(),
             parties,
@@ -172,9 +152,8 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     fn end_round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
         let has_outputs = !self.waiting.is_empty();
-        if has_outputs || self.in_flight.iter().any(|(_, flight)| flight.proves_bits()) {
-            // What no mask hides must follow from openings that were right: `b^2 - b` is zero only
-            // if the square is, and says what `b` is otherwise.
+        if has_outputs {
+            // What no mask hides must follow from openings that were right.
             self.check()?;
         }
         let outputs = self.push_outputs()?;
@@ -185,7 +164,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         self.turn_to(Activity::Computing);
         self.rounds += 1;
         let values: Vec<_> = outputs.iter().map(|output| self.opened_output(output)).collect();
-        self.take_batches();
+        self.take_batches()?;
         // What goes on goes to the back, in the same order.
         for _ in 0..self.in_flight.len() {
             let (op, mut flight) = self.in_flight.pop_front().expect("as many as there were");
@@ -228,13 +207,14 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     }
 
     /// What was opened and told becomes products and inputs.
-    fn take_batches(&mut self) {
+    fn take_batches(&mut self) -> Result<(), ProtocolError> {
         self.turn_to(Activity::Sharing);
         let SpdzDriver { parties, delta, opening, material, brought, .. } = self;
-        brought.take(&Context { me: parties.me(), delta: **delta, opening, material });
+        brought.take(&Context { me: parties.me(), delta: **delta, opening, material })?;
         self.turn_to(Activity::Computing);
         let SpdzDriver { parties, delta, opening, material, products, .. } = self;
         products.take(&Context { me: parties.me(), delta: **delta, opening, material });
+        Ok(())
     }
 
     /// The rows of a script with its operands.
@@ -327,7 +307,6 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
                 run.take(&context);
                 Ok(!run.issue(&mut context)?)
             }
-            Flight::Bits(input) => self.step_bits(input),
         }
     }
 
@@ -339,7 +318,6 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             Flight::Script(run) => write(&run, results),
             Flight::MatMul(at) => results[0].copy_from_slice(&self.products.done()[at]),
             Flight::Brought(at) => results[0].copy_from_slice(&self.brought.done()[at]),
-            Flight::Bits(input) => results[0].copy_from_slice(&input.shares),
         }
     }
 }

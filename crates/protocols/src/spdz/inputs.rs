@@ -1,10 +1,11 @@
-//! [`BroughtInputs`]: the integers that parties bring in a round.
+//! [`BroughtInputs`]: the integers and bits that parties bring in a round.
 //!
 //! The owner tells everybody its values minus masks that only it knows; all add that to their
-//! shares of the masks. Inputs of one owner wait for each other until they fill a part of the cache,
+//! shares of the masks. Of bits it tells the exclusive or with masks that are proven to be bits, so
+//! that whoever sees a bit told knows that a bit was brought. Inputs of one owner wait for each other until they fill a part of the cache,
 //! then take their masks together. Memory per element: a share, the element that is told, and the one of
 //! the round before.
-//! Invariant: values leave this memory only with masks taken off.
+//! Invariant: values leave this memory only under masks.
 
 use std::ops::Range;
 
@@ -25,14 +26,16 @@ const _: () = assert!(TOGETHER >= VALUE_WIRES_MAX as usize);
 /// Inputs of one owner that took their masks together.
 struct Group {
     owner: usize,
+    are_bits: bool,
     count: usize,
     told_at: usize,
 }
 
 /// Inputs that are told at the end of the round; after it, until the next is begun, their shares.
 pub(super) struct BroughtInputs<F: Field> {
-    /// Whose inputs wait for masks, and how many elements they are.
+    /// Whose inputs wait for masks, whether they are bits, and how many elements they are.
     owner: usize,
+    are_bits: bool,
     waiting: usize,
     /// What waits, if it is this party's.
     values: Zeroizing<Vec<F>>,
@@ -47,6 +50,7 @@ impl<F: Field> BroughtInputs<F> {
     pub(super) fn new() -> BroughtInputs<F> {
         BroughtInputs {
             owner: 0,
+            are_bits: false,
             waiting: 0,
             values: Zeroizing::new(Vec::with_capacity(TOGETHER)),
             masks: Zeroizing::new(vec![F::ZERO; TOGETHER]),
@@ -56,12 +60,12 @@ impl<F: Field> BroughtInputs<F> {
         }
     }
 
-    /// Brings an input of `count` elements of `owner`; the owner knows the `values`. Returns where
-    /// it will be among [`BroughtInputs::done`].
+    /// Brings an input of `count` elements of `owner`, all of them bits or none; the owner knows the
+    /// `values`. Returns where it will be among [`BroughtInputs::done`].
     pub(super) fn issue<M: Material<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
-        owner: usize,
+        (owner, are_bits): (usize, bool),
         count: usize,
         values: Option<impl Iterator<Item = F>>,
     ) -> Result<Range<usize>, ProtocolError> {
@@ -69,9 +73,9 @@ impl<F: Field> BroughtInputs<F> {
         if std::mem::take(&mut self.is_done) {
             self.shares.clear();
         }
-        if owner != self.owner || self.waiting + count > TOGETHER {
+        if (owner, are_bits) != (self.owner, self.are_bits) || self.waiting + count > TOGETHER {
             self.flush(context)?;
-            self.owner = owner;
+            (self.owner, self.are_bits) = (owner, are_bits);
         }
         if let Some(values) = values {
             self.values.extend(values);
@@ -86,38 +90,65 @@ impl<F: Field> BroughtInputs<F> {
         &mut self,
         context: &mut Context<'_, F, M>,
     ) -> Result<(), ProtocolError> {
-        let (owner, count) = (self.owner, std::mem::take(&mut self.waiting));
+        let (owner, are_bits) = (self.owner, self.are_bits);
+        let count = std::mem::take(&mut self.waiting);
         if count == 0 {
             return Ok(());
         }
         let shares = lengthen(&mut self.shares, count);
-        let told_at = if owner == context.me {
-            let masks = &mut self.masks[..count];
-            context.material.masks(owner, shares, Some(masks))?;
+        let mut masks = (owner == context.me).then_some(&mut self.masks[..count]);
+        let known = masks.as_deref_mut();
+        if are_bits {
+            context.material.bit_masks(owner, shares, known)?;
+        } else {
+            context.material.masks(owner, shares, known)?;
+        }
+        let told_at = if let Some(masks) = masks {
             F::sub_assign(&mut self.values, masks);
+            if are_bits {
+                // 1 or -1 if they differ.
+                for value in self.values.iter_mut() {
+                    *value = value.mul(*value);
+                }
+            }
             let told_at = context.opening.tell(owner, count, Some(&self.values));
             self.values.clear();
             told_at
         } else {
-            context.material.masks(owner, shares, None)?;
             context.opening.tell(owner, count, None)
         };
-        self.groups.push(Group { owner, count, told_at });
+        self.groups.push(Group { owner, are_bits, count, told_at });
         Ok(())
     }
 
     /// Ends the round: makes shares of inputs of what was told.
-    pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) {
+    ///
+    /// # Errors
+    /// When an owner tells what is no bit where it should be.
+    pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) -> Result<(), ProtocolError> {
         assert_eq!(self.waiting, 0, "what waits takes its masks before the round ends");
         let mut rest = &mut self.shares[..];
-        for Group { owner, count, told_at } in self.groups.drain(..) {
+        for Group { owner, are_bits, count, told_at } in self.groups.drain(..) {
             let shares;
             (shares, rest) = rest.split_at_mut(count);
             let told = context.opening.told(owner, told_at, count);
+            if are_bits {
+                if told.iter().any(|&told| told != F::ZERO && told != F::ONE) {
+                    return Err(ProtocolError::Cheated { during: "that an input is made of bits" });
+                }
+                for (share, &told) in shares.iter_mut().zip(told) {
+                    // What is told is public.
+                    if told == F::ONE {
+                        *share = Share::public(F::ONE, context.me, context.delta).sub(*share);
+                    }
+                }
+                continue;
+            }
             let factors = [F::ONE.and_bit(context.me == 0), context.delta];
             F::scale_add_pairs(Share::elements_mut(shares), factors, told);
         }
         self.is_done = true;
+        Ok(())
     }
 
     /// The inputs of the round that has ended, in the order of their issue.

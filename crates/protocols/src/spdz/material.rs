@@ -51,6 +51,13 @@ impl MatrixSize {
     }
 }
 
+/// Statistical security of masks that are not uniform over the field: what is opened under one is
+/// at a distance of 2^-40 from what it would be for any other number.
+pub const STATISTICAL_BITS: u32 = 40;
+/// Bits of the integers that bounded masks are sums of: a number that is hidden by one may, with a
+/// sign or an offset, have a bit more than what lies below the mask.
+pub const BOUNDED_BITS: u32 = STATISTICAL_BITS + 1;
+
 /// A source of authenticated material. All parties make the same calls in the same order; the
 /// lengths of the slices are the counts.
 ///
@@ -97,6 +104,17 @@ pub trait Material<F: Field>: Send {
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
     ) -> Result<(), ProtocolError>;
+
+    /// Random bits that party `owner` knows: `values` is `Some` at the owner only.
+    fn bit_masks(
+        &mut self,
+        owner: usize,
+        shares: &mut [Share<F>],
+        values: Option<&mut [F]>,
+    ) -> Result<(), ProtocolError>;
+
+    /// Sums of a random integer of [`BOUNDED_BITS`] bits of each party.
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError>;
 
     /// Random matrices `a` (`rows` by `cols`) and `b` (`cols` by `vectors`), and `c = a * b`
     /// (`rows` by `vectors`), all column by column, one after the other.

@@ -34,6 +34,6 @@ pub use check::Opening;
 pub use costs::SpdzCosts;
 pub use dealer::Dealer;
 pub use driver::{Activity, SpdzDriver, Watch};
-pub use material::{Material, MatrixSize};
+pub use material::{BOUNDED_BITS, Material, MatrixSize, STATISTICAL_BITS};
 pub use operations::SpdzRounds;
 pub use share::Share;

@@ -11,7 +11,7 @@ use phineus_crypto::field::FieldName;
 use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
 
 use super::MatrixSize;
-use super::script::{Recorder, Row, Script};
+use super::script::{Modulus, Recorder, Row, Script};
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,23 +81,22 @@ pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
 /// What makes two instructions have the same script.
 type Key = (Op, ElementType, u32, [u64; 4], bool);
 
-/// What was recorded in this process. A script is public and depends on the prime and its key alone:
+/// What was recorded in this process. A script is public and depends on the modulus and its key alone:
 /// planning, the run and the making of material share what one of them recorded.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
-type Recorded = HashMap<(u128, Key), Arc<Script>>;
+type Recorded = HashMap<(Modulus, Key), Arc<Script>>;
 
-/// The script for a prime and an instruction with this key.
-fn recorded(prime: u128, key: Key, instruction: &Instruction) -> Arc<Script> {
+/// The script for a modulus and an instruction with this key.
+fn recorded(modulus: Modulus, key: Key, instruction: &Instruction) -> Arc<Script> {
     // A script is put there whole or, if recording it panics, not at all.
     let mut known = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_integer = is_integer(instruction);
-    let new = || match instruction.op {
-        Op::Input => checked_bits(usize::from(instruction.element.width()), prime),
-        _ if is_integer => integer_script(instruction, prime),
-        _ => from_template(record(instruction, Family::LeastDepth), prime),
+    let new = || match is_integer {
+        true => integer_script(instruction, modulus),
+        false => from_template(record(instruction, Family::LeastDepth), modulus),
     };
-    known.entry((prime, key)).or_insert_with(|| Arc::new(new())).clone()
+    known.entry((modulus, key)).or_insert_with(|| Arc::new(new())).clone()
 }
 
 /// Whether an instruction computes on integers in the field, and not on bits.
@@ -107,7 +106,7 @@ fn is_integer(i: &Instruction) -> bool {
 
 /// Scripts for the instructions met so far.
 pub(super) struct Scripts {
-    prime: u128,
+    modulus: Modulus,
     by_key: HashMap<Key, Arc<Script>>,
 }
 
@@ -117,8 +116,8 @@ fn is_square(i: &Instruction) -> bool {
 }
 
 impl Scripts {
-    pub(super) fn new(prime: u128) -> Scripts {
-        Scripts { prime, by_key: HashMap::new() }
+    pub(super) fn new(modulus: Modulus) -> Scripts {
+        Scripts { modulus, by_key: HashMap::new() }
     }
 
     /// The script of an instruction, and the lanes of its rows.
@@ -131,8 +130,8 @@ impl Scripts {
         let key_lanes = if lanes == 1 { instruction.lanes } else { 0 };
         let Instruction { op, element, immediates, .. } = *instruction;
         let key = (op, element, key_lanes, immediates, is_square(instruction));
-        let prime = self.prime;
-        let script = self.by_key.entry(key).or_insert_with(|| recorded(prime, key, instruction));
+        let modulus = self.modulus;
+        let script = self.by_key.entry(key).or_insert_with(|| recorded(modulus, key, instruction));
         (script.clone(), lanes as usize)
     }
 
@@ -141,31 +140,17 @@ impl Scripts {
         let all = self.by_key.values().map(|script| script.memory_bytes());
         all.fold([0, 0], |[sum, largest], bytes| [sum + bytes, largest.max(bytes)])
     }
-
-    /// The script that shows that an input in bits is made of bits: it opens `b^2 - b`.
-    pub(super) fn of_bits(&mut self, input: &Instruction) -> Arc<Script> {
-        self.of(&Instruction { lanes: 2, ..*input }).0
-    }
 }
 
-fn checked_bits(width: usize, prime: u128) -> Script {
-    let mut r = Recorder::new(prime);
-    let bits = r.inputs(width);
-    for &bit in &bits {
-        let square = r.product(bit, bit);
-        let difference = r.sub(square, bit);
-        r.open(difference);
-    }
-    let depth = r.constant(0);
-    r.finish_with(&[depth], 2)
-}
-
-fn integer_script(i: &Instruction, prime: u128) -> Script {
+/// Operands of comparisons, of right shifts and of what is made of them are in the range of the
+/// instruction's type.
+fn integer_script(i: &Instruction, modulus: Modulus) -> Script {
     let (width, signed) = (u32::from(i.element.width()), i.element.is_signed());
-    let mut r = Recorder::new(prime);
+    let mut r = Recorder::new(modulus);
     let x = r.inputs(if is_square(i) { 1 } else { i.op.info().operands.len() });
     let k = r.prime_bits;
-    let masks = |r: &mut Recorder| r.random_bits(k);
+    // Of the difference of two.
+    let mask = |r: &mut Recorder| r.mask_of(width);
     let outputs = match i.op {
         Op::Mul if is_square(i) => vec![r.product(x[0], x[0])],
         Op::Mul | Op::And | Op::Mask => vec![r.product(x[0], x[1])],
@@ -178,42 +163,44 @@ fn integer_script(i: &Instruction, prime: u128) -> Script {
             vec![r.add(x[1], moved), r.sub(x[2], moved)]
         }
         Op::Eq | Op::Ne => {
-            let bits = masks(&mut r);
+            let mask = mask(&mut r);
             let difference = r.sub(x[0], x[1]);
-            let zero = r.is_zero(difference, bits);
+            let zero = r.is_zero(difference, mask);
             vec![if i.op == Op::Eq { zero } else { r.not(zero) }]
         }
         Op::Lt | Op::Le => {
-            let bits = masks(&mut r);
+            let mask = mask(&mut r);
             let (a, b) = if i.op == Op::Lt { (x[0], x[1]) } else { (x[1], x[0]) };
             let difference = r.sub(a, b);
-            let less = r.is_negative(difference, bits);
+            let less = r.is_negative(difference, mask);
             vec![if i.op == Op::Lt { less } else { r.not(less) }]
         }
         Op::Abs => {
-            let bits = masks(&mut r);
-            let negative = r.is_negative(x[0], bits);
+            let mask = mask(&mut r);
+            let negative = r.is_negative(x[0], mask);
             let part = r.product(negative, x[0]);
             vec![r.combine(&[(x[0], 1), (part, -2)], 0)]
         }
         Op::Reduce => {
-            let bits = masks(&mut r);
-            vec![r.reduce(x[0], bits, width, signed)]
+            let mask = r.whole_mask();
+            vec![r.reduce(x[0], mask, width, signed)]
         }
         Op::ShiftRight => {
-            let bits = masks(&mut r);
             let amount = i.immediates[0].min(u64::from(width)) as u32;
-            if amount > k - 2 {
+            if signed && amount + 1 >= width || amount > k - 2 {
                 // Nothing is left but the sign.
-                let negative = r.is_negative(x[0], bits);
+                let mask = mask(&mut r);
+                let negative = r.is_negative(x[0], mask);
                 vec![r.combine(&[(negative, -1)], 0)]
             } else {
-                vec![r.shift_right(x[0], bits, amount)]
+                let mask = r.mask_of(amount.max(width - 1));
+                let offset = if signed { 1 << (width - 1) } else { 0 };
+                vec![r.shift_right(x[0], mask, amount, offset)]
             }
         }
         Op::Convert => {
-            let bits = masks(&mut r);
-            r.decompose(x[0], bits, width)
+            let mask = r.whole_mask();
+            r.decompose(x[0], mask, width)
         }
         _ => panic!("{} is not lowered to integers", i.op.info().name),
     };
@@ -221,8 +208,8 @@ fn integer_script(i: &Instruction, prime: u128) -> Script {
 }
 
 /// The same circuit on bits that are elements of a field.
-fn from_template(template: Template, prime: u128) -> Script {
-    let mut r = Recorder::new(prime);
+fn from_template(template: Template, modulus: Modulus) -> Script {
+    let mut r = Recorder::new(modulus);
     let inputs = r.inputs(template.input_count as usize);
     let mut slots: Vec<Option<Row>> = inputs.into_iter().map(Some).collect();
     slots.resize(template.slot_count as usize, None);
@@ -263,9 +250,10 @@ pub struct SpdzRounds {
 }
 
 impl SpdzRounds {
-    /// For this field; however many parties there are.
-    pub fn new(field: FieldName) -> SpdzRounds {
-        SpdzRounds { element_bytes: field.bytes() as u64, scripts: Scripts::new(field.modulus()) }
+    /// For this field and so many parties.
+    pub fn new(field: FieldName, parties: usize) -> SpdzRounds {
+        let scripts = Scripts::new(Modulus::new(field.modulus(), parties));
+        SpdzRounds { element_bytes: field.bytes() as u64, scripts }
     }
 
     /// Bytes to open an element: its share and MAC, and those of the last round; buffers grow by an
@@ -308,15 +296,7 @@ impl RoundModel for SpdzRounds {
                 let elements = u64::from(element_count(shape));
                 // A share, what is told, and what was in the last round.
                 let each = share_bytes + 2 * self.element_bytes;
-                let mut input =
-                    Interaction { rounds: 1, held_bytes: BATCHED_BYTES + grown(elements * each) };
-                if shape.sharing != Sharing::Arithmetic {
-                    let script = self.scripts.of_bits(instruction);
-                    input.rounds += script.rounds() as u32;
-                    input.held_bytes +=
-                        FLIGHT_BYTES + elements * (4 * share_bytes + 2 * self.opening_bytes());
-                }
-                input
+                Interaction { rounds: 1, held_bytes: BATCHED_BYTES + grown(elements * each) }
             }
             Way::MatMul => {
                 let size = matrix_size(instruction);

@@ -57,6 +57,11 @@ impl<F: Field> Run<F> {
         if bits > 0 {
             context.material.bits(&mut rows[inputs * lanes..(inputs + bits) * lanes])?;
         }
+        if script.bounded_count > 0 {
+            let at = (inputs + bits) * lanes;
+            let count = script.bounded_count as usize * lanes;
+            context.material.bounded(&mut rows[at..at + count])?;
+        }
         let publics = vec![F::ZERO; script.public_count as usize * lanes];
         let in_flight = InFlight { a: blank(0), b: blank(0), c: blank(0), at: 0 };
         Ok(Run { script, lanes, rows, publics, level: 0, in_flight })
@@ -66,12 +71,6 @@ impl<F: Field> Run<F> {
     pub(super) fn output(&self, k: usize) -> &[Share<F>] {
         let slot = self.script.outputs[k] as usize * self.lanes;
         &self.rows[slot..slot + self.lanes]
-    }
-
-    /// Whether what is in flight tells values that no mask hides.
-    pub(super) fn opens(&self) -> bool {
-        let joint = &self.script.levels[self.level].joint;
-        joint.iter().any(|step| matches!(step.what, Joint::Open { .. }))
     }
 
     /// Does what the next level can do alone and begins what it does together; whether there is
@@ -219,6 +218,30 @@ impl<F: Field> Run<F> {
                     *out = if digit { *r } else { public(F::ONE).sub(*r) };
                 }
             }
+            Local::LessOfTwo(two) => {
+                let [low, high, both] = [two.low, two.high, two.both].map(row);
+                let digits = self.pairs_of_digits(two.number, two.bit);
+                for (k, (out, digits)) in result.iter_mut().zip(digits).enumerate() {
+                    *out = match digits {
+                        [false, false] => high[k].add(low[k]).sub(both[k]),
+                        [true, false] => high[k],
+                        [false, true] => both[k],
+                        [true, true] => Share::ZERO,
+                    };
+                }
+            }
+            Local::EqualOfTwo(two) => {
+                let [low, high, both] = [two.low, two.high, two.both].map(row);
+                let digits = self.pairs_of_digits(two.number, two.bit);
+                for (k, (out, digits)) in result.iter_mut().zip(digits).enumerate() {
+                    *out = match digits {
+                        [false, false] => public(F::ONE).sub(high[k]).sub(low[k]).add(both[k]),
+                        [true, false] => low[k].sub(both[k]),
+                        [false, true] => high[k].sub(both[k]),
+                        [true, true] => both[k],
+                    };
+                }
+            }
             Local::Differs { shared, number, bit } => {
                 let digits = self.digits(*number, *bit);
                 for ((out, r), digit) in result.iter_mut().zip(row(*shared)).zip(digits) {
@@ -255,6 +278,11 @@ impl<F: Field> Run<F> {
 
     fn digits(&self, number: Number, bit: u32) -> impl Iterator<Item = bool> + '_ {
         self.numbers(number).map(move |number| number >> bit & 1 == 1)
+    }
+
+    /// The lower and the higher of two bits of a number.
+    fn pairs_of_digits(&self, number: Number, bit: u32) -> impl Iterator<Item = [bool; 2]> + '_ {
+        self.numbers(number).map(move |number| [bit, bit + 1].map(|bit| number >> bit & 1 == 1))
     }
 
     fn lows(&self, number: Number, bits: u32) -> impl Iterator<Item = F> + '_ {

@@ -10,13 +10,17 @@
 //! Rounds Multi-party Computation for Equality, Comparison, Bits and Exponentiation", TCC 2006;
 //! the least significant bit for comparisons: Nishide, Ohta, PKC 2007.
 //!
-//! Masks are uniform over the whole field, up to a distance of `(2^k - p) / 2^k` for a prime of `k`
-//! bits, so that what is opened says nothing about the value, however large that is.
+//! Integers of few bits hide behind those bits and a bounded integer of each party on top: what is
+//! opened is at a distance of 2^-40 from what it would be for any other value (Catrina, de Hoogh,
+//! "Improved Primitives for Secure Multiparty Integer Computation", SCN 2010). Where the field has
+//! no room for that, masks are uniform over the whole field, up to a distance of `(2^k - p) / 2^k`
+//! for a prime of `k` bits, and what is opened says nothing about the value, however large that is.
 
 use std::collections::HashMap;
 
+use super::BOUNDED_BITS;
 use nodes::Sum;
-pub(super) use nodes::{Joint, Local};
+pub(super) use nodes::{Joint, Local, Two};
 
 pub(super) mod integers;
 mod nodes;
@@ -45,6 +49,28 @@ pub(super) struct Number {
     pub(super) plus_prime: bool,
 }
 
+/// What scripts depend on besides the operation: the prime, and how many parties add to masks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Modulus {
+    pub(super) prime: u128,
+    /// Integers below two to the power of one more may hide behind so many bits and a bounded
+    /// integer of each party; 0 if none may.
+    hidden_bits: u32,
+}
+
+impl Modulus {
+    pub(super) fn new(prime: u128, parties: usize) -> Modulus {
+        // An integer, the bits, and the bounded integers on top must not reach the prime.
+        let fits = |bits: &u32| {
+            let top = (parties as u128).checked_shl(bits + BOUNDED_BITS);
+            let top = top.filter(|top| top >> (bits + BOUNDED_BITS) == parties as u128);
+            top.and_then(|top| top.checked_add(2 << bits)).is_some_and(|sum| sum <= prime)
+        };
+        let hidden_bits = (1..128 - BOUNDED_BITS).rev().find(fits).unwrap_or(0);
+        Modulus { prime, hidden_bits }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Node {
     Input,
@@ -58,11 +84,11 @@ pub(super) struct Recorder {
     levels: Vec<u32>,
     input_count: u32,
     bit_count: u32,
+    bounded_count: u32,
     products: HashMap<(Row, Row), Row>,
     /// Bits of the prime.
     pub(super) prime_bits: u32,
-    /// The prime.
-    pub(super) prime: u128,
+    pub(super) modulus: Modulus,
 }
 
 /// A local step; rows are slots.
@@ -93,6 +119,8 @@ pub(super) struct Script {
     pub(super) input_count: u32,
     /// Random bits, in the slots behind them.
     pub(super) bit_count: u32,
+    /// Bounded integers, in the slots behind those.
+    pub(super) bounded_count: u32,
     pub(super) slot_count: u32,
     pub(super) public_count: u32,
     /// One for each round, and a last one without joint steps.
@@ -139,6 +167,7 @@ impl Script {
         let apart = |step: &Step| match &step.what {
             // Two allocations, each with its header.
             Local::Combine(sum) => size_of_val(&**sum) + size_of_val(&sum.terms[..]) + 32,
+            Local::LessOfTwo(two) | Local::EqualOfTwo(two) => size_of_val(&**two) + 16,
             _ => 0,
         };
         let level = |level: &Level| {
@@ -152,15 +181,16 @@ impl Script {
 }
 
 impl Recorder {
-    pub(super) fn new(prime: u128) -> Recorder {
+    pub(super) fn new(modulus: Modulus) -> Recorder {
         Recorder {
             nodes: Vec::new(),
             levels: Vec::new(),
             input_count: 0,
             bit_count: 0,
+            bounded_count: 0,
             products: HashMap::new(),
-            prime_bits: 128 - prime.leading_zeros(),
-            prime,
+            prime_bits: 128 - modulus.prime.leading_zeros(),
+            modulus,
         }
     }
 
@@ -173,10 +203,25 @@ impl Recorder {
 
     /// The next `count` rows of random bits.
     pub(super) fn random_bits(&mut self, count: u32) -> Vec<Row> {
-        let before = self.input_count + self.bit_count;
-        assert_eq!(self.nodes.len(), before as usize, "random bits come right behind operands");
+        assert_eq!(
+            self.nodes.len(),
+            self.given() as usize,
+            "random bits come right behind operands"
+        );
         self.bit_count += count;
         (0..count).map(|_| self.push(Node::Input, 0)).collect()
+    }
+
+    /// A bounded integer, behind the random bits.
+    pub(super) fn bounded(&mut self) -> Row {
+        assert_eq!(self.nodes.len(), self.given() as usize, "it comes right behind random bits");
+        self.bounded_count += 1;
+        self.push(Node::Input, 0)
+    }
+
+    /// Rows that there are before anything is computed.
+    fn given(&self) -> u32 {
+        self.input_count + self.bit_count + self.bounded_count
     }
 
     /// `constant + sum of factor * row`.
@@ -256,6 +301,17 @@ impl Recorder {
         self.local(Local::Equal { shared, number, bit }, level)
     }
 
+    /// Whether two bits of a number, from `bit` on, are less than two shared ones, and whether they
+    /// are equal: one product, which does not depend on the number.
+    pub(super) fn order_of_two(&mut self, number: Number, bit: u32, shared: [Row; 2]) -> [Row; 2] {
+        let [low, high] = shared;
+        let both = self.product(low, high);
+        let level = self.level_with(number, both);
+        let two = Box::new(Two { low, high, both, number, bit });
+        let less = self.local(Local::LessOfTwo(two.clone()), level);
+        [less, self.local(Local::EqualOfTwo(two), level)]
+    }
+
     pub(super) fn differs(&mut self, number: Number, bit: u32, shared: Row) -> Row {
         let level = self.level_with(number, shared);
         self.local(Local::Differs { shared, number, bit }, level)
@@ -297,16 +353,11 @@ impl Recorder {
     }
 
     /// The script from the operands to `outputs`.
-    pub(super) fn finish(self, outputs: &[Row]) -> Script {
-        self.finish_with(outputs, 0)
-    }
-
-    /// The same, which goes on until `rounds` rounds are over and does all openings before.
-    pub(super) fn finish_with(mut self, outputs: &[Row], rounds: usize) -> Script {
+    pub(super) fn finish(mut self, outputs: &[Row]) -> Script {
         // Nothing is recorded any more, and scheduling takes memory of its own.
         self.products = HashMap::new();
         self.nodes.shrink_to_fit();
         self.levels.shrink_to_fit();
-        schedule::schedule(&self, outputs, rounds)
+        schedule::schedule(&self, outputs)
     }
 }

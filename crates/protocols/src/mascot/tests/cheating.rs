@@ -137,11 +137,12 @@ fn some(in_setup: u64, sent: u64) -> Vec<u64> {
     middle.chain(sent - 5..sent).collect()
 }
 
-const KINDS: [(Kind, usize); 6] = [
+const KINDS: [(Kind, usize); 7] = [
     (Kind::Triple, 70),
     (Kind::Square, 3),
     (Kind::Bit, 5),
     (Kind::Mask { owner: 1 }, 20),
+    (Kind::BitMask { owner: 1 }, 20),
     (Kind::Matrix(MatrixSize { rows: 3, cols: 2, vectors: 1 }), 2),
     (Kind::Matrix(MatrixSize { rows: 2, cols: 2, vectors: 3 }), 1),
 ];
@@ -151,6 +152,7 @@ fn a_flipped_bit_is_caught_or_harmless() {
     for (kind, count) in KINDS {
         flips::<F32>(2, kind, count, some);
     }
+    flips::<F61>(2, Kind::Bounded, 3, some);
     flips::<F61>(2, Kind::Triple, 4, |in_setup, _| (0..in_setup).step_by(97).collect());
 }
 
@@ -209,6 +211,44 @@ fn who_lies_to_all_alike_is_caught_by_all() {
     lies_to_all::<F128>(2);
     lies_to_all::<F32>(3);
     lies_to_all::<F61>(3);
+}
+
+/// Who brings an element that is not as small as it must be is caught, whatever else it says.
+#[test]
+fn who_lies_about_ranges_is_caught_by_all() {
+    fn ranges<F: Field>(parties: usize) {
+        let outcome = |kind: Kind, lie: Lie| {
+            let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
+            session::<F>(parties, kind, 8, cheat, 0x120).0
+        };
+        let bits = Kind::BitMask { owner: parties as u16 - 1 };
+        // One more is a bit where a zero was drawn.
+        let lies = (1..=8).map(|k| outcome(bits, lie(About::Input, k)));
+        let lies: Vec<Outcome> = lies.collect();
+        assert!(lies.contains(&Outcome::Harmless), "a zero becomes a one: {lies:?}");
+        assert!(lies.contains(&Outcome::Caught { by_all: true }), "a one becomes a two: {lies:?}");
+        let wrong = |outcome: &Outcome| *outcome == Outcome::CaughtWhenOpened;
+        assert!(!lies.iter().any(wrong), "{lies:?}");
+        for k in 0..2 {
+            assert_eq!(outcome(bits, lie(About::Proof, k)), Outcome::Caught { by_all: true });
+        }
+        if F::BITS <= BOUNDED_BITS {
+            return;
+        }
+        for k in 0..16 {
+            let lie = lie(About::Proof, k);
+            assert_eq!(outcome(Kind::Bounded, lie), Outcome::Caught { by_all: true });
+        }
+        // Of the highest digits, which are bits, and so of some others.
+        let lies: Vec<Outcome> =
+            (81..=88).map(|k| outcome(Kind::Bounded, lie(About::Input, k))).collect();
+        assert!(lies.contains(&Outcome::Caught { by_all: true }), "{lies:?}");
+        assert!(!lies.iter().any(wrong), "{lies:?}");
+    }
+    ranges::<F61>(2);
+    ranges::<F61>(3);
+    ranges::<F128>(2);
+    ranges::<F32>(2);
 }
 
 /// No sum is checked where masks are made: who owns them may choose them, and a wrong MAC is found

@@ -4,7 +4,7 @@ use super::*;
 use crate::mascot::lies::{About, Lie};
 use crate::spdz::Material;
 
-pub(super) const ORDER: [(Kind, usize); 10] = [
+pub(super) const ORDER: [(Kind, usize); 13] = [
     (Kind::Triple, 5),
     (Kind::Mask { owner: 0 }, 7),
     (Kind::Triple, 40),
@@ -13,6 +13,9 @@ pub(super) const ORDER: [(Kind, usize); 10] = [
     (Kind::Matrix(MatrixSize { rows: 2, cols: 3, vectors: 2 }), 3),
     (Kind::Square, 9),
     (Kind::Mask { owner: 1 }, 1),
+    (Kind::BitMask { owner: 1 }, 65),
+    (Kind::Bounded, 4),
+    (Kind::BitMask { owner: 0 }, 2),
     (Kind::Bit, 2),
     (Kind::Triple, 2),
 ];
@@ -27,11 +30,15 @@ pub(super) fn take_all<F: Field>(material: &mut impl Material<F>, me: usize) -> 
             Kind::Triple => material.triples(a, b, c),
             Kind::Square => material.squares(a, b),
             Kind::Bit => material.bits(a),
-            Kind::Mask { owner } => {
+            Kind::Bounded => material.bounded(a),
+            Kind::Mask { owner } | Kind::BitMask { owner } => {
                 let is_owner = usize::from(owner) == me;
                 batch.values.resize(if is_owner { count } else { 0 }, F::ZERO);
                 let values = is_owner.then_some(batch.values.as_mut_slice());
-                material.masks(owner.into(), a, values)
+                match kind {
+                    Kind::Mask { .. } => material.masks(owner.into(), a, values),
+                    _ => material.bit_masks(owner.into(), a, values),
+                }
             }
             Kind::Matrix(size) => material.matrix_triples(size, a, b, c),
         };

@@ -6,9 +6,9 @@ use phineus_channels::Channel;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
-use super::{BitsInput, Flight, SpdzDriver};
+use super::{Flight, SpdzDriver};
 use crate::ProtocolError;
-use crate::spdz::run::{Context, Run, blank};
+use crate::spdz::run::{Context, blank};
 use crate::spdz::{Material, Share};
 
 /// An output that is opened at the end of the round.
@@ -33,21 +33,15 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         let (width, is_signed) = (instruction.element.width(), instruction.element.is_signed());
         let SpdzDriver { parties, delta, opening, material, brought, inputs, .. } = self;
         let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
-        let count = instruction.lanes as usize;
-        if owner != context.me {
-            return Ok(Flight::Brought(brought.issue(
-                context,
-                owner,
-                count,
-                None::<std::iter::Empty<F>>,
-            )?));
-        }
-        let at = if let Some(integers) = inputs.integers(instruction) {
+        let (count, from) = (instruction.lanes as usize, (owner, false));
+        let at = if owner != context.me {
+            brought.issue(context, from, count, None::<std::iter::Empty<F>>)?
+        } else if let Some(integers) = inputs.integers(instruction) {
             let values = integers.map(|value| F::from_signed(value.into()));
-            brought.issue(context, owner, count, Some(values))?
+            brought.issue(context, from, count, Some(values))?
         } else {
             let of = |lane: Lane| F::from_signed(signed(lane, width, is_signed));
-            brought.issue(context, owner, count, Some(inputs.lanes(instruction).map(of)))?
+            brought.issue(context, from, count, Some(inputs.lanes(instruction).map(of)))?
         };
         Ok(Flight::Brought(at))
     }
@@ -70,48 +64,12 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         instruction: &Instruction,
     ) -> Result<Flight<F>, ProtocolError> {
         let owner = self.owner(instruction);
-        let is_ours = owner == self.parties.me();
         let count = element_count(instruction.shape()) as usize;
-        let mut shares = blank(count);
-        let mut masks = Zeroizing::new(vec![F::ZERO; if is_ours { count } else { 0 }]);
-        let known = is_ours.then_some(masks.as_mut_slice());
-        self.material.masks(owner, &mut shares, known)?;
-        let at = if is_ours {
-            let mut values = self.own_bits(instruction);
-            F::sub_assign(&mut values, &masks);
-            self.opening.tell(owner, count, Some(&values))
-        } else {
-            self.opening.tell(owner, count, None)
-        };
-        let instruction = *instruction;
-        Ok(Flight::Bits(Box::new(BitsInput { instruction, shares, owner, at, check: None })))
-    }
-
-    /// One step of an input in bits; whether it is done.
-    pub(super) fn step_bits(&mut self, input: &mut BitsInput<F>) -> Result<bool, ProtocolError> {
-        let script = self.rounds_model.scripts.of_bits(&input.instruction);
-        let mut context = self.context();
-        if let Some(run) = &mut input.check {
-            run.take(&context);
-            if run.issue(&mut context)? {
-                return Ok(false);
-            }
-            let zeros = run.publics.iter().all(|&opened| opened == F::ZERO);
-            let during = "the proof that an input is made of bits";
-            return if zeros { Ok(true) } else { Err(ProtocolError::Cheated { during }) };
-        }
-        let told = context.opening.told(input.owner, input.at, input.shares.len());
-        let public = |value: F| Share::public(value, context.me, context.delta);
-        for (share, &value) in input.shares.iter_mut().zip(told) {
-            *share = share.add(public(value));
-        }
-        let lanes = input.instruction.lanes as usize;
-        let mut rows = blank(script.slot_count as usize * lanes);
-        rows[..input.shares.len()].copy_from_slice(&input.shares);
-        let mut run = Run::new(script, lanes, rows, &mut context)?;
-        run.issue(&mut context)?;
-        input.check = Some(run);
-        Ok(false)
+        let own = (owner == self.parties.me()).then(|| self.own_bits(instruction));
+        let SpdzDriver { parties, delta, opening, material, brought, .. } = self;
+        let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
+        let values = own.as_ref().map(|bits| bits.iter().copied());
+        Ok(Flight::Brought(brought.issue(context, (owner, true), count, values)?))
     }
 
     /// Puts the outputs of this round with what it opens.

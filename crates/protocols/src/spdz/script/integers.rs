@@ -1,22 +1,35 @@
 //! Scripts on integers in the field: reduction, right shifts, comparisons, bits.
 //!
-//! All begin with opening `y + r`, where `r < 2^k` is a number whose bits are shared and `k` are the
-//! bits of the prime `p`. With `c = (y + r) mod p` and `u = [c < r]`, `y = c - r + p u` for
+//! All begin with opening `y + r`. For an integer `y` below `2^(m + 1)`, where the field has room, `r`
+//! is a number of `m` bits that are shared, and above them a bounded integer of each party: nothing
+//! wraps, and `y` modulo `2^m` is `c - r` with a borrow if the low bits of `c` are less than those
+//! of `r`.
+//!
+//! Else `r < 2^k` is a number whose bits are shared and `k` are the bits of the prime `p`. With `c = (y + r) mod p` and `u = [c < r]`, `y = c - r + p u` for
 //! `0 <= y < p`. Modulo `2^w` that is `c - r` if `u` is 0, else `c + p - r`, each with a borrow if
 //! the low bits of the public number are less than those of `r`.
 //!
 //! Where `p + 1` is a power of two, `p` is `-1` modulo `2^w`, so that `u` is a borrow into the
 //! lowest bit, and one comparison of the low bits serves both cases.
 //!
-//! Cost for `k` bits: `k` random bits; a comparison of a public and a shared number of `m` bits is a
-//! tree of at most `2 (m - 1)` products in `ceil(log2 m)` rounds.
+//! Cost for `k` bits, or `m` and a bounded integer: as many random bits; a comparison of a public
+//! and a shared number of `m` bits is a tree of about `3 m / 2` products in `ceil(log2 m)` rounds, of
+//! which the first does not wait for the opening.
 
 use super::{Number, Public, Recorder, Row};
+
+/// What an integer hides behind.
+pub(in crate::spdz) struct Mask {
+    bits: Vec<Row>,
+    /// Above the bits; without it, those are as many as the prime has.
+    bounded: Option<Row>,
+}
 
 /// An opened sum and the bits of its mask.
 struct Masked {
     opened: Public,
     bits: Vec<Row>,
+    is_bounded: bool,
 }
 
 /// Whether a public number is less than a shared one, and whether they are equal.
@@ -28,15 +41,30 @@ struct Order {
 
 impl Recorder {
     fn is_mersenne(&self) -> bool {
-        (self.prime + 1).is_power_of_two()
+        (self.modulus.prime + 1).is_power_of_two()
     }
 
-    /// Opens `row + r`. `bits` are those of `r`.
-    fn mask(&mut self, row: Row, bits: Vec<Row>) -> Masked {
+    /// A mask for an integer below `2^(bits + 1)` of which `bits` are looked at; or for any.
+    pub(in crate::spdz) fn mask_of(&mut self, bits: u32) -> Mask {
+        if bits > self.modulus.hidden_bits {
+            return self.whole_mask();
+        }
+        let bits = self.random_bits(bits);
+        Mask { bits, bounded: Some(self.bounded()) }
+    }
+
+    /// A mask for any element.
+    pub(in crate::spdz) fn whole_mask(&mut self) -> Mask {
+        Mask { bits: self.random_bits(self.prime_bits), bounded: None }
+    }
+
+    /// Opens `row + r`, where `r` is the mask.
+    fn mask(&mut self, row: Row, Mask { bits, bounded }: Mask) -> Masked {
         let mut terms = vec![(row, 1)];
-        terms.extend(bits.iter().enumerate().map(|(i, bit)| (*bit, self.power(i as u32))));
+        let rows = bits.iter().chain(&bounded).enumerate();
+        terms.extend(rows.map(|(i, row)| (*row, self.power(i as u32))));
         let sum = self.combine(&terms, 0);
-        Masked { opened: self.open(sum), bits }
+        Masked { opened: self.open(sum), bits, is_bounded: bounded.is_some() }
     }
 
     /// `2^exponent` as a factor, whose sign does not matter modulo the prime.
@@ -45,7 +73,7 @@ impl Recorder {
             1 << exponent
         } else {
             // 2^127 - p, which is small.
-            ((1u128 << exponent).wrapping_sub(self.prime)) as i128
+            ((1u128 << exponent).wrapping_sub(self.modulus.prime)) as i128
         }
     }
 
@@ -57,12 +85,7 @@ impl Recorder {
         range: std::ops::Range<usize>,
         needs_equal: bool,
     ) -> Order {
-        let mut orders: Vec<Order> = range
-            .map(|bit| Order {
-                less: self.less(number, bit as u32, bits[bit]),
-                equal: self.equal(number, bit as u32, bits[bit]),
-            })
-            .collect();
+        let mut orders = self.orders_of_two(number, bits, range);
         if orders.is_empty() {
             return Order { less: self.constant(0), equal: self.constant(1) };
         }
@@ -82,6 +105,31 @@ impl Recorder {
         orders[0]
     }
 
+    /// The order of each two bits, and of the last one if their count is odd.
+    fn orders_of_two(
+        &mut self,
+        number: Number,
+        bits: &[Row],
+        range: std::ops::Range<usize>,
+    ) -> Vec<Order> {
+        let places = range.clone().step_by(2).zip(bits[range].chunks(2));
+        let order = |(place, bits): (usize, &[Row])| match *bits {
+            [low, high] => {
+                let [less, equal] = self.order_of_two(number, place as u32, [low, high]);
+                Order { less, equal }
+            }
+            _ => self.order(number, place, bits[0]),
+        };
+        places.map(order).collect()
+    }
+
+    fn order(&mut self, number: Number, place: usize, bit: Row) -> Order {
+        Order {
+            less: self.less(number, place as u32, bit),
+            equal: self.equal(number, place as u32, bit),
+        }
+    }
+
     /// The order of numbers of which `high` compares the higher and `low` the lower bits.
     fn join(&mut self, low: Order, high: Order, needs_equal: bool) -> Order {
         let through = self.product(high.equal, low.less);
@@ -90,18 +138,24 @@ impl Recorder {
         Order { less, equal }
     }
 
-    /// `y mod 2^width` for `0 <= y < p`, from `y + r` opened.
+    /// `y mod 2^width` for `0 <= y < p`, or less if the mask is bounded, from `y + r` opened.
     fn low_part(&mut self, masked: &Masked, width: u32) -> Row {
         let (w, k) = (width as usize, masked.bits.len());
         let plain = Number { public: masked.opened, plus_prime: false };
-        let low = self.compare(plain, &masked.bits, 0..w, self.is_mersenne());
-        let high = self.compare(plain, &masked.bits, w..k, true);
-        let wraps = self.join(low, high, false).less;
+        let needs_equal = self.is_mersenne() && !masked.is_bounded;
+        let low = self.compare(plain, &masked.bits, 0..w, needs_equal);
         let mut terms: Vec<(Row, i128)> = masked.bits[..w]
             .iter()
             .enumerate()
             .map(|(i, bit)| (*bit, -self.power(i as u32)))
             .collect();
+        if masked.is_bounded {
+            terms.push((low.less, self.power(width)));
+            let row = self.combine(&terms, 0);
+            return self.add_low(row, plain, width);
+        }
+        let high = self.compare(plain, &masked.bits, w..k, true);
+        let wraps = self.join(low, high, false).less;
         if self.is_mersenne() {
             // y = c - r - u modulo 2^w; it borrows if c < r + u.
             let both = self.product(wraps, low.equal);
@@ -132,45 +186,68 @@ impl Recorder {
     pub(in crate::spdz) fn reduce(
         &mut self,
         row: Row,
-        bits: Vec<Row>,
+        mask: Mask,
         width: u32,
         signed: bool,
     ) -> Row {
         let half = if signed { 1i128 << (width - 1) } else { 0 };
         let up = self.shifted_up(row);
         let up = self.combine(&[(up, 1)], half);
-        let masked = self.mask(up, bits);
+        let masked = self.mask(up, mask);
         let low = self.low_part(&masked, width);
         self.combine(&[(low, 1)], -half)
     }
 
-    /// `floor(row / 2^amount)`
-    pub(in crate::spdz) fn shift_right(&mut self, row: Row, bits: Vec<Row>, amount: u32) -> Row {
-        let low = self.reduce(row, bits, amount, false);
+    /// `floor(row / 2^amount)`; under a bounded mask of an integer that is not negative with `offset`
+    /// on top, a multiple of `2^amount`.
+    pub(in crate::spdz) fn shift_right(
+        &mut self,
+        row: Row,
+        mask: Mask,
+        amount: u32,
+        offset: i128,
+    ) -> Row {
+        let up = match mask.bounded {
+            Some(_) => self.combine(&[(row, 1)], offset),
+            None => self.shifted_up(row),
+        };
+        let masked = self.mask(up, mask);
+        let low = self.low_part(&masked, amount);
         let high = self.sub(row, low);
         self.halved(high, amount)
     }
 
-    /// Whether an integer of magnitude below `2^(k - 2)` is negative: whether twice it is odd.
-    pub(in crate::spdz) fn is_negative(&mut self, row: Row, bits: Vec<Row>) -> Row {
+    /// Whether an integer is negative: whether twice it is odd, for a magnitude below `2^(k - 2)`. Under
+    /// a bounded mask of `m` bits, for one below `2^m`: whether bit `m` is 0 with `2^m` on top.
+    pub(in crate::spdz) fn is_negative(&mut self, row: Row, mask: Mask) -> Row {
+        if mask.bounded.is_some() {
+            let width = mask.bits.len() as u32;
+            let up = self.combine(&[(row, 1)], self.power(width));
+            let masked = self.mask(up, mask);
+            let low = self.low_part(&masked, width);
+            let bit = self.sub(up, low);
+            let bit = self.halved(bit, width);
+            return self.not(bit);
+        }
         let twice = self.combine(&[(row, 2)], 0);
-        let masked = self.mask(twice, bits);
+        let masked = self.mask(twice, mask);
         let number = Number { public: masked.opened, plus_prime: false };
         let wraps = self.compare(number, &masked.bits, 0..masked.bits.len(), false).less;
         let odd = self.xor(masked.bits[0], wraps);
         self.differs(number, 0, odd)
     }
 
-    /// Whether an integer is zero.
-    pub(in crate::spdz) fn is_zero(&mut self, row: Row, bits: Vec<Row>) -> Row {
-        let masked = self.mask(row, bits);
+    /// Whether an integer is zero; under a bounded mask of `m` bits, one of magnitude below `2^m`.
+    pub(in crate::spdz) fn is_zero(&mut self, row: Row, mask: Mask) -> Row {
+        let offset = match mask.bounded {
+            Some(_) => self.power(mask.bits.len() as u32),
+            None => 0,
+        };
+        let up = self.combine(&[(row, 1)], offset);
+        let masked = self.mask(up, mask);
         let number = Number { public: masked.opened, plus_prime: false };
-        let mut rows: Vec<Row> = masked
-            .bits
-            .iter()
-            .enumerate()
-            .map(|(bit, row)| self.equal(number, bit as u32, *row))
-            .collect();
+        let orders = self.orders_of_two(number, &masked.bits, 0..masked.bits.len());
+        let mut rows: Vec<Row> = orders.into_iter().map(|order| order.equal).collect();
         while rows.len() > 1 {
             rows = rows
                 .chunks(2)
@@ -182,9 +259,9 @@ impl Recorder {
 
     /// The low `width` bits of an integer of magnitude below `2^(k - 2)`, lowest first; beyond
     /// that its sign.
-    pub(in crate::spdz) fn decompose(&mut self, row: Row, bits: Vec<Row>, width: u32) -> Vec<Row> {
+    pub(in crate::spdz) fn decompose(&mut self, row: Row, mask: Mask, width: u32) -> Vec<Row> {
         let up = self.shifted_up(row);
-        let masked = self.mask(up, bits);
+        let masked = self.mask(up, mask);
         let k = masked.bits.len();
         let sign_bit = self.prime_bits as usize - 2;
         let known = (width as usize).min(sign_bit);
@@ -225,13 +302,14 @@ impl Recorder {
 
     /// For each `i` up to `count`, the order of the low `i` bits: Sklansky's prefix network.
     fn prefixes(&mut self, number: Number, bits: &[Row], count: usize) -> Vec<Order> {
-        let mut orders: Vec<Order> = (0..count)
-            .map(|bit| Order {
-                less: self.less(number, bit as u32, bits[bit]),
-                equal: self.equal(number, bit as u32, bits[bit]),
-            })
-            .collect();
-        let mut span = 1;
+        // Of each bit, then of each two: those with an odd place below.
+        let mut orders: Vec<Order> =
+            (0..count).map(|bit| self.order(number, bit, bits[bit])).collect();
+        let twos = self.orders_of_two(number, bits, 0..count);
+        for (order, two) in orders.chunks_exact_mut(2).zip(twos) {
+            order[1] = two;
+        }
+        let mut span = 2;
         while span < count {
             for bit in (0..count).filter(|bit| bit & span != 0) {
                 let low = orders[(bit & !(span - 1)) - 1];

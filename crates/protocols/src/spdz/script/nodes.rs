@@ -10,6 +10,17 @@ pub(in crate::spdz) struct Sum<R> {
     pub(in crate::spdz) constant: i128,
 }
 
+/// Two neighbouring bits of a number and of a mask, with the product of the latter.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spdz) struct Two<R> {
+    pub(in crate::spdz) low: R,
+    pub(in crate::spdz) high: R,
+    pub(in crate::spdz) both: R,
+    pub(in crate::spdz) number: Number,
+    /// Which bit of the number is the lower one.
+    pub(in crate::spdz) bit: u32,
+}
+
 /// What a node computes without the other parties; `R` names a row.
 ///
 /// Circuits on bits are scripts of some hundred thousand of these, nearly all of them [`Local::Xor`]:
@@ -39,6 +50,10 @@ pub(in crate::spdz) enum Local<R> {
         number: Number,
         bit: u32,
     },
+    /// Whether two bits of a number are less than two shared ones.
+    LessOfTwo(Box<Two<R>>),
+    /// Whether two bits of a number equal two shared ones.
+    EqualOfTwo(Box<Two<R>>),
     /// A bit of a number, exclusive or a shared bit.
     Differs {
         shared: R,
@@ -79,6 +94,7 @@ impl<R: Copy> Local<R> {
             Local::Combine(sum) => sum.terms.iter().map(|(row, _)| *row).collect(),
             Local::Xor { a, b, product } => vec![*a, *b, *product],
             Local::Not { a } => vec![*a],
+            Local::LessOfTwo(two) | Local::EqualOfTwo(two) => vec![two.low, two.high, two.both],
             Local::Less { shared, .. }
             | Local::Equal { shared, .. }
             | Local::Differs { shared, .. } => vec![*shared],
@@ -94,6 +110,8 @@ impl<R: Copy> Local<R> {
         number_of: impl Fn(Number) -> Number,
     ) -> Local<S> {
         match self {
+            Local::LessOfTwo(two) => Local::LessOfTwo(Box::new(two.map(row_of, number_of))),
+            Local::EqualOfTwo(two) => Local::EqualOfTwo(Box::new(two.map(row_of, number_of))),
             Local::Combine(sum) => {
                 let terms = sum.terms.iter().map(|(row, factor)| (row_of(*row), *factor));
                 Local::Combine(Box::new(Sum { terms: terms.collect(), constant: sum.constant }))
@@ -119,6 +137,17 @@ impl<R: Copy> Local<R> {
             }
             Local::Halved { row, times } => Local::Halved { row: row_of(*row), times: *times },
         }
+    }
+}
+
+impl<R: Copy> Two<R> {
+    fn map<S>(
+        &self,
+        mut row_of: impl FnMut(R) -> S,
+        number_of: impl Fn(Number) -> Number,
+    ) -> Two<S> {
+        let [low, high, both] = [self.low, self.high, self.both].map(&mut row_of);
+        Two { low, high, both, number: number_of(self.number), bit: self.bit }
     }
 }
 

@@ -15,7 +15,7 @@ struct Scheduler<'a> {
     public_count: u32,
 }
 
-pub(super) fn schedule(recorder: &Recorder, outputs: &[Row], rounds: usize) -> Script {
+pub(super) fn schedule(recorder: &Recorder, outputs: &[Row]) -> Script {
     let count = recorder.nodes.len();
     let mut scheduler = Scheduler {
         recorder,
@@ -23,16 +23,10 @@ pub(super) fn schedule(recorder: &Recorder, outputs: &[Row], rounds: usize) -> S
         slots: vec![u32::MAX; count],
         publics: vec![u32::MAX; count],
         free: Vec::new(),
-        slot_count: recorder.input_count + recorder.bit_count,
+        slot_count: recorder.given(),
         public_count: 0,
     };
     outputs.iter().for_each(|row| scheduler.readers[row.0 as usize] += 1);
-    if rounds > 0 {
-        // Openings that no output needs.
-        let is_opening = |node: &Node| matches!(node, Node::Joint(Joint::Open { .. }));
-        let openings = recorder.nodes.iter().enumerate().filter(|(_, node)| is_opening(node));
-        openings.for_each(|(node, _)| scheduler.readers[node] += 1);
-    }
     // Nodes come after what they read, so backwards all readers are known.
     for node in (0..count).rev() {
         if scheduler.readers[node] > 0 {
@@ -40,7 +34,6 @@ pub(super) fn schedule(recorder: &Recorder, outputs: &[Row], rounds: usize) -> S
         }
     }
     let depth = outputs.iter().map(|row| recorder.level(*row)).max().unwrap_or(0) as usize;
-    let depth = depth.max(rounds);
     // Joint nodes belong to the level before the one in which they are known.
     let mut by_level = vec![(Vec::new(), Vec::new()); depth + 1];
     for node in 0..count {
@@ -52,7 +45,7 @@ pub(super) fn schedule(recorder: &Recorder, outputs: &[Row], rounds: usize) -> S
             Node::Joint(_) => by_level[level - 1].1.push(node),
         }
     }
-    for input in 0..(recorder.input_count + recorder.bit_count) as usize {
+    for input in 0..recorder.given() as usize {
         scheduler.slots[input] = input as u32;
         if scheduler.readers[input] == 0 {
             scheduler.free.push(input as u32);
@@ -62,6 +55,7 @@ pub(super) fn schedule(recorder: &Recorder, outputs: &[Row], rounds: usize) -> S
     Script {
         input_count: recorder.input_count,
         bit_count: recorder.bit_count,
+        bounded_count: recorder.bounded_count,
         slot_count: scheduler.slot_count,
         public_count: scheduler.public_count,
         levels,
@@ -144,6 +138,7 @@ impl Scheduler<'_> {
 /// The number whose bits a local node looks at.
 fn number(local: &super::Local<Row>) -> Option<Number> {
     match local {
+        super::Local::LessOfTwo(two) | super::Local::EqualOfTwo(two) => Some(two.number),
         super::Local::Less { number, .. }
         | super::Local::Equal { number, .. }
         | super::Local::Differs { number, .. }

@@ -4,7 +4,8 @@ use phineus_bytecode::{ElementType, Instruction, Op, Sharing};
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg};
 
-use super::{Joint, Local, Number, Script};
+use super::{Joint, Local, Modulus, Number, Script};
+use crate::spdz::BOUNDED_BITS;
 use crate::spdz::operations::Scripts;
 
 /// Runs a script on elements of one lane; random bits are drawn.
@@ -15,6 +16,11 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
         let mut byte = [0];
         prg.fill_bytes(&mut byte);
         rows.push(F::ONE.and_bit(byte[0] & 1 == 1));
+    }
+    for _ in 0..script.bounded_count {
+        // Of two parties.
+        let of_one = |prg: &mut Prg| prg.next_block().to_bits() >> (128 - BOUNDED_BITS);
+        rows.push(F::new(of_one(prg) + of_one(prg)));
     }
     rows.resize(script.slot_count as usize, F::ZERO);
     let mut publics = vec![F::ZERO; script.public_count as usize];
@@ -40,6 +46,24 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
                 Local::Less { shared, number, bit } => row(shared).and_bit(!digit(number, bit)),
                 Local::Equal { shared, number, bit } if digit(number, bit) => row(shared),
                 Local::Equal { shared, .. } => F::ONE.sub(row(shared)),
+                Local::LessOfTwo(two) => {
+                    let [low, high] = [two.low, two.high].map(|slot| row(&slot));
+                    let (both, n) = (row(&two.both), two.number);
+                    match [digit(&n, &two.bit), digit(&n, &(two.bit + 1))] {
+                        [false, false] => high.add(low).sub(both),
+                        [true, false] => high,
+                        [false, true] => both,
+                        [true, true] => F::ZERO,
+                    }
+                }
+                Local::EqualOfTwo(two) => {
+                    let [low, high] = [two.low, two.high].map(|slot| row(&slot));
+                    let n = two.number;
+                    let of = |bit: u32, row: F| {
+                        if digit(&n, &bit) { row } else { F::ONE.sub(row) }
+                    };
+                    of(two.bit, low).mul(of(two.bit + 1, high))
+                }
                 Local::Differs { shared, number, bit } if digit(number, bit) => {
                     F::ONE.sub(row(shared))
                 }
@@ -71,7 +95,7 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
 
 fn integers<F: Field>() {
     let mut prg = Prg::from_seed(Block::from_bits(7));
-    let mut scripts = Scripts::new(F::MODULUS);
+    let mut scripts = Scripts::new(Modulus::new(F::MODULUS, 2));
     let magnitude = (F::BITS - 2).min(125);
     let mut random = || {
         let mut bytes = [0; 16];
@@ -93,7 +117,7 @@ fn integers<F: Field>() {
     for round in 0..300 {
         let x = if round < edges.len() { edges[round] } else { random() };
         let y = if round % 5 == 0 { x } else { random() };
-        let (fx, fy) = (F::from_signed(x), F::from_signed(y));
+        let fx = F::from_signed(x);
         let width = (round % usize::try_from(magnitude.min(64)).expect("small") + 1) as u16;
         let mut run =
             |i: &Instruction, inputs: &[F]| evaluate(&scripts.of(i).0, inputs, &mut other);
@@ -105,20 +129,35 @@ fn integers<F: Field>() {
             let reduced = run(&instruction(Op::Reduce, wide, signed, 0), &[fx]);
             assert!(reduced[0] == F::from_signed(expected), "reduce {x} to {wide}");
         }
-        let shifted = run(
-            &instruction(Op::ShiftRight, 60.min(magnitude as u16), true, u64::from(wide)),
-            &[fx],
-        );
-        let amount = u32::from(wide).min(60.min(magnitude));
-        assert!(shifted[0] == F::from_signed(x >> amount), "{x} >> {amount}");
         let half = |v: i128| v >> 1;
         let (hx, hy) = (half(x), half(y));
-        let pair = [F::from_signed(hx), F::from_signed(hy)];
         let bit = |value: bool| F::ONE.and_bit(value);
-        assert!(run(&instruction(Op::Lt, 32, true, 0), &pair)[0] == bit(hx < hy), "{hx} < {hy}");
-        assert!(run(&instruction(Op::Le, 32, true, 0), &pair)[0] == bit(hx <= hy), "{hx} <= {hy}");
-        assert!(run(&instruction(Op::Eq, 32, true, 0), &[fx, fy])[0] == bit(x == y), "{x} == {y}");
-        assert!(run(&instruction(Op::Abs, 32, true, 0), &[fx])[0] == F::from_signed(x.abs()));
+        // Modulo any prime, and as narrow as they may be.
+        let bits_of = |v: i128| 129 - (v ^ (v >> 127)).leading_zeros();
+        let least = bits_of(x).max(bits_of(y)).max(2);
+        for size in [magnitude as u16, 64.max(least) as u16, least as u16, least as u16 + 1] {
+            let size = size.max(least as u16).min(magnitude as u16 + 1);
+            let mut test = |op: Op, pair: &[i128], expected: F| {
+                let pair: Vec<F> = pair.iter().map(|&v| F::from_signed(v)).collect();
+                let result = run(&instruction(op, size, true, 0), &pair)[0];
+                assert!(result == expected, "{x} {} {y} in {size} bits", op.info().name);
+            };
+            test(Op::Lt, &[hx, hy], bit(hx < hy));
+            test(Op::Le, &[hx, hy], bit(hx <= hy));
+            test(Op::Eq, &[x, y], bit(x == y));
+            test(Op::Ne, &[x, y], bit(x != y));
+            test(Op::Abs, &[x], F::from_signed(x.abs()));
+            let (ux, uy) = (hx.abs(), hy.abs());
+            let pair = [F::from_signed(ux), F::from_signed(uy)];
+            let result = run(&instruction(Op::Lt, size - 1, false, 0), &pair)[0];
+            assert!(result == bit(ux < uy), "{ux} < {uy} in {} bits", size - 1);
+            let amount = u32::from(wide).min(u32::from(size)).min(magnitude);
+            let shift = |signed: bool| instruction(Op::ShiftRight, size, signed, amount.into());
+            let result = run(&shift(true), &[fx])[0];
+            assert!(result == F::from_signed(x >> amount), "{x} >> {amount} in {size} bits");
+            let result = run(&shift(false), &[F::from_signed(ux)])[0];
+            assert!(result == F::from_signed(ux >> amount), "{ux} >> {amount} in {size} bits");
+        }
         let mut convert =
             Instruction::new(Op::Convert, ElementType::unsigned(width).shared(Sharing::Boolean), 2);
         convert.immediates[0] = Sharing::Arithmetic as u64;
@@ -153,7 +192,7 @@ fn integers_in_f32() {
 #[test]
 fn circuits_on_bits() {
     let mut prg = Prg::from_seed(Block::from_bits(9));
-    let mut scripts = Scripts::new(F61::MODULUS);
+    let mut scripts = Scripts::new(Modulus::new(F61::MODULUS, 2));
     for (op, expected) in [
         (Op::Xor, 0xa5u64 ^ 0x3c),
         (Op::And, 0xa5 & 0x3c),
@@ -169,15 +208,38 @@ fn circuits_on_bits() {
     }
 }
 
+/// What hides under a mask that is not uniform must not reach the prime, however many there are.
+#[test]
+fn masks_have_room_in_the_field() {
+    for (prime, parties, width) in [
+        (F61::MODULUS, 2, 18),
+        (F61::MODULUS, 3, 18),
+        (F61::MODULUS, 4, 17),
+        (F61::MODULUS, 16, 15),
+        (F128::MODULUS, 2, 85),
+        (F128::MODULUS, 16, 82),
+        (F32::MODULUS, 2, 0),
+    ] {
+        assert_eq!(Modulus::new(prime, parties).hidden_bits, width, "{prime}, {parties} parties");
+    }
+}
+
 /// What a comparison costs: the figures of the documentation.
 #[test]
 fn costs() {
-    let mut scripts = Scripts::new(F61::MODULUS);
-    let element = ElementType::signed(32).shared(Sharing::Arithmetic);
-    let script = scripts.of(&Instruction::new(Op::Lt, element, 2)).0;
-    let products: usize = script.levels.iter().map(|level| level.amounts().products).sum();
-    assert_eq!((script.bit_count, products, script.rounds()), (61, 115, 8));
-    let script = scripts.of(&Instruction::new(Op::Eq, element, 2)).0;
-    let products: usize = script.levels.iter().map(|level| level.amounts().products).sum();
-    assert_eq!((script.bit_count, products, script.rounds()), (61, 60, 7));
+    let cost = |modulus: Modulus, op: Op, width: u16| {
+        let mut scripts = Scripts::new(modulus);
+        let element = ElementType::unsigned(width).shared(Sharing::Arithmetic);
+        let script = scripts.of(&Instruction::new(op, element, 2)).0;
+        let products: usize = script.levels.iter().map(|level| level.amounts().products).sum();
+        (script.bit_count, script.bounded_count, products, script.rounds())
+    };
+    let [f61, f128] = [F61::MODULUS, F128::MODULUS].map(|prime| Modulus::new(prime, 2));
+    assert_eq!(cost(f61, Op::Lt, 32), (61, 0, 86, 7));
+    assert_eq!(cost(f61, Op::Eq, 32), (61, 0, 60, 6));
+    assert_eq!(cost(f61, Op::Lt, 18), (18, 1, 21, 5));
+    assert_eq!(cost(f61, Op::Lt, 8), (8, 1, 8, 3));
+    assert_eq!(cost(f61, Op::Eq, 8), (8, 1, 7, 3));
+    assert_eq!(cost(f128, Op::Lt, 64), (64, 1, 89, 6));
+    assert_eq!(cost(f128, Op::Eq, 64), (64, 1, 63, 6));
 }
