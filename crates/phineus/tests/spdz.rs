@@ -82,7 +82,7 @@ fn a_linear_layer_under_every_protocol() -> Result {
     }
     let rows = "--rows matrix=20 --rows vector=20 --rows bias=20";
     let told = place.run(&format!("explain linear-layer {rows} --protocol spdz"))?.succeeded()?;
-    for part in ["20 matrix triples 20 x 1", "3,840 square pairs", "to make that"] {
+    for part in ["20 matrix triples 20 x 1", "3,680 bit masks of party 0", "to make that"] {
         assert!(told.stdout.contains(part), "{part} in {}", told.stdout);
     }
     Ok(())

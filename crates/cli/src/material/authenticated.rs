@@ -139,7 +139,7 @@ pub(crate) fn words(kind: Kind) -> String {
         Kind::Square => "square pairs".to_owned(),
         Kind::Bit => "random bits".to_owned(),
         Kind::Mask { owner } => format!("input masks of party {owner}"),
-        Kind::BitMask { owner } => format!("masked bits of party {owner}"),
+        Kind::BitMask { owner } => format!("bit masks of party {owner}"),
         Kind::Bounded => "bounded integers".to_owned(),
         Kind::Matrix(MatrixSize { rows, cols, vectors: 1 }) => {
             format!("matrix triples {rows} x {cols}")

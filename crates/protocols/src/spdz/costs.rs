@@ -241,6 +241,14 @@ const NS_PER_OPENED: u64 = 12;
 const NS_PER_OT: u64 = 45;
 /// The same in batches of a quarter or less, whose rows are less than a tile of OTs.
 const NS_PER_OT_OF_SMALL: u64 = 110;
+/// To make a bit that a party knows, and a bounded integer.
+const fn chosen_ns(field: FieldName) -> [u64; 2] {
+    match field {
+        FieldName::F32 => [80, 1_000],
+        FieldName::F61 => [200, 5_400],
+        FieldName::F128 => [1_300, 45_000],
+    }
+}
 
 /// The cost model of computation on authenticated shares.
 pub struct SpdzCosts {
@@ -435,6 +443,13 @@ impl CostModel for SpdzCosts {
         }
         let is_small = self.demand.scale().halvings() >= 2;
         let making_ns = ots * others * if is_small { NS_PER_OT_OF_SMALL } else { NS_PER_OT };
+        let [of_bit, of_bounded] = chosen_ns(self.field);
+        let chosen_ns = self.demand.kinds().map(|(kind, count)| match kind {
+            Kind::BitMask { .. } => count as u64 * of_bit,
+            Kind::Bounded => count as u64 * of_bounded,
+            _ => 0,
+        });
+        let making_ns = making_ns + chosen_ns.sum::<u64>() * others;
         let [script_bytes, largest_script_bytes] = self.script_bytes();
         for (name, value) in [
             (BatchScale::TOTAL, self.demand.scale().halvings()),
