@@ -286,15 +286,13 @@ impl<'m> Machine<'m> {
                 continue;
             }
             let granule = self.memory.object(object).granule;
-            let found =
-                (self.memory.entry(yes, object, index), self.memory.entry(no, object, index));
-            let (data, cells) = match found {
-                (Some((a, n)), Some((b, m))) if n == m => {
+            let (data, cells) = match self.entries([yes, no], object, index)? {
+                [Some((a, n)), Some((b, m))] if n == m => {
                     let width = (u64::from(n) * granule * 8) as u16;
                     (self.select(condition, &a, &b, width)?, n)
                 }
-                (Some(_), Some((data, n))) if self.is_undefined(yes, object, index, n) => (data, n),
-                (Some((data, n)), Some(_)) if self.is_undefined(no, object, index, n) => (data, n),
+                [Some(_), Some((data, n))] if self.is_undefined(yes, object, index, n) => (data, n),
+                [Some((data, n)), Some(_)] if self.is_undefined(no, object, index, n) => (data, n),
                 _ => {
                     let a = self.piece(yes, object, index)?;
                     let b = self.piece(no, object, index)?;

@@ -290,8 +290,7 @@ impl<'m> Machine<'m> {
         let module = self.module;
         let function = &module.functions[index as usize];
         if function.blocks.is_empty() {
-            let what = format!("the function '{}' is not defined here", function.name);
-            return self.error(what, super::library::remedy(&function.name));
+            return self.undefined(&function.name);
         }
         let most = if self.arms > 0 { SECRET_CALLS_MAX } else { CALLS_MAX };
         if self.calls >= most {

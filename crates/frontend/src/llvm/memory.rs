@@ -103,6 +103,16 @@ pub(super) struct Object {
     pub(super) is_alive: bool,
 }
 
+impl Object {
+    /// What it is called, for people.
+    pub(super) fn shown(&self) -> String {
+        match self.name.as_str() {
+            "" => "an object".to_owned(),
+            name => format!("'{name}'"),
+        }
+    }
+}
+
 /// A hash of two small numbers: multiplication by an odd constant (Knuth, vol. 3, 6.4).
 #[derive(Default)]
 pub(super) struct PairHasher(u64);

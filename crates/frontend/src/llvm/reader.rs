@@ -314,7 +314,8 @@ impl<'m> Reader<'m> {
                 Terminator::Unreachable
             }
         };
-        Block { phis, instructions, terminator, place: *place }
+        let assumes = body.iter().any(|instruction| instruction.is_call_of("llvm.assume"));
+        Block { phis, instructions, terminator, place: *place, assumes }
     }
 
     fn terminator(
