@@ -293,6 +293,8 @@ pub(super) struct Function {
     /// The first is where it begins; none if it is only declared.
     pub(super) blocks: Vec<Block>,
     pub(super) shape: super::flow::Shape,
+    /// Which registers are needed in each block, once it was asked (`live.rs`).
+    pub(super) live: std::sync::OnceLock<Vec<Vec<bool>>>,
 }
 
 #[derive(Clone, Debug)]

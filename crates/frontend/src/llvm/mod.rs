@@ -45,6 +45,7 @@ mod products;
 mod public;
 mod raw;
 mod reader;
+mod registers;
 mod rehearsal;
 mod run;
 mod scan;

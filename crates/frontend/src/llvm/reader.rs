@@ -272,6 +272,7 @@ impl<'m> Reader<'m> {
             constants: names.constants,
             shape: if read.is_empty() { Shape::default() } else { Shape::new(&read) },
             blocks: read,
+            live: Default::default(),
         }
     }
 
