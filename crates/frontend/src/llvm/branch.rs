@@ -12,10 +12,11 @@ use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
+use super::cell::PairHasher;
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Unary};
 use super::machine::{End, Frame, Machine, Next, Stop};
-use super::memory::{Found, Log, PairHasher};
+use super::memory::{Found, Log};
 
 /// As in `machine.rs`.
 const STACK_LEFT_BYTES: usize = 256 << 10;

@@ -17,6 +17,7 @@ mod addresses;
 mod arithmetic;
 mod bounds;
 mod branch;
+mod cell;
 mod choice;
 mod chosen;
 mod collisions;
