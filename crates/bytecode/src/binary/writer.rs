@@ -20,7 +20,9 @@ pub struct ProgramWriter<W: Write> {
     output: W,
     kind: Kind,
     encoder: Encoder,
-    compressor: zstd::bulk::Compressor<'static>,
+    /// Made for the first frame: it takes hundreds of KiB, and of a block that is only tried
+    /// nothing is ever written.
+    compressor: Option<zstd::bulk::Compressor<'static>>,
     stored: Vec<u8>,
     index: Vec<u8>,
     offset: u64,
@@ -65,13 +67,11 @@ impl<W: Write> ProgramWriter<W> {
         header[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
         header[10] = kind as u8;
         output.write_all(&header)?;
-        let mut compressor = zstd::bulk::Compressor::new(COMPRESSION_LEVEL)?;
-        compressor.include_checksum(true)?;
         Ok(ProgramWriter {
             output,
             kind,
             encoder: Encoder::new(kind),
-            compressor,
+            compressor: None,
             stored: Vec::new(),
             index: Vec::new(),
             offset: HEADER_BYTES as u64,
@@ -108,7 +108,15 @@ impl<W: Write> ProgramWriter<W> {
         self.hash.update(&encoder.bytes);
         let bound = zstd::zstd_safe::compress_bound(encoder.bytes.len());
         self.stored.resize(self.stored.len().max(bound), 0);
-        let stored = self.compressor.compress_to_buffer(&encoder.bytes, &mut self.stored[..])?;
+        let compressor = match &mut self.compressor {
+            Some(compressor) => compressor,
+            none => {
+                let mut compressor = zstd::bulk::Compressor::new(COMPRESSION_LEVEL)?;
+                compressor.include_checksum(true)?;
+                none.insert(compressor)
+            }
+        };
+        let stored = compressor.compress_to_buffer(&encoder.bytes, &mut self.stored[..])?;
         self.output.write_all(&self.stored[..stored])?;
         let entry = &mut self.index;
         entry.extend(self.offset.to_le_bytes());

@@ -1,14 +1,23 @@
 //! [`Recorded`]: a block while it is being recorded, and the end of a program of several.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::rc::Rc;
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{BlockEnd, Flow, Instruction, Kind, Next, Op, ProgramWriter, Step, Written};
 
 use crate::error::ProgramError;
 use crate::tracer::Recording;
+
+use tempfile::SpooledTempFile;
+
+/// Bytes of a block that are kept in memory; a longer one goes to a file. Most blocks have a few
+/// instructions, and a program may have thousands of them: to make and remove a file takes 0.1 ms to
+/// several, and the front end for C does it for each try. All of 4096 blocks hold 32 MiB at most.
+const BLOCK_KEPT_BYTES: usize = 8 << 10;
+const _: () = assert!(phineus_bytecode::limits::BLOCKS_MAX * BLOCK_KEPT_BYTES <= 32 << 20);
 
 /// Bits of a name that number the values of a block; the block's number is above them, so that
 /// names in programs of one block are as they are in their files.
@@ -29,11 +38,25 @@ pub(crate) fn name_of_block(block: usize, local: u64) -> u64 {
     (block as u64) << LOCAL_BITS | local
 }
 
+/// What a block's writer writes to, and what is read when it is complete.
+#[derive(Clone)]
+struct Spool(Rc<RefCell<SpooledTempFile>>);
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().flush()
+    }
+}
+
 /// A block.
 pub(crate) struct Recorded {
     pub(crate) writer: Option<ProgramWriter<Box<dyn Write>>>,
     /// Where it is written until the first block is complete; nothing for the first.
-    file: Option<File>,
+    file: Option<Spool>,
     pub(crate) next_value: u64,
     /// By carried value, its name once it was loaded, and the name of what it becomes.
     pub(crate) loads: BTreeMap<u32, u64>,
@@ -60,10 +83,10 @@ impl Recorded {
         }
     }
 
-    /// A block in a temporary file.
+    /// A block in memory, or in a temporary file if it gets long.
     pub(crate) fn temporary() -> Result<Recorded, phineus_bytecode::Error> {
-        let file = tempfile::tempfile()?;
-        let output: Box<dyn Write> = Box::new(file.try_clone()?);
+        let file = Spool(Rc::new(RefCell::new(SpooledTempFile::new(BLOCK_KEPT_BYTES))));
+        let output: Box<dyn Write> = Box::new(file.clone());
         let recorded = Recorded::new(ProgramWriter::new(output, Kind::Program)?);
         Ok(Recorded { file: Some(file), ..recorded })
     }
@@ -180,9 +203,10 @@ impl Recording {
         for block in &mut self.blocks[1..] {
             let writer = block.writer.take().ok_or_else(finished)?;
             written.push(writer.finish(&self.description)?.1);
-            let mut file = block.file.take().ok_or_else(finished)?;
+            let file = block.file.take().ok_or_else(finished)?;
+            let mut file = file.0.borrow_mut();
             file.seek(SeekFrom::Start(0)).map_err(phineus_bytecode::Error::from)?;
-            std::io::copy(&mut file, &mut output).map_err(phineus_bytecode::Error::from)?;
+            io::copy(&mut *file, &mut output).map_err(phineus_bytecode::Error::from)?;
         }
         let (_, whole) = finish_blocks(output, &written, &self.description, &flow)?;
         Ok(whole)

@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use super::chosen::is_address;
 use super::data::{Data, Term};
 use super::ir::{Binary, Index, Operand, Type, Unary};
 use super::machine::{Frame, Machine, Stop};
@@ -171,10 +172,7 @@ impl<'m> Machine<'m> {
         offset: i64,
         error: AccessError,
     ) -> Result<Data, Stop> {
-        let name = match self.memory.object(object).name.as_str() {
-            "" => "an object".to_owned(),
-            name => format!("'{name}'"),
-        };
+        let name = self.memory.object(object).shown();
         match error {
             AccessError::Outside(size) => self.error(
                 format!("byte {offset} of {name} is out of bounds: it has {size} bytes"),
@@ -243,7 +241,12 @@ impl<'m> Machine<'m> {
 
     /// The bytes from `offset` on out of values that overlap them; those that are not set are 0, as
     /// long as one is set.
-    fn join(&mut self, parts: Vec<(Data, i64, u8)>, offset: u64, bytes: u8) -> Result<Data, Stop> {
+    pub(super) fn join(
+        &mut self,
+        parts: Vec<(Data, i64, u8)>,
+        offset: u64,
+        bytes: u8,
+    ) -> Result<Data, Stop> {
         let all = u16::from(bytes) * 8;
         let mut joined: Option<Data> = None;
         for (data, begin, size) in parts {
@@ -252,6 +255,12 @@ impl<'m> Machine<'m> {
             }
             let width = u16::from(size) * 8;
             let shift = (offset as i64 - begin) * 8;
+            if (shift, width) != (0, all)
+                && (is_address(&data) || matches!(data, Data::Function(_)))
+            {
+                let remedy = "copy a pointer whole, with `=` or memcpy, and keep numbers elsewhere";
+                return self.error("this takes an address apart", remedy);
+            }
             let data = if shift > 0 {
                 let amount = Data::Public(shift as u128);
                 self.binary(Binary::LShr, width, &data, &amount)?

@@ -12,10 +12,11 @@ use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
+use super::cell::PairHasher;
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Unary};
 use super::machine::{End, Frame, Machine, Next, Stop};
-use super::memory::{Found, Log, PairHasher};
+use super::memory::{Found, Log};
 
 /// As in `machine.rs`.
 const STACK_LEFT_BYTES: usize = 256 << 10;
@@ -286,15 +287,13 @@ impl<'m> Machine<'m> {
                 continue;
             }
             let granule = self.memory.object(object).granule;
-            let found =
-                (self.memory.entry(yes, object, index), self.memory.entry(no, object, index));
-            let (data, cells) = match found {
-                (Some((a, n)), Some((b, m))) if n == m => {
+            let (data, cells) = match self.entries([yes, no], object, index)? {
+                [Some((a, n)), Some((b, m))] if n == m => {
                     let width = (u64::from(n) * granule * 8) as u16;
                     (self.select(condition, &a, &b, width)?, n)
                 }
-                (Some(_), Some((data, n))) if self.is_undefined(yes, object, index, n) => (data, n),
-                (Some((data, n)), Some(_)) if self.is_undefined(no, object, index, n) => (data, n),
+                [Some(_), Some((data, n))] if self.is_undefined(yes, object, index, n) => (data, n),
+                [Some((data, n)), Some(_)] if self.is_undefined(no, object, index, n) => (data, n),
                 _ => {
                     let a = self.piece(yes, object, index)?;
                     let b = self.piece(no, object, index)?;

@@ -40,6 +40,9 @@ impl Machine<'_> {
             return self.select_address(condition, a, b);
         }
         if matches!((a, b), (Data::Function(_), _) | (_, Data::Function(_))) {
+            if let Data::Opened(_) = condition {
+                return self.address_differs(&[a.clone(), b.clone()]);
+            }
             return self.error(
                 "which function this is depends on a secret",
                 "call both, and choose between what they return",

@@ -49,7 +49,11 @@ impl Machine<'_> {
                 other if is_address(other) || matches!(other, Data::Public(_)) => {
                     Rc::new([(one.clone(), other.clone())])
                 }
-                _ => return self.error("this chooses between an address and none", "use indices"),
+                _ => {
+                    let remedy =
+                        "keep them in fields of their own, or set the pointer on both ways";
+                    return self.error("a secret decides whether this is an address", remedy);
+                }
             };
             for (bit, place) in places.iter() {
                 let bit = self.binary(Binary::And, 1, condition, bit)?;

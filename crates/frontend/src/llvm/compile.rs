@@ -30,7 +30,7 @@ const PASSES: &str = "always-inline,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa),\
     function(loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa)";
 
-const FLAGS: [&str; 12] = [
+const FLAGS: [&str; 13] = [
     "-O1",
     "-Xclang",
     "-disable-llvm-passes",
@@ -40,6 +40,7 @@ const FLAGS: [&str; 12] = [
     "-fno-slp-vectorize",
     "-fno-unroll-loops",
     "-fno-jump-tables",
+    "-fno-discard-value-names",
     "-Werror=uninitialized",
     "-Werror=return-type",
     "-Werror=implicit-function-declaration",

@@ -11,9 +11,11 @@
 //! computes on secrets.
 
 use super::bounds::has_public_part;
+use super::chosen::is_address;
 use super::data::Data;
 use super::flow::{Loop, Shape};
-use super::ir::{Binary, Block, Function, Kind, Operand, Place};
+use super::ir::{Binary, Block, Compare, Function, Kind, Operand, Place};
+use super::library::{self, is_assertion, is_stop};
 use super::machine::{Frame, Machine, Stop};
 use super::pattern::swapped;
 
@@ -21,11 +23,18 @@ use super::pattern::swapped;
 const SECRET_EXITS_MAX: u32 = 64;
 /// Secret branches within secret branches: a loop that a secret may leave, for each iteration.
 const ARMS_MAX: u32 = 1 << 18;
+/// Secret branches within secret branches in which a loop goes on that only ends where an address
+/// is null, or another one: the nodes of a list. A ring has no end.
+const WALKS_MAX: u32 = 256;
 /// Steps of a program: a day's work, so that one that never ends is told so.
 const STEPS_MAX: u64 = 1 << 40;
 /// Steps after which it is looked whether any operation on secrets was recorded meanwhile; if not,
 /// the program is taken not to end. They take about half a minute.
 const PUBLIC_STEPS_MAX: u64 = 1 << 28;
+
+/// What to do instead of asserting what is not known before the run.
+const NO_ASSERTION: &str = "give whether it holds as a result, or leave assertions out with \
+                            `#define NDEBUG` before `#include <assert.h>`";
 
 /// What to do instead of ending the program.
 pub(super) const NO_STOP: &str = "give a flag as a result instead of stopping";
@@ -62,8 +71,28 @@ impl<'m> Machine<'m> {
         if !entered.exits.is_empty() {
             return Ok(());
         }
-        self.never_ends(begins(&frame.function.blocks, entered))?;
+        let blocks = &frame.function.blocks;
+        let place = begins(blocks, entered);
+        let mut inside = blocks.iter().zip(&entered.contains).filter(|(_, inside)| **inside);
+        if inside.any(|(code, _)| code.assumes) {
+            self.place = if place.line > 0 { place } else { self.place };
+            let what = "this comes to a place that C says is never reached";
+            self.error(what, "see which size leads here, or take __builtin_unreachable() away")?;
+        } else {
+            self.never_ends(place)?;
+        }
         Err(Stop::Fatal)
+    }
+
+    /// Refuses a call of a function that is nowhere, or that ends the program.
+    pub(super) fn undefined(&mut self, name: &str) -> Result<Data, Stop> {
+        if is_assertion(name) {
+            return self.error("this assertion does not hold", "see which size or index breaks it");
+        }
+        if is_stop(name) {
+            return self.error("the program stops here", NO_STOP);
+        }
+        self.error(format!("the function '{name}' is not defined here"), library::remedy(name))
     }
 
     fn never_ends(&mut self, place: Place) -> Result<Data, Stop> {
@@ -88,6 +117,11 @@ impl<'m> Machine<'m> {
         let stops = |kind: &Kind| {
             matches!(kind, Kind::Call(..) | Kind::CallPointer(..) | Kind::Unsupported(..))
         };
+        let module = self.module;
+        let is_assertion = |kind: &Kind| match kind {
+            Kind::Call(called, _) => is_assertion(&module.functions[*called as usize].name),
+            _ => false,
+        };
         let targets = ways.iter().map(|(_, target)| *target).chain([default]);
         for target in targets.filter(|target| !shape.ends[*target as usize]) {
             let behind = shape.dead_end(blocks, target);
@@ -96,8 +130,14 @@ impl<'m> Machine<'m> {
             if let Some(first) = endless(shape, blocks, &behind) {
                 self.never_ends(first)?;
                 self.place = place;
-            } else if code.any(|instruction| stops(&instruction.kind)) {
-                self.error(format!("whether the program stops here {decided}"), NO_STOP)?;
+            } else if let Some(stop) = code.find(|instruction| stops(&instruction.kind)) {
+                if is_assertion(&stop.kind) {
+                    self.place = stop.place;
+                    self.error(format!("whether this assertion holds {decided}"), NO_ASSERTION)?;
+                    self.place = place;
+                } else {
+                    self.error(format!("whether the program stops here {decided}"), NO_STOP)?;
+                }
             }
         }
         Ok(())
@@ -112,7 +152,10 @@ impl<'m> Machine<'m> {
             return Ok(true);
         }
         let is_partly_public = self.is_partly_public(frame, block, inner);
-        let has_other = is_partly_public || exits.iter().any(|(from, _)| *from != block);
+        // What walks from address to address comes to its end where there is none left but that.
+        let has_other = is_partly_public
+            || (self.arms < WALKS_MAX && self.walks(frame, block))
+            || exits.iter().any(|(from, _)| *from != block);
         let secret_exits = &mut frame.secret_exits[inner as usize];
         *secret_exits = if is_partly_public { 0 } else { *secret_exits + 1 };
         if has_other && *secret_exits <= SECRET_EXITS_MAX && self.arms < ARMS_MAX {
@@ -136,14 +179,39 @@ impl<'m> Machine<'m> {
     /// Whether a branch is by `i < n && secret`, which clang has as one condition: what is public
     /// in it, and changes in the loop, ends the loop some time.
     pub(super) fn is_partly_public(&self, frame: &Frame<'m>, block: u32, inner: u32) -> bool {
-        let code = &frame.function.blocks[block as usize].instructions;
         let inside = &frame.function.shape.loops[inner as usize].contains;
-        let Some(condition) = frame.function.blocks[block as usize].terminator.operand() else {
-            return false;
-        };
         let changes = |operand: &Operand| match operand {
             Operand::Register(register) => defined_in(frame.function, *register, inside),
             Operand::Constant(_) => false,
+        };
+        self.has_comparison(frame, block, |whole, op, [a, b]| {
+            let is_known = matches!(frame.get(whole), Data::Public(_))
+                || self.has_most(&frame.get(a), &frame.get(b))
+                || has_public_part(frame, op, b)
+                || has_public_part(frame, swapped(op), a);
+            is_known && [a, b].iter().any(changes)
+        })
+    }
+
+    /// Whether a branch is by whether an address is another one, such as null.
+    fn walks(&self, frame: &Frame<'m>, block: u32) -> bool {
+        self.has_comparison(frame, block, |_, op, sides| {
+            matches!(op, Compare::Eq | Compare::Ne)
+                && sides.into_iter().any(|side| is_address(&frame.get(side)))
+        })
+    }
+
+    /// Whether the condition of a branch has a comparison in it that `is_it`, given its result, its
+    /// operation and its sides.
+    fn has_comparison(
+        &self,
+        frame: &Frame<'m>,
+        block: u32,
+        is_it: impl Fn(Operand, Compare, [Operand; 2]) -> bool,
+    ) -> bool {
+        let code = &frame.function.blocks[block as usize].instructions;
+        let Some(condition) = frame.function.blocks[block as usize].terminator.operand() else {
+            return false;
         };
         let mut open = vec![condition];
         while let Some(operand) = open.pop() {
@@ -159,15 +227,7 @@ impl<'m> Machine<'m> {
                 }
                 Kind::Freeze(side) => open.push(*side),
                 Kind::Select(1, all) => open.extend(all),
-                Kind::Compare(op, _, [a, b]) => {
-                    let is_known = matches!(frame.get(operand), Data::Public(_))
-                        || self.has_most(&frame.get(*a), &frame.get(*b))
-                        || has_public_part(frame, *op, *b)
-                        || has_public_part(frame, swapped(*op), *a);
-                    if is_known && [a, b].into_iter().any(changes) {
-                        return true;
-                    }
-                }
+                Kind::Compare(op, _, sides) if is_it(operand, *op, *sides) => return true,
                 _ => {}
             }
         }
@@ -178,6 +238,10 @@ impl<'m> Machine<'m> {
 /// Where a loop without a way out begins, if there is one among these blocks of a dead end.
 fn endless(shape: &Shape, blocks: &[Block], behind: &[u32]) -> Option<Place> {
     let mut stays = behind.iter().filter(|block| !shape.halts[**block as usize]);
+    // What is only left where C says that it is not is never entered.
+    if stays.clone().any(|block| blocks[*block as usize].assumes) {
+        return None;
+    }
     let last = stays.next_back()?;
     let mut whole = shape.loops.iter().filter(|l| l.exits.is_empty() && behind.contains(&l.header));
     // One that is entered at several places is none of them.

@@ -127,7 +127,7 @@ impl Machine<'_> {
     /// How many elements each secret index can mean, and all offsets, the last index fastest.
     fn candidates(&mut self, indexed: &Indexed, bytes: u64) -> Result<Vec<(u64, Term)>, Stop> {
         let object = self.memory.object(indexed.object);
-        let (size, name) = (object.size as i64, object.name.clone());
+        let size = object.size as i64;
         let mut counts = Vec::new();
         for term in &indexed.terms {
             let room = match term.stride.signum() {
@@ -155,19 +155,26 @@ impl Machine<'_> {
                 Err(Stop::Fatal)
             }
             _ => {
-                let what = format!("a secret index into '{name}' can mean too many elements");
-                self.error(what, "index a smaller array")?;
+                let (whose, name) = (whose(indexed), self.memory.object(indexed.object).shown());
+                let many = match product {
+                    Some(many) => format!("{many}"),
+                    None => "more than 2^64".to_owned(),
+                };
+                let what =
+                    format!("{whose} into {name} can mean {many} elements, at most {SCAN_MAX}");
+                self.error(what, "index a smaller array, or a smaller part of it: `a[i & 1023]`")?;
                 Err(Stop::Fatal)
             }
         }
     }
 
     pub(super) fn read_indexed(&mut self, indexed: &Indexed, bytes: u64) -> Result<Data, Stop> {
+        let whose = whose(indexed);
+        let is_open = indexed.terms.iter().all(|term| is_opened(&term.index));
         let indexed = &self.settled(indexed)?;
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
         if all > 1 {
-            let whose = whose(indexed);
             let what = format!("a read at {whose} looks at {all} elements");
             self.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
         }
@@ -181,6 +188,9 @@ impl Machine<'_> {
                 // Only an index out of bounds chooses it.
                 Err(_) => Data::Undefined,
             });
+        }
+        if is_open && all > 1 && found.iter().any(|data| matches!(data, Data::Function(_))) {
+            return self.address_differs(&found);
         }
         for (count, term) in counts.iter().rev() {
             let rows: Vec<Data> = found;
@@ -278,7 +288,7 @@ fn is_opened(index: &Data) -> bool {
     matches!(index, Data::Opened(_))
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

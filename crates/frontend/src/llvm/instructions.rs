@@ -58,7 +58,8 @@ impl<'m> Reader<'m> {
             }
             LLVMOpcode::LLVMAlloca => {
                 let typ = instruction.allocated();
-                Kind::Allocate(self.layout.size(typ), self.granule(typ), operand(0))
+                let (size, granule) = (self.layout.size(typ), self.granule(typ));
+                Kind::Allocate(variable(&instruction.name()), size, granule, operand(0))
             }
             LLVMOpcode::LLVMGetElementPtr => {
                 let base = operand(0);
@@ -250,6 +251,16 @@ impl<'m> Reader<'m> {
             _ => unsupported(format!("LLVM's {name}"), "write it with integer operations"),
         }
     }
+}
+
+/// The variable that clang made an `alloca` of, without what passes add to its name; empty for
+/// those that are not in the program.
+fn variable(name: &str) -> String {
+    const CLANGS_OWN: [&str; 9] =
+        ["agg", "byval", "cleanup", "coerce", "ref", "retval", "saved_stack", "tmp", "vla"];
+    let stem = name.split('.').next().unwrap_or_default();
+    let is_own = CLANGS_OWN.contains(&stem.trim_end_matches(|c: char| c.is_ascii_digit()));
+    if is_own { String::new() } else { stem.to_owned() }
 }
 
 fn binary(opcode: LLVMOpcode) -> Option<Binary> {

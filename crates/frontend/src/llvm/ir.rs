@@ -144,8 +144,8 @@ pub(super) enum Kind {
     Reduce(Binary, u16, Operand),
     Load(Type, Operand),
     Store(Type, [Operand; 2]),
-    /// Bytes of one element, granule, count.
-    Allocate(u64, u8, Operand),
+    /// The variable, bytes of one element, granule, count.
+    Allocate(String, u64, u8, Operand),
     Address(Operand, i64, Vec<Index>),
     /// Difference of two addresses, and back, both as integers of 64 bits.
     ToInteger(Operand),
@@ -191,7 +191,7 @@ impl Kind {
             Kind::Unary(_, _, _, operand)
             | Kind::Reduce(_, _, operand)
             | Kind::Load(_, operand)
-            | Kind::Allocate(_, _, operand)
+            | Kind::Allocate(_, _, _, operand)
             | Kind::ToInteger(operand)
             | Kind::ToPointer(operand)
             | Kind::Extract(operand, _)
@@ -273,6 +273,8 @@ pub(super) struct Block {
     pub(super) terminator: Terminator,
     /// Of the terminator.
     pub(super) place: Place,
+    /// Whether there was a way out of it that C says is never taken: LLVM leaves an assumption.
+    pub(super) assumes: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -291,6 +293,8 @@ pub(super) struct Function {
     /// The first is where it begins; none if it is only declared.
     pub(super) blocks: Vec<Block>,
     pub(super) shape: super::flow::Shape,
+    /// Which registers are needed in each block, once it was asked (`live.rs`).
+    pub(super) live: std::sync::OnceLock<Vec<Vec<bool>>>,
 }
 
 #[derive(Clone, Debug)]

@@ -263,7 +263,7 @@ impl<'m> Machine<'m> {
                 super::ir::Operand::Constant(_) => None,
             })
             .collect();
-        for register in &mut frame.registers {
+        for register in frame.registers.iter_mut() {
             if let Some(last) = last_lane(register) {
                 *register = last;
             }

@@ -6,6 +6,16 @@ pub(super) const LIBRARY: &str = include_str!("library.c");
 /// What the names of functions in [`LIBRARY`] begin with.
 pub(super) const PREFIX: &str = "phineus_c_";
 
+/// Whether it is what `assert` calls when its condition is false.
+pub(super) fn is_assertion(name: &str) -> bool {
+    ["__assert_fail", "__assert_perror_fail", "__assert_rtn", "__assert"].contains(&name)
+}
+
+/// Whether it ends the program.
+pub(super) fn is_stop(name: &str) -> bool {
+    ["abort", "exit", "_exit", "_Exit", "quick_exit"].contains(&name)
+}
+
 /// The remedy for a call of a function that is not defined in the program.
 pub(super) fn remedy(name: &str) -> &'static str {
     let is_any = |names: &[&str]| names.contains(&name);

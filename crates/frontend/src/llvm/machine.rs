@@ -18,6 +18,7 @@ use super::ir::{Compare, Constant, Function, Module, Operand, Phi, Place, Unary}
 use super::lanes::{Body, Patterns};
 use super::live::live;
 use super::memory::Memory;
+use super::registers::Registers;
 use super::rehearsal::Rehearsal;
 use super::turns::Plan;
 use super::ways::Pending;
@@ -74,7 +75,7 @@ pub(super) struct Frame<'m> {
     pub(super) index: u32,
     pub(super) function: &'m Function,
     pub(super) constants: Rc<[Data]>,
-    pub(super) registers: Vec<Data>,
+    pub(super) registers: Registers,
     pub(super) objects: Vec<u32>,
     /// For each loop, how often a secret might have left it since a public condition might have.
     pub(super) secret_exits: Vec<u32>,
@@ -163,7 +164,6 @@ pub(super) struct Machine<'m> {
     pub(super) opened_most: HashMap<Register, (Compare, u128)>,
     /// Ways by opened conditions out of loops that are unrolled.
     pub(super) unrolled: u32,
-    live: HashMap<u32, Rc<Vec<Vec<bool>>>>,
     constants: Vec<Option<Rc<[Data]>>>,
 }
 
@@ -202,7 +202,6 @@ impl<'m> Machine<'m> {
             known_zeros: HashMap::new(),
             opened_most: HashMap::new(),
             unrolled: 0,
-            live: HashMap::new(),
             constants: vec![None; module.functions.len()],
         };
         for global in &module.globals {
@@ -290,8 +289,7 @@ impl<'m> Machine<'m> {
         let module = self.module;
         let function = &module.functions[index as usize];
         if function.blocks.is_empty() {
-            let what = format!("the function '{}' is not defined here", function.name);
-            return self.error(what, super::library::remedy(&function.name));
+            return self.undefined(&function.name);
         }
         let most = if self.arms > 0 { SECRET_CALLS_MAX } else { CALLS_MAX };
         if self.calls >= most {
@@ -356,8 +354,7 @@ impl<'m> Machine<'m> {
     pub(super) fn frame(&mut self, index: u32, arguments: Vec<Data>, path: u64) -> Frame<'m> {
         let module = self.module;
         let function = &module.functions[index as usize];
-        let mut registers = arguments;
-        registers.resize(function.registers as usize, Data::Undefined);
+        let registers = Registers::new(arguments, function.registers as usize);
         Frame {
             index,
             function,
@@ -372,10 +369,9 @@ impl<'m> Machine<'m> {
     }
 
     /// Which registers of a function are needed in its blocks.
-    pub(super) fn live(&mut self, index: u32) -> Rc<Vec<Vec<bool>>> {
-        let module = self.module;
-        let known = self.live.entry(index);
-        known.or_insert_with(|| Rc::new(live(&module.functions[index as usize]))).clone()
+    pub(super) fn live(&self, index: u32) -> &'m [Vec<bool>] {
+        let function = &self.module.functions[index as usize];
+        function.live.get_or_init(|| live(function))
     }
 
     /// Runs from `next` on until the function ends, or a block of `until` is entered.

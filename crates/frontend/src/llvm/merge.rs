@@ -72,7 +72,7 @@ impl<'m> Machine<'m> {
         let of = |data: &Data| match data {
             data if is_secret(data) => Nature::Secret,
             Data::Opened(_) => Nature::Opened,
-            Data::Chosen(_) => match self.addresses(data) {
+            Data::Chosen(_) | Data::Indexed(_) => match self.addresses(data) {
                 Some((addresses, is_secret)) => Nature::Address(addresses, is_secret),
                 None => Nature::Known(data.clone()),
             },
@@ -111,8 +111,8 @@ impl<'m> Machine<'m> {
                 continue;
             }
             let granule = self.memory.object(object).granule;
-            let sizes = logs.iter().map(|log| self.memory.entry(log, object, index));
-            let sizes = sizes.map(|entry| match entry {
+            let entries = logs.iter().map(|log| self.memory.entry(log, object, index));
+            let sizes = entries.map(|entry| match entry {
                 Some((Data::Undefined, _)) => Some(0),
                 entry => entry.map(|(_, cells)| cells),
             });
@@ -123,6 +123,7 @@ impl<'m> Machine<'m> {
                     _ => None,
                 })
                 .flatten();
+            let cells = self.address_cells(logs, object, index).or(cells);
             let cells = cells.unwrap_or(1).max(1);
             let bytes = (u64::from(cells) * granule) as u8;
             found.push((object, u64::from(index) * granule, bytes));
@@ -278,7 +279,7 @@ impl<'m> Machine<'m> {
                     secrets.push((at, column.width, lanes.next()));
                 }
                 None => {
-                    let data = self.address_differs()?;
+                    let data = self.address_differs(&column.data)?;
                     known.push((column.place, data));
                 }
             }
@@ -287,13 +288,6 @@ impl<'m> Machine<'m> {
         let secret = |(members, width)| (members, width, Nature::Secret);
         carried.extend(groups.into_iter().map(secret));
         Ok((known, carried))
-    }
-
-    pub(super) fn address_differs(&mut self) -> Result<Data, Stop> {
-        self.error(
-            "which address this is depends on what is opened when the program runs",
-            "use an index into one array instead of addresses of which there are many",
-        )
     }
 
     /// Gives a register, new or known, what one way leaves.

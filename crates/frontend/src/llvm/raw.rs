@@ -204,6 +204,11 @@ impl<'m> Val<'m> {
         some(llvm!(LLVMGetCalledValue(self.0)))
     }
 
+    /// Whether it calls the function of this name.
+    pub(super) fn is_call_of(self, name: &str) -> bool {
+        self.opcode() == LLVMOpcode::LLVMCall && self.called().is_some_and(|f| f.name() == name)
+    }
+
     pub(super) fn argument_count(self) -> usize {
         llvm!(LLVMGetNumArgOperands(self.0)) as usize
     }

@@ -272,6 +272,7 @@ impl<'m> Reader<'m> {
             constants: names.constants,
             shape: if read.is_empty() { Shape::default() } else { Shape::new(&read) },
             blocks: read,
+            live: Default::default(),
         }
     }
 
@@ -314,7 +315,8 @@ impl<'m> Reader<'m> {
                 Terminator::Unreachable
             }
         };
-        Block { phis, instructions, terminator, place: *place }
+        let assumes = body.iter().any(|instruction| instruction.is_call_of("llvm.assume"));
+        Block { phis, instructions, terminator, place: *place, assumes }
     }
 
     fn terminator(

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use super::cell::PairHasher;
 use super::data::Data;
-use super::memory::{Memory, PairHasher};
+use super::memory::Memory;
 
 /// Written by every lane.
 const ALL: u32 = u32::MAX;

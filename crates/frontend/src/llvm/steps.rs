@@ -74,7 +74,9 @@ impl<'m> Machine<'m> {
                 self.store(type_, frame.get(*data), frame.get(*place))?;
                 Ok(Data::Undefined)
             }
-            Kind::Allocate(bytes, granule, count) => self.allocate(frame, *bytes, *granule, *count),
+            Kind::Allocate(name, bytes, granule, count) => {
+                self.allocate(frame, name, (*bytes, *granule), *count)
+            }
             Kind::Address(base, offset, indices) => {
                 self.address(frame, frame.get(*base), *offset, indices)
             }
@@ -150,11 +152,24 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// A public size or count.
+    /// A size or count that is known when the program is planned.
     fn size(&mut self, data: Data, what: &str) -> Result<Option<u128>, Stop> {
         match data {
             Data::Public(size) => Ok(Some(size)),
             Data::Poison => Ok(None),
+            Data::Undefined => {
+                self.error(format!("{what} is not set"), "set it first")?;
+                Ok(None)
+            }
+            Data::Opened(_) => {
+                let message = format!(
+                    "{what} is known only while the program runs, and memory is planned before"
+                );
+                let remedy = "take the most that it can be, such as a PH_SIZE N, and let loops go \
+                              up to `i < N && i < n`";
+                self.error(message, remedy)?;
+                Ok(None)
+            }
             _ => {
                 let message = format!("{what} depends on a secret");
                 self.error(message, "use a public size, the largest there can be")?;
@@ -166,8 +181,8 @@ impl<'m> Machine<'m> {
     fn allocate(
         &mut self,
         frame: &mut Frame<'m>,
-        bytes: u64,
-        granule: u8,
+        name: &str,
+        (bytes, granule): (u64, u8),
         count: Operand,
     ) -> Result<Data, Stop> {
         let Some(count) = self.size(frame.get(count), "the size of this array")? else {
@@ -177,7 +192,7 @@ impl<'m> Machine<'m> {
         if size > OBJECT_BYTES_MAX {
             return self.error("this array is larger than 4 GiB", "use smaller parts");
         }
-        let object = self.memory.allocate("", size as u64, granule);
+        let object = self.memory.allocate(name, size as u64, granule);
         frame.objects.push(object);
         Ok(Data::Pointer(object, 0))
     }

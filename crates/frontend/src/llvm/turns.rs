@@ -212,7 +212,11 @@ impl<'m> Machine<'m> {
             let mut stretches = self.stretches(&[&way.log, &Default::default()]);
             stretches.retain(|(object, ..)| *object < objects);
             for (object, offset, bytes) in stretches {
-                for (offset, bytes) in wider.fitting(object, offset, bytes, &mut changed) {
+                let index = (offset / self.memory.object(object).granule) as u32;
+                let logs = [&way.log, &Default::default()];
+                let is_address = self.address_cells(&logs, object, index).is_some();
+                let stretch = (offset, bytes, is_address);
+                for (offset, bytes) in wider.fitting(object, stretch, &mut changed) {
                     let place = Place::Memory(object, offset, bytes);
                     let old = self.look(place)?;
                     let new = self.look_after(way, place)?;
@@ -252,11 +256,8 @@ impl<'m> Machine<'m> {
     /// the next turn is refused.
     fn lasting(&mut self, data: Data, objects: u32) -> Result<Data, Stop> {
         match data {
-            Data::Pointer(object, _) if !self.memory.object(object).is_alive => Ok(Data::Undefined),
-            Data::Pointer(object, _) if object >= objects => self.error(
-                "memory is allocated in a loop whose end is opened when the program runs",
-                "allocate it before the loop",
-            ),
+            Data::Pointer(object, _) => self.lasting_in(object, data, objects),
+            Data::Indexed(ref indexed) => self.lasting_in(indexed.object, data.clone(), objects),
             Data::Chosen(places) => {
                 for (_, place) in places.iter() {
                     self.lasting(place.clone(), objects)?;
@@ -265,6 +266,20 @@ impl<'m> Machine<'m> {
             }
             data => Ok(data),
         }
+    }
+
+    /// The same for an address in this object.
+    fn lasting_in(&mut self, object: u32, data: Data, objects: u32) -> Result<Data, Stop> {
+        if !self.memory.object(object).is_alive {
+            return Ok(Data::Undefined);
+        }
+        if object >= objects {
+            return self.error(
+                "memory is allocated in a loop whose end is opened when the program runs",
+                "allocate it before the loop",
+            );
+        }
+        Ok(data)
     }
 
     /// What a way leaves at a place in memory.
@@ -299,7 +314,7 @@ impl<'m> Machine<'m> {
             }
         };
         let Some(nature) = self.nature(&before, new, width) else {
-            self.address_differs()?;
+            self.address_differs(&[old.clone(), new.clone()])?;
             return Ok(false);
         };
         let is_new = match (&nature, &known) {
@@ -319,12 +334,11 @@ impl<'m> Machine<'m> {
 
 impl Form {
     /// A stretch of memory in the parts that are carried, which are made smaller where they do not
-    /// fit.
+    /// fit. An address stays whole.
     fn fitting(
         &mut self,
         object: u32,
-        offset: u64,
-        bytes: u8,
+        (offset, bytes, is_address): (u64, u8, bool),
         changed: &mut bool,
     ) -> Vec<(u64, u8)> {
         let end = offset + u64::from(bytes);
@@ -345,7 +359,15 @@ impl Form {
         let covered: u64 = parts.iter().map(|(_, size)| u64::from(*size)).sum();
         let first = parts.iter().map(|(at, _)| *at).min().unwrap_or(offset);
         let last = parts.iter().map(|(at, size)| at + u64::from(*size)).max().unwrap_or(end);
-        if covered == last - first && first <= offset && end <= last {
+        let is_within = first <= offset && end <= last;
+        if is_address && (offset, end) == (first, last) {
+            parts.iter().for_each(|(at, size)| {
+                self.places.remove(&Place::Memory(object, *at, *size));
+            });
+            *changed = true;
+            return vec![(offset, bytes)];
+        }
+        if covered == last - first && is_within {
             return parts;
         }
         let smallest = parts.iter().map(|(_, size)| *size).chain([bytes]).min().unwrap_or(1);
