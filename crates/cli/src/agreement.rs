@@ -285,6 +285,9 @@ pub(crate) fn exchange_agreement(
     settle(channels, &differences)
 }
 
+/// How [`exchange_windows`] calls what it adds to the costs.
+const WINDOW_DOUBLINGS: &str = "window_doublings";
+
 /// Waits until the peers are as far as we are: nothing secret is sent before.
 ///
 /// # Errors
@@ -293,11 +296,31 @@ pub(crate) fn exchange_ready<'a>(
     channels: impl IntoIterator<Item = &'a mut FramedChannel>,
     costs: &BTreeMap<String, u64>,
 ) -> Result<(), Failure> {
+    exchange_windows(channels, costs, None).map(|_| ())
+}
+
+/// The same, and how often all have room to double the window of what is made beside a run: as often
+/// as the one with the least room. A client makes nothing, and says nothing.
+///
+/// # Errors
+/// As [`exchange_ready`].
+pub(crate) fn exchange_windows<'a>(
+    channels: impl IntoIterator<Item = &'a mut FramedChannel>,
+    costs: &BTreeMap<String, u64>,
+    doublings: Option<u32>,
+) -> Result<u32, Failure> {
     let ours: BTreeMap<&str, u64> =
         costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
-    let message = serde_json::to_vec(&ours).expect("names and numbers");
+    let mut stated = ours.clone();
+    stated.extend(doublings.map(|doublings| (WINDOW_DOUBLINGS, doublings.into())));
+    let message = serde_json::to_vec(&stated).expect("names and numbers");
+    let mut least = doublings.unwrap_or(0);
     for (peer, answer) in exchange(channels, &message)? {
-        let theirs: BTreeMap<&str, u64> = parse(&peer, &answer)?;
+        let mut theirs: BTreeMap<&str, u64> = parse(&peer, &answer)?;
+        if let Some(doublings) = theirs.remove(WINDOW_DOUBLINGS) {
+            // Less than ours, so it is of their type.
+            least = doublings.min(least.into()) as u32;
+        }
         if ours.get(BatchScale::TOTAL) != theirs.get(BatchScale::TOTAL) {
             let message = format!("the plan of {peer} makes triples in batches of another size");
             return Err(Failure::new(Exit::Disagreement, 121, message)
@@ -310,7 +333,7 @@ pub(crate) fn exchange_ready<'a>(
                 .remedy("run the same build of Phineus at all parties"));
         }
     }
-    Ok(())
+    Ok(least)
 }
 
 /// Tells the others a number and learns theirs; the largest of all.

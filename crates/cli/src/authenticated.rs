@@ -14,7 +14,7 @@ use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
 use crate::material::{AuthenticatedMaterial, Origin};
 use crate::metered::Reading;
-use crate::shared::{Begun, Ran, aheads, channels_of, metered};
+use crate::shared::{Begun, Ran, channels_of, metered};
 use crate::statistics::Activities;
 
 /// Tells the activities of the online phase apart.
@@ -78,10 +78,10 @@ fn run_in<F: Field>(
 ) -> Result<Executed, Failure> {
     let (begun, mesh) = Begun::begin(&mut job, mesh)?;
     let description = &job.planned.description;
-    let mut streams = metered(mesh, job.party, &aheads(job.planned)).into_iter();
+    let mut streams = metered(mesh, job.party, &begun.aheads).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
-    let Begun { inputs, mut prg, mut memory, watch, start } = begun;
+    let Begun { inputs, mut prg, mut memory, watch, start, .. } = begun;
     let seed = Prg::from_seed(prg.next_block());
     let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
     let (planned, swap_dir) = ((job.planned, field), job.swap_dir);

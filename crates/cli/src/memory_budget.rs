@@ -246,7 +246,8 @@ impl Situation {
                 figures.garbling_bytes > 0,
                 figures.is_made,
             ),
-            driver: self.driver_bytes(&figures) + self.window_bytes(figures.scale),
+            driver: self.driver_bytes(&figures)
+                + self.window_bytes(figures.scale, figures.garbling_bytes > 0),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
                 + figures.material_bytes

@@ -32,6 +32,7 @@ use crate::memory_budget::{
 };
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
+use crate::shared::planned_scale;
 use crate::slices::held_bytes;
 
 /// How long before its need a page is asked for.
@@ -60,7 +61,8 @@ pub(crate) struct PlannedFile {
     pub(crate) description: Description,
     pub(crate) hash: Hash,
     pub(crate) budget: Budget,
-    /// What a party may be ahead of another while material is made.
+    /// What a party may be ahead of another while authenticated material is made or gates are
+    /// garbled, as far as its own memory goes.
     pub(crate) ahead_bytes: usize,
     pub(crate) planning: Duration,
     /// How many of the parties compute, the first ones; the others are clients.
@@ -77,12 +79,19 @@ impl PlannedFile {
         self.description.plan.as_ref().expect("made by the planner, or checked when opened")
     }
 
-    /// A file that was planned before.
+    /// A file that was planned before. Planning knew nothing of the network: windows are longer than
+    /// usual only where there is room for them beside the plan.
     pub(crate) fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
-        match &traced.blocks {
+        let open = |situation: &Situation| match &traced.blocks {
             Some(blocks) => open_blocks((&traced, blocks), situation),
-            None => PlannedFile::open_block(traced, situation, false),
-        }
+            None => PlannedFile::open_block(traced.clone(), situation, false),
+        };
+        open(situation).or_else(|_| open(&Situation { round_trip: Duration::ZERO, ..*situation }))
+    }
+
+    /// How often this party has room to double the usual window.
+    pub(crate) fn window_doublings(&self) -> u32 {
+        (self.ahead_bytes / planned_scale(self).ahead_bytes()).ilog2()
     }
 
     /// The same for a program of one block, or a block of a program of which `is_garbled` says
@@ -101,8 +110,9 @@ impl PlannedFile {
             let message = "the planned file states batches of a size that there is not";
             return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
         }
-        let ahead_bytes = situation.ahead_bytes(BatchScale::stated(&plan.costs));
         let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation)?;
+        let scale = BatchScale::stated(&plan.costs);
+        let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = Figures::of_plan(plan, reader.frame_count() as u64);
         let budget = situation.budget(Figures { garbling_bytes, ..figures });
@@ -213,7 +223,7 @@ fn plan_program(
                 description: planned.description,
                 hash: planned.hash,
                 budget,
-                ahead_bytes: situation.ahead_bytes(situation.batch_scale()),
+                ahead_bytes: situation.ahead_bytes(situation.batch_scale(), garbling.is_some()),
                 planning: start.elapsed(),
                 computing: traced.computing,
                 garbling,

@@ -10,6 +10,7 @@ use phineus_channels::NetworkModel;
 use phineus_crypto::field::F61;
 use phineus_plan::Scratch;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
+use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::costs::rounds_of_first_batches;
 use phineus_protocols::mixed;
@@ -94,6 +95,10 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let trips = if is_shared(plan) { ROUND_TRIPS_PER_ROUND } else { 1.0 };
     let rounds = (total(totals::ROUNDS) + total(authenticated::CHECK_ROUNDS)) * trips;
     let before_rounds = rounds_before(plan) as f64 * trips;
+    // Beside a run of one block, batches of triples overlap.
+    let overlapped = if planned.blocks.is_some() { 0 } else { mixed::overlapped_rounds(plan) };
+    let making = total(mixed::totals::PREPROCESSING_ROUNDS) - overlapped as f64;
+    let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
     let awaited = match plan.layout {
         Layout::Authenticated { .. } => {
             let demand = stated_demand(&plan.costs);
@@ -108,9 +113,10 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
     let storage = pages * page_bytes / DISK_BYTES_PER_S;
     // Who makes authenticated material or garbles is ahead of its peer by half of what a channel
-    // takes: more than that lies in a batch.
+    // takes: more than that lies in a batch, unless windows are as long as one.
+    let is_short = planned.ahead_bytes < LONGEST_AHEAD_BYTES;
     let fills_channels = matches!(plan.layout, Layout::Authenticated { .. })
-        || total(garbling::GARBLING_ROUNDS) > 0.0;
+        || total(garbling::GARBLING_ROUNDS) > 0.0 && is_short;
     let sending_before = match fills_channels {
         true => sending(before_bytes).max(before_bytes / links * rtt / planned.ahead_bytes as f64),
         false => sending(before_bytes),
@@ -120,7 +126,7 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
             compute,
             network: sending(bytes).max(sending_before + sending(bytes - before_bytes)),
             storage,
-            latency: (rounds + awaited).max(before_rounds) * rtt,
+            latency: (rounds + awaited).max(beside_rounds) * rtt,
         },
         preprocessing: Times {
             compute: before,

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::Description;
+use phineus_bytecode::{Description, Layout};
 use phineus_channels::{FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Memory, Outputs};
@@ -12,7 +12,7 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{self, MixedDriver};
 use phineus_protocols::ot::SessionId;
 
-use crate::agreement::{exchange_ready, give_up_all};
+use crate::agreement::{exchange_windows, give_up_all};
 use crate::blocks::results;
 use crate::execute::{Executed, Job, Recorded, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
@@ -31,6 +31,8 @@ pub(crate) struct Begun {
     pub(crate) watch: Watch,
     /// When all were ready.
     pub(crate) start: Instant,
+    /// What a party may be ahead of another on each stream.
+    pub(crate) aheads: [usize; 3],
 }
 
 /// What a run on shares came to.
@@ -60,15 +62,20 @@ impl Begun {
             }
         };
         let costs = &job.planned.plan().costs;
-        if let Err(failure) = exchange_ready(mesh[0].iter_mut().flatten(), costs) {
-            give_up_all(mesh, &failure);
-            return Err(unrevealed(failure));
-        }
+        let doublings = job.planned.window_doublings();
+        let agreed = exchange_windows(mesh[0].iter_mut().flatten(), costs, Some(doublings));
+        let aheads = match agreed {
+            Ok(doublings) => aheads(job.planned, doublings),
+            Err(failure) => {
+                give_up_all(mesh, &failure);
+                return Err(unrevealed(failure));
+            }
+        };
         let peers: Vec<String> =
             mesh[0].iter().flatten().map(|channel| channel.peer().to_owned()).collect();
         let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
         let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
-        Ok((Begun { inputs, prg, memory, watch, start: Instant::now() }, mesh))
+        Ok((Begun { inputs, prg, memory, watch, start: Instant::now(), aheads }, mesh))
     }
 }
 
@@ -122,10 +129,10 @@ pub(crate) fn run_shared(
     session: &SessionId,
 ) -> Result<Executed, Failure> {
     let (begun, mut mesh) = Begun::begin(&mut job, mesh)?;
-    let Begun { inputs, mut prg, mut memory, watch, start } = begun;
+    let Begun { inputs, mut prg, mut memory, watch, start, aheads } = begun;
     let description = &job.planned.description;
     let clients = take_clients(&mut mesh, job.planned.computing);
-    let mut streams = metered(mesh, job.party, &aheads(job.planned)).into_iter();
+    let mut streams = metered(mesh, job.party, &aheads).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let mut beside = Beside::Idle(streams.next());
@@ -202,10 +209,17 @@ pub(crate) fn planned_scale(planned: &PlannedFile) -> BatchScale {
     BatchScale::stated(&planned.plan().costs)
 }
 
-/// What a party may be ahead of another on each stream: openings, material, garbling.
-pub(crate) fn aheads(planned: &PlannedFile) -> [usize; 3] {
+/// What a party may be ahead of another on each stream (openings, material, garbling), where all have
+/// room to double the window of what is made so often.
+pub(crate) fn aheads(planned: &PlannedFile, doublings: u32) -> [usize; 3] {
     let usual = planned_scale(planned).ahead_bytes();
-    [usual, planned.ahead_bytes, usual]
+    let longer = usual << doublings;
+    // Authenticated material has a stream, and nothing is garbled beside it.
+    let material = match planned.plan().layout {
+        Layout::Authenticated { .. } => longer,
+        Layout::Wires | Layout::Shares { .. } => usual,
+    };
+    [usual, material, longer]
 }
 
 /// The channels of each stream, metered, with room for what all have agreed to be ahead by.

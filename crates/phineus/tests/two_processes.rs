@@ -302,3 +302,31 @@ fn control_c_ends_both_soon() -> Result {
     }
     Ok(())
 }
+
+/// A plan knows no network. One that fills the memory of a party is run with the usual windows where latency
+/// asks for longer ones, by all parties, whatever memory the others have.
+#[test]
+fn a_plan_that_leaves_no_room_for_longer_windows_is_run_with_the_usual_ones() -> Result {
+    let place = Place::new()?;
+    place.two_parties(SITES)?;
+    place.run("data aes128 --param n=20 --out-dir .")?.succeeded()?;
+    let plan = "plan aes128 --param n=20 --protocol bmr --memory 256MiB --out aes.plan";
+    place.run(plan)?.succeeded()?;
+    let run = "run aes.plan --protocol bmr --simulate rtt=20ms";
+    let small = format!("{run} --local --in key.csv --in blocks.csv --memory 64MiB");
+    let refused = place.run(&small)?.failed_with(6)?;
+    let needed = refused.stderr.split("it needs at least ").nth(1).ok_or("what is needed")?;
+    let mib: f64 = needed.split(' ').next().ok_or("a number")?.parse()?;
+    // More than that differs from run to run, and less than longer windows take.
+    let limits = [mib as u64 + 1, 512];
+    let sites = SITES.iter().zip(["key", "blocks"]).zip(limits);
+    let lines = sites.map(|((name, file), limit)| {
+        format!("{run} --as {name} --id-dir id_{name} --in {file}.csv --memory {limit}MiB")
+    });
+    let lines: Vec<String> = lines.collect();
+    let [one, two] = &lines[..] else { panic!("two parties") };
+    for done in both(&place, 0, [one.clone(), two.clone()])? {
+        done.succeeded()?;
+    }
+    Ok(())
+}

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
+use std::iter::Peekable;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use phineus_channels::Channel;
@@ -48,6 +49,33 @@ pub trait Maker {
         batch: &mut Self::Batch,
     ) -> Result<(), ProtocolError>;
 
+    /// How many batches of a kind can be begun one after another before the first is finished: those of
+    /// which finishing sends nothing, and as many as channels take.
+    fn begun_max(&self, _kind: <Self::Batch as MaterialBatch>::Kind) -> usize {
+        0
+    }
+
+    /// Sends all that this party sends for `count` of a kind of which that is more than none.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    fn begin(
+        &mut self,
+        _kind: <Self::Batch as MaterialBatch>::Kind,
+        _count: usize,
+        _batch: &mut Self::Batch,
+    ) -> Result<(), ProtocolError> {
+        unreachable!("no kind can be begun")
+    }
+
+    /// Makes what was begun, in the same order.
+    ///
+    /// # Errors
+    /// As [`Maker::make`].
+    fn finish(&mut self, _batch: &mut Self::Batch) -> Result<(), ProtocolError> {
+        unreachable!("no kind can be begun")
+    }
+
     /// The parties.
     fn parties(&mut self) -> &mut Parties<Self::Channel>;
 
@@ -56,31 +84,76 @@ pub trait Maker {
 }
 
 /// Makes the batches of `schedule`, in a thread of its own, and gives the maker back unless it failed;
-/// `recycled` are batches that have been used up, for their memory.
+/// `recycled` are batches that have been used up, for their memory. Each is made before the schedule is
+/// asked for the next.
 pub(crate) fn make_ahead<M: Maker>(
-    mut maker: M,
+    maker: M,
     schedule: impl Iterator<Item = Result<Need<M>, ProtocolError>>,
     batches: SyncSender<Result<M::Batch, ProtocolError>>,
     recycled: Receiver<M::Batch>,
 ) -> Option<M> {
-    for need in schedule {
-        let (kind, count) = match need {
-            Ok(need) => need,
-            Err(error) => {
-                // Nobody may be there to hear of it.
-                batches.send(Err(error)).ok();
-                return None;
+    make_batches(maker, (schedule, false), batches, recycled)
+}
+
+/// The same; where the schedule `is_known`, that is, waits for nothing that is made, batches are begun
+/// before those before them are finished.
+pub(crate) fn make_batches<M: Maker>(
+    mut maker: M,
+    (schedule, is_known): (impl Iterator<Item = Result<Need<M>, ProtocolError>>, bool),
+    batches: SyncSender<Result<M::Batch, ProtocolError>>,
+    recycled: Receiver<M::Batch>,
+) -> Option<M> {
+    let blank = || recycled.try_recv().unwrap_or_else(|_| M::Batch::empty());
+    let (mut schedule, mut begun) = (schedule.peekable(), VecDeque::new());
+    loop {
+        let mut made = match is_known {
+            true => {
+                begin_all(&mut maker, &mut schedule, &mut begun, blank).map(|()| begun.pop_front())
             }
+            false => Ok(None),
         };
-        let mut batch = recycled.try_recv().unwrap_or_else(|_| M::Batch::empty());
-        let made = maker.make(kind, count, &mut batch);
+        made = match made {
+            Ok(Some(mut batch)) => maker.finish(&mut batch).map(|()| Some(batch)),
+            Ok(None) => make_next(&mut maker, schedule.next(), blank),
+            Err(error) => Err(error),
+        };
         let failed = made.is_err();
-        // When nobody listens any more, nobody needs more.
-        if batches.send(made.map(|()| batch)).is_err() || failed {
+        let Some(made) = made.transpose() else { return Some(maker) };
+        // When nobody listens any more, nobody needs more, nor hears why there is none.
+        if batches.send(made).is_err() || failed {
             return None;
         }
     }
-    Some(maker)
+}
+
+/// Begins what can be begun before the first of `begun` is finished.
+fn begin_all<M: Maker>(
+    maker: &mut M,
+    schedule: &mut Peekable<impl Iterator<Item = Result<Need<M>, ProtocolError>>>,
+    begun: &mut VecDeque<M::Batch>,
+    blank: impl Fn() -> M::Batch,
+) -> Result<(), ProtocolError> {
+    while let Some(&Ok((kind, count))) = schedule.peek() {
+        if begun.len() >= maker.begun_max(kind) {
+            break;
+        }
+        let mut batch = blank();
+        maker.begin(kind, count, &mut batch)?;
+        begun.push_back(batch);
+        schedule.next();
+    }
+    Ok(())
+}
+
+/// Makes what `need` says as a whole; nothing if that is nothing.
+fn make_next<M: Maker>(
+    maker: &mut M,
+    need: Option<Result<Need<M>, ProtocolError>>,
+    blank: impl Fn() -> M::Batch,
+) -> Result<Option<M::Batch>, ProtocolError> {
+    let Some(need) = need else { return Ok(None) };
+    let ((kind, count), mut batch) = (need?, blank());
+    maker.make(kind, count, &mut batch).map(|()| Some(batch))
 }
 
 /// What a maker is asked for: a kind, and how many of it.

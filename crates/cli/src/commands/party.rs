@@ -165,16 +165,20 @@ fn keep(
 ) -> Result<Kept, Failure> {
     // Nothing else compares the sizes of batches, which plans made elsewhere bring along.
     let costs = &planned.plan().costs;
-    if let Err(failure) = agreement::exchange_ready(mesh[0].iter_mut().flatten(), costs) {
-        agreement::give_up_all(mesh, &failure);
-        return Err(failure);
-    }
+    let (peers, doublings) = (mesh[0].iter_mut().flatten(), planned.window_doublings());
+    let aheads = match agreement::exchange_windows(peers, costs, Some(doublings)) {
+        Ok(doublings) => aheads(planned, doublings),
+        Err(failure) => {
+            agreement::give_up_all(mesh, &failure);
+            return Err(failure);
+        }
+    };
     let mut prg = Prg::from_os().map_err(|error| {
         Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
     })?;
     let mut last = || {
         let stream = mesh.pop().expect("shares have two streams, and with garbled values three");
-        let ahead = aheads(planned)[mesh.len()];
+        let ahead = aheads[mesh.len()];
         metered(vec![stream], prepared.party, &[ahead]).pop().expect("just put in")
     };
     // Tables first: they are of no use without their key, which the other file will have.

@@ -4,7 +4,7 @@
 //! parties find the same sizes, because nothing else goes into them but what they have agreed on.
 
 use phineus_channels::{FramedChannel, Transport, channel_memory_bytes};
-use phineus_protocols::bmr::limits::memory_bytes as garbling_bytes;
+use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
 use phineus_protocols::mascot::{Demand, Kind};
@@ -68,30 +68,37 @@ impl Situation {
         PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
 
-    /// What a party may be ahead of another while authenticated material is made: as much as a line of
-    /// 1 Gbit/s carries from question to answer, twice, since a party is ahead by half of it; if
-    /// batches are whole, and in a thirty-second of the least limit.
-    pub(crate) fn ahead_bytes(&self, scale: BatchScale) -> usize {
+    /// What a party may be ahead of another while authenticated material is made or gates are
+    /// garbled: as much as a line of 1 Gbit/s carries from question to answer, twice, since a party
+    /// is ahead by half of it; if batches are whole, and in a thirty-second of the least limit.
+    pub(crate) fn ahead_bytes(&self, scale: BatchScale, is_garbled: bool) -> usize {
         let mut ahead = scale.ahead_bytes();
-        if scale != BatchScale::FULL || self.protocol.field().is_none() {
+        let longest = match (self.protocol.field(), is_garbled) {
+            (Some(_), _) => AHEAD_BYTES_MAX,
+            (None, true) => LONGEST_AHEAD_BYTES as u64,
+            (None, false) => return ahead,
+        };
+        if scale != BatchScale::FULL {
             return ahead;
         }
         let wanted = 2.0 * LINE_BYTES_PER_S * self.round_trip.as_secs_f64();
         let most = self.least_limit_bytes / 32 / (self.parties as u64 - 1).max(1);
-        while (ahead as f64) < wanted && 2 * ahead as u64 <= most.min(AHEAD_BYTES_MAX) {
+        while (ahead as f64) < wanted && 2 * ahead as u64 <= most.min(longest) {
             ahead *= 2;
         }
         ahead
     }
 
     /// What a longer window of that holds beyond what is counted for the usual one.
-    pub(super) fn window_bytes(&self, scale: BatchScale) -> u64 {
-        let (ahead, usual) = (self.ahead_bytes(scale), scale.ahead_bytes());
+    pub(super) fn window_bytes(&self, scale: BatchScale, is_garbled: bool) -> u64 {
+        let (ahead, usual) = (self.ahead_bytes(scale, is_garbled), scale.ahead_bytes());
         let channel = channel_memory_bytes(ahead) - channel_memory_bytes(usual);
-        // Of each tile on the way, the messages that were chosen, and those for choice 0 of all peers:
-        // of what a tile sends, two thirds at the most.
         let peers = self.parties as u64 - 1;
-        channel as u64 * peers + (ahead - usual) as u64 * 2 / 3 * (peers + 1)
+        // Of each tile of authenticated material on the way, the messages that were chosen, and those
+        // for choice 0 of all peers: of what a tile sends, two thirds at the most. What garbling
+        // sends and takes lies in its batches.
+        let tiles = if is_garbled { 0 } else { (ahead - usual) as u64 * 2 / 3 * (peers + 1) };
+        channel as u64 * peers + tiles
     }
 
     /// What the driver holds, except for scratch wires and instructions in flight.

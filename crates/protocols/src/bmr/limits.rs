@@ -40,6 +40,10 @@ pub const fn window_bytes(ahead_bytes: usize) -> usize {
     ahead_bytes / 2
 }
 
+/// The longest ahead that is of use: the corrections and tables of a batch fit into the window, so that a
+/// step waits for its two rounds and no more.
+pub const LONGEST_AHEAD_BYTES: usize = 4 << 20;
+
 /// The smallest `k` of the OT extension, whose messages are the longest.
 pub const FIELD_BITS_MIN: usize = 4;
 
@@ -125,6 +129,17 @@ const _: () = {
         assert!(gates.is_multiple_of(GATES_PER_CHUNK));
         assert!(gates_per_batch(16, scale).is_multiple_of(GATES_PER_CHUNK));
         k += 1;
+    }
+};
+/// Of two parties a table's three keys go to the peer; of more those of the peer, and the sums.
+const _: () = {
+    let mut parties = 2;
+    while parties <= 16 {
+        let gates = gates_per_batch(parties, BatchScale::FULL);
+        let keys = if parties == 2 { ROWS } else { 2 * ROWS };
+        let corrected = gates * keys * size_of::<Block>() + gates / 8;
+        assert!(corrected <= window_bytes(LONGEST_AHEAD_BYTES));
+        parties += 1;
     }
 };
 /// The number of a gate in its batch fits below that of a party in a tweak (`hash`).

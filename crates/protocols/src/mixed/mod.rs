@@ -52,7 +52,8 @@ pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
 pub use stated::{
-    Needs, broadcast, demand, is_silent, material_bytes, needs_material, ot_kind, y2a,
+    Needs, broadcast, demand, is_silent, material_bytes, needs_material, ot_kind,
+    overlapped_rounds, y2a,
 };
 pub use templates::{MixedRounds, YaoToArithmetic};
 pub(crate) use templates::{Templates, is_masked, sum_of_shares};

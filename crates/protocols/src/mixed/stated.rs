@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use phineus_bytecode::{Description, Instruction, PlanDescription, ProgramReader};
+use phineus_bytecode::{Description, Instruction, Layout, PlanDescription, ProgramReader};
 
 use super::broadcast::Broadcast;
 use super::costs::totals;
@@ -73,6 +73,17 @@ pub(super) fn kind_of(demand: &Demand, is_silent: bool) -> OtKind {
 /// Bytes of preprocessed material that lie ready at the most.
 pub fn material_bytes(plan: &PlanDescription) -> u64 {
     stated_demand(plan).ready_bytes()
+}
+
+/// Rounds less than stated in which all of it is made just ahead of its use, of a program of one block:
+/// batches are begun before those before them are finished.
+pub fn overlapped_rounds(plan: &PlanDescription) -> u64 {
+    match plan.layout {
+        Layout::Shares { parties: 2 } if !is_silent(plan) => {
+            stated_demand(plan).overlapped_rounds()
+        }
+        _ => 0,
+    }
 }
 
 fn stated_demand(plan: &PlanDescription) -> Demand {

@@ -23,7 +23,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::costs::offered_ots;
-use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN};
+use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_max};
 use super::pair::{Pair, pair};
 use super::{Batch, Kind};
 use crate::demand::BatchScale;
@@ -41,6 +41,8 @@ pub struct Generator<C> {
     pub(super) scratch: Zeroizing<Vec<u64>>,
     /// How large batches are at the most.
     scale: BatchScale,
+    /// Batches of triples of bits that can be begun before the first is finished.
+    pub(super) begun_max: usize,
 }
 
 impl<C: Channel> Generator<C> {
@@ -92,7 +94,9 @@ impl<C: Channel> Generator<C> {
             }
         }
         let scratch = Zeroizing::new(vec![0; scale.of(BATCH_ELEMENTS)]);
-        Ok(Generator { parties, pairs, prg, scratch, scale })
+        // Between three parties and more, triples take corrections besides.
+        let begun_max = if count == 2 { begun_max(kind, scale, parties.ahead_bytes()) } else { 0 };
+        Ok(Generator { parties, pairs, prg, scratch, scale, begun_max })
     }
 
     /// Bytes of memory that a generator holds, channels not included.
@@ -138,13 +142,34 @@ impl<C: Channel> Generator<C> {
         let width = kind.width();
         match kind {
             Kind::BitTriple if self.parties.count() == 2 => {
-                self.bit_triples_of_two(count, first, second, third)
+                self.choose_bit_triples(count, second, third)?;
+                self.offer_bit_triples(count, first, second, third)
             }
             Kind::BitTriple => self.bit_triples(count, first, second, third),
             Kind::RingTriple { .. } => self.ring_triples(width, first, second, third),
             Kind::SquarePair { .. } => self.square_pairs(width, first, second),
             Kind::SharedBit { .. } => self.shared_bits(width, first, second),
         }
+    }
+
+    /// The first half of making `count` triples of bits with one peer, which only sends; OTs that need
+    /// something reserved are not made in halves.
+    pub(super) fn begin_bit_triples(
+        &mut self,
+        count: usize,
+        batch: &mut Batch,
+    ) -> Result<(), ProtocolError> {
+        assert!(count <= Kind::BitTriple.batch_elements(self.scale), "a batch is bounded");
+        batch.reset(Kind::BitTriple, count);
+        let [_, second, third] = &mut batch.columns;
+        self.choose_bit_triples(count, second, third)
+    }
+
+    /// The second half, which only receives.
+    pub(super) fn finish_bit_triples(&mut self, batch: &mut Batch) -> Result<(), ProtocolError> {
+        let count = batch.count();
+        let [first, second, third] = &mut batch.columns;
+        self.offer_bit_triples(count, first, second, third)
     }
 
     /// Sends to all peers what their OTs of a batch need from this party, then takes theirs.
@@ -166,18 +191,32 @@ impl<C: Channel> Generator<C> {
         self.parties.count() == 2
     }
 
-    fn bit_triples_of_two(
+    /// What the OTs of two parties in which this one chooses give of triples: `b`, and a part of `c`.
+    fn choose_bit_triples(
         &mut self,
         count: usize,
-        a: &mut [u64],
         b: &mut [u64],
         c: &mut [u64],
     ) -> Result<(), ProtocolError> {
         let peer = 1 - self.parties.me();
         let channel = self.parties.channel(peer);
-        let Pair { sender, receiver, .. } = pair(&mut self.pairs, peer);
+        let receiver = &mut pair(&mut self.pairs, peer).receiver;
         receiver.extend_bits(channel, ChoiceBits::Random(b), count, c)?;
         clear_beyond(count, b);
+        Ok(())
+    }
+
+    /// What the others give: `a`, and the rest of `c`.
+    fn offer_bit_triples(
+        &mut self,
+        count: usize,
+        a: &mut [u64],
+        b: &[u64],
+        c: &mut [u64],
+    ) -> Result<(), ProtocolError> {
+        let peer = 1 - self.parties.me();
+        let channel = self.parties.channel(peer);
+        let sender = &mut pair(&mut self.pairs, peer).sender;
         let zero = &mut self.scratch[..a.len()];
         sender.extend_random_bits(channel, count, zero, a)?;
         for (((a, &b), c), &zero) in a.iter_mut().zip(b.iter()).zip(c).zip(zero.iter()) {

@@ -3,7 +3,7 @@
 use phineus_channels::SEND_AHEAD_BYTES;
 
 use crate::demand::BatchScale;
-use crate::ot::LpnParameters;
+use crate::ot::{LpnParameters, OtKind};
 
 /// OTs that a batch takes in each direction between two parties, at most.
 ///
@@ -27,6 +27,23 @@ const AHEAD_BYTES: usize = 768 << 10;
 /// How many there are at the most, where the largest takes so many bytes.
 pub(crate) fn batches_ahead(largest_bytes: u64, scale: BatchScale) -> usize {
     (scale.of(AHEAD_BYTES) / largest_bytes.max(1) as usize).clamp(2, 32)
+}
+
+/// Batches of triples of two parties of which a party sends its part before it takes that of the first,
+/// at the most: 1 MiB, all that a channel takes, with 32 bits an OT.
+pub(crate) const BATCHES_BEGUN: usize = 4;
+
+/// How many there are with such OTs, where a channel takes `ahead_bytes` without its reader. Who has
+/// finished fewer batches than the peer has room to send all that it begins: so one of two always can go on.
+pub(super) fn begun_max(kind: OtKind, scale: BatchScale, ahead_bytes: usize) -> usize {
+    match kind {
+        // The parties reserve them in turn.
+        OtKind::Silent(_) => 0,
+        OtKind::SoftSpoken(_) => {
+            let batch_bytes = kind.random_extension_bytes(scale.of(BATCH_OTS) as u64);
+            BATCHES_BEGUN.min(ahead_bytes / batch_bytes as usize)
+        }
+    }
 }
 
 pub use crate::stored::PAGE_BYTES;

@@ -1,9 +1,9 @@
 //! [`Live`]: preprocessed material made by a thread just ahead of its use.
 //!
 //! The thread has the generator with channels of its own. It makes the batches of the schedule and
-//! no more, and waits while as many of them lie unused as `limits` say. When it fails, the consumer gets
-//! its error with the next batch; when the consumer is dropped, the thread ends with the batch it
-//! is making.
+//! no more, sends its part of a few before it takes the peer's part of the first (`begun_max`), and
+//! waits while as many of them lie unused as `limits` say. When it fails, the consumer gets its error
+//! with the next batch; when the consumer is dropped, the thread ends with the batch it is making.
 //! Cost: the generator's. Memory: the generator's, and [`Demand::ready_bytes`].
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,7 +13,7 @@ use phineus_channels::Channel;
 
 use super::{Batch, Demand, Generator, Kind, Schedule, StoreError, Supply};
 use crate::ProtocolError;
-use crate::supply::{Source, make_ahead};
+use crate::supply::{Source, make_batches};
 
 /// Preprocessed material from a thread; see [`Live::start`].
 pub type Live<C> = Supply<LiveSource<C>>;
@@ -39,11 +39,12 @@ impl<C: Channel + Send + 'static> Live<C> {
         order: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
     ) -> std::io::Result<Live<C>> {
         let ahead = demand.batches_ahead();
-        Live::start_ahead(generator, Schedule::new(demand, order), ahead)
+        Live::start_ahead(generator, (Schedule::new(demand, order), true), ahead)
     }
 
     /// Starts making these batches, which all parties must give in the same order, and all of which
-    /// must be used; of kinds that `demand` has.
+    /// must be used; of kinds that `demand` has. Which one is next may depend on those before: each is
+    /// finished before the next is asked for.
     ///
     /// # Errors
     /// When the system has no thread to give.
@@ -52,19 +53,22 @@ impl<C: Channel + Send + 'static> Live<C> {
         schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
         demand: &Demand,
     ) -> std::io::Result<Live<C>> {
-        Live::start_ahead(generator, schedule, demand.batches_ahead())
+        Live::start_ahead(generator, (schedule, false), demand.batches_ahead())
     }
 
     fn start_ahead(
         generator: Generator<C>,
-        schedule: impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
+        schedule: (
+            impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + 'static,
+            bool,
+        ),
         ahead: usize,
     ) -> std::io::Result<Live<C>> {
         let (sender, batches) = sync_channel(ahead);
         let (used, recycled) = sync_channel(ahead + 1);
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
-            .spawn(move || make_ahead(generator, schedule, sender, recycled))?;
+            .spawn(move || make_batches(generator, schedule, sender, recycled))?;
         Ok(Supply::new(LiveSource { batches, used, thread, failed: false }))
     }
 

@@ -1,7 +1,7 @@
 //! [`Demand`] and [`Schedule`] of this material.
 
 use super::Kind;
-use super::limits::batches_ahead;
+use super::limits::{BATCHES_BEGUN, batches_ahead};
 use crate::demand::{self, BatchScale, MaterialKind};
 
 pub use crate::demand::batches;
@@ -35,10 +35,21 @@ impl demand::Demand<Kind> {
         batches_ahead(self.largest_batches().max().unwrap_or(0), self.scale())
     }
 
+    /// Batches of triples of two parties that wait for no message of their own, about: of those that
+    /// are begun together all but one.
+    pub(crate) fn overlapped_rounds(&self) -> u64 {
+        let triples = Kind::BitTriple;
+        let batches = self.count(triples).div_ceil(triples.batch_elements(self.scale())) as u64;
+        batches - batches.div_ceil(BATCHES_BEGUN as u64)
+    }
+
     /// Bytes of what lies ready then: between the thread that makes it and the protocol, with both
-    /// of them, and a batch of each kind in use.
+    /// of them, those that are begun, and a batch of each kind in use.
     pub(crate) fn ready_bytes(&self) -> u64 {
         let largest = self.largest_batches().max().unwrap_or(0);
-        self.largest_batches().sum::<u64>() + (self.batches_ahead() as u64 + 3) * largest
+        let triples = self.count(Kind::BitTriple).min(Kind::BitTriple.batch_elements(self.scale()));
+        let begun = (BATCHES_BEGUN as u64 - 1) * Kind::BitTriple.bytes(triples);
+        let waiting = (self.batches_ahead() as u64 + 3) * largest;
+        self.largest_batches().sum::<u64>() + waiting + begun
     }
 }

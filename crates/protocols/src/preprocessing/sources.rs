@@ -31,6 +31,19 @@ impl<C: Channel> Maker for Generator<C> {
         Generator::make(self, kind, count, batch)
     }
 
+    fn begun_max(&self, kind: Kind) -> usize {
+        if kind == Kind::BitTriple { self.begun_max } else { 0 }
+    }
+
+    fn begin(&mut self, kind: Kind, count: usize, batch: &mut Batch) -> Result<(), ProtocolError> {
+        assert_eq!(kind, Kind::BitTriple, "no other kind can be begun");
+        self.begin_bit_triples(count, batch)
+    }
+
+    fn finish(&mut self, batch: &mut Batch) -> Result<(), ProtocolError> {
+        self.finish_bit_triples(batch)
+    }
+
     fn parties(&mut self) -> &mut Parties<C> {
         &mut self.parties
     }

@@ -9,10 +9,11 @@ use phineus_crypto::{Block, Prg};
 
 use super::costs::{PairCosts, batch_costs, demand_costs, kind_costs, setup_costs};
 use super::*;
+use crate::demand::BatchScale;
 use crate::ot::packing::mask;
 use crate::ot::{FieldBits, SessionId};
 use crate::stored::UnfinishedFile;
-use crate::{Parties, memory_mesh};
+use crate::{Parties, memory_mesh_scaled};
 
 const FIELD: FieldBits = FieldBits::DEFAULT;
 
@@ -21,7 +22,16 @@ pub(super) fn everybody<T: Send + 'static>(
     parties: usize,
     run: impl Fn(Parties<MemoryChannel>) -> T + Send + Sync + Clone + 'static,
 ) -> Vec<T> {
-    let threads: Vec<_> = memory_mesh(parties)
+    everybody_scaled(parties, BatchScale::FULL, run)
+}
+
+/// The same over channels for batches of a size.
+fn everybody_scaled<T: Send + 'static>(
+    parties: usize,
+    scale: BatchScale,
+    run: impl Fn(Parties<MemoryChannel>) -> T + Send + Sync + Clone + 'static,
+) -> Vec<T> {
+    let threads: Vec<_> = memory_mesh_scaled(parties, scale)
         .into_iter()
         .map(|parties| {
             let run = run.clone();
@@ -254,6 +264,46 @@ fn a_live_supply_makes_exactly_what_is_demanded() {
             used
         });
         assert_needs(&results, &format!("{parties} parties, seed {seed:#x}"));
+    }
+}
+
+/// Batches are begun before those before them are finished, also where channels take as little as can
+/// be: nobody waits for ever, and nothing else is made or sent.
+#[test]
+fn batches_that_are_begun_before_others_are_finished_are_the_same() {
+    for scale in BatchScale::ALL {
+        let results = everybody_scaled(2, scale, move |parties| {
+            let count = 9 * Kind::BitTriple.batch_elements(scale) + 77;
+            let mut demand = Demand::scaled(scale);
+            let order = [(Kind::BitTriple, count), (Kind::RingTriple { width: 8 }, 70)];
+            order.iter().for_each(|&(kind, count)| demand.add(kind, count));
+            let expected = demand_costs(&demand, 2, FIELD).from_lower_bytes;
+            let setup = setup_costs(FIELD).from_lower_bytes;
+            let prg = Prg::from_seed(Block::from_bits(0xbe + parties.me() as u128));
+            let (session, kind) = (SessionId::new([0xbe; 32]), (FIELD.into(), scale));
+            let generator = Generator::setup_scaled(parties, prg, &session, kind);
+            let generator = generator.expect("all honest");
+            assert_eq!(generator.begun_max, 4, "all that a channel takes");
+            let mut live =
+                Live::start(generator, demand, order.into_iter().map(Ok)).expect("a thread");
+            let mut made = Vec::new();
+            for (kind, count) in order {
+                let words = |column| vec![0; kind.column_words(column, count)];
+                let mut columns: Vec<_> = (0..kind.columns()).map(words).collect();
+                take(&mut live, kind, count, &mut columns).expect("all honest");
+                made.push(columns);
+            }
+            let mut generator = live.finish().expect("the thread does not fail");
+            let parties = generator.parties();
+            if parties.me() == 0 {
+                assert_eq!(parties.traffic()[1].sent_bytes, setup + expected);
+            }
+            (order, made)
+        });
+        for (i, (kind, count)) in results[0].0.into_iter().enumerate() {
+            let shares: Vec<_> = results.iter().map(|(_, made)| &made[i]).collect();
+            assert_meaning(kind, count, &shares, &format!("{kind:?}, {scale:?}"));
+        }
     }
 }
 
