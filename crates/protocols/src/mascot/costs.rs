@@ -19,7 +19,23 @@ use crate::preprocessing::costs::PairCosts;
 
 const DIGEST: u64 = DIGEST_BYTES as u64;
 
-/// The costs between parties `lower` and `higher` of setting up.
+/// Two of so many parties.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The one of the lower number.
+    pub lower: usize,
+    /// The one of the higher number.
+    pub higher: usize,
+    /// How many there are.
+    pub parties: usize,
+}
+
+impl Pair {
+    /// Of two parties.
+    pub const OF_TWO: Pair = Pair { lower: 0, higher: 1, parties: 2 };
+}
+
+/// The costs between two parties of setting up.
 pub fn setup_costs<F: Field>(field: FieldBits) -> PairCosts {
     let (from_sender, from_receiver) = malicious_setup_bytes(field);
     // Seeds of the products with the key, and of the shares of masks.
@@ -29,17 +45,12 @@ pub fn setup_costs<F: Field>(field: FieldBits) -> PairCosts {
     PairCosts { from_lower_bytes: bytes, from_higher_bytes: bytes, ots, rounds: 5 }
 }
 
-/// The costs between parties `lower` and `higher` of everything that is demanded; set-up not
+/// The costs between two parties of everything that is demanded; set-up not
 /// included.
-pub fn demand_costs<F: Field>(
-    demand: &Demand,
-    field: FieldBits,
-    lower: usize,
-    higher: usize,
-) -> PairCosts {
+pub fn demand_costs<F: Field>(demand: &Demand, field: FieldBits, pair: Pair) -> PairCosts {
     let mut sum = PairCosts::default();
     for (kind, count) in demand.batches() {
-        let costs = batch_costs::<F>(kind, count, (field, demand.scale()), lower, higher);
+        let costs = batch_costs::<F>(kind, count, (field, demand.scale()), pair);
         sum.from_lower_bytes += costs.from_lower_bytes;
         sum.from_higher_bytes += costs.from_higher_bytes;
         sum.ots += costs.ots;
@@ -51,19 +62,19 @@ pub fn demand_costs<F: Field>(
 /// Rounds until something of each kind is there: what a program that takes little of all waits for.
 pub fn rounds_of_first_batches<F: Field>(demand: &Demand, field: FieldBits) -> u64 {
     let ot = (field, demand.scale());
-    let first = demand.kinds().map(|(kind, _)| batch_costs::<F>(kind, 1, ot, 0, 1).rounds);
+    let first = demand.kinds().map(|(kind, _)| batch_costs::<F>(kind, 1, ot, Pair::OF_TWO).rounds);
     setup_costs::<F>(field).rounds + first.sum::<u64>()
 }
 
-/// The costs between parties `lower` and `higher` of one batch. A bit whose square happens to be
+/// The costs between two parties of one batch. A bit whose square happens to be
 /// zero, with probability 1/p, is made again, which is not included.
 pub fn batch_costs<F: Field>(
     kind: Kind,
     count: usize,
     (field, scale): (FieldBits, BatchScale),
-    lower: usize,
-    higher: usize,
+    pair: Pair,
 ) -> PairCosts {
+    let Pair { lower, higher, parties } = pair;
     if count == 0 {
         return PairCosts::default();
     }
@@ -91,7 +102,7 @@ pub fn batch_costs<F: Field>(
             both(bytes + authenticated::<F>(3 * count + 2) + frame + opened, ots, 11)
         }
         Kind::Bit => {
-            let squares = batch_costs::<F>(Kind::Square, count, (field, scale), lower, higher);
+            let squares = batch_costs::<F>(Kind::Square, count, (field, scale), pair);
             let opened = 2 * DIGEST + count as u64 * element + mac_check::<F>();
             PairCosts {
                 from_lower_bytes: squares.from_lower_bytes + opened,
@@ -109,12 +120,12 @@ pub fn batch_costs<F: Field>(
         }
         Kind::BitMask { owner } => {
             let mut costs = both(3 * DIGEST, 0, 6);
-            let owned = chosen::<F>(masks::bits(count));
+            let owned = chosen::<F>(masks::bits(count, parties));
             costs.from_lower_bytes += if lower == usize::from(owner) { owned } else { 0 };
             costs.from_higher_bytes += if higher == usize::from(owner) { owned } else { 0 };
             costs
         }
-        Kind::Bounded => both(3 * DIGEST + chosen::<F>(masks::digits(count)), 0, 6),
+        Kind::Bounded => both(3 * DIGEST + chosen::<F>(masks::digits(count, parties)), 0, 6),
         Kind::Matrix(size) => {
             let (rows, columns) = (size.rows as usize, size.cols as usize * count);
             let factors = size.factors() * count;

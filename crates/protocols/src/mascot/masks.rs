@@ -43,13 +43,13 @@ const _: () = {
 };
 
 /// The ranges of bits that one party knows.
-pub(super) const fn bits(count: usize) -> Ranges {
-    Ranges { count, bits: BIT }
+pub(super) const fn bits(count: usize, parties: usize) -> Ranges {
+    Ranges { count, bits: BIT, holders: parties - 1 }
 }
 
 /// The ranges of the digits of bounded integers.
-pub(super) const fn digits(count: usize) -> Ranges {
-    Ranges { count, bits: DIGITS }
+pub(super) const fn digits(count: usize, parties: usize) -> Ranges {
+    Ranges { count, bits: DIGITS, holders: parties - 1 }
 }
 
 impl<F: Field, C: Channel> Generator<F, C> {
@@ -81,7 +81,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         batch: &mut Batch<F>,
     ) -> Result<(), ProtocolError> {
         assert!(owner < self.parties.count(), "the owner is one of the parties");
-        let ranges = bits(count);
+        let ranges = bits(count, self.parties.count());
         let draw = |prg: &mut Prg, inputs: &mut [F]| ranges.draw(prg, inputs);
         self.chosen(Owners::One(owner), ranges.inputs(), Some(ranges), draw)?;
         self.hand_out(owner, count, batch);
@@ -92,7 +92,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
     /// size matters to whoever hides something behind them.
     pub(super) fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
         let count = integers.len();
-        let ranges = digits(count);
+        let ranges = digits(count, self.parties.count());
         let draw = |prg: &mut Prg, inputs: &mut [F]| ranges.draw(prg, inputs);
         self.chosen(Owners::All, ranges.inputs(), Some(ranges), draw)?;
         let Room { inputs, macs, sums, .. } = &mut self.room;

@@ -8,10 +8,11 @@
 //! one of them. The owner sends a random combination of the coefficients below it, under masks; the
 //! holder knows what the polynomial must be at its key.
 //!
-//! Cost: `d` elements from an owner to each holder, and `d - 1` more that are authenticated, however
-//! many there are; an owner computes about `d^2` products for each element and holder, a holder `d`.
+//! Cost: `d` elements from an owner to each holder, and for each holder `d - 1` more that are
+//! authenticated, however many elements there are; an owner computes about `d^2` products for each element and holder, a holder `d`.
 //! Invariants: the combination is tossed when all rows have arrived; what is proven is what
-//! `authenticate` checks to be the same towards all.
+//! `authenticate` checks to be the same towards all; each proof has masks of its own, since holders
+//! that compare two proofs under the same ones would learn a combination of the elements.
 //! Not protected: as in `authenticate`. A lie passes with probability (d + 1)/p.
 
 use phineus_channels::Channel;
@@ -39,6 +40,8 @@ pub(super) struct Ranges {
     pub(super) count: usize,
     /// The bits of the elements of each vector.
     pub(super) bits: &'static [u32],
+    /// To how many each owner proves.
+    pub(super) holders: usize,
 }
 
 impl Ranges {
@@ -52,9 +55,18 @@ impl Ranges {
         1 << self.bits.iter().max().expect("there are vectors")
     }
 
-    /// Elements that are authenticated besides, to mask the proof.
+    /// Elements that are authenticated besides, to mask all proofs of an owner.
     pub(super) fn masks(self) -> usize {
-        self.degree() - 1
+        self.holders * (self.degree() - 1)
+    }
+
+    /// Where the masks of the proof from `owner` to `holder` are.
+    fn masks_of(self, owner: usize, holder: usize) -> std::ops::Range<usize> {
+        let each = self.degree() - 1;
+        // All but the owner, in their order.
+        let number = if holder < owner { holder } else { holder - 1 };
+        let at = 1 + self.len() + number * each;
+        at..at + each
     }
 
     /// Everything that is authenticated: a mask, the vectors, the masks of the proof.
@@ -67,8 +79,14 @@ impl Ranges {
         self.bits.iter().copied().zip(all.chunks_exact(self.count))
     }
 
-    /// The coefficients that the owner sends.
-    fn prove<F: Field>(self, inputs: &[F], link: &Link<F>, chi: &[F], proof: &mut [F]) {
+    /// The coefficients that the owner sends, with masks at a place.
+    fn prove<F: Field>(
+        self,
+        inputs: &[F],
+        (link, masks): (&Link<F>, std::ops::Range<usize>),
+        chi: &[F],
+        proof: &mut [F],
+    ) {
         let degree = self.degree();
         let [x, t] = [inputs, link.t.as_slice()].map(|all| &all[1..][..self.len()]);
         let vectors = self.vectors(x).zip(self.vectors(t)).zip(self.vectors(chi));
@@ -81,18 +99,24 @@ impl Ranges {
                 room.add(x, t, chi, proof);
             }
         }
-        let [x, t] = [inputs, link.t.as_slice()].map(|all| &all[1 + self.len()..]);
+        let [x, t] = [inputs, link.t.as_slice()].map(|all| &all[masks.clone()]);
         for (k, (&x, &t)) in x.iter().zip(t).enumerate() {
             proof[k] = proof[k].add(t);
             proof[k + 1] = proof[k + 1].add(x);
         }
     }
 
-    /// Whether a proof is right.
-    fn holds<F: Field>(self, link: &Link<F>, key: F, chi: &[F], proof: &[F]) -> bool {
+    /// Whether a proof under masks at a place is right.
+    fn holds<F: Field>(
+        self,
+        (link, masks): (&Link<F>, std::ops::Range<usize>),
+        key: F,
+        chi: &[F],
+        proof: &[F],
+    ) -> bool {
         let degree = self.degree();
         let mut expected = F::ZERO;
-        let (q, masks) = link.q[1..].split_at(self.len());
+        let q = &link.q[1..][..self.len()];
         for ((bits, q), (_, chi)) in self.vectors(q).zip(self.vectors(chi)) {
             let lifted = key.pow_vartime((degree - (1 << bits)) as u128);
             expected = expected.add(lifted.mul(values_at(q, key, chi, bits)));
@@ -101,7 +125,7 @@ impl Ranges {
             let sum = |sum: F, &coefficient: &F| sum.mul(key).add(coefficient);
             coefficients.iter().rev().fold(F::ZERO, sum)
         };
-        expected.add(at_key(masks)) == at_key(proof)
+        expected.add(at_key(&link.q[masks])) == at_key(proof)
     }
 }
 
@@ -183,9 +207,10 @@ impl<F: Field, C: Channel> Generator<F, C> {
         refill(incoming, parties * bytes);
         let of = |owner: usize| if owners.contains(owner) { bytes } else { 0 };
         if owners.contains(me) {
-            for (proof, link) in outgoing.chunks_exact_mut(degree).zip(&self.links) {
+            let links = self.links.iter().enumerate().zip(outgoing.chunks_exact_mut(degree));
+            for ((holder, link), proof) in links {
                 if let Some(link) = link {
-                    ranges.prove(inputs, link, chi, proof);
+                    ranges.prove(inputs, (link, ranges.masks_of(me, holder)), chi, proof);
                     #[cfg(test)]
                     lies::tell(lies::About::Proof, proof);
                 }
@@ -202,7 +227,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         for ((owner, link), proof) in links {
             let Some(link) = link.as_ref().filter(|_| owners.contains(owner)) else { continue };
             F::read(proof, sums).map_err(|_| misbehaved())?;
-            if !ranges.holds(link, *self.key, chi, sums) {
+            if !ranges.holds((link, ranges.masks_of(owner, me)), *self.key, chi, sums) {
                 return Err(cheated());
             }
         }

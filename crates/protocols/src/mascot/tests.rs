@@ -11,7 +11,7 @@ use phineus_channels::Channel;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg};
 
-use super::costs::{batch_costs, setup_costs};
+use super::costs::{Pair, batch_costs, setup_costs};
 use super::*;
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, SessionId};
@@ -56,6 +56,7 @@ fn make_scaled<F: Field>(
         .into_iter()
         .map(|parties| {
             let kinds = kinds.to_vec();
+            let parties_count = parties.count();
             thread::spawn(move || {
                 let mut generator = generator::<F, _>(parties, seed).expect("all are honest");
                 assert_costs(&mut generator, (0, 0), |_, _| setup_costs::<F>(FieldBits::DEFAULT));
@@ -70,8 +71,7 @@ fn make_scaled<F: Field>(
                                 kind,
                                 count,
                                 (FieldBits::DEFAULT, scale),
-                                lower,
-                                higher,
+                                Pair { lower, higher, parties: parties_count },
                             )
                         });
                         Made { key: generator.delta(), batch }

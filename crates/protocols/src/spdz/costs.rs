@@ -16,7 +16,7 @@ use super::operations::{SpdzRounds, Way, matrix_size, way};
 use super::script::Script;
 use crate::ProtocolError;
 use crate::demand::BatchScale;
-use crate::mascot::costs::{demand_costs, setup_costs};
+use crate::mascot::costs::{Pair, demand_costs, setup_costs};
 use crate::mascot::{Demand, Kind};
 use crate::mixed::totals as shared;
 use crate::ot::FieldBits;
@@ -339,12 +339,12 @@ impl SpdzCosts {
     }
 
     /// What two parties send each other to make all material, set-up included.
-    fn pair(&self, lower: usize, higher: usize) -> PairCosts {
-        fn costs<F: Field>(demands: &[(Demand, u64)], lower: usize, higher: usize) -> PairCosts {
+    fn pair(&self, pair: Pair) -> PairCosts {
+        fn costs<F: Field>(demands: &[(Demand, u64)], pair: Pair) -> PairCosts {
             let ot = FieldBits::DEFAULT;
             let mut costs = setup_costs::<F>(ot);
             for (demand, times) in demands {
-                costs.add_times(demand_costs::<F>(demand, ot, lower, higher), *times);
+                costs.add_times(demand_costs::<F>(demand, ot, pair), *times);
             }
             costs
         }
@@ -352,9 +352,9 @@ impl SpdzCosts {
         let whole = [(self.demand.clone(), 1)];
         let demands = if self.blocks.is_empty() { &whole[..] } else { &self.blocks };
         match self.field {
-            FieldName::F61 => costs::<F61>(demands, lower, higher),
-            FieldName::F32 => costs::<F32>(demands, lower, higher),
-            FieldName::F128 => costs::<F128>(demands, lower, higher),
+            FieldName::F61 => costs::<F61>(demands, pair),
+            FieldName::F32 => costs::<F32>(demands, pair),
+            FieldName::F128 => costs::<F128>(demands, pair),
         }
     }
 
@@ -420,7 +420,7 @@ impl CostModel for SpdzCosts {
         let (mut ots, mut making_rounds) = (0, 0);
         for lower in 0..self.parties {
             for higher in lower + 1..self.parties {
-                let pair = self.pair(lower, higher);
+                let pair = self.pair(Pair { lower, higher, parties: self.parties });
                 making[lower].0 += pair.from_lower_bytes;
                 making[lower].1 += pair.from_higher_bytes;
                 making[higher].0 += pair.from_higher_bytes;

@@ -12,7 +12,7 @@ use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_protocols::Parties;
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::mascot::costs::demand_costs;
+use phineus_protocols::mascot::costs::{Pair, demand_costs};
 use phineus_protocols::mascot::{Batch, Demand, Generator, Kind};
 use phineus_protocols::ot::{FieldBits, SessionId};
 
@@ -171,7 +171,7 @@ fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Resul
     }
     let mut demand = Demand::default();
     demand.add(Kind::Triple, count);
-    let bytes = demand_costs::<F>(&demand, FieldBits::DEFAULT, 0, 1).from_lower_bytes;
+    let bytes = demand_costs::<F>(&demand, FieldBits::DEFAULT, Pair::OF_TWO).from_lower_bytes;
     let each = bytes / count as u64;
     let beside = format!("{each} bytes each way; {beside}");
     table.add(&format!("MASCOT triples, {}", F::NAME), &mut rates, "k/s", &beside).map(drop)

@@ -82,7 +82,11 @@ fn made_before_and_just_ahead() {
         );
         let mut material = material.expect("all are honest");
         assert_costs(&mut generator, before, |lower, higher| {
-            costs::demand_costs::<F61>(&demand, FieldBits::DEFAULT, lower, higher)
+            costs::demand_costs::<F61>(
+                &demand,
+                FieldBits::DEFAULT,
+                costs::Pair { lower, higher, parties: 2 },
+            )
         });
         let made = take_all(&mut material, me);
         assert!(material.is_used_up());
