@@ -292,8 +292,14 @@ impl<'m> Machine<'m> {
                     let width = (u64::from(n) * granule * 8) as u16;
                     (self.select(condition, &a, &b, width)?, n)
                 }
-                [Some(_), Some((data, n))] if self.is_undefined(yes, object, index, n) => (data, n),
-                [Some((data, n)), Some(_)] if self.is_undefined(no, object, index, n) => (data, n),
+                [Some(_), Some((b, n))] if self.is_undefined(yes, object, index, n) => {
+                    let width = (u64::from(n) * granule * 8) as u16;
+                    (self.select(condition, &Data::Undefined, &b, width)?, n)
+                }
+                [Some((a, n)), Some(_)] if self.is_undefined(no, object, index, n) => {
+                    let width = (u64::from(n) * granule * 8) as u16;
+                    (self.select(condition, &a, &Data::Undefined, width)?, n)
+                }
                 _ => {
                     let a = self.piece(yes, object, index)?;
                     let b = self.piece(no, object, index)?;

@@ -1,5 +1,7 @@
 //! Choices, and operations of two results or of twice the width.
 
+use std::rc::Rc;
+
 use super::chosen::is_address;
 use super::data::Data;
 use super::ir::Binary;
@@ -9,7 +11,9 @@ use super::{arithmetic::log2, public};
 use phineus_bytecode::ElementType;
 
 impl Machine<'_> {
-    /// `a` where the condition holds, else `b`, integers of `width` bits or addresses.
+    /// `a` where the condition holds, else `b`, integers of `width` bits or addresses. An integer that
+    /// is not set is 0 there: with the other one in its place who sees the result would learn what
+    /// the condition keeps back.
     pub(super) fn select(
         &mut self,
         condition: &Data,
@@ -26,13 +30,21 @@ impl Machine<'_> {
         }
         match (a, b) {
             (Data::Poison, _) | (_, Data::Poison) => return Ok(Data::Poison),
-            (Data::Undefined, other) | (other, Data::Undefined) => return Ok(other.clone()),
+            // An address that is not set means no place.
+            (Data::Undefined, other) | (other, Data::Undefined)
+                if is_address(other) || matches!(other, Data::Function(_)) =>
+            {
+                return Ok(other.clone());
+            }
             _ => {}
         }
         let mut each = |machine: &mut Self, p: &[&Data]| machine.select(p[0], p[1], p[2], width);
         if let Some(results) = self.elements(&[condition, a, b], &mut each) {
             return results;
         }
+        let zero = Data::Public(0);
+        let set = |data| if matches!(data, &Data::Undefined) { &zero } else { data };
+        let (a, b) = (set(a), set(b));
         if let Some(unfit) = self.unfit(condition) {
             return unfit;
         }
@@ -64,8 +76,18 @@ impl Machine<'_> {
         let condition = self.value(condition, 1);
         let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
         let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
-        let (x, y) = (self.value(a, width), self.value(b, width));
-        let chosen = self.known(condition.select(&x, &y));
+        let chosen = match (a, b) {
+            (Data::Public(_), Data::Public(_)) => None,
+            (a, Data::Public(0)) => Some((condition.clone(), self.value(a, width))),
+            (Data::Public(0), b) => Some((Rc::new(condition.not()), self.value(b, width))),
+            _ => None,
+        };
+        let chosen = match chosen {
+            Some((bit, value)) if value.lanes() < bit.lanes() => bit.mask(&value.tile(bit.lanes())),
+            Some((bit, value)) => bit.mask(&value),
+            None => condition.select(&self.value(a, width), &self.value(b, width)),
+        };
+        let chosen = self.known(chosen);
         Ok(self.with_zeros(chosen, zeros))
     }
 

@@ -149,8 +149,8 @@ impl Machine<'_> {
         if self.is_split(choices, bytes) {
             return Err(Stop::Abandon);
         }
-        let readable: Vec<&Data> =
-            choices.iter().map(|(_, place)| place).filter(|p| self.is_place(p, bytes)).collect();
+        let readable = choices.iter().filter(|(_, place)| self.is_place(place, bytes));
+        let readable: Choices = readable.cloned().collect();
         let count = readable.len();
         if count == 0 {
             return self.load(&Type::Integer(bytes as u16 * 8), choices[0].1.clone());
@@ -158,11 +158,8 @@ impl Machine<'_> {
         let remedy = format!("{} choices of {} bits", count - 1, bytes * 8);
         let what = format!("a read at an address that a secret chooses looks at {count} places");
         self.note(what, &remedy);
-        self.of_each(choices, bytes as u16 * 8, |machine, place| {
-            match machine.is_place(place, bytes) {
-                true => machine.load_bytes(place.clone(), bytes),
-                false => Ok(Data::Undefined),
-            }
+        self.of_each(&readable, bytes as u16 * 8, |machine, place| {
+            machine.load_bytes(place.clone(), bytes)
         })
     }
 

@@ -13,6 +13,8 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module as LlvmModule;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValue, FunctionValue, PointerValue};
 
 use super::diagnostic::{Diagnostic, Spot};
 use super::library::LIBRARY;
@@ -30,12 +32,17 @@ const PASSES: &str = "always-inline,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa),\
     function(loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa)";
 
-const FLAGS: [&str; 13] = [
+/// Variables that are not set are 0. Of those that LLVM knows to be undefined it makes what the other
+/// way of a branch leaves, `choose(c, x, undef) = x`: who sees the result would learn `x` always.
+pub(super) const UNSET_IS_ZERO: &str = "-ftrivial-auto-var-init=zero";
+
+const FLAGS: [&str; 14] = [
     "-O1",
     "-Xclang",
     "-disable-llvm-passes",
     "-g",
     "-fwrapv",
+    UNSET_IS_ZERO,
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-fno-unroll-loops",
@@ -224,6 +231,7 @@ pub(super) fn simplify(module: &LlvmModule<'_>, types: &DebugTypes) -> Result<()
             function.add_attribute(AttributeLoc::Function, inline);
         }
     }
+    module.get_functions().for_each(|function| set_variables(module, function));
     Target::initialize_x86(&InitializationConfig::default());
     let triple = TargetMachine::get_default_triple();
     let target = Target::from_triple(&triple).map_err(|e| failed(e.to_string()))?;
@@ -240,4 +248,23 @@ pub(super) fn simplify(module: &LlvmModule<'_>, types: &DebugTypes) -> Result<()
     module
         .run_passes(PASSES, &machine, PassBuilderOptions::create())
         .map_err(|e| failed(e.to_string()))
+}
+
+/// Sets integers and pointers to 0 where they begin: clang leaves out those whose declaration a
+/// `switch` or `goto` passes over. What is set anyway costs nothing.
+fn set_variables(module: &LlvmModule<'_>, function: FunctionValue<'_>) {
+    let builder = module.get_context().create_builder();
+    let Some(entry) = function.get_first_basic_block() else { return };
+    for instruction in entry.get_instructions() {
+        let place = PointerValue::try_from(instruction);
+        let (Ok(place), Ok(typ)) = (place, instruction.get_allocated_type()) else { continue };
+        let Some(next) = instruction.get_next_instruction() else { continue };
+        builder.position_before(&next);
+        let zero = match typ {
+            BasicTypeEnum::IntType(typ) => typ.const_zero().as_basic_value_enum(),
+            BasicTypeEnum::PointerType(typ) => typ.const_null().as_basic_value_enum(),
+            _ => continue,
+        };
+        builder.build_store(place, zero).expect("the builder has a place");
+    }
 }

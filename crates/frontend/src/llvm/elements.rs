@@ -10,6 +10,7 @@
 use std::rc::Rc;
 
 use super::data::{Data, Indexed, Term};
+use super::indexed::zero_if_unset;
 use super::machine::{Machine, Stop};
 use crate::value::Value;
 
@@ -17,7 +18,7 @@ const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
 /// Fewer elements are chosen between one by one.
 const ELEMENTS_MIN: usize = 8;
 
-fn is_integer(data: &Data) -> bool {
+pub(super) fn is_integer(data: &Data) -> bool {
     matches!(data, Data::Secret(_) | Data::Lane(..) | Data::Public(_))
 }
 
@@ -117,6 +118,9 @@ impl Machine<'_> {
         let mut old = Vec::with_capacity(offsets.len());
         for at in offsets {
             old.push(self.read(object, *at as u64, bytes as u8)?);
+        }
+        if is_integer(data) {
+            old.iter_mut().for_each(zero_if_unset);
         }
         let is_set = is_integer(data) && counts.iter().all(|(_, t)| self.is_row(&old, &t.index));
         let is_one = match data {

@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use super::data::{Data, Indexed, Term, mask};
+use super::elements::is_integer;
 use super::ir::{Binary, Compare, Unary};
 use super::machine::{Machine, Stop};
 
@@ -183,36 +184,44 @@ impl Machine<'_> {
             found.push(match self.memory.check(indexed.object, offset, bytes) {
                 Ok(()) => {
                     self.rehearse_read(indexed.object, offset, bytes)?;
-                    self.read(indexed.object, offset as u64, bytes as u8)?
+                    Some(self.read(indexed.object, offset as u64, bytes as u8)?)
                 }
                 // Only an index out of bounds chooses it.
-                Err(_) => Data::Undefined,
+                Err(_) => None,
             });
         }
-        if is_open && all > 1 && found.iter().any(|data| matches!(data, Data::Function(_))) {
+        let is_function = |data: &Option<Data>| matches!(data, Some(Data::Function(_)));
+        if is_open && all > 1 && found.iter().any(is_function) {
+            let found: Vec<Data> = found.into_iter().flatten().collect();
             return self.address_differs(&found);
         }
+        if found.iter().flatten().any(is_integer) {
+            found.iter_mut().flatten().for_each(zero_if_unset);
+        }
         for (count, term) in counts.iter().rev() {
-            let rows: Vec<Data> = found;
+            let rows: Vec<Option<Data>> = found;
             found = Vec::with_capacity(rows.len() / *count as usize);
             for row in rows.chunks(*count as usize) {
                 found.push(self.pick(row.to_vec(), &term.index, term.width, bytes as u16 * 8)?);
             }
         }
-        Ok(found.pop().expect("there is a candidate"))
+        Ok(found.pop().flatten().unwrap_or(Data::Undefined))
     }
 
-    /// The element that a secret index says, by a tree of choices.
+    /// The element that a secret index says, by a tree of choices; those that it never means are
+    /// none.
     fn pick(
         &mut self,
-        mut row: Vec<Data>,
+        mut row: Vec<Option<Data>>,
         index: &Data,
         width: u16,
         own: u16,
-    ) -> Result<Data, Stop> {
+    ) -> Result<Option<Data>, Stop> {
         let mut bit = 0;
         while row.len() > 1 {
-            if let Some(found) = self.pick_at_once(&row, index, bit as u16, own) {
+            let whole: Option<Vec<Data>> = row.iter().cloned().collect();
+            let found = whole.and_then(|row| self.pick_at_once(&row, index, bit as u16, own));
+            if found.is_some() {
                 return Ok(found);
             }
             let moved = self.binary(Binary::LShr, width, index, &Data::Public(bit))?;
@@ -220,14 +229,15 @@ impl Machine<'_> {
             let mut half = Vec::with_capacity(row.len().div_ceil(2));
             for pair in row.chunks(2) {
                 half.push(match pair {
-                    [even, high] => self.select(&odd, high, even, own)?,
+                    [Some(even), Some(high)] => Some(self.select(&odd, high, even, own)?),
+                    [even, high] => even.clone().or_else(|| high.clone()),
                     _ => pair[0].clone(),
                 });
             }
             row = half;
             bit += 1;
         }
-        Ok(row.pop().expect("there is one left"))
+        Ok(row.pop().flatten())
     }
 
     pub(super) fn write_indexed(
@@ -281,6 +291,13 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// An integer that was not set is 0 where others are.
+pub(super) fn zero_if_unset(data: &mut Data) {
+    if matches!(data, Data::Undefined) {
+        *data = Data::Public(0);
     }
 }
 

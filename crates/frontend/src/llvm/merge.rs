@@ -270,6 +270,13 @@ impl<'m> Machine<'m> {
                 nature.and_then(|nature| self.nature(&nature, data, column.width))
             });
             match nature {
+                // On some ways it is not set, and 0.
+                Some(Nature::Known(Data::Public(one))) if one != 0 && column.width <= 64 => {
+                    carried.push((vec![at], column.width, Nature::Opened));
+                }
+                Some(Nature::Known(Data::Public(one))) if one != 0 => {
+                    secrets.push((at, column.width, None));
+                }
                 Some(Nature::Known(data)) => known.push((column.place, data)),
                 Some(nature @ (Nature::Opened | Nature::Address(..))) => {
                     carried.push((vec![at], column.width, nature));

@@ -304,6 +304,10 @@ impl<'m> Machine<'m> {
         if old.is_same(new) || matches!(new, Data::Undefined) {
             return Ok(false);
         }
+        // Turns before it is set find 0.
+        let zero = Data::Public(0);
+        let is_unset = matches!((old, new), (Data::Undefined, Data::Public(_)));
+        let old = if is_unset { &zero } else { old };
         let known = form.places.get(&place).map(|(_, nature)| nature.clone());
         let before = match &known {
             Some(known @ (Nature::Opened | Nature::Secret | Nature::Address(..))) => known.clone(),

@@ -8,7 +8,7 @@ use std::thread;
 
 use phineus_bytecode::{Column, Lane, Table};
 
-use super::compile::{Compiler, ENTRY, defines, entry};
+use super::compile::{Compiler, ENTRY, UNSET_IS_ZERO, defines, entry};
 use super::ports::{Port, Signature};
 use super::scan::Annotations;
 use crate::error::ProgramError;
@@ -60,10 +60,17 @@ fn compile(
     }
     let source = folder.join("twin.c");
     std::fs::write(&source, driver(compiler, annotations, signature))?;
-    let mut command = Command::new(compiler.plain());
-    command.args(["-O1", "-fwrapv", "-w", "-I"]).arg(compiler.folder.path());
-    command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
-    let output = command.output()?;
+    let built = |flags: &[&str]| {
+        let mut command = Command::new(compiler.plain());
+        command.args(["-O1", "-fwrapv", "-w"]).args(flags).arg("-I").arg(compiler.folder.path());
+        command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
+        command.output()
+    };
+    // What is not set is 0 here as well, as far as the compiler can (gcc 12, clang 16).
+    let mut output = built(&[UNSET_IS_ZERO, "-fno-builtin-malloc", "-Wl,--wrap=malloc"])?;
+    if !output.status.success() {
+        output = built(&[])?;
+    }
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(ProgramError::Refused(format!("the plain C twin: {messages}")));
@@ -75,6 +82,7 @@ fn compile(
 fn driver(compiler: &Compiler, annotations: &Annotations, signature: &Signature) -> String {
     let mut text = format!(
         "#define main phineus_plain_main\n#include \"{}\"\n#undef main\n#include <stdio.h>\n{}\
+         void *__wrap_malloc(size_t size) {{ return calloc(size, 1); }}\n\
          static void phineus_read(void *to, size_t size) {{\n\
          if (fread(to, 1, size, stdin) != size) exit(90);\n}}\nint main(void) {{\n",
         compiler.source().display(),

@@ -4,8 +4,7 @@ PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) u
 {
     for (int i = 0; i < 8; i++)
         r[i] = 0;
-    uint32_t v[2];
-    uint32_t *p = v;
+    uint32_t *p = malloc(2 * sizeof *p);
     p[0] = y;
     for (int i = 0; i < 2; i++)
         r[i] = p[i] + 1; // leak: a value that is not set
