@@ -292,3 +292,67 @@ fn fixed_point_numbers_are_decimals_in_and_out() -> Result {
     }
     Ok(())
 }
+
+/// Programs that set a result only where a secret says so; alice's rows, and what bob learns. The
+/// choice between a value and nothing was the value, so that bob learnt it always.
+const UNSET: [(&str, &str, &[(&str, &str)]); 6] = [
+    (
+        "struct o { bool ok; int v; };
+        PH_MAIN void f(PH_IN(alice) int x, PH_IN(bob) int k, PH_OUT(bob) struct o *y)
+        { y->ok = x > k; if (y->ok) y->v = x; }",
+        "ok,v",
+        &[("31337", "0,0"), ("131337", "1,131337")],
+    ),
+    (
+        "struct o { bool ok; int v; };
+        PH_MAIN PH_OUT(bob) struct o f(PH_IN(alice) int x, PH_IN(bob) int k)
+        { struct o y; y.ok = x > k; if (y.ok) y.v = x; return y; }",
+        "ok,v",
+        &[("31337", "0,0"), ("131337", "1,131337")],
+    ),
+    (
+        "PH_MAIN void f(PH_IN(alice) int x, PH_IN(bob) int k, PH_OUT(bob) int *y)
+        { if (x > k) *y = x; else if (k < 5) *y = k; }",
+        "y",
+        &[("31337", "0"), ("131337", "131337")],
+    ),
+    (
+        "PH_MAIN PH_OUT(bob) int f(PH_IN(alice) int x, PH_IN(bob) int k)
+        { int t[2]; if (x > k) t[0] = x; t[1] = k; return t[0] + t[1]; }",
+        "result",
+        &[("31337", "100000"), ("131337", "231337")],
+    ),
+    (
+        "PH_MAIN void f(PH_IN(alice) const int x[3], PH_IN(bob) int k, PH_OUT(bob) int y[3])
+        { for (int i = 0; i < 3; i++) if (x[i] > k) y[i] = x[i]; }",
+        "y",
+        &[("31337\n7\n31337", "0\n0\n0"), ("31337\n131337\n7", "0\n131337\n0")],
+    ),
+    (
+        "PH_MAIN void f(PH_IN(alice) const int x[3], PH_IN(bob) int k, PH_OUT(bob) int y[3])
+        { int n = 0; for (int i = 0; i < 3; i++) if (x[i] > k) y[n++] = x[i]; }",
+        "y",
+        &[("31337\n7\n31337", "0\n0\n0"), ("31337\n131337\n7", "131337\n0\n0")],
+    ),
+];
+
+#[test]
+fn what_a_secret_leaves_unset_is_zero() -> Result {
+    let place = Place::new()?;
+    place.write("bob.csv", "k\n100000\n")?;
+    for (index, (program, columns, cases)) in UNSET.into_iter().enumerate() {
+        let name = format!("unset{index}.c");
+        place.write(&name, format!("#include <phineus.h>\n{program}\n"))?;
+        for ((rows, shown), protocol) in
+            cases.iter().flat_map(|case| ["clear", "garbled"].map(|protocol| (case, protocol)))
+        {
+            place.write("alice.csv", format!("x\n{rows}\n"))?;
+            let line = format!("run {name} --local --protocol {protocol} --verify");
+            let done = place.run(&format!("{line} --in alice=alice.csv --in bob=bob.csv"))?;
+            let stdout = done.succeeded()?.stdout;
+            let table = format!("{columns}\n{shown}\n");
+            assert!(stdout.starts_with(&table), "{name}, {protocol}: {stdout}");
+        }
+    }
+    Ok(())
+}

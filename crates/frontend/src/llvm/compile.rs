@@ -14,7 +14,7 @@ use inkwell::module::Module as LlvmModule;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValue, FunctionValue, PointerValue};
+use inkwell::values::{FunctionValue, PointerValue};
 
 use super::diagnostic::{Diagnostic, Spot};
 use super::library::LIBRARY;
@@ -250,8 +250,8 @@ pub(super) fn simplify(module: &LlvmModule<'_>, types: &DebugTypes) -> Result<()
         .map_err(|e| failed(e.to_string()))
 }
 
-/// Sets integers and pointers to 0 where they begin: clang leaves out those whose declaration a
-/// `switch` or `goto` passes over. What is set anyway costs nothing.
+/// Sets integers, pointers and structures of them to 0 where they begin: clang leaves out those whose
+/// declaration a `switch` or `goto` passes over. What is set anyway costs nothing.
 fn set_variables(module: &LlvmModule<'_>, function: FunctionValue<'_>) {
     let builder = module.get_context().create_builder();
     let Some(entry) = function.get_first_basic_block() else { return };
@@ -259,12 +259,17 @@ fn set_variables(module: &LlvmModule<'_>, function: FunctionValue<'_>) {
         let place = PointerValue::try_from(instruction);
         let (Ok(place), Ok(typ)) = (place, instruction.get_allocated_type()) else { continue };
         let Some(next) = instruction.get_next_instruction() else { continue };
-        builder.position_before(&next);
-        let zero = match typ {
-            BasicTypeEnum::IntType(typ) => typ.const_zero().as_basic_value_enum(),
-            BasicTypeEnum::PointerType(typ) => typ.const_null().as_basic_value_enum(),
-            _ => continue,
-        };
-        builder.build_store(place, zero).expect("the builder has a place");
+        if has_no_array(typ) {
+            builder.position_before(&next);
+            builder.build_store(place, typ.const_zero()).expect("the builder has a place");
+        }
+    }
+}
+
+fn has_no_array(typ: BasicTypeEnum<'_>) -> bool {
+    match typ {
+        BasicTypeEnum::IntType(_) | BasicTypeEnum::PointerType(_) => true,
+        BasicTypeEnum::StructType(typ) => typ.get_field_types().into_iter().all(has_no_array),
+        _ => false,
     }
 }

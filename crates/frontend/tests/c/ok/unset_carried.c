@@ -10,12 +10,12 @@ static void find(const int *x, int k, int *found)
 }
 static int early(int x, int k)
 {
-    int r;
+    struct { int v; } r;
     if (x > k)
         goto out;
-    r = k;
+    r.v = k;
 out:
-    return r;
+    return r.v;
 }
 PH_MAIN void f(PH_IN(a) const int x[6], PH_IN(b) int k, PH_OUT(b) int y[6])
 {
@@ -35,10 +35,10 @@ PH_MAIN void f(PH_IN(a) const int x[6], PH_IN(b) int k, PH_OUT(b) int y[6])
     }
     y[4] = early(x[3], k);
     switch (x[4] & 3) {
-        int w;
+        struct { int v; } w;
     case 0:
-        w = x[5];
+        w.v = x[5];
     case 1:
-        y[5] = w;
+        y[5] = w.v;
     }
 }

@@ -8,10 +8,10 @@ PH_MAIN void f(PH_IN(a) const int x[8], PH_IN(b) int k, PH_OUT(b) int y[8])
     t[1] = k;
     y[0] = t[0] + t[1];
 
-    int s;
+    struct { int v; } s;
     if (x[1] > k)
-        s = x[1];
-    y[1] = s;
+        s.v = x[1];
+    y[1] = s.v;
 
     int *h = malloc(8 * sizeof *h);
     for (int i = 0; i < 8; i++)
@@ -21,9 +21,9 @@ PH_MAIN void f(PH_IN(a) const int x[8], PH_IN(b) int k, PH_OUT(b) int y[8])
     y[3] = h[3] ^ h[4];
 
     for (int i = 4; i < 8; i++) {
-        int each;
+        struct { int v; } each;
         if (x[i] > k)
-            each = x[i];
-        y[i] = each;
+            each.v = x[i];
+        y[i] = each.v;
     }
 }
