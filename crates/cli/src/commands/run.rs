@@ -193,12 +193,15 @@ pub(crate) fn answer_locally(
     }
     check_repeatable(run)?;
     let progress = console.progress();
+    let expected = if run.verify { verify::by_plain_c(registry, run, &progress)? } else { None };
     let result = run_all(registry, run, &progress);
     progress.clear();
     interrupt::release();
     let (LocalRun { description, reports, outputs }, repeated) = result?;
-    let verified =
-        if run.verify { Some(compare(registry, run, &description, &outputs)?) } else { None };
+    let verified = match run.verify {
+        true => Some(compare(registry, run, &description, &outputs, expected)?),
+        false => None,
+    };
     Ok(Answer { description, outputs, reports, verified, repeated })
 }
 
@@ -244,23 +247,25 @@ fn run_all(
     Ok((last, repeated(&reports)?))
 }
 
-/// Compares the outputs with the twin's, or with those of the clear driver.
+/// Compares the outputs with `expected`, else with the twin's or those of the clear driver.
 fn compare(
     registry: &Registry,
     run: &Run,
     description: &Description,
     outputs: &[Option<Table>],
+    expected: Option<Vec<Table>>,
 ) -> Result<(Reference, bool), Failure> {
+    let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
+    if let Some(expected) = expected {
+        return Ok((Reference::PlainC, verify::with_plain_c(&outputs, &expected)));
+    }
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
-    if assigned.values().any(|file| *file == "-") {
-        return Err(Failure::usage("--verify reads the inputs again, so none can be stdin"));
-    }
+    verify::no_stdin(&assigned)?;
     let files = binding::count_all(&assigned)?;
     let inputs: Vec<Table> =
         binding::read_inputs(description, &files, &[])?.into_iter().flatten().collect();
-    let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
     let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
     if let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) {
         binding::set_rows(&mut arguments, &files);
@@ -286,6 +291,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let target = destination(&run.outputs, &run.inputs, &probed, None)?;
     let files = binding::count_all(&assigned)?;
     let progress = console.progress();
+    let expected = if run.verify { verify::by_plain_c(registry, run, &progress)? } else { None };
     progress.stage("tracing the program");
     let (traced, ranges) = match (&resolved, arguments) {
         (Resolved::File(file), _) => {
@@ -325,8 +331,10 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let mut report = RunReport::new(&planned, 0, (name, None), (limit_bytes, None), &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);
     results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
-    let verified =
-        if run.verify { Some(compare(registry, run, description, outputs)?) } else { None };
+    let verified = match run.verify {
+        true => Some(compare(registry, run, description, outputs, expected)?),
+        false => None,
+    };
     write_report(run, &report)?;
     if console.is_json {
         let outputs = results::to_json(description, outputs);
