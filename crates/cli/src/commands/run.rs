@@ -12,6 +12,7 @@ use crate::blocks::check_preprocessing;
 use crate::casting::Cast;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, check_material, scratch_of, shape};
+use crate::csv_input::refuse_pipe;
 use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
@@ -36,6 +37,9 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
     }
     if run.report != Path::new("none") {
         check_writable(&run.report)?;
+    }
+    for input in &run.inputs {
+        refuse_pipe(binding::split_name(input).1)?;
     }
     if run.preprocessing == Preprocessed::Fake {
         console.say("INSECURE: --fake-preprocessing lets every party compute all secrets");
