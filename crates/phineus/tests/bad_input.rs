@@ -144,6 +144,22 @@ fn program_files() -> Result {
     let place = place()?;
     place.write("noise.txt", "hello\n")?;
     place.run("explain noise.txt")?.failed_with(3)?.says("noise.txt: is no program")?;
+    for (name, part) in [
+        ("noise.txt", "it is not a C program (.c)"),
+        ("f.cpp", "f.cpp: is C++; of source files, C is run as it is (.c)"),
+        ("f.cc", "docs/c.md"),
+        ("f.rs", "phineus::main"),
+        ("f.h", "name the .c file that includes it"),
+    ] {
+        place.write(name, "#include <phineus.h>\n")?;
+        for command in ["explain", "run --local --report none", "check"] {
+            place.run(&format!("{command} {name}"))?.failed_with(3)?.says(part)?;
+        }
+    }
+    std::fs::create_dir(place.file("sources"))?;
+    place.write("sources/f.c", "")?;
+    let done = place.run("explain sources")?.failed_with(3)?;
+    done.says("sources: is a directory without a hybrid circuit of HyCC")?.says("name a file")?;
     place.write("cut.txt", "2 6\n2 2 2\n1 2\n\n2 1 0 2 4 AND\n")?;
     place.run("explain cut.txt")?.failed_with(3)?.says("cut.txt")?;
     place.write("wrong.phi", "phineus 4 program\nname \"x\"\nfrobnicate\n")?;
