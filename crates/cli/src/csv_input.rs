@@ -11,7 +11,8 @@ mod followed;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use phineus_bytecode::{Column, Table};
@@ -46,6 +47,7 @@ impl Source {
             std::io::stdin().lock().read_to_end(&mut bytes)?;
             return Ok(Source::Bytes(bytes));
         }
+        refuse_pipe(argument)?;
         Ok(Source::Path(PathBuf::from(argument)))
     }
 
@@ -85,6 +87,20 @@ impl Source {
             Source::Bytes(bytes) => Ok(Box::new(bytes.as_slice())),
         }
     }
+}
+
+/// Refuses a file that can be read once only, before it is opened: to open one may take for ever.
+pub(crate) fn refuse_pipe(argument: &str) -> Result<(), Failure> {
+    // What is not there is told by who reads it.
+    let Ok(data) = Path::new(argument).metadata() else { return Ok(()) };
+    let kind = match data.file_type() {
+        kind if kind.is_fifo() => "a pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => return Ok(()),
+    };
+    let message = format!("{argument}: is {kind}, and an input is read twice: give a file");
+    Err(Failure::new(Exit::BadInput, 104, message)
+        .remedy("write it to a file and name that; one input may be `-`, which is stdin"))
 }
 
 /// Faults found so far.

@@ -111,6 +111,17 @@ pub(crate) fn leave_to_parent() {
     }
 }
 
+/// Ends this process, and those that it has started where they are a group of their own.
+pub(crate) fn end_group() -> ! {
+    // SAFETY: asks for two numbers, and signals those of the same group, which this process leads.
+    unsafe {
+        if libc::getpgrp() == libc::getpid() {
+            libc::kill(0, libc::SIGKILL);
+        }
+    }
+    std::process::exit(0);
+}
+
 /// Whether the user asked to stop.
 pub(crate) fn requested() -> bool {
     REQUESTS.load(Ordering::Relaxed) > 0

@@ -74,6 +74,12 @@ pub(crate) fn resolve<'a>(
         return Ok(Resolved::Known(program));
     }
     let path = Path::new(name);
+    if path.is_dir() && !has_circuits(path)? {
+        let message = format!("{name}: is a directory without a hybrid circuit of HyCC");
+        return Err(Failure::new(Exit::ProgramRefused, 111, message).remedy(
+            "name a file: a C program (.c), a .phi text, a Bristol circuit or a planned file",
+        ));
+    }
     if path.is_dir() || path.extension().is_some_and(|extension| extension == "cmb") {
         return Ok(Resolved::Loaded(Box::new(Hybrid::open(path)?)));
     }
@@ -168,8 +174,52 @@ fn resolve_file<'a>(path: &Path, scratch: &Scratch) -> Result<Resolved<'a>, Fail
     if first.is_some_and(u8::is_ascii_digit) {
         return Ok(Resolved::Loaded(Box::new(Circuit::open(path)?)));
     }
-    let message = "is no program: it is not a planned file, a .phi text or a Bristol circuit";
-    Err(named(Failure::new(Exit::ProgramRefused, 103, message)))
+    Err(named(match language(path) {
+        Some((language, remedy)) => {
+            let message = format!("is {language}; of source files, C is run as it is (.c)");
+            Failure::new(Exit::ProgramRefused, 103, message).remedy(remedy)
+        }
+        None => {
+            let message = "is no program: it is not a C program (.c), a planned file, a .phi text \
+                           or a Bristol circuit";
+            Failure::new(Exit::ProgramRefused, 103, message)
+        }
+    }))
+}
+
+/// The language of a source file that is not run, by its name, and what to do with it.
+fn language(path: &Path) -> Option<(&'static str, &'static str)> {
+    let in_c = "write it in C: docs/c.md says what of C there is";
+    let name_c = "if it is C, give it a name that ends in .c";
+    Some(match path.extension()?.to_str()? {
+        "cpp" | "cc" | "cxx" | "c++" | "C" | "hpp" | "hh" | "hxx" => ("C++", in_c),
+        "CPP" | "CC" | "i" => ("no C program by its name", name_c),
+        "h" => ("a C header", "name the .c file that includes it"),
+        "rs" => (
+            "Rust",
+            "a program in Rust is an executable of its own, with `phineus::main`: \
+             crates/phineus/examples has some",
+        ),
+        "py" => ("Python", in_c),
+        "go" => ("Go", in_c),
+        "java" => ("Java", in_c),
+        "js" | "ts" => ("JavaScript", in_c),
+        "mpc" => ("a program for MP-SPDZ", in_c),
+        "ll" | "bc" => ("LLVM's own form of a program", "name the .c file that it came from"),
+        _ => return None,
+    })
+}
+
+/// Whether a directory has files of a hybrid circuit.
+fn has_circuits(directory: &Path) -> Result<bool, Failure> {
+    let failed = |error| Failure::file(directory, &error);
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let name = PathBuf::from(entry.map_err(failed)?.file_name());
+        if name.extension().is_some_and(|extension| extension == "cmb" || extension == "circ") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn read_up_to(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {

@@ -93,6 +93,35 @@ fn csv_files() -> Result {
     Ok(())
 }
 
+/// What can be read once only is refused before it is opened, which could take for ever.
+#[cfg(unix)]
+#[test]
+fn pipes() -> Result {
+    let place = Place::new()?;
+    place.write("y.csv", "wealth\n1\n")?;
+    let made = std::process::Command::new("mkfifo").arg(place.file("pipe")).status()?;
+    assert!(made.success());
+    let long = std::time::Duration::from_secs(60);
+    for (line, name) in [
+        ("run millionaires --local --in alice=pipe --in bob=y.csv", "pipe"),
+        ("run millionaires --local --in alice=y.csv --in bob=/dev/stdin", "/dev/stdin"),
+        ("run millionaires --local --protocol clear --in pipe --in y.csv", "pipe"),
+        ("run millionaires --as alice --in pipe", "pipe"),
+        ("explain millionaires --in alice=pipe", "pipe"),
+    ] {
+        let mut command = place.command(&format!("{line} --report none"));
+        if line.starts_with("explain") {
+            command = place.command(line);
+        }
+        let child = command.stdin(std::process::Stdio::piped()).spawn()?;
+        let done = common::wait(child, long).map_err(|e| format!("{line}: {e}"))?;
+        let done = done.failed_with(8).map_err(|e| format!("{line}: {e}"))?;
+        done.says(&format!("{name}: is a pipe"))?.says("give a file")?;
+    }
+    assert_eq!(place.files()?, ["pipe", "y.csv"]);
+    Ok(())
+}
+
 /// Inputs that are computed on row by row have as many rows as each other.
 #[test]
 fn numbers_of_rows() -> Result {
@@ -115,6 +144,22 @@ fn program_files() -> Result {
     let place = place()?;
     place.write("noise.txt", "hello\n")?;
     place.run("explain noise.txt")?.failed_with(3)?.says("noise.txt: is no program")?;
+    for (name, part) in [
+        ("noise.txt", "it is not a C program (.c)"),
+        ("f.cpp", "f.cpp: is C++; of source files, C is run as it is (.c)"),
+        ("f.cc", "docs/c.md"),
+        ("f.rs", "phineus::main"),
+        ("f.h", "name the .c file that includes it"),
+    ] {
+        place.write(name, "#include <phineus.h>\n")?;
+        for command in ["explain", "run --local --report none", "check"] {
+            place.run(&format!("{command} {name}"))?.failed_with(3)?.says(part)?;
+        }
+    }
+    std::fs::create_dir(place.file("sources"))?;
+    place.write("sources/f.c", "")?;
+    let done = place.run("explain sources")?.failed_with(3)?;
+    done.says("sources: is a directory without a hybrid circuit of HyCC")?.says("name a file")?;
     place.write("cut.txt", "2 6\n2 2 2\n1 2\n\n2 1 0 2 4 AND\n")?;
     place.run("explain cut.txt")?.failed_with(3)?.says("cut.txt")?;
     place.write("wrong.phi", "phineus 4 program\nname \"x\"\nfrobnicate\n")?;

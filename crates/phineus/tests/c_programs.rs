@@ -105,6 +105,48 @@ fn costs_are_explained_and_wrong_inputs_refused() -> Result {
     Ok(())
 }
 
+/// An answer that nothing can be compared with would come to light only after the run.
+#[test]
+fn what_is_no_plain_c_is_refused_before_the_run() -> Result {
+    let place = place()?;
+    place.write("only.c", format!("{MATCH}#ifndef PHINEUS\n#error not plain\n#endif\n"))?;
+    for protocol in ["clear", "garbled"] {
+        let line = format!("run only.c --local --protocol {protocol}");
+        let line = format!("{line} --in alice=alice.csv --in bob=bob.csv");
+        let done = place.run(&format!("{line} --verify"))?.failed_with(3)?.says("not plain")?;
+        assert_eq!(done.stdout, "", "{protocol}: it was run");
+        assert!(!place.file("run.json").exists(), "{protocol}: it was run");
+    }
+    let line = "run match.c --local --in alice=- --in bob=bob.csv --verify";
+    place.run(line)?.failed_with(2)?.says("none can be stdin")?;
+    // Ranges are looked at first, with the place in the file.
+    place.write("large.csv", "probe\n10\n256\n")?;
+    let line = "run match.c --local --in alice=large.csv --in bob=bob.csv --verify";
+    place.run(line)?.failed_with(8)?.says("large.csv:3: column 'probe': '256' is not within")?;
+    Ok(())
+}
+
+/// Plain C reads behind the array, which is nobody's fault but the program's.
+#[test]
+fn what_c_leaves_undefined_may_differ_from_plain_c() -> Result {
+    let place = Place::new()?;
+    let program = "\
+#include <phineus.h>
+PH_MAIN PH_OUT(b) int f(PH_IN(a) const int x[4], PH_IN(b) PH_RANGE(0, 7) uint8_t q) { return x[q]; }
+";
+    place.write("f.c", program)?;
+    place.write("x.csv", "x\n11\n12\n13\n14\n")?;
+    let line = "run f.c --local --protocol clear --verify --in x=x.csv --in b=q.csv";
+    place.write("q.csv", "q\n3\n")?;
+    place.run(line)?.succeeded()?.says("equals the plaintext answer: yes")?;
+    place.write("q.csv", "q\n6\n")?;
+    let done = place.run(line)?;
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    let done = done.says("equals the plaintext answer: NO")?.says("E1197")?;
+    done.says("what C leaves undefined: an index out of bounds")?.says("`phineus check` notes")?;
+    Ok(())
+}
+
 /// LLVM alone makes 48 MiB resident: those who compute have nothing of it.
 #[test]
 fn what_reads_a_program_takes_no_memory_of_its_run() -> Result {

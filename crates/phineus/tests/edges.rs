@@ -200,3 +200,34 @@ fn a_killed_local_run_leaves_nothing() -> Result {
     assert_eq!(entries(&temporary)?, 0);
     Ok(())
 }
+
+/// The processes that a process has started and that still run.
+fn children(of: u32) -> Result<Vec<libc::pid_t>> {
+    let said = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children"))?;
+    Ok(said.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?)
+}
+
+/// Its parent knows it at once; the others had waited for it until their `--timeout` was over.
+#[test]
+fn a_party_that_is_killed_before_the_others_met_it_is_told_at_once() -> Result {
+    let place = Place::new()?;
+    place.run("data millionaires")?.succeeded()?;
+    for (victim, name) in [(0, "alice"), (1, "bob")] {
+        let line = "run millionaires --local --in alice.csv --in bob.csv --timeout 600";
+        let child = place.start(line)?;
+        let end = std::time::Instant::now() + Duration::from_secs(60);
+        let parties = loop {
+            let parties = children(child.id())?;
+            if parties.len() == 2 || std::time::Instant::now() > end {
+                break parties;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        // SAFETY: signals a process whose parent has just been seen to be there.
+        unsafe { libc::kill(*parties.get(victim).ok_or("no parties")?, libc::SIGKILL) };
+        let done = common::wait(child, Duration::from_secs(60))?.failed_with(1)?;
+        let done = done.says("E1171")?;
+        done.says(&format!("the process of {name} ended with signal: 9 (SIGKILL)"))?;
+    }
+    Ok(())
+}

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Error, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 
 use phineus_bytecode::Table;
@@ -36,11 +37,23 @@ struct Running {
     answers: BufReader<ChildStdout>,
 }
 
+impl Running {
+    /// Ends it and what it has started, clang and the plain program, if it has not ended itself; how
+    /// it ended. It has nothing of its own that it could leave behind.
+    fn end(&mut self) -> Option<ExitStatus> {
+        if let (Ok(None), Ok(group)) =
+            (self.child.try_wait(), libc::pid_t::try_from(self.child.id()))
+        {
+            // SAFETY: signals the group of a child that was not waited for, so the number is its own.
+            unsafe { libc::kill(-group, libc::SIGKILL) };
+        }
+        self.child.wait().ok()
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has nothing of its own that it could leave behind.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }
 
@@ -68,6 +81,7 @@ impl Reader {
             .arg("read-c")
             .arg(&self.program)
             .env("TMPDIR", self.folder.path())
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -136,11 +150,8 @@ impl Reader {
 
     /// Why there is no answer.
     fn ended(&mut self) -> ProgramError {
-        let how = self.running.take().and_then(|mut running| {
-            // What it waits for is never sent.
-            let _ = running.child.kill();
-            running.child.wait().ok()
-        });
+        // What it waits for is never sent.
+        let how = self.running.take().and_then(|mut running| running.end());
         let how = how.map_or_else(String::new, |status| format!(": {status}"));
         let what = format!("{}, which reads C programs, has ended{how}", self.executable.display());
         Error::other(what).into()
@@ -171,8 +182,9 @@ pub(crate) fn answer(registry: &Registry, path: &Path) -> Result<(), Failure> {
                 break;
             }
         }
-        // Whoever asked is gone, also where an answer is being made.
-        std::process::exit(0);
+        // Whoever asked is gone, also where an answer is being made: by the plain program, perhaps,
+        // which may never end.
+        interrupt::end_group();
     });
     for (question, tables) in questions {
         reply(program.as_ref(), &question, &tables, &mut output)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -159,13 +159,13 @@ fn run_children(
     Ok((parties, directory))
 }
 
-/// Starts a child whose events go to `sender`.
+/// Starts a child whose events go to `sender`; nothing follows the last of them.
 fn start(
     mut command: Command,
     directory: PathBuf,
     name: &str,
     index: usize,
-    sender: &Sender<(usize, Event)>,
+    sender: &Sender<(usize, Option<Event>)>,
 ) -> Result<Party, Failure> {
     let mut child = command.spawn().map_err(|error| {
         Failure::new(Exit::RunTime, 170, format!("cannot start a process: {error}"))
@@ -175,11 +175,13 @@ fn start(
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             if let Ok(event) = serde_json::from_str::<Event>(&line)
-                && sender.send((index, event)).is_err()
+                && sender.send((index, Some(event))).is_err()
             {
                 break;
             }
         }
+        // Where nobody listens any more, nobody waits for it either.
+        let _ = sender.send((index, None));
     });
     Ok(Party { name: name.to_owned(), directory, child })
 }
@@ -229,37 +231,50 @@ fn prepare_places(directory: &Path, names: &[String]) -> Result<(), Failure> {
 /// Relays what the children say until all have ended.
 fn follow(
     parties: &mut Parties,
-    events: &Receiver<(usize, Event)>,
+    events: &Receiver<(usize, Option<Event>)>,
     progress: &Progress,
 ) -> Result<(), Failure> {
     let count = parties.0.len();
     let mut snapshots = vec![Snapshot::default(); count];
     let mut failures: Vec<Option<Failure>> = vec![None; count];
+    let mut is_over = vec![false; count];
+    let mut died: Option<usize> = None;
     let mut deadline: Option<Instant> = None;
     let mut is_interrupted = false;
     loop {
         match events.recv_timeout(Duration::from_millis(100)) {
-            Ok((_, Event::Stage { text })) => progress.stage(&text),
-            Ok((index, Event::Note { text })) => {
+            Ok((_, Some(Event::Stage { text }))) => progress.stage(&text),
+            Ok((index, Some(Event::Note { text }))) => {
                 progress.note(&format!("{}: {text}", parties.0[index].name));
             }
-            Ok((index, Event::Running(snapshot))) => {
+            Ok((index, Some(Event::Running(snapshot)))) => {
                 snapshots[index] = snapshot;
                 if let Some(merged) = merge(&snapshots) {
                     progress.running(&merged);
                 }
             }
-            Ok((index, Event::Failed { failure })) => {
+            Ok((index, Some(Event::Failed { failure }))) => {
                 failures[index] = Failure::from_json(&failure);
                 deadline.get_or_insert(Instant::now() + FAREWELL);
             }
-            Ok((_, Event::Done)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok((index, None)) => is_over[index] = true,
+            Ok((_, Some(Event::Done))) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if interrupt::requested() && !is_interrupted {
             is_interrupted = true;
             deadline = Some(Instant::now() + FAREWELL);
             parties.0.iter().for_each(|party| interrupt_child(&party.child));
+        }
+        if died.is_none() && !is_interrupted {
+            let is_silent = |index: usize| is_over[index] && failures[index].is_none();
+            died = died_silently(parties, is_silent)?;
+            // Those who have not met it yet would wait for it until their time is over.
+            if let Some(died) = died {
+                deadline.get_or_insert(Instant::now() + FAREWELL);
+                let others = parties.0.iter().enumerate().filter(|(index, _)| *index != died);
+                others.for_each(|(_, party)| interrupt_child(&party.child));
+            }
         }
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             break;
@@ -269,13 +284,33 @@ fn follow(
     if is_interrupted {
         return Err(Failure::interrupted());
     }
-    judge(parties, &failures, deadline.is_some())
+    if died.is_some() {
+        // They were told to stop.
+        failures.iter_mut().for_each(|failure| {
+            failure.take_if(|failure| failure.exit == Exit::Interrupted);
+        });
+    }
+    judge(parties, &failures, died, deadline.is_some())
+}
+
+/// The first of the silent children that has ended badly, without a word of why.
+fn died_silently(
+    parties: &mut Parties,
+    is_silent: impl Fn(usize) -> bool,
+) -> Result<Option<usize>, Failure> {
+    for (index, party) in parties.0.iter_mut().enumerate().filter(|(index, _)| is_silent(*index)) {
+        if party.child.try_wait()?.is_some_and(|status| !status.success()) {
+            return Ok(Some(index));
+        }
+    }
+    Ok(None)
 }
 
 /// The failure that began it: not that of a child which only lost its peer.
 fn judge(
     parties: &mut Parties,
     failures: &[Option<Failure>],
+    died: Option<usize>,
     is_cut_short: bool,
 ) -> Result<(), Failure> {
     let root = failures.iter().flatten().min_by_key(|failure| failure.exit == Exit::PeerLost);
@@ -284,6 +319,10 @@ fn judge(
     {
         return Err(failure.clone());
     }
+    if let Some(party) = died.map(|died| &mut parties.0[died]) {
+        let status = party.child.wait()?;
+        return Err(ended_badly(party, status));
+    }
     for party in &mut parties.0 {
         if is_cut_short {
             let _ = party.child.kill();
@@ -291,11 +330,16 @@ fn judge(
         let status = party.child.wait()?;
         let is_known = failures.iter().flatten().next().is_some();
         if !status.success() && (status.code().is_none() || !is_known) {
-            let message = format!("the process of {} ended with {status}", party.name);
-            return Err(Failure::new(Exit::RunTime, 171, message));
+            return Err(ended_badly(party, status));
         }
     }
     root.map_or(Ok(()), |failure| Err(failure.clone()))
+}
+
+/// The failure of a run of which a party's process has ended without saying why.
+fn ended_badly(party: &Party, status: ExitStatus) -> Failure {
+    let message = format!("the process of {} ended with {status}", party.name);
+    Failure::new(Exit::RunTime, 171, message)
 }
 
 fn interrupt_child(child: &Child) {

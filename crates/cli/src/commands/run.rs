@@ -12,6 +12,7 @@ use crate::blocks::check_preprocessing;
 use crate::casting::Cast;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, check_material, scratch_of, shape};
+use crate::csv_input::refuse_pipe;
 use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
@@ -36,6 +37,9 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
     }
     if run.report != Path::new("none") {
         check_writable(&run.report)?;
+    }
+    for input in &run.inputs {
+        refuse_pipe(binding::split_name(input).1)?;
     }
     if run.preprocessing == Preprocessed::Fake {
         console.say("INSECURE: --fake-preprocessing lets every party compute all secrets");
@@ -193,12 +197,15 @@ pub(crate) fn answer_locally(
     }
     check_repeatable(run)?;
     let progress = console.progress();
+    let expected = if run.verify { verify::by_plain_c(registry, run, &progress)? } else { None };
     let result = run_all(registry, run, &progress);
     progress.clear();
     interrupt::release();
     let (LocalRun { description, reports, outputs }, repeated) = result?;
-    let verified =
-        if run.verify { Some(compare(registry, run, &description, &outputs)?) } else { None };
+    let verified = match run.verify {
+        true => Some(compare(registry, run, &description, &outputs, expected)?),
+        false => None,
+    };
     Ok(Answer { description, outputs, reports, verified, repeated })
 }
 
@@ -244,23 +251,25 @@ fn run_all(
     Ok((last, repeated(&reports)?))
 }
 
-/// Compares the outputs with the twin's, or with those of the clear driver.
+/// Compares the outputs with `expected`, else with the twin's or those of the clear driver.
 fn compare(
     registry: &Registry,
     run: &Run,
     description: &Description,
     outputs: &[Option<Table>],
+    expected: Option<Vec<Table>>,
 ) -> Result<(Reference, bool), Failure> {
+    let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
+    if let Some(expected) = expected {
+        return Ok((Reference::PlainC, verify::with_plain_c(&outputs, &expected)));
+    }
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
-    if assigned.values().any(|file| *file == "-") {
-        return Err(Failure::usage("--verify reads the inputs again, so none can be stdin"));
-    }
+    verify::no_stdin(&assigned)?;
     let files = binding::count_all(&assigned)?;
     let inputs: Vec<Table> =
         binding::read_inputs(description, &files, &[])?.into_iter().flatten().collect();
-    let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
     let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
     if let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) {
         binding::set_rows(&mut arguments, &files);
@@ -286,6 +295,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let target = destination(&run.outputs, &run.inputs, &probed, None)?;
     let files = binding::count_all(&assigned)?;
     let progress = console.progress();
+    let expected = if run.verify { verify::by_plain_c(registry, run, &progress)? } else { None };
     progress.stage("tracing the program");
     let (traced, ranges) = match (&resolved, arguments) {
         (Resolved::File(file), _) => {
@@ -325,8 +335,10 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let mut report = RunReport::new(&planned, 0, (name, None), (limit_bytes, None), &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);
     results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
-    let verified =
-        if run.verify { Some(compare(registry, run, description, outputs)?) } else { None };
+    let verified = match run.verify {
+        true => Some(compare(registry, run, description, outputs, expected)?),
+        false => None,
+    };
     write_report(run, &report)?;
     if console.is_json {
         let outputs = results::to_json(description, outputs);
