@@ -7,9 +7,10 @@ use std::rc::Rc;
 
 use super::chosen::is_address;
 use super::data::{Data, Term};
-use super::ir::{Binary, Index, Operand, Type, Unary};
+use super::ir::{Binary, Index, Initial, Operand, Type, Unary};
 use super::machine::{Frame, Machine, Stop};
 use super::memory::{AccessError, Found, Storage};
+use super::pages::{CELLS_MAX, Full};
 
 /// Choices that an address is made of, and their sides; with more the index is looked for as any
 /// secret one is.
@@ -222,20 +223,21 @@ impl<'m> Machine<'m> {
     }
 
     /// Sets a global to its value.
-    pub(super) fn initialize(&mut self, object: u32, offset: u64, type_: &Type, data: &Data) {
-        match (type_, data) {
-            (Type::Many(elements, _), Data::Many(parts)) => {
-                for ((element, at), part) in elements.iter().zip(parts.iter()) {
-                    self.initialize(object, offset + at, element, part);
-                }
-            }
-            _ => {
-                let bytes = type_.size_bytes();
-                self.memory.refine(object, offset, bytes);
-                if bytes > 0 {
-                    self.memory.put(object, offset, bytes as u8, data);
-                }
-            }
+    pub(super) fn initialize(&mut self, object: u32, initial: &Initial) {
+        let granule = self.memory.object(object).granule as u8;
+        let element = self.memory.allocate("", initial.element_bytes, granule);
+        for (at, bytes) in &initial.zeros {
+            self.memory.refine(element, *at, u64::from(*bytes));
+            self.memory.put(element, *at, *bytes, &Data::Public(0));
+        }
+        if initial.element_bytes > 0 {
+            self.memory.repeat(object, element);
+        }
+        self.memory.release(element);
+        for (at, bytes, constant) in &initial.scalars {
+            let data = self.constant(constant);
+            self.memory.refine(object, *at, u64::from(*bytes));
+            self.memory.put(object, *at, *bytes, &data);
         }
     }
 
@@ -367,7 +369,33 @@ impl<'m> Machine<'m> {
             }
         }
         self.memory.put(object, offset, bytes, data);
-        Ok(())
+        self.check_room()
+    }
+
+    /// Refuses a program whose objects hold more than there is room for.
+    #[inline]
+    pub(super) fn check_room(&mut self) -> Result<(), Stop> {
+        match self.memory.full() {
+            None => Ok(()),
+            Some(why) => self.no_room(why),
+        }
+    }
+
+    #[cold]
+    fn no_room(&mut self, why: Full) -> Result<(), Stop> {
+        let what = match why {
+            Full::Limit => format!(
+                "the variables, arrays and heap memory of this program hold more than {CELLS_MAX} \
+                 elements"
+            ),
+            Full::Computer => {
+                "this computer has no memory left for the variables, arrays and heap \
+                               memory of this program"
+                    .to_owned()
+            }
+        };
+        self.error(what, "use smaller sizes, or write to less of them; free what is done with")?;
+        Err(Stop::Fatal)
     }
 }
 

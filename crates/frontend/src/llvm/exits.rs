@@ -43,6 +43,7 @@ impl<'m> Machine<'m> {
     /// Refuses a program that does not end, as far as can be told.
     #[inline]
     pub(super) fn check_progress(&mut self, place: Place) -> Result<(), Stop> {
+        self.check_room()?;
         if self.steps <= self.steps_seen + PUBLIC_STEPS_MAX {
             return Ok(());
         }

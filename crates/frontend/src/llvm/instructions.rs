@@ -12,7 +12,8 @@ fn unsupported(what: impl Into<String>, remedy: &str) -> Option<Kind> {
 }
 
 const STOP: &str = "a stop of the program";
-const NO_FLOAT: &str = "use ph_fixed, the fixed-point numbers of phineus.h: PH_FIXED(1.25), \
+/// What to do instead of floating point.
+pub(super) const NO_FLOAT: &str = "use ph_fixed, the fixed-point numbers of phineus.h: PH_FIXED(1.25), \
     ph_fixed_mul, ph_fixed_div";
 
 impl<'m> Reader<'m> {

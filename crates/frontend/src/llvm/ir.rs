@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::diagnostic::Spot;
+
 /// Where an instruction came from: file (an index), line and column, counted from 1; 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -27,6 +29,8 @@ pub(super) enum Constant {
     Global(u32, i64),
     Function(u32),
     Many(Vec<Constant>),
+    /// Floating point, which there is not.
+    Float,
     /// Something that has no meaning here.
     Unsupported,
 }
@@ -300,11 +304,23 @@ pub(super) struct Function {
 #[derive(Clone, Debug)]
 pub(super) struct Global {
     pub(super) name: String,
-    pub(super) type_: Type,
+    /// Its bytes.
+    pub(super) size: u64,
     pub(super) granule: u8,
-    /// `None` if it is defined elsewhere.
-    pub(super) value: Option<Constant>,
+    /// `None` if it is not set, or defined elsewhere.
+    pub(super) initial: Option<Initial>,
     pub(super) is_constant: bool,
+    pub(super) place: Place,
+}
+
+/// What a global variable holds at first: zeros but for some scalars.
+#[derive(Clone, Debug)]
+pub(super) struct Initial {
+    /// Where the scalars of an element lie, with their bytes; the variable repeats it.
+    pub(super) zeros: Vec<(u64, u8)>,
+    pub(super) element_bytes: u64,
+    /// What is not zero: first byte, bytes, value.
+    pub(super) scalars: Vec<(u64, u8, Constant)>,
 }
 
 #[derive(Clone, Debug)]
@@ -320,6 +336,15 @@ impl Module {
         let blocks = self.functions.iter().flat_map(|function| &function.blocks);
         let mut all = blocks.flat_map(|block| &block.instructions);
         all.any(|instruction| matches!(instruction.kind, Kind::Reveal(..)))
+    }
+
+    /// A place for people.
+    pub(super) fn spot(&self, place: Place) -> Spot {
+        Spot {
+            file: self.files.get(usize::from(place.file)).cloned().unwrap_or_default(),
+            line: place.line,
+            column: u32::from(place.column),
+        }
     }
 
     pub(super) fn function(&self, name: &str) -> Option<u32> {

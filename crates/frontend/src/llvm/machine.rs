@@ -205,20 +205,18 @@ impl<'m> Machine<'m> {
             constants: vec![None; module.functions.len()],
         };
         for global in &module.globals {
-            let size = global.type_.size_bytes();
-            machine.memory.allocate(&global.name, size, global.granule);
+            machine.memory.allocate(&global.name, global.size, global.granule);
         }
         for (index, global) in module.globals.iter().enumerate() {
-            if let Some(value) = &global.value {
-                let data = machine.constant(value);
-                machine.initialize(index as u32, 0, &global.type_, &data);
+            if let Some(initial) = &global.initial {
+                machine.initialize(index as u32, initial);
             }
             machine.memory.object_mut(index as u32).is_constant = global.is_constant;
         }
         machine
     }
 
-    fn constant(&self, constant: &Constant) -> Data {
+    pub(super) fn constant(&self, constant: &Constant) -> Data {
         match constant {
             Constant::Undefined => Data::Undefined,
             Constant::Integer(value) => Data::Public(*value),
@@ -228,7 +226,7 @@ impl<'m> Machine<'m> {
             Constant::Many(elements) => {
                 Data::Many(elements.iter().map(|element| self.constant(element)).collect())
             }
-            Constant::Unsupported => Data::Poison,
+            Constant::Float | Constant::Unsupported => Data::Poison,
         }
     }
 
@@ -244,12 +242,7 @@ impl<'m> Machine<'m> {
 
     /// The current place for people.
     pub(super) fn spot(&self) -> Spot {
-        let file = self.module.files.get(usize::from(self.place.file));
-        Spot {
-            file: file.cloned().unwrap_or_default(),
-            line: self.place.line,
-            column: u32::from(self.place.column),
-        }
+        self.module.spot(self.place)
     }
 
     /// Reports a mistake at the current place; the program goes on with a value that is none.

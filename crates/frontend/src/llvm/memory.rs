@@ -4,7 +4,8 @@
 //! its scalars. A value of several granules is in the first of its cells. Cells that are arms of a
 //! secret branch or a rehearsal change are logged, and put back afterwards.
 //!
-//! Cost: 16 bytes a cell; an input table costs a name for each 4096 bits that were used.
+//! Cost: 16 bytes a cell that was written or lies beside such a one (`pages.rs`); an input table
+//! costs a name for each 4096 bits that were used.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -14,6 +15,7 @@ use phineus_bytecode::{ElementType, Encoding};
 
 use super::cell::{Cell, PairHasher, finer};
 use super::data::Data;
+use super::pages::{Full, Pages, Room};
 use crate::value::Value;
 
 /// A column of an input table.
@@ -45,7 +47,7 @@ pub(super) struct Table {
 }
 
 pub(super) enum Storage {
-    Cells(Vec<Cell>),
+    Cells(Pages),
     Table(Table),
 }
 
@@ -90,6 +92,7 @@ pub(super) struct Memory {
     /// Released while there were logs.
     released: Vec<u32>,
     logs: Vec<Log>,
+    room: Room,
 }
 
 /// Why an access is impossible.
@@ -134,13 +137,37 @@ impl Memory {
 
     pub(super) fn allocate(&mut self, name: &str, size: u64, granule: u8) -> u32 {
         let cells = size.div_ceil(u64::from(granule.max(1)));
-        self.add(name, size, granule, Storage::Cells(vec![Cell::Undefined; cells as usize]))
+        self.add(name, size, granule, Storage::Cells(Pages::new(cells as usize)))
+    }
+
+    /// As [`Memory::allocate`], but all is 0.
+    pub(super) fn allocate_zeroed(&mut self, name: &str, size: u64, granule: u8) -> u32 {
+        let cells = size.div_ceil(u64::from(granule.max(1)));
+        let zero = Box::new([Cell::new(&Data::Public(0), granule.max(1))]);
+        self.add(name, size, granule, Storage::Cells(Pages::repeated(cells as usize, zero)))
+    }
+
+    /// Sets an object, to which nothing was written yet, to what one repeats.
+    pub(super) fn repeat(&mut self, object: u32, one: u32) {
+        let (granule, size) = (self.object(one).granule, self.object(object).size);
+        let Storage::Cells(cells) = &self.object(one).storage else { return };
+        let cells = Pages::repeated(size.div_ceil(granule) as usize, cells.copied());
+        let repeating = self.object_mut(object);
+        (repeating.storage, repeating.granule) = (Storage::Cells(cells), granule);
+    }
+
+    /// Why there is no room for more; what was written since is lost.
+    pub(super) fn full(&self) -> Option<Full> {
+        self.room.full
     }
 
     pub(super) fn release(&mut self, object: u32) {
         let released = &mut self.objects[object as usize];
         if std::mem::replace(&mut released.is_alive, false) {
-            released.storage = Storage::Cells(Vec::new());
+            let storage = std::mem::replace(&mut released.storage, Storage::Cells(Pages::new(0)));
+            if let Storage::Cells(cells) = storage {
+                self.room.give_back(&cells);
+            }
             match self.logs.is_empty() {
                 true => self.free.push(object),
                 false => self.released.push(object),
@@ -177,7 +204,7 @@ impl Memory {
         match &found.storage {
             Storage::Cells(cells) => {
                 if offset.is_multiple_of(found.granule)
-                    && let Some((data, size)) = cells[(offset / found.granule) as usize].value()
+                    && let Some((data, size)) = cells.at((offset / found.granule) as usize).value()
                     && size == bytes
                 {
                     return Found::Whole(data);
@@ -234,11 +261,11 @@ impl Memory {
         let found = &self.objects[object as usize];
         let Storage::Cells(cells) = &found.storage else { return 1 };
         let index = (offset / found.granule) as usize;
-        let head = match &cells[index] {
+        let head = match cells.at(index) {
             Cell::Tail(back) => index - *back as usize,
             _ => index,
         };
-        let size = cells[head].value().map_or(found.granule, |(_, size)| u64::from(size));
+        let size = cells.at(head).value().map_or(found.granule, |(_, size)| u64::from(size));
         head as u64 * found.granule + size - offset
     }
 
@@ -247,6 +274,12 @@ impl Memory {
     pub(super) fn put(&mut self, object: u32, offset: u64, bytes: u8, data: &Data) {
         let granule = self.objects[object as usize].granule;
         let (first, count) = (offset / granule, u64::from(bytes) / granule);
+        let last = (first + count.max(1) - 1) as usize;
+        if let Storage::Cells(cells) = &mut self.objects[object as usize].storage
+            && !cells.make(first as usize, last, &mut self.room)
+        {
+            return;
+        }
         self.set(object, first as u32, Cell::new(data, bytes));
         for k in 1..count as u32 {
             let cell =
@@ -264,7 +297,7 @@ impl Memory {
             let index = (at / found.granule) as usize;
             if let Some(Cell::Tail(back)) = cells.get(index) {
                 let head = index - *back as usize;
-                let value = cells[head].value();
+                let value = cells.at(head).value();
                 let (data, size) = value.expect("a tail has a head");
                 let begin = head as u64 * found.granule;
                 if all.iter().all(|(known, _, _)| *known != begin) {
@@ -285,8 +318,9 @@ impl Memory {
         let factor = (granule / wanted) as u32;
         let size = self.objects[object as usize].size.div_ceil(wanted) as usize;
         let Storage::Cells(cells) = &mut self.objects[object as usize].storage else { return };
-        let old = std::mem::take(cells);
-        *cells = old.into_iter().flat_map(|cell| finer(cell, factor)).take(size).collect();
+        if !cells.refine(factor, size, &mut self.room) {
+            return;
+        }
         self.objects[object as usize].granule = wanted;
         self.logs.iter_mut().for_each(|log| refine_log(log, object, factor));
     }
@@ -307,7 +341,7 @@ impl Memory {
         let Storage::Cells(cells) = &mut self.objects[object as usize].storage else {
             unreachable!("a table is made cells before it is written")
         };
-        let Some(place) = cells.get_mut(index as usize) else { return };
+        let Some(place) = cells.cell_mut(index as usize, &mut self.room) else { return };
         let old = std::mem::replace(place, cell);
         if let Some(log) = self.logs.last_mut() {
             log.cells.entry((object, index)).or_insert(old);
@@ -327,7 +361,7 @@ impl Memory {
         }
         for ((object, index), cell) in &mut log.cells {
             if let Storage::Cells(cells) = &mut self.objects[*object as usize].storage
-                && let Some(place) = cells.get_mut(*index as usize)
+                && let Some(place) = cells.cell_mut(*index as usize, &mut self.room)
             {
                 std::mem::swap(place, cell);
             }
@@ -391,14 +425,14 @@ impl Table {
     }
 }
 
-fn parts(cells: &[Cell], granule: u64, offset: u64, bytes: u64) -> Found {
+fn parts(cells: &Pages, granule: u64, offset: u64, bytes: u64) -> Found {
     let mut found = Vec::new();
     let mut index = (offset / granule) as usize;
-    if let Cell::Tail(back) = &cells[index] {
+    if let Cell::Tail(back) = cells.at(index) {
         index -= *back as usize;
     }
     while (index as u64) * granule < offset + bytes {
-        match cells[index].value() {
+        match cells.at(index).value() {
             // Padding, which words that LLVM moves have in them.
             None => index += 1,
             Some((data, size)) => {

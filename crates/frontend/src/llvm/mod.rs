@@ -28,6 +28,7 @@ mod diagnostic;
 mod elements;
 mod exits;
 mod flow;
+mod globals;
 mod indexed;
 mod instructions;
 mod ir;
@@ -39,6 +40,7 @@ mod memory;
 mod merge;
 mod opened;
 mod pack;
+mod pages;
 mod pattern;
 mod places;
 mod ports;
@@ -239,8 +241,9 @@ impl CProgram {
         let values = (0..expressions.len()).map(|index| {
             let name = format!("phineus_dimension_{index}");
             let global = module.globals.iter().find(|global| global.name == name);
-            match global.and_then(|global| global.value.as_ref()) {
-                Some(ir::Constant::Integer(value)) => *value as i128,
+            let initial = global.and_then(|global| global.initial.as_ref());
+            match initial.and_then(|initial| initial.scalars.first()) {
+                Some((0, _, ir::Constant::Integer(value))) => *value as i128,
                 _ => 0,
             }
         });

@@ -7,6 +7,7 @@ use super::collisions::{RENAME, collisions};
 use super::diagnostic::Diagnostic;
 use super::memory::Leaf;
 use super::scan::{Annotations, Marked};
+use super::steps::OBJECT_BYTES_MAX;
 use super::tokens::Line;
 use super::types::CType;
 use crate::port::column;
@@ -165,7 +166,13 @@ impl Signature {
     ) -> Result<(), Wrong> {
         let parameter = self.sizes.len();
         let (row, is_scalar) = pointee(marked, name, typ)?;
-        self.sizes.push(row.size_bytes() * rows.unwrap_or(1));
+        let size = row.size_bytes().saturating_mul(rows.unwrap_or(1));
+        let values = row.scalars().saturating_mul(rows.unwrap_or(1));
+        if values > VALUES_MAX || u128::from(size) > OBJECT_BYTES_MAX {
+            let what = format!("'{name}' has {values} values, and 2^28 are the most");
+            return Err((what, "give a smaller size, or work on parts of it in several runs"));
+        }
+        self.sizes.push(size);
         let tables = match rows {
             Some(_) => vec![(name.to_owned(), String::new(), 0, row)],
             None => tables(name, row),
@@ -242,6 +249,11 @@ impl Signature {
 }
 
 type Wrong = (String, &'static str);
+
+/// Values of one parameter, or of the result.
+const VALUES_MAX: u64 = 1 << 28;
+/// Columns of a table: more would not fit a program's description.
+const COLUMNS_MAX: u64 = 1 << 20;
 
 /// The name of what is returned.
 const RESULT: &str = "result";
@@ -324,11 +336,16 @@ fn rows_of(
         if !matches!(**inner, CType::Array(..) | CType::Struct(..)) {
             break;
         }
-        count *= length;
+        count = count.saturating_mul(*length);
         row = (**inner).clone();
     }
     if count == 0 {
         return Err((format!("'{name}' has no elements"), "give it a size of at least 1"));
+    }
+    if row.scalars() > COLUMNS_MAX {
+        let what =
+            format!("a row of '{name}' has {} columns, and 2^20 are the most", row.scalars());
+        return Err((what, "make them rows, by a dimension more"));
     }
     let mut leaves = Vec::new();
     collect(name, path, 0, &row, &mut leaves)?;

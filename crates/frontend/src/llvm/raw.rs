@@ -232,7 +232,8 @@ impl<'m> Val<'m> {
     /// File, line and column, if it is known.
     pub(super) fn place(self) -> Option<(String, u32, u32)> {
         let line = llvm!(LLVMGetDebugLocLine(self.0));
-        if line == 0 {
+        // Global variables without debug information have -1.
+        if line == 0 || line == u32::MAX {
             return None;
         }
         let mut length = 0;

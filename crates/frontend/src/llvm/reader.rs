@@ -5,12 +5,16 @@ use std::collections::HashMap;
 use inkwell::module::Module as LlvmModule;
 
 use super::flow::Shape;
+use super::instructions::NO_FLOAT;
 use super::ir::{
-    Block, Constant, Function, Global, Index, Instruction, Kind, Module, Operand, Phi, Place,
-    Terminator, Type,
+    Block, Constant, Function, Index, Instruction, Kind, Module, Operand, Phi, Place, Terminator,
+    Type,
 };
 use super::library;
 use super::raw::{self, Blk, LLVMOpcode, LLVMTypeKind, Layout, Typ, Val};
+
+/// What a type is that is floating point.
+const FLOAT: &str = "floating point";
 
 /// Reads a module, after its passes.
 pub(super) fn read(module: &LlvmModule<'_>) -> Module {
@@ -48,20 +52,27 @@ pub(super) struct Names<'m> {
 }
 
 impl Names<'_> {
-    /// Whether one of the operands is a constant that nothing is known of.
-    fn lacks(&self, mut operands: impl Iterator<Item = Operand>) -> bool {
-        operands.any(|operand| match operand {
-            Operand::Constant(index) => {
-                matches!(self.constants[index as usize], Constant::Unsupported)
-            }
-            Operand::Register(_) => false,
-        })
+    /// What is said if one of the operands is a constant that nothing is known of.
+    fn lacks(&self, operands: impl Iterator<Item = Operand>) -> Option<Kind> {
+        let constants = operands.filter_map(|operand| match operand {
+            Operand::Constant(index) => Some(&self.constants[index as usize]),
+            Operand::Register(_) => None,
+        });
+        let (mut is_float, mut is_unknown) = (false, false);
+        for constant in constants {
+            is_float |= matches!(constant, Constant::Float);
+            is_unknown |= matches!(constant, Constant::Unsupported);
+        }
+        let (what, remedy) = match (is_float, is_unknown) {
+            (true, _) => (FLOAT, NO_FLOAT),
+            (false, true) => (
+                "a constant that is no integer and no address of a variable or function",
+                "use a variable or a function of this file",
+            ),
+            (false, false) => return None,
+        };
+        Some(Kind::Unsupported(what.to_owned(), remedy.to_owned()))
     }
-}
-
-fn unknown_constant() -> Kind {
-    let what = "a constant that is no integer and no address of a variable or function";
-    Kind::Unsupported(what.to_owned(), "use a variable or a function of this file".to_owned())
 }
 
 impl<'m> Reader<'m> {
@@ -92,7 +103,7 @@ impl<'m> Reader<'m> {
             | LLVMTypeKind::LLVMFloatTypeKind
             | LLVMTypeKind::LLVMDoubleTypeKind
             | LLVMTypeKind::LLVMX86_FP80TypeKind
-            | LLVMTypeKind::LLVMFP128TypeKind => Type::Unsupported("floating point".to_owned()),
+            | LLVMTypeKind::LLVMFP128TypeKind => Type::Unsupported(FLOAT.to_owned()),
             _ => Type::Unsupported("a type that is no integer".to_owned()),
         }
     }
@@ -119,20 +130,6 @@ impl<'m> Reader<'m> {
         (1u64 << granule.trailing_zeros()).min(16) as u8
     }
 
-    fn global(&self, global: Val<'m>) -> Global {
-        let typ = global.function_type();
-        let name = global.name();
-        // What LLVM keeps for itself has no place in memory.
-        let is_own = name.starts_with("llvm.");
-        Global {
-            type_: if is_own { Type::Void } else { self.typ(typ) },
-            granule: if is_own { 1 } else { self.granule(typ) },
-            value: global.initializer().filter(|_| !is_own).map(|value| self.constant(value)),
-            is_constant: global.is_global_constant(),
-            name,
-        }
-    }
-
     /// A constant that is known before the program runs.
     pub(super) fn constant(&self, value: Val<'m>) -> Constant {
         if value.is_undefined() {
@@ -149,6 +146,7 @@ impl<'m> Reader<'m> {
         }
         match self.typ(value.typ()) {
             Type::Pointer if value.is_null() => Constant::Null,
+            Type::Unsupported(what) if what == FLOAT => Constant::Float,
             Type::Many(elements, _) => {
                 let element = |(index, (type_, _)): (usize, &(Type, u64))| match value
                     .aggregate_element(index as u32)
@@ -234,7 +232,7 @@ impl<'m> Reader<'m> {
         Operand::Constant(index)
     }
 
-    fn place(&mut self, value: Val<'m>, before: Place) -> Place {
+    pub(super) fn place(&mut self, value: Val<'m>, before: Place) -> Place {
         let Some((name, line, column)) = value.place() else { return before };
         let file = self.files.iter().position(|file| *file == name).unwrap_or_else(|| {
             self.files.push(name);
@@ -254,7 +252,7 @@ impl<'m> Reader<'m> {
         let parameters = function.parameters();
         let all = blocks.iter().flat_map(|block| block.instructions());
         names.registers = parameters.iter().copied().chain(all).zip(0..).collect();
-        let mut place = Place::default();
+        let mut place = self.place(function, Place::default());
         let read: Vec<Block> =
             blocks.iter().map(|block| self.block(&mut names, *block, &mut place)).collect();
         let copied = (0..parameters.len()).filter_map(|at| {
@@ -289,29 +287,27 @@ impl<'m> Reader<'m> {
                     .map(|(from, value)| (names.blocks[&from], self.operand(names, value)))
                     .collect();
                 let width = self.typ(instruction.typ()).width();
-                if names.lacks(incoming.iter().map(|(_, operand)| *operand)) {
-                    let kind = unknown_constant();
+                if let Some(kind) = names.lacks(incoming.iter().map(|(_, operand)| *operand)) {
                     instructions.push(Instruction { result, place: *place, kind });
                 }
                 phis.push(Phi { result, width, incoming });
             } else if let Some(kind) = self.kind(names, instruction) {
-                let is_known = !names.lacks(kind.operands().into_iter());
-                let kind = if is_known { kind } else { unknown_constant() };
+                let kind = names.lacks(kind.operands().into_iter()).unwrap_or(kind);
                 instructions.push(Instruction { result, place: *place, kind });
             }
         }
         *place = self.place(*last, *place);
         let terminator = self.terminator(names, *last);
-        let terminator = match terminator {
-            Ok(terminator) if names.lacks(terminator.operand().into_iter()) => {
-                let (result, kind) = (names.registers[last], unknown_constant());
-                instructions.push(Instruction { result, place: *place, kind });
-                Terminator::Unreachable
-            }
-            Ok(terminator) => terminator,
-            Err((what, remedy)) => {
-                let (result, kind) = (names.registers[last], Kind::Unsupported(what, remedy));
-                instructions.push(Instruction { result, place: *place, kind });
+        let fault = match &terminator {
+            Ok(terminator) => names.lacks(terminator.operand().into_iter()),
+            Err((what, remedy)) => Some(Kind::Unsupported(what.clone(), remedy.clone())),
+        };
+        let terminator = match (terminator, fault) {
+            (Ok(terminator), None) => terminator,
+            (_, fault) => {
+                let result = names.registers[last];
+                let faults = fault.map(|kind| Instruction { result, place: *place, kind });
+                instructions.extend(faults);
                 Terminator::Unreachable
             }
         };

@@ -5,10 +5,11 @@ use phineus_bytecode::{InputPort, RowOrder};
 use super::compile::ENTRY;
 use super::data::Data;
 use super::diagnostic::{Diagnostic, Spot};
-use super::ir::Module;
+use super::ir::{Global, Module};
 use super::machine::{Machine, Stop};
 use super::memory::{Storage, Table};
 use super::ports::{Port, Rows, Signature};
+use super::steps::OBJECT_BYTES_MAX;
 use super::turns::Plan;
 use crate::port::column;
 use crate::tracer::Tracer;
@@ -33,6 +34,10 @@ pub(super) fn run(
     tracer: &Tracer,
     file: &str,
 ) -> Vec<Diagnostic> {
+    let too_large = too_large(module);
+    if !too_large.is_empty() {
+        return too_large;
+    }
     let plan = match find_out(module, signature, tracer, file) {
         Ok(plan) => plan,
         Err(diagnostics) => return diagnostics,
@@ -45,6 +50,16 @@ pub(super) fn run(
         }
         Ok(()) | Err(Stop::Fatal) => machine.diagnostics,
     }
+}
+
+/// Global variables that are larger than any object may be.
+fn too_large(module: &Module) -> Vec<Diagnostic> {
+    let large = module.globals.iter().filter(|global| u128::from(global.size) > OBJECT_BYTES_MAX);
+    let fault = |global: &Global| {
+        let what = format!("'{}' is larger than 4 GiB", global.name);
+        Diagnostic::error(module.spot(global.place), what, "use smaller parts")
+    };
+    large.map(fault).collect()
 }
 
 /// What loops carry whose end is opened when the program runs, by trying.
@@ -90,7 +105,9 @@ fn compute(
     }
     let index = machine.module.function(ENTRY).expect("it was compiled");
     let pointers = arguments.iter().map(|object| Data::Pointer(*object, 0)).collect();
+    machine.check_room()?;
     machine.run_main(index, pointers)?;
+    machine.check_room()?;
     if machine.diagnostics.iter().any(|diagnostic| diagnostic.is_error) {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use super::ir::{Kind, Operand, Type, Unary};
 use super::machine::{Frame, Machine, Stop};
 
 /// Bytes that one object may have.
-const OBJECT_BYTES_MAX: u128 = 1 << 32;
+pub(super) const OBJECT_BYTES_MAX: u128 = 1 << 32;
 
 impl<'m> Machine<'m> {
     /// Does what an instruction says; returns its result.
@@ -190,7 +190,8 @@ impl<'m> Machine<'m> {
         };
         let size = count.saturating_mul(u128::from(bytes));
         if size > OBJECT_BYTES_MAX {
-            return self.error("this array is larger than 4 GiB", "use smaller parts");
+            self.error("this array is larger than 4 GiB", "use smaller parts")?;
+            return Err(Stop::Fatal);
         }
         let object = self.memory.allocate(name, size as u64, granule);
         frame.objects.push(object);
@@ -211,17 +212,16 @@ impl<'m> Machine<'m> {
             size = size.saturating_mul(own);
         }
         if size > OBJECT_BYTES_MAX {
-            return self.error("this is more than 4 GiB", "use smaller parts");
+            self.error("this is more than 4 GiB", "use smaller parts")?;
+            return Err(Stop::Fatal);
         }
         if size.is_multiple_of(8) {
             granule = 8;
         }
-        let object = self.memory.allocate("", size as u64, granule);
-        if is_zeroed {
-            for offset in (0..size as u64).step_by(usize::from(granule)) {
-                self.memory.put(object, offset, granule, &Data::Public(0));
-            }
-        }
+        let object = match is_zeroed {
+            true => self.memory.allocate_zeroed("", size as u64, granule),
+            false => self.memory.allocate("", size as u64, granule),
+        };
         Ok(Data::Pointer(object, 0))
     }
 

@@ -7,6 +7,7 @@ use phineus_bytecode::ElementType;
 use super::data::Data;
 use super::machine::{Machine, Stop};
 use super::memory::{Memory, Storage};
+use super::pages::Pages;
 use super::zeros::Zeros;
 use crate::value::Value;
 
@@ -107,7 +108,7 @@ impl Machine<'_> {
         let granule = self.memory.object(copy).granule;
         let cells = std::mem::replace(
             &mut self.memory.object_mut(copy).storage,
-            Storage::Cells(Vec::new()),
+            Storage::Cells(Pages::new(0)),
         );
         let written = self.memory.object_mut(object);
         (written.storage, written.granule) = (cells, granule);

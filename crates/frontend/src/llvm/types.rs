@@ -36,6 +36,17 @@ impl CType {
             CType::Void | CType::Unsupported(_) => 0,
         }
     }
+
+    /// Integers that are in it.
+    pub(super) fn scalars(&self) -> u64 {
+        match self {
+            CType::Array(inner, count, _) => inner.scalars().saturating_mul(*count),
+            CType::Struct(fields, _) => {
+                fields.iter().fold(0, |all, (_, _, field)| field.scalars().saturating_add(all))
+            }
+            _ => 1,
+        }
+    }
 }
 
 /// One node of metadata: its kind and fields.
@@ -159,7 +170,7 @@ impl DebugTypes {
         let counts = dimensions.iter().filter_map(|name| self.nodes.get(name));
         for count in counts.collect::<Vec<_>>().into_iter().rev() {
             let count = count.number("count");
-            let size = typ.size_bytes() * count;
+            let size = typ.size_bytes().saturating_mul(count);
             typ = CType::Array(Box::new(typ), count, size);
         }
         if typ.size_bytes() != bytes {
