@@ -310,7 +310,7 @@ def operation_run(command, count, environment, port):
     return next(iter(found.values()), None)
 
 
-LAYERS = [1024, 2048, 4096]
+LAYERS = [1024, 2048, 4096, 8192]
 
 
 def mp_spdz(folder, program, options, count, port):
