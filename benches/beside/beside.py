@@ -6,6 +6,7 @@
     beside.py motion MOTION/build/bin          AES, SHA-256 and integer operations on shares
     beside.py operations MOTION_OPERATIONS     single operations on shares, a process each
     beside.py spdz   MP-SPDZ                   the private linear layer
+    beside.py figures MP-SPDZ [SIZE]           the same by threads, slices and parties, and where its time goes
     beside.py mascot MP-SPDZ                   triples and biometric matching, preprocessing made in the run
 
 Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
@@ -319,27 +320,56 @@ def mp_spdz(folder, program, options, count, port):
     return parties([[*common, "-p", str(party)] for party in range(count)], cwd=folder)[0][0]
 
 
-def spdz(folder):
-    """Seconds of a private linear layer without the sharing of its inputs, p = 2^32 - 5, preprocessing made up."""
+def layer_program(folder, size, threads):
+    """Seconds that MP-SPDZ takes to compile its layer."""
     with open(os.path.join(folder, "Programs/Source/linear.mpc"), "w") as file, open(os.path.join(HERE, "linear.mpc")) as ours:
         file.write(ours.read())
+    begin = time.monotonic()
+    run(["./compile.py", "-P", "4294967291", "linear", str(size), str(threads)], cwd=folder)
+    return time.monotonic() - begin
+
+
+def layer_inputs(size, folder):
+    """Inputs of our layer, as `--in` takes them."""
+    run([f"{TARGET}/phineus", "data", "linear-layer", "--param", f"n={size}", "--out-dir", folder])
+    return [word for f in sorted(os.listdir(folder)) if f.endswith(".csv") for word in ("--in", f"{f[:-4]}={folder}/{f}")]
+
+
+def layer_ours(size, inputs, folder, options=()):
+    """Seconds without and with the sharing of inputs, and the report of a run of two parties."""
+    arguments = ["linear-layer", "--local", "--protocol", "spdz-32", "--fake-preprocessing", "--memory", "1GiB"]
+    whole, report = phineus_run([*arguments, "--param", f"n={size}", *inputs, *options], folder)
+    doing = [party["phases"]["activities"] for party in report["parties"]]
+    return max(one["computing"] + one["checking"] for one in doing), whole, report
+
+
+def layer_theirs(folder, size, threads, count, port):
+    """Seconds without the sharing of inputs, megabytes and rounds, and seconds of all."""
+    text = mp_spdz(folder, f"linear-{size}-{threads}", ["-F", "-S", "20"], count, port)
+    seconds, sent, rounds = re.search(r"Time1 = ([\d.]+) seconds \(([\d.]+) MB, (\d+)", text).groups()
+    return float(seconds), sent, rounds, float(re.search(r"^Time = ([\d.]+)", text, re.MULTILINE).group(1))
+
+
+def made_up(folder, count, items=1_000_000):
+    """Made-up material for so many parties; its files are read again from the start when they end."""
+    run(["./Fake-Offline.x", str(count), "-P", "4294967291", "-d", str(items)], cwd=folder)
+
+
+def spdz(folder):
+    """Seconds of a private linear layer without the sharing of its inputs, p = 2^32 - 5, preprocessing made up."""
     rows = []
-    run(["./Fake-Offline.x", "2", "-P", "4294967291", "-d", "1000000"], cwd=folder)
+    made_up(folder, 2)
     for size in LAYERS:
-        run(["./compile.py", "-P", "4294967291", "linear", str(size)], cwd=folder)
+        layer_program(folder, size, 1)
         times, sent = {"theirs": [], "ours": [], "whole": []}, {}
-        with tempfile.TemporaryDirectory() as inputs:
-            run([f"{TARGET}/phineus", "data", "linear-layer", "--param", f"n={size}", "--out-dir", inputs])
-            files = [word for f in sorted(os.listdir(inputs)) for word in ("--in", f"{f[:-4]}={inputs}/{f}")]
+        with tempfile.TemporaryDirectory() as files:
+            inputs = layer_inputs(size, files)
             for repeat in range(REPEATS):
-                text = mp_spdz(folder, f"linear-{size}", ["-F", "-S", "20"], 2, 14000 + 10 * repeat)
-                seconds, sent["theirs"], rounds = re.search(r"Time1 = ([\d.]+) seconds \(([\d.]+) MB, (\d+)", text).groups()
-                times["theirs"].append(float(seconds))
-                arguments = ["linear-layer", "--local", "--protocol", "spdz-32", "--fake-preprocessing", "--memory", "1GiB"]
-                whole, report = phineus_run([*arguments, "--param", f"n={size}", *files], inputs)
+                seconds, sent["theirs"], rounds, _ = layer_theirs(folder, size, 1, 2, 14000 + 10 * repeat)
+                times["theirs"].append(seconds)
+                ours, whole, report = layer_ours(size, inputs, files)
                 times["whole"].append(whole)
-                doing = [party["phases"]["activities"] for party in report["parties"]]
-                times["ours"].append(max(one["computing"] + one["checking"] for one in doing))
+                times["ours"].append(ours)
                 measured = [party["measured"] for party in report["parties"]]
                 sent["ours"] = max(one["sent_bytes"] for one in measured) / 1e6
                 ours_rounds = measured[0]["rounds"]
@@ -348,6 +378,83 @@ def spdz(folder):
                      f"**{statistics.median(times['theirs']) / statistics.median(times['ours']):.1f}**"])
     table(["what", "MP-SPDZ, s", "Phineus, s", "inputs included, s", "MP-SPDZ sent, rounds", "Phineus sent with inputs, rounds",
            "ratio"], rows)
+
+
+LAYER_IN_C = """#include <phineus.h>
+PH_SIZE(N, 1024)
+PH_MAIN void layer(PH_IN(a) const uint8_t W[N][N], PH_IN(b) const uint8_t x[N], PH_OUT(EVERYBODY) uint32_t y[N])
+{
+    for (int i = 0; i < N; i++) {
+        uint32_t sum = 0;
+        for (int j = 0; j < N; j++)
+            sum += (uint32_t)W[i][j] * x[j];
+        y[i] = sum;
+    }
+}
+"""
+
+
+def figures(folder, size="4096"):
+    """The paper's questions about the layer: threads, parties, slices and where time goes (sizes are `spdz`)."""
+    size, port = int(size), 14500
+    with tempfile.TemporaryDirectory() as files:
+        inputs = layer_inputs(size, files)
+        compiling = {threads: layer_program(folder, size, threads) for threads in (1, 2)}
+        made_up(folder, 2)
+        rows = []
+        for threads in (1, 2):
+            theirs, ours, whole = [], [], []
+            for _ in range(REPEATS):
+                port += 10
+                theirs.append(layer_theirs(folder, size, threads, 2, port)[0])
+                found = layer_ours(size, inputs, files, ["--threads", str(threads)])
+                ours.append(found[0])
+                whole.append(found[1])
+            rows.append([str(threads), show(theirs), show(ours), show(whole),
+                         f"**{statistics.median(theirs) / statistics.median(ours):.1f}**"])
+        table(["threads of a party", "MP-SPDZ, s", "Phineus, s", "inputs included, s", "ratio"], rows)
+        rows = []
+        for slice_bytes in ("auto", "512KiB", "2MiB", "8MiB", "32MiB"):
+            options = [] if slice_bytes == "auto" else ["--slice", slice_bytes]
+            found = [layer_ours(size, inputs, files, options) for _ in range(REPEATS)]
+            rounds = found[0][2]["parties"][0]["measured"]["rounds"]
+            rows.append([slice_bytes, show([one[0] for one in found]), show([one[1] for one in found]), str(rounds)])
+        table(["slice", "Phineus, s", "inputs included, s", "rounds"], rows)
+        found = [layer_ours(size, inputs, files) for _ in range(REPEATS)]
+        seconds = [max((party["seconds"] for party in one[2]["parties"]), key=lambda s: s["running"]) for one in found]
+        all_theirs = []
+        for repeat in range(REPEATS):
+            port += 10
+            all_theirs.append(layer_theirs(folder, size, 1, 2, port))
+        online = [one[0] for one in all_theirs]
+        rest = [one[3] - one[0] for one in all_theirs]
+        rows = [["MP-SPDZ", show([compiling[1]]), show(rest), show(online)],
+                ["Phineus", show([one["planning"] for one in seconds]),
+                 show([one[1] - one[0] for one in found]), show([one[0] for one in found])]]
+        table(["of 2 parties, 1 thread", "compiling, planning, s", "sharing inputs and the rest, s", "layer, s"], rows)
+    rows = []
+    for count in range(2, 7):
+        made_up(folder, count, 200_000)
+        names = [chr(ord("a") + party) for party in range(count)]
+        with tempfile.TemporaryDirectory() as files:
+            source = os.path.join(files, "layer.c")
+            with open(source, "w") as file:
+                file.write(LAYER_IN_C.replace("EVERYBODY", ", ".join(names)))
+            given = ["--param", f"N={size}"]
+            run([f"{TARGET}/phineus", "data", source, *given, "--out-dir", files])
+            inputs = ["--in", f"W={files}/W.csv", "--in", f"x={files}/x.csv"]
+            theirs, ours, whole = [], [], []
+            for _ in range(REPEATS):
+                port += 10
+                theirs.append(layer_theirs(folder, size, 1, count, port)[0])
+                arguments = [source, *given, "--local", "--protocol", "spdz-32", "--fake-preprocessing", "--memory", "1GiB", *inputs]
+                seconds, report = phineus_run(arguments, files)
+                doing = [party["phases"]["activities"] for party in report["parties"]]
+                ours.append(max(one["computing"] + one["checking"] for one in doing))
+                whole.append(seconds)
+        rows.append([str(count), show(theirs), show(ours), show(whole),
+                     f"**{statistics.median(theirs) / statistics.median(ours):.1f}**"])
+    table(["parties", "MP-SPDZ, s", "Phineus, s", "inputs included, s", "ratio"], rows)
 
 
 MASCOT = [  # what, MP-SPDZ's program and its size, our program and its parameters
@@ -398,7 +505,8 @@ def mascot(folder, counts="2,3"):
 
 
 if __name__ == "__main__":
-    comparisons = {"emp": emp, "mage": mage, "motion": motion, "operations": operations, "spdz": spdz, "mascot": mascot}
+    comparisons = {"emp": emp, "mage": mage, "motion": motion, "operations": operations, "spdz": spdz, "figures": figures,
+                   "mascot": mascot}
     if len(sys.argv) < 3 or sys.argv[1] not in comparisons:
         sys.exit(__doc__)
     comparisons[sys.argv[1]](*sys.argv[2:])
