@@ -12,6 +12,7 @@
 
 mod alike;
 mod case;
+mod early;
 mod every;
 mod lying;
 

@@ -267,6 +267,8 @@ pub struct SpdzCosts {
     /// Whether something was opened since the last check; whether an output waits.
     pending: bool,
     outputs_wait: bool,
+    /// Whether something hides behind a bounded integer in what is opened next.
+    is_narrow: bool,
     /// Of inputs, products of matrices, all else, and outputs. Each has buffers that stay as large as
     /// they ever were, so it is their peaks that add up.
     held_bytes: [u64; 4],
@@ -297,6 +299,7 @@ impl SpdzCosts {
             opened: 0,
             pending: false,
             outputs_wait: false,
+            is_narrow: false,
             held_bytes: [0; 4],
             peak_held_bytes: [0; 4],
             script_bytes: [0; 2],
@@ -366,7 +369,7 @@ impl SpdzCosts {
     }
 
     fn round(&mut self) {
-        if self.outputs_wait && self.pending {
+        if (self.outputs_wait || std::mem::take(&mut self.is_narrow)) && self.pending {
             self.check();
         }
         self.rounds += 1;
@@ -390,9 +393,11 @@ impl CostModel for SpdzCosts {
     }
 
     fn count(&mut self, instruction: &Instruction, description: &Description) {
-        let demand = &mut self.demand;
-        let (opened, told) =
-            self.walk.step(instruction, description, |kind, count| demand.add(kind, count));
+        let (demand, is_narrow) = (&mut self.demand, &mut self.is_narrow);
+        let (opened, told) = self.walk.step(instruction, description, |kind, count| {
+            demand.add(kind, count);
+            *is_narrow |= kind == Kind::Bounded && count > 0;
+        });
         match instruction.op {
             Op::Round => self.round(),
             Op::Output => self.outputs_wait = true,

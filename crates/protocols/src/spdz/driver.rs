@@ -52,6 +52,8 @@ pub struct SpdzDriver<F: Field, C, M> {
     watch: Option<Watch>,
     /// Output instructions of this round, which are opened once everything before is checked.
     waiting: Vec<(Instruction, super::run::Shares<F>)>,
+    /// Whether this round opens what hides behind a bounded integer, once everything before is checked.
+    is_narrow: bool,
     rounds: u64,
 }
 
@@ -80,6 +82,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             done: VecDeque::new(),
             watch: None,
             waiting: Vec::new(),
+            is_narrow: false,
             rounds: 0,
         }
     }
@@ -152,8 +155,9 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     fn end_round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
         let has_outputs = !self.waiting.is_empty();
-        if has_outputs {
-            // What no mask hides must follow from openings that were right.
+        if has_outputs || std::mem::take(&mut self.is_narrow) {
+            // What no mask hides, or one that is not uniform, must follow from openings that were
+            // right: a lie about a factor is a multiple of the other one, larger than any mask.
             self.check()?;
         }
         let outputs = self.push_outputs()?;
@@ -265,6 +269,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
                 let mut run = self.script_run(instruction, operands)?;
                 let issued = run.issue(&mut self.context())?;
                 assert!(issued, "an instruction without rounds is not issued");
+                self.is_narrow |= run.script.opens_narrowly();
                 Ok(Flight::Script(Box::new(run)))
             }
         }

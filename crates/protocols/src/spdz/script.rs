@@ -162,6 +162,12 @@ impl Script {
         self.levels.len() - 1
     }
 
+    /// Whether its first round opens something behind a mask that is not uniform over the field, and so
+    /// only if all that was opened before is right.
+    pub(super) fn opens_narrowly(&self) -> bool {
+        self.bounded_count > 0
+    }
+
     /// Bytes that the script itself takes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let apart = |step: &Step| match &step.what {
@@ -358,6 +364,9 @@ impl Recorder {
         self.products = HashMap::new();
         self.nodes.shrink_to_fit();
         self.levels.shrink_to_fit();
-        schedule::schedule(&self, outputs)
+        let script = schedule::schedule(&self, outputs);
+        let later = script.levels[1..].iter().any(|level| level.amounts().openings > 0);
+        assert!(!(script.opens_narrowly() && later), "what hides narrowly is opened first");
+        script
     }
 }

@@ -21,6 +21,8 @@ pub(super) enum Alike {
     Key,
     /// The first share of a column of material, or the share of its MAC.
     Share { of: Of, column: usize, of_mac: bool },
+    /// The first factor of the first triple, by two to this power.
+    Factor(u32),
 }
 
 /// Material, as in [`Material`].
@@ -51,12 +53,16 @@ impl<M> Crooked<M> {
     }
 
     fn tell<F: Field>(&mut self, material: Of, columns: &mut [&mut [Share<F>]]) {
-        let Some(Alike::Share { of, column, of_mac }) = self.lie else { return };
+        let (of, column, of_mac, by) = match self.lie {
+            Some(Alike::Share { of, column, of_mac }) => (of, column, of_mac, F::ONE),
+            Some(Alike::Factor(bits)) => (Of::Triples, 0, false, F::new(1 << bits)),
+            _ => return,
+        };
         if of == material {
             self.lie = None;
             let share = columns[column].first_mut().expect("nobody asks for nothing");
             let part = if of_mac { &mut share.mac } else { &mut share.value };
-            *part = part.add(F::ONE);
+            *part = part.add(by);
         }
     }
 }

@@ -37,6 +37,8 @@ pub(super) enum Part {
     Comparison,
     /// A matrix times a vector, to all.
     Matrix,
+    /// Whether a product of inputs that are proven to be in range is less than the last party's, to all.
+    ComparedProduct,
 }
 
 const ELEMENT: ElementType = ElementType::signed(4);
@@ -91,6 +93,11 @@ fn instructions(part: Part) -> (Vec<Instruction>, Vec<(ElementType, u64)>) {
         Part::Product => widened(LANES, of(Op::Mul, WIDE, 2, 3, 4)),
         Part::Square => widened(LANES, of(Op::Mul, WIDE, 3, 3, 4)),
         Part::Comparison => (vec![of(Op::Lt, ELEMENT, 0, 1, 2)], vec![(bit, 2)]),
+        Part::ComparedProduct => {
+            let (mut instructions, _) = widened(LANES, of(Op::Mul, WIDE, 3, 2, 4));
+            instructions.push(of(Op::Lt, WIDE, 4, 3, 5));
+            (instructions, vec![(bit, 5)])
+        }
         Part::Matrix => widened(LANES * LANES, matrix(WIDE, 2, 3, 4)),
     }
 }
@@ -137,7 +144,7 @@ pub(super) fn case<F: Field>(part: Part, parties: usize, field: FieldName) -> Ca
         instruction(Op::Output, element, [value, 0, 0], [i as u64, 0, 0, 0], None)
     }));
     let program = write(&program, &description);
-    let proven = matches!(part, Part::All | Part::Inputs);
+    let proven = matches!(part, Part::All | Part::Inputs | Part::ComparedProduct);
     let bytes = planned_with::<F>(&program, parties, field, (16, proven));
     let bytes = bytes.expect("it can be planned");
     let inputs = random_inputs(&description, &mut Random::new(17));
