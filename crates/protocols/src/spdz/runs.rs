@@ -54,13 +54,27 @@ pub(super) fn planned_with<F: Field>(
     Ok(bytes)
 }
 
-/// Runs all parties in threads; each learns what it should, and sends what the plan states.
+/// Runs all parties in threads; each learns what it should, and sends what the plan states. Once more
+/// with masks of zero, where what hides behind few bits shows whether it has no more ([`Run`]).
+///
+/// [`Run`]: super::run::Run
 fn run_all<F: Field>(
     bytes: &[u8],
     count: usize,
     field: FieldName,
     inputs: &[Table],
     expected: &[Table],
+) {
+    run_with::<F>(bytes, count, field, (inputs, expected), false);
+    run_with::<F>(bytes, count, field, (inputs, expected), true);
+}
+
+fn run_with<F: Field>(
+    bytes: &[u8],
+    count: usize,
+    field: FieldName,
+    (inputs, expected): (&[Table], &[Table]),
+    is_bare: bool,
 ) {
     let description = read(bytes).description().clone();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
@@ -75,8 +89,10 @@ fn run_all<F: Field>(
                 let prg = Prg::from_seed(Block::from_bits(7 + me as u128));
                 let session = SessionId::new([3; 32]);
                 let opening = Opening::new(me, count, dealer.delta(), &session, prg);
+                let masks = if is_bare { Masks::Zero } else { Masks::Dealt };
+                let material = Altered(dealer, masks);
                 let mut driver =
-                    SpdzDriver::new(parties, dealer, opening, &description, inputs, field);
+                    SpdzDriver::new(parties, material, opening, &description, inputs, field);
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
                 let rounds = driver.rounds();
@@ -451,10 +467,19 @@ fn squares_are_of_one_number() {
     square_of_a_wide_sum::<F128>(FieldName::F128, 64, 3);
 }
 
-/// Material of a party that tells what is no bit where it brings one.
-struct Lying<F: Field>(Dealer<F>);
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Masks {
+    Dealt,
+    /// Of what scripts open.
+    Zero,
+    /// A party tells what is no bit where it brings one.
+    NoBit,
+}
 
-impl<F: Field> Material<F> for Lying<F> {
+/// A dealer's material with other masks.
+struct Altered<F: Field>(Dealer<F>, Masks);
+
+impl<F: Field> Material<F> for Altered<F> {
     fn delta(&self) -> F {
         self.0.delta()
     }
@@ -477,7 +502,11 @@ impl<F: Field> Material<F> for Lying<F> {
     }
 
     fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.0.bits(b)
+        self.0.bits(b)?;
+        if self.1 == Masks::Zero {
+            b.fill(Share::ZERO);
+        }
+        Ok(())
     }
 
     fn masks(
@@ -496,14 +525,18 @@ impl<F: Field> Material<F> for Lying<F> {
         mut values: Option<&mut [F]>,
     ) -> Result<(), ProtocolError> {
         self.0.bit_masks(owner, shares, values.as_deref_mut())?;
-        if let Some(values) = values {
+        if let Some(values) = values.filter(|_| self.1 == Masks::NoBit) {
             values[0] = values[0].add(F::new(3));
         }
         Ok(())
     }
 
     fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.0.bounded(integers)
+        self.0.bounded(integers)?;
+        if self.1 == Masks::Zero {
+            integers.fill(Share::ZERO);
+        }
+        Ok(())
     }
 
     fn matrix_triples(
@@ -559,15 +592,10 @@ fn who_brings_what_is_no_bit_is_caught() {
                 let opening = Opening::new(me, 2, dealer.delta(), &session, prg);
                 let field = FieldName::F61;
                 let mut memory = memory(&description);
-                if me == 1 {
-                    let lying = Lying(dealer);
-                    let mut driver =
-                        SpdzDriver::new(parties, lying, opening, &description, inputs, field);
-                    return run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true)
-                        .map(|_| ());
-                }
+                let masks = if me == 1 { Masks::NoBit } else { Masks::Dealt };
+                let material = Altered(dealer, masks);
                 let mut driver =
-                    SpdzDriver::new(parties, dealer, opening, &description, inputs, field);
+                    SpdzDriver::new(parties, material, opening, &description, inputs, field);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).map(|_| ())
             })
         })
