@@ -42,7 +42,8 @@ fn opened(said: [&[Vec<u8>]; 2], message: usize, at: usize) -> F61 {
     let mut sum = F61::ZERO;
     for said in said {
         let mut element = [F61::ZERO];
-        F61::read(&said[message][at * F61::BYTES..][..F61::BYTES], &mut element).expect("it is one");
+        F61::read(&said[message][at * F61::BYTES..][..F61::BYTES], &mut element)
+            .expect("it is one");
         sum = sum.add(element[0]);
     }
     sum
