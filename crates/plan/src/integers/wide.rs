@@ -263,7 +263,11 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
                 let (lanes, whole) = (self.value(names[x]).lanes, self.formed(names[x], form)?);
                 let Range { low, high } = whole.range;
                 let range = Range { low: low >> limb_bits, high: high >> limb_bits };
-                let name = self.one(Op::ShiftRight, (width, lanes), [whole.name, 0], limb_bits)?;
+                // Of the type that has all that is shifted: it says behind what that hides.
+                let element = arithmetic(whole.range.least_type());
+                let mut shift = Instruction::new(Op::ShiftRight, element, lanes);
+                (shift.immediates[0], shift.operands[0]) = (limb_bits.into(), whole.name);
+                let name = self.define(shift)?;
                 let upper = Integer { name, range };
                 let shifted = self.one(Op::ShiftLeft, (width, lanes), [name, 0], limb_bits)?;
                 let name = self.one(Op::Sub, (width, lanes), [whole.name, shifted], 0)?;

@@ -369,7 +369,8 @@ impl SpdzCosts {
     }
 
     fn round(&mut self) {
-        if (self.outputs_wait || std::mem::take(&mut self.is_narrow)) && self.pending {
+        let is_narrow = std::mem::take(&mut self.is_narrow);
+        if (self.outputs_wait || is_narrow) && self.pending {
             self.check();
         }
         self.rounds += 1;

@@ -154,8 +154,9 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     /// Opens what waits, and goes on with what that lets.
     fn end_round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
-        let has_outputs = !self.waiting.is_empty();
-        if has_outputs || std::mem::take(&mut self.is_narrow) {
+        let (has_outputs, is_narrow) =
+            (!self.waiting.is_empty(), std::mem::take(&mut self.is_narrow));
+        if has_outputs || is_narrow {
             // What no mask hides, or one that is not uniform, must follow from openings that were
             // right: a lie about a factor is a multiple of the other one, larger than any mask.
             self.check()?;

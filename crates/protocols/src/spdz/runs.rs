@@ -4,8 +4,8 @@ use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, random_program};
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Layout, Op, OutputPort,
-    Table,
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Layout, Op,
+    OutputPort, Table,
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
@@ -407,6 +407,90 @@ fn costs_of_products_that_are_wider_than_the_field() {
         .map(|costs| (of(costs, "triples"), of(costs, "random_bits"), costs["rounds"]));
     // Besides a product where it fits: that and the reduction of the output.
     assert_eq!(all, [(91, 61, 10), (92, 61, 10), (272, 183, 26), (788, 183, 30)]);
+}
+
+/// The integers of a type that are at its edges, and at those of its half.
+fn edges(element: ElementType) -> Vec<Lane> {
+    let mask = phineus_bytecode::mask_of(element.width());
+    let half = mask ^ (mask >> 1);
+    let mut edges = vec![Lane::ZERO, Lane::ONE, mask, half, mask - Lane::ONE];
+    edges.extend([half.wrapping_sub(Lane::ONE) & mask, (half | Lane::ONE) & mask]);
+    edges.sort();
+    edges.dedup();
+    edges
+}
+
+/// Comparisons, absolute values and right shifts of one width, of every two edges.
+fn compared<F: Field>(field: FieldName, parties: usize, element: ElementType) {
+    let (bit, edges) = (ElementType::unsigned(1), edges(element));
+    let lanes = (edges.len() * edges.len()) as u32;
+    let input = |party: u16| InputPort {
+        name: ["x", "y"][usize::from(party)].to_string(),
+        party,
+        rows: lanes.into(),
+        columns: vec![number("v", element)],
+        order: Default::default(),
+    };
+    let shifts = [1, element.width() / 2, element.width() - 1].map(u64::from);
+    let ops = [Op::Lt, Op::Le, Op::Eq, Op::Ne].map(|op| (op, bit, 0));
+    let ops = ops.into_iter().chain([(Op::Abs, element, 0), (Op::Min, element, 0)]);
+    let ops = ops.chain(shifts.map(|amount| (Op::ShiftRight, element, amount)));
+    let ops: Vec<_> = ops.filter(|&(op, ..)| op != Op::Abs || element.is_signed()).collect();
+    let output = |(i, (_, element, _)): (usize, &(Op, ElementType, u64))| OutputPort {
+        name: format!("z{i}"),
+        parties: (0..parties as u16).collect(),
+        rows: lanes.into(),
+        columns: vec![number("v", *element)],
+    };
+    let description = Description {
+        name: "edges".to_string(),
+        parties: (0..parties).map(|party| format!("p{party}")).collect(),
+        inputs: vec![input(0), input(1)],
+        outputs: ops.iter().enumerate().map(output).collect(),
+        ..Description::default()
+    };
+    let mut program = Vec::new();
+    for party in 0..2 {
+        let mut input = Instruction::new(Op::Input, element, lanes);
+        (input.immediates[0], input.results[0]) = (party, party);
+        program.push(input);
+    }
+    for (i, &(op, result, immediate)) in ops.iter().enumerate() {
+        let (i, mut made) = (i as u64, Instruction::new(op, element, lanes));
+        (made.operands, made.results[0], made.immediates[0]) = ([0, 1, 0], 2 + i, immediate);
+        made.operands[op.info().operands.len()..].fill(0);
+        let mut output = Instruction::new(Op::Output, result, lanes);
+        (output.operands[0], output.immediates[0]) = (2 + i, i);
+        program.extend([made, output]);
+    }
+    let program = write(&program, &description);
+    let bytes = planned::<F>(&program, parties, field, 1 << 10).expect("it can be planned");
+    let mut inputs = random_inputs(&description, &mut Random::new(1));
+    for row in 0..lanes as usize {
+        let pair = [edges[row / edges.len()], edges[row % edges.len()]];
+        pair.iter().zip(&mut inputs).for_each(|(&v, table)| table.set_cell(row as u64, 0, v));
+    }
+    run_all::<F>(&bytes, parties, field, &inputs, &expected(&program, &inputs));
+}
+
+/// As narrow as they may be, beyond that, and beyond the field.
+#[test]
+fn comparisons_of_all_widths_at_their_edges() {
+    for width in 1..=64 {
+        for signed in [false, true] {
+            let element = ElementType::integer(width, signed);
+            compared::<F61>(FieldName::F61, 2, element);
+            match width % 4 {
+                0 => compared::<F61>(FieldName::F61, 3, element),
+                1 => compared::<F128>(FieldName::F128, 2, element),
+                2 => compared::<F61>(FieldName::F61, 5, element),
+                _ => compared::<F128>(FieldName::F128, 3, element),
+            }
+            if width <= 32 && width % 3 == 0 {
+                compared::<F32>(FieldName::F32, 2, element);
+            }
+        }
+    }
 }
 
 /// `x * x` where `x` is a sum that is wider than its type, under the field.

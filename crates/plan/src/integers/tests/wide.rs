@@ -79,6 +79,12 @@ fn compute(i: &Instruction, inputs: &[Lanes], o: &[Held], counts: &mut Counts) -
         Op::ShiftLeft => each(&|k| o[0].elements()[k] << i.immediates[0]),
         Op::ShiftRight => {
             counts.reductions += lanes;
+            // What is larger than its type has it, no mask hides.
+            let is_in_type = |&value: &i128| {
+                let (width, low) = (i.element.width(), i128::from(i.element.is_signed()));
+                (value + (low << (width - 1))) >> width == 0
+            };
+            assert!(o[0].elements().iter().all(is_in_type), "a shift beyond {}", i.element);
             each(&|k| o[0].elements()[k] >> i.immediates[0])
         }
         Op::Mul => {
