@@ -28,7 +28,8 @@
 //! Security: a lie passes a check after `t` rounds with probability 3/p + t/p^2 at most: 1/p that
 //! the coefficients of its round hide it, 1/p that those of the check do, 1/p that the key was
 //! guessed. After one check that fails the session is over.
-//! Invariants: MACs never leave; what is opened must not be used outside before `check` has passed.
+//! Invariants: MACs never leave; what is opened must not be used outside before `check` has passed, nor
+//! may anything be opened before it that hides behind a mask that is not uniform over the field.
 //! Not protected: who does not send the very last message to some, that of [`Opening::confirm`],
 //! stops only those.
 //!
