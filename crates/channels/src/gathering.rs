@@ -368,7 +368,14 @@ impl<'a> Gathering<'a> {
         if let Some(error) = &state.turned_away
             && missing.iter().any(|&party| party > self.me)
         {
-            return error.clone();
+            let mut error = error.clone();
+            if let ChannelError::KeyRefused { party, .. } = &mut error {
+                // Who refused it did not say who it is: none of those who came since.
+                let diallers = missing.iter().filter(|&&party| party > self.me);
+                let names: Vec<&str> = diallers.map(|&party| self.name(party)).collect();
+                *party = names.join(" or ");
+            }
+            return error;
         }
         let seconds = self.settings.timeouts.connect.as_secs();
         let where_dialled = |party: usize| {

@@ -106,6 +106,16 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> IdentityError {
     IdentityError::Io { path: path.to_owned(), detail: error.to_string() }
 }
 
+/// Why a file that belongs to an identity could not be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> IdentityError {
+    let problem = match error.kind() {
+        io::ErrorKind::NotFound => "it is missing",
+        io::ErrorKind::InvalidData => "it is not text",
+        _ => return io_error(path, error),
+    };
+    IdentityError::Damaged { path: path.to_owned(), problem: problem.to_owned() }
+}
+
 fn generation(error: rcgen::Error) -> IdentityError {
     IdentityError::Generation { detail: error.to_string() }
 }
@@ -180,7 +190,7 @@ impl Identity {
             Reading::Io(error) if error.kind() == io::ErrorKind::NotFound => {
                 IdentityError::Missing { name: name.to_owned(), path: path.clone() }
             }
-            Reading::Io(error) => io_error(&path, &error),
+            Reading::Io(error) => unreadable(&path, &error),
             Reading::Mode(mode) => IdentityError::Readable { path: path.clone(), mode },
         })?;
         let damaged = |path: &Path, problem: &dyn std::fmt::Display| IdentityError::Damaged {
@@ -192,7 +202,7 @@ impl Identity {
             .map_err(|error| damaged(&path, &error))?;
         let certificate_path = certificate_path(directory, name);
         let text =
-            fs::read(&certificate_path).map_err(|error| io_error(&certificate_path, &error))?;
+            fs::read(&certificate_path).map_err(|error| unreadable(&certificate_path, &error))?;
         let certificate = CertificateDer::from_pem_slice(&text)
             .map_err(|error| damaged(&certificate_path, &error))?;
         let fingerprint = certificate_fingerprint(&certificate)

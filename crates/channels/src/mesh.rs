@@ -172,7 +172,9 @@ pub fn connect_mesh(
                 ChannelError::Cancelled => AbortReason::Interrupted,
                 _ => AbortReason::Lost,
             };
-            group.abort(reason, error.party());
+            // Of somebody who did not say a name there is but a list of those who are awaited.
+            let known = |name: &&str| settings.cluster.index_of(name).is_some();
+            group.abort(reason, error.party().filter(known));
             Err(error)
         }
     }

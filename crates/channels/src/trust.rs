@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::fingerprint::Fingerprint;
-use crate::identity::{IdentityError, io_error, write_new};
+use crate::identity::{IdentityError, io_error, unreadable, write_new};
 use crate::names::check_name;
 
 const HEADER: &str = "# The keys of the parties that this one talks to; see `phineus id trust`.\n\n\
@@ -48,7 +48,7 @@ impl TrustStore {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(io_error(&path, &error)),
+            Err(error) => return Err(unreadable(&path, &error)),
         };
         let damaged = |problem: String| IdentityError::Damaged { path: path.clone(), problem };
         let file: TrustFile = toml::from_str(&text).map_err(|error| damaged(error.to_string()))?;
@@ -179,6 +179,15 @@ mod tests {
         fs::write(key_path(home.path(), "site_b"), "nonsense")?;
         let error = Identity::load(home.path(), "site_b").err().ok_or("nonsense")?;
         assert!(error.to_string().contains("site_b.key.pem is damaged"), "{error}");
+        fs::write(key_path(home.path(), "site_b"), [0xff, 0xfe, 0x80])?;
+        let error = Identity::load(home.path(), "site_b").err().ok_or("no text")?;
+        assert!(error.to_string().contains("is damaged (it is not text)"), "{error}");
+        fs::remove_file(certificate("site_a"))?;
+        let error = Identity::load(home.path(), "site_a").err().ok_or("no certificate")?;
+        assert!(
+            error.to_string().contains("site_a.cert.pem is damaged (it is missing)"),
+            "{error}"
+        );
         Ok(())
     }
 
@@ -211,6 +220,9 @@ mod tests {
             let error = TrustStore::load(home.path()).err().ok_or(text)?;
             assert!(error.to_string().contains("trusted.toml is damaged"), "{error}");
         }
+        fs::write(home.path().join("trusted.toml"), [0xff, 0xfe, 0x80])?;
+        let error = TrustStore::load(home.path()).err().ok_or("no text")?;
+        assert!(error.to_string().contains("is damaged (it is not text)"), "{error}");
         Ok(())
     }
 }

@@ -136,19 +136,21 @@ pub(crate) fn exchange_wishes(
         wishes.push(Some(theirs));
     }
     if computing + 1 < channels.len() {
-        relay_wishes(channels, &mut wishes, usize::from(ours.party), computing)?;
+        let me = usize::from(ours.party);
+        relay_wishes(channels, &mut wishes, (me, computing), &mut differences)?;
     }
     settle(channels, &differences)?;
     Ok(wishes.into_iter().map(|wish| wish.expect("all have been told")).collect())
 }
 
 /// Clients have no channels to each other: everybody who computes tells each of them all clients'
-/// wishes, and they compare.
+/// wishes, and they compare. Who computes says what it heard: a client that counts the clients
+/// otherwise makes nobody else a cheat.
 fn relay_wishes(
     channels: &mut Peers,
     wishes: &mut [Option<Wish>],
-    me: usize,
-    computing: usize,
+    (me, computing): (usize, usize),
+    differences: &mut Vec<Difference>,
 ) -> Result<(), Failure> {
     let (computers, clients) = channels.split_at_mut(computing);
     if me < computing {
@@ -160,19 +162,30 @@ fn relay_wishes(
     for channel in computers.iter_mut().flatten() {
         let (peer, message) = (channel.peer().to_owned(), channel.receive_agreement()?);
         let told: Vec<Wish> = parse(&peer, &message)?;
-        let own = wishes[me].as_ref().map(|wish| &wish.nonce);
-        let is_ours = told.get(me - computing).map(|wish| &wish.nonce) == own;
-        let is_same = first.get_or_insert_with(|| message.clone()) == &message;
-        if told.len() != wishes.len() - computing || !is_ours || !is_same {
+        let own = wishes[me].as_ref().map(|wish| wish.nonce.clone());
+        let is_own = |wish: &Wish| Some(&wish.nonce) == own.as_ref();
+        let (is_first, is_same) = match &first {
+            None => (true, true),
+            Some(first) => (false, first == &message),
+        };
+        if told.len() != wishes.len() - computing || !told.iter().any(is_own) || !is_same {
             let message = format!("{peer} says something else of the clients than others do");
             return Err(Failure::new(Exit::PeerCheated, 106, message));
         }
-        for (party, wish) in (computing..).zip(told).filter(|(party, _)| *party != me) {
-            if usize::from(wish.party) != party {
-                let message = format!("{peer} calls party {} party {party}", wish.party);
-                return Err(Failure::new(Exit::PeerCheated, 106, message));
+        first = Some(message);
+        for (party, wish) in (computing..).zip(told) {
+            if is_first && usize::from(wish.party) != party {
+                let [at, says] = [party, wish.party.into()].map(|at| format!("party {at}"));
+                let (of, ours, theirs, peer) = match is_own(&wish) {
+                    true => ("this client", says, at, peer.clone()),
+                    false => ("another client", at, says, "that one".to_owned()),
+                };
+                let what = format!("the place of {of} (by --inputs-from and --outputs-to)");
+                differences.push(Difference { peer, what, ours, theirs });
             }
-            wishes[party] = Some(wish);
+            if party != me {
+                wishes[party] = Some(wish);
+            }
         }
     }
     Ok(())

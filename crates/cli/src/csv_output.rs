@@ -11,10 +11,10 @@ use crate::failure::{Exit, Failure};
 use crate::{decimal, interrupt, quantity};
 
 /// Writes `table` with a header: numbers in decimal, text in hexadecimal.
-pub(crate) fn write_table(table: &Table, output: impl Write) -> Result<(), Failure> {
+pub(crate) fn write_table(table: &Table, output: impl Write) -> std::io::Result<()> {
     let mut writer = csv::WriterBuilder::new().from_writer(output);
     let failed = |error: csv::Error| match error.into_kind() {
-        csv::ErrorKind::Io(error) => Failure::from(error),
+        csv::ErrorKind::Io(error) => error,
         other => unreachable!("rows have the header's length and are text: {other:?}"),
     };
     let names = table.columns().iter().map(|column| column.name.as_str());
@@ -24,7 +24,7 @@ pub(crate) fn write_table(table: &Table, output: impl Write) -> Result<(), Failu
         let fields = fields.map(|(place, column)| format_value(table.cell(row, place), column));
         writer.write_record(fields).map_err(failed)?;
     }
-    Ok(writer.flush()?)
+    writer.flush()
 }
 
 /// A value as text.

@@ -1,11 +1,21 @@
 //! [`Console`]: what goes to stdout and what goes to stderr.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::progress::{Progress, say};
+
+/// Why stdout could not be written.
+pub(crate) fn unprinted(error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return error.into();
+    }
+    let message = format!("what belongs to stdout cannot be written there: {error}");
+    Failure::new(Exit::RunTime, 100, message)
+        .remedy("send stdout where there is room, or results to a file with --out, and run again")
+}
 
 /// How the user wants to be spoken to.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +36,7 @@ impl Console {
     /// Prints lines of results to stdout.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();
-        writeln!(stdout, "{text}")?;
-        Ok(stdout.flush()?)
+        writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(unprinted)
     }
 
     /// Prints the one document of `--json`.

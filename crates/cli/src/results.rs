@@ -11,6 +11,7 @@ use crate::binding::split_name;
 use crate::csv_output::{check_room, format_value, longest_bytes, write_atomically, write_table};
 use crate::failure::{Exit, Failure};
 use crate::npy;
+use crate::output::unprinted;
 use crate::report::OutputReport;
 
 /// Where each output goes.
@@ -164,7 +165,7 @@ pub(crate) fn write(
         Destination::Directory(directory) => {
             for (index, _, table) in learned() {
                 let path = child_file(directory, index);
-                write_atomically(&path, |file| write_table(table, file))?;
+                write_atomically(&path, |file| Ok(write_table(table, file)?))?;
             }
         }
     }
@@ -175,7 +176,7 @@ pub(crate) fn write(
 pub(crate) fn write_file(path: &Path, table: &Table) -> Result<(), Failure> {
     match npy::is_named(path) {
         true => write_atomically(path, |file| npy::write_table(table, file)),
-        false => write_atomically(path, |file| write_table(table, file)),
+        false => write_atomically(path, |file| Ok(write_table(table, file)?)),
     }
 }
 
@@ -184,11 +185,11 @@ fn print(tables: &[(&str, &Table)], with_names: bool) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     for (name, table) in tables {
         if with_names {
-            writeln!(stdout, "# {name}")?;
+            writeln!(stdout, "# {name}").map_err(unprinted)?;
         }
-        write_table(table, &mut stdout)?;
+        write_table(table, &mut stdout).map_err(unprinted)?;
     }
-    Ok(stdout.flush()?)
+    stdout.flush().map_err(unprinted)
 }
 
 /// The outputs as an object of JSON, by name; values as the text that CSV would have.

@@ -78,6 +78,22 @@ fn results_go_to_stdout_and_all_else_to_stderr() -> Result {
     Ok(())
 }
 
+/// It spoke of room for the run's own files.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_stdout_is_said_to_be_stdout() -> Result {
+    let place = Place::new()?;
+    place.write("a.csv", "wealth\n5\n")?;
+    place.write("b.csv", "wealth\n4\n")?;
+    for line in ["run millionaires --local --in a.csv --in b.csv", "explain millionaires"] {
+        let full = std::fs::File::options().write(true).open("/dev/full")?;
+        let done = Done::of(place.command(line).stdout(full).output()?).failed_with(1)?;
+        let done = done.says("what belongs to stdout cannot be written there: No space left")?;
+        assert!(!done.stderr.contains("--swap-dir"), "{}", done.stderr);
+    }
+    Ok(())
+}
+
 #[test]
 fn one_input_may_come_from_stdin() -> Result {
     use std::io::Write;

@@ -232,3 +232,31 @@ fn people_who_disagree_about_who_computes_are_told() -> Result {
     }
     Ok(())
 }
+
+/// Each client hears of the other one from those who compute, who repeat what they were told: one of
+/// them was said to have cheated.
+#[test]
+fn a_client_that_sees_other_roles_makes_nobody_a_cheat() -> Result {
+    let place = cluster()?;
+    let names = ["s1", "s2", "site_a", "site_b"];
+    let start = |name: &str| {
+        let more = match name {
+            "site_b" => "--inputs-from site_a=site_b,site_b=site_a --timeout 20",
+            _ => "--timeout 20",
+        };
+        place.start(&line(name, more))
+    };
+    let children = names.into_iter().map(start).collect::<Result<Vec<_>>>()?;
+    for (name, child) in names.into_iter().zip(children) {
+        let done = wait(child, PATIENCE)?.failed_with(7)?;
+        let what = match name {
+            "site_a" => "is party 3 here and party 2 at that one",
+            "site_b" => {
+                "the place of this client (by --inputs-from and --outputs-to) is party 2 here"
+            }
+            _ => "site_b is party 3 here and says it is party 2",
+        };
+        done.says(what).map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(())
+}

@@ -318,6 +318,50 @@ fn the_key_of_another_party_does_not_do() {
     }
 }
 
+/// A list of those who were awaited went out as the name of who was lost, and the honest party that
+/// sent it was said to have cheated.
+#[test]
+fn who_refuses_a_key_without_a_name_makes_nobody_else_a_cheat() {
+    for (over, is_away) in [(Over::Tls, true), (Over::Tls, false), (Over::Quic, true)] {
+        let (cluster, mut securities) = world(over, 4);
+        let other = Identity::ephemeral("site_a").expect("the system has randomness");
+        let Security::Tls { trusted, .. } = &mut securities[2] else { panic!("TLS") };
+        trusted.untrust("site_a").expect("it is in memory");
+        trusted.trust("site_a", other.fingerprint()).expect("nothing is trusted now");
+        let (at_a, at_b) = thread::scope(|scope| {
+            let (cluster, securities) = (&cluster, &securities);
+            let meet = move |me: usize, seconds: u64| {
+                let mut settings = settings(cluster, NAMES[me], &securities[me]);
+                settings.timeouts.connect = Duration::from_secs(seconds);
+                failed(connect_mesh(&settings, &mut |_| ()))
+            };
+            let a = scope.spawn(move || meet(0, 6));
+            let c = failed(connect_mesh(&settings(cluster, "site_c", &securities[2]), &mut |_| ()));
+            assert!(matches!(c, ChannelError::WrongKey { .. }), "{c}");
+            // site_b, and site_d or nobody, come after that.
+            let d = (!is_away).then(|| scope.spawn(move || meet(3, 20)));
+            let b = meet(1, 20);
+            d.map(|d| d.join().expect("it does not panic"));
+            (a.join().expect("it does not panic"), b)
+        });
+        let names = if is_away { "site_c or site_d" } else { "site_c" };
+        match at_a {
+            ChannelError::KeyRefused { party, .. } => assert_eq!(party, names),
+            other => panic!("{other}"),
+        }
+        match at_b {
+            ChannelError::PeerAborted { party, reason } => {
+                assert_eq!((party.as_str(), reason, is_away), ("site_a", AbortReason::Lost, true));
+            }
+            ChannelError::PeerLost { party, reported_by } => {
+                assert_eq!((party.as_str(), reported_by.as_str()), ("site_c", "site_a"));
+                assert!(!is_away);
+            }
+            other => panic!("{over:?}: {other}"),
+        }
+    }
+}
+
 #[test]
 fn a_stranger_among_many_is_shown_with_its_key() {
     for over in [Over::Tls, Over::Quic] {

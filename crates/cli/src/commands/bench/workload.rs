@@ -48,7 +48,7 @@ impl Workload {
         let mut inputs = Vec::new();
         for (port, table) in description.inputs.iter().zip(&tables) {
             let path = directory.path().join(format!("{}.csv", inputs.len()));
-            write_atomically(&path, |file| write_table(table, file))?;
+            write_atomically(&path, |file| Ok(write_table(table, file)?))?;
             inputs.push((port.name.clone(), path));
         }
         let (program, options) = (program.name().to_owned(), Vec::new());

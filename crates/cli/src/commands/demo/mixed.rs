@@ -49,7 +49,7 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     }
     for (port, table) in description.inputs.iter().zip(&tables) {
         let path = directory.join(format!("{}.csv", port.name));
-        write_atomically(&path, |file| write_table(table, file))?;
+        write_atomically(&path, |file| Ok(write_table(table, file)?))?;
         typed.extend(["--in".to_owned(), format!("{}={}", port.name, path.display())]);
     }
     let report = directory.join("run.json");
