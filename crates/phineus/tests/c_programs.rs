@@ -126,6 +126,15 @@ fn what_is_no_plain_c_is_refused_before_the_run() -> Result {
     Ok(())
 }
 
+/// What only plain C sees.
+const ONLY_PLAIN: &str = "\
+#ifndef PHINEUS
+#include <stdlib.h>
+void *volatile kept;
+static int deeper(volatile int n) { return n + deeper(n + 1) * n; }
+#endif
+";
+
 /// A twin has an end, and whatever becomes of it, the results are there: no answer is no wrong answer.
 #[test]
 fn a_twin_without_an_answer_leaves_the_results() -> Result {
@@ -137,14 +146,10 @@ fn a_twin_without_an_answer_leaves_the_results() -> Result {
         ("deeper(1);", "ended with signal: 11"),
         ("exit(3);", "ended with exit status: 3"),
     ] {
-        let only_plain = format!(
-            "#ifndef PHINEUS\n#include <stdlib.h>\nvoid *volatile kept;\n\
-             static int deeper(volatile int n) {{ return n + deeper(n + 1) * n; }}\n#endif\n"
-        );
         let begins = format!("{{\n#ifndef PHINEUS\n{body}\n#endif\n");
         let program = MATCH.replacen("{\n", &begins, 1).replacen(
             "PH_SIZE",
-            &format!("{only_plain}PH_SIZE"),
+            &format!("{ONLY_PLAIN}PH_SIZE"),
             1,
         );
         place.write("plain.c", program)?;
@@ -373,9 +378,12 @@ fn fixed_point_numbers_are_decimals_in_and_out() -> Result {
     Ok(())
 }
 
+/// A program, the columns of its result, and for values of alice's what bob learns.
+type Unset = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// Programs that set a result only where a secret says so; alice's rows, and what bob learns. The
 /// choice between a value and nothing was the value, so that bob learnt it always.
-const UNSET: [(&str, &str, &[(&str, &str)]); 6] = [
+const UNSET: [Unset; 6] = [
     (
         "struct o { bool ok; int v; };
         PH_MAIN void f(PH_IN(alice) int x, PH_IN(bob) int k, PH_OUT(bob) struct o *y)
