@@ -112,6 +112,17 @@ pub(crate) struct ProgramChoice {
     pub(crate) parameters: Vec<(String, String)>,
 }
 
+/// How many rows inputs have, where nothing else of them is wanted.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Sizes {
+    /// How many rows an input has, as in site_a=100000
+    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
+    pub(crate) rows: Vec<(String, String)>,
+    /// An input file whose rows are counted, and of which nothing else is read
+    #[arg(long = "in", value_name = "[NAME=]FILE")]
+    pub(crate) inputs: Vec<String>,
+}
+
 /// How much memory, and where pages go that do not fit.
 #[derive(Args, Clone)]
 pub(crate) struct Resources {
@@ -271,12 +282,8 @@ pub(crate) struct Preprocess {
     pub(crate) together: Together,
     #[command(flatten)]
     pub(crate) outsourcing: Outsourcing,
-    /// How many rows an input has, as in site_a=100000
-    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
-    pub(crate) rows: Vec<(String, String)>,
-    /// An input file whose rows are counted, and of which nothing else is read
-    #[arg(long = "in", value_name = "[NAME=]FILE")]
-    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
     #[command(flatten)]
     pub(crate) resources: Resources,
     /// The file that is made; with --local the directory, with NAME.prep for each party
@@ -292,7 +299,7 @@ impl Preprocess {
             choice: self.choice.clone(),
             together: self.together.clone(),
             outsourcing: self.outsourcing.clone(),
-            inputs: self.inputs.clone(),
+            inputs: self.sizes.inputs.clone(),
             outputs: Vec::new(),
             resources: self.resources.clone(),
             net: None,
@@ -303,7 +310,7 @@ impl Preprocess {
             verify: false,
             repeat: 1,
             report: PathBuf::from("none"),
-            making: Some(Making { out: self.out.clone(), rows: self.rows.clone() }),
+            making: Some(Making { out: self.out.clone(), rows: self.sizes.rows.clone() }),
         }
     }
 }
@@ -314,12 +321,8 @@ pub(crate) struct Explain {
     pub(crate) choice: ProgramChoice,
     #[command(flatten)]
     pub(crate) outsourcing: Outsourcing,
-    /// How many rows an input has, as in site_a=100000
-    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
-    pub(crate) rows: Vec<(String, String)>,
-    /// An input file whose rows are counted
-    #[arg(long = "in", value_name = "[NAME=]FILE")]
-    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
     #[command(flatten)]
     pub(crate) resources: Resources,
     /// The network to predict the time for
@@ -348,12 +351,8 @@ pub(crate) struct Plan {
     pub(crate) choice: ProgramChoice,
     #[command(flatten)]
     pub(crate) outsourcing: Outsourcing,
-    /// How many rows an input has, as in site_a=100000
-    #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
-    pub(crate) rows: Vec<(String, String)>,
-    /// An input file whose rows are counted
-    #[arg(long = "in", value_name = "[NAME=]FILE")]
-    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
     #[command(flatten)]
     pub(crate) resources: Resources,
     /// The protocol

@@ -80,8 +80,11 @@ fn named<'a>(
     match owned.as_slice() {
         [port] => Ok(port),
         [] => {
-            let known = list(&mut candidates.iter().map(|port| port.name.as_str()));
-            let message = format!("there is no input '{name}' here; there are: {known}");
+            let known = match list(&mut candidates.iter().map(|port| port.name.as_str())) {
+                none if none.is_empty() => "there is none at all".to_owned(),
+                known => format!("there are: {known}"),
+            };
+            let message = format!("there is no input '{name}' here; {known}");
             Err(Failure::new(Exit::Usage, 121, message))
         }
         several => {
@@ -173,7 +176,8 @@ pub(crate) fn read_inputs(
     files: &Files,
     ranges: &[ColumnRange],
 ) -> Result<Vec<Option<Table>>, Failure> {
-    let read = |port: &InputPort| -> Result<Option<Table>, Failure> {
+    let mut faults = Vec::new();
+    let mut read = |port: &InputPort| -> Result<Option<Table>, Failure> {
         let Some(counted) = files.get(&port.name) else { return Ok(None) };
         let mut stated = vec![None; port.columns.len()];
         for range in ranges.iter().filter(|range| range.input == port.name) {
@@ -181,11 +185,17 @@ pub(crate) fn read_inputs(
             column.into_iter().for_each(|(column, stated)| *stated = Some(shown(range, column)));
         }
         let (table, lines) = read_table_within(counted, &port.columns, &stated)?;
+        let own = ranges.iter().filter(|range| range.input == port.name);
+        faults.extend(own.flat_map(|range| outside(range, &table, &counted.source.name(), &lines)));
         arrange(table, &port.order, &counted.source.name(), &lines).map(Some)
     };
-    let inputs: Vec<_> = description.inputs.iter().map(read).collect::<Result<_, _>>()?;
-    check_ranges(ranges, description, files, &inputs)?;
-    Ok(inputs)
+    let inputs: Vec<_> = description.inputs.iter().map(&mut read).collect::<Result<_, _>>()?;
+    if faults.is_empty() {
+        return Ok(inputs);
+    }
+    faults.truncate(RANGE_FAULTS_MAX);
+    let failure = Failure::new(Exit::BadInput, 111, faults.join("\n"));
+    Err(failure.remedy("correct the file and run again, or have the program state a wider range"))
 }
 
 /// The values of a column that a program states.
@@ -198,36 +208,19 @@ fn shown(range: &ColumnRange, column: &Column) -> String {
     format!("{} to {}", text(range.low), text(range.high))
 }
 
-/// Refuses values that are not in the ranges that a program states.
-fn check_ranges(
-    ranges: &[ColumnRange],
-    description: &Description,
-    files: &Files,
-    inputs: &[Option<Table>],
-) -> Result<(), Failure> {
-    let mut faults = Vec::new();
-    for (port, table) in description.inputs.iter().zip(inputs) {
-        let (Some(table), Some(counted)) = (table, files.get(&port.name)) else { continue };
-        for range in ranges.iter().filter(|range| range.input == port.name) {
-            let Some(column) = port.columns.get(range.column) else { continue };
-            let number = |row| signed(table.cell(row, range.column), column.element);
-            let is_outside = |row: &u64| !(range.low..=range.high).contains(&number(*row));
-            for row in (0..table.row_count()).filter(is_outside).take(RANGE_FAULTS_MAX) {
-                let (file, name, row_name) = (counted.source.name(), &column.name, row + 1);
-                let value = csv_output::format_value(table.cell(row, range.column), column);
-                let stated = shown(range, column);
-                faults.push(format!(
-                    "{file}: row {row_name}: column '{name}': {value} is not within {stated}"
-                ));
-            }
-        }
-    }
-    if faults.is_empty() {
-        return Ok(());
-    }
-    faults.truncate(RANGE_FAULTS_MAX);
-    let failure = Failure::new(Exit::BadInput, 111, faults.join("\n"));
-    Err(failure.remedy("correct the file and run again, or have the program state a wider range"))
+/// The values of a table that are not in the range that a program states for a column; `lines` are
+/// where the rows stand in `file`.
+fn outside(range: &ColumnRange, table: &Table, file: &str, lines: &[u32]) -> Vec<String> {
+    let Some(column) = table.columns().get(range.column) else { return Vec::new() };
+    let number = |row| signed(table.cell(row, range.column), column.element);
+    let is_outside = |row: &u64| !(range.low..=range.high).contains(&number(*row));
+    let fault = |row: u64| {
+        let line = lines.get(row as usize).map_or(row + 1, |line| u64::from(*line));
+        let value = csv_output::format_value(table.cell(row, range.column), column);
+        let (name, stated) = (&column.name, shown(range, column));
+        format!("{file}:{line}: column '{name}': '{value}' is not within {stated}")
+    };
+    (0..table.row_count()).filter(is_outside).take(RANGE_FAULTS_MAX).map(fault).collect()
 }
 
 /// A cell of at most 128 bits as a number.
@@ -280,6 +273,7 @@ mod tests {
             (&["a=1"], None, "a brings several inputs, say which: key, salt"),
             (&["key=1", "key=2"], None, "two files, 1 and 2"),
             (&["key=1"], Some(1), "no input 'key' here; there are: b"),
+            (&["key=1"], Some(2), "no input 'key' here; there is none at all"),
             (&["1", "2"], Some(1), "what is 2 for"),
         ] {
             let message = assigned(arguments, party).expect_err("a mistake");

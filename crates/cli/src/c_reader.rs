@@ -131,6 +131,10 @@ impl Program for ReadApart {
         self.tables(&Question::Twin(Sizes::of(arguments), heads), inputs).transpose()
     }
 
+    fn prepare_twin(&self, arguments: &Arguments) -> Result<(), ProgramError> {
+        self.tables(&Question::PrepareTwin(Sizes::of(arguments)), &[]).map(drop)
+    }
+
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         self.tables(&Question::Generate(Sizes::of(arguments), seed), &[]).ok().flatten()
     }

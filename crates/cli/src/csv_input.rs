@@ -9,9 +9,9 @@ mod fields;
 mod followed;
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufReader, Read};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
@@ -96,11 +96,21 @@ pub(crate) fn refuse_pipe(argument: &str) -> Result<(), Failure> {
     let kind = match data.file_type() {
         kind if kind.is_fifo() => "a pipe",
         kind if kind.is_socket() => "a socket",
+        // A terminal, or one without an end.
+        kind if kind.is_char_device() => "a device",
         _ => return Ok(()),
     };
     let message = format!("{argument}: is {kind}, and an input is read twice: give a file");
     Err(Failure::new(Exit::BadInput, 104, message)
         .remedy("write it to a file and name that; one input may be `-`, which is stdin"))
+}
+
+/// Whether it is stdin, by whatever name: `-`, or that of a file which was redirected to it.
+pub(crate) fn is_stdin(argument: &str) -> bool {
+    let identity = |path: &str| Path::new(path).metadata().ok();
+    let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    argument == "-"
+        || identity(argument).zip(identity("/dev/stdin")).is_some_and(|(a, b)| same(a, b))
 }
 
 /// Faults found so far.

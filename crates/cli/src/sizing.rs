@@ -7,7 +7,7 @@ use phineus_channels::{NetworkModel, Transport};
 use phineus_plan::Scratch;
 
 use crate::accelerator::matrix_entries;
-use crate::arguments::{ProgramChoice, Protocol, Ways};
+use crate::arguments::{ProgramChoice, Protocol, Sizes, Ways};
 use crate::binding;
 use crate::casting::{Cast, Outsourcing};
 use crate::commands::party::shape;
@@ -23,11 +23,10 @@ use crate::slices;
 pub(crate) fn traced(
     registry: &Registry,
     choice: &ProgramChoice,
-    rows: &[(String, String)],
-    inputs: &[String],
+    sizes: &Sizes,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    traced_for(registry, choice, &Outsourcing::default(), (rows, inputs), scratch)
+    traced_for(registry, choice, &Outsourcing::default(), sizes, scratch)
 }
 
 /// The same, for those who compute and their clients.
@@ -35,7 +34,7 @@ pub(crate) fn traced_for(
     registry: &Registry,
     choice: &ProgramChoice,
     outsourcing: &Outsourcing,
-    (rows, inputs): (&[(String, String)], &[String]),
+    sizes: &Sizes,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
     let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
@@ -44,8 +43,8 @@ pub(crate) fn traced_for(
         true => Some(Cast::new(&description, outsourcing, None)?),
         false => None,
     };
-    let files = binding::count_all(&binding::assign(&description, inputs, &[], None)?)?;
-    let stated = stated_rows(&description, rows)?;
+    let files = binding::count_all(&binding::assign(&description, &sizes.inputs, &[], None)?)?;
+    let stated = stated_rows(&description, &sizes.rows)?;
     let traced = match (&resolved, arguments) {
         (Resolved::File(file), _) => {
             if !stated.is_empty() {

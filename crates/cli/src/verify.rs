@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use phineus_bytecode::{Description, Kind, Table};
 use phineus_channels::Transport;
-use phineus_frontend::{Arguments, Program, same_rows};
+use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
 
 use crate::arguments::{Protocol, Run, Ways};
@@ -50,54 +50,103 @@ impl Reference {
     }
 }
 
+/// What came of the comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Equal,
+    Differs,
+    /// There was nothing to compare with: why.
+    Unknown(String),
+}
+
+impl Verdict {
+    fn of(is_equal: bool) -> Verdict {
+        if is_equal { Verdict::Equal } else { Verdict::Differs }
+    }
+}
+
+/// What the answer was compared with, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verified {
+    pub(crate) reference: Reference,
+    pub(crate) verdict: Verdict,
+}
+
+impl Verified {
+    /// Whether the answer is right, where that is known.
+    pub(crate) fn is_equal(&self) -> Option<bool> {
+        match self.verdict {
+            Verdict::Equal => Some(true),
+            Verdict::Differs => Some(false),
+            Verdict::Unknown(_) => None,
+        }
+    }
+
+    /// Why it is not known.
+    pub(crate) fn why_unknown(&self) -> Option<&str> {
+        match &self.verdict {
+            Verdict::Unknown(why) => Some(why),
+            Verdict::Equal | Verdict::Differs => None,
+        }
+    }
+
+    /// A failure unless the answer is right.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let name = self.reference.name();
+        match (&self.verdict, self.reference) {
+            (Verdict::Equal, _) => Ok(()),
+            (Verdict::Differs, reference) => Err(mismatch(reference)),
+            (Verdict::Unknown(why), _) => {
+                let message = format!("the results are not compared with {name}: {why}");
+                Err(Failure::new(Exit::RunTime, 194, message).remedy(
+                    "the results are given as they were computed; leave --verify out, or change \
+                     what the twin does on these inputs",
+                ))
+            }
+        }
+    }
+}
+
 /// Compares with the plaintext twin, if the program has one.
 pub(crate) fn with_twin(
     program: &dyn Program,
     arguments: &Arguments,
     inputs: &[Table],
     outputs: &[Table],
-) -> Result<Option<bool>, Failure> {
+) -> Result<Option<Verdict>, Failure> {
     match program.twin(arguments, inputs) {
         None => Ok(None),
-        Some(expected) => Ok(Some(program.agrees(outputs, &expected?))),
+        Some(Err(ProgramError::Twin(why))) => Ok(Some(Verdict::Unknown(why))),
+        Some(expected) => Ok(Some(Verdict::of(program.agrees(outputs, &expected?)))),
     }
 }
 
-/// What plain C says of a C program on the inputs of a run, before the run: nothing is computed
-/// that could not be compared. `None` for other programs, and where the run itself will say what is
-/// wrong with its inputs.
-pub(crate) fn by_plain_c(
-    registry: &Registry,
-    run: &Run,
-    progress: &Progress,
-) -> Result<Option<Vec<Table>>, Failure> {
-    if !run.choice.program.as_ref().is_some_and(|name| is_c(Path::new(name))) {
-        return Ok(None);
+/// Refuses, before the run, C that is no plain C, as nothing could be compared with it. What is wrong
+/// with the inputs the run itself says.
+pub(crate) fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failure> {
+    if !is_plain_c(run) {
+        return Ok(());
     }
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) else {
-        return Ok(None);
+        return Ok(());
     };
     Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
     let assigned = binding::assign(&description, &run.inputs, &[], None)?;
     binding::require_all(&description, &assigned, None)?;
     no_stdin(&assigned)?;
-    let files = binding::count_all(&assigned)?;
-    binding::set_rows(&mut arguments, &files);
-    // Tables of these sizes; it is not traced for them yet.
-    let Some(tables) = program.generate(&arguments, 0) else { return Ok(None) };
-    for (port, table) in description.inputs.iter_mut().zip(&tables) {
-        if files.get(&port.name).is_none_or(|counted| counted.rows != table.row_count()) {
-            return Ok(None);
-        }
-        (port.columns, port.rows) = (table.columns().to_vec(), table.row_count());
+    binding::set_rows(&mut arguments, &binding::count_all(&assigned)?);
+    if program.ranges(&arguments).is_err() {
+        return Ok(());
     }
-    progress.stage("computing the plaintext answer");
-    let inputs = binding::read_inputs(&description, &files, &program.ranges(&arguments)?)?;
-    let inputs: Vec<Table> = inputs.into_iter().flatten().collect();
-    Ok(program.twin(&arguments, &inputs).transpose()?)
+    Ok(program.prepare_twin(&arguments)?)
+}
+
+/// Whether the program is compared with the same file as plain C.
+pub(crate) fn is_plain_c(run: &Run) -> bool {
+    run.choice.program.as_ref().is_some_and(|name| is_c(Path::new(name)))
 }
 
 /// Refuses an input that cannot be read again.
@@ -108,19 +157,13 @@ pub(crate) fn no_stdin(assigned: &BTreeMap<String, &str>) -> Result<(), Failure>
     }
 }
 
-/// Compares with what plain C has said.
-pub(crate) fn with_plain_c(outputs: &[Table], expected: &[Table]) -> bool {
-    outputs.len() == expected.len()
-        && outputs.iter().zip(expected).all(|(output, expected)| same_rows(output, expected))
-}
-
 /// Computes `traced` in the clear and compares.
 pub(crate) fn with_clear_driver(
     traced: TracedFile,
     inputs: Vec<Table>,
     outputs: &[Table],
     scratch: &Scratch,
-) -> Result<bool, Failure> {
+) -> Result<Verdict, Failure> {
     let planned = in_the_clear(traced, default_limit(), scratch)?;
     let job = Job {
         planned: &planned,
@@ -136,11 +179,12 @@ pub(crate) fn with_clear_driver(
         progress: &Progress::for_user(true, false),
     };
     let expected = run_clear(job)?.outputs;
-    Ok(outputs.len() == expected.len()
+    let is_equal = outputs.len() == expected.len()
         && outputs
             .iter()
             .zip(&expected)
-            .all(|(output, expected)| expected.as_ref().is_some_and(|e| same_rows(output, e))))
+            .all(|(output, expected)| expected.as_ref().is_some_and(|e| same_rows(output, e)));
+    Ok(Verdict::of(is_equal))
 }
 
 /// Plans for computing in the clear; a plan that exists already serves as it is.
@@ -183,7 +227,7 @@ fn all_tables(description: &Description) -> u64 {
 }
 
 /// The failure of an answer that is wrong.
-pub(crate) fn mismatch(reference: Reference) -> Failure {
+fn mismatch(reference: Reference) -> Failure {
     let message = format!("the answer does not equal {}", reference.name());
     let remedy = match reference {
         Reference::PlainC => WHERE_C_DIFFERS,

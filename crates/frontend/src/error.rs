@@ -105,6 +105,9 @@ pub enum ProgramError {
     /// The program refuses its arguments or inputs.
     #[error("{0}")]
     Refused(String),
+    /// The plaintext twin gives no answer on these inputs.
+    #[error("{0}")]
+    Twin(String),
     /// A circuit file is malformed.
     #[error("{file}:{line}: {what}")]
     Circuit {

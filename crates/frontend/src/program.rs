@@ -61,6 +61,14 @@ pub trait Program: Send + Sync {
         None
     }
 
+    /// Makes ready what [`Program::twin`] needs besides inputs.
+    ///
+    /// # Errors
+    /// If there can be no twin: of C that is not plain C.
+    fn prepare_twin(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
+        Ok(())
+    }
+
     /// Random inputs by port, with the rows that `arguments` state, not yet in the port's order.
     fn generate(&self, _arguments: &Arguments, _seed: u64) -> Option<Vec<Table>> {
         None

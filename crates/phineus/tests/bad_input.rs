@@ -118,6 +118,8 @@ fn pipes() -> Result {
         let done = done.failed_with(8).map_err(|e| format!("{line}: {e}"))?;
         done.says(&format!("{name}: is a pipe"))?.says("give a file")?;
     }
+    let endless = "run millionaires --local --report none --in alice=y.csv --in bob=/dev/zero";
+    place.run(endless)?.failed_with(8)?.says("/dev/zero: is a device")?.says("give a file")?;
     assert_eq!(place.files()?, ["pipe", "y.csv"]);
     Ok(())
 }

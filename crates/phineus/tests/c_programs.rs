@@ -89,7 +89,7 @@ fn costs_are_explained_and_wrong_inputs_refused() -> Result {
             "run exact.c --local --protocol {protocol} --in alice=large.csv --in bob=bob.csv"
         ))?;
         assert_eq!(done.code, Some(8), "{}", done.stderr);
-        let what = "large.csv: row 2: column 'probe': 201 is not within -3 to 200";
+        let what = "large.csv:3: column 'probe': '201' is not within -3 to 200";
         assert!(done.stderr.contains(what), "{}", done.stderr);
     }
     // Also of what is beyond the bits; what is no number is none.
@@ -123,6 +123,49 @@ fn what_is_no_plain_c_is_refused_before_the_run() -> Result {
     place.write("large.csv", "probe\n10\n256\n")?;
     let line = "run match.c --local --in alice=large.csv --in bob=bob.csv --verify";
     place.run(line)?.failed_with(8)?.says("large.csv:3: column 'probe': '256' is not within")?;
+    Ok(())
+}
+
+/// What only plain C sees.
+const ONLY_PLAIN: &str = "\
+#ifndef PHINEUS
+#include <stdlib.h>
+void *volatile kept;
+static int deeper(volatile int n) { return n + deeper(n + 1) * n; }
+#endif
+";
+
+/// A twin has an end, and whatever becomes of it, the results are there: no answer is no wrong answer.
+#[test]
+fn a_twin_without_an_answer_leaves_the_results() -> Result {
+    let place = place()?;
+    let line = "run plain.c --local --verify --in alice=alice.csv --in bob=bob.csv";
+    for (body, why) in [
+        ("for (;;);", "had not ended after 1 s (PHINEUS_TWIN_SECONDS says"),
+        ("for (;;) kept = malloc(1 << 30);", "needs more than 4 GiB of memory"),
+        ("deeper(1);", "ended with signal: 11"),
+        ("exit(3);", "ended with exit status: 3"),
+    ] {
+        let begins = format!("{{\n#ifndef PHINEUS\n{body}\n#endif\n");
+        let program = MATCH.replacen("{\n", &begins, 1).replacen(
+            "PH_SIZE",
+            &format!("{ONLY_PLAIN}PH_SIZE"),
+            1,
+        );
+        place.write("plain.c", program)?;
+        let protocols = if body == "exit(3);" { &["clear", "garbled"][..] } else { &["clear"] };
+        for protocol in protocols {
+            let mut command = place.command(&format!("{line} --protocol {protocol}"));
+            let child = command.env("PHINEUS_TWIN_SECONDS", "1").spawn()?;
+            let done = common::wait(child, std::time::Duration::from_secs(120))?.failed_with(1)?;
+            assert!(done.stdout.contains("best\n5\n"), "{body}: {}", done.stdout);
+            let done = done.says("equals the plaintext answer: not known")?.says("E1194")?;
+            done.says("the results are not compared with the plaintext answer")?.says(why)?;
+        }
+    }
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    assert!(report["verified"].is_null(), "{report}");
+    assert!(report["not_verified"].as_str().is_some_and(|why| why.contains("exit status: 3")));
     Ok(())
 }
 
@@ -335,9 +378,12 @@ fn fixed_point_numbers_are_decimals_in_and_out() -> Result {
     Ok(())
 }
 
+/// A program, the columns of its result, and for values of alice's what bob learns.
+type Unset = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// Programs that set a result only where a secret says so; alice's rows, and what bob learns. The
 /// choice between a value and nothing was the value, so that bob learnt it always.
-const UNSET: [(&str, &str, &[(&str, &str)]); 6] = [
+const UNSET: [Unset; 6] = [
     (
         "struct o { bool ok; int v; };
         PH_MAIN void f(PH_IN(alice) int x, PH_IN(bob) int k, PH_OUT(bob) struct o *y)

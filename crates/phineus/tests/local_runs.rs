@@ -104,6 +104,10 @@ fn one_input_may_come_from_stdin() -> Result {
     child.stdin.take().ok_or("it is piped")?.write_all(b"wealth\n6\n")?;
     let done = Done::of(child.wait_with_output()?).succeeded()?;
     assert_eq!(done.stdout, "alice_is_richer\n0\n");
+    // A file may be named so as well.
+    let mut command = place.command("run millionaires --local --in a.csv --in bob=/dev/stdin");
+    let done = Done::of(command.stdin(std::fs::File::open(place.file("a.csv"))?).output()?);
+    assert_eq!(done.succeeded()?.stdout, "alice_is_richer\n0\n");
     Ok(())
 }
 

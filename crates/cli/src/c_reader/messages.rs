@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 /// What says that both executables were built of the same sources, as far as they can know.
 pub(super) fn version() -> String {
-    format!("{} reading C, 1", env!("CARGO_PKG_VERSION"))
+    format!("{} reading C, 2", env!("CARGO_PKG_VERSION"))
 }
 
 /// What a program is traced for.
@@ -44,6 +44,7 @@ impl Sizes {
 pub(super) enum Question {
     Trace(Sizes),
     Ranges(Sizes),
+    PrepareTwin(Sizes),
     Twin(Sizes, Vec<Head>),
     Generate(Sizes, u64),
 }
@@ -108,6 +109,7 @@ pub(super) enum Refusal {
     WrongRows { input: String, found: u64, expected: u64 },
     Rows(String),
     Refused(String),
+    Twin(String),
     Failed(String),
 }
 
@@ -126,6 +128,7 @@ impl Refusal {
                 Refusal::WrongRows { input, found, expected }
             }
             ProgramError::Rows(what) => Refusal::Rows(what),
+            ProgramError::Twin(what) => Refusal::Twin(what),
             ProgramError::Bytecode(_) | ProgramError::Io(_) => Refusal::Failed(error.to_string()),
             error => Refusal::Refused(error.to_string()),
         }
@@ -146,6 +149,7 @@ impl Refusal {
             }
             Refusal::Rows(what) => ProgramError::Rows(what),
             Refusal::Refused(what) => ProgramError::Refused(what),
+            Refusal::Twin(what) => ProgramError::Twin(what),
             Refusal::Failed(what) => Error::other(what).into(),
         }
     }

@@ -160,6 +160,8 @@ impl Reader {
 
 /// Answers what is asked on stdin about the program at `path`, until stdin ends.
 pub(crate) fn answer(registry: &Registry, path: &Path) -> Result<(), Failure> {
+    // A twin's inputs come here, and nothing of them is to lie in a core file.
+    phineus_engine::forbid_core_dumps()?;
     interrupt::leave_to_parent();
     let Some(c) = registry.c else {
         return Err(Failure::usage("this executable reads no C programs"));
@@ -274,6 +276,10 @@ pub(super) fn answered(
         Question::Ranges(sizes) => {
             let ranges = bounds(&sizes.arguments(program)?)?;
             Ok((Answer::Ranges(ranges), Follow::Tables(Vec::new())))
+        }
+        Question::PrepareTwin(sizes) => {
+            program.prepare_twin(&sizes.arguments(program)?)?;
+            Ok((Answer::Nothing, Follow::Tables(Vec::new())))
         }
         Question::Twin(sizes, _) => {
             let twin = program.twin(&sizes.arguments(program)?, tables);

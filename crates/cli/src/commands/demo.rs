@@ -11,7 +11,7 @@ use phineus_bytecode::Column;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Cli, Command, Demo, DemoSubject, Run};
-use crate::commands::run::{Answer, answer_locally, say_verified};
+use crate::commands::run::{Answer, say_verified, verified_locally};
 use crate::csv_output::format_value;
 use crate::failure::{Exit, Failure};
 use crate::output::Console;
@@ -19,6 +19,7 @@ use crate::private_directory::PrivateDirectory;
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::{RunReport, write_json};
+use crate::verify::Verified;
 
 const PROGRAM: &str = "password-reuse";
 
@@ -64,7 +65,7 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
     console.say("so what to keep, drop, write and read ahead is planned before it starts.");
     console.say("");
     let run = run_arguments(&files, demo)?;
-    let answer = answer_locally(registry, &run, console)?;
+    let answer = verified_locally(registry, &run, console)?;
     let count = first_row(&answer)?.remove(0).1;
     let shared = quantity::count(users / SHARED_ONE_IN);
     let typed = format!(
@@ -104,14 +105,14 @@ impl Shown<'_> {
         if console.is_json {
             console.document(&serde_json::json!({
                 self.name: self.value,
-                "verified": answer.verified.map(|(_, equal)| equal),
+                "verified": answer.verified.as_ref().and_then(Verified::is_equal),
                 "seconds": start.elapsed().as_secs_f64(),
                 "parties": &answer.reports,
             }))?;
         } else {
             console.print(&self.text)?;
         }
-        say_verified(console, answer.verified)?;
+        say_verified(console, answer.verified.as_ref())?;
         for report in &answer.reports {
             console.say("");
             report.summary().iter().for_each(|line| console.say(line));

@@ -51,8 +51,8 @@ pub(crate) fn run(
         protocols.iter().try_for_each(|&one| check_dealt(ProtocolChoice::This(one)))?;
     }
     let scratch = scratch_of(&explain.resources)?;
-    let sizes = (&explain.rows[..], &explain.inputs[..]);
-    let traced = traced_for(registry, &explain.choice, &explain.outsourcing, sizes, &scratch)?;
+    let (clients, sizes) = (&explain.outsourcing, &explain.sizes);
+    let traced = traced_for(registry, &explain.choice, clients, sizes, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     let is_dealt = explain.fake_preprocessing;
     let terms = Terms { limit_bytes: limit, net: explain.net, is_dealt };

@@ -9,7 +9,7 @@ use phineus_plan::{Scratch, check, check_order};
 use phineus_protocols::mixed;
 use serde_json::json;
 
-use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show};
+use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show, Sizes};
 use crate::blocks::TracedBlocks;
 use crate::casting::{computing_of, described};
 use crate::commands::party::{scratch_of, scratch_within};
@@ -29,8 +29,8 @@ use crate::sizing::{self, Terms};
 pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
     let scratch = scratch_of(&plan.resources)?;
     check_writable(&plan.out)?;
-    let sizes = (&plan.rows[..], &plan.inputs[..]);
-    let traced = sizing::traced_for(registry, &plan.choice, &plan.outsourcing, sizes, &scratch)?;
+    let (clients, sizes) = (&plan.outsourcing, &plan.sizes);
+    let traced = sizing::traced_for(registry, &plan.choice, clients, sizes, &scratch)?;
     if traced.kind == Kind::Planned {
         return Err(Failure::new(Exit::ProgramRefused, 106, "this file is planned already"));
     }
@@ -70,8 +70,12 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
 
 /// Prints a program as text.
 pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Result<(), Failure> {
-    let traced =
-        sizing::traced(registry, &show.choice, &[], &[], &scratch_within(default_limit()))?;
+    let traced = sizing::traced(
+        registry,
+        &show.choice,
+        &Sizes::default(),
+        &scratch_within(default_limit()),
+    )?;
     if console.is_json || show.description {
         let hash = traced.hash.to_string();
         return console.document(&json!({ "hash": hash, "description": traced.description }));
@@ -140,7 +144,7 @@ pub(crate) fn check_file(
         };
     }
     let scratch = scratch_within(default_limit());
-    let traced = sizing::traced(registry, &arguments.choice, &[], &[], &scratch)?;
+    let traced = sizing::traced(registry, &arguments.choice, &Sizes::default(), &scratch)?;
     let mut proven = "every instruction is well formed".to_owned();
     let mut faults = Vec::new();
     if let Some(blocks) = &traced.blocks {
@@ -319,10 +323,11 @@ fn source_of(
         description.inputs.iter().map(|port| (port.name.clone(), port.rows.to_string())).collect();
     let choice = |parameters| ProgramChoice { program: Some(name.to_owned()), parameters };
     // A circuit has sizes to be stated, a traced file has its own.
-    sizing::traced(registry, &choice(Vec::new()), &[], &[], &scratch).and_then(|traced| {
+    sizing::traced(registry, &choice(Vec::new()), &Sizes::default(), &scratch).and_then(|traced| {
         if traced.hash.to_string() == description.plan.as_ref().map_or("", |p| &p.program_hash) {
             return Ok(traced);
         }
-        sizing::traced(registry, &choice(parameters), &rows, &[], &scratch).or(Ok(traced))
+        sizing::traced(registry, &choice(parameters), &Sizes { rows, ..Sizes::default() }, &scratch)
+            .or(Ok(traced))
     })
 }

@@ -26,7 +26,7 @@ use crate::report::{RunReport, write_json};
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::results::{self, destination};
 use crate::statistics::{Repeated, repeated};
-use crate::verify::{self, Reference};
+use crate::verify::{self, Reference, Verified};
 
 /// Runs what the command line says.
 pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
@@ -64,7 +64,7 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
         return run_in_the_clear(registry, run, console);
     }
     if run.together.local {
-        return run_locally(registry, run, console).map(drop);
+        return run_locally(registry, run, console);
     }
     for (is_given, why) in [
         (run.verify, "--verify needs the inputs of all parties, so it needs --local"),
@@ -131,25 +131,29 @@ pub(crate) struct Answer {
     pub(crate) description: Description,
     pub(crate) outputs: Vec<Option<Table>>,
     pub(crate) reports: Vec<RunReport>,
-    pub(crate) verified: Option<(Reference, bool)>,
+    pub(crate) verified: Option<Verified>,
     /// Means over all runs, if there were several; the rest is of the last one.
     pub(crate) repeated: Vec<Repeated>,
 }
 
 /// Runs all parties on this machine and prints what came out.
-fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answer, Failure> {
+fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
     let answer = answer_locally(registry, run, console)?;
-    let Answer { description, outputs, reports, verified, repeated } = &answer;
+    let Answer { description, outputs, reports, repeated, .. } = &answer;
     let target = destination(&run.outputs, &run.inputs, description, None)?;
     let mut places = results_of(description);
+    // Before they are compared: whatever comes of that, here they are.
     results::write(description, outputs, &target, &mut places, console.is_json)?;
     for output in &places {
         console.say(&format!("'{}' is known to {}", output.name, output.parties.join(" and ")));
     }
+    let verified = compare_if_asked(registry, run, description, outputs, console)?;
+    let verified = verified.as_ref();
     let merged = json!({
         "parties": reports,
         "repeated": repeated,
-        "verified": verified.map(|(_, equal)| equal),
+        "verified": verified.and_then(Verified::is_equal),
+        "not_verified": verified.and_then(Verified::why_unknown),
         "outputs": places,
     });
     write_report(run, &merged)?;
@@ -162,27 +166,27 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<Answ
         console.say("");
         party.lines().iter().for_each(|line| console.say(line));
     }
-    say_verified(console, *verified)?;
-    reports.iter().try_for_each(RunReport::verdict)?;
-    Ok(answer)
+    say_verified(console, verified)?;
+    reports.iter().try_for_each(RunReport::verdict)
 }
 
 fn results_of(description: &Description) -> Vec<crate::report::OutputReport> {
     crate::report::outputs(description)
 }
 
-/// Says whether the answer is right; a failure if it is not.
-pub(crate) fn say_verified(
-    console: &Console,
-    verified: Option<(Reference, bool)>,
-) -> Result<(), Failure> {
-    let Some((reference, equal)) = verified else { return Ok(()) };
-    let answer = if equal { "yes" } else { "NO" };
-    console.say(&format!("equals {}: {answer}", reference.name()));
-    if equal { Ok(()) } else { Err(verify::mismatch(reference)) }
+/// Says whether the answer is right; a failure if it is not, or not known.
+pub(crate) fn say_verified(console: &Console, verified: Option<&Verified>) -> Result<(), Failure> {
+    let Some(verified) = verified else { return Ok(()) };
+    let answer = match verified.is_equal() {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None => "not known",
+    };
+    console.say(&format!("equals {}: {answer}", verified.reference.name()));
+    verified.check()
 }
 
-/// Runs all parties on this machine and compares, if asked to.
+/// Runs all parties on this machine; nothing is compared yet.
 pub(crate) fn answer_locally(
     registry: &Registry,
     run: &Run,
@@ -197,16 +201,26 @@ pub(crate) fn answer_locally(
     }
     check_repeatable(run)?;
     let progress = console.progress();
-    let expected = if run.verify { verify::by_plain_c(registry, run, &progress)? } else { None };
+    if run.verify {
+        verify::check_plain_c(registry, run)?;
+    }
     let result = run_all(registry, run, &progress);
     progress.clear();
     interrupt::release();
     let (LocalRun { description, reports, outputs }, repeated) = result?;
-    let verified = match run.verify {
-        true => Some(compare(registry, run, &description, &outputs, expected)?),
-        false => None,
-    };
-    Ok(Answer { description, outputs, reports, verified, repeated })
+    Ok(Answer { description, outputs, reports, verified: None, repeated })
+}
+
+/// The same, and compares, if asked to.
+pub(crate) fn verified_locally(
+    registry: &Registry,
+    run: &Run,
+    console: &Console,
+) -> Result<Answer, Failure> {
+    let answer = answer_locally(registry, run, console)?;
+    let (description, outputs) = (&answer.description, &answer.outputs);
+    let verified = compare_if_asked(registry, run, description, outputs, console)?;
+    Ok(Answer { verified, ..answer })
 }
 
 /// Refuses to run several times what can be run once.
@@ -251,18 +265,31 @@ fn run_all(
     Ok((last, repeated(&reports)?))
 }
 
-/// Compares the outputs with `expected`, else with the twin's or those of the clear driver.
+fn compare_if_asked(
+    registry: &Registry,
+    run: &Run,
+    description: &Description,
+    outputs: &[Option<Table>],
+    console: &Console,
+) -> Result<Option<Verified>, Failure> {
+    if !run.verify {
+        return Ok(None);
+    }
+    let progress = console.progress();
+    progress.stage("computing the plaintext answer");
+    let verified = compare(registry, run, description, outputs);
+    progress.clear();
+    verified.map(Some)
+}
+
+/// Compares the outputs with those of the twin, else with those of the clear driver.
 fn compare(
     registry: &Registry,
     run: &Run,
     description: &Description,
     outputs: &[Option<Table>],
-    expected: Option<Vec<Table>>,
-) -> Result<(Reference, bool), Failure> {
+) -> Result<Verified, Failure> {
     let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
-    if let Some(expected) = expected {
-        return Ok((Reference::PlainC, verify::with_plain_c(&outputs, &expected)));
-    }
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
@@ -271,18 +298,22 @@ fn compare(
     let inputs: Vec<Table> =
         binding::read_inputs(description, &files, &[])?.into_iter().flatten().collect();
     let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
-    if let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) {
-        binding::set_rows(&mut arguments, &files);
-        if let Some(equal) = verify::with_twin(program, &arguments, &inputs, &outputs)? {
-            return Ok((Reference::Twin, equal));
+    let traced = match (&resolved, arguments) {
+        (Resolved::File(file), _) => ready(file)?,
+        (resolved, Some(mut arguments)) => {
+            let program = resolved.program().expect("only files have none");
+            binding::set_rows(&mut arguments, &files);
+            if let Some(verdict) = verify::with_twin(program, &arguments, &inputs, &outputs)? {
+                let is_c = verify::is_plain_c(run);
+                let reference = if is_c { Reference::PlainC } else { Reference::Twin };
+                return Ok(Verified { reference, verdict });
+            }
+            trace(program, &arguments, &scratch)?
         }
-        let traced = trace(program, &arguments, &scratch)?;
-        let equal = verify::with_clear_driver(traced, inputs, &outputs, &scratch)?;
-        return Ok((Reference::ClearDriver, equal));
-    }
-    let Resolved::File(file) = &resolved else { unreachable!("it has no program") };
-    let equal = verify::with_clear_driver(ready(file)?, inputs, &outputs, &scratch)?;
-    Ok((Reference::ClearDriver, equal))
+        (_, None) => unreachable!("a program has arguments"),
+    };
+    let verdict = verify::with_clear_driver(traced, inputs, &outputs, &scratch)?;
+    Ok(Verified { reference: Reference::ClearDriver, verdict })
 }
 
 /// Runs in one process without any protection.
@@ -295,7 +326,9 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let target = destination(&run.outputs, &run.inputs, &probed, None)?;
     let files = binding::count_all(&assigned)?;
     let progress = console.progress();
-    let expected = if run.verify { verify::by_plain_c(registry, run, &progress)? } else { None };
+    if run.verify {
+        verify::check_plain_c(registry, run)?;
+    }
     progress.stage("tracing the program");
     let (traced, ranges) = match (&resolved, arguments) {
         (Resolved::File(file), _) => {
@@ -335,16 +368,13 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let mut report = RunReport::new(&planned, 0, (name, None), (limit_bytes, None), &executed);
     let (description, outputs) = (&planned.description, &executed.outputs);
     results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
-    let verified = match run.verify {
-        true => Some(compare(registry, run, description, outputs, expected)?),
-        false => None,
-    };
+    let verified = compare_if_asked(registry, run, description, outputs, console)?;
     write_report(run, &report)?;
     if console.is_json {
         let outputs = results::to_json(description, outputs);
         console.document(&json!({ "outputs": outputs, "report": report }))?;
     }
     print_summary(console, &report);
-    say_verified(console, verified)?;
+    say_verified(console, verified.as_ref())?;
     report.verdict()
 }

@@ -10,7 +10,7 @@ use phineus_frontend::{
 };
 
 use super::choices::choice;
-use super::random::Random;
+use super::random::{Random, random_table};
 use super::sites;
 
 /// Products one after the other beside products at once.
@@ -113,11 +113,7 @@ impl Program for Beside {
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let settings = Settings::new(arguments).ok()?;
         let mut random = Random::new(seed);
-        let tables = [0, 1].map(|_| {
-            let mut table = Table::new(vec![Settings::column("x")]);
-            (0..settings.rows).for_each(|_| table.push(&[random.bits(WIDTH)]));
-            table
-        });
-        Some(tables.to_vec())
+        let column = || vec![Settings::column("x")];
+        Some([0, 1].map(|_| random_table(column(), settings.rows, &mut random)).to_vec())
     }
 }

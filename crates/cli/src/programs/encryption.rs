@@ -11,7 +11,7 @@ use phineus_frontend::{
 };
 
 use super::choices::choice;
-use super::random::Random;
+use super::random::{Random, random_table};
 use super::sites;
 
 /// Encrypts blocks under the other site's key.
@@ -115,15 +115,6 @@ fn read(
 /// The cells of a column that is the exclusive or of tables.
 fn cell(tables: &[Table], row: u64, column: usize) -> Lane {
     tables.iter().fold(Lane::ZERO, |sum, table| sum ^ table.cell(row, column))
-}
-
-fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
-    let mut table = Table::new(columns.clone());
-    for _ in 0..rows {
-        let row: Vec<Lane> = columns.iter().map(|c| random.bits(c.element.width())).collect();
-        table.push(&row);
-    }
-    table
 }
 
 impl Program for Aes128 {

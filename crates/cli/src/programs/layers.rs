@@ -8,7 +8,7 @@ use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Tracer, U8, Value, column,
 };
 
-use super::random::Random;
+use super::random::{Random, random_table};
 use super::sorting::{receivers, to_parameter};
 use super::{SITES, sites};
 
@@ -49,17 +49,6 @@ pub(super) fn numbered(
 ) -> Vec<Column> {
     let encoding = if element(0).width() > 64 { Encoding::Hex } else { Encoding::Number };
     (0..count).map(|index| column(&format!("{name}{index}"), element(index), encoding)).collect()
-}
-
-/// A table of random cells.
-pub(super) fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
-    let mut table = Table::new(columns.clone());
-    for _ in 0..rows {
-        let row: Vec<Lane> =
-            columns.iter().map(|column| random.bits(column.element.width())).collect();
-        table.push(&row);
-    }
-    table
 }
 
 fn product_column() -> Column {

@@ -9,8 +9,8 @@ use phineus_frontend::{
     Arguments, Element, I8, Parameter, Program, ProgramError, Tracer, Value, column,
 };
 
-use super::layers::{limited, numbered, random_table};
-use super::random::Random;
+use super::layers::{limited, numbered};
+use super::random::{Random, random_table};
 use super::sorting::{receivers, to_parameter};
 use super::{SITES, sites};
 

@@ -13,7 +13,7 @@ use phineus_frontend::{
 };
 
 use super::choices::{choice, sharing, width};
-use super::random::Random;
+use super::random::{Random, random_table};
 use super::sites;
 
 /// One integer operation on two parties' columns.
@@ -304,13 +304,7 @@ impl Program for Ands {
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let words = Ands::words(arguments).ok()?;
         let mut random = Random::new(seed);
-        let tables = [0, 1].map(|_| {
-            let mut table = Table::new(vec![Ands::column("word")]);
-            for _ in 0..words {
-                table.push(&[random.bits(WORD_BITS as u16)]);
-            }
-            table
-        });
-        Some(tables.to_vec())
+        let column = || vec![Ands::column("word")];
+        Some([0, 1].map(|_| random_table(column(), words, &mut random)).to_vec())
     }
 }

@@ -1,6 +1,6 @@
 //! Seeded random inputs, the same on every machine. Not for secrets.
 
-use phineus_bytecode::Lane;
+use phineus_bytecode::{Column, Lane, Table};
 
 /// A generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
 /// OOPSLA 2014, figure 16).
@@ -24,4 +24,15 @@ impl Random {
         let all = Lane::from_limbs([self.word(), self.word(), self.word(), self.word()]);
         all >> (256 - usize::from(width))
     }
+}
+
+/// A table of random cells.
+pub(super) fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
+    let mut table = Table::new(columns.clone());
+    for _ in 0..rows {
+        let row: Vec<Lane> =
+            columns.iter().map(|column| random.bits(column.element.width())).collect();
+        table.push(&row);
+    }
+    table
 }

@@ -124,12 +124,15 @@ impl Compiler {
         &self.source
     }
 
-    /// A compiler for the program as plain C: the system's own, else clang.
-    pub(super) fn plain(&self) -> PathBuf {
-        match Command::new("cc").arg("--version").output() {
-            Ok(output) if output.status.success() => PathBuf::from("cc"),
-            _ => self.clang.clone(),
-        }
+    /// A compiler for the program as plain C: this clang, which has the same builtins, else the
+    /// system's own, where clang finds nothing to link with.
+    pub(super) fn plain(&self) -> Result<PathBuf, ProgramError> {
+        let folder = self.folder.path();
+        let source = folder.join("links.c");
+        std::fs::write(&source, "#include <stdio.h>\nint main(void) { return 0; }\n")?;
+        let mut command = Command::new(&self.clang);
+        let linked = command.arg("-o").arg(folder.join("links")).arg(&source).output()?;
+        Ok(if linked.status.success() { self.clang.clone() } else { PathBuf::from("cc") })
     }
 
     fn command(&self) -> Command {

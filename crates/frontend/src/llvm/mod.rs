@@ -300,6 +300,13 @@ impl Program for CProgram {
         Some(run())
     }
 
+    fn prepare_twin(&self, arguments: &Arguments) -> Result<(), ProgramError> {
+        let sizes = self.sizes(arguments)?;
+        let prepared = self.prepare(sizes.clone())?;
+        let compiler = (&self.compiler, &self.annotations);
+        twin::compile(compiler, &prepared.signature, &sizes).map(drop)
+    }
+
     fn ranges(&self, arguments: &Arguments) -> Result<Vec<ColumnRange>, ProgramError> {
         let prepared = self.prepare(self.sizes(arguments)?)?;
         Ok(prepared.signature.ranges())

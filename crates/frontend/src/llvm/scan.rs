@@ -272,8 +272,34 @@ fn function(
         }
     }
     parameters.extend(parameter(&tokens[start..end - 1]));
+    check_definition(path, tokens.get(end), (&name, line), &parameters)?;
     let (line, result) = (line.clone(), Marked { line: line.clone(), ..result });
     Ok((Marking { name, line, is_main, result, parameters }, end))
+}
+
+/// Refuses forms of definitions that are C and say nothing of the parameters where annotations are.
+fn check_definition(
+    path: &Path,
+    behind: Option<&Token>,
+    (name, line): (&str, &Line),
+    parameters: &[Marked],
+) -> Result<(), Diagnostic> {
+    let behind = behind.map_or("", |token| &token.text);
+    let is_addition = behind.starts_with("__") || behind == "asm";
+    if is_word(behind) && !is_addition {
+        let what = format!("the parameters of '{name}' are declared behind its parentheses");
+        let remedy = format!("declare them within: `{name}(PH_IN(party) int x, ...)`");
+        return Err(Diagnostic { remedy, ..wrong(path, line, name, &what) });
+    }
+    let nameless = parameters.iter().find(|parameter| parameter.name.is_empty());
+    match nameless.filter(|_| behind == "{") {
+        Some(parameter) => {
+            let what = format!("a parameter of '{name}' without a type or without a name");
+            let remedy = "write both, for each parameter, and no `...`".to_owned();
+            Err(Diagnostic { remedy, ..wrong(path, &parameter.line, name, &what) })
+        }
+        None => Ok(()),
+    }
 }
 
 impl Marked {
@@ -364,6 +390,10 @@ fn parameter(tokens: &[Token]) -> Option<Marked> {
         }
         at += 1;
     }
+    let names = words.iter().filter(|word| !QUALIFIERS.contains(*word)).count();
+    if names == 1 && marked.name != "void" {
+        marked.name.clear();
+    }
     marked.rows = brackets.first().filter(|rows| !rows.is_empty()).cloned();
     let last = words.iter().rposition(|word| *word == marked.name);
     marked.value_type = last.and_then(|at| {
@@ -405,6 +435,31 @@ mod tests {
             ["phineus_mark(phineus_in, a) int x;", "phineus_mark(phineus_out, a) int f(void) { }"]
         {
             assert!(scan(Path::new("p.c"), text).is_err());
+        }
+    }
+
+    #[test]
+    fn definitions_without_types_in_the_parentheses_are_refused() {
+        let main = "phineus_mark(phineus_main) phineus_mark(phineus_out, a) int f";
+        let behind = "the parameters of 'f' are declared behind its parentheses";
+        let nameless = "a parameter of 'f' without a type or without a name";
+        for (text, what) in [
+            ("(x, y) phineus_mark(phineus_in, a) int x; int y; { return x; }", behind),
+            ("(x) int x; { return x; }", behind),
+            ("(phineus_mark(phineus_in, a) x) { return 1; }", nameless),
+            ("(phineus_mark(phineus_in, a) const int) { return 1; }", nameless),
+            ("(phineus_mark(phineus_in, a) int x, ...) { return x; }", nameless),
+        ] {
+            let refused = scan(Path::new("p.c"), &format!("{main}{text}")).expect_err(text);
+            assert_eq!(refused.message, what, "{text}");
+        }
+        for text in [
+            "(phineus_mark(phineus_in, a) int); int f(int x) { return x; }",
+            "(phineus_mark(phineus_in, a) int x) __attribute__((pure)); int f(int x) { return x; }",
+            "(void) { return 1; }",
+            "() { return 1; }",
+        ] {
+            assert!(scan(Path::new("p.c"), &format!("{main}{text}")).is_ok(), "{text}");
         }
     }
 }

@@ -1,10 +1,14 @@
-//! The program as plain C: compiled by the system's compiler, run on the same inputs in the clear.
+//! The program as plain C: compiled with the same clang, run on the same inputs in the clear.
+//!
+//! It may do what C leaves undefined, never end, or want all memory, where the computation does not:
+//! it has [`SECONDS_MAX`] and [`MEMORY_BYTES_MAX`], and how it fails is a [`ProgramError::Twin`].
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{Error, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Column, Lane, Table};
 
@@ -13,6 +17,22 @@ use super::ports::{Port, Signature};
 use super::scan::Annotations;
 use crate::error::ProgramError;
 
+/// How long the plain program may take, unless [`SECONDS_VARIABLE`] says. What is traced has at most
+/// some 2^32 operations, and a processor does 2^30 and more a second.
+const SECONDS_MAX: u64 = 60;
+
+/// The variable that says otherwise.
+const SECONDS_VARIABLE: &str = "PHINEUS_TWIN_SECONDS";
+
+/// How much memory it may use, besides what its parameters take.
+const MEMORY_BYTES_MAX: u64 = 4 << 30;
+
+/// How it ends where it wants more, as far as it can say so.
+const NO_MEMORY: i32 = 91;
+
+/// How often it is looked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// The outputs of the plain program on `inputs`, tables in the order of the ports.
 pub(super) fn run(
     (compiler, annotations): (&Compiler, &Annotations),
@@ -20,38 +40,84 @@ pub(super) fn run(
     sizes: &[(String, u64)],
     inputs: &[Table],
 ) -> Result<Vec<Table>, ProgramError> {
-    let binary = compile(compiler, annotations, signature, sizes)?;
+    let binary = compile((compiler, annotations), signature, sizes)?;
+    let limit = seconds_max()?;
     // Inputs go through a pipe: nothing of them comes to lie on a disk.
     let given = bytes_in(signature, inputs);
+    let wanted: u64 = signature.outputs().map(|port| port.rows.size_bytes()).sum();
     let mut twin = Command::new(&binary)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let to_twin = twin.stdin.take();
-    let output = thread::scope(|scope| {
+    let (to_twin, from_twin) = (twin.stdin.take(), twin.stdout.take());
+    let (status, output) = thread::scope(|scope| {
         // One that ends before it has read all says so by how it ends.
         scope.spawn(move || to_twin.and_then(|mut to_twin| to_twin.write_all(&given).ok()));
-        twin.wait_with_output()
-    })?;
-    if !output.status.success() {
-        let what = format!(
-            "the plain C twin ended with {}: it may have done what C leaves undefined, such as a \
-             division by zero or an access out of bounds",
-            output.status
-        );
-        return Err(ProgramError::Refused(what));
+        let output = scope.spawn(move || {
+            let mut bytes = Vec::new();
+            let read = from_twin.map(|pipe| pipe.take(wanted).read_to_end(&mut bytes));
+            read.unwrap_or(Ok(0)).map(|_| bytes)
+        });
+        let status = wait(&mut twin, Duration::from_secs(limit));
+        (status, output.join().unwrap_or_else(|_| Err(Error::other("reading failed"))))
+    });
+    refuse_failed(status?, limit)?;
+    tables_out(signature, &output?)
+}
+
+/// How many seconds the plain program may take.
+fn seconds_max() -> Result<u64, ProgramError> {
+    let Some(value) = std::env::var_os(SECONDS_VARIABLE) else { return Ok(SECONDS_MAX) };
+    let value = value.to_string_lossy();
+    value.parse().map_err(|_| {
+        let what = format!("{SECONDS_VARIABLE}={value}: expected a whole number of seconds");
+        ProgramError::Refused(what)
+    })
+}
+
+/// Waits for the plain program at most `limit`, and ends it after that: `None`.
+fn wait(twin: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, Error> {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = twin.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(PAUSE);
     }
-    tables_out(signature, &output.stdout)
+    twin.kill()?;
+    twin.wait().map(|_| None)
+}
+
+/// Says why there is no answer, where the plain program has ended so.
+fn refuse_failed(status: Option<ExitStatus>, limit_s: u64) -> Result<(), ProgramError> {
+    let gib = MEMORY_BYTES_MAX >> 30;
+    let what = match status {
+        Some(status) if status.success() => return Ok(()),
+        None => format!(
+            "the plain C twin had not ended after {limit_s} s ({SECONDS_VARIABLE} says how long it \
+             may take)"
+        ),
+        Some(status) if status.code() == Some(NO_MEMORY) => {
+            format!("the plain C twin needs more than {gib} GiB of memory")
+        }
+        Some(status) => format!(
+            "the plain C twin ended with {status}: it may have done what C leaves undefined, such \
+             as a division by zero or an access out of bounds, or need a deeper stack or more than \
+             {gib} GiB of memory"
+        ),
+    };
+    Err(ProgramError::Twin(what))
 }
 
 /// The plain program for these sizes, unless it was compiled before.
-fn compile(
-    compiler: &Compiler,
-    annotations: &Annotations,
+pub(super) fn compile(
+    (compiler, annotations): (&Compiler, &Annotations),
     signature: &Signature,
     sizes: &[(String, u64)],
 ) -> Result<PathBuf, ProgramError> {
+    // What it says is wrong is told before the run.
+    seconds_max()?;
     let tags = sizes.iter().map(|(name, value)| format!("-{name}-{value}"));
     let folder = compiler.folder.path();
     let binary = folder.join(format!("twin{}", tags.collect::<String>()));
@@ -60,8 +126,9 @@ fn compile(
     }
     let source = folder.join("twin.c");
     std::fs::write(&source, driver(compiler, annotations, signature))?;
+    let plain = compiler.plain()?;
     let built = |flags: &[&str]| {
-        let mut command = Command::new(compiler.plain());
+        let mut command = Command::new(&plain);
         command.args(["-O1", "-fwrapv", "-w"]).args(flags).arg("-I").arg(compiler.folder.path());
         command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
         command.output()
@@ -80,11 +147,19 @@ fn compile(
 
 /// A main function that reads all parameters, calls the function and writes all results.
 fn driver(compiler: &Compiler, annotations: &Annotations, signature: &Signature) -> String {
+    let given: u64 = signature.sizes.iter().sum();
+    let memory_bytes = MEMORY_BYTES_MAX.saturating_add(given.saturating_mul(2));
+    // A core file would hold the inputs.
     let mut text = format!(
-        "#define main phineus_plain_main\n#include \"{}\"\n#undef main\n#include <stdio.h>\n{}\
-         void *__wrap_malloc(size_t size) {{ return calloc(size, 1); }}\n\
+        "#define main phineus_plain_main\n#include \"{}\"\n#undef main\n#include <stdio.h>\n\
+         #include <stdlib.h>\n#include <sys/resource.h>\n{}\
+         void *__wrap_malloc(size_t size) {{\nvoid *place = calloc(size ? size : 1, 1);\n\
+         if (!place) _Exit({NO_MEMORY});\nreturn place;\n}}\n\
+         static void phineus_limit(int what, unsigned long long most) {{\n\
+         struct rlimit limit = {{most, most}};\nsetrlimit(what, &limit);\n}}\n\
          static void phineus_read(void *to, size_t size) {{\n\
-         if (fread(to, 1, size, stdin) != size) exit(90);\n}}\nint main(void) {{\n",
+         if (fread(to, 1, size, stdin) != size) exit(90);\n}}\nint main(void) {{\n\
+         phineus_limit(RLIMIT_CORE, 0);\nphineus_limit(RLIMIT_AS, {memory_bytes}ULL);\n",
         compiler.source().display(),
         entry(annotations)
     );
@@ -146,7 +221,7 @@ fn tables_out(signature: &Signature, bytes: &[u8]) -> Result<Vec<Table>, Program
     for port in signature.outputs() {
         let size = port.rows.size_bytes() as usize;
         let Some((own, behind)) = rest.split_at_checked(size) else {
-            return Err(ProgramError::Refused("the plain C twin wrote too little".to_owned()));
+            return Err(ProgramError::Twin("the plain C twin wrote too little".to_owned()));
         };
         tables.push(table(port, own));
         rest = behind;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{Shown, first_row, typed_run};
 use crate::arguments::Demo;
-use crate::commands::run::answer_locally;
+use crate::commands::run::verified_locally;
 use crate::csv_output::{write_atomically, write_table};
 use crate::failure::Failure;
 use crate::output::Console;
@@ -56,7 +56,7 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     typed.extend(["--memory".to_owned(), demo.memory.to_string()]);
     typed.extend(["--report".to_owned(), report.display().to_string()]);
     let run = typed_run(typed.clone())?;
-    let answer = answer_locally(registry, &run, console)?;
+    let answer = verified_locally(registry, &run, console)?;
     let result: Vec<String> =
         first_row(&answer)?.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
     let shown = Shown {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::arguments::{Backend, Preprocessed, Run, network_text};
+use crate::csv_input::is_stdin;
 use crate::failure::Failure;
 
 /// The report that a child leaves in its directory.
@@ -80,7 +81,7 @@ pub(super) fn child_command(
     }
     command.arg("--timeout").arg(together.timeout.to_string());
     command.arg("--child").arg(own.join("out"));
-    let reads_stdin = inputs.iter().any(|(_, file)| *file == "-");
+    let reads_stdin = inputs.iter().any(|(_, file)| is_stdin(file));
     command.stdin(if reads_stdin { Stdio::inherit() } else { Stdio::null() });
     command.stdout(Stdio::piped());
     Ok(command)
