@@ -1,8 +1,9 @@
-//! The program as plain C: compiled by the system's compiler, run on the same inputs in the clear.
+//! The program as plain C: compiled by the system's compiler, or clang where that does not know what
+//! clang knows, and run on the same inputs in the clear.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -60,22 +61,29 @@ fn compile(
     }
     let source = folder.join("twin.c");
     std::fs::write(&source, driver(compiler, annotations, signature))?;
-    let built = |flags: &[&str]| {
-        let mut command = Command::new(compiler.plain());
+    let built = |with: &Path, flags: &[&str]| {
+        let mut command = Command::new(with);
         command.args(["-O1", "-fwrapv", "-w"]).args(flags).arg("-I").arg(compiler.folder.path());
         command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
         command.output()
     };
     // What is not set is 0 here as well, as far as the compiler can (gcc 12, clang 16).
-    let mut output = built(&[UNSET_IS_ZERO, "-fno-builtin-malloc", "-Wl,--wrap=malloc"])?;
-    if !output.status.success() {
-        output = built(&[])?;
+    let zeroed = [UNSET_IS_ZERO, "-fno-builtin-malloc", "-Wl,--wrap=malloc"];
+    let plain = compiler.plain();
+    let mut output = built(&plain, &zeroed)?;
+    for (with, flags) in
+        [(&*plain, &[][..]), (compiler.clang(), &zeroed[..]), (compiler.clang(), &[])]
+    {
+        if output.status.success() {
+            return Ok(binary);
+        }
+        output = built(with, flags)?;
     }
-    if !output.status.success() {
-        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(ProgramError::Refused(format!("the plain C twin: {messages}")));
+    if output.status.success() {
+        return Ok(binary);
     }
-    Ok(binary)
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(ProgramError::Refused(format!("the plain C twin: {messages}")))
 }
 
 /// A main function that reads all parameters, calls the function and writes all results.
