@@ -226,6 +226,24 @@ fn random_programs_give_what_plain_c_gives() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A program outside the current directory that shares some of its path, as clang names it by the
+/// rest alone.
+#[test]
+fn files_are_named_so_that_they_are_found() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("writable");
+    let path = folder.path().join("division_by_zero.c");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/leaks/division_by_zero.c");
+    std::fs::copy(from, &path).expect("writable");
+    let program = CProgram::open(&path).expect("it compiles");
+    let arguments = Arguments::new(&program, []).expect("defaults are arguments");
+    let found = program.check(&arguments).expect("it can be looked at");
+    assert!(!found.is_empty());
+    for diagnostic in found {
+        let file = Path::new(&diagnostic.spot.file);
+        assert!(file.exists(), "{} is no file", file.display());
+    }
+}
+
 /// `// leak: WORDS` at the end of lines of a program: each line with the words.
 fn expected(text: &str) -> Vec<(u32, &str)> {
     text.lines()

@@ -28,7 +28,7 @@ pub(super) const HEADER: &str = include_str!("phineus.h");
 /// Registers instead of memory, simple control flow, loops with one header and one latch, no value
 /// of a loop used outside but through a phi. Nothing that unrolls, vectorises or makes tables.
 const PASSES: &str = "always-inline,\
-    function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,\
+    function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,lower-constant-intrinsics,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa),\
     function(loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa)";
 

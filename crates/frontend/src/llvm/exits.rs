@@ -14,7 +14,7 @@ use super::bounds::has_public_part;
 use super::chosen::is_address;
 use super::data::Data;
 use super::flow::{Loop, Shape};
-use super::ir::{Binary, Block, Compare, Function, Kind, Operand, Place};
+use super::ir::{Binary, Block, Compare, Function, Kind, Operand, Place, Terminator, Unary};
 use super::library::{self, is_assertion, is_stop};
 use super::machine::{Frame, Machine, Stop};
 use super::pattern::swapped;
@@ -185,30 +185,47 @@ impl<'m> Machine<'m> {
             Operand::Register(register) => defined_in(frame.function, *register, inside),
             Operand::Constant(_) => false,
         };
-        self.has_comparison(frame, block, |whole, op, [a, b]| {
-            let is_known = matches!(frame.get(whole), Data::Public(_))
-                || self.has_most(&frame.get(a), &frame.get(b))
-                || has_public_part(frame, op, b)
-                || has_public_part(frame, swapped(op), a);
-            is_known && [a, b].iter().any(changes)
+        let is_public = |operand| matches!(frame.get(operand), Data::Public(_));
+        // Whether the loop is left when a bit is another one: in `first || secret` it stays.
+        let leaves = |bit| match (frame.get(bit), &frame.function.blocks[block as usize].terminator)
+        {
+            (Data::Public(bit), Terminator::Branch(_, yes, no)) => {
+                !inside[if bit == 0 { *yes } else { *no } as usize]
+            }
+            _ => false,
+        };
+        self.has_part(frame, block, |whole, kind| match kind {
+            Some(&Kind::Compare(op, _, [a, b])) => {
+                let is_known = is_public(whole)
+                    || self.has_most(&frame.get(a), &frame.get(b))
+                    || has_public_part(frame, op, b)
+                    || has_public_part(frame, swapped(op), a);
+                is_known && [a, b].iter().any(changes)
+            }
+            // Of few turns LLVM makes a bit of the index, or carries whether there is another one.
+            Some(Kind::Unary(Unary::Truncate, _, 1, of)) => changes(of) && leaves(whole),
+            Some(_) => false,
+            None => changes(&whole) && leaves(whole),
         })
     }
 
     /// Whether a branch is by whether an address is another one, such as null.
     fn walks(&self, frame: &Frame<'m>, block: u32) -> bool {
-        self.has_comparison(frame, block, |_, op, sides| {
-            matches!(op, Compare::Eq | Compare::Ne)
-                && sides.into_iter().any(|side| is_address(&frame.get(side)))
+        self.has_part(frame, block, |_, kind| match kind {
+            Some(Kind::Compare(Compare::Eq | Compare::Ne, _, sides)) => {
+                sides.iter().any(|side| is_address(&frame.get(*side)))
+            }
+            _ => false,
         })
     }
 
-    /// Whether the condition of a branch has a comparison in it that `is_it`, given its result, its
-    /// operation and its sides.
-    fn has_comparison(
+    /// Whether the condition of a branch has a part in it that `is_it`, given what it is and what
+    /// computes it in that block, if anything does.
+    fn has_part(
         &self,
         frame: &Frame<'m>,
         block: u32,
-        is_it: impl Fn(Operand, Compare, [Operand; 2]) -> bool,
+        is_it: impl Fn(Operand, Option<&Kind>) -> bool,
     ) -> bool {
         let code = &frame.function.blocks[block as usize].instructions;
         let Some(condition) = frame.function.blocks[block as usize].terminator.operand() else {
@@ -217,18 +234,18 @@ impl<'m> Machine<'m> {
         let mut open = vec![condition];
         while let Some(operand) = open.pop() {
             let Operand::Register(register) = operand else { continue };
-            let Some(found) = code.iter().find(|i| i.result == register) else { continue };
-            match &found.kind {
-                Kind::Binary(Binary::And | Binary::Or, 1, sides) => open.extend(sides),
+            let found = code.iter().find(|i| i.result == register).map(|i| &i.kind);
+            match found {
+                Some(Kind::Binary(Binary::And | Binary::Or, 1, sides)) => open.extend(sides),
                 // A `!`; of two conditions the secret one would decide all the same.
-                Kind::Binary(Binary::Xor, 1, sides)
+                Some(Kind::Binary(Binary::Xor, 1, sides))
                     if sides.iter().any(|side| matches!(side, Operand::Constant(_))) =>
                 {
                     open.extend(sides);
                 }
-                Kind::Freeze(side) => open.push(*side),
-                Kind::Select(1, all) => open.extend(all),
-                Kind::Compare(op, _, sides) if is_it(operand, *op, *sides) => return true,
+                Some(Kind::Freeze(side)) => open.push(*side),
+                Some(Kind::Select(1, all)) => open.extend(all),
+                kind if is_it(operand, kind) => return true,
                 _ => {}
             }
         }

@@ -238,7 +238,7 @@ impl<'m> Reader<'m> {
             }
             "memcpy" | "memmove" => Some(Kind::Copy(self.operands(names, arguments))),
             "memset" => Some(Kind::Fill(self.operands(names, arguments))),
-            "expect" | "annotation" | "ssa" | "launder" | "strip" | "ptr" => {
+            "expect" | "annotation" | "ssa" | "launder" | "strip" | "ptr" | "threadlocal" => {
                 Some(Kind::Freeze(self.operand(names, arguments[0])))
             }
             "lifetime" if rest.first() == Some(&"start") => {
@@ -248,7 +248,10 @@ impl<'m> Reader<'m> {
             | "stackrestore" | "prefetch" | "sideeffect" | "invariant" => None,
             "trap" | "debugtrap" | "ubsantrap" => unsupported(STOP, NO_STOP),
             "stacksave" => None,
-            "objectsize" => Some(Kind::Freeze(self.operand(names, arguments[0]))),
+            _ if name.starts_with("va_") => unsupported(
+                "a variable number of arguments".to_owned(),
+                "pass an array and its length",
+            ),
             _ => unsupported(format!("LLVM's {name}"), "write it with integer operations"),
         }
     }

@@ -5,6 +5,7 @@
 
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
+use std::path::PathBuf;
 
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMTypeRef, LLVMValueRef};
@@ -229,7 +230,8 @@ impl<'m> Val<'m> {
         (0..count).map(|index| llvm!(LLVMGetMaskValue(self.0, index))).collect()
     }
 
-    /// File, line and column, if it is known.
+    /// File, line and column, if it is known. Of a file that shares some of its path with the current
+    /// directory, clang has the rest of the path alone, and apart from it that part.
     pub(super) fn place(self) -> Option<(String, u32, u32)> {
         let line = llvm!(LLVMGetDebugLocLine(self.0));
         // Global variables without debug information have -1.
@@ -238,7 +240,13 @@ impl<'m> Val<'m> {
         }
         let mut length = 0;
         let file = llvm!(LLVMGetDebugLocFilename(self.0, &mut length));
-        Some((text(file, length as usize), line, llvm!(LLVMGetDebugLocColumn(self.0))))
+        let mut file = text(file, length as usize);
+        let directory = llvm!(LLVMGetDebugLocDirectory(self.0, &mut length));
+        let directory = PathBuf::from(text(directory, length as usize));
+        if std::env::current_dir().is_ok_and(|current| current != directory) {
+            file = directory.join(file).to_string_lossy().into_owned();
+        }
+        Some((file, line, llvm!(LLVMGetDebugLocColumn(self.0))))
     }
 
     pub(super) fn is_constant(self) -> bool {
