@@ -170,11 +170,16 @@ impl<'m> Machine<'m> {
         });
         let first = conditions.filter(|place| place.line > 0).min_by_key(|place| place.line);
         self.place = first.unwrap_or(self.place);
+        self.refuse_turns()?;
+        Ok(false)
+    }
+
+    /// Refuses a loop of which a secret decides how often it runs.
+    pub(super) fn refuse_turns(&mut self) -> Result<Data, Stop> {
         self.error(
             "how often this loop runs depends on a secret",
             "loop up to a public bound, and let an `if` decide what an iteration does",
-        )?;
-        Ok(false)
+        )
     }
 
     /// Whether a branch is by `i < n && secret`, which clang has as one condition: what is public

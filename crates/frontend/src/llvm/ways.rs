@@ -133,7 +133,12 @@ impl<'m> Machine<'m> {
                     let data = self.error(what, "a computation has to end")?;
                     self.returned(frame, data)
                 }
-                Ok(End::Split(_)) => unreachable!("all that ends here returns"),
+                // A secret leads to the next turn of a loop, or out of it, where an opened integer
+                // ends it: its block is there once, whatever it counts.
+                Ok(End::Split(_)) => {
+                    self.refuse_turns()?;
+                    return Err(Stop::Fatal);
+                }
             };
         }
     }
