@@ -6,7 +6,8 @@
     beside.py motion MOTION/build/bin          AES, SHA-256 and integer operations on shares
     beside.py operations MOTION_OPERATIONS     single operations on shares, a process each
     beside.py spdz   MP-SPDZ                   the private linear layer
-    beside.py figures MP-SPDZ [SIZE]           the same by threads, slices and parties, and where its time goes
+    beside.py figures MP-SPDZ [SIZE]           the same by threads and slices, and where its time goes
+    beside.py parties MP-SPDZ [SIZE [MOST]]    the same with two parties and more
     beside.py mascot MP-SPDZ                   triples and biometric matching, preprocessing made in the run
 
 Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
@@ -395,7 +396,7 @@ PH_MAIN void layer(PH_IN(a) const uint8_t W[N][N], PH_IN(b) const uint8_t x[N], 
 
 
 def figures(folder, size="4096"):
-    """The paper's questions about the layer: threads, parties, slices and where time goes (sizes are `spdz`)."""
+    """The paper's questions about the layer: threads, slices and where time goes (sizes are `spdz`)."""
     size, port = int(size), 14500
     with tempfile.TemporaryDirectory() as files:
         inputs = layer_inputs(size, files)
@@ -432,9 +433,14 @@ def figures(folder, size="4096"):
                 ["Phineus", show([one["planning"] for one in seconds]),
                  show([one[1] - one[0] for one in found]), show([one[0] for one in found])]]
         table(["of 2 parties, 1 thread", "compiling, planning, s", "sharing inputs and the rest, s", "layer, s"], rows)
-    rows = []
-    for count in range(2, 7):
-        made_up(folder, count, 200_000)
+
+
+def by_parties(folder, size="2048", most="6"):
+    """Seconds of the layer with two parties and more."""
+    size, port, rows = int(size), 14900, []
+    layer_program(folder, size, 1)
+    for count in range(2, int(most) + 1):
+        made_up(folder, count, 100_000)
         names = [chr(ord("a") + party) for party in range(count)]
         with tempfile.TemporaryDirectory() as files:
             source = os.path.join(files, "layer.c")
@@ -505,8 +511,8 @@ def mascot(folder, counts="2,3"):
 
 
 if __name__ == "__main__":
-    comparisons = {"emp": emp, "mage": mage, "motion": motion, "operations": operations, "spdz": spdz, "figures": figures,
-                   "mascot": mascot}
+    comparisons = {"emp": emp, "mage": mage, "motion": motion, "operations": operations, "spdz": spdz,
+                   "figures": figures, "parties": by_parties, "mascot": mascot}
     if len(sys.argv) < 3 or sys.argv[1] not in comparisons:
         sys.exit(__doc__)
     comparisons[sys.argv[1]](*sys.argv[2:])
