@@ -11,7 +11,7 @@
     beside.py mascot MP-SPDZ                   triples and biometric matching, preprocessing made in the run
 
 Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
-brackets. README.md beside this file says which version of each system, and how it was built.
+brackets. README.md beside this file names each system with its version.
 """
 import json
 import os

@@ -4,15 +4,12 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use phineus_bytecode::binary::Section;
-use phineus_bytecode::{Blocks, Error, ProgramReader, verify_blocks};
+use phineus_bytecode::{Blocks, Error, verify_blocks};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = phineus_fuzz::read_program(bytes);
     if let Ok(Some(blocks)) = Blocks::read(Cursor::new(bytes)) {
-        let open = |block: usize| {
-            ProgramReader::open(Section::new(Cursor::new(bytes), blocks.places[block]))
-        };
+        let open = |block: usize| blocks.open(Cursor::new(bytes), block);
         let _ = verify_blocks::<_, Error>(&blocks, open);
     }
 });

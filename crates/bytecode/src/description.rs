@@ -8,6 +8,7 @@ use crate::instruction::{ElementType, Instruction, Shape};
 use crate::layout::Layout;
 use crate::limits::{FIXED_WIDTH_MAX, FRACTION_BITS_MAX, PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
 use crate::ops::Op;
+use crate::shared::Shared;
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,20 +23,36 @@ pub struct Description {
     pub parameters: BTreeMap<String, String>,
     /// Where values come in.
     #[serde(default)]
-    pub inputs: Vec<InputPort>,
+    pub inputs: Shared<InputPort>,
     /// Where values go out.
     #[serde(default)]
-    pub outputs: Vec<OutputPort>,
+    pub outputs: Shared<OutputPort>,
     /// Outputs that are opened while the program runs, and decide what runs next: by index,
     /// ascending.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub opened: Vec<u32>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub opened: Shared<u32>,
     /// What is carried from one block to others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub slots: Vec<Slot>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub slots: Shared<Slot>,
     /// What the planner adds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanDescription>,
+    /// Set for one of several blocks. The file of such a block has only the plan:
+    /// the rest is stored once, in the directory of all blocks.
+    #[serde(skip)]
+    pub is_block: bool,
+}
+
+fn is_empty<T: Clone>(list: &Shared<T>) -> bool {
+    list.is_empty()
+}
+
+/// The part of a description that the file of a block has.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BlockDescription {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanDescription>,
 }
 
 /// A table that one party brings.
@@ -67,6 +84,25 @@ pub struct OutputPort {
     pub rows: u64,
     /// What a row is.
     pub columns: Vec<Column>,
+    /// The input whose rows these are about, if they are about rows of an input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_of: Option<RowsOf>,
+}
+
+/// Ties the rows of an output to the rows of an input of the party that learns it: row `i` of the
+/// output is about row `i` of the input, in the order in which its owner brought the rows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowsOf {
+    /// The input, by index.
+    pub input: u32,
+    /// The column, one bit wide, that says whether a row has a result: where it is 0 the other
+    /// columns have no meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<u16>,
+    /// Show rows without a result, too.
+    #[serde(default)]
+    pub all: bool,
 }
 
 /// A value that is carried from one block to others.
@@ -128,9 +164,19 @@ pub enum RowOrder {
         columns: u16,
         /// Largest first.
         descending: bool,
-        /// Whether two rows with the same key are an error.
+        /// Returns whether two rows with the same key are an error.
         unique: bool,
+        /// The most rows that may have the same key; more are an error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repeats_max: Option<u32>,
     },
+}
+
+impl RowOrder {
+    /// Returns whether two rows with the same key are an error.
+    pub fn is_unique(&self) -> bool {
+        matches!(self, RowOrder::Sorted { unique: true, .. })
+    }
 }
 
 /// Where a plan has what comes in and goes out.
@@ -192,11 +238,38 @@ pub struct PlanDescription {
     pub peak_wire_count: u64,
     /// Instructions, directives not counted.
     pub instruction_count: u64,
+    /// The most that tables of the planner took while this was planned.
+    #[serde(default)]
+    pub planner_bytes: u64,
     /// Exact amounts that the protocol states, by name.
     pub costs: BTreeMap<String, u64>,
 }
 
 impl Description {
+    /// The description of an unplanned block of the program that `self` describes.
+    pub fn of_block(&self) -> Description {
+        Description { plan: None, is_block: true, ..self.clone() }
+    }
+
+    /// The JSON that a program file stores.
+    pub(crate) fn to_file(&self) -> serde_json::Result<Vec<u8>> {
+        match self.is_block {
+            true => serde_json::to_vec(&BlockDescription { plan: self.plan.clone() }),
+            false => serde_json::to_vec(self),
+        }
+    }
+
+    /// Reads the description of a block of the program that `self` describes from the block's file.
+    pub(crate) fn block_from_file(&self, text: &[u8]) -> serde_json::Result<Description> {
+        let BlockDescription { plan } = serde_json::from_slice(text)?;
+        Ok(Description { plan, ..self.of_block() })
+    }
+
+    /// Returns whether `text` is what the file of a block stores.
+    pub(crate) fn is_text_of_block(text: &[u8]) -> bool {
+        serde_json::from_slice::<BlockDescription>(text).is_ok()
+    }
+
     /// All that is wrong with it, one sentence each.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
@@ -257,13 +330,48 @@ impl Description {
                 ));
             }
         }
+        faults.extend(self.outputs.iter().flat_map(|port| self.rows_of_faults(port)));
         faults.extend(self.carrying_faults());
         faults
     }
 
     /// Whether an output port is opened while the program runs.
     pub fn is_opened(&self, port: usize) -> bool {
-        self.opened.iter().any(|&opened| opened as usize == port)
+        u32::try_from(port).is_ok_and(|port| self.opened.binary_search(&port).is_ok())
+    }
+
+    /// Faults of an output's `rows_of`.
+    fn rows_of_faults(&self, port: &OutputPort) -> Vec<String> {
+        let Some(rows_of) = port.rows_of else { return Vec::new() };
+        let name = &port.name;
+        let Some(input) = self.inputs.get(rows_of.input as usize) else {
+            return vec![format!(
+                "output '{name}' is about the rows of input {}, of {}",
+                rows_of.input,
+                self.inputs.len()
+            )];
+        };
+        let mut faults = Vec::new();
+        if port.parties != [input.party] {
+            faults.push(format!(
+                "output '{name}' is about the rows of input '{}' and goes to its owner alone",
+                input.name
+            ));
+        }
+        if port.rows != input.rows {
+            let (rows, of) = (port.rows, input.rows);
+            faults.push(format!(
+                "output '{name}' has {rows} rows, and input '{}', which it is about, has {of}",
+                input.name
+            ));
+        }
+        if let Some(found) = rows_of.found
+            && port.columns.get(usize::from(found)).map(|column| column.element)
+                != Some(ElementType::BIT)
+        {
+            faults.push(format!("output '{name}': column {found} tells results and is not a bit"));
+        }
+        faults
     }
 
     /// What is wrong with what blocks open and carry.

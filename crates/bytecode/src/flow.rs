@@ -11,6 +11,8 @@
 //!
 //! Public by nature: which blocks run, how often, and all registers.
 
+mod missing;
+
 use serde::{Deserialize, Serialize};
 
 use crate::description::Description;
@@ -263,32 +265,10 @@ impl Flow {
         faults
     }
 
-    /// The first block that needs a carried value which some way to it has not stored, with the
-    /// value: by block, `loads` and `stores` are what it needs and what it leaves.
+    /// The first block that loads a carried value which some path to it has not stored, with the
+    /// value: by block, `loads` and `stores` are what it loads and what it stores.
     pub fn missing(&self, loads: &[Vec<u32>], stores: &[Vec<u32>]) -> Option<(usize, u32)> {
-        // For each block what every way to its begin has stored; all at first, but for the start.
-        let mut stored: Vec<Option<std::collections::BTreeSet<u32>>> =
-            vec![None; self.blocks.len()];
-        stored[0] = Some(Default::default());
-        let mut waiting = vec![0];
-        while let Some(block) = waiting.pop() {
-            let mut after = stored[block].clone().expect("only what is reached waits");
-            after.extend(&stores[block]);
-            for next in self.blocks[block].next.blocks() {
-                let fewer = match &stored[next] {
-                    None => after.clone(),
-                    Some(before) => before.intersection(&after).copied().collect(),
-                };
-                if stored[next].as_ref() != Some(&fewer) {
-                    stored[next] = Some(fewer);
-                    waiting.push(next);
-                }
-            }
-        }
-        loads.iter().zip(&stored).enumerate().find_map(|(block, (loads, stored))| {
-            let stored = stored.as_ref()?;
-            loads.iter().find(|slot| !stored.contains(slot)).map(|&slot| (block, slot))
-        })
+        missing::missing(self, loads, stores)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod limits;
 pub mod meaning;
 pub mod ops;
 pub mod random;
+mod shared;
 pub mod table;
 pub mod text;
 pub mod varint;
@@ -21,7 +22,7 @@ pub use binary::{Blocks, Hash, Kind, ProgramReader, ProgramWriter, Written};
 pub use costs::{BlockCosts, CostModel};
 pub use description::{
     Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder, RowOrder,
-    Slot,
+    RowsOf, Slot,
 };
 pub use error::Error;
 pub use flow::{BlockEnd, Flow, Next, Openings, RegisterOp, Step};
@@ -30,6 +31,7 @@ pub use interaction::{Interaction, RoundModel};
 pub use layout::Layout;
 pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
+pub use shared::Shared;
 pub use table::Table;
 pub use text::{parse_text, write_text};
 pub use verify::{Violation, verify, verify_blocks, verify_without_ports};

@@ -53,7 +53,7 @@ pub const LINE_BYTES_MAX: usize = DESCRIPTION_BYTES_MAX + 4096;
 pub const REGISTER_BITS: u16 = 64;
 
 /// The most blocks of a program: some 10 KiB each when it runs.
-pub const BLOCKS_MAX: usize = 4096;
+pub const BLOCKS_MAX: usize = 1 << 14;
 
 /// The most public registers of a program.
 pub const REGISTERS_MAX: u32 = 1 << 16;

@@ -86,7 +86,7 @@ pub fn verify_without_ports<R: Read + Seek>(
     is_block: bool,
 ) -> Result<Vec<Violation>, Error> {
     let place = is_block.then_some(BlockPlace { is_first: false, is_last: false });
-    let description = Description { outputs: Vec::new(), ..reader.description().clone() };
+    let description = Description { outputs: Default::default(), ..reader.description().clone() };
     let checker = Checker { has_ports: false, place, ..Checker::new(reader.kind(), &description) };
     verify_with(reader, checker, SHAPES_MAX, &mut |_| {})
 }
@@ -155,8 +155,8 @@ pub(crate) struct Checker<'a> {
     page_wires: u64,
     end: u64,
     shapes: Shapes,
-    /// For each column of each output port, the stretches of rows written so far.
-    written: Vec<Vec<Intervals>>,
+    /// By output port and column, the stretches of rows written so far.
+    written: HashMap<(usize, usize), Intervals>,
     /// Which part of a larger program this is, if it is one.
     place: Option<BlockPlace>,
     /// Whether inputs and outputs are those of the description's tables.
@@ -167,7 +167,6 @@ pub(crate) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(kind: Kind, description: &'a Description) -> Checker<'a> {
-        let outputs = description.outputs.iter();
         let plan = description.plan.as_ref();
         let page_wires = plan.map_or(0, |plan| plan.page_wires);
         Checker {
@@ -177,7 +176,7 @@ impl<'a> Checker<'a> {
             page_wires,
             end: plan.map_or(0, |plan| plan.frame_count.saturating_mul(page_wires)),
             shapes: Shapes::All(Vec::new()),
-            written: outputs.map(|p| vec![Intervals::default(); p.columns.len()]).collect(),
+            written: HashMap::new(),
             place: None,
             has_ports: true,
             in_flight: HashMap::new(),
@@ -219,13 +218,16 @@ impl<'a> Checker<'a> {
         if self.in_flight.values().any(|&count| count > 0) {
             faults.push("an instruction is issued and never finished".to_owned());
         }
-        for (index, (port, columns)) in
-            self.description.outputs.iter().zip(&self.written).enumerate()
-        {
-            if self.place.is_some_and(|place| !place.is_last) || self.description.is_opened(index) {
+        if self.place.is_some_and(|place| !place.is_last) {
+            return;
+        }
+        let nothing = Intervals::default();
+        for (index, port) in self.description.outputs.iter().enumerate() {
+            if self.description.is_opened(index) {
                 continue;
             }
-            for (column, written) in port.columns.iter().zip(columns) {
+            for (at, column) in port.columns.iter().enumerate() {
+                let written = self.written.get(&(index, at)).unwrap_or(&nothing);
                 if let Some((from, to)) = written.first_gap(port.rows) {
                     faults.push(format!(
                         "rows {from} to {} of column '{}' of output '{}' are never written; \
@@ -399,7 +401,7 @@ impl<'a> Checker<'a> {
             )),
             _ => {}
         }
-        let written = &mut self.written[port_index as usize][column as usize];
+        let written = self.written.entry((port_index as usize, column as usize)).or_default();
         if let Some(twice) = written.add(row, row + u64::from(i.lanes)) {
             faults.push(format!(
                 "row {twice} of column '{}' of output '{}' is written twice",

@@ -40,20 +40,23 @@ fn right() -> Parts {
         parties: vec![0, 1],
         rows: 1,
         columns: vec![column(element)],
+        rows_of: None,
     };
     let description = Description {
         name: "doubling".to_owned(),
         parties: vec!["a".to_owned(), "b".to_owned()],
-        inputs: vec![InputPort {
+        inputs: [InputPort {
             name: "x".to_owned(),
             party: 0,
             rows: 1,
             columns: vec![column(U8)],
             order: Default::default(),
-        }],
-        outputs: vec![output("x", U8), output("high", ElementType::BIT)],
-        opened: vec![1],
-        slots: vec![Slot { element: U8, lanes: 1 }],
+        }]
+        .into_iter()
+        .collect(),
+        outputs: vec![output("x", U8), output("high", ElementType::BIT)].into(),
+        opened: vec![1].into(),
+        slots: vec![Slot { element: U8, lanes: 1 }].into(),
         ..Description::default()
     };
     let open = vec![Step::Open { register: 0, port: 1 }];
@@ -89,7 +92,7 @@ impl Parts {
         for block in &self.blocks {
             let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("in memory");
             block.iter().for_each(|i| writer.push(i).expect("in memory"));
-            let (part, wrote) = writer.finish(&self.description).expect("in memory");
+            let (part, wrote) = writer.finish(&self.description.of_block()).expect("in memory");
             file.extend(part);
             written.push(wrote);
         }
@@ -103,9 +106,7 @@ impl Parts {
             Ok(blocks) => blocks.expect("it has a directory"),
             Err(error) => return error.to_string(),
         };
-        let open = |block: usize| {
-            ProgramReader::open(Section::new(Cursor::new(&file), blocks.places[block]))
-        };
+        let open = |block: usize| blocks.open(Cursor::new(&file), block);
         let violations = verify_blocks::<_, Error>(&blocks, open).expect("it can be read");
         violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     }
@@ -118,9 +119,12 @@ fn what_is_written_is_read() {
     let file = parts.write();
     let blocks = Blocks::read(Cursor::new(&file)).expect("it is right").expect("of several blocks");
     assert_eq!((&blocks.description, &blocks.flow), (&parts.description, &parts.flow));
-    for (place, block) in blocks.places.iter().zip(&parts.blocks) {
-        let section = Section::new(Cursor::new(&file), *place);
-        let mut reader = ProgramReader::open(section).expect("a block is a program");
+    for (number, (&place, block)) in blocks.places.iter().zip(&parts.blocks).enumerate() {
+        let alone = ProgramReader::open(Section::new(Cursor::new(&file), place));
+        let refused = alone.err().expect("it does not say what its ports are");
+        assert!(refused.to_string().contains("one block of a program"), "{refused}");
+        let mut reader = blocks.open(Cursor::new(&file), number).expect("it was written");
+        assert_eq!(reader.description(), &parts.description.of_block());
         let mut found = Vec::new();
         reader.read_frame(0, &mut found).expect("it is whole");
         assert_eq!(&found, block);
@@ -131,6 +135,31 @@ fn what_is_written_is_read() {
     assert_ne!(other.hash, blocks.hash, "the flow is part of what parties agree on");
     let one = ProgramReader::open(Cursor::new(&file)).err().expect("it is not a program of one");
     assert!(one.to_string().contains("several blocks"), "{one}");
+    let mut old = file.clone();
+    let end = old.len();
+    old[end - 8..].copy_from_slice(b"PHBLOCKS");
+    let old = Blocks::read(Cursor::new(&old)).expect_err("its blocks would be read wrongly");
+    assert!(old.to_string().contains("older format"), "{old}");
+}
+
+/// Blocks had the description of the whole each, so that a file of N branches had N^2 bytes.
+#[test]
+fn the_ports_of_all_blocks_stand_in_the_file_once() {
+    let mut parts = right();
+    parts.description.outputs[0].name = "a name that stands in the file once".to_owned();
+    let name = parts.description.outputs[0].name.as_bytes();
+    let file = parts.write();
+    assert_eq!(file.windows(name.len()).filter(|&found| found == name).count(), 1);
+    // Each block: header, two hundred bytes of footer and an empty description, its instructions.
+    let of_blocks = |parts: &Parts| {
+        let file = parts.write();
+        let blocks = Blocks::read(Cursor::new(&file)).expect("it is right").expect("of several");
+        blocks.places.iter().map(|(_, length)| *length).collect::<Vec<u64>>()
+    };
+    let few = of_blocks(&parts);
+    let slot = parts.description.slots[0];
+    parts.description.slots.extend(std::iter::repeat_n(slot, 1000));
+    assert_eq!(of_blocks(&parts), few, "what blocks carry together makes none of them longer");
 }
 
 #[test]
@@ -208,7 +237,7 @@ fn each_fault_is_named() {
             }),
         ),
         ("are never written", Box::new(|p| p.blocks[2].truncate(1))),
-        ("one value of at most 64 bits", Box::new(|p| p.description.opened = vec![0, 1])),
+        ("one value of at most 64 bits", Box::new(|p| p.description.opened = vec![0, 1].into())),
     ];
     for (wanted, change) in cases {
         let mut parts = right();

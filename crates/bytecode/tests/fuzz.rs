@@ -4,7 +4,7 @@
 
 use std::io::Cursor;
 
-use phineus_bytecode::binary::{Section, finish_blocks, to_bytes};
+use phineus_bytecode::binary::{finish_blocks, to_bytes};
 use phineus_bytecode::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS};
 use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
 use phineus_bytecode::{
@@ -38,7 +38,7 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
     let options = RandomOptions { instruction_count: 20, ..RandomOptions::default() };
     let (program, mut description) = random_program(seed, &options);
     let everybody = (0..description.parties.len() as u16).collect::<Vec<u16>>();
-    description.slots = vec![Slot { element: ElementType::signed(9), lanes: 3 }];
+    description.slots = vec![Slot { element: ElementType::signed(9), lanes: 3 }].into();
     description.outputs.push(OutputPort {
         name: "opened".to_owned(),
         parties: everybody,
@@ -48,9 +48,10 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
             element: ElementType::BIT,
             encoding: Encoding::Number,
         }],
+        rows_of: None,
     });
     let port = description.outputs.len() as u32 - 1;
-    description.opened = vec![port];
+    description.opened = vec![port].into();
     let (register, jump) = (1, Next::Branch { register: 1, nonzero: 2, zero: 1 });
     let steps = vec![
         Step::Open { register, port },
@@ -64,7 +65,7 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
     for _ in 0..3 {
         let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("in memory");
         program.iter().for_each(|i| writer.push(i).expect("in memory"));
-        let (part, wrote) = writer.finish(&description).expect("in memory");
+        let (part, wrote) = writer.finish(&description.of_block()).expect("in memory");
         file.extend(part);
         written.push(wrote);
     }
@@ -74,8 +75,7 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
 /// Reads everything that can be read of a file of several blocks.
 fn read_blocks(bytes: &[u8]) -> Result<Option<Blocks>, Error> {
     let Some(blocks) = Blocks::read(Cursor::new(bytes))? else { return Ok(None) };
-    let open =
-        |block: usize| ProgramReader::open(Section::new(Cursor::new(bytes), blocks.places[block]));
+    let open = |block: usize| blocks.open(Cursor::new(bytes), block);
     let violations = verify_blocks::<_, Error>(&blocks, open)?;
     assert!(violations.len() <= FAULTS_MAX);
     Ok(Some(blocks))

@@ -85,7 +85,9 @@ pub enum ChannelError {
     /// The peer has another key than the trusted one.
     #[error(
         "{party} presented the key {presented}, but {trusted} is trusted: someone else answers, or \
-         {party} has a new key (ask there; then `phineus id untrust {party}` and trust the new one)"
+         {party} has a new key. Ask {party} over another channel (by phone, in person) for the \
+         fingerprint that `phineus id show` prints there. Only if it is the one presented: \
+         `phineus id untrust {party}`, then `phineus id trust {party} {presented}`"
     )]
     WrongKey {
         /// The peer's name.
@@ -97,8 +99,9 @@ pub enum ChannelError {
     },
     /// No key is trusted for the peer.
     #[error(
-        "no key is trusted for {party}; ask {party} for its fingerprint, and if it is the one just \
-         presented run `phineus id trust {party} {presented}`"
+        "no key is trusted for {party}, which presented {presented}. Ask {party} over another \
+         channel (by phone, in person) for the fingerprint that `phineus id show` prints there. Only \
+         if it is the one presented: `phineus id trust {party} {presented}`"
     )]
     NotTrusted {
         /// The peer's name.
@@ -108,8 +111,10 @@ pub enum ChannelError {
     },
     /// The peer does not trust our key.
     #[error(
-        "{party} refused the key of {me}; run there: `phineus id trust {me} {fingerprint}` (after \
-         `phineus id untrust {me}` if another key of {me} is trusted there)"
+        "{party} refused the key of {me}. Tell {party} over another channel (by phone, in person) \
+         that the fingerprint of {me} is {fingerprint}. Only if that is the one presented there, run \
+         there: `phineus id trust {me} {fingerprint}` (after `phineus id untrust {me}` if another \
+         key of {me} is trusted there)"
     )]
     KeyRefused {
         /// The peer's name.
@@ -210,9 +215,10 @@ pub enum ChannelError {
     },
     /// Somebody presented a key that is trusted for none of the parties that are missing.
     #[error(
-        "somebody presented the key {presented}, which is trusted for none of {missing}; if it is \
-         the key of one of them (ask there) run `phineus id trust NAME {presented}`, after \
-         `phineus id untrust NAME` if another key is trusted for it"
+        "somebody presented the key {presented}, which is trusted for none of {missing}. Ask them \
+         over another channel (by phone, in person) for the fingerprints that `phineus id show` \
+         prints there. Only if one of them, NAME, has the one presented: `phineus id trust NAME \
+         {presented}` (after `phineus id untrust NAME` if another key is trusted for it)"
     )]
     Stranger {
         /// The key presented.

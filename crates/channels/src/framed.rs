@@ -44,6 +44,7 @@ pub struct FramedChannel {
     writes_direct: bool,
     ahead_bytes: usize,
     round_trip: Option<Duration>,
+    exchanges: u64,
     sent_bytes: u64,
     received_bytes: u64,
     started: Instant,
@@ -88,6 +89,7 @@ impl FramedChannel {
             writes_direct: line.is_none(),
             ahead_bytes: SEND_AHEAD_BYTES,
             round_trip: round_trip.map(|measured| measured + delay),
+            exchanges: 0,
             sent_bytes: 0,
             received_bytes: 0,
             started: Instant::now(),
@@ -210,7 +212,13 @@ impl FramedChannel {
         self.begin_waiting();
         let answer = self.inlet.take_control(Kind::Agreement, None);
         self.end_waiting();
+        self.exchanges += u64::from(answer.is_ok());
         answer.map_err(|dry| self.dried(dry, Kind::Agreement))
+    }
+
+    /// Number of messages received by [`receive_agreement`](Self::receive_agreement).
+    pub fn exchanges(&self) -> u64 {
+        self.exchanges
     }
 
     /// Ends the session: sends what is left, says bye, and waits for the peer's bye.

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::fingerprint::Fingerprint;
 use crate::names::check_name;
+use crate::ownership::{check_directory, check_private};
 
 /// The name and key of this party. Has no `Debug`, and the key is zeroized on drop.
 pub struct Identity {
@@ -62,6 +63,28 @@ pub enum IdentityError {
         path: PathBuf,
         /// Its mode.
         mode: u32,
+    },
+    /// Others can change the list of trusted keys, or replace a file in its directory.
+    #[error(
+        "other users can change {path} (mode {mode:03o}), and with it whom this party trusts; make \
+         sure that nobody has, then run `chmod go-w '{path}'`"
+    )]
+    Writable {
+        /// The file or directory.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Somebody else owns the file, and so can read and change it.
+    #[error(
+        "{path} belongs to another user (number {owner}), who can change it; make sure that nobody \
+         has, then run `chown $(id -u) '{path}'`"
+    )]
+    Foreign {
+        /// The file or directory.
+        path: PathBuf,
+        /// The number of that user.
+        owner: u32,
     },
     /// A file has the wrong content.
     #[error("{path} is damaged ({problem}); restore it from a copy")]
@@ -161,6 +184,7 @@ impl Identity {
     pub fn create(directory: &Path, name: &str) -> Result<Self, IdentityError> {
         let (key, certificate) = generate(name)?;
         create_private_directory(directory).map_err(|error| io_error(directory, &error))?;
+        check_directory(directory)?;
         let path = key_path(directory, name);
         let pem = Zeroizing::new(key.serialize_pem());
         write_new(&path, pem.as_bytes(), 0o600).map_err(|error| match error.kind() {
@@ -181,18 +205,22 @@ impl Identity {
     /// Reads the identity of `name` from `directory`.
     ///
     /// # Errors
-    /// A file is missing, damaged, or readable by others.
+    /// A file is missing, damaged, or one that others may read or replace.
     pub fn load(directory: &Path, name: &str) -> Result<Self, IdentityError> {
         check_name(name)
             .map_err(|problem| IdentityError::Name { name: name.to_owned(), problem })?;
+        check_directory(directory)?;
         let path = key_path(directory, name);
-        let pem = read_private(&path).map_err(|error| match error {
-            Reading::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+        let file = File::open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
                 IdentityError::Missing { name: name.to_owned(), path: path.clone() }
             }
-            Reading::Io(error) => unreadable(&path, &error),
-            Reading::Mode(mode) => IdentityError::Readable { path: path.clone(), mode },
+            _ => unreadable(&path, &error),
         })?;
+        let metadata = file.metadata().map_err(|error| unreadable(&path, &error))?;
+        check_private(&path, &metadata)?;
+        let pem = io::read_to_string(file).map_err(|error| unreadable(&path, &error))?;
+        let pem = Zeroizing::new(pem);
         let damaged = |path: &Path, problem: &dyn std::fmt::Display| IdentityError::Damaged {
             path: path.to_owned(),
             problem: problem.to_string(),
@@ -239,26 +267,6 @@ pub(crate) fn certificate_fingerprint(
 ) -> Result<Fingerprint, rustls::Error> {
     let parsed = rustls::server::ParsedCertificate::try_from(certificate)?;
     Ok(Fingerprint::of_public_key(&parsed.subject_public_key_info()))
-}
-
-enum Reading {
-    Io(io::Error),
-    Mode(u32),
-}
-
-/// Reads a file that only its owner may read.
-fn read_private(path: &Path) -> Result<Zeroizing<String>, Reading> {
-    let file = File::open(path).map_err(Reading::Io)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = file.metadata().map_err(Reading::Io)?.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(Reading::Mode(mode));
-        }
-    }
-    let text = io::read_to_string(file).map_err(Reading::Io)?;
-    Ok(Zeroizing::new(text))
 }
 
 fn create_private_directory(path: &Path) -> io::Result<()> {

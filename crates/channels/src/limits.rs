@@ -81,8 +81,8 @@ pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
 /// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without a
 /// simulated network and QUIC ([`QUIC_MEMORY_BYTES`]): 2.5 MiB of incoming and 1 MiB of outgoing
 /// blocks, the slice that joins two blocks (128 KiB), and for TLS one outgoing block as records (at
-/// most 17, about 276 KiB), a read buffer (128 KiB) and one opened record. Pages that are never used
-/// are never made resident.
+/// most 17, about 276 KiB) and a read buffer (128 KiB), in which records are opened in place. Pages that
+/// are never used are never made resident.
 pub const CHANNEL_MEMORY_BYTES: usize = channel_memory_bytes(SEND_AHEAD_BYTES);
 
 /// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: 1.41 MiB at the
@@ -93,7 +93,6 @@ pub const fn channel_memory_bytes(ahead_bytes: usize) -> usize {
         + MAX_BORROW_BYTES
         + (block_bytes / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
         + TLS_READ_BYTES
-        + TLS_RECORD_BYTES_MAX
         + READ_AHEAD_BYTES
 }
 

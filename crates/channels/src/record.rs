@@ -3,35 +3,36 @@
 //! rustls makes the connection (`tls.rs`) and then hands out its traffic keys through its kernel
 //! interface; the two directions have separate keys and counters, so that encryption and
 //! decryption run in different threads without a lock and in the channel's own buffers. Sealing
-//! and opening are in `protection.rs`; the choice between data, alert and key update is made here.
+//! and opening are rustls' own record functions; only the five-byte record header, and the choice
+//! between data, alert and key update, are made here.
 //!
 //! Source: RFC 8446, sections 5.1-5.2 (records), 4.6.3 and 7.2 (key update), 5.5 (limits of use),
 //! 6 (alerts).
 //!
-//! Cost: 22 bytes and one AEAD call per 16 KiB. Where `protection.rs` has a cipher of its own, the
-//! sender seals from the channel's buffer, and the receiver opens whole records into it; else each
-//! copies once besides.
+//! Cost: 22 bytes and one AEAD call per 16 KiB; the sender copies the plaintext once, the receiver
+//! opens in place and copies once.
 
 use std::io::{self, IoSlice, Read};
 use std::net::{Shutdown, TcpStream};
-use std::ops::Range;
 
-use rustls::{ConnectionTrafficSecrets, ContentType, Tls13CipherSuite};
+use rustls::crypto::cipher::{
+    InboundOpaqueMessage, MessageDecrypter, MessageEncrypter, OutboundChunks, OutboundPlainMessage,
+};
+use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion, Tls13CipherSuite};
 
+use crate::frame::Fault;
 use crate::limits::{BLOCK_BYTES, TLS_PLAIN_BYTES_MAX, TLS_READ_BYTES, TLS_RECORD_BYTES_MAX};
-use crate::protection::{By, Opener, RECORD_HEADER_BYTES, Sealed, Sealer, tls_fault};
 use crate::transport::{Sink, Source, TransportError, write_all_parts};
 
 /// Records sent under one key before it is replaced: half of the 2^24 that rustls allows for
 /// AES-GCM, i.e. 128 GiB of full records (RFC 8446, section 5.5 allows 2^24.5).
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
+/// Bytes before the body of a record: type, legacy version, length.
+const RECORD_HEADER_BYTES: usize = 5;
+
 /// Records of one message: a full block with its header, and one for rounding up.
 const RECORDS_PER_MESSAGE: usize = BLOCK_BYTES / TLS_PLAIN_BYTES_MAX + 1;
-
-/// Bytes of a message's records, with a key update before each: what a record may be longer than
-/// ours holds that.
-const SEALED_BYTES: usize = RECORDS_PER_MESSAGE * TLS_RECORD_BYTES_MAX;
 
 const CLOSE_NOTIFY: u8 = 0;
 const KEY_UPDATE: u8 = 24;
@@ -40,17 +41,46 @@ const KEY_UPDATE: u8 = 24;
 pub(crate) type NextKey =
     Box<dyn FnMut() -> Result<ConnectionTrafficSecrets, rustls::Error> + Send>;
 
+fn tls_fault(detail: impl ToString) -> TransportError {
+    TransportError::Fault(Fault::Tls { detail: detail.to_string() })
+}
+
+fn encrypter(
+    suite: &Tls13CipherSuite,
+    secrets: ConnectionTrafficSecrets,
+) -> Result<Box<dyn MessageEncrypter>, TransportError> {
+    use ConnectionTrafficSecrets as Secrets;
+    match secrets {
+        Secrets::Aes128Gcm { key, iv }
+        | Secrets::Aes256Gcm { key, iv }
+        | Secrets::Chacha20Poly1305 { key, iv } => Ok(suite.aead_alg.encrypter(key, iv)),
+        _ => Err(tls_fault("unknown cipher")),
+    }
+}
+
+fn decrypter(
+    suite: &Tls13CipherSuite,
+    secrets: ConnectionTrafficSecrets,
+) -> Result<Box<dyn MessageDecrypter>, TransportError> {
+    use ConnectionTrafficSecrets as Secrets;
+    match secrets {
+        Secrets::Aes128Gcm { key, iv }
+        | Secrets::Aes256Gcm { key, iv }
+        | Secrets::Chacha20Poly1305 { key, iv } => Ok(suite.aead_alg.decrypter(key, iv)),
+        _ => Err(tls_fault("unknown cipher")),
+    }
+}
+
 /// The sending half of a TLS connection.
 pub(crate) struct TlsSink {
     stream: TcpStream,
     suite: &'static Tls13CipherSuite,
-    sealer: Sealer,
+    encrypter: Box<dyn MessageEncrypter>,
     /// Number of the next record under this key, which is also its nonce: never reused.
     sequence: u64,
     next_key: NextKey,
-    by: By,
     records_per_key: u64,
-    sealed: Sealed,
+    sealed: Vec<Vec<u8>>,
     wire_bytes: u64,
 }
 
@@ -61,16 +91,14 @@ impl TlsSink {
         (sequence, secrets): (u64, ConnectionTrafficSecrets),
         next_key: NextKey,
     ) -> Result<Self, TransportError> {
-        let sealer = Sealer::new(suite, secrets, By::Fastest)?;
         Ok(TlsSink {
             stream,
             suite,
-            sealed: Sealed::new(&sealer, SEALED_BYTES, RECORDS_PER_MESSAGE + 1),
-            sealer,
+            encrypter: encrypter(suite, secrets)?,
             sequence,
             next_key,
-            by: By::Fastest,
             records_per_key: RECORDS_PER_KEY,
+            sealed: Vec::with_capacity(RECORDS_PER_MESSAGE + 1),
             wire_bytes: 0,
         })
     }
@@ -81,42 +109,42 @@ impl TlsSink {
         self.records_per_key = records_per_key;
     }
 
-    /// Who protects records from the next key on.
-    #[cfg(test)]
-    pub(crate) fn set_by(&mut self, by: By) {
-        self.by = by;
-    }
-
-    fn seal(&mut self, typ: ContentType, pieces: [&[u8]; 2]) -> Result<(), TransportError> {
-        self.sealer.seal(typ, self.sequence, pieces, &mut self.sealed)?;
+    fn seal(
+        &mut self,
+        typ: ContentType,
+        payload: OutboundChunks<'_>,
+    ) -> Result<(), TransportError> {
+        let plain = OutboundPlainMessage { typ, version: ProtocolVersion::TLSv1_2, payload };
+        let sealed = self.encrypter.encrypt(plain, self.sequence).map_err(tls_fault)?;
         self.sequence += 1;
+        self.sealed.push(sealed.encode());
         Ok(())
     }
 
-    fn seal_data(&mut self, pieces: [&[u8]; 2]) -> Result<(), TransportError> {
+    fn seal_data(&mut self, payload: OutboundChunks<'_>) -> Result<(), TransportError> {
         if self.sequence >= self.records_per_key {
             // `update_not_requested`: the peer counts its own records.
             let message = [KEY_UPDATE, 0, 0, 1, 0];
-            self.seal(ContentType::Handshake, [&message, &[]])?;
+            self.seal(ContentType::Handshake, OutboundChunks::Single(&message))?;
             let secrets = (self.next_key)().map_err(tls_fault)?;
-            self.sealer = Sealer::new(self.suite, secrets, self.by)?;
+            self.encrypter = encrypter(self.suite, secrets)?;
             self.sequence = 0;
         }
-        self.seal(ContentType::ApplicationData, pieces)
+        self.seal(ContentType::ApplicationData, payload)
     }
 
     fn write_sealed(&mut self) -> Result<(), TransportError> {
         const PARTS: usize = 2 * (RECORDS_PER_MESSAGE + 1);
         let mut parts = [IoSlice::new(&[]); PARTS];
-        let sealed = [self.sealed.buffered()].into_iter();
-        let sealed = sealed.chain(self.sealed.records.iter().map(Vec::as_slice));
-        let mut count = 0;
-        for record in sealed.filter(|record| !record.is_empty()) {
-            // A message fits in its records and as many key updates.
-            parts[count] = IoSlice::new(record);
-            count += 1;
+        assert!(
+            self.sealed.len() <= PARTS,
+            "a message fits in its records and as many key updates"
+        );
+        for (part, record) in parts.iter_mut().zip(&self.sealed) {
+            *part = IoSlice::new(record);
             self.wire_bytes += record.len() as u64;
         }
+        let count = self.sealed.len();
         write_all_parts(&mut self.stream, &mut parts[..count])?;
         self.sealed.clear();
         Ok(())
@@ -127,16 +155,16 @@ impl Sink for TlsSink {
     fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
         let first = payload.len().min(TLS_PLAIN_BYTES_MAX - header.len());
         let (with_header, rest) = payload.split_at(first);
-        self.seal_data([header, with_header])?;
+        self.seal_data(OutboundChunks::new(&[header, with_header]))?;
         for piece in rest.chunks(TLS_PLAIN_BYTES_MAX) {
-            self.seal_data([piece, &[]])?;
+            self.seal_data(OutboundChunks::Single(piece))?;
         }
         self.write_sealed()
     }
 
     fn close(&mut self) -> Result<(), TransportError> {
         const WARNING: u8 = 1;
-        self.seal(ContentType::Alert, [&[WARNING, CLOSE_NOTIFY], &[]])?;
+        self.seal(ContentType::Alert, OutboundChunks::Single(&[WARNING, CLOSE_NOTIFY]))?;
         self.write_sealed()?;
         Ok(self.stream.shutdown(Shutdown::Write)?)
     }
@@ -150,17 +178,13 @@ impl Sink for TlsSink {
 pub(crate) struct TlsSource {
     stream: TcpStream,
     suite: &'static Tls13CipherSuite,
-    opener: Opener,
+    decrypter: Box<dyn MessageDecrypter>,
     sequence: u64,
     next_key: NextKey,
-    by: By,
     /// Records as they came; `raw` of it has not been opened, `plain` is opened and not yet taken.
     buffer: Box<[u8]>,
-    raw: Range<usize>,
-    plain: Range<usize>,
-    /// Where records are opened to that do not fit where they are wanted.
-    opened: Box<[u8]>,
-    plain_is_opened: bool,
+    raw: std::ops::Range<usize>,
+    plain: std::ops::Range<usize>,
     closed: bool,
     wire_bytes: u64,
 }
@@ -172,29 +196,18 @@ impl TlsSource {
         (sequence, secrets): (u64, ConnectionTrafficSecrets),
         next_key: NextKey,
     ) -> Result<Self, TransportError> {
-        let opener = Opener::new(suite, secrets, By::Fastest)?;
-        let opened_bytes = if matches!(opener, Opener::Own(_)) { TLS_RECORD_BYTES_MAX } else { 0 };
         Ok(TlsSource {
             stream,
             suite,
-            opener,
-            opened: vec![0; opened_bytes].into_boxed_slice(),
-            plain_is_opened: false,
+            decrypter: decrypter(suite, secrets)?,
             sequence,
             next_key,
-            by: By::Fastest,
             buffer: vec![0; TLS_READ_BYTES].into_boxed_slice(),
             raw: 0..0,
             plain: 0..0,
             closed: false,
             wire_bytes: 0,
         })
-    }
-
-    /// Who opens records from the next key on.
-    #[cfg(test)]
-    pub(crate) fn set_by(&mut self, by: By) {
-        self.by = by;
     }
 
     /// The length of the first record that is wholly in the buffer, header included.
@@ -214,39 +227,21 @@ impl TlsSource {
         Ok((raw.len() >= length).then_some(length))
     }
 
-    /// The body of the record of `length` bytes at the start of `raw`.
-    fn body(&self, length: usize) -> Range<usize> {
-        self.raw.start + RECORD_HEADER_BYTES..self.raw.start + length
-    }
-
-    /// Opens that record to `target` if it is data and fits; how many bytes that gave.
-    fn open_to(
-        &mut self,
-        length: usize,
-        target: &mut [u8],
-    ) -> Result<Option<usize>, TransportError> {
-        let body = &self.buffer[self.body(length)];
-        let opened = self.opener.open_to(self.sequence, body, target)?;
-        if opened.is_some() {
-            self.raw.start += length;
-            self.sequence += 1;
-        }
-        Ok(opened)
-    }
-
-    /// Opens that record, whatever it is.
+    /// Opens the record of `length` bytes at the start of `raw`.
     fn open(&mut self, length: usize) -> Result<(), TransportError> {
-        let body = self.body(length);
+        let body = self.raw.start + RECORD_HEADER_BYTES..self.raw.start + length;
         self.raw.start += length;
-        let (sealed, opened) = (&mut self.buffer[body.clone()], &mut self.opened);
-        let (typ, content, is_opened) = self.opener.open(self.sequence, sealed, opened)?;
+        let sealed = InboundOpaqueMessage::new(
+            ContentType::ApplicationData,
+            ProtocolVersion::TLSv1_2,
+            &mut self.buffer[body.clone()],
+        );
+        let message = self.decrypter.decrypt(sealed, self.sequence).map_err(tls_fault)?;
         self.sequence += 1;
-        let start = if is_opened { 0 } else { body.start };
-        let content = content.start + start..content.end + start;
-        let source = if is_opened { &self.opened } else { &self.buffer };
-        match (typ, &source[content.clone()]) {
-            (ContentType::ApplicationData, _) => {
-                (self.plain, self.plain_is_opened) = (content, is_opened);
+        match (message.typ, message.payload) {
+            (ContentType::ApplicationData, payload) => {
+                // Opened in place: the plaintext starts where the sealed body started.
+                self.plain = body.start..body.start + payload.len();
                 Ok(())
             }
             (ContentType::Alert, [_, CLOSE_NOTIFY]) => {
@@ -256,7 +251,7 @@ impl TlsSource {
             (ContentType::Alert, [_, code]) => Err(TransportError::Alert(*code)),
             (ContentType::Handshake, [KEY_UPDATE, 0, 0, 1, 0]) => {
                 let secrets = (self.next_key)().map_err(tls_fault)?;
-                self.opener = Opener::new(self.suite, secrets, self.by)?;
+                self.decrypter = decrypter(self.suite, secrets)?;
                 self.sequence = 0;
                 Ok(())
             }
@@ -268,8 +263,7 @@ impl TlsSource {
     fn take(&mut self, target: &mut [u8]) -> usize {
         let count = self.plain.len().min(target.len());
         let taken = self.plain.start..self.plain.start + count;
-        let source = if self.plain_is_opened { &self.opened } else { &self.buffer };
-        target[..count].copy_from_slice(&source[taken]);
+        target[..count].copy_from_slice(&self.buffer[taken]);
         self.plain.start += count;
         count
     }
@@ -303,10 +297,7 @@ impl Source for TlsSource {
                 return Ok(in_wanted + in_ahead);
             }
             if let Some(length) = self.next_record()? {
-                match self.open_to(length, &mut wanted[in_wanted..])? {
-                    Some(count) => in_wanted += count,
-                    None => self.open(length)?,
-                }
+                self.open(length)?;
             } else if in_wanted + in_ahead > 0 || !self.fill()? {
                 return Ok(in_wanted + in_ahead);
             }

@@ -6,7 +6,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use crate::fingerprint::Fingerprint;
 use crate::identity::{IdentityError, io_error, unreadable, write_new};
 use crate::names::check_name;
+use crate::ownership::{check_directory, check_unchanged};
 
 const HEADER: &str = "# The keys of the parties that this one talks to; see `phineus id trust`.\n\n\
                       [trusted]\n";
@@ -42,13 +43,19 @@ impl TrustStore {
     /// The list in `directory/trusted.toml`; empty if there is no such file.
     ///
     /// # Errors
-    /// The file cannot be read or has a line that is no trusted key.
+    /// The file cannot be read, others may change it, or it has a line that is no trusted key.
     pub fn load(directory: &Path) -> Result<Self, IdentityError> {
         let path = directory.join("trusted.toml");
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        check_directory(directory)?;
+        let failed = |error: io::Error| unreadable(&path, &error);
+        let text = match File::open(&path) {
+            Ok(file) => {
+                // Of the file that is read, not of one that takes its place.
+                check_unchanged(&path, &file.metadata().map_err(failed)?)?;
+                io::read_to_string(file).map_err(failed)?
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(unreadable(&path, &error)),
+            Err(error) => return Err(failed(error)),
         };
         let damaged = |problem: String| IdentityError::Damaged { path: path.clone(), problem };
         let file: TrustFile = toml::from_str(&text).map_err(|error| damaged(error.to_string()))?;

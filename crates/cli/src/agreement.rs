@@ -16,6 +16,7 @@ use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::arguments::{NARROW_MASKS, Preprocessed};
 use crate::failure::{Exit, Failure};
 
 /// What a party was asked to do.
@@ -30,7 +31,8 @@ pub(crate) struct Wish {
     /// What was typed of how shares are opened and converted, if not the default.
     #[serde(default)]
     pub(crate) ways: BTreeMap<String, String>,
-    /// When triples are made; nothing for protocols that need none.
+    /// When triples are made; nothing for protocols that need none. Of a client: whether it accepts
+    /// material from a dealer.
     #[serde(default)]
     pub(crate) preprocessing: Option<String>,
     /// What `--protocol auto` depends on besides the program.
@@ -79,6 +81,10 @@ pub(crate) fn nonce() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Exchanges before a run among those who compute: wishes and the agreement, each followed by whether
+/// they were equal, and readiness. Stored material, or slices to agree on, add more.
+pub(crate) const EXCHANGES: u64 = 5;
+
 /// The channels to all other parties, by party; none to this one.
 pub(crate) type Peers = [Option<FramedChannel>];
 
@@ -102,6 +108,12 @@ struct Difference {
     ours: String,
     theirs: String,
 }
+
+/// The difference between who accepts material from a dealer and who does not.
+const FAKE_PREPROCESSING: &str = "--fake-preprocessing (no security)";
+
+/// The item of an agreement that names the session: all else agrees when only this differs.
+const SESSION: &str = "the session";
 
 /// The longest time from question to answer between two parties.
 pub(crate) fn longest_round_trip(wishes: &[Wish]) -> Duration {
@@ -129,6 +141,7 @@ pub(crate) fn exchange_wishes(
         let (peer, answer) = answers.next().expect("each channel gave an answer");
         let theirs: Wish = parse(&peer, &answer)?;
         compare_wishes(ours, &theirs, &peer, &mut differences);
+        compare_preprocessing((ours, &theirs), computing, &peer, &mut differences);
         if usize::from(theirs.party) != party {
             let [ours, theirs] = [party, theirs.party.into()].map(|at| format!("party {at}"));
             differences.push(Difference { peer, what: "role".to_owned(), ours, theirs });
@@ -207,15 +220,11 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     if ours.protocol == theirs.protocol {
         let extension = |wish: &Wish| wish.ot.clone().unwrap_or_default();
         compare("the OT extension", &extension(ours), &extension(theirs));
-        for name in ["--y2a", "--broadcast"] {
+        for name in ["--y2a", "--broadcast", NARROW_MASKS] {
             let way = |wish: &Wish| {
                 wish.ways.get(name).cloned().unwrap_or_else(|| "the default".to_owned())
             };
             compare(name, &way(ours), &way(theirs));
-        }
-        // A client has none.
-        if let (Some(ours), Some(theirs)) = (&ours.preprocessing, &theirs.preprocessing) {
-            compare("preprocessing", ours, theirs);
         }
         let network =
             |wish: &Wish| wish.choosing.as_ref().map_or("", |it| it.network.as_str()).to_owned();
@@ -226,6 +235,31 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     for name in names.collect::<std::collections::BTreeSet<_>>() {
         let value = |wish: &Wish| wish.parameters.get(name).unwrap_or(&none).clone();
         compare(&format!("parameter {name}"), &value(ours), &value(theirs));
+    }
+}
+
+/// Compares when material is made. Clients have no part in that, but whether it is dealt, which protects
+/// none of their inputs, they must state, too.
+fn compare_preprocessing(
+    (ours, theirs): (&Wish, &Wish),
+    computing: usize,
+    peer: &str,
+    differences: &mut Vec<Difference>,
+) {
+    let said = |wish: &Wish| wish.preprocessing.clone().unwrap_or_default();
+    let is_fake = |wish: &Wish| said(wish) == Preprocessed::Fake.name();
+    let is_client = |wish: &Wish| usize::from(wish.party) >= computing;
+    let (what, ours, theirs) = if is_fake(ours) != is_fake(theirs) {
+        let stated = |wish| if is_fake(wish) { "stated" } else { "not stated" }.to_owned();
+        (FAKE_PREPROCESSING, stated(ours), stated(theirs))
+    } else if is_client(ours) || is_client(theirs) || ours.protocol != theirs.protocol {
+        return;
+    } else {
+        ("preprocessing", said(ours), said(theirs))
+    };
+    if ours != theirs {
+        let (peer, what) = (peer.to_owned(), what.to_owned());
+        differences.push(Difference { peer, what, ours, theirs });
     }
 }
 
@@ -263,6 +297,16 @@ pub(crate) fn agreement(
     items
 }
 
+/// Adds the session's name to what must be equal: links of two runs of the same parties that got
+/// crossed, or somebody who told others something else than us, show in nothing else.
+pub(crate) fn add_session(items: &mut BTreeMap<String, String>, session: &SessionId) {
+    // What is derived from the session stays apart from what is sent.
+    let digest = Sha256::new().chain_update(b"phineus agreement").chain_update(session.as_bytes());
+    let digest: [u8; 32] = digest.finalize().into();
+    let name = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    items.insert(SESSION.to_owned(), name);
+}
+
 fn describe_input(description: &Description, port: &InputPort) -> String {
     let party = &description.parties[usize::from(port.party)];
     format!("{} rows of {} columns from {party}", port.rows, port.columns.len())
@@ -294,6 +338,10 @@ pub(crate) fn exchange_agreement(
             let (peer, what) = (peer.clone(), what.clone());
             differences.push(Difference { ours: value(ours), theirs: value(&theirs), peer, what });
         }
+    }
+    if differences.iter().any(|difference| difference.what != SESSION) {
+        // It follows from the other differences.
+        differences.retain(|difference| difference.what != SESSION);
     }
     settle(channels, &differences)
 }
@@ -395,11 +443,28 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
         .iter()
         .map(|Difference { peer, what, ours, theirs }| match what.as_str() {
             "role" => format!("{peer} is {ours} here and says it is {theirs}: compare --as"),
+            SESSION => {
+                format!(
+                    "{peer} is in another session: it heard other parties, or other things of them"
+                )
+            }
             _ => format!("{} is {ours} here and {} at {peer}", plain(what), plain(theirs)),
         })
         .collect();
-    Err(Failure::new(Exit::Disagreement, 100, lines.join("\n"))
-        .remedy("agree on one program, parameters and version, then run again")
+    let has = |what: &str| differences.iter().any(|difference| difference.what == what);
+    let (number, remedy) = if has(FAKE_PREPROCESSING) {
+        let remedy = "leave --fake-preprocessing away at the parties that compute; or, where no input \
+                      is secret, state it at all parties and clients";
+        (123, remedy)
+    } else if has(SESSION) {
+        let remedy = "start one run of these parties at a time, or give each run its own addresses in \
+                      cluster.toml";
+        (124, remedy)
+    } else {
+        (100, "agree on one program, parameters and version, then run again")
+    };
+    Err(Failure::new(Exit::Disagreement, number, lines.join("\n"))
+        .remedy(remedy)
         .revealed("nothing was revealed but this"))
 }
 
@@ -435,13 +500,18 @@ pub(crate) fn give_up_all(mesh: Mesh, failure: &Failure) {
 }
 
 /// The name of this session for the protocol, the same at all parties and never the same again.
+///
+/// It covers the program and all that each party stated about itself, nonce included.
 pub(crate) fn session_id(program_hash: &str, wishes: &[Wish]) -> SessionId {
     let mut hash = Sha256::new();
-    hash.update(b"phineus session");
+    hash.update(b"phineus session 2");
+    hash.update((program_hash.len() as u64).to_le_bytes());
     hash.update(program_hash);
     for wish in wishes {
-        hash.update((wish.nonce.len() as u64).to_le_bytes());
-        hash.update(&wish.nonce);
+        // What was read is written again as it was: members in one order, text and whole numbers.
+        let wish = serde_json::to_vec(wish).expect("a wish is text and numbers");
+        hash.update((wish.len() as u64).to_le_bytes());
+        hash.update(&wish);
     }
     SessionId::new(hash.finalize().into())
 }

@@ -9,10 +9,11 @@ use phineus_channels::{NetworkModel, Transport};
 
 use crate::casting::Outsourcing;
 use crate::quantity::parse_size;
+use crate::reading::Reading;
 
 pub(crate) use choices::{
-    Backend, GpuChoice, OtChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice, WayChoices,
-    Ways,
+    Backend, GpuChoice, NARROW_MASKS, NarrowMasks, OtChoice, OtExtension, Preprocessed, Protocol,
+    ProtocolChoice, WayChoices, Ways,
 };
 
 /// Printed below the help.
@@ -31,7 +32,7 @@ pub(crate) struct Cli {
     /// Print one JSON document to stdout instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say more
+    /// Say more: after a run, what was predicted and measured, and each phase
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Say nothing but results and errors
@@ -121,12 +122,15 @@ pub(crate) struct Sizes {
     /// An input file whose rows are counted, and of which nothing else is read
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// How much memory, and where pages go that do not fit.
 #[derive(Args, Clone)]
 pub(crate) struct Resources {
-    /// The most memory that a party's process may ever have resident, such as 256MiB
+    /// The most memory that a party's process may ever have resident, its code included, such as
+    /// 256MiB; if that is too little, the message states the least that works
     #[arg(long, value_name = "SIZE", env = "PHINEUS_MEMORY", value_parser = parse_size)]
     pub(crate) memory: Option<u64>,
     /// Where the swap file and the plan go while running
@@ -195,6 +199,8 @@ pub(crate) struct Run {
     /// An input file (CSV with a header; - is stdin), by the name of the input or its party
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Where results go, by the name of the output if there are several; the others go to stdout
     #[arg(long = "out", value_name = "[NAME=]FILE")]
     pub(crate) outputs: Vec<String>,
@@ -216,7 +222,7 @@ pub(crate) struct Run {
     )]
     pub(crate) preprocessing: Preprocessed,
     /// Material from a dealer whom everybody would have to trust: NO SECURITY, for measurements of
-    /// what comes after it; all parties have to say it
+    /// what comes after it; all parties have to state it, clients too
     #[arg(long, conflicts_with = "preprocessing")]
     pub(crate) fake_preprocessing: bool,
     /// Threads with which a party computes on authenticated shares, besides those of its connections
@@ -300,6 +306,7 @@ impl Preprocess {
             together: self.together.clone(),
             outsourcing: self.outsourcing.clone(),
             inputs: self.sizes.inputs.clone(),
+            reading: self.sizes.reading.clone(),
             outputs: Vec::new(),
             resources: self.resources.clone(),
             net: None,

@@ -7,10 +7,16 @@ use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, Description, ElementType, InputPort, Lane, Table};
 use phineus_frontend::{Arguments, ColumnRange};
 
-use crate::csv_input::{Counted, Source, count_rows, read_table_within};
+use crate::csv_input::{
+    Counted, Source, check_columns, check_only_column, count_rows, read_table_within,
+};
 use crate::csv_output;
 use crate::failure::{Exit, Failure};
+use crate::own_rows::{Arrangements, is_subject};
+use crate::reading::{Reading, RepeatKeys, unknown_column};
+use crate::repeats::{self, leave_out};
 use crate::row_order::arrange;
+use crate::text_key::TextKey;
 
 /// Values out of their range that are reported.
 const RANGE_FAULTS_MAX: usize = 20;
@@ -38,11 +44,7 @@ pub(crate) fn assign<'a>(
     aliases: &[String],
     party: Option<u16>,
 ) -> Result<BTreeMap<String, &'a str>, Failure> {
-    let candidates: Vec<&InputPort> = description
-        .inputs
-        .iter()
-        .filter(|port| party.is_none_or(|party| port.party == party))
-        .collect();
+    let candidates = candidates(description, party);
     let mut files: BTreeMap<String, &str> = BTreeMap::new();
     for argument in arguments {
         let (name, file) = split_name(argument);
@@ -61,7 +63,14 @@ pub(crate) fn assign<'a>(
     Ok(files)
 }
 
-fn named<'a>(
+/// The inputs of `party`, or of all parties if none.
+pub(crate) fn candidates(description: &Description, party: Option<u16>) -> Vec<&InputPort> {
+    let ports = description.inputs.iter();
+    ports.filter(|port| party.is_none_or(|party| port.party == party)).collect()
+}
+
+/// The candidate with this name, or the only one of the party with this name.
+pub(crate) fn named<'a>(
     description: &Description,
     candidates: &[&'a InputPort],
     aliases: &[String],
@@ -138,14 +147,47 @@ pub(crate) fn require_all(
         .remedy("give --in NAME=FILE for each; `phineus data` generates examples"))
 }
 
-/// Opens and counts the files.
-pub(crate) fn count_all(files: &BTreeMap<String, &str>) -> Result<Files, Failure> {
+/// Opens and counts the files, as `reading` says.
+pub(crate) fn count_all(
+    description: &Description,
+    files: &BTreeMap<String, &str>,
+    reading: &Reading,
+    parties: (&[String], Option<u16>),
+) -> Result<Files, Failure> {
     if files.values().filter(|file| **file == "-").count() > 1 {
         return Err(Failure::usage("only one input can come from stdin"));
     }
-    let count =
-        |(port, file): (&String, &&str)| Ok((port.clone(), count_rows(Source::open(file)?)?));
-    files.iter().map(count).collect()
+    let mut names = reading.names(description, parties)?;
+    let ports = || description.inputs.iter().filter(|port| files.contains_key(&port.name));
+    if reading.repeat_keys == RepeatKeys::CountOnce
+        && !description.inputs.iter().any(|port| port.order.is_unique())
+    {
+        let message = "--repeat-keys count-once: no input of this program wants each key once";
+        return Err(Failure::usage(message).remedy("leave it out: repeated rows are no fault here"));
+    }
+    let mut counted = Files::new();
+    for port in ports() {
+        let source = Source::open(files[&port.name])?;
+        let names = names.remove(&port.name).unwrap_or_default();
+        let file = Counted { names, ..count_rows(source)? };
+        let file = match reading.repeat_keys {
+            RepeatKeys::Refuse => file,
+            RepeatKeys::CountOnce => leave_out(file, port)?,
+        };
+        counted.insert(port.name.clone(), file);
+    }
+    Ok(counted)
+}
+
+/// Checks, before anybody is met, that the files have the columns that the program wants.
+/// `description` may have been made for other sizes, so columns with numbers are not looked for yet.
+pub(crate) fn check_headers(description: &Description, files: &Files) -> Result<(), Failure> {
+    let is_fixed = |column: &&Column| !column.name.ends_with(|c: char| c.is_ascii_digit());
+    for port in &description.inputs {
+        let columns: Vec<Column> = port.columns.iter().filter(is_fixed).cloned().collect();
+        files.get(&port.name).map_or(Ok(()), |file| check_columns(file, &columns))?;
+    }
+    Ok(())
 }
 
 /// Tells `arguments` how many rows the files have.
@@ -170,28 +212,60 @@ pub(crate) fn check_rows(description: &Description, files: &Files) -> Result<(),
     Ok(())
 }
 
+/// The tables of a party, by input, and what their owner should know of them.
+pub(crate) struct Inputs {
+    pub(crate) tables: Vec<Option<Table>>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) arrangements: Arrangements,
+}
+
 /// Reads the files of all ports that have one, each in the order that its port wants.
 pub(crate) fn read_inputs(
     description: &Description,
     files: &Files,
     ranges: &[ColumnRange],
-) -> Result<Vec<Option<Table>>, Failure> {
-    let mut faults = Vec::new();
+    text_key: &TextKey,
+) -> Result<Inputs, Failure> {
+    let (mut faults, mut notes) = (Vec::new(), Vec::new());
+    let mut arrangements = Vec::new();
     let mut read = |port: &InputPort| -> Result<Option<Table>, Failure> {
-        let Some(counted) = files.get(&port.name) else { return Ok(None) };
+        let Some(counted) = files.get(&port.name) else {
+            arrangements.push(None);
+            return Ok(None);
+        };
+        if let Some(wanted) =
+            counted.names.keys().find(|name| port.columns.iter().all(|c| c.name != **name))
+        {
+            return Err(unknown_column(wanted, &[port]));
+        }
+        if let [column] = &port.columns[..] {
+            let others = || description.inputs.iter().filter(|other| other.name != port.name);
+            check_only_column(counted, column, |next| {
+                others().any(|other| other.columns.iter().any(|column| column.name == next))
+            })?;
+        }
         let mut stated = vec![None; port.columns.len()];
         for range in ranges.iter().filter(|range| range.input == port.name) {
             let column = port.columns.get(range.column).zip(stated.get_mut(range.column));
             column.into_iter().for_each(|(column, stated)| *stated = Some(shown(range, column)));
         }
-        let (table, lines) = read_table_within(counted, &port.columns, &stated)?;
+        let read = read_table_within(counted, &port.columns, &stated, text_key)?;
+        let (table, lines) = (read.table, read.lines);
+        notes.extend(repeats::note(counted).into_iter().chain(read.notes));
+        if counted.rows == 0 {
+            notes.push(format!("{}: has no rows", counted.source.name()));
+        }
         let own = ranges.iter().filter(|range| range.input == port.name);
-        faults.extend(own.flat_map(|range| outside(range, &table, &counted.source.name(), &lines)));
-        arrange(table, &port.order, &counted.source.name(), &lines).map(Some)
+        faults.extend(own.flat_map(|range| outside(range, &table, counted, &lines)));
+        let (table, rows) = arrange(table, &port.order, counted, &lines)?;
+        let is_wanted = is_subject(description, arrangements.len());
+        arrangements.push(rows.filter(|_| is_wanted));
+        Ok(Some(table))
     };
-    let inputs: Vec<_> = description.inputs.iter().map(&mut read).collect::<Result<_, _>>()?;
+    let tables: Vec<_> = description.inputs.iter().map(&mut read).collect::<Result<_, _>>()?;
     if faults.is_empty() {
-        return Ok(inputs);
+        let arrangements = Arrangements::new(arrangements);
+        return Ok(Inputs { tables, notes, arrangements });
     }
     faults.truncate(RANGE_FAULTS_MAX);
     let failure = Failure::new(Exit::BadInput, 111, faults.join("\n"));
@@ -209,15 +283,16 @@ fn shown(range: &ColumnRange, column: &Column) -> String {
 }
 
 /// The values of a table that are not in the range that a program states for a column; `lines` are
-/// where the rows stand in `file`.
-fn outside(range: &ColumnRange, table: &Table, file: &str, lines: &[u32]) -> Vec<String> {
+/// where the rows stand in the file.
+fn outside(range: &ColumnRange, table: &Table, counted: &Counted, lines: &[u32]) -> Vec<String> {
     let Some(column) = table.columns().get(range.column) else { return Vec::new() };
+    let file = counted.source.name();
     let number = |row| signed(table.cell(row, range.column), column.element);
     let is_outside = |row: &u64| !(range.low..=range.high).contains(&number(*row));
     let fault = |row: u64| {
         let line = lines.get(row as usize).map_or(row + 1, |line| u64::from(*line));
         let value = csv_output::format_value(table.cell(row, range.column), column);
-        let (name, stated) = (&column.name, shown(range, column));
+        let (name, stated) = (counted.name_of(&column.name), shown(range, column));
         format!("{file}:{line}: column '{name}': '{value}' is not within {stated}")
     };
     (0..table.row_count()).filter(is_outside).take(RANGE_FAULTS_MAX).map(fault).collect()
@@ -245,7 +320,7 @@ mod tests {
         };
         Description {
             parties: vec!["a".to_owned(), "b".to_owned()],
-            inputs: vec![port("key", 0), port("salt", 0), port("b", 1)],
+            inputs: vec![port("key", 0), port("salt", 0), port("b", 1)].into(),
             ..Description::default()
         }
     }

@@ -7,6 +7,7 @@
 
 mod figures;
 
+use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,18 +16,19 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    Blocks, Description, ElementType, Flow, Layout, Op, PlanDescription, Sharing, Slot, Table,
-    Written,
+    Blocks, Description, ElementType, Flow, Layout, Op, PlanDescription, Shared, Sharing, Slot,
+    Table, Written,
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::{Scratch, carried_in_field};
 use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::mixed;
 
-use crate::arguments::{Preprocessed, Protocol};
+use crate::arguments::{NarrowMasks, Preprocessed, Protocol, Ways};
 use crate::csv_output::write_atomically;
 use crate::failure::{Exit, Failure};
 use crate::garbling::{GarblingPlan, bytes_of_blocks, write_blocks};
+use crate::masks;
 use crate::memory_budget::{Budget, Figures, Situation, does_not_fit};
 use crate::planning::{PlannedFile, magnitude_bits, plan_block_within};
 use crate::program_file::{ProgramFile, write_beside};
@@ -72,11 +74,12 @@ pub(crate) fn traced_blocks(
 ) -> Result<Option<TracedFile>, Failure> {
     let Some(blocks) = Blocks::read(file.view())? else { return Ok(None) };
     let computing = computing(&blocks.description);
-    let garbling = garbling_places(file, blocks.places.len())?;
+    let program = Arc::new(blocks.description.of_block());
+    let garbling = garbling_places(file, &blocks)?;
     let part = |(number, &place): (usize, &Section)| {
-        let mut file = file.section(place);
-        if let Some((garbling, places)) = &garbling {
-            file = file.with_garbling(garbling, places[number]);
+        let mut file = file.section(place, &program);
+        if let Some((garbling, places, program)) = &garbling {
+            file = file.with_garbling(garbling, places[number], program);
         }
         let reader = file.reader()?;
         let (description, hash, kind) =
@@ -97,15 +100,25 @@ pub(crate) fn traced_blocks(
 /// The offset and length of a block in its file.
 type Section = (u64, u64);
 
-/// What is garbled beside the plan of so many blocks in `file`, and where what is garbled beside
-/// each of them lies in it.
+/// The garbled parts beside the blocks of a plan: the file, the section of each
+/// block, and their description.
+type GarblingPlaces = (ProgramFile, Vec<Section>, Arc<Description>);
+
+/// Finds the garbled parts beside the plan in `file`, which has these blocks.
 fn garbling_places(
     file: &ProgramFile,
-    count: usize,
-) -> Result<Option<(ProgramFile, Vec<Section>)>, Failure> {
+    planned: &Blocks,
+) -> Result<Option<GarblingPlaces>, Failure> {
     let Some(garbling) = file.garbling() else { return Ok(None) };
     match directory(&garbling)? {
-        Some(blocks) if blocks.places.len() == count => Ok(Some((garbling, blocks.places))),
+        Some(blocks) if blocks.places.len() == planned.places.len() => {
+            let mut description = blocks.description.of_block();
+            if description.slots == planned.description.slots {
+                // One list: each block compares them.
+                description.slots = planned.description.slots.clone();
+            }
+            Ok(Some((garbling, blocks.places, Arc::new(description))))
+        }
         _ => {
             let message = "what is garbled beside the plan has other blocks than it";
             Err(Failure::new(Exit::ProgramRefused, 144, message).remedy("plan the program again"))
@@ -123,7 +136,7 @@ pub(crate) fn without_openings(description: &Description) -> Description {
     let outputs = description.outputs.iter().enumerate();
     let kept = outputs.filter(|(index, _)| !description.is_opened(*index));
     let outputs = kept.map(|(_, port)| port.clone()).collect();
-    Description { outputs, opened: Vec::new(), ..description.clone() }
+    Description { outputs, opened: Vec::new().into(), ..description.clone() }
 }
 
 /// The tables of what the program reveals at its end.
@@ -169,15 +182,16 @@ fn carried_places(
     let mut is_doubled = vec![false; slots.len()];
     let mut is_garbled = slots.iter().any(|slot| slot.element.sharing() == Sharing::Garbled);
     for part in parts {
-        let mut used = vec![[false; 2]; slots.len()];
+        let mut used: HashMap<u64, [bool; 2]> = HashMap::new();
         part.reader()?.for_each::<Failure>(|i| {
             is_garbled |= sharing(i.element) == Sharing::Garbled;
             if i.op.is_carrying() {
-                used[i.immediates[0] as usize][usize::from(i.op == Op::Store)] = true;
+                used.entry(i.immediates[0]).or_default()[usize::from(i.op == Op::Store)] = true;
             }
             Ok(())
         })?;
-        is_doubled.iter_mut().zip(&used).for_each(|(doubled, used)| *doubled |= used == &[true; 2]);
+        let both = used.iter().filter(|(_, used)| **used == [true; 2]);
+        both.for_each(|(&slot, _)| is_doubled[slot as usize] = true);
     }
     let wire_bytes = situation.wire_bytes() as usize;
     let places = |slot: usize| 1 + usize::from(is_doubled[slot]);
@@ -204,8 +218,13 @@ pub(crate) fn plan_blocks(
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
     let slots = traced.description.slots.iter();
-    let slots: Vec<Slot> =
+    let slots: Shared<Slot> =
         slots.map(|slot| Slot { element: carried_as(protocol, slot.element), ..*slot }).collect();
+    let description = Description { slots: slots.clone(), ..traced.description.of_block() };
+    let blocks = blocks.of_program(&Arc::new(description));
+    let masks = masks::of_blocks(&blocks, protocol, situation, scratch)?;
+    let is_chosen = masks != situation.ways.masks;
+    let situation = &Situation { ways: Ways { masks, ..situation.ways }, ..*situation };
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let sharing = |element| match protocol.assignment() {
         Some(assignment) => assignment.carried(element).sharing(),
@@ -240,6 +259,12 @@ pub(crate) fn plan_blocks(
         )?;
         let total = joined.budget.total();
         if total <= situation.limit_bytes {
+            if is_chosen && masks::are_too_far(&joined) {
+                // Of checks as well as of openings, which alone are few enough.
+                let ways = Ways { masks: NarrowMasks::Never, ..situation.ways };
+                let situation = &Situation { ways, ..*situation };
+                return plan_blocks((traced, &blocks), protocol, situation, scratch);
+            }
             return Ok(joined);
         }
         // One block needs the most frames, another the most of something else.
@@ -326,7 +351,7 @@ fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
 fn join(
     traced: &TracedFile,
     flow: &Flow,
-    (parts, carried, slots): (Vec<PlannedFile>, CarriedPlaces, Vec<Slot>),
+    (parts, carried, slots): (Vec<PlannedFile>, CarriedPlaces, Shared<Slot>),
     situation: &Situation,
     planning: Duration,
 ) -> Result<PlannedFile, Failure> {
@@ -367,6 +392,18 @@ fn join(
         garbling: None,
         blocks: Some(Arc::new(blocks)),
     })
+}
+
+impl TracedBlocks {
+    /// Returns these blocks as blocks of the program that `program` describes.
+    pub(crate) fn of_program(&self, program: &Arc<Description>) -> TracedBlocks {
+        let part = |part: &TracedFile| TracedFile {
+            file: part.file.clone().of_program(program.clone()),
+            description: Description::clone(program),
+            ..part.clone()
+        };
+        TracedBlocks { flow: self.flow.clone(), parts: self.parts.iter().map(part).collect() }
+    }
 }
 
 impl PlannedBlocks {

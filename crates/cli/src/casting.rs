@@ -272,14 +272,11 @@ fn described_blocks(
     description: Description,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    let computing = traced.computing;
-    let part = |part: &TracedFile| {
-        let part = TracedFile { computing, ..part.clone() };
-        described(&part, description.clone(), scratch)
-    };
-    let parts = blocks.parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+    // The blocks' own files say nothing of ports.
+    let mut blocks = blocks.of_program(&Arc::new(description.of_block()));
     let (mut file, mut written) = (scratch.file(), Vec::new());
-    for part in &parts {
+    for part in &mut blocks.parts {
+        part.computing = traced.computing;
         let (instruction_count, file_bytes) =
             (part.file.reader()?.instruction_count(), part.file.length_bytes()?);
         std::io::copy(&mut part.file.view(), &mut file)?;
@@ -287,7 +284,7 @@ fn described_blocks(
     }
     let (file, whole) = finish_blocks(file, &written, &description, &blocks.flow)?;
     let (file, hash) = (ProgramFile::new(file), whole.hash);
-    let blocks = Some(Arc::new(TracedBlocks { flow: blocks.flow.clone(), parts }));
+    let blocks = Some(Arc::new(blocks));
     Ok(TracedFile { file, description, hash, blocks, ..traced.clone() })
 }
 

@@ -23,7 +23,7 @@ use crate::blocks::{TracedBlocks, readers_bytes, results, totals_of};
 use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::memory_budget::{PLANNER_BUFFERS_BYTES, Situation, does_not_fit};
+use crate::memory_budget::{Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
 use crate::planning::{Bounds, ordered, planner_memory, with_ways};
 use crate::program_file::{ProgramFile, Reader};
@@ -73,13 +73,15 @@ impl ClientWalk {
         scratch: &Scratch,
     ) -> Result<ClientWalk, Failure> {
         let start = Instant::now();
-        let taken = situation.process_bytes + situation.tables_bytes + PLANNER_BUFFERS_BYTES;
-        let channels = situation.channel_bytes(BatchScale::FULL) * traced.computing as u64;
-        let fits = |peak_bytes: u64| match peak_bytes > situation.limit_bytes {
-            true => Err(does_not_fit(situation.limit_bytes, peak_bytes)),
-            false => Ok(peak_bytes),
+        let fits = |planner_bytes: u64| {
+            let peak = situation.client_peak_bytes(situation.tables_bytes, planner_bytes);
+            match peak > situation.limit_bytes {
+                true => Err(does_not_fit(situation.limit_bytes, peak)),
+                false => Ok(peak),
+            }
         };
-        let peak_bytes = fits(taken + channels)?;
+        fits(0)?;
+        scratch.forget_tables();
         let planner = planner_memory(situation)?;
         let bounds = Bounds {
             least_limit_bytes: situation.least_limit_bytes,
@@ -87,6 +89,8 @@ impl ClientWalk {
             planner_memory_bytes: planner,
             prove_inputs: true,
             y2a: situation.ways.y2a,
+            masks: situation.ways.masks,
+            scale: situation.batch_scale(),
         };
         let order_block = |block: &TracedFile| {
             let made = ordered(block, protocol, traced.computing, bounds, scratch)?;
@@ -106,7 +110,13 @@ impl ClientWalk {
         let files = parts.iter().map(|part| &part.file);
         // They stay as long as the run does.
         files.clone().chain([&program.file]).try_for_each(ProgramFile::settle)?;
-        let peak_bytes = fits(peak_bytes + readers_bytes(files)?)?;
+        let peak_bytes = fits(scratch.tables_peak_bytes())?;
+        // Of a program of many blocks each has a reader.
+        let readers = if program.blocks.is_some() { readers_bytes(files)? } else { 0 };
+        let peak_bytes = peak_bytes + readers;
+        if peak_bytes > situation.limit_bytes {
+            return Err(does_not_fit(situation.limit_bytes, peak_bytes));
+        }
         let (process_bytes, ordering) = (situation.process_bytes, start.elapsed());
         let blocks = program.blocks.as_ref().map_or(1, |blocks| blocks.parts.len());
         let (scale, ways) = match &program.description.plan {
@@ -125,7 +135,8 @@ impl ClientWalk {
         let costs = || with_ways(MixedCosts::new(*computing).with_scale(self.scale), self.ways);
         if let Some(blocks) = blocks {
             let files = blocks.parts.iter().map(|part| &part.file);
-            let mut totals = totals_of(files, costs, description, &[times.to_vec()])?;
+            let turns = times.iter().copied().enumerate().collect();
+            let mut totals = totals_of(files, costs, description, &[turns])?;
             return Ok(totals.pop().expect("one run was asked for"));
         }
         if let Some(plan) = &description.plan {
@@ -211,7 +222,7 @@ impl ClientWalk {
             Ok(client.finish()?)
         };
         let (channels, outputs) = walked().map_err(|failure| {
-            let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+            let failure = if interrupt::requested() { interrupt::reason() } else { failure };
             failure.revealed("this party's inputs were shared, and none of its outputs is whole")
         })?;
         let phase = Reading::of(channels.iter()).since(&before, start.elapsed());

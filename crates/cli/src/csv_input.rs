@@ -7,122 +7,45 @@
 
 mod fields;
 mod followed;
+mod header;
+mod kind;
+mod rows;
+mod source;
+mod text;
 
-use std::collections::{HashMap, HashSet};
-use std::fs::{File, Metadata};
-use std::io::{BufReader, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 
 use csv::StringRecord;
 use phineus_bytecode::{Column, Table};
 
 use crate::failure::{Exit, Failure};
 use crate::npy;
+use crate::text_key::TextKey;
 
 use followed::Followed;
+use header::{check_header, places_in};
+use text::Tally;
 
 pub(crate) use fields::parse_field;
+pub(crate) use followed::ROW_BYTES_MAX;
+pub(crate) use header::{check_columns, check_only_column};
+pub(crate) use rows::FileRows;
+pub(crate) use source::{Source, Stamp, is_stdin, refuse_pipe};
 
 /// Faults of one file that are reported.
 const FAULTS_MAX: usize = 20;
-
-/// Column names that are shown where one is missing.
-const NAMES_MAX: usize = 20;
-
-/// Where the rows of an input come from.
-#[derive(Clone)]
-pub(crate) enum Source {
-    /// A file.
-    Path(PathBuf),
-    /// What stdin said.
-    Bytes(Vec<u8>),
-}
-
-impl Source {
-    /// The source that an argument names; `-` is stdin, which is read at once.
-    pub(crate) fn open(argument: &str) -> Result<Source, Failure> {
-        if argument == "-" {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes)?;
-            return Ok(Source::Bytes(bytes));
-        }
-        refuse_pipe(argument)?;
-        Ok(Source::Path(PathBuf::from(argument)))
-    }
-
-    /// What messages call it.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Source::Path(path) => path.display().to_string(),
-            Source::Bytes(_) => "stdin".to_owned(),
-        }
-    }
-
-    /// How long it is, where that is known before it is read.
-    pub(crate) fn length_bytes(&self) -> Option<u64> {
-        match self {
-            Source::Path(path) => {
-                path.metadata().ok().filter(|data| data.is_file()).map(|d| d.len())
-            }
-            Source::Bytes(bytes) => Some(bytes.len() as u64),
-        }
-    }
-
-    pub(crate) fn reader(&self) -> Result<Box<dyn Read + '_>, Failure> {
-        match self {
-            Source::Path(path) => {
-                let open = File::open(path).and_then(|file| {
-                    // Opening a directory succeeds, reading it does not.
-                    if file.metadata()?.is_dir() {
-                        return Err(std::io::Error::other("is a directory, not a file of rows"));
-                    }
-                    Ok(file)
-                });
-                let file = open.map_err(|error| {
-                    Failure::new(Exit::BadInput, 101, format!("{}: {error}", path.display()))
-                })?;
-                Ok(Box::new(BufReader::new(file)))
-            }
-            Source::Bytes(bytes) => Ok(Box::new(bytes.as_slice())),
-        }
-    }
-}
-
-/// Refuses a file that can be read once only, before it is opened: to open one may take for ever.
-pub(crate) fn refuse_pipe(argument: &str) -> Result<(), Failure> {
-    // What is not there is told by who reads it.
-    let Ok(data) = Path::new(argument).metadata() else { return Ok(()) };
-    let kind = match data.file_type() {
-        kind if kind.is_fifo() => "a pipe",
-        kind if kind.is_socket() => "a socket",
-        // A terminal, or one without an end.
-        kind if kind.is_char_device() => "a device",
-        _ => return Ok(()),
-    };
-    let message = format!("{argument}: is {kind}, and an input is read twice: give a file");
-    Err(Failure::new(Exit::BadInput, 104, message)
-        .remedy("write it to a file and name that; one input may be `-`, which is stdin"))
-}
-
-/// Whether it is stdin, by whatever name: `-`, or that of a file which was redirected to it.
-pub(crate) fn is_stdin(argument: &str) -> bool {
-    let identity = |path: &str| Path::new(path).metadata().ok();
-    let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    argument == "-"
-        || identity(argument).zip(identity("/dev/stdin")).is_some_and(|(a, b)| same(a, b))
-}
 
 /// Faults found so far.
 pub(crate) struct Faults {
     file: String,
     lines: Vec<String>,
     more: u64,
+    remedy: Option<String>,
 }
 
 impl Faults {
     pub(crate) fn new(source: &Source) -> Faults {
-        Faults { file: source.name(), lines: Vec::new(), more: 0 }
+        Faults { file: source.name(), lines: Vec::new(), more: 0, remedy: None }
     }
 
     pub(crate) fn add(&mut self, line: Option<u64>, what: &str) {
@@ -141,6 +64,11 @@ impl Faults {
         self.lines.is_empty()
     }
 
+    /// Says what to do; the first advice stands.
+    pub(crate) fn advise(&mut self, remedy: impl Into<String>) {
+        self.remedy.get_or_insert_with(|| remedy.into());
+    }
+
     /// All of them, if there are any.
     pub(crate) fn check(&mut self) -> Result<(), Failure> {
         if self.lines.is_empty() {
@@ -150,51 +78,97 @@ impl Faults {
             self.lines.push(format!("and {} more", self.more));
         }
         let failure = Failure::new(Exit::BadInput, 110, self.lines.join("\n"));
-        Err(failure.remedy("correct the file and run again; nothing was sent"))
+        let general = || "correct the file and run again; no value of it was sent".to_owned();
+        Err(failure.remedy(self.remedy.take().unwrap_or_else(general)))
     }
 }
+
+/// The names of columns in a file, by the names that the program gives them, where they differ.
+pub(crate) type Names = BTreeMap<String, String>;
 
 /// A file whose form is right, and how many rows it has.
 #[derive(Clone)]
 pub(crate) struct Counted {
     pub(crate) source: Source,
+    /// Rows that enter the computation.
     pub(crate) rows: u64,
+    pub(crate) names: Names,
+    /// Rows of the file that are left out because they repeat others: ascending, from 0.
+    pub(crate) repeated: Vec<u32>,
+    /// The file as it was when it was counted.
+    pub(crate) stamp: Option<Stamp>,
+}
+
+impl Counted {
+    /// A file of which all rows are brought in, and whose columns have the names that are wanted.
+    pub(crate) fn plain(source: Source, rows: u64) -> Counted {
+        let stamp = source.stamp();
+        Counted { source, rows, names: Names::new(), repeated: Vec::new(), stamp }
+    }
+
+    /// The file's name of a column.
+    pub(crate) fn name_of<'a>(&'a self, wanted: &'a str) -> &'a str {
+        self.names.get(wanted).map_or(wanted, String::as_str)
+    }
+
+    /// Number of rows in the file.
+    pub(crate) fn file_rows(&self) -> u64 {
+        self.rows + self.repeated.len() as u64
+    }
+}
+
+/// The rows of an input, the place of each in its file, and notes for its owner.
+pub(crate) struct ReadInput {
+    pub(crate) table: Table,
+    pub(crate) lines: Vec<u32>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Counts the rows, and checks all that can be checked without knowing the types.
 pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
     if let Some(rows) = npy::count_rows(&source)? {
-        return Ok(Counted { source, rows });
+        return Ok(Counted::plain(source, rows));
     }
+    kind::refuse_others(&source)?;
     let mut faults = Faults::new(&source);
     let mut rows = 0;
     {
         let followed = Followed::new();
         let mut reader = followed.reader(source.reader()?);
         let mut last = None;
-        let width = match reader.headers() {
+        let names = match reader.headers() {
             Ok(header) => check_header(header, &mut faults),
             Err(error) => {
-                faults.add(line_of(&error).or(Some(1)), &sentence(&error));
-                0
+                report(&error, &[], Some(1), &mut faults);
+                Vec::new()
             }
         };
+        let width = names.len();
         let mut record = StringRecord::new();
-        while faults.lines.is_empty() || faults.lines.len() < FAULTS_MAX {
+        let mut is_whole = false;
+        // A header with other separators was reported; its rows would repeat that.
+        while !names.is_empty() && faults.lines.len() < FAULTS_MAX {
             match reader.read_record(&mut record) {
-                Ok(false) => break,
+                Ok(false) => {
+                    is_whole = true;
+                    break;
+                }
                 Ok(true) => {
                     rows += 1;
                     last = record.position().map(csv::Position::line);
-                    if record.len() != width && width > 0 {
-                        let line = record.position().map(csv::Position::line);
+                    if record.len() != width {
                         let found = plural(record.len(), "field");
-                        faults.add(line, &format!("has {found}, the header has {width}"));
+                        faults.add(last, &format!("has {found}, the header has {width}"));
+                        match record.len() > width {
+                            true if record.get(width) == Some("") => faults.advise(COMMA_AT_END),
+                            true if width == 1 => faults.advise(FIRST_LINE),
+                            true => faults.advise(COMMA_IN_VALUE),
+                            false => {}
+                        }
                     }
                 }
                 Err(error) => {
-                    let line = line_of(&error).or(Some(reader.position().line()));
-                    faults.add(line, &sentence(&error));
+                    report(&error, &names, Some(reader.position().line()), &mut faults);
                     // The reader can go on after bad UTF-8, but not after a failure to read.
                     if matches!(error.kind(), csv::ErrorKind::Io(_)) {
                         break;
@@ -202,78 +176,57 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
                 }
             }
         }
-        if followed.ends_in_quotes() && faults.lines.is_empty() {
-            faults.add(last, "a quote is not closed");
+        if is_whole && followed.ends_in_quotes() {
+            // Other faults of that row follow from this one.
+            let line = last.unwrap_or(1);
+            let place = format!("{}:{line}: ", source.name());
+            faults.lines.retain(|fault| !fault.starts_with(&place));
+            faults.add(Some(line), "a quote is not closed");
         }
         if let Some(line) = followed.empty_line() {
             faults.add(Some(line), "is empty and rows follow: write what is missing, or remove it");
         }
-        if rows == 0 && faults.lines.is_empty() {
-            faults.add(None, "has a header and no rows");
-        }
     }
     faults.check()?;
-    Ok(Counted { source, rows })
+    Ok(Counted::plain(source, rows))
 }
 
-fn check_header(header: &StringRecord, faults: &mut Faults) -> usize {
-    let names: Vec<String> = header.iter().map(clean).collect();
-    if names.is_empty() || names.iter().all(String::is_empty) {
-        faults.add(None, "is empty; the first line must name the columns");
-        return 0;
-    }
-    let mut known = HashSet::with_capacity(names.len());
-    for (i, name) in names.iter().enumerate() {
-        if name.is_empty() {
-            faults.add(Some(1), &format!("column {} has no name", i + 1));
-        } else if !known.insert(name) {
-            faults.add(Some(1), &format!("two columns are called '{name}'"));
-        }
-    }
-    names.len()
-}
+/// Remedy for a row with more fields than the header.
+const COMMA_IN_VALUE: &str = "put values with a comma in them in quotes (\"Doe, Jane\"), and \
+                              write numbers without (1234); no value of it was sent";
 
-/// A column's name without the mark that some programs put before a UTF-8 file, and spaces.
-fn clean(name: &str) -> String {
-    name.trim_start_matches('\u{feff}').trim().to_owned()
-}
+/// Remedy for commas at the ends of rows, but not of the header.
+const COMMA_AT_END: &str = "remove the commas at the ends of the lines; no value of it was sent";
+
+/// Remedy for a header of one column above rows of several.
+const FIRST_LINE: &str = "let the first line name all columns; nothing may stand before it";
+
+/// Remedy for text in another encoding.
+const UTF_8: &str = "save it as UTF-8, for example with `iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW`";
 
 fn line_of(error: &csv::Error) -> Option<u64> {
     error.position().map(csv::Position::line)
 }
 
-fn sentence(error: &csv::Error) -> String {
-    match error.kind() {
+/// Reports what the reader found; `names` are those of the columns.
+fn report(error: &csv::Error, names: &[String], line: Option<u64>, faults: &mut Faults) {
+    let what = match error.kind() {
         csv::ErrorKind::Utf8 { err, .. } => {
-            format!("field {} is not UTF-8 text", err.field() + 1)
+            faults.advise(UTF_8);
+            let field = match names.get(err.field()).filter(|name| !name.is_empty()) {
+                Some(name) => format!("column '{name}'"),
+                None => format!("field {}", err.field() + 1),
+            };
+            format!("{field} is not UTF-8 text, but perhaps Latin-1 or Windows-1252")
         }
         csv::ErrorKind::Io(error) => error.to_string(),
         _ => error.to_string(),
-    }
+    };
+    faults.add(line_of(error).or(line), &what);
 }
 
 fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Refuses a file with more columns of a number than are wanted: a matrix of another size, of which
-/// the first columns would be computed on. Columns of other names are nobody's business.
-fn check_numbered(header: &StringRecord, columns: &[Column], faults: &mut Faults) {
-    let Some([.., before, last]) = columns.last_chunk::<2>().map(|chunk| chunk.each_ref()) else {
-        return;
-    };
-    let numbered = |column: &Column| -> Option<(String, u64)> {
-        let prefix = column.name.trim_end_matches(|c: char| c.is_ascii_digit());
-        Some((prefix.to_owned(), column.name[prefix.len()..].parse().ok()?))
-    };
-    let (Some((first, a)), Some((prefix, b))) = (numbered(before), numbered(last)) else { return };
-    let next = format!("{prefix}{}", b.saturating_add(1));
-    if first == prefix && a.checked_add(1) == Some(b) && header.iter().any(|n| clean(n) == next) {
-        let (count, last) = (columns.len(), &last.name);
-        let what =
-            format!("has a column '{next}', and what is computed has {count}, up to '{last}'");
-        faults.add(Some(1), &what);
-    }
 }
 
 /// Reads the columns that an input wants; others in the file are ignored. With each row, its line.
@@ -281,7 +234,8 @@ pub(crate) fn read_table(
     counted: &Counted,
     columns: &[Column],
 ) -> Result<(Table, Vec<u32>), Failure> {
-    read_table_within(counted, columns, &[])
+    let key = TextKey::within_a_file();
+    read_table_within(counted, columns, &[], &key).map(|read| (read.table, read.lines))
 }
 
 /// The same where a program states the values of some columns, by column: what is said of a number
@@ -290,45 +244,51 @@ pub(crate) fn read_table_within(
     counted: &Counted,
     columns: &[Column],
     stated: &[Option<String>],
-) -> Result<(Table, Vec<u32>), Failure> {
+    text_key: &TextKey,
+) -> Result<ReadInput, Failure> {
     let source = &counted.source;
     if let Some(file) = npy::open(source)? {
-        return npy::read_table(source, file, counted.rows, columns);
+        return npy::read_table(counted, file, columns);
     }
     let mut faults = Faults::new(source);
     // Made at its size, so that it takes no more than that.
     let mut table = Table::zeros(columns.to_vec(), counted.rows);
     let mut lines = Vec::with_capacity(counted.rows.min(1 << 32) as usize);
+    let mut tally = Tally::new(columns);
     {
         let followed = Followed::new();
         let mut reader = followed.reader(source.reader()?);
         let places = match reader.headers() {
-            Ok(header) => {
-                check_numbered(header, columns, &mut faults);
-                place_columns(header, columns, &mut faults)
-            }
+            Ok(header) => places_in(header, counted, columns, &mut faults),
             Err(error) => {
-                faults.add(line_of(&error), &sentence(&error));
+                report(&error, &[], None, &mut faults);
                 Vec::new()
             }
         };
         let mut record = StringRecord::new();
+        let mut repeated = counted.repeated.iter().map(|row| u64::from(*row)).peekable();
+        let mut file_row = 0;
         while !places.is_empty() {
             match reader.read_record(&mut record) {
                 Ok(false) => break,
                 Ok(true) => {
                     let line = record.position().map_or(0, csv::Position::line);
-                    let row = lines.len() as u64;
-                    if row == counted.rows {
+                    if file_row == counted.file_rows() {
                         faults.add(Some(line), "is a row more than there were a moment ago");
                         break;
                     }
+                    file_row += 1;
+                    if repeated.next_if_eq(&(file_row - 1)).is_some() {
+                        continue;
+                    }
+                    let row = lines.len() as u64;
                     for (index, (column, &place)) in columns.iter().zip(&places).enumerate() {
                         let field = record.get(place).unwrap_or("");
-                        match parse_field(field, column.element, column.encoding) {
+                        tally.add(index, field, line);
+                        match parse_field(field, column.element, column.encoding, text_key) {
                             Ok(value) => table.set_cell(row, index, value),
                             Err(what) => {
-                                let name = &column.name;
+                                let name = counted.name_of(&column.name);
                                 let stated = stated.get(index).and_then(Option::as_ref);
                                 let what = fields::outside(field, column, stated).unwrap_or(what);
                                 faults.add(Some(line), &format!("column '{name}': {what}"));
@@ -338,7 +298,7 @@ pub(crate) fn read_table_within(
                     lines.push(line.min(u64::from(u32::MAX)) as u32);
                 }
                 Err(error) => {
-                    faults.add(line_of(&error), &sentence(&error));
+                    report(&error, &[], None, &mut faults);
                     if matches!(error.kind(), csv::ErrorKind::Io(_)) {
                         break;
                     }
@@ -346,33 +306,14 @@ pub(crate) fn read_table_within(
             }
         }
     }
-    if faults.lines.is_empty() && lines.len() as u64 != counted.rows {
+    // A table without columns has no places, and no rows to read.
+    if faults.lines.is_empty() && lines.len() as u64 != counted.rows && !columns.is_empty() {
         faults.add(None, "changed while it was being read");
     }
     faults.check()?;
-    Ok((table, lines))
-}
-
-fn place_columns(header: &StringRecord, columns: &[Column], faults: &mut Faults) -> Vec<usize> {
-    let names: Vec<String> = header.iter().map(clean).collect();
-    let known: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
-    let mut places = Vec::with_capacity(columns.len());
-    for column in columns {
-        match known.get(column.name.as_str()) {
-            Some(&place) => places.push(place),
-            None => {
-                let (wanted, count) = (&column.name, names.len());
-                let found = names[..count.min(NAMES_MAX)].join(", ");
-                let more = if count > NAMES_MAX { ", ..." } else { "" };
-                let what = format!("there is no column '{wanted}'; the header has {found}{more}");
-                faults.add(Some(1), &what);
-            }
-        }
-    }
-    if places.len() < columns.len() {
-        places.clear();
-    }
-    places
+    let names: Vec<&str> = columns.iter().map(|column| counted.name_of(&column.name)).collect();
+    let notes = tally.notes(&source.name(), &names);
+    Ok(ReadInput { table, lines, notes })
 }
 
 #[cfg(test)]

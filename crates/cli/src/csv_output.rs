@@ -119,6 +119,16 @@ pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
         let message = format!("{}: is a directory, not a file", path.display());
         return Err(Failure::usage(message));
     }
+    if !directory.is_dir() {
+        let what = match directory.exists() {
+            true => "is not a directory",
+            false => "does not exist",
+        };
+        let (shown, file) = (directory.display(), path.display());
+        let message = format!("{file} cannot be written: the directory {shown} {what}");
+        return Err(Failure::usage(message)
+            .remedy(format!("make it with `mkdir -p {shown}`, or name another file")));
+    }
     if path.exists() && !path.is_file() {
         return Ok(());
     }
@@ -154,7 +164,8 @@ mod tests {
             let column = Column { name: "x".to_owned(), element, encoding };
             for value in values.map(Lane::from) {
                 let text = format_value(value, &column);
-                assert_eq!(parse_field(&text, element, encoding), Ok(value), "{text}");
+                let key = crate::text_key::TextKey::within_a_file();
+                assert_eq!(parse_field(&text, element, encoding, &key), Ok(value), "{text}");
             }
         }
     }

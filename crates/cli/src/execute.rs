@@ -55,6 +55,8 @@ pub(crate) struct Executed {
     pub(crate) ots: Option<u64>,
     /// Rounds of the online phase, where there is one.
     pub(crate) rounds: Option<u64>,
+    /// Messages from a peer before the run.
+    pub(crate) exchanges: u64,
     pub(crate) phases: Phases,
     pub(crate) traffic: Traffic,
     pub(crate) wire_traffic: Traffic,
@@ -124,6 +126,10 @@ impl<D: Driver> Driver for Recorded<'_, D> {
     }
 
     fn output(&mut self, i: &Instruction, wires: &[D::Wire]) -> Result<(), D::Error> {
+        // Whoever passed its memory limit reveals nothing any more; the message fails.
+        if self.revealed.iter().all(|&cells| cells == 0) {
+            interrupt::stop_if_over_limit();
+        }
         self.revealed[i.immediates[0] as usize] += u64::from(i.lanes);
         self.driver.output(i, wires)
     }
@@ -218,7 +224,7 @@ impl Job<'_> {
         };
         ran.map_err(|error| {
             let failure: Failure = error.into();
-            let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+            let failure = if interrupt::requested() { interrupt::reason() } else { failure };
             failure.revealed(recorded.sentence())
         })
     }
@@ -240,7 +246,7 @@ pub(crate) fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static s
 
 /// A failure before the first output; what failed because the user stopped it is that.
 pub(crate) fn unrevealed(failure: Failure) -> Failure {
-    let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+    let failure = if interrupt::requested() { interrupt::reason() } else { failure };
     failure.revealed("nothing was revealed")
 }
 
@@ -308,6 +314,7 @@ pub(crate) fn run_garbled(
     let channel = channel.into_inner();
     let (traffic, wire_traffic) = traffic_of([&channel].into_iter());
     Ok(Executed {
+        exchanges: channel.exchanges(),
         outputs: results(description, outputs.into_tables()),
         and_gates: Some(and_gates),
         garbled_and_gates: None,
@@ -356,6 +363,7 @@ pub(crate) fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
     }
     let (storage, storage_name) = storage_figures(&memory);
     Ok(Executed {
+        exchanges: 0,
         outputs: results(description, merged),
         and_gates: None,
         garbled_and_gates: None,

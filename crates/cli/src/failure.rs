@@ -15,8 +15,8 @@ use phineus_protocols::ProtocolError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Nobody reads our output any more, as after `| head`: nothing failed.
-    OutputClosed = 0,
+    /// The command did what it was asked to, or its output is closed, as after `| head`.
+    Success = 0,
     /// Something failed while running.
     RunTime = 1,
     /// The command line or a configuration file is wrong.
@@ -186,7 +186,7 @@ impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             let silent = true;
-            let failure = Failure::new(Exit::OutputClosed, 100, "nobody reads the output");
+            let failure = Failure::new(Exit::Success, 100, "nobody reads the output");
             return Failure { silent, ..failure };
         }
         let failure = Failure::new(Exit::RunTime, 100, error.to_string());
@@ -225,7 +225,8 @@ impl From<ProgramError> for Failure {
             | ProgramError::BadParameter { .. } => Failure::new(Exit::Usage, 110, message)
                 .remedy("parameters are given as --param NAME=VALUE"),
             ProgramError::MissingRows { .. } => Failure::new(Exit::Usage, 111, message),
-            ProgramError::WrongRows { .. } => Failure::new(Exit::BadInput, 121, message),
+            ProgramError::WrongRows { .. } => Failure::new(Exit::BadInput, 121, message)
+                .remedy("give a file with that many rows below the line that names the columns"),
             ProgramError::Rows(_) => Failure::new(Exit::BadInput, 122, message),
             _ => Failure::new(Exit::ProgramRefused, 110, message),
         }
@@ -240,8 +241,7 @@ impl From<PlanError> for Failure {
             PlanError::Io(_) => Failure::new(Exit::RunTime, 120, message),
             PlanError::TooFewFrames { .. } => Failure::new(Exit::DoesNotFit, 101, message),
             PlanError::PlannerMemory { .. } => {
-                Failure::new(Exit::DoesNotFit, PLANNER_MEMORY, message)
-                    .remedy("plan it with more memory, also elsewhere, and run the plan here")
+                Failure::new(Exit::DoesNotFit, PLANNER_MEMORY, message).remedy("give more memory")
             }
             PlanError::FieldTooSmall { .. } => Failure::new(Exit::ProgramRefused, 121, message)
                 .remedy("sum fewer products at once, or use a larger field"),
@@ -304,7 +304,7 @@ impl From<ChannelError> for Failure {
     fn from(error: ChannelError) -> Failure {
         use ChannelError as E;
         if let E::Cancelled = error {
-            return Failure::interrupted();
+            return crate::interrupt::reason();
         }
         let (exit, number) = match &error {
             E::Closed { .. } => (Exit::PeerLost, 102),
@@ -365,7 +365,7 @@ where
             RunError::Program(error) => error.into(),
             RunError::Storage(error) => error.into(),
             RunError::Driver(error) => error.into(),
-            RunError::Interrupted => Failure::interrupted(),
+            RunError::Interrupted => crate::interrupt::reason(),
             RunError::TooManyTurns { .. } => Failure::new(Exit::RunTime, 151, error.to_string())
                 .remedy(
                     "give more --max-iterations, if the program is right; all parties the same",

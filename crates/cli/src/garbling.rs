@@ -3,9 +3,10 @@
 mod blocks;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use phineus_bytecode::{Layout, PlanDescription, verify_without_ports};
+use phineus_bytecode::{Description, Layout, PlanDescription, verify_without_ports};
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
@@ -84,6 +85,11 @@ impl Needs {
     }
 }
 
+/// If `ordered` is a block, the description of the program of all that is garbled beside blocks.
+fn described_beside(ordered: &ProgramFile) -> Option<Arc<Description>> {
+    ordered.program().map(|program| Arc::new(GarblingProgram::describe(&program)))
+}
+
 /// Plans what is garbled beside a run, if anything is.
 pub(crate) struct GarblingPlanner<'a> {
     program: Option<ProgramFile>,
@@ -106,7 +112,9 @@ impl<'a> GarblingPlanner<'a> {
             Some(ordered) => {
                 let program = &mut ordered.file.reader()?;
                 let (file, written) = GarblingProgram::derive(program, scratch.file())?;
-                (is_garbled || written.instruction_count > 0).then(|| ProgramFile::new(file))
+                let described = described_beside(&ordered.file);
+                let is_there = is_garbled || written.instruction_count > 0;
+                is_there.then(|| ProgramFile::new_block(file, described))
             }
         };
         Ok(GarblingPlanner { program, situation, planner_memory_bytes, scratch })
@@ -132,7 +140,8 @@ impl<'a> GarblingPlanner<'a> {
         let mut costs = GarblingCosts::new(parties).with_scale(scale);
         let (output, notes) = (self.scratch.plan_file(), self.scratch.file());
         let (file, figures, _) = plan(&mut program.reader()?, output, notes, &options, &mut costs)?;
-        Ok(Some(GarblingPlan::new(ProgramFile::new(file), &figures, (parties, scale))))
+        let file = ProgramFile::new_block(file, program.program());
+        Ok(Some(GarblingPlan::new(file, &figures, (parties, scale))))
     }
 
     /// The same plan if its frames take at most half of what the rest leaves, or else another one.
@@ -223,7 +232,7 @@ impl GarblingPlan {
         scratch: &Scratch,
     ) -> Result<Vec<String>, Failure> {
         let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, scratch.file())?;
-        let meant = ProgramFile::new(file);
+        let meant = ProgramFile::new_block(file, described_beside(&ordered.file));
         let Some(beside) = planned.file.garbling() else {
             let fault = "the plan lacks what is to be garbled beside it";
             let is_lacking = written.instruction_count > 0;

@@ -1,4 +1,5 @@
-//! Ctrl-C: the run ends soon, cleanly, with exit code 130, whatever it is waiting for.
+//! Ctrl-C: the run ends soon, cleanly, with exit code 130, whatever it is waiting for. So does a run
+//! that passed its memory limit ([`crate::memory_watch`]), with exit code 6.
 //!
 //! The signal handler only sets a flag. A watching thread sees it and does what the mode says:
 //! end the process, tell the peer, or leave it to the command, which looks at the flag itself.
@@ -11,7 +12,9 @@ use std::time::Duration;
 use phineus_channels::{AbortReason, Aborter};
 
 use crate::failure::{Exit, Failure};
+use crate::memory_watch;
 use crate::private_directory::is_private;
+use crate::progress::Progress;
 
 /// Signals that asked to stop, so far.
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
@@ -72,6 +75,11 @@ extern "C" fn note_orphaned(_: libc::c_int) {
     REQUESTS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Returns whether this process reports its end as JSON; `false` instead of waiting, for the panic hook.
+pub(crate) fn tells_in_json() -> bool {
+    STATE.try_lock().is_ok_and(|state| matches!(state.telling, Telling::Json))
+}
+
 /// Takes over the signals and starts the watching thread.
 pub(crate) fn install(telling: Telling) {
     with(|state| state.telling = telling);
@@ -122,9 +130,23 @@ pub(crate) fn end_group() -> ! {
     std::process::exit(0);
 }
 
-/// Whether the user asked to stop.
+/// Returns whether the run must stop: the user asked, or it passed its memory limit.
 pub(crate) fn requested() -> bool {
     REQUESTS.load(Ordering::Relaxed) > 0
+}
+
+/// Why the run stops, once it is [`requested`].
+pub(crate) fn reason() -> Failure {
+    memory_watch::passed().unwrap_or_else(Failure::interrupted)
+}
+
+/// Looks whether the memory limit has been passed, before something that cannot be taken back: if so,
+/// the session is ended, and its next message fails.
+pub(crate) fn stop_if_over_limit() {
+    if memory_watch::look() {
+        REQUESTS.fetch_add(1, Ordering::Relaxed);
+        stops_session();
+    }
 }
 
 /// From now on the command looks at [`requested`] itself.
@@ -138,7 +160,7 @@ pub(crate) fn guard_session(aborter: Aborter) {
     stops_session();
 }
 
-/// Whether the user asked to stop; if so the peers have been told, so that whoever ends the session
+/// Returns whether the run must stop; if so the peers have been told, so that whoever ends the session
 /// after this call gives no other reason.
 pub(crate) fn stops_session() -> bool {
     if !requested() {
@@ -150,13 +172,14 @@ pub(crate) fn stops_session() -> bool {
     });
     // The watching thread may be at it already: the first one tells, and both wait until it is told.
     if let Some(aborter) = aborter {
-        aborter.abort(AbortReason::Interrupted);
+        aborter.abort(abort_reason());
     }
     true
 }
 
 /// From now on an interruption ends the process.
 pub(crate) fn release() {
+    memory_watch::stop();
     with(|state| state.mode = Mode::Exit);
 }
 
@@ -178,6 +201,9 @@ fn with<R>(change: impl FnOnce(&mut State) -> R) -> R {
 fn watch() {
     while !requested() {
         std::thread::sleep(PAUSE);
+        if memory_watch::look() {
+            REQUESTS.fetch_add(1, Ordering::Relaxed);
+        }
     }
     if is_orphan() {
         end();
@@ -189,7 +215,7 @@ fn watch() {
     });
     match aborter {
         None => end(),
-        Some(Some(aborter)) => aborter.abort(AbortReason::Interrupted),
+        Some(Some(aborter)) => aborter.abort(abort_reason()),
         Some(None) => {}
     }
     let mut waited = Duration::ZERO;
@@ -198,6 +224,14 @@ fn watch() {
         waited += PAUSE;
     }
     end();
+}
+
+/// The reason that the peers are told.
+fn abort_reason() -> AbortReason {
+    match memory_watch::passed() {
+        Some(_) => AbortReason::Failed,
+        None => AbortReason::Interrupted,
+    }
 }
 
 fn is_orphan() -> bool {
@@ -216,12 +250,21 @@ fn end() -> ! {
         // Nobody is there to be told.
         std::process::exit(Exit::Interrupted as i32);
     }
+    let reason = reason();
     match with(|state| state.telling) {
-        Telling::Text => crate::report_failure(&Failure::interrupted(), false),
-        Telling::Json => crate::report_failure(&Failure::interrupted(), true),
-        Telling::Nothing => {}
+        Telling::Text => crate::progress::say(&reason.to_string()),
+        Telling::Json => {
+            let printed = crate::output::print_document(Some(&reason));
+            if matches!(printed, Ok(false)) {
+                // The command is over and has printed its document: its exit code counts.
+                std::thread::sleep(PATIENCE);
+            }
+        }
+        Telling::Nothing if reason.exit == Exit::Interrupted => {}
+        // Whoever started the process does not know why.
+        Telling::Nothing => Progress::for_parent().ended(Err(&reason)),
     }
-    std::process::exit(Exit::Interrupted as i32);
+    std::process::exit(reason.exit as i32);
 }
 
 /// Removes what would be left behind. Does nothing rather than wait, as it is also called when

@@ -29,12 +29,16 @@ pub mod fuzzing;
 mod garbling;
 mod heap;
 mod interrupt;
+mod learnt;
+mod masks;
 mod material;
 mod meeting;
 mod memory_budget;
+mod memory_watch;
 mod metered;
 mod npy;
 mod output;
+mod own_rows;
 mod planning;
 mod prediction;
 mod private_directory;
@@ -42,7 +46,9 @@ mod program_file;
 pub mod programs;
 mod progress;
 mod quantity;
+mod reading;
 mod registry;
+mod repeats;
 mod report;
 mod resolve;
 mod results;
@@ -51,9 +57,9 @@ mod shared;
 mod sizing;
 mod slices;
 mod statistics;
+mod text_key;
 mod verify;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -76,7 +82,8 @@ pub fn main(registry: Registry) -> ExitCode {
             let code = u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8);
             if error.use_stderr() && asks_for_json() {
                 let text = error.render().to_string();
-                report_failure(&Failure::usage(text.trim_start_matches("error: ").trim()), true);
+                let text = text.trim_start_matches("error: ").trim();
+                let _ = output::print_document(Some(&Failure::usage(text)));
             } else {
                 let _ = error.print();
             }
@@ -89,15 +96,27 @@ pub fn main(registry: Registry) -> ExitCode {
         (false, true) => Telling::Json,
         (false, false) => Telling::Text,
     });
-    match dispatch(&registry, cli.command, &console) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            if !failure.silent {
-                report_failure(&failure, cli.json);
-            }
-            ExitCode::from(failure.exit as u8)
+    let is_json = cli.json && !cli.command.is_child();
+    let result = dispatch(&registry, cli.command, &console);
+    ExitCode::from(finish(result, is_json) as u8)
+}
+
+/// Says how the command ended, and prints the document of `--json`.
+fn finish(result: Result<(), Failure>, is_json: bool) -> Exit {
+    let failure = result.err();
+    if !is_json {
+        let Some(failure) = failure else { return Exit::Success };
+        if !failure.silent {
+            progress::say(&failure.to_string());
         }
+        return failure.exit;
     }
+    let unprinted = output::print_document(failure.as_ref()).err();
+    if let Some(unprinted) = unprinted.as_ref().filter(|unprinted| !unprinted.silent) {
+        // Nothing of it is on stdout, so why the command failed goes where it can be read.
+        failure.iter().chain([unprinted]).for_each(|failure| progress::say(&failure.to_string()));
+    }
+    failure.or(unprinted).map_or(Exit::Success, |failure| failure.exit)
 }
 
 /// Whether `--json` was typed, on a command line that cannot be read as a whole.
@@ -124,16 +143,6 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
     }
 }
 
-/// Prints why a command failed.
-pub(crate) fn report_failure(failure: &Failure, is_json: bool) {
-    if is_json {
-        let document = serde_json::json!({ "error": failure.to_json() });
-        let _ = writeln!(std::io::stdout().lock(), "{document}");
-    } else {
-        progress::say(&failure.to_string());
-    }
-}
-
 /// A panic is a bug of ours: one sentence with its place, and never what it was about, which
 /// could be secret.
 fn install_panic_hook() {
@@ -142,9 +151,13 @@ fn install_panic_hook() {
             let file = location.file().rsplit('/').next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
-        progress::say(&format!(
-            "error E1999: this is a bug in Phineus{place}; please report it with what you did"
-        ));
+        let message =
+            format!("this is a bug in Phineus{place}; please report it with what you did");
+        let failure = Failure::new(Exit::RunTime, 999, message);
+        progress::say(&failure.to_string());
+        if interrupt::tells_in_json() {
+            let _ = output::print_document(Some(&failure));
+        }
         interrupt::remove_leftovers();
         // Another thread may wait for this one for ever, so the process ends here.
         std::process::exit(Exit::RunTime as i32);

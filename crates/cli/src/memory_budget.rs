@@ -29,7 +29,14 @@ pub(crate) const PAGE_WIRES: u64 = 4096;
 /// Measured as the resident set before frames are made, tables left out, of the release build on
 /// Linux x86-64 with programs of 10^3 to 10^6 instructions: 11.0 to 11.6 MiB, 9 of them code; 1 MiB
 /// more for what is touched later. A process that measures more plans for more.
-pub(crate) const PROCESS_BYTES: u64 = 13 << 20;
+pub(crate) const PROCESS_BYTES: u64 = OPTIMISED_PROCESS_BYTES + UNOPTIMISED_BYTES;
+
+/// The share of an optimised build. Sizes that all parties must agree on follow from it, whatever build
+/// each of them has.
+pub(crate) const OPTIMISED_PROCESS_BYTES: u64 = 13 << 20;
+
+/// Additional memory for the code of an unoptimised build.
+const UNOPTIMISED_BYTES: u64 = if cfg!(debug_assertions) { 4 << 20 } else { 0 };
 
 /// What a process has for the connections to each other party, before a run touches any more of
 /// what is counted for them: measured at 0.35 to 0.45 MiB.
@@ -49,18 +56,17 @@ pub(crate) fn connected_process_bytes(peers: usize, transport: Transport) -> u64
     PROCESS_BYTES + CONNECTED_BYTES + peers as u64 * PEER_BYTES + quic
 }
 
-/// The refusal of a limit below what a party takes before it holds a value, whatever the program.
-pub(crate) fn check_limit(limit: u64) -> Result<(), Failure> {
-    let least = PROCESS_BYTES + PLANNER_BUFFERS_BYTES + scratch_memory(limit);
-    if limit >= least {
+/// Refuses a limit that is too small for any program, before the others are waited for.
+///
+/// It states no least limit: that depends on the program and on the rows of all parties.
+pub(crate) fn check_limit(limit_bytes: u64) -> Result<(), Failure> {
+    if limit_bytes >= PROCESS_BYTES + PLANNER_BUFFERS_BYTES + scratch_memory(limit_bytes) {
         return Ok(());
     }
-    let (limit, least) = (quantity::bytes(limit), quantity::bytes(least));
-    let message = format!(
-        "nothing fits into {limit}: a party that plans and connects takes {least} without a value"
-    );
+    let limit = quantity::bytes(limit_bytes);
+    let message = format!("nothing fits into {limit}, whatever the program");
     Err(Failure::new(Exit::DoesNotFit, 100, message)
-        .remedy("give --memory as much as `phineus explain` says that the program needs")
+        .remedy("`phineus explain` with the rows of all parties states the least that works")
         .revealed("nothing was sent"))
 }
 
@@ -156,6 +162,8 @@ pub(crate) struct Situation {
     pub(crate) process_bytes: u64,
     /// Input and output tables.
     pub(crate) tables_bytes: u64,
+    /// The largest tables of a client, where the limit is to do for clients, too.
+    pub(crate) client_tables_bytes: Option<u64>,
     pub(crate) protocol: Protocol,
     /// How many parties compute.
     pub(crate) parties: usize,
@@ -268,9 +276,22 @@ impl Situation {
     /// time, what records one.
     fn planning_bytes(&self, figures: &Figures) -> u64 {
         let recording = recording_bytes_per_two(self.protocol) * figures.largest_circuit_bytes / 2;
-        let planner = PLANNER_BUFFERS_BYTES + figures.template_bytes + recording;
-        let files = scratch_memory(self.limit_bytes);
-        self.process_bytes + self.tables_bytes + planner + files
+        let planner = figures.planner_bytes + figures.template_bytes + recording;
+        self.process_bytes + self.tables_bytes + planner + self.planner_buffers_bytes()
+    }
+
+    /// Memory of planning besides its tables and circuits: buffers, and files of which the beginning
+    /// is in memory.
+    pub(crate) fn planner_buffers_bytes(&self) -> u64 {
+        PLANNER_BUFFERS_BYTES + scratch_memory(self.limit_bytes)
+    }
+
+    /// The peak of a client's process whose inputs and outputs take `tables_bytes`: it orders the
+    /// program as those who compute do, and then reads it again beside its connections.
+    pub(crate) fn client_peak_bytes(&self, tables_bytes: u64, planner_bytes: u64) -> u64 {
+        let channels = self.channel_bytes(BatchScale::FULL) * self.parties as u64;
+        let planning = self.planner_buffers_bytes() + planner_bytes;
+        self.process_bytes + tables_bytes + planning.max(channels + READER_BYTES)
     }
 
     /// Frames that fit when the other figures are these.

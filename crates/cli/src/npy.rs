@@ -2,7 +2,8 @@
 //!
 //! Source: NumPy's `numpy.lib.format` (NEP 1), versions 1.0, 2.0 and 3.0. Of it are taken: integers of
 //! 8 to 64 bits and booleans, little-endian, in C order, of one dimension (a column) or two (rows and
-//! columns). Columns have no names: they are those of the input, in its order, and must be as many.
+//! columns). Columns have no names: they are those of the input, in its order, and must be as many,
+//! unless `--column` gives their numbers.
 //!
 //! Cost: one pass, row by row, through a buffer of [`BUFFER_BYTES`]; memory is the packed table,
 //! and 4 bytes for each row that is read.
@@ -22,7 +23,7 @@ use zeroize::Zeroizing;
 
 pub(crate) use header::{Header, Numbers};
 
-use crate::csv_input::{Faults, Source};
+use crate::csv_input::{Counted, Faults, ROW_BYTES_MAX, ReadInput, Source};
 use crate::failure::{Exit, Failure};
 
 /// Bytes that are read or written at once: a long row, or many short ones.
@@ -78,29 +79,28 @@ fn ends_before(rows: u64) -> String {
 
 /// Reads the columns that an input wants. With each row, its number, from 1 on.
 pub(crate) fn read_table(
-    source: &Source,
+    counted: &Counted,
     (header, mut input): Opened<'_>,
-    rows: u64,
     columns: &[Column],
-) -> Result<(Table, Vec<u32>), Failure> {
-    let mut faults = Faults::new(source);
+) -> Result<ReadInput, Failure> {
+    let mut faults = Faults::new(&counted.source);
+    let rows = counted.file_rows();
     if let Some((column, kind)) = columns.iter().find_map(|c| Some((c, no_integer(c)?))) {
         let what = format!("column '{}' is {kind}, and such a file holds integers", column.name);
         faults.add(None, &what);
     }
-    if header.columns != columns.len() as u64 {
-        let (found, wanted) = (header.columns, columns.len());
-        let what = format!("has {found} columns, and what is computed has {wanted}");
-        faults.add(None, &what);
-    }
+    let places = places(counted, &header, columns, &mut faults);
     if header.rows != rows {
         faults.add(None, "changed while it was being read");
     }
     faults.check()?;
-    let mut table = Table::zeros(columns.to_vec(), rows);
-    let (size, row_bytes) = (header.numbers.bytes, header.numbers.bytes * columns.len());
+    let mut table = Table::zeros(columns.to_vec(), counted.rows);
+    let size = header.numbers.bytes;
+    let row_bytes = size * header.columns as usize;
     let at_once = (BUFFER_BYTES / row_bytes).max(1);
     let mut buffer = Zeroizing::new(vec![0; at_once * row_bytes]);
+    let mut repeated = counted.repeated.iter().map(|row| u64::from(*row)).peekable();
+    let mut lines = Vec::with_capacity(counted.rows as usize);
     for first in (0..rows).step_by(at_once) {
         let count = (rows - first).min(at_once as u64) as usize;
         let bytes = &mut buffer[..count * row_bytes];
@@ -109,21 +109,73 @@ pub(crate) fn read_table(
             break;
         }
         for (row, bytes) in (first..).zip(bytes.chunks_exact(row_bytes)) {
-            for (index, (column, bytes)) in columns.iter().zip(bytes.chunks_exact(size)).enumerate()
-            {
+            if repeated.next_if_eq(&row).is_some() {
+                continue;
+            }
+            let target = lines.len() as u64;
+            for (index, (column, &place)) in columns.iter().zip(&places).enumerate() {
+                let bytes = &bytes[place * size..][..size];
                 match value(bytes, header.numbers, column) {
-                    Some(value) => table.set_cell(row, index, value),
+                    Some(value) => table.set_cell(target, index, value),
                     None => faults.add(None, &misfit(bytes, header.numbers, row, column)),
                 }
             }
+            lines.push((row + 1).min(u64::from(u32::MAX)) as u32);
         }
     }
     if faults.is_empty() && !matches!(input.read(&mut [0]), Ok(0)) {
-        faults.add(None, &format!("goes on behind the {rows} rows that its header says"));
+        faults.add(None, &format!("has data after the {rows} rows that its header declares"));
     }
     faults.check()?;
-    let lines = (1..=rows).map(|row| row.min(u64::from(u32::MAX)) as u32).collect();
-    Ok((table, lines))
+    Ok(ReadInput { table, lines, notes: Vec::new() })
+}
+
+/// Which columns of the file are wanted: all, in the order of the input, or with `--column` those
+/// with the numbers that it gives, from 0 on. Those that it does not give have their own place.
+fn places(
+    counted: &Counted,
+    header: &Header,
+    columns: &[Column],
+    faults: &mut Faults,
+) -> Vec<usize> {
+    let (found, wanted) = (header.columns, columns.len());
+    if counted.names.is_empty() && found != wanted as u64 {
+        let what = format!("has {found} columns, and what is computed has {wanted}");
+        faults.add(None, &what);
+        faults
+            .advise("give as many columns, or say with --column NAME=NUMBER which ones, from 0 on");
+        return Vec::new();
+    }
+    let row_bytes = found.saturating_mul(header.numbers.bytes as u64);
+    if row_bytes > ROW_BYTES_MAX.max((wanted * header.numbers.bytes) as u64) {
+        faults.add(
+            None,
+            &format!("has {found} columns, and a row may be {} MiB", ROW_BYTES_MAX >> 20),
+        );
+        return Vec::new();
+    }
+    let mut places = Vec::with_capacity(wanted);
+    for (own, column) in columns.iter().enumerate() {
+        let place = match counted.names.get(&column.name) {
+            None => Some(own),
+            Some(text) => text.parse().ok(),
+        };
+        match place.filter(|place| (*place as u64) < found) {
+            Some(place) => places.push(place),
+            None => {
+                let name = &column.name;
+                let number = counted.names.get(name).cloned().unwrap_or_else(|| own.to_string());
+                let what = format!(
+                    "has no column '{number}' for '{name}': columns of .npy files have numbers, here \
+                     0 to {}",
+                    found.saturating_sub(1)
+                );
+                faults.add(None, &what);
+                faults.advise(format!("give the number with --column {name}=NUMBER"));
+            }
+        }
+    }
+    places
 }
 
 /// What a column is whose values are no integers, and would be mistaken for them.

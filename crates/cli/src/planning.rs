@@ -12,23 +12,24 @@ use phineus_bytecode::{
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{
-    Lookahead, OrderOptions, PlanOptions, Scratch, assign, lower_to_field, order, plan,
+    Claims, Lookahead, OrderOptions, PlanOptions, Scratch, assign, check_ranges, lower_to_field,
+    lower_with_claims, order, plan, window_instructions,
 };
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::GarbledCosts;
 use phineus_protocols::mixed::{MixedCosts, MixedRounds, YaoToArithmetic};
-use phineus_protocols::spdz::{SpdzCosts, SpdzRounds};
+use phineus_protocols::spdz::{Masks, SpdzCosts, SpdzRounds};
 
-use crate::arguments::{Protocol, Ways};
+use crate::arguments::{NarrowMasks, Protocol, Ways};
 use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
 use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::garbling::{GarblingPlan, GarblingPlanner};
 use crate::heap;
+use crate::masks;
 use crate::material::check_stated;
 use crate::memory_budget::{
-    Budget, Figures, INDEX_ENTRY_BYTES, PLANNER_BUFFERS_BYTES, Situation, does_not_fit, layout,
-    scratch_memory,
+    Budget, Figures, INDEX_ENTRY_BYTES, Situation, does_not_fit, layout, table_bytes,
 };
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
@@ -82,11 +83,27 @@ impl PlannedFile {
     /// A file that was planned before. Planning knew nothing of the network: windows are longer than
     /// usual only where there is room for them beside the plan.
     pub(crate) fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
-        let open = |situation: &Situation| match &traced.blocks {
-            Some(blocks) => open_blocks((&traced, blocks), situation),
-            None => PlannedFile::open_block(traced.clone(), situation, false),
+        let open = |situation: &Situation| {
+            let planned = match &traced.blocks {
+                Some(blocks) => open_blocks((&traced, blocks), situation),
+                None => PlannedFile::open_block(traced.clone(), situation, false),
+            }?;
+            check_clients(&planned, situation)?;
+            Ok(planned)
         };
-        open(situation).or_else(|_| open(&Situation { round_trip: Duration::ZERO, ..*situation }))
+        let usual = Situation { round_trip: Duration::ZERO, ..*situation };
+        open(situation).or_else(|_| open(&usual)).map_err(|failure| {
+            let usual = largest(&traced, &usual);
+            let failure = needs::stated(failure, situation.limit_bytes, |limit_bytes| {
+                open(&Situation { limit_bytes, ..usual }).err()
+            });
+            match failure.remedy.clone() {
+                Some(remedy) if failure.needed_bytes.is_some() => {
+                    failure.remedy(format!("{remedy}, or plan it again for less"))
+                }
+                _ => failure,
+            }
+        })
     }
 
     /// How often this party has room to double the usual window.
@@ -117,8 +134,7 @@ impl PlannedFile {
         let figures = Figures::of_plan(plan, reader.frame_count() as u64);
         let budget = situation.budget(Figures { garbling_bytes, ..figures });
         if budget.total() > situation.limit_bytes {
-            return Err(does_not_fit(situation.limit_bytes, budget.total())
-                .remedy("plan it again for this limit, or give more memory"));
+            return Err(does_not_fit(situation.limit_bytes, budget.total()));
         }
         let planned = PlannedFile {
             hash: traced.hash,
@@ -143,36 +159,110 @@ impl PlannedFile {
 /// made again with fewer frames.
 ///
 /// # Errors
-/// Exit 6 with what would be enough.
+/// Exit 6 with the least limit that is enough: it is tried, and a mebibyte less is not enough.
 pub(crate) fn plan_within(
     traced: &TracedFile,
     protocol: Protocol,
     situation: &Situation,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
-    plan_block_within((traced, false), protocol, situation, scratch)
+    plan_as_stated(traced, protocol, situation, scratch)
+        .map_err(|failure| with_least(failure, (traced, protocol), situation, scratch))
 }
 
-/// The same for a block of a program of which `is_garbled` says whether it has garbled values.
+/// `failure` to fit into a limit, with the least limit that is enough for all who take part.
+pub(crate) fn with_least(
+    failure: Failure,
+    (traced, protocol): (&TracedFile, Protocol),
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Failure {
+    if traced.kind == Kind::Planned {
+        return failure;
+    }
+    let situation = &largest(traced, situation);
+    needs::stated(failure, situation.limit_bytes, |limit_bytes| {
+        plan_at((traced, protocol), limit_bytes, situation, scratch).err()
+    })
+}
+
+/// Plans without searching for the least limit that would work, for plans that are only compared.
+///
+/// # Errors
+/// Exit 6 if it does not fit.
+pub(crate) fn plan_as_stated(
+    traced: &TracedFile,
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    plan_at((traced, protocol), situation.limit_bytes, situation, scratch)
+}
+
+/// Plans for another limit. If there is no room for windows that fit the network, the usual ones do.
+fn plan_at(
+    (traced, protocol): (&TracedFile, Protocol),
+    limit_bytes: u64,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    let is_least = situation.least_limit_bytes == situation.limit_bytes;
+    let least_limit_bytes = if is_least { limit_bytes } else { situation.least_limit_bytes };
+    let situation = Situation { limit_bytes, least_limit_bytes, ..*situation };
+    let plan = |situation: &Situation| match &traced.blocks {
+        Some(blocks) => plan_blocks((traced, blocks), protocol, situation, scratch),
+        None => plan_program((traced, false), protocol, situation, scratch),
+    };
+    let planned = match situation.round_trip {
+        Duration::ZERO => plan(&situation),
+        _ => plan(&situation)
+            .or_else(|_| plan(&Situation { round_trip: Duration::ZERO, ..situation })),
+    };
+    let planned = planned.map_err(|failure| needs::next(failure, &situation))?;
+    check_clients(&planned, &situation)?;
+    Ok(planned)
+}
+
+/// The situation of the party that needs the most: what is stated is for all, as `explain` states it.
+fn largest(traced: &TracedFile, situation: &Situation) -> Situation {
+    Situation {
+        tables_bytes: largest_tables_bytes(traced).max(situation.tables_bytes),
+        client_tables_bytes: client_tables_bytes(traced),
+        ..*situation
+    }
+}
+
+/// Refuses a limit that is to do for clients and does not.
+fn check_clients(planned: &PlannedFile, situation: &Situation) -> Result<(), Failure> {
+    let Some(tables_bytes) = situation.client_tables_bytes else { return Ok(()) };
+    match situation.client_peak_bytes(tables_bytes, planned.plan().planner_bytes) {
+        needed if needed > situation.limit_bytes => {
+            Err(does_not_fit(situation.limit_bytes, needed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The largest tables of a client, if there are clients.
+pub(crate) fn client_tables_bytes(traced: &TracedFile) -> Option<u64> {
+    let clients = traced.computing as u16..traced.description.parties.len() as u16;
+    clients.map(|party| table_bytes(&traced.description, party)).max()
+}
+
+/// The tables of the computing party that brings and learns the most.
+pub(crate) fn largest_tables_bytes(traced: &TracedFile) -> u64 {
+    let parties = 0..traced.computing as u16;
+    parties.map(|party| table_bytes(&traced.description, party)).max().unwrap_or(0)
+}
+
+/// Plans a block of a program of which `is_garbled` says whether it has garbled values.
 pub(crate) fn plan_block_within(
     (traced, is_garbled): (&TracedFile, bool),
     protocol: Protocol,
     situation: &Situation,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
-    let attempt = |limit_bytes: u64| {
-        let is_least = situation.least_limit_bytes == situation.limit_bytes;
-        let least_limit_bytes = if is_least { limit_bytes } else { situation.least_limit_bytes };
-        let situation = Situation { limit_bytes, least_limit_bytes, ..*situation };
-        let planned = match &traced.blocks {
-            Some(blocks) => plan_blocks((traced, blocks), protocol, &situation, scratch),
-            None => plan_program((traced, is_garbled), protocol, &situation, scratch),
-        };
-        planned.map_err(|failure| needs::next(failure, &situation))
-    };
-    attempt(situation.limit_bytes).map_err(|failure| {
-        needs::stated(failure, situation.limit_bytes, |limit_bytes| attempt(limit_bytes).err())
-    })
+    plan_program((traced, is_garbled), protocol, situation, scratch)
 }
 
 /// A program of one block.
@@ -183,6 +273,7 @@ fn plan_program(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
+    scratch.forget_tables();
     let planner = planner_memory(situation)?;
     let bounds = Bounds {
         least_limit_bytes: situation.least_limit_bytes,
@@ -190,9 +281,12 @@ fn plan_program(
         planner_memory_bytes: planner,
         prove_inputs: situation.prove_inputs,
         y2a: situation.ways.y2a,
+        masks: situation.ways.masks,
+        scale: situation.batch_scale(),
     };
     // What has sharings and no rounds yet is of no more use.
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
+    let masks = ordered.as_ref().map_or(Masks::Narrow, |ordered| ordered.masks);
     let ordered = ordered.map(|ordered| ordered.ordered);
     let garbled = (ordered.as_ref(), is_garbled);
     let beside = GarblingPlanner::new(garbled, situation, planner, scratch)?;
@@ -212,7 +306,7 @@ fn plan_program(
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         figures = Figures { garbling_bytes, ..figures };
         let frames = frames(situation, figures, attempt == 0)?;
-        let planned = plan_once(traced, protocol, situation, frames, scratch)?;
+        let planned = plan_once(traced, (protocol, masks), situation, frames, scratch)?;
         let found = Figures::of_plan(planned.plan(), planned.frame_count);
         let found = Figures { garbling_bytes, ..found };
         let budget = situation.budget(found);
@@ -246,10 +340,8 @@ fn plan_program(
 /// # Errors
 /// Exit 6 if there is nothing left for them.
 pub(crate) fn planner_memory(situation: &Situation) -> Result<u64, Failure> {
-    let taken = situation.process_bytes
-        + situation.tables_bytes
-        + PLANNER_BUFFERS_BYTES
-        + scratch_memory(situation.limit_bytes);
+    let taken =
+        situation.process_bytes + situation.tables_bytes + situation.planner_buffers_bytes();
     let left = situation.limit_bytes.saturating_sub(taken);
     if left == 0 {
         return Err(does_not_fit(situation.limit_bytes, taken + 1));
@@ -287,7 +379,7 @@ impl Attempt {
 
 fn plan_once(
     traced: &TracedFile,
-    protocol: Protocol,
+    (protocol, masks): (Protocol, Masks),
     situation: &Situation,
     frame_count: u64,
     scratch: &Scratch,
@@ -304,8 +396,8 @@ fn plan_once(
         planner_memory_bytes: planner_memory(situation)?,
     };
     if let Some(field) = protocol.field() {
-        let mut costs =
-            SpdzCosts::new(situation.parties, field).with_scale(situation.batch_scale());
+        let costs = SpdzCosts::new(situation.parties, field).with_masks(masks);
+        let mut costs = costs.with_scale(situation.batch_scale());
         return attempt(traced, &options, &mut costs, scratch);
     }
     match protocol {
@@ -346,10 +438,10 @@ pub(crate) fn magnitude_bits(field: FieldName) -> u32 {
 pub(crate) fn rounds_model(
     protocol: Protocol,
     parties: usize,
-    y2a: YaoToArithmetic,
+    (y2a, masks): (YaoToArithmetic, Masks),
 ) -> Box<dyn RoundModel + Send> {
     match protocol.field() {
-        Some(field) => Box::new(SpdzRounds::new(field, parties)),
+        Some(field) => Box::new(SpdzRounds::new(field, parties).with_masks(masks)),
         None => Box::new(MixedRounds::new(parties).with_y2a(y2a)),
     }
 }
@@ -366,12 +458,18 @@ pub(crate) struct Bounds {
     pub(crate) prove_inputs: bool,
     /// How garbled values become additive.
     pub(crate) y2a: YaoToArithmetic,
+    /// Which masks authenticated integers of few bits hide behind.
+    pub(crate) masks: NarrowMasks,
+    /// In what batches material is made.
+    pub(crate) scale: BatchScale,
 }
 
 /// A program with sharings, and the same in rounds.
 pub(crate) struct Ordered {
     pub(crate) assigned: ProgramFile,
     pub(crate) ordered: TracedFile,
+    /// The masks that were chosen, on authenticated shares.
+    pub(crate) masks: Masks,
 }
 
 /// `traced` with sharings and in rounds, if the protocol has any.
@@ -379,39 +477,78 @@ pub(crate) fn ordered(
     traced: &TracedFile,
     protocol: Protocol,
     parties: usize,
-    Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, prove_inputs, y2a }: Bounds,
+    bounds: Bounds,
     scratch: &Scratch,
 ) -> Result<Option<Ordered>, Failure> {
     let program = &mut traced.file.reader()?;
     let (output, notes) = (scratch.file(), scratch.file());
+    let memory = bounds.planner_memory_bytes;
     let (file, _) = match (protocol.assignment(), protocol.field()) {
-        (Some(assignment), _) => assign(program, output, notes, assignment, planner_memory_bytes)?,
+        (Some(assignment), _) => assign(program, output, notes, assignment, memory)?,
         (_, Some(field)) => {
-            let bounds = (magnitude_bits(field), prove_inputs);
-            lower_to_field(program, output, notes, bounds, planner_memory_bytes)?
+            let lowering = (magnitude_bits(field), bounds.prove_inputs);
+            lower_to_field(program, output, notes, lowering, memory)?
         }
         (None, None) => return Ok(None),
     };
-    let assigned = ProgramFile::new(file);
+    let assigned = ProgramFile::new_block(file, traced.file.program());
+    let in_rounds =
+        |masks| in_rounds((traced, &assigned), protocol, parties, (bounds, masks), scratch);
+    let (ordered, masks) = match protocol.field() {
+        None => (in_rounds(Masks::Narrow)?, Masks::Narrow),
+        Some(field) => {
+            let terms = (field, parties, bounds.scale);
+            masks::ordered(&assigned, &traced.description, terms, bounds.masks, in_rounds)?
+        }
+    };
+    Ok(Some(Ordered { assigned, ordered, masks }))
+}
+
+/// An assigned or lowered program in rounds.
+fn in_rounds(
+    (traced, assigned): (&TracedFile, &ProgramFile),
+    protocol: Protocol,
+    parties: usize,
+    (bounds, masks): (Bounds, Masks),
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    let Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, .. } = bounds;
     let held_bytes = held_bytes(protocol, least_limit_bytes, slice_bytes);
     let options = OrderOptions {
         layout: layout(protocol, parties),
+        window_instructions: window_instructions(least_limit_bytes),
         window_units: WINDOW_UNITS.max(held_bytes / 2 / SHARE_UNIT_BYTES as u64),
         held_bytes,
         planner_memory_bytes,
     };
-    let mut model = rounds_model(protocol, parties, y2a);
+    let mut model = rounds_model(protocol, parties, (y2a, masks));
     let (output, notes) = (scratch.file(), scratch.file());
     let (file, written) = order(&mut assigned.reader()?, output, notes, &options, &mut model)?;
-    let ordered = TracedFile {
-        file: ProgramFile::new(file),
+    Ok(TracedFile {
+        file: ProgramFile::new_block(file, traced.file.program()),
         description: traced.description.clone(),
         hash: written.hash,
         kind: Kind::Program,
         computing: traced.computing,
         blocks: None,
-    };
-    Ok(Some(Ordered { assigned, ordered }))
+    })
+}
+
+/// Claims about ranges, made in lowering `traced` to a field, that cannot be proven.
+pub(crate) fn unproven_ranges(
+    traced: &TracedFile,
+    field: FieldName,
+    Bounds { planner_memory_bytes, prove_inputs, .. }: Bounds,
+    scratch: &Scratch,
+) -> Result<Vec<String>, Failure> {
+    let program = &mut traced.file.reader()?;
+    let (output, notes) = (scratch.file(), scratch.file());
+    let bounds = (magnitude_bits(field), prove_inputs);
+    let mut claims = Claims::default();
+    let note = |claim| claims.note(claim);
+    let (file, _) = lower_with_claims(program, output, notes, bounds, planner_memory_bytes, note)?;
+    let lowered = ProgramFile::new_block(file, traced.file.program());
+    Ok(check_ranges(&mut lowered.reader()?, &claims, magnitude_bits(field))?)
 }
 
 fn attempt(
@@ -422,7 +559,7 @@ fn attempt(
 ) -> Result<Attempt, Failure> {
     let (output, notes) = (scratch.plan_file(), scratch.file());
     let (file, _, written) = plan(&mut traced.file.reader()?, output, notes, options, costs)?;
-    let file = ProgramFile::new(file);
+    let file = ProgramFile::new_block(file, traced.file.program());
     let reader = file.reader()?;
     debug_assert_eq!(reader.kind(), Kind::Planned);
     Ok(Attempt {

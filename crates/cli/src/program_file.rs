@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use phineus_bytecode::ProgramReader;
+use phineus_bytecode::{Description, ProgramReader};
 use phineus_plan::ScratchFile;
 use sha2::{Digest, Sha256};
 
@@ -93,8 +93,10 @@ pub(crate) struct ProgramFile {
     content: Content,
     /// The part of the file that it is, if it is a block of a larger program.
     place: Option<(u64, u64)>,
-    /// The part that is garbled beside a run of it.
-    beside: Option<(u64, u64)>,
+    /// The program of this block, whose description has what the block's own file lacks.
+    program: Option<Arc<Description>>,
+    /// The part that is garbled beside a run of it, with the program that it is a block of.
+    beside: Option<(u64, u64, Option<Arc<Description>>)>,
 }
 
 /// What a file has, by its end.
@@ -150,18 +152,34 @@ fn parts(file: &File) -> io::Result<Parts> {
 
 impl ProgramFile {
     pub(crate) fn new(file: ScratchFile) -> ProgramFile {
-        ProgramFile { content: Content::Scratch(file), place: None, beside: None }
+        ProgramFile { content: Content::Scratch(file), place: None, program: None, beside: None }
+    }
+
+    /// A block of the program that has this description, or a program of one block if there is none.
+    pub(crate) fn new_block(file: ScratchFile, program: Option<Arc<Description>>) -> ProgramFile {
+        ProgramFile { program, ..ProgramFile::new(file) }
+    }
+
+    /// Returns this block as a block of the program that `program` describes.
+    pub(crate) fn of_program(self, program: Arc<Description>) -> ProgramFile {
+        ProgramFile { program: Some(program), ..self }
+    }
+
+    /// The description of the program that it is a block of, if it is one.
+    pub(crate) fn program(&self) -> Option<Arc<Description>> {
+        self.program.clone()
     }
 
     pub(crate) fn open(path: &Path) -> Result<ProgramFile, Failure> {
         let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
         let places = parts(&file).map_err(|error| Failure::file(path, &error))?;
         let content = Content::File(Arc::new(file));
-        let whole = ProgramFile { content, place: None, beside: None };
+        let whole = ProgramFile { content, place: None, program: None, beside: None };
         match places {
             Parts::One => Ok(whole),
             Parts::Two { plan, beside } => {
-                Ok(ProgramFile { place: Some(plan), beside: Some(beside), ..whole })
+                let beside = Some((beside.0, beside.1, None));
+                Ok(ProgramFile { place: Some(plan), beside, ..whole })
             }
             Parts::Damaged => {
                 let message = format!("{}: the end of the plan is damaged", path.display());
@@ -173,8 +191,9 @@ impl ProgramFile {
 
     /// The plan of what is garbled beside a run of this one, if there is one in its file.
     pub(crate) fn garbling(&self) -> Option<ProgramFile> {
-        let content = self.content.clone();
-        self.beside.map(|place| ProgramFile { content, place: Some(place), beside: None })
+        let (start, length, program) = self.beside.clone()?;
+        let (content, place) = (self.content.clone(), Some((start, length)));
+        Some(ProgramFile { content, place, program, beside: None })
     }
 
     /// A reader of its own.
@@ -184,7 +203,11 @@ impl ProgramFile {
 
     /// The same, with the error of the format.
     pub(crate) fn program_reader(&self) -> Result<Reader, phineus_bytecode::Error> {
-        ProgramReader::open(BufReader::new(self.view()))
+        let input = BufReader::new(self.view());
+        match &self.program {
+            None => ProgramReader::open(input),
+            Some(program) => ProgramReader::open_block(input, program),
+        }
     }
 
     /// Moves what is in memory of a file that was made here to disk: for what stays.
@@ -200,10 +223,15 @@ impl ProgramFile {
         FileView { content: self.content.clone(), place: self.place, position: 0 }
     }
 
-    /// The block at this offset, of this length; it lies within the file.
-    pub(crate) fn section(&self, (offset, length): (u64, u64)) -> ProgramFile {
+    /// The block of `program` at this offset, of this length; it lies within the file.
+    pub(crate) fn section(
+        &self,
+        (offset, length): (u64, u64),
+        program: &Arc<Description>,
+    ) -> ProgramFile {
         let place = Some((self.start() + offset, length));
-        ProgramFile { content: self.content.clone(), place, beside: None }
+        let program = Some(program.clone());
+        ProgramFile { content: self.content.clone(), place, program, beside: None }
     }
 
     /// Where the part of the file begins that it is.
@@ -211,13 +239,16 @@ impl ProgramFile {
         self.place.map_or(0, |(start, _)| start)
     }
 
-    /// The same block with what is garbled beside it, at this place of `garbling`.
+    /// Adds the garbled part beside this block: the block of `program` at this place of
+    /// `garbling`.
     pub(crate) fn with_garbling(
         self,
         garbling: &ProgramFile,
         (offset, length): (u64, u64),
+        program: &Arc<Description>,
     ) -> ProgramFile {
-        ProgramFile { beside: Some((garbling.start() + offset, length)), ..self }
+        let beside = Some((garbling.start() + offset, length, Some(program.clone())));
+        ProgramFile { beside, ..self }
     }
 
     pub(crate) fn length_bytes(&self) -> Result<u64, Failure> {

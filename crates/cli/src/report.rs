@@ -11,13 +11,15 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use serde::{Deserialize, Serialize};
 
+use crate::arguments::Preprocessed;
 use crate::blocks::without_openings;
 use crate::client::{ClientRun, ClientWalk};
 use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Exit, Failure};
+use crate::masks;
 use crate::planning::PlannedFile;
-use crate::prediction::{garbling_traffic, predict, preprocessing_bytes};
+use crate::prediction::{Starting, garbling_traffic, predict, preprocessing_bytes};
 use crate::quantity;
 use crate::statistics::Phases;
 
@@ -146,6 +148,9 @@ pub(crate) struct RunReport {
     /// When triples were made; nothing for protocols that need none.
     #[serde(default)]
     pub(crate) preprocessing: Option<String>,
+    /// Upper bound on the statistical distance from an ideal run, on authenticated shares.
+    #[serde(default)]
+    pub(crate) statistical_distance: serde_json::Value,
     pub(crate) party: String,
     pub(crate) program_hash: String,
     pub(crate) plan_hash: String,
@@ -160,6 +165,9 @@ pub(crate) struct RunReport {
     pub(crate) memory_bytes: MemoryFigures,
     pub(crate) seconds: Times,
     pub(crate) phases: Phases,
+    /// Exchanges between the parties before the run and after it, as counted.
+    #[serde(default)]
+    pub(crate) starting: Starting,
     pub(crate) deviations: Vec<String>,
     /// Who learned what, and where it went here.
     pub(crate) outputs: Vec<OutputReport>,
@@ -198,6 +206,10 @@ impl RunReport {
             parameters: description.parameters.clone(),
             protocol: protocol.to_owned(),
             preprocessing: preprocessing.map(str::to_owned),
+            statistical_distance: match preprocessing == Some(Preprocessed::Fake.name()) {
+                true => serde_json::Value::Null,
+                false => masks::distance_json(planned, true),
+            },
             party: match executed.rounds {
                 Some(_) => description.parties[usize::from(party)].clone(),
                 None => "all".to_owned(),
@@ -219,13 +231,14 @@ impl RunReport {
             },
             seconds: Times {
                 planning: seconds(planned.planning),
-                predicted: Some(predict(planned, net).whole.total()),
+                predicted: Some(predict(planned, net).whole.running()),
                 running: seconds(executed.running),
                 blocked_on_storage: seconds(blocked),
                 blocked_on_network: seconds(executed.blocked_on_network),
                 encrypting_pages: seconds(storage.cipher),
             },
             phases: executed.phases.clone(),
+            starting: Starting { exchanges: executed.exchanges, ..Starting::of(plan) },
             outputs: outputs(description),
             notes: executed.farewell.iter().cloned().collect(),
             predicted,

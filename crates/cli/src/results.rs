@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use phineus_bytecode::{Description, OutputPort, Table};
 use serde_json::{Value, json};
 
-use crate::binding::split_name;
-use crate::csv_output::{check_room, format_value, longest_bytes, write_atomically, write_table};
+use crate::binding::{Files, split_name};
+use crate::csv_output::{check_room, longest_bytes, write_atomically, write_table};
 use crate::failure::{Exit, Failure};
 use crate::npy;
 use crate::output::unprinted;
+use crate::own_rows::Shown;
 use crate::report::OutputReport;
 
 /// Where each output goes.
@@ -126,11 +127,12 @@ fn beside(path: &Path, name: &str) -> PathBuf {
     path.with_extension(format!("{safe}.{extension}"))
 }
 
-/// Writes the outputs that there are; notes in `reports` where they went.
+/// Writes the outputs that there are; notes in `reports` where they went. Results about rows of
+/// `files` are shown beside them.
 pub(crate) fn write(
     description: &Description,
     outputs: &[Option<Table>],
-    destination: &Destination,
+    (destination, files): (&Destination, &Files),
     reports: &mut [OutputReport],
     is_json: bool,
 ) -> Result<(), Failure> {
@@ -138,22 +140,27 @@ pub(crate) fn write(
         let ports = description.outputs.iter().zip(outputs).enumerate();
         ports.filter_map(|(index, (port, table))| Some((index, port, table.as_ref()?)))
     };
+    let shown = |port, table| Shown::new(description, port, table, files);
     match destination {
         // With --json the caller prints everything as one document.
         Destination::Stdout if is_json => {}
         Destination::Stdout => {
-            let all: Vec<(&str, &Table)> =
-                learned().map(|(_, port, table)| (port.name.as_str(), table)).collect();
+            let all: Vec<(&str, Shown)> = learned()
+                .map(|(_, port, table)| (port.name.as_str(), shown(port, table)))
+                .collect();
             print(&all, all.len() > 1)?;
         }
-        Destination::Files(files) => {
+        Destination::Files(paths) => {
             let mut others = Vec::new();
             for (index, port, table) in learned() {
-                let Some(path) = files.get(&port.name) else {
-                    others.push((port.name.as_str(), table));
+                let Some(path) = paths.get(&port.name) else {
+                    others.push((port.name.as_str(), shown(port, table)));
                     continue;
                 };
-                write_file(path, table)?;
+                match npy::is_named(path) {
+                    true => write_file(path, table)?,
+                    false => write_atomically(path, |file| write_shown(&shown(port, table), file))?,
+                }
                 if let Some(report) = reports.get_mut(index) {
                     report.file = Some(path.display().to_string());
                 }
@@ -163,6 +170,7 @@ pub(crate) fn write(
             }
         }
         Destination::Directory(directory) => {
+            // For the parent process, which shows them.
             for (index, _, table) in learned() {
                 let path = child_file(directory, index);
                 write_atomically(&path, |file| Ok(write_table(table, file)?))?;
@@ -180,32 +188,64 @@ pub(crate) fn write_file(path: &Path, table: &Table) -> Result<(), Failure> {
     }
 }
 
-/// Prints tables, with their names where it must be told which is which.
-fn print(tables: &[(&str, &Table)], with_names: bool) -> Result<(), Failure> {
+/// Writes a result as CSV.
+fn write_shown(shown: &Shown, output: impl Write) -> Result<(), Failure> {
+    let mut writer = csv::WriterBuilder::new().from_writer(output);
+    shown.each_row(|fields| match writer.write_record(fields) {
+        Ok(()) => Ok(()),
+        Err(error) => match error.into_kind() {
+            csv::ErrorKind::Io(error) => Err(error.into()),
+            other => unreachable!("rows have the header's length and are text: {other:?}"),
+        },
+    })?;
+    Ok(writer.flush()?)
+}
+
+/// Prints results, with their names where it must be told which is which.
+fn print(results: &[(&str, Shown)], with_names: bool) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    for (name, table) in tables {
+    for (name, shown) in results {
         if with_names {
             writeln!(stdout, "# {name}").map_err(unprinted)?;
         }
-        write_table(table, &mut stdout).map_err(unprinted)?;
+        let mut text = Vec::new();
+        shown.each_row(|fields| {
+            csv_line(fields, &mut text);
+            stdout.write_all(&text).map_err(unprinted)
+        })?;
     }
     stdout.flush().map_err(unprinted)
 }
 
+/// One row as a line of CSV, in place of what `line` held.
+fn csv_line(fields: &[String], line: &mut Vec<u8>) {
+    line.clear();
+    let mut writer = csv::WriterBuilder::new().from_writer(line);
+    writer.write_record(fields).expect("writing to memory cannot fail");
+    writer.flush().expect("writing to memory cannot fail");
+}
+
 /// The outputs as an object of JSON, by name; values as the text that CSV would have.
-pub(crate) fn to_json(description: &Description, outputs: &[Option<Table>]) -> Value {
+///
+/// # Errors
+/// If a file beside whose rows a result is shown cannot be read any more.
+pub(crate) fn to_json(
+    description: &Description,
+    outputs: &[Option<Table>],
+    files: &Files,
+) -> Result<Value, Failure> {
     let mut object = serde_json::Map::new();
     for (port, table) in description.outputs.iter().zip(outputs) {
         let Some(table) = table else { continue };
-        let names: Vec<&str> = port.columns.iter().map(|column| column.name.as_str()).collect();
-        let row = |row: u64| -> Vec<String> {
-            let columns = port.columns.iter().enumerate();
-            columns.map(|(place, column)| format_value(table.cell(row, place), column)).collect()
-        };
-        let rows: Vec<Vec<String>> = (0..table.row_count()).map(row).collect();
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        Shown::new(description, port, table, files).each_row(|fields| {
+            rows.push(fields.to_vec());
+            Ok(())
+        })?;
+        let names = rows.remove(0);
         object.insert(port.name.clone(), json!({ "columns": names, "rows": rows }));
     }
-    Value::Object(object)
+    Ok(Value::Object(object))
 }
 
 /// One line about outputs that `party` does not learn, if there are any.
@@ -240,10 +280,12 @@ mod tests {
             parties: vec![0],
             rows: 1,
             columns: Vec::new(),
+            rows_of: None,
         };
         let outputs = vec![port("sum"), port("all")];
         let parties = vec!["a".to_owned()];
-        let description = Description { parties, outputs, ..Description::default() };
+        let description =
+            Description { parties, outputs: outputs.into(), ..Description::default() };
         let refused = |arguments: &[&str]| {
             let arguments: Vec<String> = arguments.iter().map(|&a| a.to_owned()).collect();
             let inputs = ["x=in.csv".to_owned()];
@@ -267,10 +309,11 @@ mod tests {
             parties: parties.to_vec(),
             rows: 1,
             columns: Vec::new(),
+            rows_of: None,
         };
         let description = Description {
             parties: vec!["a".to_owned(), "b".to_owned()],
-            outputs: vec![port("sum", &[0]), port("all", &[0, 1])],
+            outputs: vec![port("sum", &[0]), port("all", &[0, 1])].into(),
             ..Description::default()
         };
         let failure = destination(&["x=y.csv".to_owned()], &[], &description, Some(0)).err();

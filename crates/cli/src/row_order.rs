@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use phineus_bytecode::{RowOrder, Table};
 
+use crate::csv_input::Counted;
 use crate::failure::{Exit, Failure};
 
-/// The rows of `table` in `order`; `lines` are where they stand in `file`, for messages.
+/// The rows of `table` in `order`, and which row of `table` each of them is, if they were moved; `lines` are where they stand in the file, for messages.
 ///
 /// Sorts an index of 4 bytes a row, so that memory is that of two tables.
 ///
@@ -15,11 +16,11 @@ use crate::failure::{Exit, Failure};
 pub(crate) fn arrange(
     table: Table,
     order: &RowOrder,
-    file: &str,
+    counted: &Counted,
     lines: &[u32],
-) -> Result<Table, Failure> {
-    let RowOrder::Sorted { columns, descending, unique } = *order else {
-        return Ok(table);
+) -> Result<(Table, Option<Vec<u32>>), Failure> {
+    let RowOrder::Sorted { columns, descending, unique, repeats_max } = *order else {
+        return Ok((table, None));
     };
     let key_columns = 0..usize::from(columns);
     let compare = |a: u32, b: u32| -> Ordering {
@@ -30,6 +31,7 @@ pub(crate) fn arrange(
             .find(|order| order.is_ne())
             .unwrap_or(Ordering::Equal)
     };
+    let file = counted.source.name();
     let count = u32::try_from(table.row_count()).map_err(|_| {
         Failure::new(Exit::BadInput, 103, format!("{file}: has more than 2^32 rows"))
     })?;
@@ -39,14 +41,31 @@ pub(crate) fn arrange(
     if unique && let Some(pair) = rows.windows(2).find(|pair| compare(pair[0], pair[1]).is_eq()) {
         let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
         let names: Vec<&str> =
-            table.columns()[key_columns].iter().map(|column| column.name.as_str()).collect();
+            table.columns()[key_columns].iter().map(|c| counted.name_of(&c.name)).collect();
         let (first, second) = (line(pair[0]), line(pair[1]));
         let message = format!(
             "{file}:{second}: the same {} as in line {first}; every row needs another",
             names.join(" and ")
         );
-        return Err(Failure::new(Exit::BadInput, 112, message)
-            .remedy("remove the repetitions and run again; nothing was sent"));
+        return Err(Failure::new(Exit::BadInput, 112, message).remedy(
+            "remove the repetitions, or count equal rows once with --repeat-keys count-once; no \
+                 value of the file was sent",
+        ));
+    }
+    if let Some(most) = repeats_max
+        && let Some(run) =
+            rows.windows(most as usize + 1).find(|run| compare(run[0], run[most as usize]).is_eq())
+    {
+        let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
+        let names: Vec<&str> =
+            table.columns()[key_columns].iter().map(|c| counted.name_of(&c.name)).collect();
+        let (names, first) = (names.join(" and "), line(run[0]));
+        let message = format!(
+            "{file}:{}: more than {most} rows have the same {names}, the first of them in line {first}",
+            line(run[most as usize]),
+        );
+        return Err(Failure::new(Exit::BadInput, 115, message)
+            .remedy("raise the bound that both parties state, or remove rows; no value of the file was sent"));
     }
     let mut arranged = Table::zeros(table.columns().to_vec(), table.row_count());
     for (target, &source) in rows.iter().enumerate() {
@@ -54,13 +73,18 @@ pub(crate) fn arrange(
             arranged.set_cell(target as u64, column, table.cell(u64::from(source), column));
         }
     }
-    Ok(arranged)
+    Ok((arranged, Some(rows)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::csv_input::Source;
     use phineus_bytecode::{Column, ElementType, Encoding, Lane};
+
+    fn file(name: &str) -> Counted {
+        Counted::plain(Source::Path(name.into()), 0)
+    }
 
     fn table(rows: &[[u64; 2]]) -> Table {
         let columns = ["k", "v"].map(|name| Column {
@@ -78,8 +102,10 @@ mod tests {
         let given = table(&[[3, 0], [1, 1], [2, 2], [1, 3], [3, 4]]);
         for descending in [false, true] {
             for columns in [1, 2] {
-                let order = RowOrder::Sorted { columns, descending, unique: false };
-                let ours = arrange(given.clone(), &order, "f", &[]).expect("nothing to refuse");
+                let order =
+                    RowOrder::Sorted { columns, descending, unique: false, repeats_max: None };
+                let (ours, _) =
+                    arrange(given.clone(), &order, &file("f"), &[]).expect("nothing to refuse");
                 let theirs = phineus_frontend::arranged(&given, &order).expect("nothing to refuse");
                 assert!(phineus_frontend::same_rows(&ours, &theirs));
             }
@@ -88,10 +114,11 @@ mod tests {
 
     #[test]
     fn repeated_keys_name_both_lines() {
-        let order = RowOrder::Sorted { columns: 1, descending: false, unique: true };
-        let failure = arrange(table(&[[3, 0], [1, 1], [3, 2]]), &order, "a.csv", &[2, 3, 4])
-            .err()
-            .expect("3 is there twice");
+        let order =
+            RowOrder::Sorted { columns: 1, descending: false, unique: true, repeats_max: None };
+        let rows = table(&[[3, 0], [1, 1], [3, 2]]);
+        let failure = arrange(rows, &order, &file("a.csv"), &[2, 3, 4]);
+        let failure = failure.err().expect("3 is there twice");
         assert_eq!(failure.message, "a.csv:4: the same k as in line 2; every row needs another");
     }
 }

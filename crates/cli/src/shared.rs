@@ -88,9 +88,11 @@ impl Ran {
         memory: &Memory,
     ) -> Executed {
         let (traffic, wire_traffic) = traffic_of(self.channels.iter());
+        let exchanges = self.channels.iter().map(FramedChannel::exchanges).max().unwrap_or(0);
         let (storage, storage_name) = storage_figures(memory);
         let MaterialFigures { setup, making, used, waited, .. } = self.material;
         Executed {
+            exchanges,
             outputs: results(description, self.outputs.into_tables()),
             and_gates: self.and_gates,
             garbled_and_gates: self.garbled_and_gates,

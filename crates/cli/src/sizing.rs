@@ -13,11 +13,14 @@ use crate::casting::{Cast, Outsourcing};
 use crate::commands::party::shape;
 use crate::failure::Failure;
 use crate::meeting::check_parties;
-use crate::memory_budget::{Budget, Situation, connected_process_bytes, table_bytes};
-use crate::planning::{PlannedFile, plan_within};
+use crate::memory_budget::{Budget, PROCESS_BYTES, Situation, connected_process_bytes};
+use crate::planning::{
+    PlannedFile, client_tables_bytes, largest_tables_bytes, plan_as_stated, plan_within,
+};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
 use crate::slices;
+use crate::verify::all_tables;
 
 /// Traces what `choice` names, with the rows that are stated or counted.
 pub(crate) fn traced(
@@ -43,7 +46,8 @@ pub(crate) fn traced_for(
         true => Some(Cast::new(&description, outsourcing, None)?),
         false => None,
     };
-    let files = binding::count_all(&binding::assign(&description, &sizes.inputs, &[], None)?)?;
+    let assigned = binding::assign(&description, &sizes.inputs, &[], None)?;
+    let files = binding::count_all(&description, &assigned, &sizes.reading, (&[], None))?;
     let stated = stated_rows(&description, &sizes.rows)?;
     let traced = match (&resolved, arguments) {
         (Resolved::File(file), _) => {
@@ -67,6 +71,22 @@ pub(crate) fn traced_for(
     }
 }
 
+/// One sentence about who learns what, of a program that has one.
+pub(crate) fn who_learns(
+    registry: &Registry,
+    choice: &ProgramChoice,
+    outsourcing: &Outsourcing,
+    scratch: &Scratch,
+) -> Result<Option<String>, Failure> {
+    // The sentence names the program's own parties.
+    if outsourcing.is_stated() {
+        return Ok(None);
+    }
+    let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
+    let (arguments, _) = shape(&resolved, &choice.parameters)?;
+    Ok(resolved.program().zip(arguments).and_then(|(program, a)| program.reveals(&a)))
+}
+
 /// `--rows INPUT=ROWS` by port.
 pub(crate) fn stated_rows(
     description: &Description,
@@ -76,10 +96,10 @@ pub(crate) fn stated_rows(
         .map(|(name, text)| {
             let port = binding::port_named(description, name)?;
             match text.replace('_', "").parse::<u64>() {
-                Ok(rows) if rows > 0 => Ok((port.name.clone(), rows)),
-                _ => Err(Failure::usage(format!(
-                    "--rows {name}={text}: expected a whole number from 1 on"
-                ))),
+                Ok(rows) => Ok((port.name.clone(), rows)),
+                Err(_) => {
+                    Err(Failure::usage(format!("--rows {name}={text}: expected a whole number")))
+                }
             }
         })
         .collect()
@@ -92,6 +112,8 @@ pub(crate) struct Terms {
     pub(crate) net: Option<NetworkModel>,
     /// Whether material is dealt, by somebody whom all would have to trust.
     pub(crate) is_dealt: bool,
+    /// Set if plans are only compared: for those that do not fit no least limit is searched.
+    pub(crate) is_compared: bool,
 }
 
 /// A plan for the party that needs more memory, as a run on the network would make it.
@@ -109,11 +131,14 @@ pub(crate) fn planned(
 fn planned_to_make(
     traced: &TracedFile,
     (protocol, ways): (Protocol, Ways),
-    Terms { limit_bytes, net, is_dealt }: Terms,
+    Terms { limit_bytes, net, is_dealt, is_compared }: Terms,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
-    let parties = 0..traced.computing as u16;
-    let tables = parties.map(|party| table_bytes(&traced.description, party)).max();
+    let is_clear = protocol == Protocol::Clear;
+    let tables_bytes = match is_clear {
+        true => all_tables(&traced.description),
+        false => largest_tables_bytes(traced),
+    };
     let members = traced.description.parties.len().max(1);
     let opened_bytes = match protocol.field() {
         Some(field) => matrix_entries(traced)?.saturating_mul(field.bytes() as u64),
@@ -124,8 +149,12 @@ fn planned_to_make(
         least_limit_bytes: limit_bytes,
         slice_bytes: slices::expected(net, limit_bytes, opened_bytes),
         prove_inputs: !is_dealt,
-        process_bytes: connected_process_bytes(members - 1, Transport::Tcp),
-        tables_bytes: tables.unwrap_or(0),
+        process_bytes: match is_clear {
+            true => PROCESS_BYTES,
+            false => connected_process_bytes(members - 1, Transport::Tcp),
+        },
+        tables_bytes,
+        client_tables_bytes: client_tables_bytes(traced),
         protocol,
         parties: traced.computing,
         clients: traced.description.parties.len() - traced.computing,
@@ -140,7 +169,10 @@ fn planned_to_make(
         return PlannedFile::open(traced.clone(), &Situation { protocol, ..situation });
     }
     check_parties(protocol, traced.computing, traced.description.parties.len())?;
-    plan_within(traced, protocol, &situation, scratch)
+    match is_compared {
+        true => plan_as_stated(traced, protocol, &situation, scratch),
+        false => plan_within(traced, protocol, &situation, scratch),
+    }
 }
 
 /// The shares of memory as lines.

@@ -17,6 +17,7 @@ use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
 use crate::material::Origin;
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
+use crate::own_rows::without_meaningless;
 use crate::planning::{PlannedFile, plan_within};
 use crate::progress::Progress;
 use crate::registry::Registry;
@@ -137,7 +138,8 @@ pub(crate) fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failur
     let assigned = binding::assign(&description, &run.inputs, &[], None)?;
     binding::require_all(&description, &assigned, None)?;
     no_stdin(&assigned)?;
-    binding::set_rows(&mut arguments, &binding::count_all(&assigned)?);
+    let files = binding::count_all(&description, &assigned, &run.reading, (&[], None))?;
+    binding::set_rows(&mut arguments, &files);
     if program.ranges(&arguments).is_err() {
         return Ok(());
     }
@@ -179,6 +181,11 @@ pub(crate) fn with_clear_driver(
         progress: &Progress::for_user(true, false),
     };
     let expected = run_clear(job)?.outputs;
+    let ports = planned.description.outputs.iter();
+    let expected: Vec<Option<Table>> = ports
+        .zip(expected)
+        .map(|(port, table)| table.map(|table| without_meaningless(port, table)))
+        .collect();
     let is_equal = outputs.len() == expected.len()
         && outputs
             .iter()
@@ -200,6 +207,7 @@ pub(crate) fn in_the_clear(
         prove_inputs: true,
         process_bytes: PROCESS_BYTES,
         tables_bytes: all_tables(&traced.description),
+        client_tables_bytes: None,
         protocol: Protocol::Clear,
         parties: traced.computing,
         clients: 0,
@@ -221,7 +229,7 @@ pub(crate) fn in_the_clear(
     plan_within(&traced, Protocol::Clear, &situation, scratch)
 }
 
-fn all_tables(description: &Description) -> u64 {
+pub(crate) fn all_tables(description: &Description) -> u64 {
     let parties = 0..description.parties.len() as u16;
     parties.map(|party| crate::memory_budget::table_bytes(description, party)).sum()
 }

@@ -3,6 +3,8 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::Zeroize;
 
+use crate::SecretBit;
+
 /// 128 bits, little-endian; bit 0 is the least significant bit of byte 0.
 ///
 /// Has no `Debug` and no `==`: a block is nearly always secret. Tests compare [`Block::to_bits`].
@@ -27,15 +29,27 @@ impl Block {
     }
 
     /// Bit 0: for a wire label, its point-and-permute bit.
+    #[inline(always)]
+    pub fn select_bit(self) -> SecretBit {
+        SecretBit::lowest(self.0 as u64)
+    }
+
+    /// Bit 0 as a number, to be packed with others.
     #[inline]
-    pub const fn select_bit(self) -> bool {
-        self.0 & 1 == 1
+    pub const fn select_u64(self) -> u64 {
+        self.0 as u64 & 1
+    }
+
+    /// The block with another bit 0.
+    #[inline]
+    pub const fn with_select_bit(self, bit: SecretBit) -> Block {
+        Block(self.0 & !1 | bit.to_u64() as u128)
     }
 
     /// `self` if `bit`, else zero; without a branch.
     #[inline]
-    pub const fn and_bit(self, bit: bool) -> Block {
-        Block(self.0 & (bit as u128).wrapping_neg())
+    pub const fn and_bit(self, bit: SecretBit) -> Block {
+        Block(self.0 & bit.wide_mask())
     }
 }
 

@@ -74,6 +74,7 @@ pub(crate) fn add_products<P: Products>(
     rows: Rows<'_, P::Element>,
     vector: &[P::Element],
 ) {
+    crate::public([out.len(), vector.len(), rows.matrix.len(), rows.stride, rows.first]);
     let used = out.len().min(BLOCK_ROWS);
     let mut sums = [P::Sum::default(); BLOCK_ROWS];
     let (groups, rest) = vector.as_chunks::<COLUMNS>();

@@ -17,6 +17,7 @@
 
 use crate::cipher::Cipher;
 use crate::polyval::Polyval;
+use crate::secret::{classify, declassify, declassify_choice};
 use crate::{Block, Kernel};
 use subtle::ConstantTimeEq;
 use zerocopy::IntoBytes;
@@ -78,7 +79,10 @@ impl PageCipher {
     #[must_use]
     pub fn seal(&self, nonce: u64, page: &mut [u8]) -> Tag {
         self.apply(nonce, page);
-        Tag(self.tag(nonce, page))
+        let tag = self.tag(nonce, page);
+        declassify(page, "encrypted, to be written to storage");
+        declassify(&tag, "tag of an encrypted page");
+        Tag(tag)
     }
 
     /// Decrypts `page` in place if it is what [`PageCipher::seal`] made under this nonce.
@@ -86,8 +90,10 @@ impl PageCipher {
     /// # Errors
     /// [`TagMismatch`] if it is not; `page` is then left encrypted.
     pub fn open(&self, nonce: u64, page: &mut [u8], tag: Tag) -> Result<(), TagMismatch> {
-        if self.tag(nonce, page).ct_eq(&tag.0).into() {
+        let is_right = self.tag(nonce, page).ct_eq(&tag.0);
+        if declassify_choice(is_right, "whether a stored page was changed") {
             self.apply(nonce, page);
+            classify(page);
             Ok(())
         } else {
             Err(TagMismatch)

@@ -88,17 +88,14 @@ impl Tracer {
     /// The output port of what is opened under a name; `None` if the block opens it already.
     fn opened_port(&self, name: &str, element: ElementType) -> Option<u32> {
         let mut recording = self.recording.borrow_mut();
-        let ports = recording.description.opened.iter().copied();
-        let same = ports
-            .into_iter()
-            .find(|&port| recording.description.outputs[port as usize].name == name);
-        let Some(port) = same else {
+        let Some(port) = recording.opened.get(name).copied() else {
             let column = Column { name: "value".to_string(), element, encoding: Encoding::Number };
-            let (name, parties) = (name.to_string(), Vec::new());
-            let port = OutputPort { name, parties, rows: 1, columns: vec![column] };
+            let (opened, name, parties) = (name.to_string(), name.to_string(), Vec::new());
+            let port = OutputPort { name, parties, rows: 1, columns: vec![column], rows_of: None };
             let index = recording.description.outputs.len() as u32;
             recording.description.outputs.push(port);
             recording.description.opened.push(index);
+            recording.opened.insert(opened, index);
             return Some(index);
         };
         let column = &recording.description.outputs[port as usize].columns[0];

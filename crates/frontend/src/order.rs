@@ -9,7 +9,7 @@ use crate::error::ProgramError;
 /// # Errors
 /// If keys must be unique and two rows have the same; says which rows, counted from 1, not the key.
 pub fn arranged(table: &Table, order: &RowOrder) -> Result<Table, ProgramError> {
-    let RowOrder::Sorted { columns, descending, unique } = *order else {
+    let RowOrder::Sorted { columns, descending, unique, repeats_max } = *order else {
         return Ok(table.clone());
     };
     let key = |row: u64| -> Vec<Lane> {
@@ -22,6 +22,15 @@ pub fn arranged(table: &Table, order: &RowOrder) -> Result<Table, ProgramError> 
         let (first, second) = (pair[0].1 + 1, pair[1].1 + 1);
         return Err(ProgramError::Refused(format!(
             "rows {first} and {second} have the same key, and every key must be there once"
+        )));
+    }
+    if let Some(most) = repeats_max
+        && let Some(run) =
+            rows.windows(most as usize + 1).find(|run| run[0].0 == run[most as usize].0)
+    {
+        let row = run[most as usize].1 + 1;
+        return Err(ProgramError::Refused(format!(
+            "row {row} has the key of {most} rows before it, and at most {most} may have the same"
         )));
     }
     let mut result = Table::new(table.columns().to_vec());

@@ -1,7 +1,9 @@
 //! Input and output ports: tables that parties bring and learn.
 
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
-use phineus_bytecode::{Column, ElementType, Encoding, InputPort, Op, OutputPort, RowOrder};
+use phineus_bytecode::{
+    Column, ElementType, Encoding, InputPort, Op, OutputPort, RowOrder, RowsOf,
+};
 
 use crate::element::Element;
 use crate::records::Records;
@@ -76,6 +78,7 @@ impl Tracer {
                 parties: indices,
                 rows: 0,
                 columns: Vec::new(),
+                rows_of: None,
             },
             columns: Vec::new(),
         }
@@ -132,7 +135,8 @@ impl InputBuilder {
 
     /// The owner sorts the rows by the first `columns` columns.
     pub fn sorted(mut self, columns: u16) -> InputBuilder {
-        self.port.order = RowOrder::Sorted { columns, descending: false, unique: false };
+        self.port.order =
+            RowOrder::Sorted { columns, descending: false, unique: false, repeats_max: None };
         self
     }
 
@@ -152,6 +156,16 @@ impl InputBuilder {
         match &mut self.port.order {
             RowOrder::Sorted { unique, .. } => *unique = true,
             RowOrder::Given => self.not_sorted("unique"),
+        }
+        self
+    }
+
+    /// The owner refuses more than `most` rows with the same key.
+    #[track_caller]
+    pub fn repeats_max(mut self, most: u32) -> InputBuilder {
+        match &mut self.port.order {
+            RowOrder::Sorted { repeats_max, .. } => *repeats_max = Some(most),
+            RowOrder::Given => self.not_sorted("repeats_max"),
         }
         self
     }
@@ -199,10 +213,6 @@ impl InputBuilder {
         let lanes = self.lanes.unwrap_or_else(|| lanes_for(widest.unwrap_or(1)));
         let head = head.min(port.rows);
         let (rows, columns) = (port.rows, port.columns.clone());
-        if rows == 0 {
-            let name = &port.name;
-            tracer.fault(format!("input '{name}' has no rows"));
-        }
         let port = tracer.add_input(port);
         let source = Source { tracer: &tracer, port, columns: &columns, lanes, is_packed };
         (source.read(0, head), source.read(head, rows - head))
@@ -277,6 +287,36 @@ impl OutputBuilder {
         self.port.columns.push(column);
         let chunks = chunks.into_iter().map(|value| Chunk { value, bits });
         self.columns.push(chunks.collect());
+        self
+    }
+
+    /// States that row `i` of this table is about row `i` of the input called `input`. The owner of
+    /// that input then sees its own rows beside these columns, in the order of its own file.
+    ///
+    /// The table must go to the owner of that input alone and have as many rows.
+    #[track_caller]
+    pub fn rows_of(mut self, input: &str) -> OutputBuilder {
+        match self.tracer.input_index(input) {
+            Some(index) => {
+                self.port.rows_of = Some(RowsOf { input: index, found: None, all: true });
+            }
+            None => self.tracer.fault(format!("there is no input '{input}' to be about")),
+        }
+        self
+    }
+
+    /// Says that the column called `column`, already added, tells which rows have a result; rows
+    /// without one are shown only if `all`.
+    #[track_caller]
+    pub fn found_by(mut self, column: &str, all: bool) -> OutputBuilder {
+        let place = self.port.columns.iter().position(|known| known.name == column);
+        match (&mut self.port.rows_of, place) {
+            (Some(rows_of), Some(place)) => {
+                (rows_of.found, rows_of.all) = (Some(place as u16), all);
+            }
+            (None, _) => self.tracer.fault("say rows_of before found_by".to_owned()),
+            (_, None) => self.tracer.fault(format!("there is no column '{column}' to tell by")),
+        }
         self
     }
 

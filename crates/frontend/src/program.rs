@@ -82,6 +82,11 @@ pub trait Program: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// One sentence about who learns what, where the program says more than its outputs do.
+    fn reveals(&self, _arguments: &Arguments) -> Option<String> {
+        None
+    }
+
     /// Whether outputs are right where the twin says `expected`: by default, if they are equal.
     ///
     /// A program whose result is not unique, such as an unstable sort, says more.

@@ -5,10 +5,9 @@
 use std::convert::Infallible;
 use std::io::{Read, Seek};
 
-use phineus_bytecode::binary::Section;
 use phineus_bytecode::meaning::{Lanes, mask_of};
 use phineus_bytecode::{
-    Blocks, Description, Instruction, Lane, Op, Openings, ProgramReader, Slot, Table,
+    Blocks, Description, Instruction, Lane, Op, Openings, ProgramReader, Shared, Slot, Table,
 };
 
 use crate::arguments::Arguments;
@@ -32,8 +31,7 @@ pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Tabl
         let mut registers = vec![0; blocks.flow.registers as usize];
         let mut next = Some(0);
         while let Some(block) = next {
-            let place = blocks.places[block];
-            state.run(&mut ProgramReader::open(Section::new(&mut file, place))?)?;
+            state.run(&mut blocks.open(&mut file, block)?)?;
             let left = blocks.flow.leave(&blocks.description, block, &mut registers, &mut state);
             next = left.unwrap_or_else(|never| match never {});
         }
@@ -52,7 +50,7 @@ struct State<'a> {
     inputs: &'a [Table],
     outputs: Vec<Table>,
     values: Vec<Lanes>,
-    slots: Vec<Slot>,
+    slots: Shared<Slot>,
     carried: Vec<Lanes>,
     /// What the block at hand stores, for later ones.
     stored: Vec<(usize, Lanes)>,

@@ -37,6 +37,8 @@ pub(crate) struct Recording {
     pub(crate) current: usize,
     /// How many public registers there are.
     pub(crate) registers: u32,
+    /// By name, the output ports that are opened while the program runs.
+    pub(crate) opened: HashMap<String, u32>,
     /// By value, where it is carried.
     pub(crate) carried: HashMap<u64, u32>,
     /// By register and type, where it is published.
@@ -103,6 +105,7 @@ impl Tracer {
             blocks: vec![Recorded::new(ProgramWriter::new(output, Kind::Program)?)],
             current: 0,
             registers: 0,
+            opened: HashMap::new(),
             carried: HashMap::new(),
             published: HashMap::new(),
             faults: Vec::new(),
@@ -192,6 +195,13 @@ impl Tracer {
         let inputs = &mut self.recording.borrow_mut().description.inputs;
         inputs.push(port);
         inputs.len() as u64 - 1
+    }
+
+    /// The index of the input with this name.
+    pub(crate) fn input_index(&self, name: &str) -> Option<u32> {
+        let recording = self.recording.borrow();
+        let index = recording.description.inputs.iter().position(|port| port.name == name);
+        index.map(|index| index as u32)
     }
 
     pub(crate) fn add_output(&self, port: OutputPort) -> u64 {

@@ -1,7 +1,6 @@
 //! Programs of several blocks: loops and choices on opened values, against plain Rust.
 
-use phineus_bytecode::binary::Section;
-use phineus_bytecode::{Blocks, Column, Lane, ProgramReader, RegisterOp, Table, verify_blocks};
+use phineus_bytecode::{Blocks, Column, Lane, RegisterOp, Table, verify_blocks};
 use phineus_frontend::{
     Arguments, Element, Program, ProgramError, Tracer, U8, U32, Vector, program, reference,
     trace_to_file,
@@ -22,8 +21,7 @@ fn run(program: &dyn Program, inputs: &[Vec<u64>]) -> Result<Vec<u64>, ProgramEr
     let (mut file, traced) = trace_to_file(program, &arguments)?;
     let blocks = Blocks::read(&mut file)?.expect("it has several blocks");
     assert_eq!(blocks.hash, traced.written.hash, "the file says what was written");
-    let reader =
-        |block: usize| ProgramReader::open(Section::new(file.try_clone()?, blocks.places[block]));
+    let reader = |block: usize| blocks.open(file.try_clone()?, block);
     let violations = verify_blocks(&blocks, reader)?;
     assert_eq!(violations.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
     let ports = traced.description.inputs.iter();
@@ -173,4 +171,51 @@ fn what_cannot_be_is_refused() {
         Ok(())
     });
     assert!(twice.contains("a block ends once"), "{twice}");
+}
+
+/// The blocks of N branches one after another: how many there are, what they load and store in all,
+/// and the bytes of their files.
+fn size_of_branches(count: u64) -> Result<[u64; 3], ProgramError> {
+    let branches = program("branches").party("a").party("b").trace(|t, sizes| {
+        let (a, b) = (column(t, "a", sizes.rows("a")?), column(t, "b", sizes.rows("b")?));
+        let mut sum = a.get(0);
+        for at in 0..sizes.rows("a")? {
+            let (x, y) = (a.get(at), b.get(at));
+            let name = format!("above_{at:04}");
+            sum = t.if_open(&name, &x.gt(y.clone()), sum, |sum| sum + &x * &y, |sum| sum ^ &y);
+        }
+        t.output("sum", &["a", "b"]).number("sum", &sum).write();
+        Ok(())
+    });
+    let mut arguments = Arguments::new(&branches, [])?;
+    ["a", "b"].into_iter().for_each(|name| arguments.set_rows(name, count));
+    let (mut file, _) = trace_to_file(&branches, &arguments)?;
+    let blocks = Blocks::read(&mut file)?.expect("it has several blocks");
+    let mut carried = 0;
+    for block in 0..blocks.places.len() {
+        blocks.open(file.try_clone()?, block)?.for_each::<ProgramError>(|instruction| {
+            carried += u64::from(instruction.op.is_carrying());
+            Ok(())
+        })?;
+    }
+    let bytes = blocks.places.iter().map(|(_, length)| length).sum();
+    Ok([blocks.places.len() as u64, carried, bytes])
+}
+
+/// Each block had the ports and carried values of all others in its file: 1,024 branches took 20 s to
+/// plan, and four times as long as half of them.
+#[test]
+fn branches_grow_as_their_number_does() -> Result<(), ProgramError> {
+    let sizes = [64, 128, 256].map(size_of_branches);
+    let [small, middle, large] = sizes;
+    let (small, middle, large) = (small?, middle?, large?);
+    for (what, at) in [("blocks", 0), ("loads and stores", 1)] {
+        let [first, second] = [middle[at] - small[at], large[at] - middle[at]];
+        // 128 rows of an input are one value: of more there are two more to carry.
+        assert!(second.abs_diff(2 * first) <= 4, "{what}: {small:?} {middle:?} {large:?}");
+    }
+    // Frames are compressed, so their bytes depend a little on the numbers in them.
+    let [first, second] = [middle[2] - small[2], large[2] - middle[2]];
+    assert!(second * 10 <= first * 21, "bytes: {small:?} {middle:?} {large:?}");
+    Ok(())
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use phineus_bytecode::binary::Section;
+use phineus_bytecode::random::Seeds;
 use phineus_bytecode::{Blocks, Op, ProgramReader, Table, verify, verify_blocks};
 use phineus_frontend::llvm::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
@@ -39,9 +39,7 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     let (mut file, traced) = trace_to_file(&program, &arguments).map_err(shown)?;
     let violations = match Blocks::read(&mut file).map_err(shown)? {
         Some(blocks) => {
-            let reader = |block: usize| {
-                ProgramReader::open(Section::new(file.try_clone()?, blocks.places[block]))
-            };
+            let reader = |block: usize| blocks.open(file.try_clone()?, block);
             verify_blocks(&blocks, reader).map_err(shown)?
         }
         None => {
@@ -191,14 +189,15 @@ fn on_all(folder: &str, test: impl Fn(&str, &str, &Path) -> Vec<String> + Sync) 
 /// Random programs that are tested, without `PHINEUS_C_CASES`.
 const CASES: u64 = 10;
 
-/// `PHINEUS_C_CASES=300 PHINEUS_C_FIRST=1000` takes other programs; one that is wrong is kept in the
-/// folder for temporary files.
+/// Other programs in each run; `PHINEUS_C_CASES=300 PHINEUS_C_FIRST=1000` takes 300 from this seed on. One
+/// that is wrong is kept in the folder for temporary files, under a name with its seed.
 #[test]
 fn random_programs_give_what_plain_c_gives() {
     let number = |name, otherwise| {
         std::env::var(name).map_or(otherwise, |text| text.parse().expect("it is a number"))
     };
-    let (count, first) = (number("PHINEUS_C_CASES", CASES), number("PHINEUS_C_FIRST", 1));
+    let fresh = Seeds::fresh().draw() % (1 << 40);
+    let (count, first) = (number("PHINEUS_C_CASES", CASES), number("PHINEUS_C_FIRST", fresh));
     let next = std::sync::atomic::AtomicU64::new(first);
     // A folder of its own: the same test may run twice on a machine.
     let folder = tempfile::tempdir().expect("writable");

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{column, run_on};
+use phineus_bytecode::random::{Random, Seeds};
 use phineus_bytecode::{ElementType, Encoding, Instruction, Lane, Op, ProgramReader};
 use phineus_frontend::{
     Arguments, Bit, Element, Int, Operand, Tracer, UInt, Value, Vector, program, trace_to_file,
@@ -60,25 +61,48 @@ fn meaning(op: Op, element: ElementType, a: u64, b: u64) -> u64 {
 
 /// All values of `T` with every public constant on either side.
 fn exhaustive<T: Element + 'static>(op: Op) {
-    let width = T::TYPE.width();
-    let values: Vec<u64> = (0..1 << width).collect();
-    let constants = values.clone();
-    let outputs = run_on(width, &values, move |t| {
-        let x = t.input("a", 1 << width).number::<T>("x").vector::<T>();
+    let values: Vec<u64> = (0..1 << T::TYPE.width()).collect();
+    with_constants::<T>(op, &values, values.clone());
+}
+
+/// Values at the boundaries of `T` with public constants at the boundaries, and with themselves.
+fn at_boundaries<T: Element + 'static>(op: Op, random: &mut Random) {
+    let mut draw = |count| -> Vec<u64> {
+        (0..count).map(|_| random.lane(T::TYPE.width()).as_limbs()[0]).collect()
+    };
+    let values = draw(24);
+    with_constants::<T>(op, &values, draw(24));
+    let outputs = run_on(T::TYPE.width(), &values, move |t| {
+        let x = t.input("a", 24).number::<T>("x").vector::<T>();
+        let result = apply(op, &x.chunks()[0], &x.chunks()[0]);
+        let column = phineus_frontend::column("y", result.element(), Encoding::Number);
+        t.output("y", &["a"]).chunks(column, vec![result]).write();
+    });
+    for (&x, found) in values.iter().zip(column(&outputs[0], 0)) {
+        let expected = meaning(op, T::TYPE, x, x);
+        assert_eq!(found, expected, "{} {} {x} with itself", op.info().name, T::TYPE);
+    }
+}
+
+fn with_constants<T: Element + 'static>(op: Op, values: &[u64], constants: Vec<u64>) {
+    let (width, count) = (T::TYPE.width(), values.len() as u64);
+    let shown = constants.clone();
+    let outputs = run_on(width, values, move |t| {
+        let x = t.input("a", count).number::<T>("x").vector::<T>();
         let x = &x.chunks()[0];
-        for &constant in &constants {
+        for (number, &constant) in constants.iter().enumerate() {
             let public = t.constant(T::TYPE, Lane::from(constant));
             for (side, result) in
                 [apply(op, x, &public), apply(op, &public, x)].into_iter().enumerate()
             {
-                let name = format!("{constant}_{side}");
+                let name = format!("{number}_{side}");
                 let column = phineus_frontend::column(&name, result.element(), Encoding::Number);
                 t.output(&name, &["a"]).chunks(column, vec![result]).write();
             }
         }
     });
     for (index, table) in outputs.iter().enumerate() {
-        let (constant, side) = ((index / 2) as u64, index % 2);
+        let (constant, side) = (shown[index / 2], index % 2);
         for (&x, found) in values.iter().zip(column(table, 0)) {
             let (a, b) = if side == 0 { (x, constant) } else { (constant, x) };
             let expected = meaning(op, T::TYPE, a, b);
@@ -95,6 +119,23 @@ fn operations_with_constants_are_right_for_all_small_values() {
         exhaustive::<Int<4>>(op);
         exhaustive::<UInt<1>>(op);
         exhaustive::<Int<3>>(op);
+    }
+}
+
+#[test]
+fn operations_are_right_at_the_boundaries_of_wide_types() {
+    let mut seeds = Seeds::fresh();
+    let random = &mut Random::new(seeds.draw());
+    for op in OPERATIONS {
+        at_boundaries::<UInt<8>>(op, random);
+        at_boundaries::<Int<16>>(op, random);
+        at_boundaries::<UInt<31>>(op, random);
+        at_boundaries::<Int<32>>(op, random);
+        if op != Op::MulFull {
+            at_boundaries::<UInt<33>>(op, random);
+            at_boundaries::<UInt<64>>(op, random);
+            at_boundaries::<Int<64>>(op, random);
+        }
     }
 }
 

@@ -25,7 +25,11 @@ use crate::network::{Rows, swap};
 #[track_caller]
 pub fn compact(records: Records, keep: &Vector<Bit>) -> (Records, Value) {
     let (rows, given) = (records.rows(), keep.len());
-    if rows != given || rows == 0 {
+    if rows == 0 && given == 0 {
+        let count = records.tracer().constant(ElementType::BIT, Lane::ZERO);
+        return (records, count);
+    }
+    if rows != given {
         let what = format!("compact needs a bit for each of {rows} rows, got {given}");
         records.tracer().fault(what);
         let count = records.tracer().constant(ElementType::BIT, Lane::ZERO);

@@ -26,29 +26,44 @@ fn joined(first: Rows, second: &Rows) -> Rows {
 /// The strides below the number of lanes, of the merge of one chunk: it becomes sorted.
 #[track_caller]
 pub(crate) fn merge(key: &Key, direction: Direction, mut rows: Rows) -> Rows {
-    let mut stride = lane_count(&rows).next_power_of_two() / 2;
-    while stride >= 1 {
-        rows = stage(key, direction, rows, stride);
-        stride /= 2;
+    for stride in strides(&rows).rev() {
+        rows = stage(rows, stride, |_, a, b| exchange(key, direction, a, b));
     }
     rows
 }
 
+/// The strides within a chunk of these rows, smallest first.
+pub(crate) fn strides(rows: &Rows) -> impl DoubleEndedIterator<Item = u32> + use<> {
+    let levels = lane_count(rows).next_power_of_two().trailing_zeros();
+    (0..levels).map(|level| 1 << level)
+}
+
+/// Which comparators of a stride are meant: those of whole blocks, or those of the rest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Blocks,
+    Rest,
+}
+
 /// One stride: whole blocks of `2 stride` lanes together, then what is left of the last block.
 #[track_caller]
-fn stage(key: &Key, direction: Direction, rows: Rows, stride: u32) -> Rows {
+pub(crate) fn stage(
+    rows: Rows,
+    stride: u32,
+    mut compare: impl FnMut(Part, &Rows, &Rows) -> (Rows, Rows),
+) -> Rows {
     let lanes = lane_count(&rows);
     let whole = lanes / (2 * stride) * (2 * stride);
     if whole == lanes {
-        return blocks(rows, stride, |a, b| exchange(key, direction, a, b));
+        return blocks(rows, stride, |a, b| compare(Part::Blocks, a, b));
     }
     let rest = each(&rows, |value| value.lane_slice(whole, lanes - whole));
-    let rest = partial(key, direction, rest, stride);
+    let rest = partial(rest, stride, |a, b| compare(Part::Rest, a, b));
     if whole == 0 {
         return rest;
     }
     let front = each(&rows, |value| value.lane_slice(0, whole));
-    let front = blocks(front, stride, |a, b| exchange(key, direction, a, b));
+    let front = blocks(front, stride, |a, b| compare(Part::Blocks, a, b));
     joined(front, &rest)
 }
 
@@ -57,7 +72,7 @@ fn stage(key: &Key, direction: Direction, rows: Rows, stride: u32) -> Rows {
 pub(crate) fn blocks(
     rows: Rows,
     stride: u32,
-    exchange: impl Fn(&Rows, &Rows) -> (Rows, Rows),
+    exchange: impl FnOnce(&Rows, &Rows) -> (Rows, Rows),
 ) -> Rows {
     let (even, odd): (Rows, Rows) = rows.iter().map(|value| value.deinterleave(stride)).unzip();
     let (even, odd) = exchange(&even, &odd);
@@ -66,15 +81,13 @@ pub(crate) fn blocks(
 
 /// The pairs `i`, `i + stride` of fewer than `2 stride` lanes.
 #[track_caller]
-fn partial(key: &Key, direction: Direction, rows: Rows, stride: u32) -> Rows {
+fn partial(rows: Rows, stride: u32, exchange: impl FnOnce(&Rows, &Rows) -> (Rows, Rows)) -> Rows {
     let lanes = lane_count(&rows);
     if lanes <= stride {
         return rows;
     }
     let pairs = lanes - stride;
     let (low, high) = exchange(
-        key,
-        direction,
         &each(&rows, |value| value.lane_slice(0, pairs)),
         &each(&rows, |value| value.lane_slice(stride, pairs)),
     );

@@ -10,17 +10,22 @@
 //! knowing M (Frigo, Leiserson, Prokop, Ramachandran, "Cache-Oblivious Algorithms", FOCS 1999,
 //! section 3). The comparators and their results are the same as level by level.
 
+use std::collections::BTreeMap;
+
 use phineus_frontend::{Records, Value};
 
 use crate::key::Key;
-use crate::lanes;
-use crate::network::{Direction, Rows, exchange};
+use crate::lanes::{self, Part};
+use crate::network::{Direction, Rows, exchange, is_wrong, swap};
 
 /// Merges rows that descend and then ascend by `key`; the result ascends.
 ///
 /// [`crate::merge_comparators`] of them, of `key + record` ANDs each.
 #[track_caller]
 pub fn merge_bitonic(records: Records, key: &Key) -> Records {
+    if records.rows() == 0 {
+        return records;
+    }
     let mut network = Network::new(records, key);
     let count = network.chunks.len();
     network.merge(0, count, Direction::Ascending);
@@ -33,12 +38,64 @@ pub fn merge(first: Records, second: Records, key: &Key) -> Records {
     merge_bitonic(first.reverse().concat(second), key)
 }
 
+/// Merges like [`merge`], and keeps what it decided, so that the merge can be undone.
+///
+/// The decisions are secret bits, one for each of the [`crate::merge_comparators`].
+#[track_caller]
+pub fn merge_recorded(first: Records, second: Records, key: &Key) -> (Records, MergeRecord) {
+    let first_rows = first.rows();
+    let records = first.reverse().concat(second);
+    let lanes = records.chunk_lanes();
+    if records.rows() == 0 {
+        return (records, MergeRecord { swaps: BTreeMap::new(), first_rows, lanes });
+    }
+    let mut network = Network::new(records, key);
+    network.swaps = Some(BTreeMap::new());
+    let count = network.chunks.len();
+    network.merge(0, count, Direction::Ascending);
+    let swaps = network.swaps.take().unwrap_or_default();
+    (network.into_records(), MergeRecord { swaps, first_rows, lanes })
+}
+
+/// Where a comparator stands: its two chunks, and within one chunk its stride and part.
+type Place = (usize, usize, u32, Part);
+
+/// The decisions of a merge; see [`merge_recorded`].
+pub struct MergeRecord {
+    swaps: BTreeMap<Place, Value>,
+    first_rows: u64,
+    lanes: u32,
+}
+
+impl MergeRecord {
+    /// Brings rows that stand in the merged order back to where they came from: those of the first
+    /// sequence in its order, and those of the second.
+    ///
+    /// The rows may have any columns; `w` bits a row cost `w` ANDs a comparator.
+    #[track_caller]
+    pub fn undo(&self, records: Records) -> (Records, Records) {
+        let rows = records.rows();
+        if rows == 0 {
+            return (records.clone(), records);
+        }
+        let key = Key::column(0);
+        let mut network = Network::new(records.rechunked(self.lanes), &key);
+        let count = network.chunks.len();
+        network.undo(count, &self.swaps);
+        let records = network.into_records();
+        let first = records.slice(0, self.first_rows).reverse();
+        (first, records.slice(self.first_rows, rows - self.first_rows))
+    }
+}
+
 /// Records on which a network works chunk by chunk.
 pub(crate) struct Network<'a> {
     key: &'a Key,
     tracer: phineus_frontend::Tracer,
     lanes: u32,
     pub(crate) chunks: Vec<Rows>,
+    /// Decisions of the comparators, if they are recorded.
+    swaps: Option<BTreeMap<Place, Value>>,
 }
 
 impl Network<'_> {
@@ -50,7 +107,7 @@ impl Network<'_> {
                 rows.push(value);
             }
         }
-        Network { key, tracer, lanes, chunks }
+        Network { key, tracer, lanes, chunks, swaps: None }
     }
 
     #[track_caller]
@@ -78,6 +135,14 @@ impl Network<'_> {
         let bits = count.next_power_of_two().trailing_zeros();
         let mut merge = Merge { network: self, first, count, direction };
         merge.levels(0, 0, bits, true);
+    }
+
+    /// Undoes a merge of all `count` chunks that made these decisions.
+    #[track_caller]
+    fn undo(&mut self, count: usize, swaps: &BTreeMap<Place, Value>) {
+        let bits = count.next_power_of_two().trailing_zeros();
+        let mut undo = Undo { chunks: &mut self.chunks, swaps };
+        undo.levels(0, 0, bits, true);
     }
 }
 
@@ -129,32 +194,126 @@ impl Merge<'_, '_> {
         if b >= self.count {
             return;
         }
-        let chunks = &mut self.network.chunks;
         let (a, b) = (self.first + a, self.first + b);
-        let (first, second) = (&chunks[a], &chunks[b]);
-        let (all, paired) = (first[0].lanes(), second[0].lanes());
-        let key = self.network.key;
-        if all == paired {
-            let (low, high) = exchange(key, self.direction, first, second);
-            (chunks[a], chunks[b]) = (low, high);
-            return;
-        }
-        let part = |start, lanes| -> Rows {
-            let cut = |value: &Value| value.lane_slice(start, lanes);
-            first.iter().map(cut).collect()
-        };
-        let (low, high) = exchange(key, self.direction, &part(0, paired), second);
-        let rest = part(paired, all - paired);
-        let whole = low.iter().zip(&rest).map(|(a, b)| a.lane_concat(b));
-        (chunks[a], chunks[b]) = (whole.collect(), high);
+        let Network { key, chunks, swaps, .. } = &mut *self.network;
+        let direction = self.direction;
+        exchange_chunks(chunks, (a, b), |low, high| match swaps {
+            None => exchange(key, direction, low, high),
+            Some(swaps) => {
+                let wrong = is_wrong(key, direction, low, high);
+                let swapped = swap(&wrong, low, high);
+                swaps.insert((a, b, 0, Part::Blocks), wrong);
+                swapped
+            }
+        });
     }
 
     #[track_caller]
     fn inner(&mut self, chunk: usize) {
-        if chunk < self.count {
-            let rows = &mut self.network.chunks[self.first + chunk];
-            let taken = std::mem::take(rows);
-            *rows = lanes::merge(self.network.key, self.direction, taken);
+        if chunk >= self.count {
+            return;
         }
+        let at = self.first + chunk;
+        let Network { key, chunks, swaps, .. } = &mut *self.network;
+        let direction = self.direction;
+        let mut rows = std::mem::take(&mut chunks[at]);
+        let Some(swaps) = swaps else {
+            chunks[at] = lanes::merge(key, direction, rows);
+            return;
+        };
+        for stride in lanes::strides(&rows).rev() {
+            rows = lanes::stage(rows, stride, |part, low, high| {
+                let wrong = is_wrong(key, direction, low, high);
+                let swapped = swap(&wrong, low, high);
+                swaps.insert((at, at, stride, part), wrong);
+                swapped
+            });
+        }
+        chunks[at] = rows;
+    }
+}
+
+/// Applies `compare` to the rows of two chunks; the second may be shorter.
+#[track_caller]
+fn exchange_chunks(
+    chunks: &mut [Rows],
+    (a, b): (usize, usize),
+    compare: impl FnOnce(&Rows, &Rows) -> (Rows, Rows),
+) {
+    let (first, second) = (&chunks[a], &chunks[b]);
+    let (all, paired) = (first[0].lanes(), second[0].lanes());
+    if all == paired {
+        let (low, high) = compare(first, second);
+        (chunks[a], chunks[b]) = (low, high);
+        return;
+    }
+    let part = |start, lanes| -> Rows {
+        let cut = |value: &Value| value.lane_slice(start, lanes);
+        first.iter().map(cut).collect()
+    };
+    let (low, high) = compare(&part(0, paired), second);
+    let rest = part(paired, all - paired);
+    let whole = low.iter().zip(&rest).map(|(a, b)| a.lane_concat(b));
+    (chunks[a], chunks[b]) = (whole.collect(), high);
+}
+
+/// A merge backwards: [`Merge`] with its levels, parts and strides in reverse order.
+struct Undo<'n> {
+    chunks: &'n mut Vec<Rows>,
+    swaps: &'n BTreeMap<Place, Value>,
+}
+
+impl Undo<'_> {
+    #[track_caller]
+    fn levels(&mut self, base: usize, low: u32, bits: u32, last: bool) {
+        if base >= self.chunks.len() {
+            return;
+        }
+        match bits {
+            0 => {
+                if last {
+                    self.inner(base);
+                }
+            }
+            1 => {
+                let other = base + (1 << low);
+                if last {
+                    self.inner(other);
+                    self.inner(base);
+                }
+                self.exchange(base, other);
+            }
+            _ => {
+                let lower = bits / 2;
+                for part in (0..1 << (bits - lower)).rev() {
+                    self.levels(base + (part << (low + lower)), low, lower, last);
+                }
+                for part in (0..1 << lower).rev() {
+                    self.levels(base + (part << low), low + lower, bits - lower, false);
+                }
+            }
+        }
+    }
+
+    #[track_caller]
+    fn exchange(&mut self, a: usize, b: usize) {
+        if b < self.chunks.len() {
+            let wrong = &self.swaps[&(a, b, 0, Part::Blocks)];
+            exchange_chunks(self.chunks, (a, b), |low, high| swap(wrong, low, high));
+        }
+    }
+
+    #[track_caller]
+    fn inner(&mut self, at: usize) {
+        if at >= self.chunks.len() {
+            return;
+        }
+        let mut rows = std::mem::take(&mut self.chunks[at]);
+        for stride in lanes::strides(&rows) {
+            rows = lanes::stage(rows, stride, |part, low, high| {
+                swap(&self.swaps[&(at, at, stride, part)], low, high)
+            });
+        }
+        self.chunks[at] = rows;
     }
 }

@@ -35,11 +35,16 @@ pub(crate) type Rows = Vec<Value>;
 /// record and `k` ANDs for `k` bits of key.
 #[track_caller]
 pub(crate) fn exchange(key: &Key, direction: Direction, a: &Rows, b: &Rows) -> (Rows, Rows) {
-    let wrong = match direction {
+    swap(&is_wrong(key, direction, a, b), a, b)
+}
+
+/// Bits that are 1 where rows of two stretches are in the wrong order.
+#[track_caller]
+pub(crate) fn is_wrong(key: &Key, direction: Direction, a: &Rows, b: &Rows) -> Value {
+    match direction {
         Direction::Ascending => key.lt(b, a),
         Direction::Descending => key.lt(a, b),
-    };
-    swap(&wrong, a, b)
+    }
 }
 
 /// Exchanges rows where the bit is 1.

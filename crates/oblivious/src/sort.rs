@@ -15,6 +15,9 @@ use crate::network::Direction;
 /// [`crate::sort_comparators`] of them, of `key + record` ANDs each.
 #[track_caller]
 pub fn sort(records: Records, key: &Key) -> Records {
+    if records.rows() == 0 {
+        return records;
+    }
     let mut network = Network::new(records, key);
     let count = network.chunks.len();
     sort_chunks(&mut network, 0, count, Direction::Ascending);

@@ -9,8 +9,10 @@ use std::collections::HashMap;
 
 use common::{Traced, numbers};
 use phineus_bytecode::{Instruction, Op, ProgramReader, Shape};
-use phineus_frontend::{Arguments, U16, program, trace_to_file};
-use phineus_oblivious::{Key, merge, merge_bitonic, merge_comparators, sort, sort_comparators};
+use phineus_frontend::{Arguments, Records, U16, program, trace_to_file};
+use phineus_oblivious::{
+    Key, merge, merge_bitonic, merge_comparators, merge_recorded, sort, sort_comparators,
+};
 
 fn rows(keys: &[u64]) -> Vec<Vec<u64>> {
     keys.iter().map(|&key| vec![key]).collect()
@@ -190,4 +192,32 @@ fn a_merge_touches_storage_log_n_over_log_m_times() {
     let reads = chunk_reads(4 * chunks as u64, 4, 10);
     assert!(reads <= 6 * chunks, "{reads} reads of {chunks} chunks");
     assert!(chunk_reads(4 * chunks as u64, 4, 2 * chunks) == 0);
+}
+
+/// A merge that is undone brings what stands beside each row back to where the row came from.
+#[test]
+fn merges_are_undone() {
+    let sizes = [(1, 1), (1, 2), (2, 1), (5, 3), (3, 5), (16, 16), (7, 40), (33, 31), (64, 65)];
+    for (lanes, (first, second)) in [1, 4, 8, 32].into_iter().flat_map(|l| sizes.map(|s| (l, s))) {
+        let mut network = Traced::new(first + second, 2, lanes, move |_, records| {
+            let (a, b) = (records.slice(0, first), records.slice(first, second));
+            let (merged, record) = merge_recorded(a, b, &Key::column(0));
+            let (a, b) = record.undo(merged.clone());
+            // Other columns than those that were merged, too.
+            let beside = Records::from_vector(merged.column::<U16>(1));
+            let (c, d) = record.undo(beside);
+            vec![merged, a.concat(b), c.concat(d)]
+        });
+        // Two columns there, two back, and one of them back again.
+        assert_eq!(network.lanes_of(Op::CondSwap), 5 * merge_comparators(first + second));
+        assert_eq!(network.lanes_of(Op::Lt), merge_comparators(first + second));
+        let keys_in =
+            [sorted(&numbers(first, 9, first)), sorted(&numbers(second, 9, second + 9))].concat();
+        let given: Vec<Vec<u64>> =
+            keys_in.iter().zip(0..).map(|(&key, row)| vec![key, row]).collect();
+        let found = network.run(&given);
+        assert_eq!(keys(&found[0]), sorted(&keys_in));
+        assert_eq!(found[1], given, "{first} and {second} rows in chunks of {lanes}");
+        assert_eq!(keys(&found[2]), (0..first + second).collect::<Vec<u64>>());
+    }
 }

@@ -163,6 +163,9 @@ fn a_twin_without_an_answer_leaves_the_results() -> Result {
             done.says("the results are not compared with the plaintext answer")?.says(why)?;
         }
     }
+    let document = place.run(&format!("{line} --json"))?.document()?;
+    assert_eq!(document["error"]["code"], "E1194", "{document}");
+    assert!(document["outputs"].is_object(), "{document}");
     let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
     assert!(report["verified"].is_null(), "{report}");
     assert!(report["not_verified"].as_str().is_some_and(|why| why.contains("exit status: 3")));
@@ -186,6 +189,20 @@ PH_MAIN PH_OUT(b) int f(PH_IN(a) const int x[4], PH_IN(b) PH_RANGE(0, 7) uint8_t
     let done = place.run(line)?;
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     let done = done.says("equals the plaintext answer: NO")?.says("E1197")?;
+    // The results and the error are one document.
+    for protocol in ["clear", "garbled"] {
+        let line = line.replace("clear", protocol);
+        let document = place.run(&format!("{line} --json"))?.document()?;
+        assert_eq!(document["error"]["code"], "E1197", "{document}");
+        assert!(document["outputs"].is_object() && document["report"].is_object(), "{document}");
+    }
+    let refused =
+        "#include <phineus.h>\nPH_MAIN PH_OUT(b) int f(PH_IN(a) int x) { return g(x); }\n";
+    place.write("refused.c", refused)?;
+    for line in ["check refused.c", "explain refused.c", "run refused.c --local --in x.csv"] {
+        let done = place.run(&format!("{line} --json"))?.failed_with(3)?;
+        done.document().map_err(|error| format!("{line}: {error}"))?;
+    }
     done.says("what C leaves undefined: an index out of bounds")?.says("`phineus check` notes")?;
     Ok(())
 }
@@ -440,6 +457,98 @@ fn what_a_secret_leaves_unset_is_zero() -> Result {
             let stdout = done.succeeded()?.stdout;
             let table = format!("{columns}\n{shown}\n");
             assert!(stdout.starts_with(&table), "{name}, {protocol}: {stdout}");
+        }
+    }
+    Ok(())
+}
+
+/// Three loops that make the outer product of a vector with itself: one instruction with one value as
+/// both operands.
+const OUTER: &str = "\
+#include <phineus.h>
+PH_SIZE(N, 8)
+PH_MAIN void outer(PH_IN(ann) PH_RANGE(-100, 100) const int32_t x[N][1],
+                   PH_IN(ben) const uint16_t record[N][N],
+                   PH_OUT(ann, ben) int32_t least[N][N], PH_OUT(ann) uint16_t chosen[N][N])
+{
+    int32_t c[N][N];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            c[i][j] = 0;
+            for (int k = 0; k < 1; k++)
+                c[i][j] += x[i][k] * x[j][k];
+        }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            least[i][j] = c[i][j] < 0 ? c[i][j] : 0;
+            chosen[i][j] = c[i][j] >= 2 ? record[i][j] : 0;
+        }
+}
+";
+
+/// Its entries may be negative: what is chosen by them under spdz is what plain C chooses.
+#[test]
+fn an_outer_product_is_not_a_square() -> Result {
+    let place = Place::new()?;
+    place.write("outer.c", OUTER)?;
+    let shown = place.run("show outer.c")?.succeeded()?;
+    let product = shown.stdout.lines().find(|line| line.contains("mat_mul"));
+    let product = product.ok_or("the loops are a product of matrices")?;
+    let names: Vec<&str> = product.split(' ').filter(|part| part.starts_with('%')).collect();
+    assert_eq!(names[1], names[2], "{product}");
+    place.write("x.csv", "x0\n-100\n-7\n-1\n0\n1\n2\n9\n100\n")?;
+    let header: Vec<String> = (0..8).map(|k| format!("record{k}")).collect();
+    let rows = (0..8).map(|i| (0..8).map(move |j| (1000 + 8 * i + j).to_string()));
+    let rows: Vec<String> = rows.map(|row| row.collect::<Vec<_>>().join(",")).collect();
+    place.write("record.csv", format!("{}\n{}\n", header.join(","), rows.join("\n")))?;
+    let run = "run outer.c --local --verify --in x=x.csv --in record=record.csv --protocol";
+    let fake = ["spdz", "spdz-128"].map(|name| format!("{name} --fake-preprocessing"));
+    for protocol in ["clear", "garbled", "arith"].map(str::to_owned).into_iter().chain(fake) {
+        let done = place.run(&format!("{run} {protocol}"))?.succeeded()?;
+        done.says("equals the plaintext answer: yes")?;
+    }
+    Ok(())
+}
+
+/// The plan of N branches on opened values grows as N does: each block had the description of the
+/// whole, which has N ports, so that 1,024 of them took 379 MiB.
+#[test]
+fn a_plan_grows_as_its_branches_do() -> Result {
+    let place = Place::new()?;
+    let program = "\
+#include <phineus.h>
+PH_SIZE(N, 16)
+PH_MAIN PH_OUT(a, b) uint32_t f(PH_IN(a) const uint32_t x[N], PH_IN(b) const uint32_t y[N])
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < N; i++)
+        if (ph_reveal(x[i] > y[i]))
+            sum += x[i] * y[i];
+    return sum;
+}
+";
+    place.write("branches.c", program)?;
+    for protocol in ["gmw", "mixed", "garbled"] {
+        let mut sizes = Vec::new();
+        for count in [32, 64, 128] {
+            let line = format!(
+                "plan branches.c --param N={count} --protocol {protocol} --memory 256MiB \
+                 --out branches.plan --json"
+            );
+            let told = place.run(&line)?.succeeded()?.document()?;
+            let instructions = told["plan"]["instruction_count"].as_u64().ok_or("instructions")?;
+            let memory = told["peak_memory_bytes"].as_u64().ok_or("memory")?;
+            let bytes = std::fs::metadata(place.file("branches.plan"))?.len();
+            sizes.push([instructions, bytes, memory]);
+        }
+        let grown =
+            |what: usize| [sizes[1][what] - sizes[0][what], sizes[2][what] - sizes[1][what]];
+        let [first, second] = grown(0);
+        // Every sixty-four cells of an input are one instruction.
+        assert!(second.abs_diff(2 * first) <= 8, "{protocol}: {sizes:?}");
+        for what in [1, 2] {
+            let [first, second] = grown(what);
+            assert!(second * 10 <= first * 22, "{protocol}: {sizes:?}");
         }
     }
     Ok(())

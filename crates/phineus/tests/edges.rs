@@ -33,7 +33,9 @@ fn what_is_refused_is_json_too() -> Result {
         json(&more.stdout)?["plan"]["costs"]["and_gates"]
     );
     let line = "explain sort --param n=5000 --memory 20MiB --protocols garbled,gmw --json";
-    assert!(json(&place.run(line)?.failed_with(6)?.stdout)?["error"].is_null());
+    let told = place.run(line)?.failed_with(6)?.document()?;
+    assert_eq!(told["error"]["exit_code"], 6, "{told}");
+    assert!(told["protocols"].is_array(), "{told}");
     Ok(())
 }
 

@@ -69,6 +69,7 @@ fn garbling_among_two_fits_into_32_mebibytes_and_among_three_into_34() -> Result
     for (program, parties) in programs {
         let parameters = program.replace(' ', " --param ");
         let (more, mib) = if parties == 2 { ("", 32) } else { ("--param parties=3", 34) };
+        let mib = mib + UNOPTIMISED_MIB;
         let line = format!("explain {parameters} {more} --protocol bmr --memory {mib}MiB");
         let done = place.run(&line)?.succeeded();
         done.map_err(|error| format!("{program} of {parties}: {error}"))?;

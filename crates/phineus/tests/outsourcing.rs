@@ -56,11 +56,11 @@ fn inputs_come_from_and_outputs_go_to_whom_one_says() -> Result {
     let more = "--protocol mixed --computing s1,s2,s3";
     // One computes and brings an input; only the third person learns the answer.
     let line = format!("{RUN} {more} --inputs-from site_a=alice,site_b=s2 --outputs-to carol");
-    place.run(&line)?.succeeded()?.says("is known to carol")?;
+    place.run(&line)?.succeeded()?.says("\ncarol learnt: ")?;
     assert_eq!(agreed_figures(&place)?, ["s1", "s2", "s3", "alice", "carol"]);
     // Nobody brings or learns anything under the first party's name, which nobody has.
     let line = format!("{RUN} {more} --inputs-from site_a=alice --outputs-to carol");
-    place.run(&line)?.succeeded()?.says("is known to carol")?;
+    place.run(&line)?.succeeded()?.says("\ncarol learnt: ")?;
     assert_eq!(agreed_figures(&place)?, ["s1", "s2", "s3", "alice", "site_b", "carol"]);
     // By position, and the parties of the program compute.
     let line = format!("{RUN} --protocol gmw --inputs-from alice,bob");
@@ -258,5 +258,46 @@ fn a_client_that_sees_other_roles_makes_nobody_a_cheat() -> Result {
         };
         done.says(what).map_err(|error| format!("{name}: {error}"))?;
     }
+    Ok(())
+}
+
+/// Parties that compute with dealt material can read every input. Clients took part without a word.
+#[test]
+fn clients_refuse_fake_preprocessing_unless_they_state_it() -> Result {
+    let place = cluster()?;
+    let fake = "--fake-preprocessing";
+    let start = |stating: &[&str]| -> Result<Vec<_>> {
+        let more = |name: &str| if stating.contains(&name) { fake } else { "" };
+        let start = |name| Ok((name, place.start(&line(name, more(name)))?));
+        PEOPLE.into_iter().map(start).collect()
+    };
+    // Of those who differ each says how; another client hears that they do.
+    let cases = [
+        (&["s1", "s2"][..], &["site_a", "site_b"][..], "is not stated here and stated at s1"),
+        (&["s1", "s2", "site_a"], &["site_b"], "is not stated here and stated at s1"),
+        (&["site_a"], &["site_a"], "is stated here and not stated at s1"),
+        // One of those who compute says so and the other one does not.
+        (&["s1"], &["site_a"], "is not stated here and stated at s1"),
+        (&["s1"], &["s2"], "is not stated here and stated at s1"),
+    ];
+    for (stating, telling, what) in cases {
+        for (name, child) in start(stating)? {
+            let case = |error| format!("{stating:?}, {name}: {error}");
+            let done = wait(child, PATIENCE)?.failed_with(7).map_err(case)?;
+            if telling.contains(&name) {
+                let done = done.says(what)?.says("error E7123")?;
+                done.says("leave --fake-preprocessing away").map_err(case)?;
+            }
+        }
+    }
+    for (name, child) in start(&PEOPLE)? {
+        wait(child, PATIENCE)?.succeeded().map_err(|error| format!("{name}: {error}"))?;
+        let report: serde_json::Value =
+            serde_json::from_str(&place.read(&format!("{name}.json"))?)?;
+        assert_eq!(report["preprocessing"], "fake", "{name}: {report}");
+    }
+    // Here one command line speaks for all.
+    let local = format!("{RUN} --protocol gmw --computing 2 {fake}");
+    place.run(&local)?.succeeded()?.says("equals the plaintext answer: yes")?;
     Ok(())
 }

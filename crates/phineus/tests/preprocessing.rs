@@ -169,7 +169,7 @@ fn files_and_keys_are_their_owners() -> Result {
     let line = format!("{LOCAL} --preprocessing stored=kept");
     let open = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(place.file("kept/ann.key"), open)?;
-    place.run(&line)?.failed_with(8)?.says("can be read by others than its owner")?;
+    place.run(&line)?.failed_with(8)?.says("other users can read")?;
     std::fs::copy(place.file("kept/ben.key"), place.file("kept/ann.key"))?;
     std::fs::set_permissions(place.file("kept/ann.key"), std::fs::Permissions::from_mode(0o600))?;
     place.run(&line)?.failed_with(8)?.says("made with another key")?;

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Place, Result, THREE};
+use std::time::Duration;
+
+use common::{Place, Result, THREE, wait};
 
 const RUN: &str = "run three.phi --local --in a=a.csv --in b=b.csv --in c=c.csv \
                    --out sum=sum.csv --out large=large.csv";
@@ -230,6 +232,60 @@ fn hybrid_circuits_run_garbled_among_three() -> Result {
     let clear = run("--protocol clear")?;
     for options in ["--protocol bmr", "--protocol mixed --param bits=bmr --y2a masks"] {
         assert_eq!(run(&format!("{options} --param parties=3"))?, clear, "{options}");
+    }
+    Ok(())
+}
+
+/// Two runs of the same three parties with the same program, whose links are crossed: the third party of
+/// each run has met the first one of the other run. All that was compared, the program's hash above all,
+/// was the same, and they computed on shares of two sessions.
+#[test]
+fn links_of_two_runs_that_are_crossed_are_noticed() -> Result {
+    let place = Place::new()?;
+    place.three()?;
+    let names = ["ann", "ben", "cid"];
+    let mut addresses = Vec::new();
+    for _ in 0..2 {
+        place.parties(&names).or_else(|_| place.cluster(&names))?;
+        let text = place.read("cluster.toml")?;
+        let of_run: Vec<String> =
+            text.lines().filter(|line| line.starts_with("address")).map(str::to_owned).collect();
+        addresses.push(of_run);
+    }
+    // What a party of a run believes, if it finds the first party where `ann` is.
+    let cluster = |file: &str, ann: &str, others: &[String]| {
+        let party = |(name, address)| format!("[[party]]\nname = \"{name}\"\n{address}\n");
+        let all = [ann, &others[1], &others[2]];
+        place.write(file, names.into_iter().zip(all).map(party).collect::<String>())
+    };
+    for (run, own) in addresses.iter().enumerate() {
+        cluster(&format!("own_{run}.toml"), &own[0], own)?;
+        cluster(&format!("crossed_{run}.toml"), &addresses[1 - run][0], own)?;
+    }
+    for (crossed, code) in [("crossed", 7), ("own", 0)] {
+        let start = |run: usize, name: &str, input: &str| {
+            let file = if name == "cid" { crossed } else { "own" };
+            let (input, cluster) = (format!("--in {input}.csv"), format!("{file}_{run}.toml"));
+            place.start(&format!(
+                "run three.phi --protocol mixed --as {name} --id-dir id_{name} {input} --timeout 30 \
+                 --cluster {cluster} --report none"
+            ))
+        };
+        let mut children = Vec::new();
+        for run in 0..2 {
+            for (name, input) in names.into_iter().zip(["a", "b", "c"]) {
+                children.push((run, name, start(run, name, input)?));
+            }
+        }
+        for (run, name, child) in children {
+            let done = wait(child, Duration::from_secs(60))?.failed_with(code);
+            let done = done.map_err(|error| format!("{crossed} {run} {name}: {error}"))?;
+            if code == 7 {
+                done.says("is in another session")?
+                    .says("error E7124")?
+                    .says("nothing was revealed")?;
+            }
+        }
     }
     Ok(())
 }

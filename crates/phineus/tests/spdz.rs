@@ -337,3 +337,183 @@ fn a_flipped_bit_gives_no_process_a_wrong_output() -> Result {
     assert!(lies > 0 && stopped >= points as usize, "{lies} lies noticed, {stopped} runs stopped");
     Ok(())
 }
+
+/// Comparisons of numbers of 8 bits from two parties, in values of 512 lanes at most; both learn the
+/// answers.
+fn comparisons(count: u32) -> String {
+    let ports = |name: &str, party: u32| {
+        format!("input_port \"{name}\" party={party} rows={count}\n  column \"x\" u8 number\n")
+    };
+    let mut text = format!(
+        "phineus 4 program\nname \"less\"\nparty \"ann\"\nparty \"ben\"\n{}{}\
+         output_port \"less\" parties=0,1 rows={count}\n  column \"less\" u1 number\n",
+        ports("a", 0),
+        ports("b", 1)
+    );
+    for (k, row) in (0..count).step_by(512).enumerate() {
+        let (name, lanes) = (3 * k, 512.min(count - row));
+        for port in 0..2 {
+            let line =
+                format!("%{} = input u8x{lanes} port={port} column=0 row={row}\n", name + port);
+            text.push_str(&line);
+        }
+        let (a, b, c) = (name, name + 1, name + 2);
+        text.push_str(&format!("%{c} = lt u8x{lanes} %{a} %{b}\n"));
+        text.push_str(&format!("output u1x{lanes} %{c} port=0 column=0 row={row}\n"));
+    }
+    text
+}
+
+/// [`comparisons`] in less.phi, its inputs, and the answers.
+fn compared(place: &Place, count: u32) -> Result<String> {
+    place.write("less.phi", comparisons(count))?;
+    let table = |of: &dyn Fn(u32) -> u32| {
+        (0..count).fold("x\n".to_owned(), |text, row| format!("{text}{}\n", of(row)))
+    };
+    let [a, b]: [fn(u32) -> u32; 2] = [|row| row * 7 % 256, |row| row * 11 % 256];
+    place.write("a.csv", table(&a))?;
+    place.write("b.csv", table(&b))?;
+    Ok(table(&|row| u32::from(a(row) < b(row))).replacen('x', "less", 1))
+}
+
+fn explained(place: &Place, more: &str) -> Result<serde_json::Value> {
+    let done = place.run(&format!("explain less.phi --json {more}"))?.succeeded()?;
+    Ok(serde_json::from_str(&done.stdout)?)
+}
+
+const LESS: &str = "run less.phi --local --in a=a.csv --in b=b.csv --out less.csv";
+
+/// Counted by hand: three comparisons of 8 bits, from a batch of input bits of each party.
+#[test]
+fn the_distance_of_a_run_from_an_ideal_one_is_stated_exactly() -> Result {
+    let place = Place::new()?;
+    let expected = compared(&place, 3)?;
+    let told = explained(&place, "--protocol spdz")?;
+    let costs = &told["plan"]["costs"];
+    for (name, count) in [
+        ("bounded_integers", 3),
+        ("whole_mask_openings", 0),
+        ("whole_masks", 0),
+        // Before the comparisons open anything, before the outputs, and after them.
+        ("mac_checks", 3),
+        ("bounded_integer_batches", 1),
+        ("bit_mask_batches", 2),
+        // Of a batch of triples 3, of random bits 4, of bounded integers 1, of input bits 1 and 1.
+        ("material_checks", 10),
+        ("random_bits", 24),
+        ("triples", 24),
+    ] {
+        assert_eq!(costs[name], count, "{name}: {costs}");
+    }
+    let (p, ots) = ((1u64 << 61) as f64, costs["ots"].as_u64().ok_or("OTs")?);
+    let rounds = costs["rounds"].as_u64().ok_or("rounds")? as f64;
+    let half = |bits: i32| 0.5f64.powi(bits);
+    let checks = (3.0 * 3.0 + 17.0 + 2.0 * 3.0 + 10.0) / p + rounds / p / p;
+    let total = 3.0 * half(40) + checks + 48.0 * half(61) + ots as f64 * half(122);
+    let stated = told["statistical_distance"]["log2"].as_f64().ok_or("a number")?;
+    assert!((stated - total.log2()).abs() < 1e-9, "{stated}, not {}", total.log2());
+    assert_eq!(told["statistical_distance"]["narrow_masks"], true);
+    let text = place.run("explain less.phi --protocol spdz")?.succeeded()?.stdout;
+    assert!(text.contains("distance  at most 2^-38.4 from an ideal run"), "{text}");
+    assert!(text.contains("3 openings under narrow masks, 2^-40.0 each: 2^-38.4"), "{text}");
+    // What is explained is what the run reports.
+    place.run(&format!("{LESS} --protocol spdz"))?.succeeded()?;
+    assert_eq!(place.read("less.csv")?, expected);
+    agrees(&place)?;
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    for party in report["parties"].as_array().ok_or("parties")? {
+        assert_eq!(party["statistical_distance"], told["statistical_distance"]);
+    }
+    // The same under masks of the whole field: what is left are masks that are not below p, and checks.
+    let told = explained(&place, "--protocol spdz --narrow-masks never")?;
+    let costs = &told["plan"]["costs"];
+    for (name, count) in
+        [("whole_mask_openings", 3), ("whole_masks", 1), ("mac_checks", 2), ("random_bits", 183)]
+    {
+        assert_eq!(costs[name], count, "{name}: {costs}");
+    }
+    assert!(costs["bounded_integers"].is_null(), "{costs}");
+    let total = told["statistical_distance"]["log2"].as_f64().ok_or("a number")?;
+    assert!((-54.0..-52.0).contains(&total), "{total}");
+    place.run(&format!("{LESS} --protocol spdz --narrow-masks never"))?.succeeded()?;
+    assert_eq!(place.read("less.csv")?, expected);
+    agrees(&place)
+}
+
+#[test]
+fn too_many_narrow_comparisons_hide_behind_the_whole_field() -> Result {
+    let place = Place::new()?;
+    // 1024 at 2^-40 are 2^-30, and checks come on top.
+    for (count, is_whole) in [(1023, false), (1024, true)] {
+        let expected = compared(&place, count)?;
+        for (more, is_whole) in [("", is_whole), ("always", false), ("never", true)] {
+            let masks = if more.is_empty() { "" } else { "--narrow-masks" };
+            for protocol in ["spdz", "spdz-128"] {
+                let case = format!("{count} {protocol} {more}");
+                let told = explained(&place, &format!("--protocol {protocol} {masks} {more}"))?;
+                let costs = &told["plan"]["costs"];
+                let [narrow, whole] = if is_whole { [0, count] } else { [count, 0] };
+                assert_eq!(
+                    costs["bounded_integers"].as_u64().unwrap_or(0),
+                    u64::from(narrow),
+                    "{case}"
+                );
+                assert_eq!(costs["whole_mask_openings"], whole, "{case}");
+                let total = told["statistical_distance"]["log2"].as_f64().ok_or("a number")?;
+                let passes = total > -30.0;
+                assert_eq!(passes, count == 1024 && !is_whole, "{case}: 2^{total}");
+            }
+            // A run that costs anything but what is stated fails.
+            let run = format!("{LESS} --protocol spdz --fake-preprocessing {masks} {more}");
+            place.run(&run)?.succeeded()?;
+            assert_eq!(place.read("less.csv")?, expected, "{count} {more}");
+            agrees(&place)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn parties_agree_on_their_masks_and_plans_keep_theirs() -> Result {
+    let place = Place::new()?;
+    let expected = compared(&place, 1024)?;
+    let fake = "--protocol spdz --fake-preprocessing";
+    place
+        .run("plan less.phi --protocol spdz --narrow-masks always --out narrow.plan")?
+        .succeeded()?;
+    place.run("plan less.phi --protocol spdz --out whole.plan")?.succeeded()?;
+    for plan in ["narrow", "whole"] {
+        let check = format!("check {plan}.plan --program less.phi");
+        place.run(&check)?.succeeded()?.says("right")?;
+    }
+    let run = |plan: &str, more: &str| {
+        place.run(&format!("{} {fake} {more}", LESS.replace("less.phi", &format!("{plan}.plan"))))
+    };
+    run("whole", "")?.succeeded()?;
+    assert_eq!(place.read("less.csv")?, expected);
+    run("narrow", "--narrow-masks always")?.succeeded()?;
+    assert_eq!(place.read("less.csv")?, expected);
+    for (plan, more, what) in [
+        ("narrow", "", "a run is 2^-30.0 from an ideal one"),
+        ("narrow", "--narrow-masks never", "the plan has narrow masks"),
+        ("whole", "--narrow-masks always", "the plan has masks of the whole field"),
+    ] {
+        let done =
+            run(plan, more)?.failed_with(3).map_err(|error| format!("{plan} {more}: {error}"))?;
+        done.says(what)?.says("state --narrow-masks")?;
+    }
+    place
+        .run(&format!("{LESS} --protocol gmw --narrow-masks never"))?
+        .failed_with(2)?
+        .says("spdz-128")?;
+    place.parties(&["ann", "ben"])?;
+    let start = |name: &str, file: &str, more: &str| {
+        let who = format!("--as {name} --id-dir id_{name} --in {file}.csv --report none");
+        place.start(&format!("run less.phi {fake} {who} {more}"))
+    };
+    let children = [start("ann", "a", "")?, start("ben", "b", "--narrow-masks always")?];
+    for child in children {
+        wait(child, PATIENCE)?.failed_with(7)?.says("--narrow-masks is")?;
+    }
+    Ok(())
+}

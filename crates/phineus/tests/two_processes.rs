@@ -206,7 +206,7 @@ fn a_limit_too_small_sends_nothing() -> Result {
     // Too little for anything is known without the other.
     let alone = place.run(&line(0, "--memory 16MiB --timeout 600"))?;
     alone.failed_with(6)?.says("nothing fits into 16.0 MiB")?;
-    let [a, b] = both(&place, 0, [line(0, "--memory 20MiB"), line(1, "")])?;
+    let [a, b] = both(&place, 0, [line(0, "--memory 24MiB"), line(1, "")])?;
     let a = a.failed_with(6)?.says("it needs at least")?;
     assert!(a.stderr.contains("nothing was"), "{}", a.stderr);
     b.failed_with(4)?.says("nothing was revealed")?;

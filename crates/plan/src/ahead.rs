@@ -6,7 +6,7 @@ use std::thread;
 use crate::error::Error;
 
 /// Batches that are filled and wait.
-pub(crate) const BATCHES_AHEAD: usize = 2;
+pub(crate) const BATCHES_AHEAD: usize = 1;
 
 /// Calls `consume` with each batch that `fill` fills, in order, until `fill` returns `false`.
 ///

@@ -22,7 +22,7 @@ use phineus_bytecode::{
 use crate::ahead::ahead;
 use crate::error::Error;
 use crate::near::Outputs;
-use crate::scratch::ScratchFile;
+use crate::scratch::{ScratchFile, Tables};
 use crate::value_map::ValueMap;
 
 /// How far away each operand's next use and each result's first use is, in instructions; 0: never.
@@ -45,6 +45,8 @@ impl NextUses {
 /// what was read is always the end of the file, and is cut off.
 pub(crate) struct Annotations {
     file: ScratchFile,
+    /// Memory of the tables of the stage that reads this.
+    pub(crate) tables: Tables,
     /// Offset and lengths (stored, raw) of each frame's annotations.
     frames: Vec<(u64, u32, u32)>,
     stored: Vec<u8>,
@@ -86,6 +88,8 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     let (last_seen, outputs) = (ValueMap::new(), Outputs::new(count));
     let mut pass = Backward { last_seen, outputs, given: Vec::new(), index: count };
     let mut frames = vec![(0, 0, 0); program.frame_count()];
+    let frames_bytes = size_of_val(&frames[..]) as u64;
+    let mut tables = file.tables(memory_limit_bytes);
     let mut compressor = zstd::bulk::Compressor::new(1)?;
     let (mut raw, mut stored) = (Vec::new(), Vec::new());
     let mut offset = 0u64;
@@ -107,23 +111,16 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
         file.write_all(&stored[..length])?;
         frames[*frame] = (offset, length as u32, raw.len() as u32);
         offset += length as u64;
-        let tables_bytes = pass.last_seen.memory_bytes_after(NAMES_PER_FRAME);
-        if tables_bytes + pass.outputs.memory_bytes() > memory_limit_bytes {
-            return Err(Error::PlannerMemory {
-                limit_bytes: memory_limit_bytes,
-                live_values: pass.last_seen.len() as u64,
-                instruction: pass.index,
-                instruction_count: count,
-            });
-        }
-        Ok(())
+        let values_bytes = pass.last_seen.memory_bytes_after(NAMES_PER_FRAME);
+        let bytes = values_bytes + pass.outputs.memory_bytes() + frames_bytes;
+        tables.count(bytes, pass.last_seen.len(), (pass.index, count))
     })?;
     if pass.last_seen.len() > 0 || !pass.outputs.is_empty() {
         return Err(invalid(0, "a value is used but not defined"));
     }
     let decompressor = zstd::bulk::Decompressor::new()?;
     let (unmoved, gone) = (Vec::new(), Vec::new());
-    Ok(Annotations { file, frames, stored, raw, unmoved, gone, decompressor })
+    Ok(Annotations { file, tables, frames, stored, raw, unmoved, gone, decompressor })
 }
 
 /// Instructions with their next uses.

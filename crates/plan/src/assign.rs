@@ -8,9 +8,8 @@
 //!
 //! Invariant: the program computes the same, since in the clear all conversions are the identity.
 //!
-//! Memory: an entry for each value that is alive, as in ordering.
+//! Memory: an entry for each value that is alive, within the planner's limit.
 
-use std::collections::HashMap;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
@@ -21,6 +20,7 @@ use phineus_bytecode::{
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
+use crate::name_table::NameTable;
 use crate::scratch::ScratchFile;
 
 /// How values get their sharings.
@@ -96,7 +96,7 @@ struct Value {
 struct Assigner<E> {
     assignment: Assignment,
     emit: E,
-    values: HashMap<u64, Value>,
+    values: NameTable<Value>,
     next_name: u64,
 }
 
@@ -111,19 +111,26 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
     assignment: Assignment,
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch.into(), planner_memory_bytes, PortOrder::Given)?;
+    let scratch: ScratchFile = scratch.into();
+    let mut tables = scratch.tables(planner_memory_bytes);
+    let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
     let mut description = program.description().clone();
-    for slot in &mut description.slots {
-        slot.element = assignment.carried(slot.element);
+    // Those of a block stand in the directory of all.
+    if !description.is_block {
+        for slot in &mut description.slots {
+            slot.element = assignment.carried(slot.element);
+        }
     }
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
-    let mut assigner = Assigner { assignment, emit, values: HashMap::new(), next_name: 0 };
+    let mut assigner = Assigner { assignment, emit, values: NameTable::new(), next_name: 0 };
     let mut index = 0;
+    let instruction_count = program.instruction_count();
     for_each_frame(program, &mut notes, |instructions, uses| {
         instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
+            assigner.step(index, instruction, uses)?;
             index += 1;
-            assigner.step(index - 1, instruction, uses)
+            assigner.values.count(&mut tables, 0, (index, instruction_count))
         })
     })?;
     Ok(writer.finish(&description)?)
@@ -137,18 +144,18 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         uses: &NextUses,
     ) -> Result<(), Error> {
         let operands = instruction.operands();
-        if operands.iter().any(|operand| !self.values.contains_key(operand)) {
+        if operands.iter().any(|operand| !self.values.contains(*operand)) {
             return Err(Error::Invalid { instruction: index, what: "an operand is not defined" });
         }
-        let first = operands.first().map(|operand| &self.values[operand]);
+        let first = operands.first().map(|&operand| &self.values[operand]);
         let sharing = self.assignment.sharing(instruction, first);
         match instruction.op {
             Op::Convert => {
                 // The same value, which may get another name when it is needed.
-                let mut value = self.values[&operands[0]].clone();
+                let mut value = self.values[operands[0]].clone();
                 if !matches!(self.assignment, Assignment::Uniform(_) | Assignment::Arithmetic) {
                     self.name(operands[0], sharing)?;
-                    value = self.values[&operands[0]].clone();
+                    value = self.values[operands[0]].clone();
                 }
                 self.values.insert(instruction.results[0], value);
             }
@@ -168,12 +175,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         for (k, operand) in operands.iter().enumerate() {
             if uses.operands[k] == 0 {
-                self.values.remove(operand);
+                self.values.remove(*operand);
             }
         }
         for (k, result) in instruction.results().iter().enumerate() {
             if uses.results[k] == 0 {
-                self.values.remove(result);
+                self.values.remove(*result);
             }
         }
         Ok(())
@@ -276,7 +283,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
 
     /// The name of `value` in `sharing`; converts it if it has none.
     fn name(&mut self, value: u64, sharing: Sharing) -> Result<u64, Error> {
-        let known = &self.values[&value];
+        let known = &self.values[value];
         if let Some(name) = known.names[sharing as usize] {
             return Ok(name);
         }
@@ -295,7 +302,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
                 self.define(convert)?
             }
         };
-        let known = self.values.get_mut(&value).expect("just looked at");
+        let known = self.values.get_mut(value).expect("just looked at");
         known.names[sharing as usize] = Some(name);
         Ok(name)
     }

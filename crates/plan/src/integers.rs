@@ -18,7 +18,6 @@
 //!
 //! Memory: an entry for each value that is alive, as in ordering.
 
-use std::collections::HashMap;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
@@ -29,23 +28,20 @@ use phineus_bytecode::{
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
+use crate::name_table::NameTable;
 use crate::scratch::ScratchFile;
 
 mod choices;
+mod claims;
 mod columns;
 mod movements;
 mod operations;
 mod range;
 mod wide;
 
+pub use claims::Claim;
+use claims::{Integer, Sink};
 use range::Range;
-
-/// An element in each lane, congruent to the value modulo `2^width` and within `range`.
-#[derive(Clone, Copy)]
-struct Integer {
-    name: u64,
-    range: Range,
-}
 
 /// A value of the program, in the forms that it has been needed in.
 #[derive(Clone)]
@@ -54,11 +50,19 @@ struct Value {
     lanes: u32,
     integer: Option<Integer>,
     /// Reduced to the unsigned and to the signed range of its width.
-    reduced: [Option<u64>; 2],
+    reduced: [Option<Integer>; 2],
     bits: Option<u64>,
     /// Bits above which there are zeros, and how many: of what a cast has widened.
     widened: Option<(u64, u16)>,
     constant: Option<Lane>,
+}
+
+impl Value {
+    /// A value of this shape that has no form yet.
+    fn of(Shape { width, lanes, .. }: Shape) -> Value {
+        let (integer, reduced, bits) = (None, [None; 2], None);
+        Value { width, lanes, integer, reduced, bits, widened: None, constant: None }
+    }
 }
 
 /// The type in which blocks carry what the program says is of type `element`: elements in the range
@@ -69,12 +73,12 @@ pub fn carried_in_field(element: ElementType, magnitude_bits: u32) -> ElementTyp
     element.shared(if is_integer { Sharing::Arithmetic } else { Sharing::Boolean })
 }
 
-struct Lowering<E> {
+struct Lowering<S> {
     /// Elements are integers of a smaller magnitude than two to this power.
     magnitude_bits: u32,
     prove_inputs: bool,
-    emit: E,
-    values: HashMap<u64, Value>,
+    sink: S,
+    values: NameTable<Value>,
     next_name: u64,
     /// The instruction at hand, for errors.
     index: u64,
@@ -94,35 +98,75 @@ pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
 ) -> Result<(W, Written), Error> {
-    let mut notes = annotate(program, scratch.into(), planner_memory_bytes, PortOrder::Given)?;
+    let bounds = (magnitude_bits, prove_inputs);
+    lower_with_claims(program, output, scratch, bounds, planner_memory_bytes, |_| {})
+}
+
+/// As [`lower_to_field`]; `claim` hears of every range that the lowering relies on, right after the value
+/// is defined or later.
+///
+/// For tests, which compute the lowered program in the clear and hold its elements against the claims.
+///
+/// # Errors
+/// As [`lower_to_field`].
+pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
+    program: &mut ProgramReader<R>,
+    output: W,
+    scratch: impl Into<ScratchFile>,
+    (magnitude_bits, prove_inputs): (u32, bool),
+    planner_memory_bytes: u64,
+    claim: impl FnMut(Claim),
+) -> Result<(W, Written), Error> {
+    let scratch: ScratchFile = scratch.into();
+    let mut tables = scratch.tables(planner_memory_bytes);
+    let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
     let mut description = program.description().clone();
-    for slot in &mut description.slots {
-        slot.element = carried_in_field(slot.element, magnitude_bits);
+    // Those of a block stand in the directory of all.
+    if !description.is_block {
+        for slot in &mut description.slots {
+            slot.element = carried_in_field(slot.element, magnitude_bits);
+        }
     }
-    let mut writer = ProgramWriter::new(output, Kind::Program)?;
-    let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
+    let writer = ProgramWriter::new(output, Kind::Program)?;
     let mut lowering = Lowering {
         magnitude_bits,
         prove_inputs,
-        emit,
-        values: HashMap::new(),
+        sink: Output { writer, claim },
+        values: NameTable::new(),
         next_name: 0,
         index: 0,
     };
+    let instruction_count = program.instruction_count();
     for_each_frame(program, &mut notes, |instructions, uses| {
         instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
             lowering.step(instruction, uses)?;
             lowering.index += 1;
-            Ok(())
+            lowering.values.count(&mut tables, 0, (lowering.index, instruction_count))
         })
     })?;
-    Ok(writer.finish(&description)?)
+    Ok(lowering.sink.writer.finish(&description)?)
 }
 
-impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+/// Writes instructions to a program and gives claims away.
+struct Output<W: Write, C> {
+    writer: ProgramWriter<W>,
+    claim: C,
+}
+
+impl<W: Write, C: FnMut(Claim)> Sink for Output<W, C> {
+    fn emit(&mut self, instruction: &Instruction) -> Result<(), Error> {
+        Ok(self.writer.push(instruction)?)
+    }
+
+    fn claim(&mut self, claim: Claim) {
+        (self.claim)(claim);
+    }
+}
+
+impl<S: Sink> Lowering<S> {
     fn step(&mut self, instruction: &Instruction, uses: &NextUses) -> Result<(), Error> {
         let operands = instruction.operands();
-        if operands.iter().any(|operand| !self.values.contains_key(operand)) {
+        if operands.iter().any(|operand| !self.values.contains(*operand)) {
             return Err(Error::Invalid {
                 instruction: self.index,
                 what: "an operand is not defined",
@@ -131,12 +175,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         self.lower(instruction)?;
         for (k, operand) in operands.iter().enumerate() {
             if uses.operands[k] == 0 {
-                self.values.remove(operand);
+                self.values.remove(*operand);
             }
         }
         for (k, result) in instruction.results().iter().enumerate() {
             if uses.results[k] == 0 {
-                self.values.remove(result);
+                self.values.remove(*result);
             }
         }
         Ok(())
@@ -152,11 +196,11 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     }
 
     fn value(&self, name: u64) -> &Value {
-        &self.values[&name]
+        &self.values[name]
     }
 
     fn value_mut(&mut self, name: u64) -> &mut Value {
-        self.values.get_mut(&name).expect("an operand lives until its last use")
+        self.values.get_mut(name).expect("an operand lives until its last use")
     }
 
     /// The value as elements, if it can be held so.
@@ -173,59 +217,59 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             if !self.fits(range) || width > RING_WIDTH_MAX {
                 return Ok(None);
             }
-            Integer { name: self.constant(constant, width, lanes, signed)?, range }
+            self.constant((constant, range), width, lanes, signed)?
         } else {
             if !self.holds(width) {
                 return Ok(None);
             }
             let bits = bits.expect("a value has some form");
-            let name = self.convert(bits, width, lanes, Sharing::Boolean, Sharing::Arithmetic)?;
-            Integer { name, range: Range::of_type(width, false) }
+            self.elements_of(bits, width, lanes)?
         };
+        self.means(integer.name(), name);
         self.value_mut(name).integer = Some(integer);
         Ok(Some(integer))
     }
 
     /// The value as elements in the signed or unsigned range of its type, if it can be held so.
-    fn canonical(&mut self, name: u64, signed: bool) -> Result<Option<u64>, Error> {
+    fn canonical(&mut self, name: u64, signed: bool) -> Result<Option<Integer>, Error> {
         let value = self.value(name);
         let (width, lanes) = (value.width, value.lanes);
         if let Some(known) = value.reduced[usize::from(signed)] {
             return Ok(Some(known));
         }
-        if let Some(constant) = value.constant {
+        let made = if let Some(constant) = value.constant {
             let Some(exact) = range::constant_as(constant, width, signed) else { return Ok(None) };
             if !self.fits(exact) || width > RING_WIDTH_MAX {
                 return Ok(None);
             }
-            let made = self.constant(constant, width, lanes, signed)?;
-            self.value_mut(name).reduced[usize::from(signed)] = Some(made);
-            return Ok(Some(made));
-        }
-        let Some(integer) = self.integer(name)? else { return Ok(None) };
-        let made = if integer.range.is_within(Range::of_type(width, signed)) {
-            integer.name
-        } else if self.holds(width) {
-            let element = ElementType::integer(width, signed).shared(Sharing::Arithmetic);
-            let mut reduce = Instruction::new(Op::Reduce, element, lanes);
-            reduce.operands[0] = integer.name;
-            self.define(reduce)?
+            self.constant((constant, exact), width, lanes, signed)?
         } else {
-            return Ok(None);
+            let Some(integer) = self.integer(name)? else { return Ok(None) };
+            let kind = Range::of_type(width, signed);
+            if integer.range().is_within(kind) {
+                integer
+            } else if self.holds(width) {
+                self.reduce(integer, ElementType::integer(width, signed), lanes)?
+            } else {
+                return Ok(None);
+            }
         };
+        self.means(made.name(), name);
         self.value_mut(name).reduced[usize::from(signed)] = Some(made);
         Ok(Some(made))
     }
 
-    /// The range of what [`Lowering::canonical`] gave.
-    fn canonical_range(&self, name: u64, signed: bool) -> Range {
-        let value = self.value(name);
-        let kind = Range::of_type(value.width, signed);
-        if let Some(constant) = value.constant {
-            return range::constant_as(constant, value.width, signed).unwrap_or(kind);
-        }
-        let known = value.integer.map(|integer| integer.range);
-        known.filter(|known| known.is_within(kind)).unwrap_or(kind)
+    /// The integer of type `element` that is equal modulo two to its width.
+    fn reduce(
+        &mut self,
+        integer: Integer,
+        element: ElementType,
+        lanes: u32,
+    ) -> Result<Integer, Error> {
+        let element = element.shared(Sharing::Arithmetic);
+        let mut reduce = Instruction::new(Op::Reduce, element, lanes);
+        reduce.operands[0] = integer.name();
+        self.define_integer(reduce, Range::of_type(element.width(), element.is_signed()))
     }
 
     /// The value as bits.
@@ -244,63 +288,70 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             self.extended(low, from, (width, lanes), false)?
         } else {
             let integer = integer.expect("a value has some form");
-            self.convert(integer.name, width, lanes, Sharing::Arithmetic, Sharing::Boolean)?
+            self.bits_of_elements(integer, width, lanes)?
         };
+        self.means(bits, name);
         self.value_mut(name).bits = Some(bits);
         Ok(bits)
     }
 
-    fn convert(
-        &mut self,
-        name: u64,
-        width: u16,
-        lanes: u32,
-        from: Sharing,
-        to: Sharing,
-    ) -> Result<u64, Error> {
-        let mut convert =
-            Instruction::new(Op::Convert, ElementType::unsigned(width).shared(to), lanes);
-        convert.immediates[0] = from as u64;
-        convert.operands[0] = name;
+    /// The low `width` bits of elements.
+    fn bits_of_elements(&mut self, integer: Integer, width: u16, lanes: u32) -> Result<u64, Error> {
+        let element = ElementType::unsigned(width).shared(Sharing::Boolean);
+        let mut convert = Instruction::new(Op::Convert, element, lanes);
+        convert.immediates[0] = Sharing::Arithmetic as u64;
+        convert.operands[0] = integer.name();
         self.define(convert)
     }
 
+    /// `width` bits as elements.
+    fn elements_of(&mut self, bits: u64, width: u16, lanes: u32) -> Result<Integer, Error> {
+        let element = ElementType::unsigned(width).shared(Sharing::Arithmetic);
+        let mut convert = Instruction::new(Op::Convert, element, lanes);
+        convert.immediates[0] = Sharing::Boolean as u64;
+        convert.operands[0] = bits;
+        self.define_integer(convert, Range::of_type(width, false))
+    }
+
+    /// A constant as elements; `exact` is what it is as a signed or unsigned integer.
     fn constant(
         &mut self,
-        value: Lane,
+        (value, exact): (Lane, Range),
         width: u16,
         lanes: u32,
         signed: bool,
-    ) -> Result<u64, Error> {
+    ) -> Result<Integer, Error> {
         let element = ElementType::integer(width, signed).shared(Sharing::Arithmetic);
         let mut instruction = Instruction::new(Op::Constant, element, lanes);
         instruction.immediates = value.into_limbs();
-        self.define(instruction)
+        self.define_integer(instruction, exact)
     }
 
     /// Emits an instruction of one result; returns the result's name.
     fn define(&mut self, mut instruction: Instruction) -> Result<u64, Error> {
         instruction.results[0] = self.next_name;
         self.next_name += 1;
-        (self.emit)(&instruction)?;
+        self.sink.emit(&instruction)?;
         Ok(instruction.results[0])
     }
 
     /// Notes that `result` of the program is these elements.
-    fn set_integer(&mut self, result: u64, shape: Shape, name: u64, range: Range) {
-        let integer = Some(Integer { name, range });
-        let Shape { width, lanes, .. } = shape;
-        let (reduced, bits, widened) = ([None; 2], None, None);
-        let value = Value { width, lanes, integer, reduced, bits, widened, constant: None };
-        self.values.insert(result, value);
+    fn set_integer(&mut self, result: u64, shape: Shape, integer: Integer) {
+        self.set_value(result, Value { integer: Some(integer), ..Value::of(shape) });
     }
 
     /// Notes that `result` of the program is these bits.
     fn set_bits(&mut self, result: u64, shape: Shape, name: u64) {
-        let Shape { width, lanes, .. } = shape;
-        let bits = Some(name);
-        let (integer, reduced, widened) = (None, [None; 2], None);
-        let value = Value { width, lanes, integer, reduced, bits, widened, constant: None };
+        self.set_value(result, Value { bits: Some(name), ..Value::of(shape) });
+    }
+
+    /// Notes the forms of `result` of the program.
+    fn set_value(&mut self, result: u64, value: Value) {
+        let [unsigned, signed] = value.reduced;
+        let elements = [value.integer, unsigned, signed].map(|known| known.map(|it| it.name()));
+        let bits = [value.bits, value.widened.map(|(low, _)| low)];
+        let names = elements.into_iter().chain(bits).flatten();
+        names.for_each(|name| self.means(name, result));
         self.values.insert(result, value);
     }
 }

@@ -12,17 +12,19 @@
 //! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
 //! that, in the order of issues; each operand is defined before; a round follows the last output.
 //!
-//! Memory: the window, one entry for each value that is alive, and 16 bytes for 4096 instructions;
-//! at the end a number for each instruction and value of the window.
-//! What runs early lives longer: the window is bounded by the units that its results take, so that
-//! the ordered program needs at most that much more memory than the program.
+//! Memory: [`WINDOW_ENTRY_BYTES`] for each instruction that the window may have, an entry for each
+//! value that is alive, and 16 bytes for 4096 instructions. All parties must find the same order, so
+//! the window follows a limit that they agree on, and what does not fit is refused.
+//! What runs early lives longer: the window is bounded by the units that its results take as well, so
+//! that the ordered program needs at most that much more memory than the program.
 
 mod pace;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io::{Read, Seek, Write};
 
+use phineus_bytecode::limits::OPERANDS_MAX;
 use phineus_bytecode::{
     Instruction, Interaction, Kind, Layout, Op, Phase, PortOrder, ProgramReader, ProgramWriter,
     RoundModel, Written,
@@ -30,6 +32,7 @@ use phineus_bytecode::{
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
+use crate::name_table::NameTable;
 use crate::scratch::ScratchFile;
 
 use pace::Pace;
@@ -41,6 +44,8 @@ pub struct OrderOptions {
     pub layout: Layout,
     /// Units that the results of the instructions in the window take at most.
     pub window_units: u64,
+    /// Instructions in the window at most, and as many in flight. All parties must state the same.
+    pub window_instructions: u64,
     /// Bytes that all instructions in flight hold together at most, unless one alone holds more; and
     /// as much again the outputs of a round.
     pub held_bytes: u64,
@@ -48,8 +53,24 @@ pub struct OrderOptions {
     pub planner_memory_bytes: u64,
 }
 
-/// The most instructions in the window: some 100 bytes each.
-const WINDOW_INSTRUCTIONS_MAX: usize = 1 << 17;
+/// The most instructions in the window that are of any use, and the fewest.
+const WINDOW_INSTRUCTIONS_MAX: u64 = 1 << 17;
+const WINDOW_INSTRUCTIONS_MIN: u64 = 1 << 12;
+
+/// Bytes of the limit for each instruction of the window, and for each in flight.
+const LIMIT_BYTES_PER_INSTRUCTION: u64 = 2048;
+
+/// Bytes for an instruction of the window: its entry, itself in flight, its places in the lists of
+/// what is ready or waits for room, and when it is issued at the end.
+const WINDOW_ENTRY_BYTES: u64 =
+    (size_of::<Entry>() + size_of::<InFlight>() + 2 * size_of::<u64>() + pace::ENTRY_BYTES) as u64;
+
+/// Number of instructions in the window under a memory limit that all parties have agreed on: all
+/// that are of use from 256 MiB on.
+pub fn window_instructions(limit_bytes: u64) -> u64 {
+    (limit_bytes / LIMIT_BYTES_PER_INSTRUCTION)
+        .clamp(WINDOW_INSTRUCTIONS_MIN, WINDOW_INSTRUCTIONS_MAX)
+}
 
 /// Orders `program` into `output`; `scratch` is an empty file.
 ///
@@ -62,39 +83,54 @@ pub fn order<R: Read + Seek + Send, W: Write>(
     options: &OrderOptions,
     model: &mut (impl RoundModel + Send),
 ) -> Result<(W, Written), Error> {
-    let mut notes =
-        annotate(program, scratch.into(), options.planner_memory_bytes, PortOrder::Given)?;
+    let scratch: ScratchFile = scratch.into();
+    let mut tables = scratch.tables(options.planner_memory_bytes);
+    let mut notes = annotate(program, scratch, options.planner_memory_bytes, PortOrder::Given)?;
     let description = program.description().clone();
     let mut writer = ProgramWriter::new(output, Kind::Program)?;
-    let mut orderer =
-        Orderer::new(*options, model, |instruction: &Instruction| Ok(writer.push(instruction)?));
+    let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
+    let instruction_count = program.instruction_count();
+    let mut orderer = Orderer::new(*options, instruction_count, model, emit);
+    let window_bytes = orderer.window_max as u64 * WINDOW_ENTRY_BYTES;
+    let mut read = 0;
     for_each_frame(program, &mut notes, |instructions, uses| {
-        instructions
-            .iter()
-            .zip(uses)
-            .try_for_each(|(instruction, uses)| orderer.push(instruction, uses))
+        instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
+            orderer.push(instruction, uses)?;
+            read += 1;
+            orderer.values.count(&mut tables, window_bytes, (read, instruction_count))
+        })
     })?;
     orderer.finish()?;
     Ok(writer.finish(&description)?)
 }
 
+/// Names nothing, and no instruction.
+const NONE: u64 = u64::MAX;
+
+/// An instruction of the window that waits for a value, as its `k`-th operand: `3 number + k`.
+type Waiter = u64;
+
 /// What is known of a value of the program.
 struct Value {
-    /// Its name in the ordered program, once it is defined there.
-    name: Option<u64>,
-    /// Instructions in the window that wait for it.
-    dependents: Vec<u64>,
+    /// Its name in the ordered program, or [`NONE`] until it is defined there.
+    name: u64,
+    /// The first of those that wait for it; [`Entry::next`] has the others.
+    waiter: Waiter,
     /// Uses in the window that are not issued yet.
     uses: u32,
     /// Whether no instruction behind the window uses it.
     is_last: bool,
+    /// Rounds from its use to the end, while the pace of the last window is made.
+    height: u32,
 }
 
 /// An instruction of the window.
 struct Entry {
     instruction: Instruction,
-    units: u64,
-    missing: u32,
+    /// Who waits for the same operand next.
+    next: [Waiter; OPERANDS_MAX],
+    units: u32,
+    missing: u8,
     is_gone: bool,
     /// Which results are used at all.
     is_used: [bool; 2],
@@ -106,15 +142,25 @@ struct InFlight {
     is_used: [bool; 2],
 }
 
+impl InFlight {
+    /// The values of the program that it defines and something uses.
+    fn results(&self) -> impl Iterator<Item = u64> {
+        let results = self.instruction.results().iter().zip(self.is_used);
+        results.filter(|(_, is_used)| *is_used).map(|(&result, _)| result)
+    }
+}
+
 struct Orderer<'a, M, E> {
     options: OrderOptions,
     model: &'a mut M,
     emit: E,
     window: VecDeque<Entry>,
+    /// The most instructions in it.
+    window_max: usize,
     /// Number of the window's first instruction.
     first: u64,
     units: u64,
-    values: HashMap<u64, Value>,
+    values: NameTable<Value>,
     /// Instructions that have their operands, first in program order on top.
     ready: BinaryHeap<Reverse<u64>>,
     /// Ready ones that found no room in flight.
@@ -122,6 +168,7 @@ struct Orderer<'a, M, E> {
     /// When what is left is issued, once all of it is in the window and fits in flight.
     pace: Option<Pace>,
     in_flight: BTreeMap<u64, Vec<InFlight>>,
+    in_flight_count: usize,
     held_bytes: u64,
     round: u64,
     /// What the outputs hold that wait for the end of the round, if any do.
@@ -130,19 +177,23 @@ struct Orderer<'a, M, E> {
 }
 
 impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a, M, E> {
-    fn new(options: OrderOptions, model: &'a mut M, emit: E) -> Self {
+    fn new(options: OrderOptions, instruction_count: u64, model: &'a mut M, emit: E) -> Self {
+        // A window that holds all of a program is never full: what is left at the end has a pace.
+        let window_max = options.window_instructions.clamp(1, instruction_count + 1) as usize;
         Orderer {
             options,
             model,
             emit,
             window: VecDeque::new(),
+            window_max,
             first: 0,
             units: 0,
-            values: HashMap::new(),
+            values: NameTable::new(),
             ready: BinaryHeap::new(),
             stalled: Vec::new(),
             pace: None,
             in_flight: BTreeMap::new(),
+            in_flight_count: 0,
             held_bytes: 0,
             round: 0,
             outputs_wait: None,
@@ -157,39 +208,45 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         if instruction.phase != Phase::Whole || instruction.op == Op::Round {
             return Err(invalid("it is ordered already"));
         }
-        let mut missing = 0;
+        let (mut missing, mut next) = (0, [NONE; OPERANDS_MAX]);
         let operands = instruction.operands();
         for (k, operand) in operands.iter().enumerate() {
             if operands[..k].contains(operand) {
                 continue;
             }
-            let value = self.values.get_mut(operand);
+            let value = self.values.get_mut(*operand);
             let value = value.ok_or(invalid("an operand is not defined"))?;
             value.uses += 1;
             value.is_last = uses.operands[k] == 0;
-            if value.name.is_none() {
-                value.dependents.push(index);
+            if value.name == NONE {
+                let waiter = index * OPERANDS_MAX as u64 + k as u64;
+                next[k] = std::mem::replace(&mut value.waiter, waiter);
                 missing += 1;
             }
         }
         let (mut units, mut is_used) = (0, [false; 2]);
         for (k, &result) in instruction.results().iter().enumerate() {
-            units += u64::from(self.options.layout.units(instruction.result_shape(k)));
+            units += self.options.layout.units(instruction.result_shape(k));
             is_used[k] = uses.results[k] != 0;
             if is_used[k] {
-                let value = Value { name: None, dependents: Vec::new(), uses: 0, is_last: false };
+                let value = Value { name: NONE, waiter: NONE, uses: 0, is_last: false, height: 0 };
                 self.values.insert(result, value);
             }
         }
-        let entry = Entry { instruction: *instruction, units, missing, is_gone: false, is_used };
+        let instruction = *instruction;
+        let entry = Entry { instruction, next, units, missing, is_gone: false, is_used };
+        if self.window.len() == self.window.capacity() {
+            // Doubled, but never to more than there is room for.
+            let most = (self.window_max - self.window.len()).max(1);
+            self.window.reserve_exact(self.window.len().max(64).min(most));
+        }
         self.window.push_back(entry);
-        self.units += units;
+        self.units += u64::from(units);
         if missing == 0 {
             self.ready.push(Reverse(index));
         }
         let is_full = |order: &Self| {
-            order.units > order.options.window_units
-                || order.window.len() >= WINDOW_INSTRUCTIONS_MAX
+            order.units > order.options.window_units || order.window.len() >= order.window_max
         };
         while is_full(self) {
             self.run()?;
@@ -216,11 +273,9 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
 
     /// When to issue the instructions of the window, if all of them fit in flight.
     fn pace_of_the_rest(&mut self) -> Option<Pace> {
-        // The rounds from the use of each value to the end.
-        let mut heights: HashMap<u64, u64> = HashMap::new();
-        let mut latest = vec![0; self.window.len()];
-        let (mut left, mut bytes) = (0, 0);
-        for (entry, height) in self.window.iter().zip(&mut latest).rev() {
+        let mut latest = vec![0u32; self.window.len()];
+        let (mut left, mut bytes, mut count) = (0, 0, 0);
+        for (entry, latest) in self.window.iter().zip(&mut latest).rev() {
             if entry.is_gone {
                 continue;
             }
@@ -229,24 +284,31 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 true => Interaction::default(),
                 false => self.model.interaction(instruction),
             };
-            bytes += if instruction.op == Op::Output { 0 } else { interaction.held_bytes };
-            let behind = instruction.results().iter().filter_map(|result| heights.remove(result));
-            *height = u64::from(interaction.rounds) + behind.max().unwrap_or(0);
+            if instruction.op != Op::Output {
+                bytes += interaction.held_bytes;
+                count += usize::from(interaction.rounds > 0);
+            }
+            let results = instruction.results().iter().zip(entry.is_used);
+            let used = results.filter(|(_, is_used)| *is_used);
+            let behind = used.map(|(&result, _)| self.values[result].height).max();
+            let height = interaction.rounds + behind.unwrap_or(0);
             for &operand in instruction.operands() {
-                let of = heights.entry(operand).or_default();
-                *of = (*of).max(*height);
+                let value = self.values.get_mut(operand).expect("it is still to be used");
+                value.height = value.height.max(height);
             }
             if entry.missing == 0 {
-                left = left.max(*height);
+                left = left.max(height);
             }
+            *latest = height;
         }
         for (due, flights) in &self.in_flight {
-            let results = flights.iter().flat_map(|flight| flight.instruction.results());
-            let behind = results.filter_map(|result| heights.get(result)).max().unwrap_or(&0);
-            left = left.max(due - self.round + behind);
+            let results = flights.iter().flat_map(InFlight::results);
+            let behind = results.map(|name| self.values[name].height).max().unwrap_or(0);
+            left = left.max((due - self.round) as u32 + behind);
         }
-        latest.iter_mut().for_each(|height| *height = self.round + left - *height);
-        let fits = self.held_bytes + bytes <= self.options.held_bytes;
+        latest.iter_mut().for_each(|height| *height = left - *height);
+        let fits = self.held_bytes + bytes <= self.options.held_bytes
+            && self.in_flight_count + count <= self.options.window_instructions as usize;
         fits.then(|| Pace::new(self.first, latest, self.round, bytes))
     }
 
@@ -261,7 +323,9 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             };
             let is_interactive = interaction.rounds > 0 && instruction.op != Op::Output;
             let held_bytes = self.held_bytes + interaction.held_bytes;
-            if is_interactive && held_bytes > self.options.held_bytes && self.held_bytes > 0 {
+            let is_too_much = held_bytes > self.options.held_bytes && self.held_bytes > 0;
+            let are_too_many = self.in_flight_count >= self.options.window_instructions as usize;
+            if is_interactive && (is_too_much || are_too_many) {
                 self.stalled.push(index);
                 continue;
             }
@@ -288,6 +352,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 let held_bytes = interaction.held_bytes;
                 let entry = InFlight { instruction: renamed, held_bytes, is_used };
                 self.in_flight.entry(due).or_default().push(entry);
+                self.in_flight_count += 1;
             } else {
                 self.define(renamed, is_used)?;
             }
@@ -305,11 +370,12 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 renamed.operands[k] = renamed.operands[twin];
                 continue;
             }
-            let value = self.values.get_mut(operand).expect("an operand lives until its last use");
-            renamed.operands[k] = value.name.expect("what is ready has its operands");
+            let value = self.values.get_mut(*operand).expect("an operand lives until its last use");
+            assert!(value.name != NONE, "what is ready has its operands");
+            renamed.operands[k] = value.name;
             value.uses -= 1;
             if value.uses == 0 && value.is_last {
-                self.values.remove(operand);
+                self.values.remove(*operand);
             }
         }
         renamed
@@ -325,13 +391,16 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             if !is_used {
                 continue;
             }
-            let value = self.values.get_mut(&old).expect("a value that is used is known");
-            value.name = Some(name);
-            for dependent in value.dependents.drain(..) {
-                let entry = &mut self.window[(dependent - self.first) as usize];
+            let value = self.values.get_mut(old).expect("a value that is used is known");
+            value.name = name;
+            let mut waiter = std::mem::replace(&mut value.waiter, NONE);
+            while waiter != NONE {
+                let (number, k) = (waiter / OPERANDS_MAX as u64, waiter % OPERANDS_MAX as u64);
+                let entry = &mut self.window[(number - self.first) as usize];
+                waiter = entry.next[k as usize];
                 entry.missing -= 1;
                 if entry.missing == 0 {
-                    self.ready.push(Reverse(dependent));
+                    self.ready.push(Reverse(number));
                 }
             }
         }
@@ -343,7 +412,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         self.window[(index - self.first) as usize].is_gone = true;
         while self.window.front().is_some_and(|entry| entry.is_gone) {
             let entry = self.window.pop_front().expect("just seen");
-            self.units -= entry.units;
+            self.units -= u64::from(entry.units);
             self.first += 1;
         }
     }
@@ -353,6 +422,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         self.round += 1;
         self.outputs_wait = None;
         for done in self.in_flight.remove(&self.round).unwrap_or_default() {
+            self.in_flight_count -= 1;
             self.held_bytes -= done.held_bytes;
             self.define(done.instruction.part(Phase::Finish), done.is_used)?;
         }

@@ -124,6 +124,7 @@ struct Placed {
     peak_wire_count: u64,
     instruction_count: u64,
     costs: BTreeMap<String, u64>,
+    planner_bytes: u64,
 }
 
 /// The first thread: turns instructions into events.
@@ -135,6 +136,7 @@ fn place_and_replace<R: Read + Seek + Send>(
     events: &mut Events,
 ) -> Result<Placed, Error> {
     let description = program.description().clone();
+    let mut tables = annotations.tables.clone();
     let frame_count = options.frame_count - options.lookahead.frames;
     let mut replacer = Replacer::new(options.layout, options.page_wires, frame_count);
     let (mut inputs, mut given) = (Inputs::new(), Vec::new());
@@ -161,15 +163,8 @@ fn place_and_replace<R: Read + Seek + Send>(
             }
             index += 1;
         }
-        if replacer.memory_bytes() + inputs.memory_bytes() > options.planner_memory_bytes {
-            return Err(Error::PlannerMemory {
-                limit_bytes: options.planner_memory_bytes,
-                live_values: replacer.live_values(),
-                instruction: index,
-                instruction_count,
-            });
-        }
-        Ok(())
+        let bytes = replacer.memory_bytes() + inputs.memory_bytes();
+        tables.count(bytes, replacer.live_values() as usize, (index, instruction_count))
     })?;
     assert!(inputs.is_empty(), "an input that is held is used");
     Ok(Placed {
@@ -178,6 +173,7 @@ fn place_and_replace<R: Read + Seek + Send>(
         peak_wire_count: replacer.peak_wires,
         instruction_count: index,
         costs: costs.totals(&description),
+        planner_bytes: tables.peak_bytes(),
     })
 }
 
@@ -228,6 +224,7 @@ impl<W: Write> Scheduled<W> {
             unbounded_page_count: placed.unbounded_page_count,
             peak_wire_count: placed.peak_wire_count,
             instruction_count: placed.instruction_count,
+            planner_bytes: placed.planner_bytes,
             costs: placed.costs,
         }
     }

@@ -8,6 +8,9 @@
 //!
 //! Invariants: a file grows at its end only and shrinks from its end only; what it held is given
 //! back, in memory and on disk, when it shrinks and when its last handle is dropped.
+//!
+//! A scratch also counts what the planner's tables take at most ([`Tables`]), because every stage that
+//! has tables has a file of it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,6 +18,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::error::Error;
 
 /// The unit in which memory is taken from an allowance: small beside an allowance of a megabyte,
 /// large beside what a list entry takes.
@@ -32,6 +37,7 @@ pub struct Scratch {
     passing: Arc<Allowance>,
     plans: Arc<Allowance>,
     disk: Arc<Usage>,
+    tables_peak_bytes: Arc<AtomicU64>,
 }
 
 /// Memory that files may take together.
@@ -53,7 +59,13 @@ impl Scratch {
         let allowance =
             |limit_bytes| Arc::new(Allowance { limit_bytes, held_bytes: AtomicU64::new(0) });
         let plans = allowance(PLANS_BYTES.min(memory_bytes));
-        Scratch { directory, passing: allowance(memory_bytes), plans, disk: Arc::default() }
+        Scratch {
+            directory,
+            passing: allowance(memory_bytes),
+            plans,
+            disk: Arc::default(),
+            tables_peak_bytes: Arc::default(),
+        }
     }
 
     /// Where files go.
@@ -77,6 +89,7 @@ impl Scratch {
             directory: self.directory.clone(),
             allowance: allowance.clone(),
             disk: self.disk.clone(),
+            tables_peak_bytes: self.tables_peak_bytes.clone(),
             content: RwLock::new(content),
         }))
     }
@@ -94,6 +107,55 @@ impl Scratch {
     /// The most that its files have had on disk at one moment, plans among them.
     pub fn disk_peak_bytes(&self) -> u64 {
         self.disk.peak_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The most that tables of the planner took since [`Scratch::forget_tables`].
+    pub fn tables_peak_bytes(&self) -> u64 {
+        self.tables_peak_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Begins to count tables anew: another plan is made.
+    pub fn forget_tables(&self) {
+        self.tables_peak_bytes.store(0, Ordering::Relaxed);
+    }
+}
+
+/// The memory that one stage's tables may take, and the most that those of all stages took.
+#[derive(Clone)]
+pub(crate) struct Tables {
+    limit_bytes: u64,
+    /// The most that was counted through this handle.
+    counted_bytes: u64,
+    peak_bytes: Arc<AtomicU64>,
+}
+
+impl Tables {
+    /// Counts `bytes`, of `live_values` values after so many instructions of all.
+    ///
+    /// # Errors
+    /// If they are more than there may be.
+    #[inline]
+    pub(crate) fn count(
+        &mut self,
+        bytes: u64,
+        live_values: usize,
+        (instruction, instruction_count): (u64, u64),
+    ) -> Result<(), Error> {
+        if bytes <= self.counted_bytes {
+            return Ok(());
+        }
+        self.counted_bytes = bytes;
+        self.peak_bytes.fetch_max(bytes, Ordering::Relaxed);
+        if bytes <= self.limit_bytes {
+            return Ok(());
+        }
+        let (limit_bytes, live_values) = (self.limit_bytes, live_values as u64);
+        Err(Error::PlannerMemory { limit_bytes, live_values, instruction, instruction_count })
+    }
+
+    /// The most that tables of all stages took so far.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.peak_bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -131,6 +193,7 @@ struct Inner {
     directory: PathBuf,
     allowance: Arc<Allowance>,
     disk: Arc<Usage>,
+    tables_peak_bytes: Arc<AtomicU64>,
     content: RwLock<Content>,
 }
 
@@ -153,6 +216,12 @@ impl From<File> for ScratchFile {
 }
 
 impl ScratchFile {
+    /// Counts the tables of the stage that this file is for.
+    pub(crate) fn tables(&self, limit_bytes: u64) -> Tables {
+        let peak_bytes = self.0.tables_peak_bytes.clone();
+        Tables { limit_bytes, counted_bytes: 0, peak_bytes }
+    }
+
     /// How long it is.
     pub fn length_bytes(&self) -> u64 {
         self.look(|content| content.length_bytes)

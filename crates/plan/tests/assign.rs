@@ -21,13 +21,16 @@ fn description() -> Description {
             rows: 4,
             columns: vec![column.clone()],
             order: RowOrder::Given,
-        }],
+        }]
+        .into(),
         outputs: vec![OutputPort {
             name: "y".to_owned(),
             parties: vec![0, 1],
             rows: 4,
             columns: vec![column],
-        }],
+            rows_of: None,
+        }]
+        .into(),
         ..Description::default()
     }
 }

@@ -46,13 +46,19 @@ fn with_ports(program: &[Instruction], name: &str, rows: u64, columns: Vec<Colum
         columns: columns.clone(),
         order: RowOrder::Given,
     };
-    let output = OutputPort { name: name.to_owned(), parties: vec![0], rows, columns };
+    let output =
+        OutputPort { name: name.to_owned(), parties: vec![0], rows, columns, rows_of: None };
     let (inputs, outputs) = (vec![input], vec![output]);
     let parties = vec!["a".to_string()];
     write(
         Kind::Program,
         program,
-        &Description { parties, inputs, outputs, ..Description::default() },
+        &Description {
+            parties,
+            inputs: inputs.into(),
+            outputs: outputs.into(),
+            ..Description::default()
+        },
     )
 }
 
@@ -182,9 +188,15 @@ fn only_what_is_for_nothing_else_is_joined() {
         parties: vec![0],
         rows: 2,
         columns: vec![column],
+        rows_of: None,
     }];
     let parties = vec!["a".to_string()];
-    let description = Description { parties, inputs, outputs, ..Description::default() };
+    let description = Description {
+        parties,
+        inputs: inputs.into(),
+        outputs: outputs.into(),
+        ..Description::default()
+    };
     let (plan, _) = near_plan(&write(Kind::Program, &program, &description));
     use Op::{BitConcat, BitSlice, Input, Not, Output, Xor};
     let ops: Vec<Op> = plan.iter().map(|i| i.op).collect();

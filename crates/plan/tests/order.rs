@@ -8,7 +8,10 @@ use phineus_bytecode::{
     CostModel, Description, ElementType, Instruction, Interaction, Kind, Layout, Op, Phase,
     ProgramReader, ProgramWriter, RoundModel,
 };
-use phineus_plan::{Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
+use phineus_plan::{
+    Error, Lookahead, OrderOptions, PlanOptions, Scratch, check, check_order, order, plan,
+    window_instructions,
+};
 use proptest::prelude::*;
 
 type File = Cursor<Vec<u8>>;
@@ -66,9 +69,19 @@ fn scratch() -> std::fs::File {
 }
 
 fn ordered(program: &File, model: &mut ByOp, window_units: u64, held_bytes: u64) -> File {
+    ordered_in(program, model, (window_units, 1 << 17), held_bytes)
+}
+
+fn ordered_in(
+    program: &File,
+    model: &mut ByOp,
+    (window_units, window_instructions): (u64, u64),
+    held_bytes: u64,
+) -> File {
     let options = OrderOptions {
         layout: Layout::Wires,
         window_units,
+        window_instructions,
         held_bytes,
         planner_memory_bytes: 64 << 20,
     };
@@ -102,17 +115,19 @@ proptest! {
         seed: u64,
         weight in 1u64..200,
         window_units in prop_oneof![Just(1u64), Just(5_000), Just(u64::MAX)],
+        window_instructions in prop_oneof![1u64..50, Just(1 << 17)],
         held_bytes in prop_oneof![Just(0u64), Just(100), Just(u64::MAX)],
     ) {
         let random = RandomOptions { instruction_count: 400, ..RandomOptions::default() };
         let (source, description) = random_program(seed, &random);
         let program = write(&source, &description);
         let mut model = ByOp(weight);
-        let ordered = ordered(&program, &mut model, window_units, held_bytes);
+        let window = (window_units, window_instructions);
+        let ordered = ordered_in(&program, &mut model, window, held_bytes);
         let faults = check_order(&mut read(&program), &mut read(&ordered), &mut model);
         let faults = faults.expect("readable");
         prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
-        if window_units == u64::MAX && held_bytes == u64::MAX {
+        if window == (u64::MAX, 1 << 17) && held_bytes == u64::MAX {
             prop_assert_eq!(rounds(&ordered), critical_path(&program, &mut model));
         }
         let options = PlanOptions {
@@ -202,4 +217,35 @@ fn the_checker_finds_what_is_wrong() {
     let mut twice = right.clone();
     twice.insert(round, right[round]);
     faulty(twice, "should finish before");
+}
+
+/// The window and what is alive are counted, and a window that a smaller limit allows takes less.
+#[test]
+fn tables_are_counted_and_bounded() {
+    let program = deep_and_wide(300, 30_000);
+    let order_within = |window_instructions: u64, planner_memory_bytes: u64| {
+        let options = OrderOptions {
+            layout: Layout::Wires,
+            window_units: u64::MAX,
+            window_instructions,
+            held_bytes: u64::MAX,
+            planner_memory_bytes,
+        };
+        let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
+        let (mut model, file) = (ByOp(100), scratch.file());
+        let made = order(&mut read(&program), Vec::new(), file, &options, &mut model);
+        made.map(|_| scratch.tables_peak_bytes())
+    };
+    let all = order_within(1 << 17, u64::MAX).expect("there is no limit");
+    assert!(all > 30_000 * 200, "{all}: the window is not counted");
+    let few = order_within(1 << 12, u64::MAX).expect("there is no limit");
+    assert!(few < all / 2, "{few} of {all}");
+    for (window, bytes) in [(1 << 17, all), (1 << 12, few)] {
+        assert_eq!(order_within(window, bytes).expect("it is enough"), bytes);
+        assert!(matches!(order_within(window, bytes - 1), Err(Error::PlannerMemory { .. })));
+    }
+    assert_eq!(
+        [0, 8 << 20, 64 << 20, 1 << 30].map(window_instructions),
+        [4096, 4096, 1 << 15, 1 << 17]
+    );
 }

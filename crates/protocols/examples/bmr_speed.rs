@@ -141,6 +141,7 @@ fn plans(parties: usize, instances: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> 
     let order_options = OrderOptions {
         layout,
         window_units: 1 << 16,
+        window_instructions: 1 << 17,
         held_bytes: 16 << 20,
         planner_memory_bytes: 256 << 20,
     };
@@ -190,13 +191,15 @@ fn program(parties: usize, instances: u64) -> Result<Vec<u8>, Failure> {
     let description = Description {
         name: "aes".to_owned(),
         parties: (0..parties).map(|party| format!("party_{party}")).collect(),
-        inputs: vec![input("keys", 0), input("blocks", 1)],
+        inputs: vec![input("keys", 0), input("blocks", 1)].into(),
         outputs: vec![OutputPort {
             name: "result".to_owned(),
             parties: (0..parties as u16).collect(),
             rows,
             columns: columns.clone(),
-        }],
+            rows_of: None,
+        }]
+        .into(),
         ..Description::default()
     };
     let mut writer = ProgramWriter::new(Vec::new(), Kind::Program)?;

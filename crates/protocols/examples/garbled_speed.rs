@@ -92,7 +92,7 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
     };
     let description = Description {
         parties: vec!["site_a".to_string(), "site_b".to_string()],
-        inputs: vec![port(0), port(1)],
+        inputs: vec![port(0), port(1)].into(),
         ..Description::default()
     };
     let mut writer = ProgramWriter::new(Vec::new(), Kind::Program)?;

@@ -34,6 +34,7 @@ pub(crate) fn ordering(layout: Layout) -> OrderOptions {
     OrderOptions {
         layout,
         window_units: 10_000,
+        window_instructions: 1 << 17,
         held_bytes: 1 << 20,
         planner_memory_bytes: 64 << 20,
     }

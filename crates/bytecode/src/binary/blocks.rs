@@ -1,8 +1,10 @@
 //! [`Blocks`]: a file of several programs, the blocks of one, and how they follow each other.
 //!
-//! The blocks' files stand one after another, unchanged; then a directory: what they have in common
-//! and how each ends, as JSON; then where each stands, 16 bytes a block; then the footer. A program
-//! of one block has none of this: it is that block's file.
+//! The blocks' files stand one after another; then a directory: what they have in common and how
+//! each ends, as JSON; then where each stands, 16 bytes a block; then the footer. A block's file has
+//! of its description what is its own, the figures of its plan: so a file grows with the number of
+//! its blocks and not with the square of it. A program of one block has none of this: it is that
+//! block's file, with a whole description.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -19,7 +21,10 @@ use crate::flow::Flow;
 use crate::limits::{BLOCKS_MAX, DIRECTORY_BYTES_MAX};
 
 /// The last bytes of a file of several blocks.
-pub(super) const BLOCKS_MAGIC: [u8; 8] = *b"PHBLOCKS";
+pub(super) const BLOCKS_MAGIC: [u8; 8] = *b"PHBLOCK2";
+
+/// Magic of older files, whose blocks have whole descriptions. They are refused.
+const OLD_MAGIC: [u8; 8] = *b"PHBLOCKS";
 
 /// Bytes after the places of the blocks: where the directory stands, how long it is, its checksum,
 /// magic.
@@ -62,6 +67,9 @@ impl Blocks {
         let mut footer = [0u8; BLOCKS_FOOTER_BYTES];
         input.seek(SeekFrom::Start(footer_at))?;
         input.read_exact(&mut footer)?;
+        if footer[24..] == OLD_MAGIC {
+            return Err(Error::NotAProgram("its blocks are of an older format: make it again"));
+        }
         if footer[24..] != BLOCKS_MAGIC {
             return Ok(None);
         }
@@ -113,7 +121,8 @@ impl Blocks {
         let kind = if description.plan.is_some() { Kind::Planned } else { Kind::Program };
         let mut hash = BlocksHash::new(kind, places.len());
         for &place in &places {
-            let block = ProgramReader::open(Section::new(&mut input, place))?;
+            let section = Section::new(&mut input, place);
+            let block = ProgramReader::open_block(section, &description)?;
             if block.kind() != kind {
                 return Err(described("some blocks are planned and some are not".to_owned()));
             }
@@ -121,6 +130,18 @@ impl Blocks {
         }
         let hash = hash.finish(&directory_bytes);
         Ok(Some(Blocks { description, flow, places, kind, hash }))
+    }
+
+    /// Opens a block; `input` is the whole file.
+    ///
+    /// # Errors
+    /// As [`ProgramReader::open_block`].
+    pub fn open<R: Read + Seek>(
+        &self,
+        input: R,
+        block: usize,
+    ) -> Result<ProgramReader<Section<R>>, Error> {
+        ProgramReader::open_block(Section::new(input, self.places[block]), &self.description)
     }
 }
 
@@ -134,7 +155,7 @@ struct BlocksHash(Sha256);
 impl BlocksHash {
     fn new(kind: Kind, count: usize) -> BlocksHash {
         let hash = Sha256::new()
-            .chain_update(b"phineus blocks")
+            .chain_update(b"phineus blocks 2")
             .chain_update(FORMAT_VERSION.to_le_bytes())
             .chain_update([kind as u8])
             .chain_update((count as u64).to_le_bytes());
@@ -151,7 +172,8 @@ impl BlocksHash {
 }
 
 /// Completes a file of several blocks: `output` stands behind the file of the last one, and
-/// `blocks` says what was written for each, from the beginning of the file on.
+/// `blocks` says what was written for each, from the beginning of the file on. Each was written with
+/// a description that [is of a block](Description::is_block).
 ///
 /// # Errors
 /// If the directory is too long, or cannot be written.
@@ -163,7 +185,8 @@ pub fn finish_blocks<W: Write>(
 ) -> Result<(W, Written), Error> {
     assert_eq!(blocks.len(), flow.blocks.len(), "each block ends in some way");
     let kind = if description.plan.is_some() { Kind::Planned } else { Kind::Program };
-    let directory = Directory { description: description.clone(), flow: flow.clone() };
+    let description = Description { is_block: false, ..description.clone() };
+    let directory = Directory { description, flow: flow.clone() };
     let text = serde_json::to_vec(&directory).map_err(|e| Error::Description(e.to_string()))?;
     if text.len() > DIRECTORY_BYTES_MAX {
         let what = format!("it takes {} bytes, at most {DIRECTORY_BYTES_MAX}", text.len());

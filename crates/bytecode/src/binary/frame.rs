@@ -9,9 +9,15 @@ use crate::limits::{FRAME_INSTRUCTIONS, IMMEDIATES_MAX, WIDTH_MAX};
 use crate::ops::{Op, OpInfo};
 use crate::varint;
 
-/// Slots of the table that finds a template: four times the most templates keeps probes short.
-const TEMPLATE_SLOTS: usize = 4 * FRAME_INSTRUCTIONS;
+/// Slots of the table that finds a template, at first: four times as many as templates keep probes
+/// short, so it grows with them. A program of thousands of blocks has an encoder for each while it is
+/// recorded, and most blocks have a few templates.
+const TEMPLATE_SLOTS: usize = 256;
+const SLOTS_PER_TEMPLATE: usize = 4;
 const _: () = assert!(TEMPLATE_SLOTS.is_power_of_two() && FRAME_INSTRUCTIONS < u16::MAX as usize);
+
+/// Bytes of a frame for which there is room at first.
+const FRAME_BYTES: usize = 1 << 10;
 
 /// The places and varying immediates that the next instruction's are differences to.
 #[derive(Default)]
@@ -63,9 +69,9 @@ impl Key {
         Key { shape, immediates }
     }
 
-    /// A slot of the table of templates: Fibonacci hashing of the fields.
+    /// A slot of a table of so many, a power of two: Fibonacci hashing of the fields.
     #[inline]
-    fn slot(&self) -> usize {
+    fn slot(&self, slots: usize) -> usize {
         const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut hash = self.shape.wrapping_mul(MULTIPLIER);
         if self.immediates != [0; IMMEDIATES_MAX] {
@@ -73,7 +79,7 @@ impl Key {
                 hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
             }
         }
-        (hash >> 40) as usize % TEMPLATE_SLOTS
+        (hash >> 40) as usize & (slots - 1)
     }
 }
 
@@ -94,7 +100,7 @@ impl Encoder {
     pub(super) fn new(kind: Kind) -> Encoder {
         Encoder {
             kind,
-            bytes: Vec::with_capacity(64 * 1024),
+            bytes: Vec::with_capacity(FRAME_BYTES),
             count: 0,
             input_count: 0,
             first_value: 0,
@@ -160,19 +166,37 @@ impl Encoder {
     #[inline]
     fn push_template(&mut self, instruction: &Instruction, vary: bool) {
         let key = Key::of(instruction, vary);
-        let mut slot = key.slot();
+        let mut slot = key.slot(self.slots.len());
         loop {
             match self.slots[slot] {
                 0 => break,
                 id if self.templates[usize::from(id) - 1] == key => {
                     return varint::write(&mut self.bytes, u64::from(id));
                 }
-                _ => slot = (slot + 1) % TEMPLATE_SLOTS,
+                _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
         }
         self.templates.push(key);
         self.slots[slot] = self.templates.len() as u16;
+        if self.templates.len() * SLOTS_PER_TEMPLATE > self.slots.len() {
+            self.grow();
+        }
         self.define_template(instruction, vary);
+    }
+
+    /// Makes the table of templates four times as large.
+    #[cold]
+    fn grow(&mut self) {
+        let count = 4 * self.slots.len();
+        self.slots.clear();
+        self.slots.resize(count, 0);
+        for (index, key) in self.templates.iter().enumerate() {
+            let mut slot = key.slot(count);
+            while self.slots[slot] != 0 {
+                slot = (slot + 1) & (count - 1);
+            }
+            self.slots[slot] = index as u16 + 1;
+        }
     }
 
     #[cold]

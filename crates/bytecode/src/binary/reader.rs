@@ -60,7 +60,39 @@ fn half(bytes: &[u8], at: usize) -> u32 {
 
 impl<R: Read + Seek> ProgramReader<R> {
     /// Opens a file: checks header, footer, description and index.
-    pub fn open(mut input: R) -> Result<ProgramReader<R>, Error> {
+    ///
+    /// # Errors
+    /// If it is damaged, cannot be read, or is a block of a program.
+    pub fn open(input: R) -> Result<ProgramReader<R>, Error> {
+        ProgramReader::open_with(input, |text| {
+            let description: Description =
+                serde_json::from_slice(text).map_err(
+                    |error| match Description::is_text_of_block(text) {
+                        true => Error::NotAProgram("it is one block of a program"),
+                        false => Error::Description(error.to_string()),
+                    },
+                )?;
+            match description.faults().into_iter().next() {
+                Some(fault) => Err(Error::Description(fault)),
+                None => Ok(description),
+            }
+        })
+    }
+
+    /// Opens the file of a block; `program` describes the program that it is of, and has no faults.
+    ///
+    /// # Errors
+    /// If it is damaged, cannot be read, or is no block.
+    pub fn open_block(input: R, program: &Description) -> Result<ProgramReader<R>, Error> {
+        ProgramReader::open_with(input, |text| {
+            program.block_from_file(text).map_err(|error| Error::Description(error.to_string()))
+        })
+    }
+
+    fn open_with(
+        mut input: R,
+        description: impl FnOnce(&[u8]) -> Result<Description, Error>,
+    ) -> Result<ProgramReader<R>, Error> {
         let length = input.seek(SeekFrom::End(0))?;
         if length < (HEADER_BYTES + FOOTER_BYTES) as u64 {
             return Err(Error::NotAProgram("it is too short"));
@@ -89,11 +121,7 @@ impl<R: Read + Seek> ProgramReader<R> {
         if checksum(&description_bytes) != stated {
             return Err(Error::Description("it is damaged: its checksum is wrong".to_owned()));
         }
-        let description: Description = serde_json::from_slice(&description_bytes)
-            .map_err(|e| Error::Description(e.to_string()))?;
-        if let Some(fault) = description.faults().into_iter().next() {
-            return Err(Error::Description(fault));
-        }
+        let description = description(&description_bytes)?;
         let index = read_index(&mut input, index_len as usize / ENTRY_BYTES, description_offset)?;
         Ok(ProgramReader {
             input,

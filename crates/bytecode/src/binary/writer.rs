@@ -133,8 +133,7 @@ impl<W: Write> ProgramWriter<W> {
     /// Completes the file and returns it.
     pub fn finish(mut self, description: &Description) -> Result<(W, Written), Error> {
         self.write_frame()?;
-        let text =
-            serde_json::to_vec(description).map_err(|e| Error::Description(e.to_string()))?;
+        let text = description.to_file().map_err(|e| Error::Description(e.to_string()))?;
         if text.len() > DESCRIPTION_BYTES_MAX {
             let what = format!("it takes {} bytes, at most {DESCRIPTION_BYTES_MAX}", text.len());
             return Err(Error::Description(what));

@@ -39,17 +39,25 @@ impl Random {
         &choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// An integer of `width` bits: often 0, 1, the largest or the smallest negative one.
+    /// An integer of `width` bits: often 0, 1, -1, the largest or the smallest, signed or unsigned, or
+    /// a power of two, its negation, or a neighbour of one of these.
     pub fn lane(&mut self, width: u16) -> Lane {
         let mask = mask_of(width);
-        match self.below(16) {
+        let value = match self.below(16) {
             0 => Lane::ZERO,
             1 => Lane::ONE,
             2 => mask,
             3 => mask ^ (mask >> 1),
-            4 => Lane::from(self.below(256)) & mask,
-            _ => Lane::from_limbs([(); 4].map(|()| self.next_u64())) & mask,
-        }
+            4 => mask >> 1,
+            5 => Lane::from(self.below(256)),
+            6 | 7 => {
+                let power = Lane::ONE << (self.below(u64::from(width)) as usize);
+                let power = if self.one_in(3) { power.wrapping_neg() } else { power };
+                power.wrapping_add(Lane::from(self.below(3))).wrapping_sub(Lane::ONE)
+            }
+            _ => Lane::from_limbs([(); 4].map(|()| self.next_u64())),
+        };
+        value & mask
     }
 
     /// An integer from 1 to `max`, all magnitudes equally often.

@@ -132,13 +132,22 @@ impl<'a> Maker<'a> {
         let mut tries_left = 100;
         while tries_left > 0 {
             tries_left -= 1;
-            let shape = self.shape();
+            let mut shape = self.shape();
+            // Only where there are as many rows as vectors, one value can be both matrices.
+            let vectors = (op == Op::MatMul && self.random.one_in(2)).then(|| {
+                let vectors = self.random.below(4) + 1;
+                shape.lanes = (vectors * vectors) as u32;
+                vectors
+            });
             let mut instruction = Instruction::new(op, self.element(shape.width), shape.lanes);
             if op == Op::Constant {
                 instruction.immediates = self.random.lane(shape.width).into_limbs();
             } else {
                 for index in 0..info.immediates.len() {
                     instruction.immediates[index] = self.immediate(op, index, shape);
+                }
+                if let Some(vectors) = vectors {
+                    instruction.immediates[1] = vectors;
                 }
             }
             let roles = info.operands.iter().chain(info.results);
@@ -172,7 +181,13 @@ impl<'a> Maker<'a> {
             return;
         };
         for index in 0..op.info().operands.len() {
-            instruction.operands[index] = self.operand(instruction.operand_shape(index));
+            let shape = instruction.operand_shape(index);
+            let same = (0..index).find(|&other| instruction.operand_shape(other) == shape);
+            instruction.operands[index] = match same {
+                // One value as several operands: what claims something of such must be right.
+                Some(other) if self.random.one_in(4) => instruction.operands[other],
+                _ => self.operand(shape),
+            };
         }
         self.push(instruction);
     }
@@ -189,11 +204,13 @@ impl<'a> Maker<'a> {
                 suitable.nth(self.random.below(count.max(1)) as usize)
             }
         };
-        if let Some(&(value, _)) = found {
+        let constants = self.options.ops.as_ref().is_none_or(|ops| ops.contains(&Op::Constant));
+        if let Some(&(value, _)) = found
+            && !(constants && self.random.one_in(12))
+        {
             return value;
         }
-        let constants = self.options.ops.as_ref().is_none_or(|ops| ops.contains(&Op::Constant));
-        if constants && self.random.one_in(6) {
+        if constants && (found.is_some() || self.random.one_in(6)) {
             let mut constant =
                 Instruction::new(Op::Constant, self.element(shape.width), shape.lanes);
             constant.immediates = self.random.lane(shape.width).into_limbs();
@@ -296,8 +313,8 @@ impl<'a> Maker<'a> {
             (0..self.options.party_count).map(|party| format!("party_{party}")).collect();
         let description = Description {
             name: format!("random_{seed}"),
-            inputs: self.input_ports(),
-            outputs: self.output_ports(),
+            inputs: self.input_ports().into(),
+            outputs: self.output_ports().into(),
             parties,
             ..Description::default()
         };
@@ -329,7 +346,16 @@ impl<'a> Maker<'a> {
                 let elements =
                     types.iter().map(|&(width, signed)| ElementType::integer(width, signed));
                 let name = format!("out_{index}");
-                (index, OutputPort { name, parties: learners, rows, columns: named(elements) })
+                (
+                    index,
+                    OutputPort {
+                        name,
+                        parties: learners,
+                        rows,
+                        columns: named(elements),
+                        rows_of: None,
+                    },
+                )
             })
             .collect();
         ports.sort_by_key(|&(index, _)| index);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use crate::description::{
-    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder,
+    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder, RowsOf,
 };
 use crate::text::line::{Line, Misfit, Parsed};
 
@@ -35,10 +35,13 @@ pub(super) fn write(text: &mut String, description: &Description) {
     for port in &description.inputs {
         let name = quoted(&port.name);
         let mut content = format!("input_port {name} party={} rows={}", port.party, port.rows);
-        if let RowOrder::Sorted { columns, descending, unique } = port.order {
+        if let RowOrder::Sorted { columns, descending, unique, repeats_max } = port.order {
             let (descending, unique) = (u8::from(descending), u8::from(unique));
             write!(content, " sort_columns={columns} descending={descending} unique={unique}")
                 .expect("writing to a string cannot fail");
+            if let Some(most) = repeats_max {
+                write!(content, " repeats_max={most}").expect("writing to a string cannot fail");
+            }
         }
         line(content);
         port.columns.iter().for_each(|column| line(column_line(column)));
@@ -46,7 +49,16 @@ pub(super) fn write(text: &mut String, description: &Description) {
     for port in &description.outputs {
         let parties: Vec<String> = port.parties.iter().map(u16::to_string).collect();
         let (name, parties) = (quoted(&port.name), parties.join(","));
-        line(format!("output_port {name} parties={parties} rows={}", port.rows));
+        let mut content = format!("output_port {name} parties={parties} rows={}", port.rows);
+        if let Some(rows_of) = port.rows_of {
+            write!(content, " rows_of={}", rows_of.input).expect("writing to a string cannot fail");
+            if let Some(found) = rows_of.found {
+                let all = u8::from(rows_of.all);
+                write!(content, " found={found} all={all}")
+                    .expect("writing to a string cannot fail");
+            }
+        }
+        line(content);
         port.columns.iter().for_each(|column| line(column_line(column)));
     }
     if let Some(plan) = &description.plan {
@@ -218,7 +230,14 @@ fn input_port(line: &mut Line) -> Parsed<InputPort> {
         line.key("sort_columns")?;
         let columns = short(line, "sort_columns")?;
         let (descending, unique) = (line.flag("descending")?, line.flag("unique")?);
-        RowOrder::Sorted { columns, descending, unique }
+        let repeats_max = if line.is_empty() {
+            None
+        } else {
+            let at = line.place();
+            let most = u32::try_from(line.attribute("repeats_max")?);
+            Some(most.map_err(|_| Misfit { at, what: "repeats_max is not below 2^32".into() })?)
+        };
+        RowOrder::Sorted { columns, descending, unique, repeats_max }
     };
     Ok(InputPort { name, party, rows, columns: Vec::new(), order })
 }
@@ -231,5 +250,18 @@ fn output_port(line: &mut Line) -> Parsed<OutputPort> {
         parties.push(short(line, "a party")?);
     }
     let rows = line.attribute("rows")?;
-    Ok(OutputPort { name, parties, rows, columns: Vec::new() })
+    let rows_of = if line.is_empty() { None } else { Some(rows_of(line)?) };
+    Ok(OutputPort { name, parties, rows, columns: Vec::new(), rows_of })
+}
+
+fn rows_of(line: &mut Line) -> Parsed<RowsOf> {
+    let at = line.place();
+    let input = u32::try_from(line.attribute("rows_of")?)
+        .map_err(|_| Misfit { at, what: "rows_of is not below 2^32".to_owned() })?;
+    if line.is_empty() {
+        return Ok(RowsOf { input, found: None, all: true });
+    }
+    line.key("found")?;
+    let found = Some(short(line, "found")?);
+    Ok(RowsOf { input, found, all: line.flag("all")? })
 }

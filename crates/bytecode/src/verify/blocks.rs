@@ -1,7 +1,7 @@
 //! Verifies programs of several blocks.
 //!
 //! Each block is a program as others are, and besides:
-//! 1. All blocks have the description of the whole. Registers, ports and blocks of steps exist.
+//! 1. Registers, ports and blocks of steps exist.
 //! 2. Inputs are in the first block only, to which no other leads. Outputs, except those that are
 //!    opened, are in blocks that end the program, and each of these writes all of them.
 //! 3. What a step opens, its block has written.
@@ -12,7 +12,6 @@ use std::io::{Read, Seek};
 
 use super::{BlockPlace, Checker, SHAPES_MAX, Violation, verify_with};
 use crate::binary::{Blocks, ProgramReader};
-use crate::description::Description;
 use crate::error::Error;
 use crate::flow::{Next, Step};
 use crate::limits::FAULTS_MAX;
@@ -33,9 +32,6 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
     for (number, end) in blocks.flow.blocks.iter().enumerate() {
         let mut block = reader(number)?;
         let own = block.description().clone();
-        if common(&own) != common(&blocks.description) {
-            violations.push(whole(format!("block {number} has another description")));
-        }
         let place = BlockPlace { is_first: number == 0, is_last: end.next == Next::End };
         let (mut loaded, mut stored, mut opened) = (Vec::new(), Vec::new(), Vec::new());
         let checker = Checker::new(block.kind(), &own).of_block(place);
@@ -76,9 +72,4 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
     }
     violations.truncate(FAULTS_MAX);
     Ok(violations)
-}
-
-/// A description without what planning adds.
-fn common(description: &Description) -> Description {
-    Description { plan: None, ..description.clone() }
 }

@@ -7,7 +7,7 @@ use crate::binary::to_bytes;
 use crate::description::PlanDescription;
 use crate::instruction::{ElementType, Shape};
 use crate::ops::OPS;
-use crate::random::{RandomOptions, plan_unbounded, random_program};
+use crate::random::{RandomOptions, Seeds, plan_unbounded, random_program};
 use crate::text::tests::{assert_faults, plan_lines};
 
 fn violations(kind: Kind, program: &[Instruction], description: &Description) -> Vec<Violation> {
@@ -21,8 +21,9 @@ fn violations(kind: Kind, program: &[Instruction], description: &Description) ->
 
 #[test]
 fn random_programs_and_plans_are_valid() {
-    for seed in 0..50 {
-        let (program, description) = random_program(seed, &RandomOptions::default());
+    let mut seeds = Seeds::fresh();
+    for _ in 0..50 {
+        let (program, description) = random_program(seeds.draw(), &RandomOptions::default());
         assert_eq!(violations(Kind::Program, &program, &description), []);
         let (planned, description) = plan_unbounded(&program, &description);
         assert_eq!(violations(Kind::Planned, &planned, &description), []);

@@ -4,7 +4,6 @@ use std::net::TcpStream;
 use std::time::Instant;
 
 use super::*;
-use crate::protection::By;
 use crate::tls::Side;
 use crate::transport::{Sink, Source};
 
@@ -257,18 +256,8 @@ fn network_models_are_read_or_refused() {
     }
 }
 
-/// From the second key on each end is ours or rustls', in all four ways.
 #[test]
 fn tls_keys_are_replaced_in_time() -> Result<(), Box<dyn std::error::Error>> {
-    for sealing in [By::Fastest, By::Rustls] {
-        for opening in [By::Fastest, By::Rustls] {
-            replace_tls_keys(sealing, opening)?;
-        }
-    }
-    Ok(())
-}
-
-fn replace_tls_keys(sealing: By, opening: By) -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let dialled = TcpStream::connect(listener.local_addr()?)?;
     let (accepted, _) = listener.accept()?;
@@ -288,8 +277,6 @@ fn replace_tls_keys(sealing: By, opening: By) -> Result<(), Box<dyn std::error::
 
     // 100 messages of three records, and a new key after each seven records.
     sink.set_records_per_key(7);
-    sink.set_by(sealing);
-    source.set_by(opening);
     let message: Vec<u8> = (0..40_000).map(pattern).collect();
     let expected = message.clone();
     let sending = thread::spawn(move || {

@@ -9,6 +9,7 @@ use phineus_crypto::field::FieldName;
 use phineus_engine::StorageBackend;
 use phineus_plan::Assignment;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_protocols::spdz::Masks;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Backend {
@@ -273,6 +274,38 @@ impl BroadcastChoice {
     }
 }
 
+/// `--narrow-masks`: what hides the operands of comparisons and right shifts of few bits where they are
+/// opened, on authenticated shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NarrowMasks {
+    /// Narrow masks, unless the distance from an ideal run would pass 2^-30 in all
+    #[default]
+    Auto,
+    /// Narrow masks wherever the field has room: each opening adds 2^-40
+    Always,
+    /// Masks over the whole field: about four times the material
+    Never,
+}
+
+impl NarrowMasks {
+    /// The choice that always gives these masks.
+    pub(crate) fn fixed(masks: Masks) -> NarrowMasks {
+        match masks {
+            Masks::Narrow => NarrowMasks::Always,
+            Masks::Whole => NarrowMasks::Never,
+        }
+    }
+
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            NarrowMasks::Auto => "auto",
+            NarrowMasks::Always => "always",
+            NarrowMasks::Never => "never",
+        }
+    }
+}
+
 /// What protocols on shares can do in more than one way; all parties say the same.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WayChoices {
@@ -282,15 +315,21 @@ pub(crate) struct WayChoices {
     /// How what is opened goes to all
     #[arg(long, value_enum, default_value_t, env = "PHINEUS_BROADCAST")]
     pub(crate) broadcast: BroadcastChoice,
+    /// For spdz and spdz-128: open operands of comparisons and right shifts of few bits under
+    /// masks that are only 2^40 times as large. Each such opening adds 2^-40 to the distance from an
+    /// ideal run, whose total `explain` and run.json state
+    #[arg(long, value_enum, default_value_t, env = "PHINEUS_NARROW_MASKS")]
+    pub(crate) narrow_masks: NarrowMasks,
 }
 
 impl WayChoices {
     /// All that is possible with these extensions.
     pub(crate) fn ways(self, extensions: &[OtExtension]) -> Vec<Ways> {
-        let mut ways = Vec::new();
+        let (mut ways, masks) = (Vec::new(), self.narrow_masks);
         for &ot in extensions {
             for &broadcast in self.broadcast.ways() {
-                ways.extend(self.y2a.ways().iter().map(|&y2a| Ways { ot, y2a, broadcast }));
+                let way = |&y2a| Ways { ot, y2a, broadcast, masks };
+                ways.extend(self.y2a.ways().iter().map(way));
             }
         }
         ways
@@ -302,10 +341,17 @@ impl WayChoices {
             let name = value.to_possible_value().expect("no value is hidden");
             (value != T::default()).then(|| name.get_name().to_owned())
         }
-        let all = [("--y2a", typed(self.y2a)), ("--broadcast", typed(self.broadcast))];
+        let all = [
+            ("--y2a", typed(self.y2a)),
+            ("--broadcast", typed(self.broadcast)),
+            (NARROW_MASKS, typed(self.narrow_masks)),
+        ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }
+
+/// The option of protocols on authenticated shares alone.
+pub(crate) const NARROW_MASKS: &str = "--narrow-masks";
 
 /// How protocols on shares do what they can do in more than one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -313,13 +359,15 @@ pub(crate) struct Ways {
     pub(crate) ot: OtExtension,
     pub(crate) y2a: YaoToArithmetic,
     pub(crate) broadcast: Broadcast,
+    pub(crate) masks: NarrowMasks,
 }
 
 impl Ways {
     /// Those of a plan that was made before.
     pub(crate) fn stated(plan: &PlanDescription) -> Ways {
         let ot = if mixed::is_silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };
-        Ways { ot, y2a: mixed::y2a(plan), broadcast: mixed::broadcast(plan) }
+        let masks = NarrowMasks::fixed(Masks::stated(&plan.costs));
+        Ways { ot, y2a: mixed::y2a(plan), broadcast: mixed::broadcast(plan), masks }
     }
 
     /// What is not as usual, for the user.

@@ -7,7 +7,7 @@ use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::{GarbledCosts, totals};
 use phineus_protocols::mixed::{self, MixedCosts};
-use phineus_protocols::spdz::SpdzCosts;
+use phineus_protocols::spdz::{Masks, SpdzCosts};
 use sha2::{Digest, Sha256};
 
 use super::PlannedBlocks;
@@ -18,12 +18,15 @@ use crate::planning::PlannedFile;
 use crate::program_file::ProgramFile;
 use crate::quantity;
 
+/// The blocks that run, and how often each does.
+pub(crate) type Turns = Vec<(usize, u64)>;
+
 /// The exact totals of runs in which the blocks in these files run so many times, by run.
 pub(crate) fn totals_of<'a, M: BlockCosts>(
     files: impl Iterator<Item = &'a ProgramFile>,
     new: impl Fn() -> M,
     description: &Description,
-    runs: &[Vec<u64>],
+    runs: &[Turns],
 ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
     let count = |file: &ProgramFile| {
         let mut model = new();
@@ -37,9 +40,9 @@ pub(crate) fn totals_of<'a, M: BlockCosts>(
         Ok(model)
     };
     let blocks = files.map(count).collect::<Result<Vec<M>, Failure>>()?;
-    let total = |times: &Vec<u64>| {
+    let total = |turns: &Turns| {
         let mut all = new();
-        blocks.iter().zip(times).for_each(|(block, &times)| all.add_block(block, times));
+        turns.iter().for_each(|&(block, times)| all.add_block(&blocks[block], times));
         all.totals(description)
     };
     Ok(runs.iter().map(total).collect())
@@ -56,7 +59,7 @@ impl PlannedBlocks {
         let first = self.parts[0].plan();
         let mut plan = PlanDescription {
             costs: self.costs(description, times, parties)?,
-            program_hash: self.program_hash(),
+            program_hash: self.program_hash(description),
             swap_in_count: 0,
             swap_out_count: 0,
             instruction_count: 0,
@@ -68,6 +71,7 @@ impl PlannedBlocks {
                 (&mut plan.spill_slot_count, part.spill_slot_count),
                 (&mut plan.unbounded_page_count, part.unbounded_page_count),
                 (&mut plan.peak_wire_count, part.peak_wire_count),
+                (&mut plan.planner_bytes, part.planner_bytes),
             ] {
                 *most = (*most).max(own);
             }
@@ -78,9 +82,14 @@ impl PlannedBlocks {
         Ok(plan)
     }
 
-    /// What the plans were made from: the blocks in their rounds, and how they follow each other.
-    fn program_hash(&self) -> String {
-        let mut hash = Sha256::new().chain_update(b"phineus planned blocks");
+    /// What the plans were made from: the description, the blocks in their rounds, and how they
+    /// follow each other.
+    fn program_hash(&self, description: &Description) -> String {
+        let description = Description { plan: None, ..description.clone() };
+        let description = serde_json::to_vec(&description).expect("a description is text");
+        let description: [u8; 32] = Sha256::digest(description).into();
+        let mut hash =
+            Sha256::new().chain_update(b"phineus planned blocks 2").chain_update(description);
         for part in &self.parts {
             hash.update(&part.plan().program_hash);
         }
@@ -95,7 +104,8 @@ impl PlannedBlocks {
         times: &[u64],
         parties: usize,
     ) -> Result<BTreeMap<String, u64>, Failure> {
-        let mut totals = self.totals(description, &[times.to_vec()], parties)?;
+        let turns = times.iter().copied().enumerate().collect();
+        let mut totals = self.totals(description, &[turns], parties)?;
         Ok(totals.pop().expect("one run was asked for"))
     }
 
@@ -103,7 +113,7 @@ impl PlannedBlocks {
     fn totals(
         &self,
         description: &Description,
-        runs: &[Vec<u64>],
+        runs: &[Turns],
         parties: usize,
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
         let plan = self.parts[0].plan();
@@ -111,7 +121,9 @@ impl PlannedBlocks {
         let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
         match (protocol, protocol.field()) {
             (_, Some(field)) => {
-                let new = || SpdzCosts::new(parties, field).with_scale(scale);
+                let masks = Masks::stated(&plan.costs);
+                let costs = || SpdzCosts::new(parties, field).with_scale(scale);
+                let new = || costs().with_masks(masks);
                 self.counted_by(new, description, runs)
             }
             (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
@@ -129,7 +141,7 @@ impl PlannedBlocks {
         &self,
         new: impl Fn() -> M,
         description: &Description,
-        runs: &[Vec<u64>],
+        runs: &[Turns],
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
         totals_of(self.parts.iter().map(|part| &part.file), new, description, runs)
     }
@@ -140,14 +152,9 @@ impl PlannedBlocks {
         description: &Description,
         parties: usize,
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
-        let none = vec![0; self.parts.len()];
-        let one = |block: usize| {
-            let mut times = none.clone();
-            times[block] = 1;
-            times
-        };
-        let mut runs: Vec<Vec<u64>> = (0..self.parts.len()).map(one).collect();
-        runs.push(none.clone());
+        let one = |block: usize| vec![(block, 1)];
+        let mut runs: Vec<Turns> = (0..self.parts.len()).map(one).collect();
+        runs.push(Turns::new());
         let mut totals = self.totals(description, &runs, parties)?;
         // What happens once in a run is no part of a block.
         let before = totals.pop().expect("a run of nothing was asked for");

@@ -28,8 +28,10 @@ pub(super) fn owners(
     };
     read_inputs(description, options, &mut owners)?;
     read_outputs(description, options, &mut owners)?;
+    follow_subjects(description, &mut owners);
     let replaced = replaced(description, &owners);
     if replaced.len() == description.parties.len() {
+        check_subjects(description, &owners)?;
         return Ok(owners);
     }
     let names = program_names(description, cluster, computing, &replaced)?;
@@ -41,10 +43,44 @@ pub(super) fn owners(
     }
     for (port, learners) in description.outputs.iter().zip(&mut owners.outputs) {
         if learners.is_empty() {
-            *learners = port.parties.iter().map(|&party| name(party)).collect();
+            *learners = match port.rows_of {
+                Some(rows_of) => vec![owners.inputs[rows_of.input as usize].clone()],
+                None => port.parties.iter().map(|&party| name(party)).collect(),
+            };
         }
     }
+    check_subjects(description, &owners)?;
     Ok(owners)
+}
+
+/// Gives outputs about the rows of an input to who brings that input, where that is stated.
+fn follow_subjects(description: &Description, owners: &mut Owners) {
+    for (port, learners) in description.outputs.iter().zip(&mut owners.outputs) {
+        let owner = port.rows_of.map(|rows_of| &owners.inputs[rows_of.input as usize]);
+        if let Some(owner) = owner.filter(|owner| learners.is_empty() && !owner.is_empty()) {
+            learners.push(owner.clone());
+        }
+    }
+}
+
+/// Refuses that somebody else learns what is about the rows of an owner.
+fn check_subjects(description: &Description, owners: &Owners) -> Result<(), Failure> {
+    for (port, learners) in description.outputs.iter().zip(&owners.outputs) {
+        let Some(rows_of) = port.rows_of else { continue };
+        let owner = &owners.inputs[rows_of.input as usize];
+        if learners.iter().all(|learner| learner == owner) {
+            continue;
+        }
+        let input = &description.inputs[rows_of.input as usize].name;
+        let message = format!(
+            "--outputs-to: output '{}' is about the rows of input '{input}', so who brings that \
+             input learns it",
+            port.name
+        );
+        return Err(Failure::new(Exit::Usage, 128, message)
+            .remedy("leave the output out, or ask for a count"));
+    }
+    Ok(())
 }
 
 /// The parties of the program that bring no input and learn no output themselves.
@@ -54,7 +90,7 @@ fn replaced(description: &Description, owners: &Owners) -> Vec<usize> {
     let bringing =
         inputs.filter(|(_, owner)| owner.is_empty()).map(|(port, _)| usize::from(port.party));
     let learning = outputs
-        .filter(|(_, learners)| learners.is_empty())
+        .filter(|(port, learners)| learners.is_empty() && port.rows_of.is_none())
         .flat_map(|(port, _)| port.parties.iter().map(|&party| usize::from(party)));
     let taking_part: BTreeSet<usize> = bringing.chain(learning).collect();
     (0..description.parties.len()).filter(|party| !taking_part.contains(party)).collect()

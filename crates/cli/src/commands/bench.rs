@@ -64,7 +64,7 @@ pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Resu
         BenchSubject::Spdz => authenticated::run(registry, bench, &mut table)?,
     }
     if console.is_json {
-        console.document(&Value::Array(table.rows))?;
+        console.document(Value::Array(table.rows));
     }
     Ok(())
 }
@@ -255,7 +255,7 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
     let choice = (Protocol::Garbled, Ways::default());
-    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false };
+    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     Ok((sizing::planned(&traced, choice, terms, &scratch)?, tracing))
 }
 

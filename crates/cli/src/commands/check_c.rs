@@ -30,7 +30,7 @@ pub(crate) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> R
                 })
             })
             .collect();
-        console.document(&json!({ "right": errors == 0, "diagnostics": all }))?;
+        console.document(json!({ "right": errors == 0, "diagnostics": all }));
     }
     if errors == 0 {
         if !found.is_empty() {
@@ -40,6 +40,5 @@ pub(crate) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> R
         return Ok(());
     }
     let message = format!("{} is refused\n{}", path.display(), render(&found));
-    let failure = Failure::new(Exit::ProgramRefused, 109, message);
-    Err(Failure { silent: console.is_json, ..failure })
+    Err(Failure::new(Exit::ProgramRefused, 109, message))
 }

@@ -103,12 +103,12 @@ impl Shown<'_> {
     ) -> Result<(), Failure> {
         write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }))?;
         if console.is_json {
-            console.document(&serde_json::json!({
+            console.document(serde_json::json!({
                 self.name: self.value,
                 "verified": answer.verified.as_ref().and_then(Verified::is_equal),
                 "seconds": start.elapsed().as_secs_f64(),
                 "parties": &answer.reports,
-            }))?;
+            }));
         } else {
             console.print(&self.text)?;
         }

@@ -44,7 +44,7 @@ pub(crate) fn run(doctor: &Doctor, console: &Console) -> Result<(), Failure> {
         None => examine_machine(doctor, &mut findings)?,
     }
     if console.is_json {
-        console.document(&Value::Object(findings.object))?;
+        console.document(Value::Object(findings.object));
     }
     Ok(())
 }

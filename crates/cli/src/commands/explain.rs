@@ -11,6 +11,7 @@ use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
+use phineus_protocols::spdz::Masks;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use serde_json::json;
 
@@ -20,15 +21,18 @@ use crate::blocks::without_openings;
 use crate::commands::party::scratch_of;
 use crate::dealt::check_dealt;
 use crate::failure::Failure;
+use crate::masks;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
 use crate::planning::{PlannedFile, rounds_model};
-use crate::prediction::{Times, candidates, material, predict, preprocessing_bytes, sent_bytes};
+use crate::prediction::{
+    Starting, Times, candidates, material, predict, preprocessing_bytes, sent_bytes,
+};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::resolve::TracedFile;
-use crate::sizing::{self, Terms, traced_for};
+use crate::sizing::{self, Terms, traced_for, who_learns};
 use crate::slices;
 
 use description::describe;
@@ -55,7 +59,8 @@ pub(crate) fn run(
     let traced = traced_for(registry, &explain.choice, clients, sizes, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     let is_dealt = explain.fake_preprocessing;
-    let terms = Terms { limit_bytes: limit, net: explain.net, is_dealt };
+    let net = explain.net;
+    let terms = Terms { limit_bytes: limit, net, is_dealt, is_compared: false };
     if !explain.protocols.is_empty() {
         return comparison::run(&traced, explain, terms, &scratch, console);
     }
@@ -77,7 +82,9 @@ pub(crate) fn run(
         }
     };
     let time = predict(&planned, explain.net).whole;
-    let plan = |ways| (sizing::planned(&traced, (explain.protocol, ways), terms, &scratch), ways);
+    let compared = Terms { is_compared: true, ..terms };
+    let plan =
+        |ways| (sizing::planned(&traced, (explain.protocol, ways), compared, &scratch), ways);
     let others = alternatives(candidate.ways, &planned).into_iter().map(plan);
     let others = others.filter_map(|(planned, ways)| Some((ways, planned.ok()?)));
     let all: Vec<(Ways, PlannedFile)> =
@@ -86,9 +93,11 @@ pub(crate) fn run(
     let accelerator = explained_accelerator(planned, explain.resources.gpu, limit);
     if console.is_json {
         let mut document = to_json(planned, limit, &time);
-        if explain.fake_preprocessing {
-            document["preprocessing"] = Preprocessed::Fake.name().into();
+        match explain.fake_preprocessing {
+            true => document["preprocessing"] = Preprocessed::Fake.name().into(),
+            false => document["statistical_distance"] = masks::distance_json(planned, false),
         }
+        document["learns"] = json!(who_learns(registry, &explain.choice, clients, &scratch)?);
         document["rounds_before_batching"] = json!(rounds_alone(planned)?);
         if let Layout::Authenticated { .. } = planned.plan().layout {
             document["multiplications"] = json!(multiplications(planned.plan()));
@@ -98,9 +107,13 @@ pub(crate) fn run(
         }
         document["ways"] =
             all.iter().map(|(ways, plan)| way_to_json(*ways, plan, explain)).collect();
-        return console.document(&document);
+        console.document(document);
+        return Ok(());
     }
     describe((&planned.description, planned.computing), console)?;
+    if let Some(sentence) = who_learns(registry, &explain.choice, clients, &scratch)? {
+        console.print(&format!("{:<9} {sentence}", "learns"))?;
+    }
     print_costs(planned, limit, &time, explain, console)?;
     if all.len() > 1 {
         all.iter().try_for_each(|(ways, plan)| console.print(&way_line(*ways, plan, explain)))?;
@@ -111,8 +124,8 @@ pub(crate) fn run(
     }
 }
 
-/// Prints the document of a program that does not fit: the figures of a plan that had all the memory
-/// it wants, and why this limit does not do. Returns how the command ends.
+/// Gives the document of a program that does not fit: the figures of a plan without a memory limit.
+/// Returns the failure that the document ends with.
 fn tell_what_does_not_fit(
     (traced, choice): (&TracedFile, (Protocol, Ways)),
     explain: &Explain,
@@ -123,17 +136,15 @@ fn tell_what_does_not_fit(
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     // Of another failure than that of memory there are no figures.
     let is_dealt = explain.fake_preprocessing;
-    let terms = Terms { limit_bytes: UNBOUNDED_BYTES, net: None, is_dealt };
+    let limit_bytes = UNBOUNDED_BYTES;
+    let terms = Terms { limit_bytes, net: None, is_dealt, is_compared: true };
     let Ok(planned) = sizing::planned(traced, choice, terms, &scratch) else {
         return failure;
     };
     let mut document = to_json(&planned, limit, &predict(&planned, explain.net).whole);
     document["fits"] = false.into();
-    document["error"] = failure.to_json();
-    match console.document(&document) {
-        Ok(()) => Failure { silent: true, ..failure },
-        Err(unsaid) => unsaid,
-    }
+    console.document(document);
+    failure
 }
 
 /// Where products of matrices would be computed, if the plan has any.
@@ -191,7 +202,8 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     let plan = planned.plan();
     let protocol = Protocol::from_name(&plan.protocol).filter(|protocol| protocol.is_shared());
     let (Some(protocol), None) = (protocol, &planned.blocks) else { return Ok(None) };
-    let mut model = rounds_model(protocol, planned.computing, mixed::y2a(plan));
+    let ways = (mixed::y2a(plan), Masks::stated(&plan.costs));
+    let mut model = rounds_model(protocol, planned.computing, ways);
     let mut rounds = 0;
     planned.file.reader()?.for_each::<Failure>(|instruction| {
         let begins = !instruction.op.is_directive() && instruction.phase != Phase::Finish;
@@ -287,6 +299,11 @@ fn print_costs(
     {
         line("slice", slice)?;
     }
+    if !explain.fake_preprocessing {
+        for (number, text) in masks::distance_lines(planned).into_iter().enumerate() {
+            line(if number == 0 { "distance" } else { "" }, text)?;
+        }
+    }
     print_links(planned, console)?;
     let need = quantity::bytes(planned.budget.total());
     let unbounded = quantity::bytes(
@@ -353,11 +370,13 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value
         "peak_memory_bytes": planned.budget.total(),
         "memory_bytes": budget,
         "plan": planned.plan(),
+        "starting": Starting::of(planned.plan()),
         "seconds": {
             "compute": time.compute,
             "network": time.network,
             "storage": time.storage,
-            "latency": time.latency,
+            "latency": time.all_latency(),
+            "start": time.start,
             "total": time.total(),
         },
     })

@@ -29,7 +29,7 @@ pub(crate) fn run(id: &Id, console: &Console) -> Result<(), Failure> {
             if TrustStore::load(&id.dir)?.untrust(name)? {
                 console.say(&format!("{name} is trusted no more"));
                 if console.is_json {
-                    console.document(&json!({ "name": name, "trusted": false }))?;
+                    console.document(json!({ "name": name, "trusted": false }));
                 }
                 return Ok(());
             }
@@ -43,10 +43,14 @@ pub(crate) fn run(id: &Id, console: &Console) -> Result<(), Failure> {
 fn print(console: &Console, identity: &Identity) -> Result<(), Failure> {
     let (name, fingerprint) = (identity.name(), identity.fingerprint().to_string());
     if console.is_json {
-        return console.document(&json!({ "name": name, "fingerprint": fingerprint }));
+        console.document(json!({ "name": name, "fingerprint": fingerprint }));
+        return Ok(());
     }
     console.print(&format!("{name}  fingerprint  {fingerprint}"))?;
-    console.say(&format!("the others trust it with: phineus id trust {name} {fingerprint}"));
+    console.say(
+        "tell it to the others over another channel (by phone, in person); they compare it, then:",
+    );
+    console.say(&format!("  phineus id trust {name} {fingerprint}"));
     Ok(())
 }
 
@@ -61,7 +65,7 @@ fn trust(
     let is_new = TrustStore::load(directory)?.trust(name, fingerprint)?;
     if console.is_json {
         let fingerprint = fingerprint.to_string();
-        console.document(&json!({ "name": name, "fingerprint": fingerprint, "trusted": true }))?;
+        console.document(json!({ "name": name, "fingerprint": fingerprint, "trusted": true }));
     }
     console.say(&match is_new {
         true => format!("{name} is trusted with {fingerprint}"),
@@ -109,7 +113,8 @@ fn list(directory: &Path, console: &Console) -> Result<(), Failure> {
         let object = |list: &[(String, String)]| -> serde_json::Map<_, _> {
             list.iter().map(|(name, key)| (name.clone(), key.clone().into())).collect()
         };
-        return console.document(&json!({ "own": object(&own), "trusted": object(&trusted) }));
+        console.document(json!({ "own": object(&own), "trusted": object(&trusted) }));
+        return Ok(());
     }
     for (name, key) in &own {
         console.print(&format!("own      {name:<16} {key}"))?;

@@ -3,6 +3,7 @@
 
 mod children;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -15,10 +16,10 @@ use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
 
 use crate::arguments::{Making, Preprocessed, ProtocolChoice, Run};
-use crate::binding;
+use crate::binding::{self, Files};
 use crate::casting::Cast;
 use crate::commands::party::{KeptReport, check_material, check_ot, open_key, scratch_of, shape};
-use crate::csv_input::{Source, count_rows, read_table};
+use crate::csv_input::{Counted, Source, read_table};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::material;
@@ -30,8 +31,12 @@ use crate::report::RunReport;
 use crate::resolve::resolve;
 use crate::results::child_file;
 use crate::sizing::stated_rows;
+use crate::text_key::TextKey;
 
 use children::{REPORT, child_command, key_file, material_options, stored_file};
+
+/// Where a child finds the key of texts, beside its own keys.
+pub(crate) const TEXT_KEY: &str = "text.key";
 
 /// How long the other children may take to end after the first failed.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -111,13 +116,18 @@ fn run_children(
     if files.values().filter(|file| **file == "-").count() > 1 {
         return Err(Failure::usage("only one input can come from stdin"));
     }
+    let columns = run.reading.names(&description, (&[], None))?;
     // A child would find it too, but after the others have begun to wait for it.
-    for file in files.values().filter(|file| **file != "-") {
-        count_rows(Source::open(file)?)?;
+    let readable = files.iter().filter(|(_, file)| **file != "-");
+    let readable: BTreeMap<String, &str> =
+        readable.map(|(port, file)| (port.clone(), *file)).collect();
+    let counted = binding::count_all(&description, &readable, &run.reading, (&[], None))?;
+    if run.making.is_none() {
+        binding::check_headers(&description, &counted)?;
     }
     // Triples are made by those who compute.
     let (names, run) = match &run.making {
-        Some(_) => (cast.computing_names(), &with_clients_rows(run, &cast, &description, &files)?),
+        Some(_) => (cast.computing_names(), &with_clients_rows(run, &cast, &description, &counted)),
         None => (&cast.members[..], run),
     };
     let computing = names[..cast.computing].iter();
@@ -132,7 +142,7 @@ fn run_children(
             .try_for_each(|name| open_key(&stored_file(directory, name), &key(name)).map(drop))?;
     }
     let directory = PrivateDirectory::new()?;
-    prepare_places(directory.path(), &cast.members)?;
+    prepare_places(directory.path(), &cast.members, run.reading.text_key.as_ref())?;
     interrupt::cooperate();
     let (sender, events) = mpsc::channel();
     let mut parties = Parties(Vec::new());
@@ -144,11 +154,17 @@ fn run_children(
             .filter_map(|port| Some((port.name.as_str(), *files.get(&port.name)?)))
             .collect();
         let mut command = child_command(run, directory.path(), name, &inputs)?;
+        let own: Vec<&str> = inputs.iter().map(|(port, _)| *port).collect();
+        command.args(run.reading.typed(&columns, &own));
         if run.outsourcing.is_stated() {
             command.args(run.outsourcing.typed(cast.computing_names()));
         }
-        if !cast.is_client(index as u16) {
-            material_options(&mut command, run, name);
+        match cast.is_client(index as u16) {
+            false => material_options(&mut command, run, name),
+            true if run.preprocessing == Preprocessed::Fake => {
+                command.arg("--fake-preprocessing");
+            }
+            true => {}
         }
         let party = start(command, directory.path().join(name), name, index, &sender)?;
         parties.0.push(party);
@@ -187,25 +203,23 @@ fn start(
 }
 
 /// The run with the rows of the files that clients would bring, who have no part in it.
-fn with_clients_rows(
-    run: &Run,
-    cast: &Cast,
-    description: &Description,
-    files: &BTreeMap<String, &str>,
-) -> Result<Run, Failure> {
+fn with_clients_rows(run: &Run, cast: &Cast, description: &Description, files: &Files) -> Run {
     let mut run = run.clone();
     let making = run.making.as_mut().expect("material is made");
     for port in description.inputs.iter().filter(|port| cast.is_client(port.party)) {
         if let Some(file) = files.get(&port.name) {
-            let rows = count_rows(Source::open(file)?)?.rows;
-            making.rows.push((port.name.clone(), rows.to_string()));
+            making.rows.push((port.name.clone(), file.rows.to_string()));
         }
     }
-    Ok(run)
+    run
 }
 
 /// Makes each party's directory with its keys, and the common cluster.toml.
-fn prepare_places(directory: &Path, names: &[String]) -> Result<(), Failure> {
+fn prepare_places(
+    directory: &Path,
+    names: &[String],
+    text_key: Option<&TextKey>,
+) -> Result<(), Failure> {
     let identities: Vec<Identity> = names
         .iter()
         .map(|name| Identity::create(&directory.join(name), name))
@@ -217,6 +231,9 @@ fn prepare_places(directory: &Path, names: &[String]) -> Result<(), Failure> {
     for (name, listener) in names.iter().zip(&listeners) {
         let own = directory.join(name);
         std::fs::create_dir(own.join("out"))?;
+        if let Some(key) = text_key {
+            key.write(&own.join(TEXT_KEY))?;
+        }
         let mut trusted = TrustStore::load(&own)?;
         for peer in identities.iter().filter(|peer| peer.name() != name) {
             trusted.trust(peer.name(), peer.fingerprint())?;
@@ -313,7 +330,11 @@ fn judge(
     died: Option<usize>,
     is_cut_short: bool,
 ) -> Result<(), Failure> {
-    let root = failures.iter().flatten().min_by_key(|failure| failure.exit == Exit::PeerLost);
+    // Of several for whom memory is too little, the one who needs the most.
+    let rank = |failure: &&Failure| {
+        (failure.exit == Exit::PeerLost, Reverse(failure.needed_bytes.unwrap_or(u64::MAX)))
+    };
+    let root = failures.iter().flatten().min_by_key(rank);
     if let Some(failure) = root
         && failure.exit != Exit::PeerLost
     {
@@ -389,8 +410,7 @@ fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
         for column in columns.iter_mut().filter(|column| column.encoding == Encoding::Text) {
             column.encoding = Encoding::Hex;
         }
-        let counted =
-            crate::csv_input::Counted { source: Source::Path(files[0].clone()), rows: port.rows };
+        let counted = Counted::plain(Source::Path(files[0].clone()), port.rows);
         let (table, _) = read_table(&counted, &columns)?;
         outputs.push(Some(restored(table, port)));
     }

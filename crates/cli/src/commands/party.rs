@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::agreement;
 use crate::arguments::{Making, Preprocessed, Protocol, Run};
 use crate::authenticated::run_authenticated;
+use crate::binding::Files;
 use crate::blocks::without_openings;
 use crate::client::ClientJob;
 use crate::execute::{Executed, Job, run_garbled};
@@ -45,6 +46,8 @@ pub(crate) use preparation::{
 pub(crate) struct Finished {
     pub(crate) description: Description,
     pub(crate) outputs: Vec<Option<Table>>,
+    /// The files of this party's inputs.
+    pub(crate) files: Files,
     pub(crate) destination: Destination,
     pub(crate) report: RunReport,
     pub(crate) party: u16,
@@ -79,7 +82,8 @@ pub(crate) fn run(
     progress: &Progress,
 ) -> Result<Finished, Failure> {
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
-    let Agreed { protocol, part, inputs, session, accelerator, cache_bytes } = agreed;
+    let Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes } =
+        agreed;
     let (planned, origin) = match part {
         Part::Computing(planned, origin) => (planned, origin),
         Part::Client(mut walk) => {
@@ -90,10 +94,16 @@ pub(crate) fn run(
             let ran = walk.run(job, mesh)?;
             interrupt::release();
             progress.clear();
-            let report = RunReport::of_client(&walk, party, protocol.name(), limit_bytes, &ran);
+            let is_fake = run.preprocessing == Preprocessed::Fake;
+            let mut report = RunReport {
+                preprocessing: is_fake.then(|| run.preprocessing.name().to_owned()),
+                ..RunReport::of_client(&walk, party, protocol.name(), limit_bytes, &ran)
+            };
+            report.notes.extend(notes);
             let description = without_openings(&walk.program.description);
-            let (outputs, destination) = (ran.outputs, prepared.destination);
-            return Ok(Finished { description, outputs, destination, report, party });
+            let outputs = arrangements.in_file_order(&description, ran.outputs);
+            let (destination, files) = (prepared.destination, prepared.files);
+            return Ok(Finished { description, outputs, files, destination, report, party });
         }
     };
     progress.stage("computing");
@@ -123,7 +133,10 @@ pub(crate) fn run(
         Preprocessed::Fake => planned.dealt(),
         _ => planned,
     };
-    Ok(finish((protocol, preprocessing), (prepared, run), planned, executed))
+    let mut finished = finish((protocol, preprocessing), (prepared, run), planned, executed);
+    finished.report.notes.extend(notes);
+    finished.outputs = arrangements.in_file_order(&finished.description, finished.outputs);
+    Ok(finished)
 }
 
 /// Makes this party's part of what a run will need, together with the others.
@@ -139,7 +152,7 @@ pub(crate) fn preprocess(
     let backend = run.resources.storage.storage();
     let kept = keep(&prepared, (planned, &agreed.session), (making, backend), mesh);
     let kept = kept.map_err(|failure| {
-        let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+        let failure = if interrupt::requested() { interrupt::reason() } else { failure };
         failure.revealed("nothing was revealed, and nothing is kept")
     })?;
     interrupt::release();
@@ -262,7 +275,7 @@ fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Jo
         Ok(agreed) => Ok(Joined { prepared, mesh, agreed }),
         Err(failure) => {
             agreement::give_up_all(mesh, &failure);
-            let failure = if interrupt::requested() { Failure::interrupted() } else { failure };
+            let failure = if interrupt::requested() { interrupt::reason() } else { failure };
             let unrevealed = failure.revealed.is_none();
             Err(if unrevealed { failure.revealed("nothing was revealed") } else { failure })
         }
@@ -281,6 +294,7 @@ fn finish(
     Finished {
         description: planned.description,
         outputs: executed.outputs,
+        files: prepared.files,
         destination: prepared.destination,
         report,
         party,

@@ -6,10 +6,11 @@ use std::path::Path;
 use phineus_bytecode::{Description, Kind, verify, write_text};
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{Scratch, check, check_order};
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed;
 use serde_json::json;
 
-use crate::arguments::{Check, Plan, ProgramChoice, Protocol, Show, Sizes};
+use crate::arguments::{Check, NarrowMasks, Plan, ProgramChoice, Protocol, Show, Sizes, Ways};
 use crate::blocks::TracedBlocks;
 use crate::casting::{computing_of, described};
 use crate::commands::party::{scratch_of, scratch_within};
@@ -39,13 +40,13 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     }
     let limit = plan.resources.memory.unwrap_or_else(default_limit);
     let ways = plan.ways.ways(&[plan.ot]);
-    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false };
+    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     let candidate = candidates(&traced, (&[plan.protocol], &ways), terms, &scratch).pop();
     let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
     planned.save(&plan.out)?;
     let figures = planned.plan();
     if console.is_json {
-        return console.document(&json!({
+        console.document(json!({
             "file": plan.out,
             "hash": planned.hash.to_string(),
             "peak_memory_bytes": planned.budget.total(),
@@ -53,6 +54,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
             "scratch_peak_bytes": scratch.disk_peak_bytes(),
             "plan": figures,
         }));
+        return Ok(());
     }
     console.say(&format!(
         "{}: {} instructions in {}, {} pages in and {} out, at most {} of {}; planned in {}",
@@ -78,7 +80,12 @@ pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Resul
     )?;
     if console.is_json || show.description {
         let hash = traced.hash.to_string();
-        return console.document(&json!({ "hash": hash, "description": traced.description }));
+        let document = json!({ "hash": hash, "description": traced.description });
+        if !console.is_json {
+            return console.print(&format!("{document:#}"));
+        }
+        console.document(document);
+        return Ok(());
     }
     let mut stdout = BufWriter::new(std::io::stdout().lock());
     match &traced.blocks {
@@ -182,10 +189,20 @@ pub(crate) fn check_file(
             proven = "every instruction is well formed and computes on the values that its \
                       program means; no frame is used while its page moves"
                 .to_owned()
+                + ranges_proven(&traced.description)
                 + &clients;
         }
     }
     say_checked(&traced, &faults, &proven, console)
+}
+
+/// Words about the ranges that [`in_rounds`] proves, for protocols over a field.
+fn ranges_proven(description: &Description) -> &'static str {
+    let protocol = description.plan.as_ref().and_then(|plan| Protocol::from_name(&plan.protocol));
+    match protocol.and_then(Protocol::field) {
+        Some(_) => "; every number is in the range that the planner relies on",
+        None => "",
+    }
 }
 
 /// Says what was proven, or what is wrong.
@@ -197,16 +214,13 @@ fn say_checked(
 ) -> Result<(), Failure> {
     let hash = traced.hash.to_string();
     if console.is_json {
-        console.document(&json!({ "hash": hash, "right": faults.is_empty(), "faults": faults }))?;
+        console.document(json!({ "hash": hash, "right": faults.is_empty(), "faults": faults }));
     }
     if faults.is_empty() {
         console.say(&format!("right: {proven}\nhash {hash}"));
         return Ok(());
     }
-    Err(Failure {
-        silent: console.is_json,
-        ..Failure::new(Exit::ProgramRefused, 107, faults.join("\n"))
-    })
+    Err(Failure::new(Exit::ProgramRefused, 107, faults.join("\n")))
 }
 
 /// What is wrong with the plans of blocks.
@@ -221,6 +235,16 @@ fn check_blocks(
         return Ok(vec!["the plan's blocks follow each other in another way".to_owned()]);
     };
     let mut faults = Vec::new();
+    let described = |description: &Description| Description {
+        plan: None,
+        // Planning chooses the sharing of what is carried.
+        slots: Default::default(),
+        ..description.clone()
+    };
+    if described(&source.description) != described(&planned.description) {
+        let what = "the plan's parties, tables or receivers are others than the program's";
+        faults.push(what.to_owned());
+    }
     for (number, (source, part)) in meant.parts.iter().zip(&blocks.parts).enumerate() {
         let (source, found) = in_rounds(source.clone(), &planned.description, scratch)?;
         faults.extend(found);
@@ -279,14 +303,20 @@ fn in_rounds(
         planner_memory_bytes: PLANNER_MEMORY_BYTES,
         prove_inputs: true,
         y2a: description.plan.as_ref().map_or_else(Default::default, mixed::y2a),
+        masks: description.plan.as_ref().map_or(NarrowMasks::Auto, |plan| Ways::stated(plan).masks),
+        scale: BatchScale::FULL,
     };
     match planning::ordered(&source, protocol, parties, bounds, scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {
-            let mut model = planning::rounds_model(protocol, parties, bounds.y2a);
+            let ways = (bounds.y2a, ordered.masks);
+            let mut model = planning::rounds_model(protocol, parties, ways);
             let (assigned, ordered) = (ordered.assigned, ordered.ordered);
-            let faults =
+            let mut faults =
                 check_order(&mut assigned.reader()?, &mut ordered.file.reader()?, &mut model)?;
+            if let Some(field) = protocol.field() {
+                faults.extend(planning::unproven_ranges(&source, field, bounds, scratch)?);
+            }
             Ok((ordered, faults))
         }
     }

@@ -40,7 +40,8 @@ pub(crate) fn run(
     interrupt::release();
     let kept = kept?;
     if console.is_json {
-        return console.document(&json!({ "stored": kept }));
+        console.document(json!({ "stored": kept }));
+        return Ok(());
     }
     kept.iter().flat_map(lines).for_each(|line| console.say(&line));
     Ok(())

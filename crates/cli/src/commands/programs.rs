@@ -36,7 +36,8 @@ pub(crate) fn list(
     };
     if console.is_json {
         let list: Vec<_> = chosen.iter().map(|program| to_json(*program)).collect();
-        return console.document(&json!(list));
+        console.document(json!(list));
+        return Ok(());
     }
     for program in chosen {
         console.print(&format!("{:<16} {}", program.name(), program.about()))?;
@@ -137,7 +138,7 @@ pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Resul
         files.push(json!({ "file": path, "input": port.name, "party": owner, "rows": rows }));
     }
     if console.is_json {
-        console.document(&json!(files))?;
+        console.document(json!(files));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `run`: as one party, locally as all of them, or in the clear.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use phineus_bytecode::{Description, Table};
@@ -7,25 +8,29 @@ use phineus_frontend::same_rows;
 use serde_json::json;
 
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run};
-use crate::binding;
+use crate::binding::{self, Files, Inputs};
 use crate::blocks::check_preprocessing;
 use crate::casting::Cast;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, check_material, scratch_of, shape};
-use crate::csv_input::refuse_pipe;
+use crate::csv_input::{Source, Stamp, refuse_pipe};
 use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::learnt::{self, Basis};
 use crate::material::Origin;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
+use crate::own_rows;
 use crate::progress::Progress;
+use crate::reading::Reading;
 use crate::registry::Registry;
-use crate::report::{RunReport, write_json};
+use crate::report::{OutputReport, RunReport, write_json};
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::results::{self, destination};
 use crate::statistics::{Repeated, repeated};
+use crate::text_key::TextKey;
 use crate::verify::{self, Reference, Verified};
 
 /// Runs what the command line says.
@@ -61,10 +66,10 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
             )
             .remedy("run it on one machine that has all inputs, with --local"));
         }
-        return run_in_the_clear(registry, run, console);
+        return run_in_the_clear(registry, &with_text_key(run)?, console);
     }
     if run.together.local {
-        return run_locally(registry, run, console);
+        return run_locally(registry, &with_text_key(run)?, console);
     }
     for (is_given, why) in [
         (run.verify, "--verify needs the inputs of all parties, so it needs --local"),
@@ -79,27 +84,45 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
     progress.clear();
     let mut finished = result?;
     let (description, outputs) = (&finished.description, &finished.outputs);
-    let (target, report) = (&finished.destination, &mut finished.report);
+    let (target, report) = ((&finished.destination, &finished.files), &mut finished.report);
     results::write(description, outputs, target, &mut report.outputs, console.is_json)?;
+    say_learnt(console, run, (description, outputs), (&report.protocol, &report.outputs));
+    own_rows::notes(description, outputs, &finished.files).iter().for_each(|n| console.say(n));
+    let notes = report.notes.clone();
     if let Some(withheld) = results::withheld(description, finished.party) {
         report.notes.push(withheld);
     }
     write_report(run, report)?;
     if console.is_json {
-        let outputs = results::to_json(description, outputs);
-        console.document(&json!({ "outputs": outputs, "report": report }))?;
+        let outputs = results::to_json(description, outputs, &finished.files)?;
+        console.document(json!({ "outputs": outputs, "report": report }));
     }
-    print_summary(console, report);
+    print_summary(console, report, &notes);
     report.verdict()
+}
+
+/// Prints who learnt what, before anything else about a run.
+fn say_learnt(
+    console: &Console,
+    run: &Run,
+    (description, outputs): (&Description, &[Option<Table>]),
+    (protocol, places): (&str, &[OutputReport]),
+) {
+    let basis = Basis::of(protocol, &run.preprocessing);
+    for sentence in learnt::sentences(description, outputs, places, basis) {
+        console.say(&sentence);
+    }
 }
 
 /// As a child of `run --local`: results and reports go to the parent's directory.
 fn run_child(registry: &Registry, run: &Run, directory: &Path) -> Result<(), Failure> {
     interrupt::end_with_parent(&run.together.cluster);
     let progress = Progress::for_parent();
+    let text_key = TextKey::read(&run.together.id_dir.join(local::TEXT_KEY))?;
+    let run = &Run { reading: Reading { text_key, ..run.reading.clone() }, ..run.clone() };
     let result = party::run(registry, run, &progress).and_then(|mut finished| {
         let (description, report) = (&finished.description, &mut finished.report);
-        let target = &finished.destination;
+        let target = (&finished.destination, &finished.files);
         results::write(description, &finished.outputs, target, &mut report.outputs, false)?;
         local::write_description(directory, description)?;
         // Whether the plan was kept the parent says, when it has given out what came.
@@ -117,13 +140,14 @@ fn write_report(run: &Run, report: &impl serde::Serialize) -> Result<(), Failure
     write_json(&run.report, report)
 }
 
-fn print_summary(console: &Console, report: &RunReport) {
-    console.say("");
-    report.summary().iter().for_each(|line| console.say(line));
+/// Prints what the user should know of a run, and its figures for those who ask for them.
+fn print_summary(console: &Console, report: &RunReport, notes: &[String]) {
+    notes.iter().for_each(|note| console.say(&format!("note: {note}")));
     if console.is_verbose {
+        console.say("");
+        report.summary().iter().for_each(|line| console.say(line));
         report.details().iter().for_each(|line| console.say(line));
     }
-    report.notes.iter().for_each(|note| console.say(&format!("note: {note}")));
 }
 
 /// Everything about a local run that its caller may print.
@@ -138,15 +162,17 @@ pub(crate) struct Answer {
 
 /// Runs all parties on this machine and prints what came out.
 fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
+    let stamps = stamps(run);
     let answer = answer_locally(registry, run, console)?;
     let Answer { description, outputs, reports, repeated, .. } = &answer;
     let target = destination(&run.outputs, &run.inputs, description, None)?;
     let mut places = results_of(description);
     // Before they are compared: whatever comes of that, here they are.
-    results::write(description, outputs, &target, &mut places, console.is_json)?;
-    for output in &places {
-        console.say(&format!("'{}' is known to {}", output.name, output.parties.join(" and ")));
-    }
+    let files = shown_files(run, description, &stamps)?;
+    results::write(description, outputs, (&target, &files), &mut places, console.is_json)?;
+    let protocol = reports.first().map_or("", |report| report.protocol.as_str());
+    say_learnt(console, run, (description, outputs), (protocol, &places));
+    own_rows::notes(description, outputs, &files).iter().for_each(|note| console.say(note));
     let verified = compare_if_asked(registry, run, description, outputs, console)?;
     let verified = verified.as_ref();
     let merged = json!({
@@ -158,16 +184,40 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), 
     });
     write_report(run, &merged)?;
     if console.is_json {
-        let outputs = results::to_json(description, outputs);
-        console.document(&json!({ "outputs": outputs, "report": merged }))?;
+        let outputs = results::to_json(description, outputs, &files)?;
+        console.document(json!({ "outputs": outputs, "report": merged }));
     }
-    reports.iter().for_each(|report| print_summary(console, report));
+    reports.iter().for_each(|report| print_summary(console, report, &report.notes));
     for party in repeated {
         console.say("");
         party.lines().iter().for_each(|line| console.say(line));
     }
     say_verified(console, verified)?;
     reports.iter().try_for_each(RunReport::verdict)
+}
+
+/// The inputs beside whose rows results are shown, but for stdin, which is read once.
+fn shown_files(run: &Run, description: &Description, stamps: &Stamps) -> Result<Files, Failure> {
+    if description.outputs.iter().all(|port| port.rows_of.is_none()) {
+        return Ok(Files::new());
+    }
+    let mut assigned = binding::assign(description, &run.inputs, &[], None)?;
+    assigned.retain(|_, file| *file != "-");
+    // A file that is no table any more has no rows beside which something could be shown.
+    let counted = binding::count_all(description, &assigned, &run.reading, (&[], None));
+    let mut files = counted.unwrap_or_default();
+    for (port, counted) in &mut files {
+        counted.stamp = stamps.get(assigned[port]).copied().flatten();
+    }
+    Ok(files)
+}
+
+/// Input files as they were before the run.
+type Stamps = BTreeMap<String, Option<Stamp>>;
+
+fn stamps(run: &Run) -> Stamps {
+    let files = run.inputs.iter().map(|input| binding::split_name(input).1.to_owned());
+    files.map(|file| (file.clone(), Source::Path(file.into()).stamp())).collect()
 }
 
 fn results_of(description: &Description) -> Vec<crate::report::OutputReport> {
@@ -217,6 +267,7 @@ pub(crate) fn verified_locally(
     run: &Run,
     console: &Console,
 ) -> Result<Answer, Failure> {
+    let run = &with_text_key(run)?;
     let answer = answer_locally(registry, run, console)?;
     let (description, outputs) = (&answer.description, &answer.outputs);
     let verified = compare_if_asked(registry, run, description, outputs, console)?;
@@ -265,6 +316,18 @@ fn run_all(
     Ok((last, repeated(&reports)?))
 }
 
+/// Adds a text key that this process chooses for all parties, so that repetitions and the plaintext
+/// answer hash texts under the same key.
+fn with_text_key(run: &Run) -> Result<Run, Failure> {
+    let reading = Reading { text_key: Some(TextKey::fresh()?), ..run.reading.clone() };
+    Ok(Run { reading, ..run.clone() })
+}
+
+/// The key of texts that was chosen for this run.
+fn text_key(run: &Run) -> Result<TextKey, Failure> {
+    run.reading.text_key.clone().map_or_else(TextKey::fresh, Ok)
+}
+
 fn compare_if_asked(
     registry: &Registry,
     run: &Run,
@@ -289,14 +352,18 @@ fn compare(
     description: &Description,
     outputs: &[Option<Table>],
 ) -> Result<Verified, Failure> {
-    let outputs: Vec<Table> = outputs.iter().flatten().cloned().collect();
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
     verify::no_stdin(&assigned)?;
-    let files = binding::count_all(&assigned)?;
-    let inputs: Vec<Table> =
-        binding::read_inputs(description, &files, &[])?.into_iter().flatten().collect();
+    let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;
+    let text_key = text_key(run)?;
+    let Inputs { tables, arrangements, .. } =
+        binding::read_inputs(description, &files, &[], &text_key)?;
+    let inputs: Vec<Table> = tables.into_iter().flatten().collect();
+    // The twin and the clear driver know nothing of files.
+    let outputs = arrangements.as_computed(description, outputs.to_vec());
+    let outputs: Vec<Table> = outputs.into_iter().flatten().collect();
     let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
     let traced = match (&resolved, arguments) {
         (Resolved::File(file), _) => ready(file)?,
@@ -324,7 +391,8 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let assigned = binding::assign(&probed, &run.inputs, &[], None)?;
     binding::require_all(&probed, &assigned, None)?;
     let target = destination(&run.outputs, &run.inputs, &probed, None)?;
-    let files = binding::count_all(&assigned)?;
+    let files = binding::count_all(&probed, &assigned, &run.reading, (&[], None))?;
+    binding::check_headers(&probed, &files)?;
     let progress = console.progress();
     if run.verify {
         verify::check_plain_c(registry, run)?;
@@ -342,7 +410,8 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         }
         (_, None) => unreachable!("a program has arguments"),
     };
-    let inputs = binding::read_inputs(&traced.description, &files, &ranges)?;
+    let Inputs { tables: inputs, notes, arrangements } =
+        binding::read_inputs(&traced.description, &files, &ranges, &text_key(run)?)?;
     check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
     progress.stage("planning");
@@ -366,15 +435,19 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let planned = planned.after_run()?;
     let name = Protocol::Clear.name();
     let mut report = RunReport::new(&planned, 0, (name, None), (limit_bytes, None), &executed);
-    let (description, outputs) = (&planned.description, &executed.outputs);
-    results::write(description, outputs, &target, &mut report.outputs, console.is_json)?;
+    report.notes.extend(notes);
+    let description = &planned.description;
+    let outputs = &arrangements.in_file_order(description, executed.outputs);
+    let target = (&target, &files);
+    results::write(description, outputs, target, &mut report.outputs, console.is_json)?;
+    say_learnt(console, run, (description, outputs), (name, &report.outputs));
     let verified = compare_if_asked(registry, run, description, outputs, console)?;
     write_report(run, &report)?;
     if console.is_json {
-        let outputs = results::to_json(description, outputs);
-        console.document(&json!({ "outputs": outputs, "report": report }))?;
+        let outputs = results::to_json(description, outputs, &files)?;
+        console.document(json!({ "outputs": outputs, "report": report }));
     }
-    print_summary(console, &report);
+    print_summary(console, &report, &report.notes);
     say_verified(console, verified.as_ref())?;
     report.verdict()
 }

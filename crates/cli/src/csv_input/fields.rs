@@ -2,9 +2,10 @@
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
-use sha2::{Digest, Sha256};
 
+use super::text::normalized;
 use crate::decimal;
+use crate::text_key::TextKey;
 
 /// Bits of the widest integers of which a program states values.
 const STATED_WIDTH_MAX: u16 = 128;
@@ -17,6 +18,7 @@ pub(crate) fn parse_field(
     field: &str,
     element: ElementType,
     encoding: Encoding,
+    text_key: &TextKey,
 ) -> Result<Lane, String> {
     match encoding {
         Encoding::Number => parse_number(field.trim(), element),
@@ -25,15 +27,14 @@ pub(crate) fn parse_field(
             let digits = digits.strip_prefix("0x").unwrap_or(digits);
             parse_digits(digits, 16, field, element)
         }
-        Encoding::Text => Ok(hash_text(field, element.width())),
+        Encoding::Text => Ok(hash_text(&normalized(field), element.width(), text_key)),
         Encoding::Fixed(fraction) => decimal::parse(field.trim(), element, fraction),
     }
 }
 
-/// Any text, hashed to `width` bits with SHA-256: the first of its bits, lowest byte first.
-pub(super) fn hash_text(text: &str, width: u16) -> Lane {
-    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-    Lane::from_le_bytes(digest) & mask_of(width)
+/// Any text, hashed to `width` bits: the first of its hash, lowest byte first.
+pub(super) fn hash_text(text: &str, width: u16, key: &TextKey) -> Lane {
+    Lane::from_le_bytes(key.hash(text.as_bytes())) & mask_of(width)
 }
 
 fn parse_number(text: &str, element: ElementType) -> Result<Lane, String> {
@@ -99,17 +100,46 @@ fn digits_value(digits: &str, radix: u64, field: &str) -> Result<Option<Lane>, S
         };
         return Err(match field.trim() {
             "" => format!("it is empty and should be {what}"),
-            field => format!("'{}' is not {what}", shown(field)),
+            field => format!("'{}' is not {what}{}", shown(field), hint(field)),
         });
     }
     Ok(Lane::from_str_radix(digits, radix).ok())
 }
 
+/// Remedy for a text that is no whole number, if its form shows what was meant.
+fn hint(field: &str) -> &'static str {
+    let is = |allowed: &str| field.chars().all(|c| c.is_ascii_digit() || allowed.contains(c));
+    let digits = field.chars().filter(char::is_ascii_digit).count();
+    match field {
+        "NULL" | "null" | "NaN" | "nan" | "NA" | "N/A" | "#N/A" | "None" | "none" | "-" => {
+            ": leave out rows without a value, or write the number that stands for none"
+        }
+        _ if digits == 0 => "",
+        _ if is("+") && field.starts_with('+') => ": write it without '+'",
+        _ if is("-,'_ ") && field.contains([',', '\'', '_', ' ']) => {
+            ": write it without separators between the digits"
+        }
+        _ if is("-/.:T Z") && digits >= 6 && field.matches(['-', '/', '.']).count() == 2 => {
+            ": write dates as numbers, such as 20240131"
+        }
+        _ if is("-.") && field.matches('.').count() == 1 => {
+            ": write it without a fraction (in cents, say)"
+        }
+        _ if field.parse::<f64>().is_ok() => ": write out all its digits",
+        _ => "",
+    }
+}
+
 /// What is said of a number that is none of the column's type, where a program states its values.
 pub(super) fn outside(text: &str, column: &Column, stated: Option<&String>) -> Option<String> {
     let stated = stated?;
-    let is_number =
-        parse_field(text, ElementType::signed(STATED_WIDTH_MAX), column.encoding).is_ok();
+    let is_number = parse_field(
+        text,
+        ElementType::signed(STATED_WIDTH_MAX),
+        column.encoding,
+        &TextKey::within_a_file(),
+    )
+    .is_ok();
     is_number.then(|| format!("'{}' is not within {stated}", shown(text)))
 }
 

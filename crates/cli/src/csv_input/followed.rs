@@ -6,7 +6,7 @@ use std::io::Read;
 use csv::ReaderBuilder;
 
 /// Bytes of a row, which is held whole: as many as 100,000 columns of 20 digits.
-pub(super) const ROW_BYTES_MAX: u64 = 2 << 20;
+pub(crate) const ROW_BYTES_MAX: u64 = 2 << 20;
 
 /// Where in a field the reader is.
 #[derive(Clone, Copy, PartialEq, Eq)]

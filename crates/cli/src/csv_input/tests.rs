@@ -6,6 +6,11 @@ use sha2::{Digest, Sha256};
 use super::fields::hash_text;
 use super::followed::ROW_BYTES_MAX;
 use super::*;
+use crate::text_key::TextKey;
+
+fn key() -> TextKey {
+    TextKey::within_a_file()
+}
 
 fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
     Column { name: name.to_owned(), element, encoding }
@@ -49,18 +54,18 @@ fn values_are_read_by_type() {
         ("1e3", unsigned(32), Number, None),
         ("+1", unsigned(32), Number, None),
         (&"9".repeat(400), unsigned(256), Number, None),
-        ("", unsigned(8), Text, Some(0xe3)),
+        ("", unsigned(8), Text, Some(0xb6)),
     ] {
-        let found = parse_field(field, element, encoding).ok();
+        let found = parse_field(field, element, encoding, &key()).ok();
         assert_eq!(found, expected.map(Lane::from), "{field:?} as {element}");
     }
 }
 
 #[test]
-fn text_is_the_first_bits_of_sha_256() {
-    // FIPS 180-2, appendix B.1: the digest of "abc" begins with ba 78 16 bf.
-    assert_eq!(hash_text("abc", 32), Lane::from(0xbf16_78ba_u64));
-    assert_eq!(hash_text("abc", 12), Lane::from(0x8ba_u64));
+fn text_is_the_first_bits_of_its_hash() {
+    // HMAC-SHA-256 under a key of zeros, computed with Python's hmac.
+    assert_eq!(hash_text("abc", 32, &key()), Lane::from(0x15db7afd_u64));
+    assert_eq!(hash_text("abc", 12, &key()), Lane::from(0xafd_u64));
 }
 
 #[test]
@@ -81,14 +86,28 @@ const EMPTY_LINE: &str = "stdin:3: is empty and rows follow: write what is missi
 fn the_form_of_a_file_is_checked() {
     for (text, expected) in [
         (&b""[..], "stdin: is empty; the first line must name the columns"),
-        (b"age\n", "stdin: has a header and no rows"),
         (b"age,age\n1,2\n", "stdin:1: two columns are called 'age'"),
         (b"age,b\n1,2\n3\n", "stdin:3: has 1 field, the header has 2"),
         (b"b\n1\n", "stdin:1: there is no column 'age'; the header has b"),
-        (b"age\n\xff\n", "stdin:2: field 1 is not UTF-8 text"),
+        (
+            b"age\nR\xe9mi\n",
+            "stdin:2: column 'age' is not UTF-8 text, but perhaps Latin-1 or Windows-1252",
+        ),
+        (
+            b"\xe9t\xe9,age\n1,2\n",
+            "stdin:1: field 1 is not UTF-8 text, but perhaps Latin-1 or Windows-1252",
+        ),
+        (b"age;b\n1;2\n", "stdin:1: the fields are separated by ';', not by commas: 'age;b'"),
+        (b"age\tb\n1\t2\n", "stdin:1: the fields are separated by tabs, not by commas: 'age\tb'"),
+        (
+            b"PK\x03\x04\x14\x00\x06\x00",
+            "stdin: is a spreadsheet (.xlsx, .ods) or another zip file, and an input is CSV (or .npy)",
+        ),
+        (b"\xff\xfea\x00", "stdin: is text in UTF-16, and an input is CSV (or .npy)"),
         (b"age\n1\n\n\n2\n", EMPTY_LINE),
         (b"age\r\n1\r\n\r\n2\r\n", EMPTY_LINE),
         (b"age,b\n1,2\n\n3,4\n", EMPTY_LINE),
+        (b"age,b\n\"1,2\n3,4\n", "stdin:2: a quote is not closed"),
     ] {
         assert_eq!(read(text, &age()).err().as_deref(), Some(expected));
     }
@@ -117,6 +136,73 @@ fn a_byte_order_mark_and_other_columns_are_tolerated() {
     let table = read("\u{feff}age , other\r\n 7 ,x\r\n".as_bytes(), &age()).expect("it is right");
     assert_eq!(table.row_count(), 1);
     assert_eq!(table.cell(0, 0), Lane::from(7));
+}
+
+#[test]
+fn columns_without_a_name_and_tables_without_rows_are_tolerated() {
+    let table = read(b",age,\n0,7,\n1,8,\n", &age()).expect("it is right");
+    assert_eq!((table.cell(0, 0), table.row_count()), (Lane::from(7), 2));
+    for text in [&b"age\n"[..], b"age", b"age,b\r\n\r\n"] {
+        assert_eq!(read(text, &age()).map(|table| table.row_count()), Ok(0), "{text:?}");
+    }
+}
+
+#[test]
+fn text_is_trimmed_and_composed_before_it_is_hashed() {
+    let columns = [column("name", ElementType::unsigned(64), Encoding::Text)];
+    let names = "name,x\n Rene\u{301} ,1\n\u{a0}Ren\u{e9},2\nRen\u{e9},3\nAnn,4\nAnn,5\n";
+    let counted = count_rows(Source::Bytes(names.as_bytes().to_vec())).expect("it is right");
+    let read = read_table_within(&counted, &columns, &[], &key()).expect("it is right");
+    let cell = |row| read.table.cell(row, 0);
+    assert_eq!([cell(0), cell(1)], [hash_text("Ren\u{e9}", 64, &key()); 2]);
+    assert_eq!((cell(2), cell(3)), (cell(0), cell(4)));
+    assert_eq!(
+        read.notes,
+        [
+            "stdin: 2 values of column 'name' had blanks around them, which were left out",
+            "stdin: 1 value of column 'name' was brought into Unicode's composed form (NFC)",
+        ]
+    );
+}
+
+#[test]
+fn numbers_that_are_none_come_with_what_to_do() {
+    for (text, part) in [
+        ("\"1,234\"", "'1,234' is not a whole number: write it without separators"),
+        ("1_000", "without separators between the digits"),
+        ("12.0", "without a fraction"),
+        ("1e3", "'1e3' is not a whole number: write out all its digits"),
+        ("+5", "write it without '+'"),
+        ("2024-01-31", "write dates as numbers, such as 20240131"),
+        ("31.01.2024", "write dates as numbers"),
+        ("NULL", "'NULL' is not a whole number: leave out rows without a value"),
+        ("", "it is empty and should be a whole number"),
+        ("x", "'x' is not a whole number"),
+    ] {
+        let message = read(format!("age,b\n{text},1\n").as_bytes(), &age()).err();
+        let message = message.expect("it is wrong");
+        assert!(message.starts_with("stdin:2: column 'age': "), "{message}");
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn columns_are_found_by_other_names() {
+    let counted = count_rows(Source::Bytes(b"id,age,years\n1,2,3\n".to_vec())).expect("right");
+    let names = Names::from([("age".to_owned(), "years".to_owned())]);
+    let named = Counted { names, ..counted.clone() };
+    let (table, _) = read_table(&named, &age()).expect("it is right");
+    assert_eq!(table.cell(0, 0), Lane::from(3));
+    let names = Names::from([("age".to_owned(), "yrs".to_owned())]);
+    let failure = read_table(&Counted { names, ..counted }, &age()).err().expect("there is none");
+    let said = "stdin:1: there is no column 'yrs', which --column names for 'age'; the header has id, \
+                age, years";
+    assert_eq!(failure.message, said);
+    let remedy = failure.remedy.expect("there is one");
+    assert_eq!(remedy, "say which column it is with --column age=NAME");
+    let counted = count_rows(Source::Bytes(b"Age\n1\n".to_vec())).expect("right");
+    let remedy = read_table(&counted, &age()).err().and_then(|failure| failure.remedy);
+    assert!(remedy.expect("there is one").ends_with("with --column age=Age (if that is it)"));
 }
 
 /// Many programs end a file so, and quoted text may have empty lines.

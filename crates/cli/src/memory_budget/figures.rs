@@ -2,6 +2,7 @@
 
 use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::FramedChannel;
+use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::totals;
@@ -39,6 +40,8 @@ pub(crate) struct Figures {
     pub(crate) largest_circuit_bytes: u64,
     /// Whether preprocessed material is made at all.
     pub(crate) is_made: bool,
+    /// Tables of the planner, at their most.
+    pub(crate) planner_bytes: u64,
     pub(crate) index_bytes: u64,
 }
 
@@ -52,7 +55,8 @@ impl Figures {
         let scale = BatchScale::stated(&plan.costs);
         let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
         Figures {
-            frames: plan.frame_count,
+            // Fewer are of no use to a planner, whatever the program needs.
+            frames: plan.frame_count.max(FRAMES_MIN),
             slots: plan.spill_slot_count,
             scratch_wires: total(totals::SCRATCH_WIRES),
             held_bytes: total(mixed::totals::HELD_BYTES),
@@ -82,6 +86,7 @@ impl Figures {
                 Layout::Shares { .. } => mixed::needs_material(plan),
                 Layout::Wires | Layout::Authenticated { .. } => true,
             },
+            planner_bytes: plan.planner_bytes,
             index_bytes: program_frames * INDEX_ENTRY_BYTES,
         }
     }

@@ -11,7 +11,7 @@ use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::Generator;
 
-use super::{Figures, PROCESS_BYTES, Situation};
+use super::{Figures, OPTIMISED_PROCESS_BYTES, Situation};
 use crate::arguments::Protocol;
 
 /// Recorded circuits, where there is no plan yet that says what they take: a gate is 16 bytes at most,
@@ -65,7 +65,7 @@ impl Situation {
         let triples = u64::MAX;
         let figures = Figures { triples, scale, template_bytes, is_made, ..Figures::default() };
         let channels = self.channel_bytes(scale) * self.channels(may_garble, is_made);
-        PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
+        OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
 
     /// What a party may be ahead of another while authenticated material is made or gates are

@@ -10,6 +10,7 @@ fn situation(limit_bytes: u64) -> Situation {
         prove_inputs: true,
         process_bytes: PROCESS_BYTES,
         tables_bytes: 1 << 20,
+        client_tables_bytes: None,
         protocol: Protocol::Garbled,
         parties: 2,
         clients: 0,

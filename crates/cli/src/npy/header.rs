@@ -116,8 +116,8 @@ fn parse(text: &str) -> Result<Header, String> {
     if is_fortran && rows > 1 && columns > 1 {
         return Err("is in Fortran order, column by column".to_owned());
     }
-    if rows == 0 || columns == 0 {
-        return Err("has no rows".to_owned());
+    if columns == 0 {
+        return Err("has no columns".to_owned());
     }
     let bytes = rows.checked_mul(columns).and_then(|n| n.checked_mul(numbers.bytes as u64));
     // A file has fewer bytes, and so has memory.

@@ -83,14 +83,14 @@ fn what_is_wrong_is_said() {
         (&header(">i4", "False", "(2,)"), &[0; 8], "big-endian"),
         (&header("|u1", "True", "(2, 2)"), &[0; 4], "Fortran order"),
         (&header("|u1", "False", "(2, 2, 2)"), &[0; 8], "3 dimensions"),
-        (&header("|u1", "False", "(0,)"), &[], "no rows"),
+        (&header("|u1", "False", "(5, 0)"), &[], "no columns"),
         (&header("|u1", "False", "(18446744073709551615, 9)"), &[], "18446744073709551615 rows"),
         (&header("|u1", "False", "(2, 2)"), &[0; 4], "has 2 columns, and what is computed has 1"),
         (&header("|u1", "False", "(-1,)"), &[0; 4], "not clear at"),
         ("{'descr': [('a', '<i4')], }", &[0; 4], "structured array"),
         ("{'descr': '<i4', }", &[0; 4], "without its type, order and shape"),
         (&good, &[0; 1], "ends before its 2 rows"),
-        (&good, &[0; 3], "goes on behind the 2 rows"),
+        (&good, &[0; 3], "has data after the 2 rows"),
         (&good.replace('}', "} x"), &[0; 2], "without its type"),
     ] {
         let message = read(file(1, dictionary, data), &columns).expect_err("a fault");

@@ -10,25 +10,21 @@ use crate::memory_budget::{Situation, does_not_fit};
 /// doubles eight times from a megabyte to its most.
 const NEEDS_TRIED: u32 = 12;
 
-/// How often less is tried then, where what is enough was guessed.
-const BISECTIONS: u32 = 3;
+const MIB: u64 = 1 << 20;
 
-/// `failure` to plan for a limit, with what is enough, if more memory mends it. `attempt` gives the
-/// failure of planning for another limit.
+/// `failure` to plan for a limit, with the least whole number of mebibytes that is enough, if more
+/// memory mends it. `attempt` gives the failure of planning for another limit.
 pub(super) fn stated(
     failure: Failure,
     limit_bytes: u64,
     attempt: impl Fn(u64) -> Option<Failure>,
 ) -> Failure {
-    match enough(&failure, limit_bytes, attempt) {
+    match least(&failure, limit_bytes, attempt) {
         None => failure,
         Some(enough) if failure.is_of_planning() => {
-            let remedy = format!(
-                "give --memory {}MiB, with which it can be planned, or plan it with that elsewhere \
-                 and run the plan here",
-                enough.div_ceil(1 << 20)
-            );
-            Failure { needed_bytes: Some(enough), ..failure.remedy(remedy) }
+            let remedy = format!("give --memory {}MiB or more", enough / MIB);
+            let failure = failure.remedy(remedy).revealed("nothing was sent");
+            Failure { needed_bytes: Some(enough), ..failure }
         }
         Some(enough) => does_not_fit(limit_bytes, enough),
     }
@@ -39,7 +35,7 @@ pub(super) fn next(failure: Failure, situation: &Situation) -> Failure {
     match planner_memory(situation) {
         Ok(left) if failure.is_of_planning() && failure.needed_bytes.is_none() => {
             // What is kept of files grows with the limit, too.
-            let more = (situation.limit_bytes + left + left / 8).div_ceil(1 << 20) << 20;
+            let more = (situation.limit_bytes + left + left / 8).div_ceil(MIB) * MIB;
             let needed_bytes = (left < PLANNER_MEMORY_BYTES).then_some(more);
             Failure { needed_bytes, ..failure }
         }
@@ -47,40 +43,37 @@ pub(super) fn next(failure: Failure, situation: &Situation) -> Failure {
     }
 }
 
-/// What was tried and is enough, if `failure` is one that more memory mends: what is said to be
-/// needed may not be all, as some shares grow with the limit.
-fn enough(
+/// Searches for the least limit that works: it was tried, and one mebibyte less was tried and fails.
+/// Returns nothing if more memory does not help against `failure`. The need that a failure states is
+/// an estimate only: some parts of the budget grow with the limit.
+fn least(
     failure: &Failure,
     limit_bytes: u64,
     attempt: impl Fn(u64) -> Option<Failure>,
 ) -> Option<u64> {
-    let (mut too_little, mut tried) = (limit_bytes, failure.needed_bytes?);
-    let mut is_guess = failure.is_of_planning();
+    // In mebibytes: this is too little, and that is tried.
+    let (mut too_little, mut tried) = (limit_bytes / MIB, failure.needed_bytes?.div_ceil(MIB));
     for _ in 0..NEEDS_TRIED {
-        let Some(failure) = attempt(tried) else { break };
-        let more = failure.needed_bytes.filter(|&more| more > tried)?;
-        is_guess |= failure.is_of_planning();
-        (too_little, tried) = (tried, more);
+        let Some(failure) = attempt(tried * MIB) else { break };
+        too_little = tried;
+        tried = failure.needed_bytes.map(|more| more.div_ceil(MIB)).filter(|&more| more > tried)?;
     }
-    for _ in 0..if is_guess { BISECTIONS } else { 0 } {
-        let between = (too_little + (tried - too_little) / 2) >> 20 << 20;
-        if between <= too_little {
-            break;
-        }
-        match attempt(between) {
-            None => tried = between,
+    let mut step = 1;
+    while tried > too_little + 1 {
+        // Estimates are seldom far off: steps that grow find out soon how much less would do.
+        let between = tried.saturating_sub(step).max((too_little + tried) / 2);
+        match attempt(between * MIB) {
+            None => (tried, step) = (between, 2 * step),
             Some(_) => too_little = between,
         }
     }
-    Some(tried)
+    Some(tried * MIB)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::failure::Exit;
-
-    const MIB: u64 = 1 << 20;
 
     /// Planning fails below `enough`, and twice what it has is to be tried next.
     fn planning(enough: u64) -> impl Fn(u64) -> Option<Failure> {
@@ -92,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stated_was_tried_and_little_more_than_enough() {
+    fn what_is_stated_is_the_least_that_is_enough() {
         for enough in [33 * MIB, 45 * MIB, 100 * MIB, 1000 * MIB] {
             let attempt = planning(enough);
             let failure = attempt(32 * MIB).expect("it is too little");
             let stated = stated(failure, 32 * MIB, &attempt);
             let needed = stated.needed_bytes.expect("it is tried");
-            assert!(attempt(needed).is_none() && needed <= enough * 9 / 8 + MIB, "{needed}");
+            assert_eq!(needed, enough);
             let remedy = stated.remedy.expect("a figure is a remedy");
             assert!(remedy.contains(&format!("--memory {}MiB", needed / MIB)), "{remedy}");
         }

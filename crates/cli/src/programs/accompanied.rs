@@ -56,6 +56,10 @@ impl<P: Program> Program for Accompanied<P> {
         self.0.ranges(arguments)
     }
 
+    fn reveals(&self, arguments: &Arguments) -> Option<String> {
+        self.0.reveals(arguments)
+    }
+
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
         self.0.agrees(outputs, expected)
     }

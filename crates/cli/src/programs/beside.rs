@@ -41,6 +41,9 @@ impl Settings {
     }
 
     fn twin(&self, a: impl Fn(u64) -> u32, b: impl Fn(u64) -> u32) -> u32 {
+        if self.rows == 0 {
+            return 0;
+        }
         let steps = self.deep.unwrap_or(0);
         let deep = (0..steps).fold(a(0), |product, _| product.wrapping_mul(b(0)));
         let wide = (0..self.rows).fold(0, |sum, row| sum ^ a(row).wrapping_mul(b(row)));
@@ -83,16 +86,18 @@ impl Program for Beside {
             input.column(Settings::column("x")).read()
         });
         let (a, b) = (a.chunks(0), b.chunks(0));
-        let deep = settings.deep.map(|steps| {
+        // Of no rows there is no first one to multiply.
+        let deep = settings.deep.filter(|_| settings.rows > 0).map(|steps| {
             let (first, factor) = (a[0].lane_slice(0, 1), b[0].lane_slice(0, 1));
             (0..steps).fold(first, |product, _| product.mul(&factor))
         });
         let wide = a.iter().zip(b).map(|(a, b)| a.mul(b).lane_xor());
         let wide: Vec<Value> = if settings.is_wide { wide.collect() } else { Vec::new() };
+        let zero = || tracer.constant(ElementType::unsigned(WIDTH), Lane::ZERO);
         let result = deep.into_iter().chain(wide).reduce(|a, b| a.xor(&b));
         tracer
             .output("result", &receivers(arguments, &settings.names)?)
-            .chunks(Settings::column("result"), vec![result.expect("there is a part")])
+            .chunks(Settings::column("result"), vec![result.unwrap_or_else(zero)])
             .write();
         Ok(())
     }

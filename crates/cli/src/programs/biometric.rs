@@ -195,7 +195,7 @@ fn nearest(distances: Vec<Value>, index: bool) -> Nearest {
         }
         chunks = winners;
     }
-    chunks.pop().expect("a database has a row")
+    chunks.pop().expect("there is a distance")
 }
 
 impl Program for Biometric {
@@ -245,15 +245,19 @@ impl Program for Biometric {
             let distance = distance.expect("a row has a coordinate");
             distances.push(distance.to_sharing(settings.minimum));
         }
-        let Nearest { distance, row } = nearest(distances, settings.index);
-        let receivers = receivers(arguments, &settings.names)?;
-        let mut output = tracer.output("nearest", &receivers);
-        let mut columns = settings.result_columns().into_iter();
-        output = output.chunks(columns.next().expect("the distance"), vec![distance]);
-        if let Some(column) = columns.next() {
+        let (mut least, mut numbers) = (Vec::new(), Vec::new());
+        // In a database without rows none is nearest: the result has no rows either.
+        if !distances.is_empty() {
+            let Nearest { distance, row } = nearest(distances, settings.index);
+            least.push(distance);
             // A database of one row has no bit to choose by.
             let row = row.unwrap_or_else(|| tracer.constant(ElementType::BIT, Lane::ZERO));
-            output = output.chunks(column, vec![row.cast(ElementType::unsigned(32))]);
+            numbers.push(row.cast(ElementType::unsigned(32)));
+        }
+        let receivers = receivers(arguments, &settings.names)?;
+        let mut output = tracer.output("nearest", &receivers);
+        for (column, chunks) in settings.result_columns().into_iter().zip([least, numbers]) {
+            output = output.chunks(column, chunks);
         }
         output.write();
         Ok(())
@@ -279,10 +283,11 @@ impl Program for Biometric {
                 .flat_map(|table| (0..table.row_count()).map(move |row| (table, row)));
             let all =
                 database.zip(0u64..).map(|((table, row), number)| (distance(table, row), number));
-            let (least, number) = all.min().expect("a database has a row");
             let mut table = Table::new(settings.result_columns());
-            let row = [Lane::from(least), Lane::from(number)];
-            table.push(&row[..if settings.index { 2 } else { 1 }]);
+            if let Some((least, number)) = all.min() {
+                let row = [Lane::from(least), Lane::from(number)];
+                table.push(&row[..if settings.index { 2 } else { 1 }]);
+            }
             vec![table]
         }))
     }

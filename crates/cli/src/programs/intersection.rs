@@ -6,8 +6,9 @@
 //! Circuits Better than Custom Protocols?", NDSS 2012, for two parties; the count by comparison
 //! of neighbours carries over to any number.
 //!
-//! The elements are given out in an order of their own, the common ones first and 0 for all others,
-//! in as many rows as the smallest set has; so nobody sees where they stood.
+//! With `result=elements` each receiver learns one bit for each of its own rows, in its own order:
+//! the bits go back through the merges that they came from, at one AND a comparator, so that
+//! nobody learns where a row stood among those of others.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Records, Tracer, U32, U64, Vector,
     column, parties_parameter, party_names, receivers, to_parameter,
 };
-use phineus_oblivious::{Key, compact, merge};
+use phineus_oblivious::{Key, MergeRecord, merge_recorded};
 
 use super::choices::choice;
 use super::random::Random;
@@ -27,11 +28,6 @@ pub(super) struct Intersection;
 
 fn element_column() -> Column {
     column("element", U64::TYPE, Encoding::Text)
-}
-
-/// As the elements are given out: hashes where the input is text.
-fn result_columns() -> Vec<Column> {
-    vec![column("common", Bit::TYPE, Encoding::Number), column("element", U64::TYPE, Encoding::Hex)]
 }
 
 fn count_column() -> Column {
@@ -53,22 +49,88 @@ fn gives_elements(arguments: &Arguments) -> Result<bool, ProgramError> {
     Ok(choice(arguments, "result", &["count", "elements"])? == "elements")
 }
 
-/// All records sorted, from sorted ones.
+/// The merges of some parties' sets, as a tree with the parties in order.
+enum Merges {
+    Set,
+    Merge(Box<Merges>, Box<Merges>, MergeRecord),
+}
+
+/// All records sorted, from sorted ones, and how.
 #[track_caller]
-fn merged(mut sets: Vec<Records>) -> Records {
+fn merged(sets: Vec<Records>) -> (Records, Merges) {
     let key = Key::column(0);
+    let mut sets: Vec<(Records, Merges)> =
+        sets.into_iter().map(|records| (records, Merges::Set)).collect();
     while sets.len() > 1 {
         let mut pairs = Vec::new();
         let mut rest = sets.into_iter();
-        while let Some(first) = rest.next() {
+        while let Some((first, left)) = rest.next() {
             pairs.push(match rest.next() {
-                Some(second) => merge(first, second, &key),
-                None => first,
+                Some((second, right)) => {
+                    let (records, record) = merge_recorded(first, second, &key);
+                    (records, Merges::Merge(Box::new(left), Box::new(right), record))
+                }
+                None => (first, left),
             });
         }
         sets = pairs;
     }
     sets.pop().expect("there are two parties or more")
+}
+
+impl Merges {
+    fn parties(&self) -> usize {
+        match self {
+            Merges::Set => 1,
+            Merges::Merge(left, right, _) => left.parties() + right.parties(),
+        }
+    }
+
+    /// Takes `records` apart again, for those of the parties from `first` on that are `wanted`.
+    #[track_caller]
+    fn undo(
+        &self,
+        first: usize,
+        wanted: &[bool],
+        records: Records,
+        found: &mut Vec<(usize, Records)>,
+    ) {
+        match self {
+            Merges::Set => found.push((first, records)),
+            Merges::Merge(left, right, record) => {
+                let (of_left, of_right) = record.undo(records);
+                let middle = first + left.parties();
+                let parts = [
+                    (left, first, middle, of_left),
+                    (right, middle, first + self.parties(), of_right),
+                ];
+                for (part, first, end, records) in parts {
+                    if wanted[first..end].contains(&true) {
+                        part.undo(first, wanted, records, found);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// For each row whether it is one of `parties` equal rows; rows are sorted.
+#[track_caller]
+fn common_rows(common: &Vector<Bit>, parties: u64) -> Vector<Bit> {
+    let none = Vector::<Bit>::filled(common.tracer(), false, parties - 1);
+    // `common` holds where such a run begins. Runs do not overlap, so XOR joins them.
+    let begins = common.concat(&none);
+    let shifted = (1..parties).map(|by| {
+        let none = Vector::<Bit>::filled(common.tracer(), false, by);
+        none.concat(&begins.slice(0, begins.len() - by))
+    });
+    let all: Vec<Vector<Bit>> = shifted.collect();
+    all.iter().fold(begins.clone(), |sum, next| sum.zip(next, |a, b| a ^ b))
+}
+
+/// The output of the rows of `party`.
+fn rows_name(party: &str) -> String {
+    format!("common_{party}")
 }
 
 impl Program for Intersection {
@@ -83,7 +145,11 @@ impl Program for Intersection {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             Parameter::new("n", "1000", "elements of each party, where no file says"),
-            Parameter::new("result", "count", "what is given out: count or elements"),
+            Parameter::new(
+                "result",
+                "count",
+                "what is given out: count, or elements: each receiver's own rows that all have",
+            ),
             Parameter::new("overlap", "10", "generated data: percent of common elements"),
             parties_parameter("2"),
             to_parameter("all"),
@@ -98,6 +164,20 @@ impl Program for Intersection {
         party_names(arguments)
     }
 
+    fn reveals(&self, arguments: &Arguments) -> Option<String> {
+        let names = party_names(arguments).ok()?;
+        let receivers = receivers(arguments, &names).ok()?;
+        let (who, verb) = match receivers[..] {
+            [one] => (one.to_owned(), "learns"),
+            _ => (receivers.join(" and "), "each learn"),
+        };
+        let what = match gives_elements(arguments).ok()? {
+            true => "which of its own elements all parties have",
+            false => "how many elements all parties have",
+        };
+        Some(format!("{who} {verb} {what}; all learn how many rows each brings, and nothing else"))
+    }
+
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
         let names = party_names(arguments)?;
         let rows = rows(arguments, &names)?;
@@ -106,9 +186,19 @@ impl Program for Intersection {
         let sets = names.iter().zip(&rows).map(|(name, &rows)| {
             tracer.input(name, rows).column(element_column()).sorted(1).unique().read()
         });
-        let sorted = merged(sets.collect()).column::<U64>(0);
+        let sets: Vec<Records> = sets.collect();
+        let wanted: Vec<bool> = names.iter().map(|n| receivers.contains(&n.as_str())).collect();
+        // With an empty set nothing is common, and nothing is computed.
+        let has_all = !rows.contains(&0);
+        let (sorted, merges) = if has_all {
+            let (records, merges) = merged(sets);
+            (records.column::<U64>(0), merges)
+        } else {
+            (Vector::filled(tracer, 0u64, 0), Merges::Set)
+        };
         let further = names.len() as u64 - 1;
-        let starts = sorted.len() - further;
+        let starts = sorted.len().saturating_sub(further);
+        let further = further.min(sorted.len());
         let (first, last) = (sorted.slice(0, starts), sorted.slice(further, starts));
         let common = first.zip(&last, |a, b| a.eq(b));
         if !elements {
@@ -116,18 +206,24 @@ impl Program for Intersection {
             tracer.output("result", &receivers).number("common", &count).write();
             return Ok(());
         }
-        let masked: Vector<U64> = common.zip(&first, |bit, element| bit.mask(element));
-        let found = Records::from_vector(masked).with_column(&common);
-        let keep = found.column::<Bit>(1);
-        let (found, _) = compact(found, &keep);
-        let least = rows.iter().copied().min().expect("there are parties");
-        let found = found.slice(0, least.min(starts));
-        let [bits, elements] = [1, 0].map(|index| found.chunks(index).to_vec());
-        let mut output = tracer.output("result", &receivers);
-        for (column, chunks) in result_columns().into_iter().zip([bits, elements]) {
-            output = output.chunks(column, chunks);
+        let mut found = Vec::new();
+        if has_all {
+            let bits = Records::from_vector(common_rows(&common, names.len() as u64));
+            merges.undo(0, &wanted, bits, &mut found);
+        } else {
+            let none =
+                |&rows: &u64| Records::from_vector(Vector::<Bit>::filled(tracer, false, rows));
+            found.extend(rows.iter().map(none).enumerate().filter(|(party, _)| wanted[*party]));
         }
-        output.write();
+        for (party, bits) in found {
+            let name = names[party].as_str();
+            let output = tracer.output(&rows_name(name), &[name]);
+            output
+                .vector("common", bits.column::<Bit>(0))
+                .rows_of(name)
+                .found_by("common", false)
+                .write();
+        }
         Ok(())
     }
 
@@ -142,36 +238,29 @@ impl Program for Intersection {
                 *parties.entry(table.cell(row, 0)).or_default() += 1;
             }
         }
-        let common: Vec<Lane> = parties
-            .into_iter()
-            .filter(|&(_, count)| count == inputs.len())
-            .map(|(element, _)| element)
-            .collect();
-        Some(gives_elements(arguments).map(|elements| {
-            if !elements {
+        let is_common = |element: Lane| parties.get(&element) == Some(&inputs.len());
+        let answer = || -> Result<Vec<Table>, ProgramError> {
+            if !gives_elements(arguments)? {
                 let mut table = Table::new(vec![count_column()]);
-                table.push(&[Lane::from(common.len())]);
-                return vec![table];
+                let common = parties.values().filter(|&&count| count == inputs.len()).count();
+                table.push(&[Lane::from(common)]);
+                return Ok(vec![table]);
             }
-            let least = inputs.iter().map(Table::row_count).min().unwrap_or(0);
-            let mut table = Table::new(result_columns());
-            common.iter().for_each(|&element| table.push(&[Lane::ONE, element]));
-            while table.row_count() < least {
-                table.push(&[Lane::ZERO; 2]);
-            }
-            vec![table]
-        }))
-    }
-
-    /// The elements may come in any order.
-    fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
-        let sorted = |tables: &[Table]| {
-            let table = tables.first()?;
-            let mut rows: Vec<Vec<Lane>> = (0..table.row_count()).map(|r| table.row(r)).collect();
-            rows.sort();
-            Some((table.columns().to_vec(), rows))
+            let names = party_names(arguments)?;
+            let receivers = receivers(arguments, &names)?;
+            let learning =
+                names.iter().zip(inputs).filter(|(n, _)| receivers.contains(&n.as_str()));
+            Ok(learning
+                .map(|(_, input)| {
+                    let common = column("common", Bit::TYPE, Encoding::Number);
+                    let mut table = Table::new(vec![common]);
+                    let rows = 0..input.row_count();
+                    rows.for_each(|row| table.push(&[Lane::from(is_common(input.cell(row, 0)))]));
+                    table
+                })
+                .collect())
         };
-        sorted(outputs) == sorted(expected)
+        Some(answer())
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {

@@ -38,6 +38,11 @@ pub(super) fn limited(columns: u64) -> Result<u64, ProgramError> {
             "{columns} columns are more than {COLUMNS_MAX}"
         )));
     }
+    if columns == 0 {
+        return Err(ProgramError::Rows(
+            "input 'vector' has 0 rows: it needs one for each column of the matrix".to_owned(),
+        ));
+    }
     Ok(columns)
 }
 

@@ -8,6 +8,7 @@ mod divisor;
 mod encryption;
 mod intersection;
 mod join;
+mod keyed_join;
 mod layers;
 mod linear_layer;
 mod millionaires;
@@ -28,6 +29,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(Accompanied(millionaires::Millionaires)),
         Box::new(Accompanied(sorting::Merge)),
         Box::new(Accompanied(sorting::Sort)),
+        Box::new(Accompanied(keyed_join::KeyedJoin)),
         Box::new(Accompanied(join::LoopJoin)),
         Box::new(Accompanied(layers::MatrixVector)),
         Box::new(Accompanied(layers::BinaryLayer)),

@@ -208,7 +208,12 @@ impl Ands {
 
     /// Words of a column; the last may have bits that are not used.
     fn words(arguments: &Arguments) -> Result<u64, ProgramError> {
-        Ok(arguments.count("n")?.div_ceil(WORD_BITS))
+        Ok(Ands::count(arguments)?.div_ceil(WORD_BITS))
+    }
+
+    /// Number of ANDs.
+    fn count(arguments: &Arguments) -> Result<u64, ProgramError> {
+        arguments.parsed("n", "a whole number")
     }
 }
 
@@ -245,7 +250,7 @@ impl Program for Ands {
         let words = Ands::words(arguments)?;
         for name in &names[..2] {
             if let Some(rows) = arguments.stated_rows(name).filter(|rows| *rows != words) {
-                let n = arguments.count("n")?;
+                let n = Ands::count(arguments)?;
                 return Err(ProgramError::Rows(format!(
                     "input '{name}' has {rows} rows; n={n} ANDs are {words} words of 64 bits: \
                      give --param n={} for these",
@@ -257,8 +262,8 @@ impl Program for Ands {
             let input = tracer.input(&names[party], words).hex::<U64>("word");
             input.read().to_sharing(sharing)
         });
-        let bits = (arguments.count("n")? % WORD_BITS) as u16;
-        let mut whole_words = arguments.count("n")? / WORD_BITS;
+        let bits = (Ands::count(arguments)? % WORD_BITS) as u16;
+        let mut whole_words = Ands::count(arguments)? / WORD_BITS;
         let (mut full, mut rest) = (None::<Value>, Vec::new());
         for (a, b) in a.chunks(0).iter().zip(b.chunks(0)) {
             let lanes = whole_words.min(u64::from(a.lanes())) as u32;
@@ -276,11 +281,12 @@ impl Program for Ands {
                 rest.push(a.and(&b).cast(ElementType::unsigned(WORD_BITS as u16)));
             }
         }
+        let zero = || tracer.constant(ElementType::unsigned(WORD_BITS as u16), Lane::ZERO);
         let words = full.map(|sum| sum.lane_xor()).into_iter().chain(rest);
         let result = words.reduce(|a, b| a.xor(&b));
         tracer
             .output("result", &receivers(arguments, &names)?)
-            .chunks(Ands::column("xor"), vec![result.expect("there is an AND")])
+            .chunks(Ands::column("xor"), vec![result.unwrap_or_else(zero)])
             .write();
         Ok(())
     }
@@ -290,7 +296,7 @@ impl Program for Ands {
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        Some(arguments.count("n").map(|n| {
+        Some(Ands::count(arguments).map(|n| {
             let result = (0..n.div_ceil(WORD_BITS)).fold(0u64, |sum, row| {
                 let used = u64::MAX >> (WORD_BITS - (n - row * WORD_BITS).min(WORD_BITS));
                 sum ^ (word(&inputs[0], row) & word(&inputs[1], row) & used)

@@ -1,6 +1,5 @@
 //! Every program against its twin, for sizes that are and are not powers of two.
 
-use phineus_bytecode::binary::Section;
 use phineus_bytecode::{Blocks, Lane, Op, ProgramReader, Sharing, Table, verify, verify_blocks};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
 use phineus_oblivious::{merge_comparators, sort_comparators};
@@ -29,8 +28,7 @@ fn checked(
     let (file, traced) = trace_to_file(program, &arguments).expect("it traces");
     let violations = match Blocks::read(&file).expect("it was written") {
         Some(blocks) => {
-            let open =
-                |block: usize| ProgramReader::open(Section::new(&file, blocks.places[block]));
+            let open = |block: usize| blocks.open(&file, block);
             verify_blocks::<_, phineus_bytecode::Error>(&blocks, open)
         }
         None => verify(&mut ProgramReader::open(&file).expect("it was written")),
@@ -81,6 +79,65 @@ fn sites_may_differ_in_size() {
     let layer = find("binfclayer").expect("it exists");
     check(layer.as_ref(), &[("n", "700")], &[("matrix", 21)], 2);
     check(layer.as_ref(), &[("n", "257")], &[], 3);
+}
+
+/// A table without rows is a table: of one party, or of all.
+#[test]
+fn tables_may_have_no_rows() {
+    for program in all() {
+        let name = program.name();
+        if ["millionaires", "gcd", "cnn"].contains(&name) {
+            continue;
+        }
+        let arguments = Arguments::new(program.as_ref(), []).expect("defaults");
+        let (_, traced) = trace_to_file(program.as_ref(), &arguments).expect("it traces");
+        let ports: Vec<&str> =
+            traced.description.inputs.iter().map(|port| port.name.as_str()).collect();
+        // Of these inputs the others say how large they are, or they are one row.
+        let fixed = |port: &&str| match name {
+            "aes128" => *port == "key",
+            "biometric" => *port == "site_a",
+            "binfclayer" | "mvmul" | "linear-layer" => *port == "vector",
+            _ => false,
+        };
+        let free: Vec<&str> = ports.iter().copied().filter(|port| !fixed(port)).collect();
+        assert!(!free.is_empty(), "{name}");
+        let equal = ["intops", "and", "beside", "linear-layer"].contains(&name);
+        for empty in 0..1u32 << free.len() {
+            let rows: Vec<(&str, u64)> = free
+                .iter()
+                .enumerate()
+                .map(|(place, port)| (*port, if empty >> place & 1 == 1 { 0 } else { 3 }))
+                .collect();
+            let all_alike = rows.iter().all(|(_, count)| *count == rows[0].1);
+            let alike = match name {
+                "linear-layer" => rows[0].1 == rows[1].1,
+                _ => all_alike,
+            };
+            if equal && !alike {
+                continue;
+            }
+            let vector = ["mvmul", "linear-layer"].contains(&name).then_some(("vector", 2));
+            let rows: Vec<(&str, u64)> = rows.into_iter().chain(vector).collect();
+            let given: &[(&str, &str)] = match (name, rows[0].1) {
+                ("and", 0) => &[("n", "0")],
+                ("and", _) => &[("n", "130")],
+                ("psi", _) => &[("result", "elements")],
+                _ => &[],
+            };
+            check(program.as_ref(), given, &rows, u64::from(empty));
+            if name == "psi" {
+                check(program.as_ref(), &[], &rows, u64::from(empty));
+            }
+        }
+    }
+    let three = find("psi").expect("it exists");
+    for rows in [[0, 0, 0], [0, 2, 3], [2, 3, 0], [3, 0, 2]] {
+        let rows: Vec<(&str, u64)> = ["site_a", "site_b", "site_c"].into_iter().zip(rows).collect();
+        for result in ["count", "elements"] {
+            check(three.as_ref(), &[("parties", "3"), ("result", result)], &rows, 5);
+        }
+    }
 }
 
 #[test]
@@ -346,4 +403,75 @@ fn the_default_network_has_the_published_sizes() {
     assert_eq!(lanes_in("cnn", &[], Op::Mul), products);
     let outputs = checked(find("cnn").expect("it exists").as_ref(), &[], &[], 1);
     assert_eq!(outputs[0].row_count(), 10);
+}
+
+/// Joins of all kinds against the plain answer, on fresh random tables.
+#[test]
+fn joins_agree_with_their_twin() {
+    let program = find("join").expect("it exists");
+    let seed = std::env::var("PHINEUS_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
+        std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_nanos() as u64
+    });
+    println!("PHINEUS_SEED={seed}");
+    let two = ("key", "name:text,birth:u16");
+    let small = ("key", "id:u5");
+    let cases: &[&[(&str, &str)]] = &[
+        &[],
+        &[("left", "a:i16,b:bit"), ("right", "c:u40")],
+        &[("left", "a:i16"), ("right", ""), ("how", "left")],
+        &[("to", "site_a"), ("right", "c:fixed16,d:i7")],
+        &[("to", "site_b"), ("left", "a:u7"), two],
+        &[("right", ""), two],
+        &[("repeats", "2"), ("left", "a:u9"), ("right", "c:u12,d:i3"), small],
+        &[("repeats", "5"), ("left", "a:u9"), ("right", "c:u12"), ("how", "left"), small],
+        &[("repeats", "3"), ("to", "site_b"), ("left", "a:u9"), small],
+        &[("repeats", "2"), ("key", "name:text"), ("left", "a:u9")],
+        &[("repeats", "2"), ("key", "id:u64")],
+        &[("repeats", "64"), ("key", "id:u8")],
+        &[("repeats", "3"), ("key", "a:u64,b:u64"), ("right", "")],
+        &[("result", "count"), small],
+        &[("result", "count"), ("repeats", "4"), small],
+        &[("result", "count,sum,mean"), ("value", "value"), small],
+        &[("result", "sum"), ("left", "v:i33"), ("value", "v"), ("to", "site_a"), small],
+        &[
+            ("result", "count,sum,mean"),
+            ("left", "kind:u3,w:i64"),
+            ("value", "w"),
+            ("by", "kind"),
+            ("categories", "5"),
+            ("repeats", "3"),
+            small,
+        ],
+        &[
+            ("result", "mean"),
+            ("left", "kind:u3"),
+            ("right", "x:fixed20,kind:u2"),
+            ("value", "x"),
+            ("by", "site_b.kind"),
+            ("categories", "3"),
+            small,
+        ],
+    ];
+    for (case, given) in (0..).zip(cases) {
+        for (a, b) in [(1, 1), (1, 9), (8, 1), (7, 12), (20, 31)] {
+            let rows = [("site_a", a), ("site_b", b)];
+            check(program.as_ref(), given, &rows, seed.wrapping_add(64 * case + a));
+        }
+    }
+    check(program.as_ref(), &[("left", "a:u60")], &[("site_a", 300), ("site_b", 170)], seed);
+}
+
+/// Compares the cost of a join with a merge of as many rows of the same width.
+#[test]
+fn a_join_costs_little_more_than_a_merge() {
+    for n in [1_000u64, 4_096, 20_000] {
+        let rows = 2 * n;
+        let (key, payload) = (32, 48);
+        let comparators = merge_comparators(rows);
+        // Keys are compared and moved, payloads go there and come back with a bit.
+        let join = comparators * (2 * key + payload + payload + 1) + rows * (key + payload);
+        let merge = comparators * (key + key + 2 * payload);
+        assert!(10 * join <= 11 * merge, "{n}: {join} ANDs for {merge}");
+    }
 }

@@ -81,20 +81,6 @@ impl Cipher {
         }
     }
 
-    /// Writes `source` with the key stream XORed into it to `target`, of the same length; block `i`
-    /// of the stream is that of `counter + i` as a big-endian number, with the same limit.
-    pub(crate) fn xor_big_endian(&self, counter: u128, source: &[u8], target: &mut [u8]) {
-        assert_eq!(source.len(), target.len(), "what is encrypted keeps its length");
-        check_counter(counter, source);
-        match &self.0 {
-            Form::Portable(key) => key.xor_big_endian(counter, source, target),
-            #[cfg(target_arch = "x86_64")]
-            Form::Rounds(kernel, rounds) => {
-                on_x86!(kernel, xor_big_endian(rounds, counter, source, target));
-            }
-        }
-    }
-
     /// Replaces every block `x` by `P(P(x) ^ tweak) ^ P(x)`, `P` being this cipher, with tweaks
     /// that count up from `first_tweak` and do not wrap.
     pub(crate) fn hash_tweaked(&self, first_tweak: u64, blocks: &mut [Block]) {

@@ -32,18 +32,6 @@ impl Key {
         }
     }
 
-    pub(super) fn xor_big_endian(&self, counter: u128, source: &[u8], target: &mut [u8]) {
-        for (counter, (source, target)) in
-            (counter..).zip(source.chunks(16).zip(target.chunks_mut(16)))
-        {
-            let mut stream = [Block::from_bits(counter.swap_bytes())];
-            self.encrypt(&mut stream);
-            for ((target, source), mask) in target.iter_mut().zip(source).zip(stream.as_bytes()) {
-                *target = source ^ mask;
-            }
-        }
-    }
-
     pub(super) fn hash_tweaked(&self, first_tweak: u64, blocks: &mut [Block]) {
         let mut tweak = u128::from(first_tweak);
         for batch in blocks.chunks_mut(BATCH_BLOCKS) {

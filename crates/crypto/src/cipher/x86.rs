@@ -33,6 +33,7 @@ macro_rules! cipher_kernels {
             counter: u128,
             bytes: &mut [u8],
         ) {
+            crate::public([bytes.len()]);
             keystream::<false>(rounds, counter, bytes);
         }
 
@@ -43,6 +44,7 @@ macro_rules! cipher_kernels {
             counter: u128,
             bytes: &mut [u8],
         ) {
+            crate::public([bytes.len()]);
             keystream::<true>(rounds, counter, bytes);
         }
 
@@ -81,44 +83,6 @@ macro_rules! cipher_kernels {
             }
         }
 
-        /// See [`crate::cipher::Cipher::xor_big_endian`].
-        #[target_feature(enable = $features)]
-        pub(in crate::cipher) fn xor_big_endian(
-            rounds: &[Block; ROUND_KEYS],
-            counter: u128,
-            source: &[u8],
-            target: &mut [u8],
-        ) {
-            let keys = rounds.map(|key| ops::splat(key));
-            let mut counter = ops::counters((counter >> 64) as u64, counter as u64, 1);
-            let mut sources = source.chunks_exact(UNROLL * VECTOR_BYTES);
-            let mut targets = target.chunks_exact_mut(UNROLL * VECTOR_BYTES);
-            for (source, target) in (&mut sources).zip(&mut targets) {
-                let mut state = [counter; UNROLL];
-                for (i, state) in state.iter_mut().enumerate() {
-                    *state = ops::reverse_bytes(ops::add_low(counter, (i * ops::WIDTH) as u64));
-                }
-                counter = ops::add_low(counter, STEP_BLOCKS as u64);
-                let state = encrypt(&keys, state);
-                let vectors = source.chunks_exact(VECTOR_BYTES);
-                let targets = target.chunks_exact_mut(VECTOR_BYTES);
-                for ((source, target), state) in vectors.zip(targets).zip(state) {
-                    ops::store_bytes(target, ops::xor(state, ops::load_bytes(source)));
-                }
-            }
-            let sources = sources.remainder().chunks(VECTOR_BYTES);
-            let targets = targets.into_remainder().chunks_mut(VECTOR_BYTES);
-            for (source, target) in sources.zip(targets) {
-                let [state] = encrypt(&keys, [ops::reverse_bytes(counter)]);
-                let mut stream = [0; VECTOR_BYTES];
-                ops::store_bytes(&mut stream, state);
-                for ((target, source), mask) in target.iter_mut().zip(source).zip(stream) {
-                    *target = source ^ mask;
-                }
-                counter = ops::add_low(counter, ops::WIDTH as u64);
-            }
-        }
-
         /// See [`crate::cipher::Cipher::hash_tweaked`].
         #[target_feature(enable = $features)]
         pub(in crate::cipher) fn hash_tweaked(
@@ -126,6 +90,7 @@ macro_rules! cipher_kernels {
             first_tweak: u64,
             blocks: &mut [Block],
         ) {
+            crate::public([blocks.len()]);
             let keys = rounds.map(|key| ops::splat(key));
             let mut tweak = ops::counters(0, first_tweak, 1);
             let mut steps = blocks.chunks_exact_mut(STEP_BLOCKS);
@@ -155,6 +120,7 @@ macro_rules! cipher_kernels {
         /// See [`crate::cipher::Cipher::permute`].
         #[target_feature(enable = $features)]
         pub(in crate::cipher) fn permute(rounds: &[Block; ROUND_KEYS], blocks: &mut [Block]) {
+            crate::public([blocks.len()]);
             let keys = rounds.map(|key| ops::splat(key));
             for step in blocks.chunks_mut(STEP_BLOCKS) {
                 let mut state = [ops::zero(); UNROLL];
@@ -176,6 +142,7 @@ macro_rules! cipher_kernels {
             permuted: [&[Block]; 2],
             sums: &mut [Block],
         ) {
+            crate::public([permuted[0].len(), permuted[1].len(), sums.len()]);
             const STEP: usize = UNROLL / 2 * ops::WIDTH;
             let keys = rounds.map(|key| ops::splat(key));
             let mut tweaks = first_tweaks.map(|tweak| ops::counters(0, tweak, 1));
@@ -226,6 +193,15 @@ macro_rules! cipher_kernels {
             permuted: [&[Block]; 4],
             rows: [&mut [Block]; 3],
         ) {
+            crate::public([
+                permuted[0].len(),
+                permuted[1].len(),
+                permuted[2].len(),
+                permuted[3].len(),
+                rows[0].len(),
+                rows[1].len(),
+                rows[2].len(),
+            ]);
             const STEP: usize = UNROLL / 4 * ops::WIDTH;
             let keys = rounds.map(|key| ops::splat(key));
             let mut tweaks = first_tweaks.map(|tweak| ops::counters(0, tweak, 1));

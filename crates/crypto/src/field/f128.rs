@@ -5,6 +5,7 @@
 //! of products only the sum is reduced. There is no vector form: no vector unit multiplies words.
 
 use super::Field;
+use crate::SecretBit;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::DefaultIsZeroes;
 
@@ -28,26 +29,89 @@ fn number(element: F128) -> u128 {
     u128::from(element.0[1]) << 64 | u128::from(element.0[0])
 }
 
-/// All ones if `bit`, else zero.
+/// `a + b` reduced, if the sum is below twice the prime.
+///
+/// The sum plus 159 carries, or the sum itself did, exactly if the sum is not below the prime; it is
+/// then right without the carry. The compiler makes jumps of carries, so they stay in instructions that
+/// it does not see into.
 #[inline(always)]
-fn spread(bit: bool) -> u128 {
-    u128::from(bit).wrapping_neg()
+fn sum(a: u128, b: u128) -> u128 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let [mut low, mut high] = [a as u64, (a >> 64) as u64];
+        // SAFETY: only the registers named here and the flags change.
+        unsafe {
+            std::arch::asm!(
+                "add {low}, {b_low}",
+                "adc {high}, {b_high}",
+                "sbb {carried}, {carried}",
+                "mov {less_low}, {low}",
+                "mov {less_high}, {high}",
+                "add {less_low}, {offset}",
+                "adc {less_high}, 0",
+                "sbb {carried}, 0",
+                "cmovnz {low}, {less_low}",
+                "cmovnz {high}, {less_high}",
+                low = inout(reg) low,
+                high = inout(reg) high,
+                b_low = in(reg) b as u64,
+                b_high = in(reg) (b >> 64) as u64,
+                carried = out(reg) _,
+                less_low = out(reg) _,
+                less_high = out(reg) _,
+                offset = const OFFSET,
+                options(pure, nomem, nostack)
+            );
+        }
+        u128::from(high) << 64 | u128::from(low)
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    {
+        let (sum, first) = a.overflowing_add(b);
+        let (less, second) = sum.overflowing_add(OFFSET);
+        let carried = SecretBit::carry(first) | SecretBit::carry(second);
+        sum ^ ((sum ^ less) & carried.wide_mask())
+    }
 }
 
-/// A number below 2^128, reduced.
+/// `a - b` of reduced numbers.
 #[inline(always)]
-fn below_2_to_128(value: u128) -> F128 {
-    let (more, carry) = value.overflowing_add(OFFSET);
-    element(value ^ ((value ^ more) & spread(carry)))
+fn difference(a: u128, b: u128) -> u128 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let [mut low, mut high] = [a as u64, (a >> 64) as u64];
+        // SAFETY: only the registers named here and the flags change.
+        unsafe {
+            std::arch::asm!(
+                "sub {low}, {b_low}",
+                "sbb {high}, {b_high}",
+                "sbb {borrowed}, {borrowed}",
+                "and {borrowed}, {offset}",
+                "sub {low}, {borrowed}",
+                "sbb {high}, 0",
+                low = inout(reg) low,
+                high = inout(reg) high,
+                b_low = in(reg) b as u64,
+                b_high = in(reg) (b >> 64) as u64,
+                borrowed = out(reg) _,
+                offset = const OFFSET,
+                options(pure, nomem, nostack)
+            );
+        }
+        u128::from(high) << 64 | u128::from(low)
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    {
+        let (difference, borrow) = a.overflowing_sub(b);
+        difference.wrapping_sub(OFFSET & SecretBit::carry(borrow).wide_mask())
+    }
 }
 
 /// `low + 2^128 * high` for a `high` below 2^96.
 #[inline(always)]
 fn reduce(low: u128, high: u128) -> F128 {
-    // Below 159 * 2^96.
-    let (sum, carry) = low.overflowing_add(OFFSET * high);
-    // After a carry the sum is small: this does not carry again.
-    below_2_to_128(sum.wrapping_add(OFFSET & spread(carry)))
+    // The second number is below 159 * 2^96.
+    element(sum(low, OFFSET * high))
 }
 
 /// The product of two numbers as two halves, lower first.
@@ -97,7 +161,7 @@ impl Field for F128 {
 
     #[inline]
     fn new(value: u128) -> F128 {
-        below_2_to_128(value)
+        element(sum(value, 0))
     }
 
     #[inline(always)]
@@ -107,16 +171,12 @@ impl Field for F128 {
 
     #[inline(always)]
     fn add(self, other: F128) -> F128 {
-        // `a + b + 159` carries exactly if `a + b` is not below the prime, and is then right.
-        let (sum, first) = number(self).overflowing_add(number(other));
-        let (more, second) = sum.overflowing_add(OFFSET);
-        element(sum ^ ((sum ^ more) & spread(first | second)))
+        element(sum(number(self), number(other)))
     }
 
     #[inline(always)]
     fn sub(self, other: F128) -> F128 {
-        let (difference, borrow) = number(self).overflowing_sub(number(other));
-        element(difference.wrapping_sub(OFFSET & spread(borrow)))
+        element(difference(number(self), number(other)))
     }
 
     #[inline(always)]
@@ -126,8 +186,8 @@ impl Field for F128 {
     }
 
     #[inline(always)]
-    fn and_bit(self, bit: bool) -> F128 {
-        element(number(self) & spread(bit))
+    fn and_bit(self, bit: SecretBit) -> F128 {
+        element(number(self) & bit.wide_mask())
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@
 //! multiplication.
 
 use super::Field;
+use crate::SecretBit;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::DefaultIsZeroes;
 
@@ -76,8 +77,8 @@ impl Field for F32 {
     }
 
     #[inline(always)]
-    fn and_bit(self, bit: bool) -> F32 {
-        F32(self.0 & u32::from(bit).wrapping_neg())
+    fn and_bit(self, bit: SecretBit) -> F32 {
+        F32(self.0 & bit.mask() as u32)
     }
 
     #[inline(always)]

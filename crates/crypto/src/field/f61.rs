@@ -4,6 +4,7 @@
 //! 61. Cost of a product: one 64 x 64 multiplication, or four of 32 x 32 in a vector lane.
 
 use super::Field;
+use crate::SecretBit;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::DefaultIsZeroes;
 
@@ -88,8 +89,8 @@ impl Field for F61 {
     }
 
     #[inline(always)]
-    fn and_bit(self, bit: bool) -> F61 {
-        F61(self.0 & u64::from(bit).wrapping_neg())
+    fn and_bit(self, bit: SecretBit) -> F61 {
+        F61(self.0 & bit.mask())
     }
 
     #[inline(always)]

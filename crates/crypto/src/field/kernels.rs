@@ -3,7 +3,7 @@
 use super::Field;
 use super::loops::{self, InLanes, InWords};
 use crate::matrix::{Factors, Rows};
-use crate::{Prg, Simd, Width};
+use crate::{Prg, SecretBit, Simd, Width};
 use zerocopy::IntoBytes;
 
 /// Makes, for every loop, a function that runs it at a given width.
@@ -54,15 +54,18 @@ at_every_width! {
 /// blocks of the generator for every field.
 const PIECE: usize = 1024;
 
+/// Why it is public whether a draw is an element.
+const REJECTED: &str = "draws that are rejected say nothing about those that are kept";
+
 pub(super) fn fill_random<F: Field>(simd: Simd, prg: &mut Prg, out: &mut [F]) {
     for piece in out.chunks_mut(PIECE) {
         prg.fill_bytes(piece.as_mut_bytes());
-        if truncate(simd, piece) {
+        if SecretBit::carry(truncate(simd, piece)).declassify(REJECTED) {
             continue;
         }
         // Rare: below 2^-20 per piece for the worst prime.
         for element in piece {
-            while !element.is_reduced() {
+            while !SecretBit::carry(element.is_reduced()).declassify(REJECTED) {
                 let mut again = [F::ZERO];
                 prg.fill_bytes(again.as_mut_bytes());
                 *element = again[0].truncated();

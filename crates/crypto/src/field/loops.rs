@@ -46,6 +46,7 @@ impl Form for InLanes {
 /// Drops superfluous bits; whether all elements are then reduced.
 #[inline(always)]
 pub(super) fn truncate<F: Field, M: Form>(x: &mut [F]) -> bool {
+    crate::public([x.len()]);
     let mut reduced = true;
     for x in x {
         *x = x.truncated();
@@ -56,11 +57,13 @@ pub(super) fn truncate<F: Field, M: Form>(x: &mut [F]) -> bool {
 
 #[inline(always)]
 pub(super) fn are_reduced<F: Field, M: Form>(x: &[F]) -> bool {
+    crate::public([x.len()]);
     x.iter().fold(true, |reduced, x| reduced & x.is_reduced())
 }
 
 #[inline(always)]
 pub(super) fn add_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
+    crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), x.len(), "slices of one length");
     for (out, x) in out.iter_mut().zip(x) {
         *out = out.add(*x);
@@ -69,6 +72,7 @@ pub(super) fn add_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
 
 #[inline(always)]
 pub(super) fn sub_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
+    crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), x.len(), "slices of one length");
     for (out, x) in out.iter_mut().zip(x) {
         *out = out.sub(*x);
@@ -77,6 +81,7 @@ pub(super) fn sub_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
 
 #[inline(always)]
 pub(super) fn scale_add<F: Field, M: Form>(out: &mut [F], k: F, x: &[F]) {
+    crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), x.len(), "slices of one length");
     for (out, x) in out.iter_mut().zip(x) {
         *out = out.add(M::mul(*x, k));
@@ -88,6 +93,7 @@ const PAIRS: usize = 64;
 
 #[inline(always)]
 pub(super) fn scale_add_pairs<F: Field, M: Form>(out: &mut [F], k: [F; 2], x: &[F]) {
+    crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), 2 * x.len(), "a pair for each element");
     let mut doubled = [F::ZERO; 2 * PAIRS];
     let ks: [F; 2 * PAIRS] = std::array::from_fn(|i| k[i % 2]);
@@ -104,6 +110,7 @@ pub(super) fn scale_add_pairs<F: Field, M: Form>(out: &mut [F], k: [F; 2], x: &[
 
 #[inline(always)]
 pub(super) fn scale_assign<F: Field, M: Form>(out: &mut [F], k: F) {
+    crate::public([out.len()]);
     for out in out {
         *out = M::mul(*out, k);
     }
@@ -111,6 +118,7 @@ pub(super) fn scale_assign<F: Field, M: Form>(out: &mut [F], k: F) {
 
 #[inline(always)]
 pub(super) fn mul_slices<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
+    crate::public([out.len(), x.len(), y.len()]);
     assert!(out.len() == x.len() && out.len() == y.len(), "slices of one length");
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
         *out = M::mul(*x, *y);
@@ -119,6 +127,7 @@ pub(super) fn mul_slices<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
 
 #[inline(always)]
 pub(super) fn mul_add_assign<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
+    crate::public([out.len(), x.len(), y.len()]);
     assert!(out.len() == x.len() && out.len() == y.len(), "slices of one length");
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
         *out = out.add(M::mul(*x, *y));
@@ -130,6 +139,7 @@ const SUMS: usize = 32;
 
 #[inline(always)]
 pub(super) fn sum<F: Field, M: Form>(x: &[F]) -> F {
+    crate::public([x.len()]);
     let mut sums = [F::ZERO; SUMS];
     let (groups, rest) = x.as_chunks::<SUMS>();
     for group in groups {
@@ -142,6 +152,7 @@ pub(super) fn sum<F: Field, M: Form>(x: &[F]) -> F {
 
 #[inline(always)]
 pub(super) fn dot<F: Field, M: Form>(x: &[F], y: &[F]) -> F {
+    crate::public([x.len(), y.len()]);
     assert_eq!(x.len(), y.len(), "slices of one length");
     let mut total = F::ZERO;
     // Each sum takes one product of a group and less than one of a rest.

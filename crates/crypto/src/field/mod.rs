@@ -9,8 +9,8 @@
 //! Elements are stored reduced, little-endian, in exactly [`Field::BYTES`]; bytes of a peer become
 //! elements only through [`Field::read`]. Methods on single elements are for few elements; the
 //! loops over slices run on the widest vectors of the machine ([`Simd`]).
-//! Cost of the loops: see [`measure`]. Invariants: nothing branches on or is indexed by an
-//! element, but in functions that say that they are for public values; elements have no `Debug`.
+//! Cost of the loops: see [`measure`]. Invariants: nothing branches on or is indexed by an element, but
+//! `==` and functions that say that they are for public values; elements have no `Debug`.
 //! Not protected: an element on the stack is not wiped, whoever owns the slices wipes those.
 
 mod f128;
@@ -30,7 +30,7 @@ pub use f128::F128;
 pub use products::{MatrixProducts, OnCpu, Product, Term};
 
 use crate::matrix::{Factors, Rows, on_threads};
-use crate::{Prg, Simd};
+use crate::{Prg, SecretBit, Simd};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 use zeroize::{DefaultIsZeroes, Zeroize};
 
@@ -87,7 +87,7 @@ pub trait Field:
         self.mul(other)
     }
     /// `self` if `bit`, else zero; without a branch.
-    fn and_bit(self, bit: bool) -> Self;
+    fn and_bit(self, bit: SecretBit) -> Self;
     /// Whether the bytes that this element was made from are below the prime.
     #[doc(hidden)]
     fn is_reduced(self) -> bool;
@@ -113,9 +113,16 @@ pub trait Field:
     /// `value` modulo the prime; negative numbers count down from the prime. Constant time.
     #[inline]
     fn from_signed(value: i128) -> Self {
-        let negative = value < 0;
+        let negative = SecretBit::lowest((value >> 127) as u64);
         let size = Self::new(value.unsigned_abs());
         size.sub(size.add(size).and_bit(negative))
+    }
+
+    /// Returns whether both are the same element. Constant time.
+    #[inline]
+    fn equals(self, other: Self) -> SecretBit {
+        let difference = self.value() ^ other.value();
+        SecretBit::is_zero(difference as u64 | (difference >> 64) as u64)
     }
 
     /// Zero minus this element.
@@ -129,7 +136,7 @@ pub trait Field:
         powers::power(self, exponent)
     }
 
-    /// The element that gives one when multiplied by this one. Constant time.
+    /// The element that gives one when multiplied by this one. Constant time, but for zero.
     ///
     /// # Panics
     /// If this is zero.
@@ -161,7 +168,8 @@ pub trait Field:
     /// If the lengths differ.
     fn read(bytes: &[u8], out: &mut [Self]) -> Result<(), NotReduced> {
         out.as_mut_bytes().copy_from_slice(bytes);
-        if kernels::are_reduced(Simd::selected(), out) {
+        let are_reduced = SecretBit::carry(kernels::are_reduced(Simd::selected(), out));
+        if are_reduced.declassify("who sent the bytes learns whether they are elements") {
             return Ok(());
         }
         out.zeroize();

@@ -1,7 +1,7 @@
 //! Every operation against the clear meaning, every width against the portable one.
 
 use super::*;
-use crate::Block;
+use crate::{Block, SecretBit};
 use plain::Big;
 
 /// Arithmetic modulo any 128-bit number, bit by bit: slow and plain.
@@ -69,7 +69,10 @@ fn single_elements_mean_what_they_say<F: Field>() {
         assert!(root == a || root == a.neg());
         let other = a.mul(a).mul(F::new(F::NON_SQUARE));
         assert!(other.square_root().is_none() || a == F::ZERO);
-        assert!(a.and_bit(true) == a && a.and_bit(false) == F::ZERO);
+        let differs = a.equals(a.add(F::ONE)) | a.equals(a.add(F::new(F::MODULUS / 2)));
+        assert!((a.equals(a) & !differs).mask() == u64::MAX);
+        assert!(a.and_bit(SecretBit::public(true)) == a);
+        assert!(a.and_bit(SecretBit::public(false)) == F::ZERO);
     }
     for value in [0, 1, p - 1, p, p.wrapping_add(1), p.wrapping_mul(2), 1 << 64, u128::MAX] {
         assert!(F::new(value).value() == value % p, "{value} in {}", F::NAME);

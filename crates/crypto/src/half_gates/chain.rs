@@ -40,6 +40,7 @@ macro_rules! chain_kernels {
             x: &mut [Block],
             rows: &mut [u8],
         ) {
+            crate::public([a.len(), x.len(), rows.len()]);
             let gates = SET / LANES * LANES;
             let (first, x) = x.split_at_mut(LANES);
             let mut label = row::load(first);
@@ -66,6 +67,7 @@ macro_rules! chain_kernels {
             x: &mut [Block],
             rows: &[u8],
         ) {
+            crate::public([a.len(), x.len(), rows.len()]);
             let gates = SET / LANES * LANES;
             let (first, x) = x.split_at_mut(LANES);
             let mut label = row::load(first);
@@ -168,6 +170,7 @@ macro_rules! chain_kernels {
             rows: &mut [u8],
             keys: &mut RoundKeys,
         ) {
+            crate::public([a.len(), x.len(), rows.len()]);
             let difference = ops::sigma(ops::splat(delta.block()));
             let [low, high] =
                 hash_known(start, index, a, keys, |input| [input, ops::xor(input, difference)]);
@@ -193,6 +196,7 @@ macro_rules! chain_kernels {
             rows: &[u8],
             keys: &mut RoundKeys,
         ) {
+            crate::public([a.len(), x.len(), rows.len()]);
             let hashes = hash_known(start, index, a, keys, |input| [input]);
             let labels = a.chunks(ops::WIDTH).zip(x.chunks_mut(ops::WIDTH));
             let rows = rows.chunks(ops::WIDTH * GarbledGate::BYTES);

@@ -26,6 +26,7 @@ macro_rules! in_lane_kernels {
             out: &mut [Block],
             rows: &mut [u8],
         ) {
+            crate::public([a.len(), b.len(), out.len(), rows.len()]);
             let delta = ops::splat(delta.block());
             let start = ops::splat(start);
             let mut tweaks = ops::counters(0, first_index.tweaks().0, 2);
@@ -48,6 +49,7 @@ macro_rules! in_lane_kernels {
             out: &mut [Block],
             rows: &[u8],
         ) {
+            crate::public([a.len(), b.len(), out.len(), rows.len()]);
             let start = ops::splat(start);
             let mut tweaks = ops::counters(0, first_index.tweaks().0, 2);
             let labels = a.chunks(ops::WIDTH).zip(b.chunks(ops::WIDTH));

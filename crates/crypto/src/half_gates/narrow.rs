@@ -36,6 +36,7 @@ macro_rules! narrow_kernels {
             out: &mut [Block],
             rows: &mut [u8],
         ) {
+            crate::public([a.len(), b.len(), out.len(), rows.len()]);
             if a.len() <= WIDTH {
                 return few::garble(start, delta, first_index, a, b, out, rows);
             }
@@ -63,6 +64,7 @@ macro_rules! narrow_kernels {
             out: &mut [Block],
             rows: &[u8],
         ) {
+            crate::public([a.len(), b.len(), out.len(), rows.len()]);
             if a.len() <= WIDTH {
                 return few::evaluate(start, first_index, a, b, out, rows);
             }
@@ -85,6 +87,7 @@ macro_rules! narrow_kernels {
         /// The hashes of that many gates and nothing else; see [`super::hashes_alone`].
         #[target_feature(enable = $features)]
         pub(super) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {
+            crate::public([gates]);
             if garbling {
                 many::hashes_alone::<1, true>(start, gates)
             } else {

@@ -26,6 +26,7 @@ pub(super) fn garble_chain(
     lanes: usize,
     rows: &mut [u8],
 ) {
+    crate::public([a.len(), x.len(), lanes, rows.len()]);
     match lanes {
         1 => chain_of_one::garble::<1>(start, delta, first_index, a, x, rows),
         _ => chain_of_two::garble::<2>(start, delta, first_index, a, x, rows),
@@ -42,6 +43,7 @@ pub(super) fn evaluate_chain(
     lanes: usize,
     rows: &[u8],
 ) {
+    crate::public([a.len(), x.len(), lanes, rows.len()]);
     match lanes {
         1 => chain_of_one::evaluate::<1>(start, first_index, a, x, rows),
         _ => chain_of_two::evaluate::<2>(start, first_index, a, x, rows),

@@ -54,7 +54,7 @@ fn keys_and_rows_are_those_of_a_gate() {
     let mut active = vec![Block::ZERO; 50];
     gates.active(&a, &b, &offset, &mut active);
     for k in 0..50 {
-        assert!(!zero[k].select_bit() && one[k].select_bit(), "gate {k}");
+        assert_eq!([zero[k].select_u64(), one[k].select_u64()], [0, 1], "gate {k}");
         let r = offset.block();
         assert_eq!((zero[k] ^ one[k]).to_bits(), r.to_bits(), "gate {k}");
         assert_eq!(first[k].to_bits(), r.and_bit(b[k].select_bit()).to_bits(), "gate {k}");
@@ -62,6 +62,6 @@ fn keys_and_rows_are_those_of_a_gate() {
         assert_eq!(second[k].to_bits(), expected.to_bits(), "gate {k}");
         let expected = zero[k] ^ r.and_bit(b[k].select_bit());
         assert_eq!(active[k].to_bits() >> 1, expected.to_bits() >> 1, "gate {k}");
-        assert_eq!(active[k].select_bit(), a[k].select_bit(), "gate {k}");
+        assert_eq!(active[k].select_u64(), a[k].select_u64(), "gate {k}");
     }
 }

@@ -14,6 +14,7 @@ macro_rules! joint_kernels {
             zero: &mut [Block],
             one: &mut [Block],
         ) {
+            crate::public([keys.len(), zero.len(), one.len()]);
             let (offset, bit) = (splat(offset), splat(Block::from_bits(1)));
             let targets = zero.chunks_mut(WIDTH).zip(one.chunks_mut(WIDTH));
             for (keys, (zero, one)) in keys.chunks(WIDTH).zip(targets) {
@@ -33,6 +34,7 @@ macro_rules! joint_kernels {
             first: &mut [Block],
             second: &mut [Block],
         ) {
+            crate::public([a.len(), b.len(), first.len(), second.len()]);
             let (offset, bit) = (splat(offset), splat(Block::from_bits(1)));
             let operands = a.chunks(WIDTH).zip(b.chunks(WIDTH));
             let rows = first.chunks_mut(WIDTH).zip(second.chunks_mut(WIDTH));
@@ -53,6 +55,7 @@ macro_rules! joint_kernels {
             public: &[Block],
             out: &mut [Block],
         ) {
+            crate::public([keys.len(), public.len(), out.len()]);
             let bit = splat(Block::from_bits(1));
             let keys = keys.chunks(WIDTH).zip(public.chunks(WIDTH));
             for (out, (keys, public)) in out.chunks_mut(WIDTH).zip(keys) {
@@ -70,6 +73,7 @@ macro_rules! joint_kernels {
             offset: Block,
             out: &mut [Block],
         ) {
+            crate::public([keys.len(), public.len(), out.len()]);
             let offset = splat(Block::from_bits(offset.to_bits() & !1));
             let keys = keys.chunks(WIDTH).zip(public.chunks(WIDTH));
             for (out, (keys, public)) in out.chunks_mut(WIDTH).zip(keys) {
@@ -85,6 +89,7 @@ macro_rules! joint_kernels {
             [first, second, third]: [&[Block]; 3],
             sums: &mut [Block],
         ) {
+            crate::public([a.len(), b.len(), first.len(), second.len(), third.len(), sums.len()]);
             let operands = a.chunks(WIDTH).zip(b.chunks(WIDTH));
             let halves = first.chunks(WIDTH).zip(second.chunks(WIDTH));
             let rows = halves.zip(third.chunks(WIDTH));

@@ -49,6 +49,7 @@ pub(crate) fn add_products_of_several<P: Products>(
     factors: Factors<'_, P::Element>,
 ) {
     let Factors { matrix, vectors, columns, width } = factors;
+    crate::public([out.len(), rows, matrix.len(), vectors.len(), columns, width]);
     assert_eq!(Some(matrix.len()), rows.checked_mul(columns), "rows times columns");
     if columns == 0 || rows == 0 {
         return;

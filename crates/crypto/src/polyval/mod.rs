@@ -1,4 +1,4 @@
-//! [`Polyval`]: the polynomial hash of the page cipher and of TLS records, over GF(2^128).
+//! [`Polyval`]: the polynomial hash of the page cipher, over GF(2^128).
 //!
 //! Source: RFC 8452 section 3. With `S_0 = 0` and `S_i = (S_{i-1} + X_i) * H * x^-128`, POLYVAL is
 //! the last `S_i`; so it is the sum of `X_i * H^(n+1-i)`, powers by that product, in any grouping.
@@ -63,38 +63,7 @@ impl Polyval {
                 Block::from_bits(u128::from_le_bytes(hash.finalize().into()))
             }
             #[cfg(target_arch = "x86_64")]
-            Form::Powers(kernel, powers) => {
-                hash_in_steps::<false>(*kernel, powers, Block::ZERO, bytes, last)
-            }
-        }
-    }
-
-    /// As [`Polyval::hash`], but of `first` before that, both with zeros up to whole blocks, and
-    /// with the bytes of each block in reverse order: what GHASH is made of (RFC 8452, appendix A).
-    ///
-    /// # Panics
-    /// If `first` has more than 64 blocks.
-    pub(crate) fn hash_reversed(&self, first: &[u8], bytes: &[u8], last: Block) -> Block {
-        match &self.0 {
-            Form::Portable(keyed) => {
-                let mut hash = keyed.clone();
-                let last = last.to_bits().to_le_bytes();
-                for block in first.chunks(16).chain(bytes.chunks(16)).chain([&last[..]]) {
-                    let mut reversed = [0; 16];
-                    let end = reversed.iter_mut().rev();
-                    end.zip(block).for_each(|(reversed, byte)| *reversed = *byte);
-                    hash.update(&[reversed.into()]);
-                }
-                Block::from_bits(u128::from_le_bytes(hash.finalize().into()))
-            }
-            #[cfg(target_arch = "x86_64")]
-            Form::Powers(kernel, powers) => {
-                let mut step = [Block::ZERO; STEP_BLOCKS];
-                let blocks = first.len().div_ceil(size_of::<Block>());
-                step[STEP_BLOCKS - blocks..].as_mut_bytes()[..first.len()].copy_from_slice(first);
-                let sum = absorb::<true>(*kernel, powers, Block::ZERO, step.as_bytes());
-                hash_in_steps::<true>(*kernel, powers, sum, bytes, last)
-            }
+            Form::Powers(kernel, powers) => hash_in_steps(*kernel, powers, bytes, last),
         }
     }
 }
@@ -102,44 +71,38 @@ impl Polyval {
 /// Whole steps where they lie, the rest behind zeros: a zero block before the first block of a sum
 /// that is zero changes nothing.
 #[cfg(target_arch = "x86_64")]
-fn hash_in_steps<const REVERSED: bool>(
+fn hash_in_steps(
     kernel: Kernel,
     powers: &[Block; STEP_BLOCKS],
-    sum: Block,
     bytes: &[u8],
     last: Block,
 ) -> Block {
     const BLOCK_BYTES: usize = size_of::<Block>();
     const STEP_BYTES: usize = STEP_BLOCKS * BLOCK_BYTES;
     let (steps, rest) = bytes.split_at(bytes.len() / STEP_BYTES * STEP_BYTES);
-    let sum = absorb::<REVERSED>(kernel, powers, sum, steps);
+    let sum = absorb(kernel, powers, Block::ZERO, steps);
 
     // The rest and `last` are one block to one more than a step.
     let mut tail = [Block::ZERO; 2 * STEP_BLOCKS];
     let first = tail.len() - 1 - rest.len().div_ceil(BLOCK_BYTES);
     tail[first..].as_mut_bytes()[..rest.len()].copy_from_slice(rest);
     tail[2 * STEP_BLOCKS - 1] = last;
-    tail[first] ^= if REVERSED { Block::from_bits(sum.to_bits().swap_bytes()) } else { sum };
+    tail[first] ^= sum;
     let used = first / STEP_BLOCKS * STEP_BLOCKS;
-    let hash = absorb::<REVERSED>(kernel, powers, Block::ZERO, tail[used..].as_bytes());
+    let hash = absorb(kernel, powers, Block::ZERO, tail[used..].as_bytes());
     tail[first].zeroize();
     hash
 }
 
 /// The sum after whole steps of blocks.
 #[cfg(target_arch = "x86_64")]
-fn absorb<const REVERSED: bool>(
-    kernel: Kernel,
-    powers: &[Block; STEP_BLOCKS],
-    sum: Block,
-    steps: &[u8],
-) -> Block {
+fn absorb(kernel: Kernel, powers: &[Block; STEP_BLOCKS], sum: Block, steps: &[u8]) -> Block {
     match kernel.variant() {
         // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
-        Variant::Vaes512 => unsafe { x86::vaes512::absorb::<REVERSED>(powers, sum, steps) },
+        Variant::Vaes512 => unsafe { x86::vaes512::absorb(powers, sum, steps) },
         // SAFETY: as above.
-        Variant::Vaes256 => unsafe { x86::vaes256::absorb::<REVERSED>(powers, sum, steps) },
+        Variant::Vaes256 => unsafe { x86::vaes256::absorb(powers, sum, steps) },
         // SAFETY: as above; `Polyval::new` makes powers only for these three variants.
-        _ => unsafe { x86::aesni::absorb::<REVERSED>(powers, sum, steps) },
+        _ => unsafe { x86::aesni::absorb(powers, sum, steps) },
     }
 }

@@ -65,11 +65,12 @@ macro_rules! polyval_kernels {
 
         /// See [`crate::polyval::absorb`].
         #[target_feature(enable = $features)]
-        pub(in crate::polyval) fn absorb<const REVERSED: bool>(
+        pub(in crate::polyval) fn absorb(
             powers: &[Block; STEP_BLOCKS],
             sum: Block,
             steps: &[u8],
         ) -> Block {
+            crate::public([steps.len()]);
             const VECTOR_BYTES: usize = ops::WIDTH * size_of::<Block>();
             let mut sum = xmm::load(&[sum]);
             for step in steps.chunks_exact(STEP_BLOCKS * size_of::<Block>()) {
@@ -77,11 +78,7 @@ macro_rules! polyval_kernels {
                 let mut carried = $in_first(sum);
                 let powers = powers.chunks_exact(ops::WIDTH);
                 for (vector, powers) in step.chunks_exact(VECTOR_BYTES).zip(powers) {
-                    let mut x = ops::load_bytes(vector);
-                    if REVERSED {
-                        x = ops::reverse_bytes(x);
-                    }
-                    let x = ops::xor(x, carried);
+                    let x = ops::xor(ops::load_bytes(vector), carried);
                     carried = ops::zero();
                     let power = ops::load(powers);
                     low = ops::xor(low, $clmul::<0x00>(x, power));

@@ -47,6 +47,7 @@ const IDENTITY: i64 = 0x8040_2010_0804_0201_u64 as i64;
 /// Transposes a square tile; the lengths were checked by the caller.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(super) fn transpose_tile(rows: &[u8], row_bytes: usize, out: &mut [Block; ROWS]) {
+    crate::public([rows.len(), row_bytes]);
     let orders = [load(&WORD_ORDER[0]), load(&WORD_ORDER[1])];
     let column_order = load(&COLUMN_ORDER);
     let identity = _mm512_set1_epi64(IDENTITY);

@@ -25,6 +25,7 @@ macro_rules! movemask_kernel {
             row_bytes: usize,
             out: &mut [Block; ROWS],
         ) {
+            crate::public([rows.len(), row_bytes]);
             let out = out.as_mut_bytes();
             for group in 0..ROWS / GROUP_ROWS {
                 let rows = &rows[group * GROUP_ROWS * row_bytes..];

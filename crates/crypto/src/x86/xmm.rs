@@ -213,10 +213,3 @@ pub(crate) fn store_rows(rows: &mut [u8], garbler_half: V, evaluator_half: V) {
     store_bytes(rows, garbler_half);
     store_bytes(&mut rows[16..], evaluator_half);
 }
-
-/// Each lane with its bytes in reverse order.
-#[inline]
-#[target_feature(enable = "aes,ssse3,sse4.1")]
-pub(crate) fn reverse_bytes(v: V) -> V {
-    _mm_shuffle_epi8(v, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-}

@@ -228,11 +228,3 @@ pub(crate) fn store_rows(rows: &mut [u8], garbler_half: V, evaluator_half: V) {
         store_bytes(&mut rows[32..], second);
     }
 }
-
-/// Each lane with its bytes in reverse order.
-#[inline]
-#[target_feature(enable = "vaes,avx2,aes")]
-pub(crate) fn reverse_bytes(v: V) -> V {
-    let order = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(order))
-}

@@ -202,11 +202,3 @@ pub(crate) fn store_rows(rows: &mut [u8], garbler_half: V, evaluator_half: V) {
         store_bytes(rows, _mm512_permutex2var_epi64(garbler_half, second, evaluator_half));
     }
 }
-
-/// Each lane with its bytes in reverse order.
-#[inline]
-#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-pub(crate) fn reverse_bytes(v: V) -> V {
-    let order = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order))
-}

@@ -1,7 +1,7 @@
 //! [`Recorded`]: a block while it is being recorded, and the end of a program of several.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
@@ -13,10 +13,11 @@ use crate::tracer::Recording;
 
 use tempfile::SpooledTempFile;
 
-/// Bytes of a block that are kept in memory; a longer one goes to a file. Most blocks have a few
-/// instructions, and a program may have thousands of them: to make and remove a file takes 0.1 ms to
-/// several, and the front end for C does it for each try. All of 4096 blocks hold 32 MiB at most.
-const BLOCK_KEPT_BYTES: usize = 8 << 10;
+/// Bytes of a block that are held in memory; a longer one goes to a file. Most blocks have a few
+/// instructions, which take some hundred bytes, and a program may have thousands of them: to make and
+/// remove a file takes 0.1 ms to several, and the front end for C does it for each try. All blocks
+/// together hold 32 MiB at most.
+const BLOCK_KEPT_BYTES: usize = 2 << 10;
 const _: () = assert!(phineus_bytecode::limits::BLOCKS_MAX * BLOCK_KEPT_BYTES <= 32 << 20);
 
 /// Bits of a name that number the values of a block; the block's number is above them, so that
@@ -120,7 +121,7 @@ impl Recording {
     /// Records at the end of each block what it carries on; says what is wrong with the flow.
     pub(crate) fn complete_flow(&mut self) -> Option<String> {
         let parties: Vec<u16> = (0..self.description.parties.len() as u16).collect();
-        for port in self.description.opened.clone() {
+        for &port in &self.description.opened.clone() {
             self.description.outputs[port as usize].parties.clone_from(&parties);
         }
         if self.blocks.len() == 1 && self.blocks[0].steps.is_empty() {
@@ -128,18 +129,7 @@ impl Recording {
             self.description.slots.clear();
             return None;
         }
-        for (&(register, ..), &slot) in &self.published {
-            for block in self.blocks.iter_mut().filter(|block| block.writes(register)) {
-                block.steps.push(Step::Publish { slot, register });
-            }
-        }
-        for block in &mut self.blocks {
-            // The order of a map's entries is another one each time.
-            block.steps.sort_by_key(|step| match step {
-                Step::Publish { slot, .. } => u64::from(*slot) + 1,
-                _ => 0,
-            });
-        }
+        self.publish_registers();
         for block in 0..self.blocks.len() {
             for (slot, name) in self.blocks[block].stores.clone() {
                 let stated = self.description.slots[slot as usize];
@@ -150,6 +140,27 @@ impl Recording {
             }
         }
         self.flow_fault()
+    }
+
+    /// Adds to each block that writes a register the steps that publish it.
+    fn publish_registers(&mut self) {
+        let mut slots: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (&(register, ..), &slot) in &self.published {
+            slots.entry(register).or_default().push(slot);
+        }
+        // The order of a map's entries is another one each time.
+        slots.values_mut().for_each(|slots| slots.sort_unstable());
+        for block in &mut self.blocks {
+            let written: BTreeSet<u32> = block.steps.iter().filter_map(Step::writes).collect();
+            let mut steps: Vec<(u32, u32)> = Vec::new();
+            for register in written {
+                let slots = slots.get(&register).into_iter().flatten();
+                steps.extend(slots.map(|&slot| (slot, register)));
+            }
+            steps.sort_unstable();
+            let publish = |(slot, register)| Step::Publish { slot, register };
+            block.steps.extend(steps.into_iter().map(publish));
+        }
     }
 
     fn flow_fault(&self) -> Option<String> {
@@ -195,14 +206,15 @@ impl Recording {
         let finished = || ProgramError::Refused("the program was finished before".to_string());
         let flow = self.flow();
         let writer = self.blocks[0].writer.take().ok_or_else(finished)?;
-        let (mut output, first) = writer.finish(&self.description)?;
         if self.blocks.len() == 1 && self.description.opened.is_empty() {
-            return Ok(first);
+            return Ok(writer.finish(&self.description)?.1);
         }
+        let of_block = self.description.of_block();
+        let (mut output, first) = writer.finish(&of_block)?;
         let mut written = vec![first];
         for block in &mut self.blocks[1..] {
             let writer = block.writer.take().ok_or_else(finished)?;
-            written.push(writer.finish(&self.description)?.1);
+            written.push(writer.finish(&of_block)?.1);
             let file = block.file.take().ok_or_else(finished)?;
             let mut file = file.0.borrow_mut();
             file.seek(SeekFrom::Start(0)).map_err(phineus_bytecode::Error::from)?;

@@ -171,6 +171,12 @@ impl CProgram {
                 true => self.elements(at, rows, &sizes)?,
                 false => rows,
             };
+            if rows == 0 {
+                let port = &marked.name;
+                return Err(ProgramError::Rows(format!(
+                    "input '{port}' has 0 rows, but {name} is 1 at least: C has no empty arrays"
+                )));
+            }
             match sizes.iter().position(|(known, _)| known == name) {
                 None => sizes.push((name.clone(), rows)),
                 Some(at) if sizes[at].1 != rows => {

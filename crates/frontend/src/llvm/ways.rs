@@ -16,9 +16,10 @@ use crate::blocks::{BlockId, Register};
 /// Ways out of a loop by opened conditions, one after the other, with none by a public condition
 /// between them, after which it is taken to have no public bound.
 const OPENED_EXITS_MAX: u32 = 4;
-/// Such ways out of all loops that are unrolled. Each takes two blocks, and may take one where ways
-/// meet: they are 3 of 8 of the blocks that a program may have.
-const UNROLLED_MAX: u32 = phineus_bytecode::limits::BLOCKS_MAX as u32 / 8;
+/// Such ways out of all loops that are unrolled: more of them are quicker planned as a loop that runs
+/// at run time. Each takes two blocks, and may take a third where paths meet.
+const UNROLLED_MAX: u32 = 512;
+const _: () = assert!(3 * UNROLLED_MAX as usize <= phineus_bytecode::limits::BLOCKS_MAX / 2);
 
 /// As in `machine.rs`.
 const STACK_LEFT_BYTES: usize = 256 << 10;

@@ -206,7 +206,11 @@ impl Program {
         if self.random.below(5) == 0 {
             return a;
         }
-        let b = self.expression(depth - 1);
+        // One value as both operands, once in eight times.
+        let b = match self.random.below(8) {
+            0 => a.clone(),
+            _ => self.expression(depth - 1),
+        };
         let amount = self.random.below(31) + 1;
         match self.random.below(16) {
             0..=5 => format!("({a} {} {b})", self.random.of(&["+", "-", "*", "&", "|", "^"])),
@@ -349,7 +353,9 @@ impl Program {
         let compare = self.random.of(&["<", "<=", ">", ">="]);
         let op = self.random.of(&["+=", "^=", "|=", "&=", "*=", "-="]);
         let head = format!("for (int {index} = 0; {index} < 8; {index}++)");
-        let line = match self.random.below(7) {
+        let (b, terms) = (self.random.below(ARRAYS), self.random.below(2) + 1);
+        let b = if self.random.below(2) == 0 { a } else { b };
+        let line = match self.random.below(8) {
             0 => format!("{head} v{target} {op} {value};"),
             1 => format!(
                 "{head} {{ {typ} e = {value}; if (e {compare} v{target}) {{ \
@@ -365,6 +371,14 @@ impl Program {
                  {head} for (int j = 0; j < 5; j++) \
                  a{a}[{index}] {op} grid[j][{index}] * {other};\n\
                  v{target} += grid[3][*n & 7]; }}"
+            ),
+            // A product of matrices, half of the time of a vector with itself.
+            7 => format!(
+                "{{ {typ} g{k}[8][8]; for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) {{ \
+                 g{k}[i][j] = 0; for (int l = 0; l < {terms}; l++) \
+                 g{k}[i][j] += ({typ})a{a}[i] * ({typ})a{b}[j]; }}\n\
+                 {head} v{target} {op} g{k}[{index}][7 - {index}] < {other} ? \
+                 g{k}[{index}][{index}] : {value}; }}"
             ),
             5 => format!(
                 "{head} if ({index} == 0) a{a}[{index}] = {value}; else if ({index} < 6) \

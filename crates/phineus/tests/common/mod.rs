@@ -199,6 +199,19 @@ impl Done {
         Ok(self)
     }
 
+    /// The one document on stdout of a command with `--json`; its error, if the command failed, has
+    /// the exit code.
+    pub fn document(&self) -> Result<serde_json::Value> {
+        let Done { code, stdout, stderr } = self;
+        let document: serde_json::Value = serde_json::from_str(stdout)
+            .map_err(|error| format!("{error}: exit code {code:?}\n{stdout}\n{stderr}"))?;
+        let stated = document["error"]["exit_code"].as_i64().unwrap_or(0);
+        if code.map(i64::from) != Some(stated) {
+            return Err(format!("exit code {code:?}, document {document}").into());
+        }
+        Ok(document)
+    }
+
     /// Stderr says `part`.
     pub fn says(self, part: &str) -> Result<Done> {
         if self.stderr.contains(part) {

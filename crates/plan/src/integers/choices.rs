@@ -3,11 +3,12 @@
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, mask_of};
 
 use super::Lowering;
+use super::claims::{Integer, Sink};
 use super::operations::{Done, arithmetic};
 use super::range::{self, Range};
 use crate::error::Error;
 
-impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+impl<S: Sink> Lowering<S> {
     /// On single bits.
     pub(super) fn logic(&mut self, i: &Instruction) -> Done {
         let (Some(a), Some(b)) =
@@ -15,8 +16,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         else {
             return Ok(false);
         };
-        let name = self.apply(i, i.op, &[a, b])?;
-        self.set_integer(i.results[0], i.shape(), name, Range { low: 0, high: 1 });
+        let bit = self.apply(i, i.op, &[a, b], Range::BIT)?;
+        self.set_integer(i.results[0], i.shape(), bit);
         Ok(true)
     }
 
@@ -31,8 +32,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
                 continue;
             }
             let low = self.cut(operand, kept as u16)?;
-            if let Some((name, range)) = low {
-                self.set_integer(i.results[0], i.shape(), name, range);
+            if let Some(low) = low {
+                self.set_integer(i.results[0], i.shape(), low);
                 return Ok(true);
             }
         }
@@ -40,20 +41,16 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     }
 
     /// The low `width` bits of a value as unsigned integers.
-    pub(super) fn cut(&mut self, operand: u64, width: u16) -> Result<Option<(u64, Range)>, Error> {
+    pub(super) fn cut(&mut self, operand: u64, width: u16) -> Result<Option<Integer>, Error> {
         let Some(integer) = self.integer(operand)? else { return Ok(None) };
         let lanes = self.value(operand).lanes;
-        let narrow = Range::of_type(width, false);
-        if integer.range.is_within(narrow) {
-            return Ok(Some((integer.name, integer.range)));
+        if integer.range().is_within(Range::of_type(width, false)) {
+            return Ok(Some(integer));
         }
         if !self.holds(width) {
             return Ok(None);
         }
-        let element = arithmetic(ElementType::unsigned(width));
-        let mut reduce = Instruction::new(Op::Reduce, element, lanes);
-        reduce.operands[0] = integer.name;
-        Ok(Some((self.define(reduce)?, narrow)))
+        Ok(Some(self.reduce(integer, ElementType::unsigned(width), lanes)?))
     }
 
     /// `x ^ (2^w - 1)` is `-1 - x`.
@@ -76,39 +73,40 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     pub(super) fn comparable(
         &mut self,
         i: &Instruction,
-    ) -> Result<Option<([u64; 2], ElementType)>, Error> {
+    ) -> Result<Option<([Integer; 2], ElementType)>, Error> {
         let mut signed = i.element.is_signed();
         let pair = [i.operands[0], i.operands[1]];
         if matches!(i.op, Op::Eq | Op::Ne) {
-            let ranges = [self.integer(pair[0])?, self.integer(pair[1])?];
+            let known = [self.integer(pair[0])?, self.integer(pair[1])?];
             let all_within = |signed| {
                 let range = Range::of_type(i.element.width(), signed);
-                ranges.iter().all(|known| known.is_some_and(|known| known.range.is_within(range)))
+                known.iter().all(|known| known.is_some_and(|known| known.range().is_within(range)))
             };
             signed = !all_within(false) && all_within(true);
         }
-        let width = Range::of_type(i.element.width(), signed);
-        if !self.fits(width.sub(width)) {
+        let kind = Range::of_type(i.element.width(), signed);
+        let least = |a: Integer, b: Integer| a.range().union(b.range()).least_type();
+        if !self.fits(kind.sub(kind)) {
             // Where all is known to be small, the type does not matter.
-            let ranges = [self.integer(pair[0])?, self.integer(pair[1])?];
-            let small = ranges.map(|known| known.filter(|known| known.range.is_within(width)));
+            let known = [self.integer(pair[0])?, self.integer(pair[1])?];
+            let small = known.map(|known| known.filter(|known| known.range().is_within(kind)));
             let [Some(a), Some(b)] = small else { return Ok(None) };
-            let least = a.range.union(b.range).least_type();
-            return Ok(self.fits(a.range.sub(b.range)).then_some(([a.name, b.name], least)));
+            let fits = self.fits(a.range().sub(b.range()));
+            return Ok(fits.then_some(([a, b], least(a, b))));
         }
         let (Some(a), Some(b)) =
             (self.canonical(pair[0], signed)?, self.canonical(pair[1], signed)?)
         else {
             return Ok(None);
         };
-        let ranges = pair.map(|name| self.canonical_range(name, signed));
-        Ok(Some(([a, b], ranges[0].union(ranges[1]).least_type())))
+        Ok(Some(([a, b], least(a, b))))
     }
 
     pub(super) fn comparison(&mut self, i: &Instruction) -> Done {
         let Some((operands, least)) = self.comparable(i)? else { return Ok(false) };
-        let name = self.apply(&Instruction { element: least, ..*i }, i.op, &operands)?;
-        self.set_integer(i.results[0], i.result_shape(0), name, Range { low: 0, high: 1 });
+        let compared = Instruction { element: least, ..*i };
+        let result = self.apply(&compared, i.op, &operands, Range::BIT)?;
+        self.set_integer(i.results[0], i.result_shape(0), result);
         Ok(true)
     }
 
@@ -119,7 +117,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         if let Some(constant) = value.constant {
             return range::constant_as(constant, width, signed);
         }
-        let known = value.integer.map(|integer| integer.range);
+        let known = value.integer.map(|integer| integer.range());
         known.filter(|known| known.is_within(Range::of_type(width, signed)))
     }
 
@@ -132,25 +130,22 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             let is_first_less = a.high <= b.low;
             let chosen = if is_first_less == (i.op == Op::Min) { x } else { y };
             let value = self.value(chosen).clone();
-            self.values.insert(i.results[0], value);
+            self.set_value(i.results[0], value);
             return Ok(true);
         }
         let Some(([a, b], least)) = self.comparable(i)? else { return Ok(false) };
-        let less = self.apply(&Instruction { element: least, ..*i }, Op::Lt, &[a, b])?;
+        let compared = Instruction { element: least, ..*i };
+        let less = self.apply(&compared, Op::Lt, &[a, b], Range::BIT)?;
         let chosen = if i.op == Op::Min { [less, a, b] } else { [less, b, a] };
-        let name = self.apply(i, Op::Mux, &chosen)?;
-        let range = |value: u64| self.value(value).integer.map(|integer| integer.range);
-        let kind = Range::of_type(i.element.width(), i.element.is_signed());
-        let known = |value: u64| range(value).filter(|known| known.is_within(kind)).unwrap_or(kind);
-        let union = known(i.operands[0]).union(known(i.operands[1]));
-        self.set_integer(i.results[0], i.shape(), name, union);
+        let chosen = self.apply(i, Op::Mux, &chosen, a.range().union(b.range()))?;
+        self.set_integer(i.results[0], i.shape(), chosen);
         Ok(true)
     }
 
     pub(super) fn absolute(&mut self, i: &Instruction) -> Done {
         if !i.element.is_signed() {
             let value = self.value(i.operands[0]).clone();
-            self.values.insert(i.results[0], value);
+            self.set_value(i.results[0], value);
             return Ok(true);
         }
         let Some(a) = self.canonical(i.operands[0], true)? else { return Ok(false) };
@@ -158,12 +153,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         if !self.fits(kind) {
             return Ok(false);
         }
-        let known = self.canonical_range(i.operands[0], true);
+        let known = a.range();
         // The type of the negation, too.
         let least = known.union(known.neg()).least_type();
-        let name = self.apply(&Instruction { element: least, ..*i }, Op::Abs, &[a])?;
-        let high = known.high.max(-known.low);
-        self.set_integer(i.results[0], i.shape(), name, Range { low: 0, high });
+        let range = Range { low: 0, high: known.high.max(-known.low) };
+        let size = self.apply(&Instruction { element: least, ..*i }, Op::Abs, &[a], range)?;
+        self.set_integer(i.results[0], i.shape(), size);
         Ok(true)
     }
 
@@ -179,15 +174,15 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             return Ok(false);
         }
         let mut operands = vec![0; 1];
-        let mut union: Option<Range> = (i.op == Op::Mask).then_some(Range { low: 0, high: 0 });
+        let mut union: Option<Range> = (i.op == Op::Mask).then_some(Range::ZERO);
         let names: Vec<u64> = choices.to_vec();
         for name in names {
             let Some(integer) = self.integer(name)? else { return Ok(false) };
-            operands.push(integer.name);
-            union = Some(union.map_or(integer.range, |range| range.union(integer.range)));
+            operands.push(integer.name());
+            union = Some(union.map_or(integer.range(), |range| range.union(integer.range())));
         }
         let Some(bit) = self.canonical(selector, false)? else { return Ok(false) };
-        operands[0] = bit;
+        operands[0] = bit.name();
         let range = union.expect("a choice has something to choose");
         // The difference of the two is multiplied by the selector.
         if !self.fits(range.sub(range)) {
@@ -195,12 +190,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         }
         let mut made = Instruction::new(i.op, arithmetic(i.element), i.lanes);
         made.operands[..operands.len()].copy_from_slice(&operands);
-        for (k, &result) in i.results().iter().enumerate() {
-            made.results[k] = self.next_name;
-            self.set_integer(result, i.result_shape(k), self.next_name, range);
-            self.next_name += 1;
-        }
-        (self.emit)(&made)?;
+        self.emit_integers(i, made, range)?;
         Ok(true)
     }
 }

@@ -7,9 +7,10 @@
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
+use super::Lowering;
+use super::claims::{Integer, Sink};
 use super::range::Range;
 use super::wide::terms_of;
-use super::{Integer, Lowering};
 use crate::error::Error;
 
 /// A factor as bits, of which those from number `width` on are zero.
@@ -27,14 +28,14 @@ enum Bits {
     Constant(Lane),
 }
 
-impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+impl<S: Sink> Lowering<S> {
     /// The bits of a factor modulo `2^width` that may be 1.
     pub(super) fn bits_of(&self, name: u64, width: u16) -> u16 {
         let value = self.value(name);
         if let Some(constant) = value.constant {
             return (constant & mask_of(width)).bit_len() as u16;
         }
-        let known = value.integer.map(|integer| integer.range).filter(|range| range.low >= 0);
+        let known = value.integer.map(|integer| integer.range()).filter(|range| range.low >= 0);
         known.map_or(width, |range| width.min(range.magnitude_bits() as u16))
     }
 
@@ -55,8 +56,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let has_bits = known_bits.or(widened.map(|(bits, _)| bits));
         if let (Some(integer), None, true) = (integer, has_bits, narrow < held) {
             let cell = narrow.max(1);
-            let bits =
-                self.convert(integer.name, cell, lanes, Sharing::Arithmetic, Sharing::Boolean)?;
+            let bits = self.bits_of_elements(integer, cell, lanes)?;
             return Ok(Factor { bits: Bits::Named(bits, cell), width: narrow, lanes });
         }
         if let (None, Some((bits, from))) = (known_bits, widened) {
@@ -88,15 +88,13 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
                     return Ok(None);
                 }
                 let exact = i128::try_from(part).expect("a limb fits the field");
-                let name = self.constant(part, count, factor.lanes, false)?;
-                Ok(Some(Integer { name, range: Range { low: exact, high: exact } }))
+                let exact = Range { low: exact, high: exact };
+                Ok(Some(self.constant((part, exact), count, factor.lanes, false)?))
             }
             Bits::Named(bits, cell) => {
                 let lanes = factor.lanes;
                 let slice = self.slice(bits, cell, (start, count), lanes)?;
-                let name =
-                    self.convert(slice, count, lanes, Sharing::Boolean, Sharing::Arithmetic)?;
-                Ok(Some(Integer { name, range: Range::of_type(count, false) }))
+                Ok(Some(self.elements_of(slice, count, lanes)?))
             }
         }
     }
@@ -173,17 +171,14 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
                 result = Some(self.above(result, (zero, size.min(kept)), lanes)?);
                 continue;
             };
-            let count = (sum.range.magnitude_bits() as u16).max(size).min(kept);
-            let digits =
-                self.convert(sum.name, count, lanes, Sharing::Arithmetic, Sharing::Boolean)?;
+            let count = (sum.range().magnitude_bits() as u16).max(size).min(kept);
+            let digits = self.bits_of_elements(sum, count, lanes)?;
             let low = size.min(count);
             let piece = self.slice(digits, count, (0, low), lanes)?;
             result = Some(self.above(result, (piece, low), lanes)?);
             if count > size {
                 let high = self.slice(digits, count, (size, count - size), lanes)?;
-                let shape = (count - size, Sharing::Boolean, Sharing::Arithmetic);
-                let name = self.convert(high, shape.0, lanes, shape.1, shape.2)?;
-                carry = Some(Integer { name, range: Range::of_type(count - size, false) });
+                carry = Some(self.elements_of(high, count - size, lanes)?);
             }
         }
         let (bits, known) = match result {

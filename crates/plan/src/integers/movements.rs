@@ -1,14 +1,14 @@
 //! Shifts, casts and what moves bits or lanes.
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
-use phineus_bytecode::{ElementType, Instruction, Op, Shape, mask_of};
+use phineus_bytecode::{ElementType, Instruction, Op, mask_of};
 
+use super::Lowering;
+use super::claims::Sink;
 use super::operations::{Done, arithmetic};
 use super::range::Range;
-use super::{Integer, Lowering};
-use crate::error::Error;
 
-impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+impl<S: Sink> Lowering<S> {
     pub(super) fn left_shift(&mut self, i: &Instruction) -> Done {
         let (width, amount) = (u64::from(i.element.width()), i.immediates[0]);
         if amount >= width || self.integer(i.operands[0])?.is_none() {
@@ -16,18 +16,18 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         }
         let factor = Range { low: 1 << amount.min(100), high: 1 << amount.min(100) };
         let mut integer = self.integer(i.operands[0])?.expect("just looked");
-        if !self.fits(integer.range.mul(factor)) {
+        if !self.fits(integer.range().mul(factor)) {
             // What is shifted out need not be there.
             let kept = (width - amount) as u16;
-            let Some((name, range)) = self.cut(i.operands[0], kept)? else { return Ok(false) };
-            integer = Integer { name, range };
+            let Some(low) = self.cut(i.operands[0], kept)? else { return Ok(false) };
+            integer = low;
         }
-        let range = integer.range.mul(factor);
+        let range = integer.range().mul(factor);
         if !self.fits(range) {
             return Ok(false);
         }
-        let name = self.apply(i, Op::ShiftLeft, &[integer.name])?;
-        self.set_integer(i.results[0], i.shape(), name, range);
+        let shifted = self.apply(i, Op::ShiftLeft, &[integer], range)?;
+        self.set_integer(i.results[0], i.shape(), shifted);
         Ok(true)
     }
 
@@ -35,12 +35,10 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let signed = i.element.is_signed();
         let amount = i.immediates[0].min(u64::from(i.element.width()));
         let Some(a) = self.canonical(i.operands[0], signed)? else { return Ok(false) };
-        let from = self.canonical_range(i.operands[0], signed);
-        let least = from.least_type();
-        let name = self.apply(&Instruction { element: least, ..*i }, Op::ShiftRight, &[a])?;
-        let amount = amount.min(126) as u32;
-        let range = Range { low: from.low >> amount, high: from.high >> amount };
-        self.set_integer(i.results[0], i.shape(), name, range);
+        let shift = Instruction { element: a.range().least_type(), ..*i };
+        let range = a.range().shifted_right(amount);
+        let shifted = self.apply(&shift, Op::ShiftRight, &[a], range)?;
+        self.set_integer(i.results[0], i.shape(), shifted);
         Ok(true)
     }
 
@@ -59,17 +57,20 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             return Ok(false);
         }
         let known = self.integer(operand)?.expect("just looked");
-        let (name, range) = if width > from {
-            let Some(name) = self.canonical(operand, signed)? else { return Ok(false) };
-            let kind = Range::of_type(from, signed);
-            (name, if name == known.name { known.range } else { kind })
+        let integer = if width > from {
+            let Some(reduced) = self.canonical(operand, signed)? else { return Ok(false) };
+            reduced
         } else {
-            (known.name, known.range)
+            known
         };
         let source = self.value(operand);
         let low = source.bits.map(|bits| (bits, from)).or(source.widened);
-        self.set_integer(i.results[0], i.shape(), name, range);
-        self.value_mut(i.results[0]).widened = low.filter(|_| width > from && !signed);
+        self.set_integer(i.results[0], i.shape(), integer);
+        let widened = low.filter(|_| width > from && !signed);
+        if let Some((bits, _)) = widened {
+            self.means(bits, i.results[0]);
+        }
+        self.value_mut(i.results[0]).widened = widened;
         Ok(true)
     }
 
@@ -79,21 +80,17 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         if self.value(operand).integer.is_none() || from > RING_WIDTH_MAX {
             return Ok(false);
         }
-        let (name, mut range);
-        if start == 0 {
-            let known = self.integer(operand)?.expect("just looked");
-            (name, range) = (known.name, known.range);
+        let slice = if start == 0 {
+            self.integer(operand)?.expect("just looked")
         } else {
             let Some(a) = self.canonical(operand, false)? else { return Ok(false) };
             let element = arithmetic(ElementType::unsigned(from));
             let mut shift = Instruction::new(Op::ShiftRight, element, i.lanes);
             shift.immediates[0] = start;
-            shift.operands[0] = a;
-            name = self.define(shift)?;
-            range = Range::of_type(from, false);
-            range.high >>= start.min(126);
-        }
-        self.set_integer(i.results[0], i.shape(), name, range);
+            shift.operands[0] = a.name();
+            self.define_integer(shift, Range::of_type(from, false).shifted_right(start))?
+        };
+        self.set_integer(i.results[0], i.shape(), slice);
         Ok(true)
     }
 
@@ -108,26 +105,24 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         if !self.holds(width) || !is_known(low) || !is_known(high) {
             return Ok(false);
         }
-        let known = self.value(low).integer.map(|integer| integer.range);
-        let kind = Range::of_type(low_width, false);
-        let (Some(low), Some(shifted)) =
-            (self.canonical(low, false)?, self.canonical(high, false)?)
+        let is_zero = self.value(high).constant.is_some_and(|constant| constant.is_zero());
+        let (Some(low), Some(high)) = (self.canonical(low, false)?, self.canonical(high, false)?)
         else {
             return Ok(false);
         };
-        if self.value(high).constant.is_some_and(|constant| constant.is_zero()) {
+        if is_zero {
             // A widening cast in other words.
-            let range = known.filter(|known| known.is_within(kind)).unwrap_or(kind);
-            self.set_integer(i.results[0], i.shape(), low, range);
+            self.set_integer(i.results[0], i.shape(), low);
             return Ok(true);
         }
-        let high = shifted;
         let mut shift = *i;
         shift.immediates = [u64::from(low_width), 0, 0, 0];
-        let high = self.apply(&shift, Op::ShiftLeft, &[high])?;
+        let power = 1 << low_width;
+        let range = Range::of_type(width - low_width, false).mul(Range { low: power, high: power });
+        let high = self.apply(&shift, Op::ShiftLeft, &[high], range)?;
         shift.immediates = [0; 4];
-        let name = self.apply(&shift, Op::Add, &[low, high])?;
-        self.set_integer(i.results[0], i.shape(), name, Range::of_type(width, false));
+        let joined = self.apply(&shift, Op::Add, &[low, high], Range::of_type(width, false))?;
+        self.set_integer(i.results[0], i.shape(), joined);
         Ok(true)
     }
 
@@ -146,17 +141,11 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let mut union: Option<Range> = None;
         for (k, name) in operands.into_iter().enumerate() {
             let Some(integer) = self.integer(name)? else { return Ok(false) };
-            made.operands[k] = integer.name;
-            union = Some(union.map_or(integer.range, |range| range.union(integer.range)));
+            made.operands[k] = integer.name();
+            union = Some(union.map_or(integer.range(), |range| range.union(integer.range())));
         }
         let range = union.expect("a movement has an operand");
-        for (k, &result) in i.results().iter().enumerate() {
-            made.results[k] = self.next_name;
-            let shape: Shape = i.result_shape(k);
-            self.set_integer(result, shape, self.next_name, range);
-            self.next_name += 1;
-        }
-        (self.emit)(&made)?;
+        self.emit_integers(i, made, range)?;
         Ok(true)
     }
 }

@@ -3,8 +3,9 @@
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
+use super::claims::{Integer, Sink};
 use super::range::Range;
-use super::{Integer, Lowering, Value, carried_in_field};
+use super::{Lowering, Value, carried_in_field};
 use crate::error::Error;
 
 /// Whether an operation is done.
@@ -14,7 +15,7 @@ pub(super) fn arithmetic(element: ElementType) -> ElementType {
     element.shared(Sharing::Arithmetic)
 }
 
-impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+impl<S: Sink> Lowering<S> {
     pub(super) fn lower(&mut self, i: &Instruction) -> Result<(), Error> {
         let done = match i.op {
             Op::Input => self.input(i)?,
@@ -24,7 +25,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             Op::Output => self.output(i)?,
             Op::Convert | Op::Reduce => {
                 let value = self.value(i.operands[0]).clone();
-                self.values.insert(i.results[0], value);
+                self.set_value(i.results[0], value);
                 true
             }
             Op::Add | Op::Sub => self.sum(i)?,
@@ -62,20 +63,42 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             self.set_bits(result, i.result_shape(k), self.next_name);
             self.next_name += 1;
         }
-        (self.emit)(&made)
+        self.sink.emit(&made)
     }
 
-    /// Emits `op` on elements, with one result.
+    /// Emits `made`, whose results, all of them within `range`, are those of `i`.
+    pub(super) fn emit_integers(
+        &mut self,
+        i: &Instruction,
+        mut made: Instruction,
+        range: Range,
+    ) -> Result<(), Error> {
+        for (k, name) in made.results.iter_mut().take(i.results().len()).enumerate() {
+            *name = self.next_name + k as u64;
+        }
+        self.next_name += i.results().len() as u64;
+        self.sink.emit(&made)?;
+        for (k, &result) in i.results().iter().enumerate() {
+            let integer = self.claim(made.results[k], range);
+            self.set_integer(result, i.result_shape(k), integer);
+        }
+        Ok(())
+    }
+
+    /// Emits `op` on elements, with one result, which is within `range`.
     pub(super) fn apply(
         &mut self,
         i: &Instruction,
         op: Op,
-        operands: &[u64],
-    ) -> Result<u64, Error> {
+        operands: &[Integer],
+        range: Range,
+    ) -> Result<Integer, Error> {
         let mut made = Instruction::new(op, arithmetic(i.element), i.lanes);
         made.immediates = i.immediates;
-        made.operands[..operands.len()].copy_from_slice(operands);
-        self.define(made)
+        for (place, operand) in made.operands.iter_mut().zip(operands) {
+            *place = operand.name();
+        }
+        self.define_integer(made, range)
     }
 
     /// Inputs come in bits, which the protocol proves to be bits, so that nobody brings an integer
@@ -92,7 +115,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let name = self.define(made)?;
         let range = Range::of_type(width, signed);
         if sharing == Sharing::Arithmetic {
-            self.set_integer(result, shape, name, range);
+            let integer = self.claim(name, range);
+            self.set_integer(result, shape, integer);
             return Ok(true);
         }
         self.set_bits(result, shape, name);
@@ -100,8 +124,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             let mut convert = Instruction::new(Op::Convert, arithmetic(i.element), i.lanes);
             convert.immediates[0] = Sharing::Boolean as u64;
             convert.operands[0] = name;
-            let name = self.define(convert)?;
-            self.value_mut(result).integer = Some(Integer { name, range });
+            let integer = self.define_integer(convert, range)?;
+            self.means(integer.name(), result);
+            self.value_mut(result).integer = Some(integer);
         }
         Ok(true)
     }
@@ -113,7 +138,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let name = self.define(made)?;
         if made.element.sharing() == Sharing::Arithmetic {
             let range = Range::of_type(i.element.width(), i.element.is_signed());
-            self.set_integer(i.results[0], i.shape(), name, range);
+            let integer = self.claim(name, range);
+            self.set_integer(i.results[0], i.shape(), integer);
         } else {
             self.set_bits(i.results[0], i.shape(), name);
         }
@@ -125,25 +151,17 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         made.element = carried_in_field(i.element, self.magnitude_bits);
         made.operands[0] = if made.element.sharing() == Sharing::Arithmetic {
             let reduced = self.canonical(i.operands[0], i.element.is_signed())?;
-            reduced.expect("a field holds the integers that are carried as elements")
+            reduced.expect("a field holds the integers that are carried as elements").name()
         } else {
             self.bits(i.operands[0])?
         };
-        (self.emit)(&made)?;
+        self.sink.emit(&made)?;
         Ok(true)
     }
 
     pub(super) fn new_constant(&mut self, i: &Instruction) -> bool {
-        let value = Value {
-            width: i.element.width(),
-            lanes: i.lanes,
-            integer: None,
-            reduced: [None; 2],
-            bits: None,
-            widened: None,
-            constant: Some(Lane::from_limbs(i.immediates)),
-        };
-        self.values.insert(i.results[0], value);
+        let constant = Some(Lane::from_limbs(i.immediates));
+        self.set_value(i.results[0], Value { constant, ..Value::of(i.shape()) });
         true
     }
 
@@ -151,18 +169,19 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     fn output(&mut self, i: &Instruction) -> Done {
         let width = i.element.width();
         let integer = self.integer(i.operands[0])?;
-        let signed = integer
-            .is_some_and(|integer| !integer.range.is_within(Range::of_type(width, false)))
-            && integer.is_some_and(|known| known.range.is_within(Range::of_type(width, true)));
+        let is_within = |signed| {
+            integer.is_some_and(|known| known.range().is_within(Range::of_type(width, signed)))
+        };
+        let signed = !is_within(false) && is_within(true);
         let mut made = *i;
         let canonical = self.canonical(i.operands[0], signed)?;
         let (sharing, name) = match canonical {
-            Some(name) => (Sharing::Arithmetic, name),
+            Some(integer) => (Sharing::Arithmetic, integer.name()),
             None => (Sharing::Boolean, self.bits(i.operands[0])?),
         };
         made.element = i.element.shared(sharing);
         made.operands[0] = name;
-        (self.emit)(&made)?;
+        self.sink.emit(&made)?;
         Ok(true)
     }
 
@@ -178,27 +197,26 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         };
         let mut pair = [a, b];
         for _ in 0..2 {
-            if self.fits(range(pair[0].range, pair[1].range)) {
+            if self.fits(range(pair[0].range(), pair[1].range())) {
                 return Ok(Some((pair, true)));
             }
-            let size = |integer: &Integer| integer.range.magnitude_bits();
-            let wider = usize::from(size(&pair[1]) > size(&pair[0]));
+            let size = |range: Range| range.magnitude_bits();
+            let wider = usize::from(size(pair[1].range()) > size(pair[0].range()));
             for k in [wider, 1 - wider] {
                 let signed = Range::of_type(self.value(names[k]).width, true);
-                if !pair[k].range.is_within(signed)
-                    && size(&pair[k]) > size(&Integer { range: signed, ..pair[k] })
-                    && let Some(name) = self.canonical(names[k], true)?
+                if !pair[k].range().is_within(signed)
+                    && size(pair[k].range()) > size(signed)
+                    && let Some(reduced) = self.canonical(names[k], true)?
                 {
-                    pair[k] = Integer { name, range: signed };
+                    pair[k] = reduced;
                     if names[0] == names[1] {
-                        // The range of a square holds for one number twice.
-                        pair = [pair[k]; 2];
+                        pair = [reduced; 2];
                     }
                     break;
                 }
             }
         }
-        let fits = self.fits(range(pair[0].range, pair[1].range));
+        let fits = self.fits(range(pair[0].range(), pair[1].range()));
         Ok(Some((pair, fits)))
     }
 
@@ -208,8 +226,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let Some(([a, b], true)) = self.pair([i.operands[0], i.operands[1]], range)? else {
             return Ok(false);
         };
-        let name = self.apply(i, i.op, &[a.name, b.name])?;
-        self.set_integer(i.results[0], i.shape(), name, range(a.range, b.range));
+        let sum = self.apply(i, i.op, &[a, b], range(a.range(), b.range()))?;
+        self.set_integer(i.results[0], i.shape(), sum);
         Ok(true)
     }
 
@@ -219,22 +237,23 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let width = i.element.width();
         if width == 1 && i.op == Op::Not {
             let Some(a) = self.canonical(i.operands[0], false)? else { return Ok(false) };
-            let name = self.apply(i, Op::Not, &[a])?;
-            self.set_integer(i.results[0], i.shape(), name, Range { low: 0, high: 1 });
+            let not = self.apply(i, Op::Not, &[a], Range::BIT)?;
+            self.set_integer(i.results[0], i.shape(), not);
             return Ok(true);
         }
         let minus_one = Range { low: -1, high: -1 };
-        let range = if i.op == Op::Neg { a.range.neg() } else { minus_one.sub(a.range) };
+        let known = a.range();
+        let range = if i.op == Op::Neg { known.neg() } else { minus_one.sub(known) };
         if !self.fits(range) {
             return Ok(false);
         }
-        let name = if i.op == Op::Neg {
-            self.apply(i, Op::Neg, &[a.name])?
+        let result = if i.op == Op::Neg {
+            self.apply(i, Op::Neg, &[a], range)?
         } else {
-            let ones = self.constant(mask_of(width), width, i.lanes, true)?;
-            self.apply(i, Op::Sub, &[ones, a.name])?
+            let ones = self.constant((mask_of(width), minus_one), width, i.lanes, true)?;
+            self.apply(i, Op::Sub, &[ones, a], range)?
         };
-        self.set_integer(i.results[0], i.shape(), name, range);
+        self.set_integer(i.results[0], i.shape(), result);
         Ok(true)
     }
 
@@ -253,18 +272,16 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         let operand = i.operands[0];
         let widens = from_width < i.element.width();
         let Some(mut term) = self.integer(operand)? else { return Ok(false) };
-        if widens || !self.fits(term.range.times(terms)) {
-            let Some(name) = self.canonical(operand, signed)? else { return Ok(false) };
-            let known = Range::of_type(from_width, signed);
-            let range = if name == term.name { term.range } else { known };
-            term = Integer { name, range };
+        if widens || !self.fits(term.range().times(terms)) {
+            let Some(reduced) = self.canonical(operand, signed)? else { return Ok(false) };
+            term = reduced;
         }
-        let range = term.range.times(terms);
+        let range = term.range().times(terms);
         if !self.fits(range) || i.element.width() > RING_WIDTH_MAX {
             return Ok(false);
         }
-        let name = self.apply(i, Op::LaneSum, &[term.name])?;
-        self.set_integer(i.results[0], i.shape(), name, range);
+        let sum = self.apply(i, Op::LaneSum, &[term], range)?;
+        self.set_integer(i.results[0], i.shape(), sum);
         Ok(true)
     }
 }

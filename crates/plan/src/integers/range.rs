@@ -23,6 +23,9 @@ impl Range {
         }
     }
 
+    pub(super) const ZERO: Range = Range { low: 0, high: 0 };
+    pub(super) const BIT: Range = Range { low: 0, high: 1 };
+
     /// All integers of a type.
     pub(super) fn of_type(width: u16, signed: bool) -> Range {
         let power = |bits: u16| 1i128.checked_shl(u32::from(bits)).filter(|_| bits < 126);
@@ -96,7 +99,13 @@ impl Range {
         Range { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Of the square.
+    /// Shifted right by `amount` bits, rounded down.
+    pub(super) fn shifted_right(self, amount: u64) -> Range {
+        let amount = amount.min(126) as u32;
+        Range { low: self.low >> amount, high: self.high >> amount }
+    }
+
+    /// Of the square of one number: its factors have the same sign.
     pub(super) fn square(self) -> Range {
         let product = self.mul(self);
         Range { low: product.low.max(0), ..product }

@@ -18,9 +18,10 @@
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op};
 
+use super::Lowering;
+use super::claims::{Integer, Sink};
 use super::operations::{Done, arithmetic};
 use super::range::Range;
-use super::{Integer, Lowering};
 use crate::error::Error;
 
 /// How many products a reduction or a shift is worth: modulo 2^61 - 1 it takes some 90, and 61
@@ -54,7 +55,26 @@ pub(super) fn terms_of(i: &Instruction) -> u64 {
     if i.op == Op::MatMul { i.immediates[0] } else { 1 }
 }
 
-impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
+/// Returns whether each number of the result is a (sum of) squares if both factors are one value.
+///
+/// It is for lanes. An entry of a product of matrices is a row times a column, which are the same numbers
+/// only if there is one row and one column: entry (0, 1) of the outer product of (-1, 1) with itself is
+/// -1, and entries of the square of a matrix may have any sign.
+fn squares(i: &Instruction) -> bool {
+    match i.op {
+        Op::MatMul => i.lanes == 1,
+        _ => i.op == Op::Mul,
+    }
+}
+
+/// The range of a product of elements that are in these ranges, both the same if they are one value.
+fn range_of_product(i: &Instruction, names: [u64; 2], [a, b]: [Range; 2]) -> Range {
+    let is_square = names[0] == names[1] && squares(i);
+    let product = if is_square { a.square() } else { a.mul(b) };
+    product.times(terms_of(i))
+}
+
+impl<S: Sink> Lowering<S> {
     /// The product of two factors modulo `2^w`, or of a matrix and a vector.
     pub(super) fn product(&mut self, i: &Instruction) -> Done {
         let names = [i.operands[0], i.operands[1]];
@@ -80,8 +100,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         if width <= RING_WIDTH_MAX && self.fits(product) {
             let factors = [self.canonical(names[0], signed)?, self.canonical(names[1], signed)?];
             if let [Some(a), Some(b)] = factors {
-                let name = self.apply(i, Op::Mul, &[a, b])?;
-                self.set_integer(i.results[0], i.shape(), name, product);
+                let product = self.apply(i, Op::Mul, &[a, b], product)?;
+                self.set_integer(i.results[0], i.shape(), product);
                 return Ok(true);
             }
         }
@@ -92,7 +112,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     }
 
     fn range_of(&self, name: u64) -> Range {
-        self.value(name).integer.expect("a factor is held as elements").range
+        self.value(name).integer.expect("a factor is held as elements").range()
     }
 
     /// The forms that a factor may have, with their ranges and what they cost.
@@ -126,16 +146,14 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
                 best = Some((cost, way));
             }
         };
-        let terms = terms_of(i);
         for (k, (form, range, cost)) in self.forms(names[0]).into_iter().enumerate() {
             for (l, (other, other_range, more)) in self.forms(names[1]).into_iter().enumerate() {
-                let is_square = names[0] == names[1];
-                if is_square && k != l {
+                let is_one_value = names[0] == names[1];
+                if is_one_value && k != l {
                     continue;
                 }
-                let product = if is_square { range.square() } else { range.mul(other_range) };
-                if self.fits(product.times(terms)) {
-                    let more = if is_square { 0 } else { more };
+                if self.fits(range_of_product(i, names, [range, other_range])) {
+                    let more = if is_one_value { 0 } else { more };
                     offer(cost + more + u64::from(i.lanes), Way::Whole { forms: [form, other] });
                 }
             }
@@ -178,7 +196,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         for (other, range, cost) in self.forms(y) {
             let fits = |size: u16, count: u16, top: Range| {
                 let lowest = Range::of_type(size, false).mul(range).times(terms);
-                let reduced = power(width).times(u64::from(count));
+                // Each is 0 at least: it makes room for nothing that is negative.
+                let reduced = Range { low: 0, ..power(width).times(u64::from(count)) };
                 self.fits(lowest.add(reduced)) && self.fits(top.mul(range).times(terms))
             };
             let each = (1 + REDUCTION_PRODUCTS) * lanes;
@@ -207,8 +226,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         Ok(match form {
             Form::Known => self.integer(name)?.expect("a factor is held as elements"),
             Form::Reduced { signed } => {
-                let reduced = self.canonical(name, signed)?.expect("the field holds its type");
-                Integer { name: reduced, range: Range::of_type(self.value(name).width, signed) }
+                self.canonical(name, signed)?.expect("the field holds its type")
             }
         })
     }
@@ -219,17 +237,14 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             Way::Whole { forms } => {
                 let a = self.formed(names[0], forms[0])?;
                 let b = self.formed(names[1], forms[1])?;
-                let mut product = self.times(i, a, b)?;
-                if names[0] == names[1] {
-                    product.range.low = product.range.low.max(0);
-                }
-                product
+                let range = range_of_product(i, names, [a.range(), b.range()]);
+                self.times_within(i, a, b, range)?
             }
             Way::Cut { x, limb_bits } => {
                 let limbed = self.factor(names[x], width, false)?;
                 let other = self.factor(names[1 - x], width, false)?;
                 let whole = self.value(names[1 - x]).integer;
-                let whole = whole.filter(|y| y.range.is_within(Range::of_type(width, false)));
+                let whole = whole.filter(|y| y.range().is_within(Range::of_type(width, false)));
                 let mut sum = None;
                 for start in (0..limbed.width).step_by(usize::from(limb_bits)) {
                     let limb = self.limb(&limbed, start, limb_bits)?;
@@ -261,21 +276,21 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
             Way::Shifted { x, form, limb_bits, other } => {
                 let other = self.formed(names[1 - x], other)?;
                 let (lanes, whole) = (self.value(names[x]).lanes, self.formed(names[x], form)?);
-                let Range { low, high } = whole.range;
-                let range = Range { low: low >> limb_bits, high: high >> limb_bits };
                 // Of the type that has all that is shifted: it says behind what that hides.
-                let element = arithmetic(whole.range.least_type());
+                let element = arithmetic(whole.range().least_type());
                 let mut shift = Instruction::new(Op::ShiftRight, element, lanes);
-                (shift.immediates[0], shift.operands[0]) = (limb_bits.into(), whole.name);
-                let name = self.define(shift)?;
-                let upper = Integer { name, range };
-                let shifted = self.one(Op::ShiftLeft, (width, lanes), [name, 0], limb_bits)?;
-                let name = self.one(Op::Sub, (width, lanes), [whole.name, shifted], 0)?;
-                let lower = Integer { name, range: Range::of_type(limb_bits, false) };
+                (shift.immediates[0], shift.operands[0]) = (limb_bits.into(), whole.name());
+                let range = whole.range().shifted_right(limb_bits.into());
+                let upper = self.define_integer(shift, range)?;
+                let shape = (width, lanes);
+                let multiple = range.mul(power(limb_bits));
+                let shifted = self.one(Op::ShiftLeft, shape, &[upper], limb_bits, multiple)?;
+                let below = Range::of_type(limb_bits, false);
+                let lower = self.one(Op::Sub, shape, &[whole, shifted], 0, below)?;
                 self.sum_of_limbs(i, x, vec![(0, lower), (limb_bits, upper)], other)?
             }
         };
-        self.set_integer(i.results[0], i.shape(), product.name, product.range);
+        self.set_integer(i.results[0], i.shape(), product);
         Ok(())
     }
 
@@ -295,9 +310,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
                 _ => self.times(i, other, limb)?,
             };
             let rest = Range::of_type(width - start, false);
-            if start > 0 && !term.range.is_within(rest) {
-                let name = self.one(Op::Reduce, (width - start, i.lanes), [term.name, 0], 0)?;
-                term = Integer { name, range: rest };
+            if start > 0 && !term.range().is_within(rest) {
+                term = self.one(Op::Reduce, (width - start, i.lanes), &[term], 0, rest)?;
             }
             self.add_shifted(i, &mut sum, term, start)?;
         }
@@ -308,8 +322,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     }
 
     fn zero(&mut self, i: &Instruction) -> Result<Integer, Error> {
-        let name = self.constant(Lane::ZERO, i.element.width(), i.lanes, false)?;
-        Ok(Integer { name, range: Range { low: 0, high: 0 } })
+        self.constant((Lane::ZERO, Range::ZERO), i.element.width(), i.lanes, false)
     }
 
     /// Adds `2^start term` to the sum so far.
@@ -322,31 +335,40 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
     ) -> Result<(), Error> {
         let shape = (i.element.width(), i.lanes);
         if start > 0 {
-            let name = self.one(Op::ShiftLeft, shape, [term.name, 0], start)?;
-            term = Integer { name, range: term.range.mul(power(start)) };
+            let range = term.range().mul(power(start));
+            term = self.one(Op::ShiftLeft, shape, &[term], start, range)?;
         }
         if let Some(known) = *sum {
-            let name = self.one(Op::Add, shape, [known.name, term.name], 0)?;
-            term = Integer { name, range: known.range.add(term.range) };
+            let range = known.range().add(term.range());
+            term = self.one(Op::Add, shape, &[known, term], 0, range)?;
         }
-        assert!(self.fits(term.range), "only what fits is chosen");
+        assert!(self.fits(term.range()), "only what fits is chosen");
         *sum = Some(term);
         Ok(())
     }
 
-    /// The product of elements as the instruction has it: of lanes, or of a matrix and a vector.
+    /// The product of elements as the instruction has it: of lanes, or of two matrices.
     pub(super) fn times(
         &mut self,
         i: &Instruction,
         a: Integer,
         b: Integer,
     ) -> Result<Integer, Error> {
-        let shape = (i.element.width(), i.lanes);
-        let name = match i.op {
-            Op::MatMul => self.apply(i, Op::MatMul, &[a.name, b.name])?,
-            _ => self.one(Op::Mul, shape, [a.name, b.name], 0)?,
-        };
-        Ok(Integer { name, range: a.range.mul(b.range).times(terms_of(i)) })
+        self.times_within(i, a, b, a.range().mul(b.range()).times(terms_of(i)))
+    }
+
+    /// Multiplies integers whose product is known to be in a smaller range.
+    fn times_within(
+        &mut self,
+        i: &Instruction,
+        a: Integer,
+        b: Integer,
+        range: Range,
+    ) -> Result<Integer, Error> {
+        match i.op {
+            Op::MatMul => self.apply(i, Op::MatMul, &[a, b], range),
+            _ => self.one(Op::Mul, (i.element.width(), i.lanes), &[a, b], 0, range),
+        }
     }
 
     /// Emits an operation on elements.
@@ -354,13 +376,16 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Lowering<E> {
         &mut self,
         op: Op,
         (width, lanes): (u16, u32),
-        operands: [u64; 2],
+        operands: &[Integer],
         immediate: u16,
-    ) -> Result<u64, Error> {
+        range: Range,
+    ) -> Result<Integer, Error> {
         let element = arithmetic(ElementType::unsigned(width.min(RING_WIDTH_MAX)));
         let mut made = Instruction::new(op, element, lanes);
         made.immediates[0] = u64::from(immediate);
-        made.operands[..2].copy_from_slice(&operands);
-        self.define(made)
+        for (place, operand) in made.operands.iter_mut().zip(operands) {
+            *place = operand.name();
+        }
+        self.define_integer(made, range)
     }
 }

@@ -17,10 +17,10 @@
 //! The shares of a bit times `R_j` are what correlated OTs with offset `R_j` give, the parties'
 //! shares of the bit being the choices.
 
-use phineus_crypto::{Block, CrHash, Delta, JointGates, Prg};
+use phineus_crypto::{Block, CrHash, Delta, JointGates, Prg, SecretBit};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::hash::{tweaks, with_select_bit};
+use super::hash::tweaks;
 use super::limits::{GATES_PER_CHUNK, ROWS, planes_kept};
 use super::links::pack;
 use super::rows::grow;
@@ -122,7 +122,7 @@ impl Batch {
     pub(super) fn decode(&mut self, wires: &[Block]) {
         let shares = wires.chunks(8).map(|wires| {
             let bits = wires.iter().enumerate();
-            bits.fold(0, |byte, (k, wire)| byte | u8::from(wire.select_bit()) << k)
+            bits.fold(0, |byte, (k, wire)| byte | (wire.select_u64() as u8) << k)
         });
         make_room(&mut self.decoding, shares.len());
         self.decoding.extend(shares);
@@ -202,8 +202,9 @@ impl Batch {
                     let own = third_row.iter_mut().zip(&self.w[first..]).enumerate();
                     for (gate, (block, &key)) in own {
                         let gate = first + gate;
-                        let bit = self.product[gate / 64] >> (gate % 64) & 1 == 1;
-                        *block ^= offset.block().and_bit(bit) ^ with_select_bit(key, false);
+                        let bit = SecretBit::of_packed(&self.product, gate);
+                        *block ^= offset.block().and_bit(bit)
+                            ^ key.with_select_bit(SecretBit::public(false));
                     }
                 }
             }

@@ -193,7 +193,7 @@ impl Evaluation {
         if self.me == 0 {
             for (word, keys) in bits.iter_mut().zip(plane(self.gates.other).chunks(64)) {
                 for (k, key) in keys.iter().enumerate() {
-                    *word ^= u64::from(key.select_bit()) << k;
+                    *word ^= key.select_u64() << k;
                 }
             }
         }

@@ -22,9 +22,3 @@ pub(super) fn batch_hash(start: Block, number: u64) -> CrHash {
 pub(super) fn tweaks(gate: usize, party: usize) -> [u64; 2] {
     [0, 1].map(|operand| (2 * party as u64 + operand) << 32 | gate as u64)
 }
-
-/// A key with its select bit as given, whatever lies there.
-#[inline(always)]
-pub(super) fn with_select_bit(key: Block, bit: bool) -> Block {
-    Block::from_bits(key.to_bits() & !1 | u128::from(bit))
-}

@@ -274,6 +274,6 @@ impl Link {
 pub(super) fn pack(blocks: &[Block], bits: &mut [u64]) {
     for (word, blocks) in bits.iter_mut().zip(blocks.chunks(64)) {
         let bits = blocks.iter().enumerate();
-        *word = bits.fold(0, |word, (k, block)| word | u64::from(block.select_bit()) << k);
+        *word = bits.fold(0, |word, (k, block)| word | block.select_u64() << k);
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn decode(public: &[Block], masks: &[u8], sums: &mut [u64]) {
     sums.fill(0);
     for (wire, key) in public.iter().enumerate() {
         let mask = masks[wire / 8] >> (wire % 8) & 1;
-        let bit = u64::from(key.select_bit()) ^ u64::from(mask);
+        let bit = key.select_u64() ^ u64::from(mask);
         sums[wire % lanes] |= bit << (wire / lanes);
     }
 }

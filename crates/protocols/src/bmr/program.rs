@@ -40,7 +40,7 @@ impl GarblingProgram {
         ordered: &mut ProgramReader<R>,
         output: W,
     ) -> Result<(W, Written), phineus_bytecode::Error> {
-        let description = describe(ordered.description());
+        let description = GarblingProgram::describe(ordered.description());
         let mut writer = ProgramWriter::new(output, Kind::Program)?;
         let mut names = Names::default();
         ordered.for_each(|instruction| {
@@ -63,6 +63,38 @@ impl GarblingProgram {
             writer.push(&garbled(&whole, first, &names))
         })?;
         writer.finish(&description)
+    }
+
+    /// The description of the garbling program of a program with this one.
+    pub fn describe(ordered: &Description) -> Description {
+        let column = Column {
+            name: "wire".to_owned(),
+            element: ElementType::BIT,
+            encoding: Encoding::Number,
+        };
+        let port = |name: &str| InputPort {
+            name: name.to_owned(),
+            party: 0,
+            rows: 0,
+            columns: vec![column.clone()],
+            order: RowOrder::Given,
+        };
+        Description {
+            name: format!("garbling of {}", ordered.name),
+            parties: ordered.parties.clone(),
+            inputs: vec![port("fresh"), port("sums")].into(),
+            outputs: vec![OutputPort {
+                name: "masked".to_owned(),
+                parties: vec![0],
+                rows: 0,
+                columns: vec![column.clone()],
+                rows_of: None,
+            }]
+            .into(),
+            slots: ordered.slots.clone(),
+            is_block: ordered.is_block,
+            ..Description::default()
+        }
     }
 }
 
@@ -105,31 +137,6 @@ fn masked(instruction: &Instruction, names: &Names) -> Instruction {
     let mut output = Instruction::new(Op::Output, element, instruction.lanes);
     output.operands[0] = names.rank(instruction.operands[0]);
     output
-}
-
-fn describe(ordered: &Description) -> Description {
-    let column =
-        Column { name: "wire".to_owned(), element: ElementType::BIT, encoding: Encoding::Number };
-    let port = |name: &str| InputPort {
-        name: name.to_owned(),
-        party: 0,
-        rows: 0,
-        columns: vec![column.clone()],
-        order: RowOrder::Given,
-    };
-    Description {
-        name: format!("garbling of {}", ordered.name),
-        parties: ordered.parties.clone(),
-        inputs: vec![port("fresh"), port("sums")],
-        outputs: vec![OutputPort {
-            name: "masked".to_owned(),
-            parties: vec![0],
-            rows: 0,
-            columns: vec![column.clone()],
-        }],
-        slots: ordered.slots.clone(),
-        ..Description::default()
-    }
 }
 
 /// Which values of the ordered program are garbled.

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use phineus_crypto::{Block, Delta, PageCipher, Prg, Tag};
+use phineus_crypto::{Block, Delta, PageCipher, Prg, Tag, declassify};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -173,6 +173,7 @@ impl TableFile {
         tables.next_page = last_page;
         tables.read_page(LAST_NONCE, &mut last)?;
         let (numbers, secrets) = last.split_at(2 * 8);
+        declassify(numbers, "how much was garbled follows from the program");
         // What is authentic was written by us; of another version, perhaps.
         let count = u64::from_le_bytes(numbers[8..].try_into().expect("eight bytes are left"));
         let index_pages = (count as usize * SIZE_BYTES).div_ceil(PAGE_BYTES) as u64;
@@ -184,6 +185,7 @@ impl TableFile {
         for piece in sizes.chunks_mut(PAGE_BYTES) {
             tables.read_page(tables.next_page, piece)?;
         }
+        declassify(&sizes[..], "how much was garbled follows from the program");
         let word = |bytes: &[u8]| {
             u64::from_le_bytes(bytes.try_into().expect("a chunk has eight bytes")) as usize
         };

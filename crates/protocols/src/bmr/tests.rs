@@ -4,11 +4,10 @@ use std::thread;
 
 use phineus_bytecode::{ElementType, Instruction, Op};
 use phineus_circuits::record::{And, Level, Template};
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, SecretBit};
 
 use super::costs::{Garbled, garbling_costs_of_blocks};
 use super::garbler::Garbler;
-use super::hash::with_select_bit;
 use super::limits::gates_per_batch;
 use super::rows::Rows;
 use super::sink::Sink;
@@ -184,14 +183,15 @@ fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
     for round in 0..rounds {
         let mask = |operand: usize, lane: usize| {
             let bits = wires.iter().map(|wires| wires[round][operand][lane].select_bit());
-            bits.fold(false, |sum, bit| sum ^ bit)
+            bits.fold(SecretBit::public(false), |sum, bit| sum ^ bit)
         };
-        let key = |party: usize, operand: usize, lane: usize, public: bool| {
-            let zero = with_select_bit(wires[party][round][operand][lane], false);
+        let key = |party: usize, operand: usize, lane: usize, public: SecretBit| {
+            let zero = wires[party][round][operand][lane];
+            let zero = zero.with_select_bit(SecretBit::public(false));
             zero ^ offsets[party].and_bit(public)
         };
         let mut random = || (0..lanes).map(|_| prg.next_block().select_bit()).collect();
-        let (alpha, beta): (Vec<bool>, Vec<bool>) = (random(), random());
+        let (alpha, beta): (Vec<SecretBit>, Vec<SecretBit>) = (random(), random());
         let gamma = (0..lanes).map(|lane| {
             let (a, b) = (alpha[lane] ^ mask(0, lane), beta[lane] ^ mask(1, lane));
             (a & b) ^ mask(2, lane)
@@ -204,7 +204,7 @@ fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
                 keys.map(|(party, lane)| {
                     let key = key(party, operand, lane, public[operand][lane]);
                     let share = wires[me][round][operand][lane].select_bit();
-                    if party == me { with_select_bit(key, share) } else { key }
+                    if party == me { key.with_select_bit(share) } else { key }
                 })
                 .collect()
             };

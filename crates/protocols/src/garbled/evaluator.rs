@@ -3,7 +3,7 @@
 use phineus_bytecode::{Description, Instruction, Lane};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
-use phineus_crypto::{AndIndex, Block, GarbledGate, HalfGates, Prg};
+use phineus_crypto::{AndIndex, Block, GarbledGate, HalfGates, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
@@ -265,7 +265,7 @@ impl<C: Channel> Driver for Evaluator<C> {
             bits.resize(wires.len(), 0);
             channel.recv_with(length, |theirs| {
                 for (i, (bit, wire)) in bits.iter_mut().zip(wires).enumerate() {
-                    *bit = packed_bit(theirs, i) ^ u8::from(wire.select_bit());
+                    *bit = packed_bit(theirs, i) ^ wire.select_u64() as u8;
                 }
             })?;
             let lanes = instruction.lanes as usize;
@@ -274,7 +274,7 @@ impl<C: Channel> Driver for Evaluator<C> {
             bits.zeroize();
         }
         if learns(&self.description, instruction, GARBLER) {
-            let select_bits = wires.iter().map(|wire| wire.select_bit());
+            let select_bits = wires.iter().map(|wire| wire.select_u64());
             channel.send_with(length, |bytes| pack(select_bits, bytes))?;
             self.rounds.answered();
             self.unflushed_bytes += length;
@@ -300,7 +300,8 @@ impl<C: Channel> Driver for Evaluator<C> {
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
-        Ok(self.outputs.opened(port))
+        let opened = self.outputs.opened(port).into_limbs();
+        Ok(Lane::from_limbs(declassify_value(opened, "opened to all parties")))
     }
 
     fn end_block(&mut self) -> Result<(), ProtocolError> {

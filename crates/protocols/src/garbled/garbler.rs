@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use phineus_bytecode::{Description, Instruction, Lane};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
-use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates, Prg};
+use phineus_crypto::{
+    AndIndex, Block, Delta, GarbledGate, HalfGates, Prg, SecretBit, declassify_value,
+};
 use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
@@ -88,7 +90,7 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
 
     fn constant(&mut self, out: &mut [Block], value: bool) {
         // The evaluator holds the zero block; it must be the label of `value`.
-        out.fill(self.delta.block().and_bit(value));
+        out.fill(self.delta.block().and_bit(SecretBit::public(value)));
     }
 }
 
@@ -264,14 +266,14 @@ impl<C: Channel> Driver for Garbler<C> {
         self.bits.resize(wires.len(), 0);
         to_bits(self.inputs.lanes(instruction), instruction.lanes as usize, &mut self.bits);
         for (wire, bit) in wires.iter_mut().zip(self.bits.iter()) {
-            *wire ^= delta.and_bit(*bit == 1);
+            *wire ^= delta.and_bit(SecretBit::lowest(u64::from(*bit)));
         }
         self.bits.zeroize();
         Ok(())
     }
 
     fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
-        let select_bits = || wires.iter().map(|wire| wire.select_bit());
+        let select_bits = || wires.iter().map(|wire| wire.select_u64());
         if learns(&self.description, instruction, EVALUATOR) {
             let length = packed_bytes(instruction);
             self.algebra.channel.send_with(length, |bytes| pack(select_bits(), bytes))?;
@@ -308,7 +310,8 @@ impl<C: Channel> Driver for Garbler<C> {
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
-        Ok(self.outputs.opened(port))
+        let opened = self.outputs.opened(port).into_limbs();
+        Ok(Lane::from_limbs(declassify_value(opened, "opened to all parties")))
     }
 
     fn end_block(&mut self) -> Result<(), ProtocolError> {

@@ -57,11 +57,11 @@ fn packed_bytes(instruction: &Instruction) -> usize {
     (instruction.shape().wires() as usize).div_ceil(8)
 }
 
-/// Packs `bits`, bit `i` into bit `i % 8` of byte `i / 8`.
-fn pack(bits: impl Iterator<Item = bool>, bytes: &mut [u8]) {
+/// Packs `bits`, each 0 or 1, bit `i` into bit `i % 8` of byte `i / 8`.
+fn pack(bits: impl Iterator<Item = u64>, bytes: &mut [u8]) {
     bytes.fill(0);
     for (i, bit) in bits.enumerate() {
-        bytes[i / 8] |= u8::from(bit) << (i % 8);
+        bytes[i / 8] |= (bit as u8) << (i % 8);
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::thread;
 
-use phineus_bytecode::random::{RandomOptions, random_inputs, random_program};
+use phineus_bytecode::random::{RandomOptions, Seeds, random_inputs, random_program};
 use phineus_bytecode::{
     CostModel, Description, Instruction, Kind, OPS, Op, ProgramReader, ProgramWriter, Table,
 };
@@ -155,16 +155,16 @@ fn compare(seed: u64, options: &RandomOptions, frame_count: u64) {
 
 #[test]
 fn random_programs_give_what_the_clear_driver_gives() {
-    for seed in 0..40 {
-        let frames = [8, 10, 16, 1000][seed as usize % 4];
-        compare(seed, &RandomOptions { live_max: 60, ..RandomOptions::default() }, frames);
+    let mut seeds = Seeds::fresh();
+    for frames in [8, 10, 16, 1000].repeat(10) {
+        compare(seeds.draw(), &RandomOptions { live_max: 60, ..RandomOptions::default() }, frames);
     }
 }
 
 #[test]
 fn every_operation_gives_what_the_clear_driver_gives() {
-    let computed = OPS.iter().filter(|info| info.meaning.is_some());
-    for (seed, info) in computed.enumerate() {
+    let mut seeds = Seeds::fresh();
+    for info in OPS.iter().filter(|info| info.meaning.is_some()) {
         for width_max in [4, 64, 256] {
             let options = RandomOptions {
                 instruction_count: 24,
@@ -173,7 +173,7 @@ fn every_operation_gives_what_the_clear_driver_gives() {
                 ops: Some(vec![Op::Input, Op::Constant, info.op]),
                 ..RandomOptions::default()
             };
-            compare(seed as u64, &options, 12);
+            compare(seeds.draw(), &options, 12);
         }
     }
 }

@@ -10,7 +10,7 @@
 //! Not protected: an adversary can see a coin and stop.
 
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, declassify};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -66,6 +66,7 @@ pub(super) fn say<C: Channel>(
     let me = parties.me();
     let mut incoming: Vec<&mut [u8]> = all.chunks_exact_mut(mine.len()).collect();
     incoming[me].copy_from_slice(mine);
+    declassify(&*incoming[me], "said to all");
     let own = std::mem::take(&mut incoming[me]);
     let outgoing: Vec<&[u8]> =
         (0..incoming.len()).map(|party| if party == me { &[][..] } else { mine }).collect();

@@ -13,7 +13,7 @@
 
 use phineus_channels::Channel;
 use phineus_crypto::field::Field;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, SecretBit};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -92,9 +92,9 @@ impl CopeHolder {
         let bytes = size_of_val(row);
         channel.recv_with(bytes, |bytes| F::read(bytes, row))?.map_err(|_| misbehaved())?;
         F::fill_random(&mut self.generators[bit], chosen);
-        let bit_is_set = *self.key >> bit & 1 == 1;
+        let key_bit = SecretBit::lowest((*self.key >> bit) as u64);
         for (chosen, row) in chosen.iter_mut().zip(row.iter()) {
-            *chosen = chosen.add(row.and_bit(bit_is_set));
+            *chosen = chosen.add(row.and_bit(key_bit));
         }
         add_bit(q, bit, chosen);
         Ok(())

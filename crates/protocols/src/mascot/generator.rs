@@ -12,8 +12,8 @@
 use std::sync::Arc;
 
 use phineus_channels::{Channel, SEND_AHEAD_BYTES};
-use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
+use phineus_crypto::{Prg, declassify};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -268,6 +268,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             outgoing.chunks_exact(slot).map(|slot| slot[used(me)].as_bytes()).collect();
         let mut got: Vec<&mut [u8]> = incoming.chunks_exact_mut(slot * F::BYTES).collect();
         got[me].copy_from_slice(outgoing[me * slot..][..slot].as_bytes());
+        declassify(&*got[me], "sent to all");
         let mut got: Vec<&mut [u8]> = got
             .into_iter()
             .enumerate()

@@ -23,7 +23,7 @@
 
 use phineus_channels::Channel;
 use phineus_crypto::field::Field;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, SecretBit};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -225,7 +225,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             let Some(taken) = step.checked_sub(ahead) else { continue };
             for ot in range(taken) {
                 let (place, bit) = ots.place(ot);
-                let chosen = choices[ot / 64] >> (ot % 64) & 1 == 1;
+                let chosen = SecretBit::of_packed(&choices, ot);
                 sums.fill(F::ZERO);
                 for (peer, messages) in parties.peers().zip(&messages) {
                     let channel = parties.channel(peer);

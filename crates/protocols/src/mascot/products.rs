@@ -17,7 +17,7 @@
 
 use phineus_channels::Channel;
 use phineus_crypto::field::Field;
-use phineus_crypto::{Block, Prg, transpose};
+use phineus_crypto::{Block, Prg, SecretBit, transpose};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -227,7 +227,7 @@ impl<F: Field> Products<F> {
             let groups = sum.chunks_mut(64).zip(offer.chunks(64));
             for ((sum, offer), bits) in groups.zip(choices) {
                 for (j, (sum, offer)) in sum.iter_mut().zip(offer).enumerate() {
-                    *sum = sum.add(offer.and_bit(bits >> j & 1 == 1));
+                    *sum = sum.add(offer.and_bit(SecretBit::lowest(bits >> j)));
                 }
             }
         }

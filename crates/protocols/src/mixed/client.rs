@@ -20,7 +20,8 @@
 use phineus_bytecode::layout::{ring_bytes, share_bytes};
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::secret::classify;
+use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Inputs, Outputs, packed};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
@@ -74,6 +75,8 @@ impl<C: Channel> Clients<C> {
             let has_seed = me + 1 < computing && brings(description, computing + client);
             if has_seed {
                 channel.recv(seed.as_mut_bytes())?;
+                // Known to these two alone, though it was sent.
+                classify(&mut seed);
             }
             common.push(has_seed.then(|| Prg::from_seed(seed)));
         }
@@ -230,7 +233,8 @@ impl<C: Channel> MixedClient<C> {
 
     /// The value that the program has opened to all as output port `port`.
     pub fn opened(&self, port: u32) -> Lane {
-        self.outputs.opened(port)
+        let opened = self.outputs.opened(port).into_limbs();
+        Lane::from_limbs(declassify_value(opened, "opened to all parties"))
     }
 
     /// Sends what is left; returns the channels and the outputs.

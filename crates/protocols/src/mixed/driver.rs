@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::secret::classify;
+use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -75,6 +76,8 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
         parties.flush()?;
         for peer in parties.peers().filter(|&peer| peer < me) {
             parties.channel(peer).recv(seeds[peer].as_mut_bytes())?;
+            // Known to these two alone, though it was sent.
+            classify(&mut seeds[peer]);
         }
         let common =
             seeds.iter().enumerate().map(|(k, &seed)| (k != me).then(|| Prg::from_seed(seed)));
@@ -453,7 +456,8 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
-        let opened = self.outputs.opened(port);
+        let opened = self.outputs.opened(port).into_limbs();
+        let opened = Lane::from_limbs(declassify_value(opened, "opened to all parties"));
         if let Some(evaluation) = &self.evaluation {
             evaluation.tell(opened);
         }

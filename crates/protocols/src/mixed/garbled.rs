@@ -17,7 +17,7 @@
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Lane, Phase, Shape, Sharing};
 use phineus_channels::Channel;
-use phineus_crypto::Block;
+use phineus_crypto::{Block, SecretBit};
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -55,15 +55,15 @@ impl Entry {
     ) -> Entry {
         for (word, keys) in bits.iter_mut().zip(own.chunks(64)) {
             for (k, key) in keys.iter().enumerate() {
-                *word ^= u64::from(key.select_bit()) << k;
+                *word ^= key.select_u64() << k;
             }
         }
         let at = openings.push_bits(bits, own.len());
         Entry { own, offset, at, is_masked: false, opened: vec![0; bits.len()] }
     }
 
-    fn opened(&self, wire: usize) -> bool {
-        self.opened[wire / 64] >> (wire % 64) & 1 == 1
+    fn opened(&self, wire: usize) -> SecretBit {
+        SecretBit::of_packed(&self.opened, wire)
     }
 
     /// Goes on after a round; whether all keys are there.
@@ -75,14 +75,14 @@ impl Entry {
         openings.bits(self.at, &mut self.opened, self.own.len());
         let active = |(wire, key): (usize, &Block)| {
             let public = self.opened(wire);
-            let zero = Block::from_bits(key.to_bits() & !1);
+            let zero = key.with_select_bit(SecretBit::public(false));
             zero ^ self.offset.and_bit(public)
         };
         let active: Zeroizing<Vec<Block>> =
             Zeroizing::new(self.own.iter().enumerate().map(active).collect());
         self.at = openings.push_keys(&active);
         for (own, active) in self.own.iter_mut().zip(&*active) {
-            *own = Block::from_bits(active.to_bits() & !1 | own.to_bits() & 1);
+            *own = active.with_select_bit(own.select_bit());
         }
         false
     }
@@ -100,8 +100,11 @@ impl Entry {
                 continue;
             }
             openings.keys(party, self.at, plane);
-            let mut keys = plane.iter().enumerate();
-            if !keys.all(|(wire, key)| key.select_bit() == self.opened(wire)) {
+            let keys = plane.iter().enumerate();
+            let wrong = keys.fold(SecretBit::public(false), |wrong, (wire, key)| {
+                wrong | (key.select_bit() ^ self.opened(wire))
+            });
+            if wrong.declassify("whether the peer told keys for what was opened") {
                 return Err(ProtocolError::Misbehaved { during: "telling the keys of wires" });
             }
         }

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use phineus_bytecode::layout::ring_bytes;
 use phineus_channels::Channel;
-use phineus_crypto::Block;
+use phineus_crypto::{Block, declassify};
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
@@ -155,6 +155,7 @@ impl Openings {
                 1
             }
         };
+        declassify(&self.sums[..], "opened to all parties");
         let (bits, ring) = self.sums.split_at(self.opened.bit_bytes);
         self.opened_bits.clear();
         self.opened_bits.resize(words(self.bit_count), 0);

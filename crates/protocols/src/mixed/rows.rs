@@ -1,6 +1,7 @@
 //! Rows of XOR shares: between packed values in memory, and words that circuits run on.
 
 use phineus_circuits::record::{And, Local};
+use phineus_crypto::SecretBit;
 
 use super::words::{get, last_mask, put, words};
 
@@ -10,7 +11,7 @@ pub(super) fn load_repeated(rows: &mut [u64], bytes: &[u8], from_lanes: usize, l
     let values = rows.chunks_exact_mut(from_lanes * n);
     for (rows, bytes) in values.zip(bytes.chunks_exact(from_lanes.div_ceil(8))) {
         for (j, row) in rows.chunks_exact_mut(n).enumerate() {
-            row.fill(u64::from(bytes[j / 8] >> (j % 8) & 1).wrapping_neg());
+            row.fill(SecretBit::lowest(u64::from(bytes[j / 8] >> (j % 8))).mask());
             row[n - 1] &= last;
         }
     }

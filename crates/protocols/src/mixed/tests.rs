@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, RandomOptions, random_program};
+use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
@@ -334,11 +334,13 @@ fn can_be_additive(instruction: &Instruction) -> bool {
 
 #[test]
 fn random_programs_on_xor_shares() {
-    for seed in 0..18 {
+    let mut seeds = Seeds::fresh();
+    for case in 0..18 {
+        let seed = seeds.draw();
         let options = RandomOptions {
             instruction_count: 60,
-            party_count: [2, 3, 5][seed as usize % 3],
-            width_max: [8, 40, 256][seed as usize / 3 % 3],
+            party_count: [2, 3, 5][case as usize % 3],
+            width_max: [8, 40, 256][case as usize / 3 % 3],
             ..RandomOptions::default()
         };
         let (source, description) = random_program(seed, &options);
@@ -348,15 +350,17 @@ fn random_programs_on_xor_shares() {
 
 #[test]
 fn random_programs_on_all_kinds_of_shares() {
-    for seed in 0..24 {
+    let mut seeds = Seeds::fresh();
+    for case in 0..24 {
+        let seed = seeds.draw();
         let options = RandomOptions {
             instruction_count: 60,
-            party_count: [2, 3, 5][seed as usize % 3],
+            party_count: [2, 3, 5][case as usize % 3],
             width_max: 64,
-            wires_max: [300, 4096][seed as usize % 2],
+            wires_max: [300, 4096][case as usize % 2],
             ..RandomOptions::default()
         };
-        let (source, description) = random_program(1000 + seed, &options);
+        let (source, description) = random_program(seed, &options);
         let mut random = Random::new(seed);
         check_program(&source, &description, seed, 16, |instruction| {
             if can_be_additive(instruction) && !random.one_in(3) {
@@ -370,29 +374,33 @@ fn random_programs_on_all_kinds_of_shares() {
 
 #[test]
 fn random_programs_on_garbled_values() {
-    for seed in 0..9 {
+    let mut seeds = Seeds::fresh();
+    for case in 0..9 {
+        let seed = seeds.draw();
         let options = RandomOptions {
             instruction_count: 60,
-            party_count: [2, 3, 5][seed as usize % 3],
-            width_max: [8, 40, 256][seed as usize / 3 % 3],
+            party_count: [2, 3, 5][case as usize % 3],
+            width_max: [8, 40, 256][case as usize / 3 % 3],
             ..RandomOptions::default()
         };
-        let (source, description) = random_program(2000 + seed, &options);
+        let (source, description) = random_program(seed, &options);
         check_program(&source, &description, seed, 16, |_| Sharing::Garbled);
     }
 }
 
 #[test]
 fn random_programs_in_all_sharings() {
-    for seed in 0..18 {
+    let mut seeds = Seeds::fresh();
+    for case in 0..18 {
+        let seed = seeds.draw();
         let options = RandomOptions {
             instruction_count: 60,
-            party_count: [2, 3, 5][seed as usize % 3],
+            party_count: [2, 3, 5][case as usize % 3],
             width_max: 64,
-            wires_max: [300, 2000][seed as usize % 2],
+            wires_max: [300, 2000][case as usize % 2],
             ..RandomOptions::default()
         };
-        let (source, description) = random_program(3000 + seed, &options);
+        let (source, description) = random_program(seed, &options);
         let mut random = Random::new(seed);
         check_program(&source, &description, seed, 16, |instruction| {
             if can_be_additive(instruction) && random.one_in(2) {
@@ -408,16 +416,18 @@ fn random_programs_in_all_sharings() {
 
 #[test]
 fn random_programs_with_clients() {
-    for seed in 0..12 {
-        let (count, clients) = [(3, 1), (5, 2), (5, 3), (4, 2)][seed as usize % 4];
+    let mut seeds = Seeds::fresh();
+    for case in 0..12 {
+        let seed = seeds.draw();
+        let (count, clients) = [(3, 1), (5, 2), (5, 3), (4, 2)][case as usize % 4];
         let options = RandomOptions {
             instruction_count: 60,
             party_count: count,
             width_max: 64,
-            wires_max: [300, 2000][seed as usize / 4 % 2],
+            wires_max: [300, 2000][case as usize / 4 % 2],
             ..RandomOptions::default()
         };
-        let (source, description) = random_program(5000 + seed, &options);
+        let (source, description) = random_program(seed, &options);
         let mut random = Random::new(seed);
         let frames = (16, clients);
         check_outsourced(&source, &description, seed, frames, |instruction| {

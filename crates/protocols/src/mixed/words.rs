@@ -19,9 +19,9 @@ pub(super) fn put(target: &mut [u64], at: usize, source: &[u64], count: usize) {
     }
     for (k, &word) in source.iter().enumerate() {
         target[first + k] |= word << shift;
-        let high = word >> (64 - shift);
-        if high != 0 {
-            target[first + k + 1] |= high;
+        // Where there is no next word the upper bits are beyond `count`; they are secret, too.
+        if let Some(next) = target.get_mut(first + k + 1) {
+            *next |= word >> (64 - shift);
         }
     }
 }

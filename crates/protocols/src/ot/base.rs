@@ -8,17 +8,11 @@
 //! take the session and the index, that of the key the whole transcript too.
 //!
 //! Cost per OT: 80 bytes to the sender (and 32 bytes once back, at the same time: one round).
-//! Sender 2 scalar multiplications, 1 decompression, 2 maps to the group; receiver 1
-//! multiplication, 1 of the base point, 1 map (a map or decompression is a quarter of a
-//! multiplication).
+//! Sender 2 scalar multiplications, 1 decompression, 2 hashes to the group; receiver 1
+//! multiplication, 1 of the base point, 1 hash. A hash to the group is two Elligator maps; a map or
+//! a decompression takes a quarter of the time of a multiplication.
 //! Invariants: constant time in choices, scalars and pads; a session identifier is used once.
 //! Not protected: *endemic* OT lets a malicious party bias its own pads; OT extension allows that.
-//!
-//! Deviation: the hash into the group is one Elligator map and so not uniform. The receiver's `T`
-//! is uniform all the same, because its public key is. The reduction to CDH sets a hash so that it
-//! and `T` give a challenge blinded at random; it blinds anew until the hash is in the map's image,
-//! and takes one with `k` of at most 16 preimages with probability `k / 16`: 2 tries in the mean,
-//! and hashes as the map distributes them.
 
 use curve25519_dalek::Scalar;
 use curve25519_dalek::constants::RISTRETTO_BASEPOINT_TABLE;
@@ -264,22 +258,23 @@ impl Transcript<'_> {
     }
 }
 
-/// Half of the random oracle `H_c` into the group, so that doubling gives all of it (the group has
-/// odd order: doubling permutes it).
+/// Half of the random oracle `H_c` into the group: the sum of two Elligator maps of 64 uniform bytes
+/// (RFC 9496, section 4.3.4), which is statistically close to uniform. The caller doubles it; the
+/// group has odd order, so doubling is a permutation and the double is as uniform as the half.
 fn half_hash_to_group(
     session: &SessionId,
     index: usize,
     choice: u8,
     string: &[u8; STRING_BYTES],
 ) -> RistrettoPoint {
-    let digest = Sha256::new()
-        .chain_update(b"phineus base OT point 2")
+    let digest = Sha512::new()
+        .chain_update(b"phineus base OT point 3")
         .chain_update(session.as_bytes())
         .chain_update((index as u64).to_le_bytes())
         .chain_update([choice])
         .chain_update(string)
         .finalize();
-    RistrettoPoint::map_to_curve(digest.into())
+    RistrettoPoint::from_uniform_bytes(&digest.into())
 }
 
 /// `string` under the random oracle `H'_c` of `element`.

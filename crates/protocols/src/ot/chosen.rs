@@ -5,7 +5,7 @@
 //! Adversary and assumptions are those of the random OTs below.
 
 use phineus_channels::{Channel, MAX_BORROW_BYTES};
-use phineus_crypto::Block;
+use phineus_crypto::{Block, SecretBit};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
@@ -138,7 +138,7 @@ impl<R: CorrelatedOtReceiver> ChosenOtReceiver<R> {
                         Block::read_from_bytes(bytes).expect("the slice is as long as a block")
                     };
                     let (left, right) = (block(0), block(1));
-                    let choice = choices[j / 64] >> (j % 64) & 1 == 1;
+                    let choice = SecretBit::of_packed(choices, j);
                     *message ^= left ^ (left ^ right).and_bit(choice);
                 }
             })?;

@@ -15,9 +15,9 @@
 //! Not protected: a receiver can try to guess bits of delta; each guess is caught half of the time.
 
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Delta, Kernel, Polyval, Prg};
+use phineus_crypto::{Block, Delta, Kernel, Polyval, Prg, SecretBit, declassify_choice};
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
+use subtle::{Choice, ConstantTimeEq};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -118,9 +118,9 @@ pub(super) fn check_columns(
     let mut hashes = hash_columns(&challenges.hash(), columns);
     let delta = delta.block().to_bits();
     for (column, hash) in hashes.iter_mut().enumerate() {
-        *hash ^= choices[0].and_bit(delta >> column & 1 == 1);
+        *hash ^= choices[0].and_bit(SecretBit::lowest((delta >> column) as u64));
     }
-    require(challenges.digest(&hashes).ct_eq(&digest).into())
+    require(challenges.digest(&hashes).ct_eq(&digest))
 }
 
 /// Replaces every leaf by a seed, and gives what else comes out of it for the check.
@@ -164,7 +164,7 @@ pub(super) fn prove_tree(
 pub(super) fn check_tree(
     channel: &mut impl Channel,
     challenges: &mut Challenges,
-    path: &[bool],
+    path: &[SecretBit],
     leaves: &mut [Block],
 ) -> Result<(), ProtocolError> {
     let (mut sum, mut digest) = ([0; OPENING_BYTES], [0; DIGEST_BYTES]);
@@ -181,7 +181,7 @@ pub(super) fn check_tree(
     // the halves of all subtrees of its level, or does not, without a branch.
     for (level, &bit) in path.iter().enumerate() {
         let half = openings.len() >> (level + 1);
-        let mask = u8::from(bit).wrapping_neg();
+        let mask = bit.mask() as u8;
         for subtree in openings.chunks_exact_mut(2 * half) {
             let (left, right) = subtree.split_at_mut(half);
             let bytes = left.as_flattened_mut().iter_mut().zip(right.as_flattened_mut());
@@ -192,9 +192,13 @@ pub(super) fn check_tree(
             }
         }
     }
-    require(digest_of(&openings).ct_eq(&digest).into())
+    require(digest_of(&openings).ct_eq(&digest))
 }
 
-fn require(holds: bool) -> Result<(), ProtocolError> {
-    if holds { Ok(()) } else { Err(ProtocolError::Misbehaved { during: "OT extension" }) }
+fn require(holds: Choice) -> Result<(), ProtocolError> {
+    if declassify_choice(holds, "whether the check of a peer holds: the run ends if not") {
+        Ok(())
+    } else {
+        Err(ProtocolError::Misbehaved { during: "OT extension" })
+    }
 }

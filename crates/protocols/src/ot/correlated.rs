@@ -13,7 +13,7 @@
 //! Not protected: a malicious sender can send any `y`, which shifts the receiver's share.
 
 use phineus_channels::Channel;
-use phineus_crypto::Block;
+use phineus_crypto::{Block, SecretBit};
 
 use super::limits::HASH_BLOCKS;
 use super::packing::mask;
@@ -94,8 +94,8 @@ impl Correlation {
 
     /// The receiver's share under its pad.
     #[inline(always)]
-    pub(super) fn receiver_share(&self, choice: bool, offer: u64, pad: u64) -> u64 {
-        let chosen = u64::from(choice).wrapping_neg();
+    pub(super) fn receiver_share(&self, choice: SecretBit, offer: u64, pad: u64) -> u64 {
+        let chosen = choice.mask();
         if self.additive {
             // offer - pad, or pad.
             (offer & chosen).wrapping_add((pad ^ chosen).wrapping_sub(chosen))
@@ -284,7 +284,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
                 let ots = if correlation.bits() > 64 { 1 } else { 64.min(count - j) };
                 self.source.fill(channel, ots * correlation.bits())?;
             }
-            let choice = choices[j / 64] >> (j % 64) & 1 == 1;
+            let choice = SecretBit::of_packed(choices, j);
             for (word, share) in share.iter_mut().enumerate() {
                 let bits = correlation.bits_of(word);
                 let offer = self.source.pull(bits);

@@ -3,7 +3,7 @@
 //! Both ends know everything the dealer knows, so there is no security at all; nothing is sent.
 
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Delta, Prg};
+use phineus_crypto::{Block, Delta, Prg, SecretBit};
 
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::ProtocolError;
@@ -60,7 +60,7 @@ impl CorrelatedOtReceiver for IdealReceiver {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.blocks.fill_blocks(t);
         for (j, t) in t.iter_mut().enumerate() {
-            *t ^= self.delta.block().and_bit(choices[j / 64] >> (j % 64) & 1 == 1);
+            *t ^= self.delta.block().and_bit(SecretBit::of_packed(choices, j));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! that no iteration ever lies in memory; its first OTs become the seed of the next.
 //! Invariants: an iteration, and in it a tree, has codes and tweaks that no other has.
 
-use phineus_crypto::{Block, CrHash, Delta};
+use phineus_crypto::{Block, CrHash, Delta, SecretBit};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::limits::OT_COUNT_MAX;
@@ -47,7 +47,7 @@ impl Trees for Roots {
         let mut sums = Zeroizing::new([Block::ZERO; DEPTH_MAX]);
         let sums = &mut sums[..out.len().ilog2() as usize];
         spcot::build(hash, tweak, &self.delta, self.roots[tree], sums, out, room);
-        out.iter_mut().for_each(|leaf| *leaf = with_bit(*leaf, false));
+        out.iter_mut().for_each(|leaf| *leaf = leaf.with_select_bit(SecretBit::public(false)));
     }
 }
 
@@ -64,7 +64,7 @@ impl Trees for Paths {
         let (point, sums) = (self.points[tree], &self.sums[tree * depth..][..depth]);
         spcot::evaluate(hash, tweak, point, sums, out, room);
         for (i, leaf) in out.iter_mut().enumerate() {
-            *leaf = with_bit(*leaf, spcot::equal(i as u32, point));
+            *leaf = leaf.with_select_bit(SecretBit::equal(i as u32, point));
         }
     }
 }
@@ -188,10 +188,4 @@ impl<T: Trees> Iterations<T> {
 pub(super) fn first_tweak(size: LpnParameters, iteration: u64, tree: usize) -> u64 {
     let before = iteration.checked_mul(size.length() as u64).filter(|ots| *ots < OT_COUNT_MAX);
     before.expect("a session has at most 2^63 OTs") + ((tree as u64) << size.depth())
-}
-
-/// The block with another bit 0.
-#[inline(always)]
-pub(super) fn with_bit(block: Block, bit: bool) -> Block {
-    Block::from_bits(block.to_bits() & !1 | u128::from(bit))
 }

@@ -3,7 +3,7 @@
 use std::thread;
 
 use phineus_channels::{Channel, memory_pair};
-use phineus_crypto::{Block, Delta, Prg};
+use phineus_crypto::{Block, Delta, Prg, SecretBit};
 
 use super::consistency::{
     malicious_extension_bytes, malicious_random_extension_bytes, malicious_setup_bytes,
@@ -47,7 +47,7 @@ fn receiver(
 fn correlated(delta: &Delta, q: &[Block], choices: &[u64], t: &[Block]) -> bool {
     q.iter().zip(t).enumerate().all(|(j, (q, t))| {
         let choice = choices[j / 64] >> (j % 64) & 1 == 1;
-        (*q ^ delta.block().and_bit(choice)).to_bits() == t.to_bits()
+        (*q ^ delta.block().and_bit(SecretBit::public(choice))).to_bits() == t.to_bits()
     })
 }
 

@@ -29,6 +29,8 @@ mod iterations;
 mod kind;
 pub mod limits;
 mod lpn;
+#[cfg(test)]
+mod lpn_attacks_tests;
 pub(crate) mod packing;
 mod pprf;
 pub mod precomputed;

@@ -10,7 +10,7 @@
 //! unknown node of every level is number 0, and no index depends on the path.
 //! Not protected: a malicious builder can send wrong sums (Figure 14 of the paper checks that).
 
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, SecretBit};
 use zeroize::Zeroizing;
 
 /// Blocks sent per level below the first: one masked sum of left and one of right children.
@@ -47,7 +47,12 @@ pub(super) fn build(pads: &[[Block; 2]], leaves: &mut [Block], message: &mut [Bl
 /// `pads[l]` is the pad of the base OT of level `l` with choice `1 - path[l]`. `leaves[y]` becomes
 /// the builder's leaf `y ^ p` for the punctured leaf `p` (first level in the most significant
 /// bit); `leaves[0]`, the unknown one, is zero.
-pub(super) fn evaluate(path: &[bool], pads: &[Block], message: &[Block], leaves: &mut [Block]) {
+pub(super) fn evaluate(
+    path: &[SecretBit],
+    pads: &[Block],
+    message: &[Block],
+    leaves: &mut [Block],
+) {
     assert_eq!(leaves.len(), 1 << path.len(), "a tree has 2^levels leaves");
     assert_eq!(message.len(), message_blocks(path.len()), "two sums per level but the first");
     assert_eq!(pads.len(), path.len(), "one pad per level");
@@ -91,11 +96,13 @@ mod tests {
             let mut message = vec![Block::ZERO; message_blocks(levels)];
             build(&pads, &mut all, &mut message);
             for punctured in 0..1usize << levels {
-                let path: Vec<bool> =
-                    (0..levels).map(|l| punctured >> (levels - 1 - l) & 1 == 1).collect();
+                let path: Vec<usize> =
+                    (0..levels).map(|l| punctured >> (levels - 1 - l) & 1).collect();
                 let got: Vec<Block> =
-                    pads.iter().zip(&path).map(|(pad, &bit)| pad[usize::from(!bit)]).collect();
+                    pads.iter().zip(&path).map(|(pad, &bit)| pad[1 - bit]).collect();
                 let mut some = vec![Block::ZERO; 1 << levels];
+                let path: Vec<SecretBit> =
+                    path.iter().map(|&bit| SecretBit::lowest(bit as u64)).collect();
                 evaluate(&path, &got, &message, &mut some);
                 assert_eq!(some[0].to_bits(), 0, "the punctured leaf is unknown");
                 for y in 1..1 << levels {

@@ -10,6 +10,7 @@
 //! Invariants: each pad is used once. Pads are wiped on drop.
 
 use phineus_channels::Channel;
+use phineus_crypto::SecretBit;
 use zeroize::Zeroizing;
 
 use super::packing::{BitSink, BitSource, mask};
@@ -125,8 +126,8 @@ impl PrecomputedSender {
         for shares in shares.chunks_mut(BUFFER_WORDS) {
             self.source.fill(channel, shares.len())?;
             for (share, pads) in shares.iter_mut().zip(&mut pads) {
-                let exchanged = self.source.pull(1).wrapping_neg();
-                let pad = pads[0] ^ (pads[0] ^ pads[1]) & exchanged;
+                let exchanged = SecretBit::lowest(self.source.pull(1));
+                let pad = exchanged.select(pads[0], pads[1]);
                 *share = self.correlation.sender_share(pad) & mask(bits);
             }
         }
@@ -221,7 +222,8 @@ impl PrecomputedReceiver {
             self.source.fill(channel, shares.len() * bits as usize)?;
             for (i, (share, &pad)) in shares.iter_mut().zip(&mut pads).enumerate() {
                 let offer = self.source.pull(bits);
-                let share_now = self.correlation.receiver_share(choices >> i & 1 == 1, offer, pad);
+                let share_now =
+                    self.correlation.receiver_share(SecretBit::lowest(choices >> i), offer, pad);
                 *share = share_now & mask(bits);
             }
         }

@@ -9,6 +9,7 @@
 //! Not protected: a malicious sender can send any offers, which shifts the receiver's share.
 
 use phineus_channels::Channel;
+use phineus_crypto::SecretBit;
 
 use super::correlated::{Correlation, pad_word};
 use super::packing::{bits_at, mask};
@@ -117,7 +118,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
             let mut sum = 0u64;
             for (bit, &pad) in (0..width).zip(pads) {
                 let offer = self.source.pull(width - bit);
-                let product = ring.receiver_share(number >> bit & 1 == 1, offer, pad);
+                let product = ring.receiver_share(SecretBit::lowest(number >> bit), offer, pad);
                 sum = sum.wrapping_add(product << bit);
             }
             *share = sum & mask(width);

@@ -18,11 +18,11 @@
 //! bits mean there; [`super::softspoken`] rests on AES only.
 
 use phineus_channels::{Channel, SEND_AHEAD_BYTES};
-use phineus_crypto::{Block, Delta, Prg};
+use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::iterations::{DEPTH_MAX, Iterations, Paths, Roots, first_tweak, with_bit};
+use super::iterations::{DEPTH_MAX, Iterations, Paths, Roots, first_tweak};
 use super::limits::TILE_OTS;
 use super::lpn::LpnParameters;
 use super::softspoken::{self, FieldBits, SoftSpokenReceiver, SoftSpokenSender};
@@ -101,7 +101,7 @@ impl SilentSender {
         let mut seed = Zeroizing::new(vec![Block::ZERO; START.seed_ots()]);
         start.extend_random(channel, &mut seed)?;
         // What the receiver has in bit 0 is its choice, as that of delta is 1.
-        seed.iter_mut().for_each(|q| *q = with_bit(*q, false));
+        seed.iter_mut().for_each(|q| *q = q.with_select_bit(SecretBit::public(false)));
         let mut prg = Prg::from_seed(prg.next_block());
         if size != START {
             let mut first =
@@ -162,7 +162,7 @@ impl CorrelatedOtSender for SilentSender {
             let differences = &mut differences[..q.len().div_ceil(8)];
             channel.recv(differences)?;
             for (j, q) in q.iter_mut().enumerate() {
-                *q ^= delta.and_bit(differences[j / 8] >> (j % 8) & 1 == 1);
+                *q ^= delta.and_bit(SecretBit::lowest(u64::from(differences[j / 8] >> (j % 8))));
             }
         }
         Ok(())
@@ -194,7 +194,7 @@ impl SilentReceiver {
         let mut choices = Zeroizing::new(vec![0u64; START.seed_ots().div_ceil(64)]);
         start.extend_random(channel, &mut choices, &mut seed)?;
         for (j, t) in seed.iter_mut().enumerate() {
-            *t = with_bit(*t, choices[j / 64] >> (j % 64) & 1 == 1);
+            *t = t.with_select_bit(SecretBit::of_packed(&choices, j));
         }
         if size != START {
             let mut first = SilentReceiver::new(session, START_PURPOSE, START, seed);
@@ -230,7 +230,7 @@ impl SilentReceiver {
             *point = 0;
             for (level, (sum, pad)) in sums.iter_mut().zip(pads).enumerate() {
                 *sum ^= *pad;
-                *point |= u32::from(!pad.select_bit()) << level;
+                *point |= (1 ^ pad.select_u64() as u32) << level;
             }
         }
         self.iterations.is_ready = true;
@@ -279,5 +279,5 @@ impl CorrelatedOtReceiver for SilentReceiver {
 
 /// Bit 0 of up to 64 blocks.
 fn select_bits(blocks: &[Block]) -> u64 {
-    blocks.iter().rev().fold(0, |bits, block| bits << 1 | u64::from(block.select_bit()))
+    blocks.iter().rev().fold(0, |bits, block| bits << 1 | block.select_u64())
 }

@@ -16,7 +16,7 @@
 //! bit of delta is fixed to 1 for garbling, so the extension rests on 127 unknown bits.
 
 use phineus_channels::Channel;
-use phineus_crypto::{Block, Delta, Prg};
+use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
@@ -170,7 +170,7 @@ impl SenderSetup {
     ) -> Result<SoftSpokenSender, ProtocolError> {
         let SenderSetup { session, field, security, delta, asked } = self;
         let path = Zeroizing::new(delta.block().to_bits());
-        let bit = |column: usize| *path >> column & 1 == 1;
+        let bit = |column: usize| SecretBit::lowest((*path >> column) as u64);
         let mut pads = Zeroizing::new([Block::ZERO; BASE_OT_COUNT]);
         asked.finish(channel, &mut *pads)?;
 
@@ -180,7 +180,8 @@ impl SenderSetup {
         for (first, width) in field.voles() {
             // The first level of a tree is the most significant bit of the field element.
             let columns = (first..first + width).rev();
-            let path: Zeroizing<Vec<bool>> = Zeroizing::new(columns.clone().map(bit).collect());
+            let path: Zeroizing<Vec<SecretBit>> =
+                Zeroizing::new(columns.clone().map(bit).collect());
             let pads: Zeroizing<Vec<Block>> = Zeroizing::new(columns.map(|c| pads[c]).collect());
             let mut message = vec![Block::ZERO; pprf::message_blocks(width)];
             channel.recv(message.as_mut_bytes())?;

@@ -17,7 +17,7 @@
 //! left and right children lie apart and in order.
 //! Not protected: a malicious sender can send wrong sums and learn bits of a path.
 
-use phineus_crypto::{Block, CrHash, Delta};
+use phineus_crypto::{Block, CrHash, Delta, SecretBit};
 
 /// Builds the sender's tree with the random `root`.
 ///
@@ -61,7 +61,7 @@ pub(super) fn evaluate(
     room: &mut [Block],
 ) {
     assert_eq!(nodes.len(), 1 << sums.len(), "a tree has 2^levels leaves");
-    let goes_right = path & 1 == 1;
+    let goes_right = SecretBit::lowest(path.into());
     nodes[0] = sums[0].and_bit(goes_right);
     nodes[1] = sums[0].and_bit(!goes_right);
     for (level, &sum) in sums.iter().enumerate().skip(1) {
@@ -73,24 +73,24 @@ pub(super) fn evaluate(
         for (i, ((left, right), hashed)) in left.iter_mut().zip(&mut *right).zip(hashed).enumerate()
         {
             // The unknown node stands as zero, and so do its children.
-            let hashed = hashed.and_bit(!equal(i as u32, unknown));
+            let hashed = hashed.and_bit(!SecretBit::equal(i as u32, unknown));
             *right = *left ^ hashed;
             *left = hashed;
             left_sum ^= hashed;
             right_sum ^= *right;
         }
-        let goes_right = path >> level & 1 == 1;
+        let goes_right = SecretBit::lowest((path >> level).into());
         let sibling = sum ^ left_sum.and_bit(goes_right) ^ right_sum.and_bit(!goes_right);
         let (new_left, new_right) = (sibling.and_bit(goes_right), sibling.and_bit(!goes_right));
         for (i, (left, right)) in left.iter_mut().zip(&mut *right).enumerate() {
-            let is_here = equal(i as u32, unknown);
+            let is_here = SecretBit::equal(i as u32, unknown);
             *left ^= new_left.and_bit(is_here);
             *right ^= new_right.and_bit(is_here);
         }
     }
     let total = nodes.iter().fold(Block::ZERO, |sum, node| sum ^ *node);
     for (i, node) in nodes.iter_mut().enumerate() {
-        *node ^= total.and_bit(equal(i as u32, path));
+        *node ^= total.and_bit(SecretBit::equal(i as u32, path));
     }
 }
 
@@ -106,13 +106,6 @@ fn hash_level<'a>(
     // The nodes of a level count from their number: 2, 3; 4, 5, 6, 7; and so on.
     hash.hash_blocks(first_tweak + nodes.len() as u64, room);
     room
-}
-
-/// Whether the numbers are equal, both below `2^31`; without a branch.
-#[inline(always)]
-pub(super) fn equal(a: u32, b: u32) -> bool {
-    // Only 0 - 1 has the highest bit.
-    (a ^ b).wrapping_sub(1) >> 31 == 1
 }
 
 #[cfg(test)]
@@ -137,12 +130,14 @@ mod tests {
                 let sums: Vec<Block> = sums
                     .iter()
                     .enumerate()
-                    .map(|(level, sum)| *sum ^ delta.block().and_bit(path >> level & 1 == 0))
+                    .map(|(level, sum)| {
+                        *sum ^ delta.block().and_bit(SecretBit::public(path >> level & 1 == 0))
+                    })
                     .collect();
                 let mut some = vec![Block::ZERO; length];
                 evaluate(&hash, 1 << 40, path as u32, &sums, &mut some, &mut room);
                 for (i, (some, all)) in some.iter().zip(&all).enumerate() {
-                    let expected = *all ^ delta.block().and_bit(i == path);
+                    let expected = *all ^ delta.block().and_bit(SecretBit::public(i == path));
                     let what = format!("depth {depth}, path {path}, leaf {i}, seed {seed:#x}");
                     assert!(some.to_bits() == expected.to_bits(), "{what}");
                 }

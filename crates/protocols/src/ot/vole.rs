@@ -12,7 +12,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use phineus_crypto::Variant;
-use phineus_crypto::{Block, Kernel};
+use phineus_crypto::{Block, Kernel, SecretBit};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::limits::FIELD_BITS_MAX;
@@ -44,7 +44,8 @@ pub(super) fn fold_but_one(
 ) {
     let row = check_shape(field_bits, leaves, (columns, stride), correction);
     let (leaves, columns, correction) = (words(leaves), words_mut(columns), words(correction));
-    let pass = FoldButOne { leaves, columns, stride: 2 * stride, correction, delta };
+    let masks = std::array::from_fn(|b| SecretBit::lowest(u64::from(delta >> b)).mask());
+    let pass = FoldButOne { leaves, columns, stride: 2 * stride, correction, masks };
     dispatch(Kernel::selected(), field_bits, row, pass);
 }
 
@@ -73,6 +74,9 @@ fn words_mut(blocks: &mut [Block]) -> &mut [u64] {
 
 /// A pass over rows of words.
 trait Pass {
+    /// Lengths that are public.
+    fn sizes(&self) -> [usize; 4];
+
     /// Does the words from `at` on that fit `L`, for a field of 2^`K` elements in trees `T`.
     fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize);
 
@@ -96,6 +100,10 @@ struct FoldAll<'a> {
 }
 
 impl Pass for FoldAll<'_> {
+    fn sizes(&self) -> [usize; 4] {
+        [self.leaves.len(), self.columns.len(), self.stride, self.u.len()]
+    }
+
     #[inline(always)]
     fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize) {
         let (v, u) = fold::<T, L, K>(self.leaves, row, at);
@@ -111,16 +119,20 @@ struct FoldButOne<'a> {
     columns: &'a mut [u64],
     stride: usize,
     correction: &'a [u64],
-    delta: u8,
+    /// The bits of delta, 64 times each.
+    masks: [u64; FIELD_BITS_MAX],
 }
 
 impl Pass for FoldButOne<'_> {
+    fn sizes(&self) -> [usize; 4] {
+        [self.leaves.len(), self.columns.len(), self.stride, self.correction.len()]
+    }
+
     #[inline(always)]
     fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize) {
         let (w, _) = fold::<T, L, K>(self.leaves, row, at);
         let correction = L::load(self.correction, at);
-        for (b, w) in w.into_iter().enumerate() {
-            let mask = u64::from(self.delta >> b & 1).wrapping_neg();
+        for (b, (w, mask)) in w.into_iter().zip(self.masks).enumerate() {
             w.xor(correction.and(L::splat(mask))).store(self.columns, b * self.stride + at);
         }
     }
@@ -288,11 +300,15 @@ mod x86 {
 
     #[target_feature(enable = "avx512f")]
     pub(super) fn run_avx512(field_bits: usize, row: usize, pass: impl Pass) {
+        phineus_crypto::public([field_bits, row]);
+        phineus_crypto::public(pass.sizes());
         run::<__m512i>(field_bits, row, pass);
     }
 
     #[target_feature(enable = "avx2")]
     pub(super) fn run_avx2(field_bits: usize, row: usize, pass: impl Pass) {
+        phineus_crypto::public([field_bits, row]);
+        phineus_crypto::public(pass.sizes());
         run::<__m256i>(field_bits, row, pass);
     }
 }
@@ -393,7 +409,8 @@ mod tests {
             let w = w.chunks_exact(stride).flat_map(|w| &w[..row]);
             for (i, (w, v)) in w.zip(&v).enumerate() {
                 let bit = delta >> (i / row) & 1 == 1;
-                let expected = *v ^ (u[i % row] ^ correction[i % row]).and_bit(bit);
+                let expected =
+                    *v ^ (u[i % row] ^ correction[i % row]).and_bit(SecretBit::public(bit));
                 assert_eq!(w.to_bits(), expected.to_bits(), "k {field_bits}, seed {seed:#x}");
             }
         }

@@ -62,7 +62,6 @@ fn every_kind_means_what_it_says_and_costs_what_it_says() {
     }
 }
 
-/// What it is for: of the 31 bits of a triple's OT less than 2 remain.
 /// As the blocks of a program demand it: what one leaves of an iteration serves the next.
 #[test]
 fn what_comes_again_takes_what_was_reserved() {
@@ -102,13 +101,16 @@ fn what_comes_again_takes_what_was_reserved() {
     });
 }
 
+/// The purpose of silent OT: it takes below 1 bit for a triple's OT instead of 31, in small numbers 3.
 #[test]
 fn silent_ot_sends_a_twentieth() {
     let bytes = |ot: OtKind| kind_costs(Kind::BitTriple, 1 << 24, 2, ot).from_lower_bytes;
     let quiet = bytes(OtKind::Silent(LpnParameters::HUGE));
-    assert_eq!(quiet, 2 * 395_200);
-    assert!(20 * bytes(OT) < bytes(FieldBits::DEFAULT.into()));
+    assert_eq!(quiet, 4 * 268_800);
+    let fitting = OtKind::Silent(LpnParameters::for_ots(1 << 24));
+    assert!(20 * bytes(fitting) < bytes(FieldBits::DEFAULT.into()));
+    assert!(10 * bytes(OT) < bytes(FieldBits::DEFAULT.into()));
     // Another kind takes OTs of the same iterations.
     let demand = Demand::of([(Kind::BitTriple, 1 << 19), (Kind::SharedBit { width: 9 }, 1000)]);
-    assert_eq!(demand_costs(&demand, 2, OT).rounds, 8 + 2 + 1);
+    assert_eq!(demand_costs(&demand, 2, OT).rounds, 8 + 2 + 2);
 }

@@ -42,7 +42,7 @@ mod tests;
 
 use phineus_channels::Channel;
 use phineus_crypto::field::Field;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, declassify, declassify_value};
 use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes as _, IntoBytes as _};
 use zeroize::Zeroize;
@@ -266,6 +266,8 @@ impl<F: Field> Opening<F> {
             scratch: &mut self.scratch,
         };
         parties.exchange_in_pieces(&lengths, &mut exchange, Exchange::fill, Exchange::take)?;
+        declassify(self.waiting.as_mut_slice(), "opened");
+        declassify(self.told[self.me].waiting.as_mut_slice(), "told to all");
         if self.pending {
             self.finish_round(parties.peers(), toss, COMMITMENT_BYTES)?;
         }
@@ -309,7 +311,7 @@ impl<F: Field> Opening<F> {
         own_seed: Block,
         after: usize,
     ) -> Result<(), ProtocolError> {
-        let mut seed = own_seed;
+        let mut seed = declassify_value(own_seed, "told to all");
         for peer in peers {
             let message = &self.incoming[peer];
             let end = message.len() - after;
@@ -402,6 +404,7 @@ impl<F: Field> Opening<F> {
         let proof_bytes = proof.len();
         proof.extend_from_slice(&self.commitments.opening());
         self.exchange_fixed(parties, &proof)?;
+        sigma = declassify_value(sigma, "told to all");
         for peer in parties.peers() {
             let (theirs, randomness) = self.incoming[peer].split_at(proof_bytes);
             self.commitments.verify(peer, theirs, randomness)?;

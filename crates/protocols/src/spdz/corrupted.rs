@@ -26,7 +26,7 @@ use std::time::Duration;
 use phineus_bytecode::Table;
 use phineus_channels::{Channel, ChannelError, MemoryChannel};
 use phineus_crypto::field::Field;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
 
 use super::costs::{Needs, stated_demand};
@@ -111,7 +111,7 @@ fn online_phase<F: Field, C: Channel + 'static, M: Material<F>>(
     let (me, count) = (online.me(), online.count());
     let description = read(&case.bytes).description().clone();
     let inputs = own(&description, &case.inputs, me);
-    let key = material.delta().add(F::ONE.and_bit(lie == Some(Alike::Key)));
+    let key = material.delta().add(F::ONE.and_bit(SecretBit::public(lie == Some(Alike::Key))));
     let opening = Opening::new(me, count, key, &SessionId::new(SESSION), prg(me, 2));
     let mut driver = SpdzDriver::new(online, material, opening, &description, inputs, case.field);
     let mut memory = memory(&description);

@@ -10,10 +10,11 @@ use phineus_bytecode::{
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
-use super::MatrixSize;
 use super::check::{check_cost, confirm_cost, message_bytes};
+use super::distance::checks_of_batch;
 use super::operations::{SpdzRounds, Way, matrix_size, way};
 use super::script::Script;
+use super::{Masks, MatrixSize};
 use crate::ProtocolError;
 use crate::demand::BatchScale;
 use crate::mascot::costs::{Pair, demand_costs, setup_costs};
@@ -36,6 +37,18 @@ pub mod totals {
     pub const BOUNDED: &str = "bounded_integers";
     /// Rounds that check MACs.
     pub const CHECK_ROUNDS: &str = "check_rounds";
+    /// Checks of MACs.
+    pub const MAC_CHECKS: &str = "mac_checks";
+    /// Openings under masks of shared bits over the whole field.
+    pub const WHOLE_OPENINGS: &str = "whole_mask_openings";
+    /// 1 if the program has no narrow masks, else 0.
+    pub const WHOLE_MASKS: &str = "whole_masks";
+    /// Batches of bounded integers, each with a proof of each party.
+    pub const BOUNDED_BATCHES: &str = "bounded_integer_batches";
+    /// Batches of bits that a party knows, each with a proof.
+    pub const BIT_MASK_BATCHES: &str = "bit_mask_batches";
+    /// Checks in making material that a lie passes with probability 1/p.
+    pub const MATERIAL_CHECKS: &str = "material_checks";
     /// Elements opened to all.
     pub const OPENED: &str = "opened_elements";
 
@@ -112,9 +125,16 @@ fn mask_or_matrix(name: &str) -> Option<Kind> {
 struct Walk {
     parties: usize,
     model: SpdzRounds,
+    /// Openings under masks of the whole field.
+    whole_openings: u64,
 }
 
 impl Walk {
+    fn new(parties: usize, field: FieldName, masks: Masks) -> Walk {
+        let model = SpdzRounds::new(field, parties).with_masks(masks);
+        Walk { parties, model, whole_openings: 0 }
+    }
+
     /// Calls `need` for the material of an instruction; returns how many elements it opens, and
     /// how many its owner tells.
     fn step(
@@ -165,6 +185,7 @@ impl Walk {
             }
             Way::Script => {
                 let (script, lanes) = self.model.scripts.of(instruction);
+                self.whole_openings += u64::from(script.whole_count) * lanes as u64;
                 (script_needs(&script, lanes, need), 0)
             }
         }
@@ -198,7 +219,7 @@ pub struct Needs<R> {
 impl<R: Read + Seek> Needs<R> {
     /// Of `planned`, for so many parties.
     pub fn new(planned: ProgramReader<R>, parties: usize, field: FieldName) -> Needs<R> {
-        let walk = Walk { parties, model: SpdzRounds::new(field, parties) };
+        let walk = Walk::new(parties, field, Masks::of(planned.description()));
         Needs { planned, walk, frame: 0, instructions: Vec::new(), found: VecDeque::new() }
     }
 }
@@ -241,6 +262,10 @@ const NS_PER_OPENED: u64 = 12;
 const NS_PER_OT: u64 = 45;
 /// The same in batches of a quarter or less, whose rows are less than a tile of OTs.
 const NS_PER_OT_OF_SMALL: u64 = 110;
+/// Nanoseconds of set-up with one other party: base OTs in both directions, the keys that are shared
+/// with them, and the first, smallest batches. A small program takes 44 ms of processor time at each
+/// party, of which 9 are its start (`cli/src/prediction.rs`) and 7 what is counted otherwise.
+const SETUP_NS: u64 = 28_000_000;
 /// To make a bit that a party knows, and a bounded integer.
 const fn chosen_ns(field: FieldName) -> [u64; 2] {
     match field {
@@ -255,10 +280,12 @@ pub struct SpdzCosts {
     parties: usize,
     element_bytes: usize,
     field: FieldName,
+    masks: Masks,
     walk: Walk,
     demand: Demand,
     rounds: u64,
     check_rounds: u64,
+    checks: u64,
     /// Bytes from each party to each other for everything but what it tells of inputs.
     common_bytes: u64,
     /// Bytes that each party tells each other of its inputs.
@@ -290,10 +317,12 @@ impl SpdzCosts {
             parties,
             element_bytes: field.bytes(),
             field,
-            walk: Walk { parties, model: SpdzRounds::new(field, parties) },
+            masks: Masks::Narrow,
+            walk: Walk::new(parties, field, Masks::Narrow),
             demand: Demand::default(),
             rounds: 0,
             check_rounds: 0,
+            checks: 0,
             common_bytes: 0,
             told_bytes: vec![0; parties],
             opened: 0,
@@ -312,6 +341,35 @@ impl SpdzCosts {
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> SpdzCosts {
         SpdzCosts { demand: Demand::scaled(scale), ..self }
+    }
+
+    /// Costs if comparisons use these masks.
+    #[must_use]
+    pub fn with_masks(self, masks: Masks) -> SpdzCosts {
+        let walk = Walk::new(self.parties, self.field, masks);
+        SpdzCosts { masks, walk, ..self }
+    }
+
+    /// Batches of bounded integers and of bits that a party knows, and checks of all material that a
+    /// lie passes with probability 1/p.
+    fn batch_checks(&self) -> [u64; 3] {
+        let mut sums = [0; 3];
+        self.for_demands(|demand, times| {
+            for (kind, _) in demand.batches() {
+                sums[0] += if kind == Kind::Bounded { times } else { 0 };
+                sums[1] += if matches!(kind, Kind::BitMask { .. }) { times } else { 0 };
+                sums[2] += times * checks_of_batch(kind, self.parties);
+            }
+        });
+        sums
+    }
+
+    /// Calls `with` for each demand and how often it is made: each run of a block has its own batches.
+    fn for_demands(&self, mut with: impl FnMut(&Demand, u64)) {
+        match &self.blocks[..] {
+            [] => with(&self.demand, 1),
+            blocks => blocks.iter().for_each(|(demand, times)| with(demand, *times)),
+        }
     }
 
     /// Bytes of all scripts, and of the largest one.
@@ -364,6 +422,7 @@ impl SpdzCosts {
     fn check(&mut self) {
         let (rounds, bytes) = check_cost(self.element_bytes, self.pending);
         self.check_rounds += rounds;
+        self.checks += 1;
         self.common_bytes += bytes;
         self.pending = false;
     }
@@ -455,9 +514,17 @@ impl CostModel for SpdzCosts {
             Kind::Bounded => count as u64 * of_bounded,
             _ => 0,
         });
-        let making_ns = making_ns + chosen_ns.sum::<u64>() * others;
+        let setup_ns = if ots > 0 { SETUP_NS * others } else { 0 };
+        let making_ns = making_ns + setup_ns + chosen_ns.sum::<u64>() * others;
         let [script_bytes, largest_script_bytes] = self.script_bytes();
+        let [bounded_batches, bit_mask_batches, material_checks] = self.batch_checks();
         for (name, value) in [
+            (totals::MAC_CHECKS, self.checks),
+            (totals::WHOLE_OPENINGS, self.walk.whole_openings),
+            (totals::WHOLE_MASKS, u64::from(self.masks == Masks::Whole)),
+            (totals::BOUNDED_BATCHES, bounded_batches),
+            (totals::BIT_MASK_BATCHES, bit_mask_batches),
+            (totals::MATERIAL_CHECKS, material_checks),
             (BatchScale::TOTAL, self.demand.scale().halvings()),
             (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
             (totals::OPENED, self.opened),
@@ -490,6 +557,8 @@ impl BlockCosts for SpdzCosts {
         }
         self.rounds += block.rounds * times;
         self.check_rounds += block.check_rounds * times;
+        self.checks += block.checks * times;
+        self.walk.whole_openings += block.walk.whole_openings * times;
         self.common_bytes += block.common_bytes * times;
         let told = self.told_bytes.iter_mut().zip(&block.told_bytes);
         told.for_each(|(sum, bytes)| *sum += bytes * times);

@@ -7,7 +7,7 @@
 //! Cost: a party draws its own shares; the first party those of all others and the clear values.
 
 use phineus_crypto::field::Field;
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, SecretBit};
 
 use super::{BOUNDED_BITS, Material, MatrixSize, Share};
 use crate::ProtocolError;
@@ -105,7 +105,7 @@ fn draw_bits<F: Field>(prg: &mut Prg, bits: &mut [F]) {
     for group in bits.chunks_mut(128) {
         let drawn = prg.next_block().to_bits();
         for (i, bit) in group.iter_mut().enumerate() {
-            *bit = F::ONE.and_bit(drawn >> i & 1 == 1);
+            *bit = F::ONE.and_bit(SecretBit::lowest((drawn >> i) as u64));
         }
     }
 }

@@ -17,7 +17,7 @@ use super::linear::{self, Movement};
 use super::mat_mul::Products;
 use super::operations::{SpdzRounds, Way, matrix_size, repeats, way};
 use super::run::{Context, Run, blank};
-use super::{Material, Opening, Share};
+use super::{Masks, Material, Opening, Share};
 use crate::{Parties, ProtocolError};
 
 mod activity;
@@ -70,7 +70,8 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         SpdzDriver {
             delta: Zeroizing::new(material.delta()),
             opening,
-            rounds_model: SpdzRounds::new(field, parties.count()),
+            rounds_model: SpdzRounds::new(field, parties.count())
+                .with_masks(Masks::of(description)),
             outputs: Outputs::new(description, parties.me() as u16),
             description: description.clone(),
             parties,

@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
+use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
@@ -144,7 +145,7 @@ impl<F: Field> BroughtInputs<F> {
                 }
                 continue;
             }
-            let factors = [F::ONE.and_bit(context.me == 0), context.delta];
+            let factors = [F::ONE.and_bit(SecretBit::public(context.me == 0)), context.delta];
             F::scale_add_pairs(Share::elements_mut(shares), factors, told);
         }
         self.is_done = true;

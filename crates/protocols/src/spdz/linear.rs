@@ -2,6 +2,7 @@
 
 use phineus_bytecode::{Instruction, Lane, Op};
 use phineus_circuits::BitAlgebra;
+use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 
 use super::Share;
@@ -88,6 +89,6 @@ impl<F: Field> BitAlgebra for Movement<F> {
     }
 
     fn constant(&mut self, out: &mut [Share<F>], value: bool) {
-        out.fill(Share::public(F::ONE.and_bit(value), self.me, self.delta));
+        out.fill(Share::public(F::ONE.and_bit(SecretBit::public(value)), self.me, self.delta));
     }
 }

@@ -10,8 +10,8 @@ use phineus_circuits::record::{Local as Gate, Template};
 use phineus_crypto::field::FieldName;
 use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
 
-use super::MatrixSize;
 use super::script::{Modulus, Recorder, Row, Script};
+use super::{Masks, MatrixSize};
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,14 @@ pub(super) fn way(instruction: &Instruction) -> Way {
         }
         _ => Way::Script,
     }
+}
+
+/// Returns whether an instruction depends on the ranges that the planner knows of integers: those whose
+/// script has a mask of [`Recorder::mask_of`].
+pub(super) fn may_open_narrowly(instruction: &Instruction) -> bool {
+    let looks =
+        matches!(instruction.op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Abs | Op::ShiftRight);
+    looks && is_integer(instruction) && way(instruction) == Way::Script
 }
 
 /// The sides of the matrices that a product of matrices multiplies.
@@ -246,14 +254,23 @@ pub(super) fn repeats(instruction: &Instruction, k: usize) -> bool {
 /// The rounds of the instructions of SPDZ.
 pub struct SpdzRounds {
     element_bytes: u64,
+    field: FieldName,
+    parties: usize,
     pub(super) scripts: Scripts,
 }
 
 impl SpdzRounds {
-    /// For this field and so many parties.
+    /// For this field and so many parties, with narrow masks.
     pub fn new(field: FieldName, parties: usize) -> SpdzRounds {
-        let scripts = Scripts::new(Modulus::new(field.modulus(), parties));
-        SpdzRounds { element_bytes: field.bytes() as u64, scripts }
+        let scripts = Scripts::new(Modulus::new(field.modulus(), parties, Masks::Narrow));
+        SpdzRounds { element_bytes: field.bytes() as u64, field, parties, scripts }
+    }
+
+    /// Rounds if comparisons use these masks.
+    #[must_use]
+    pub fn with_masks(self, masks: Masks) -> SpdzRounds {
+        let modulus = Modulus::new(self.field.modulus(), self.parties, masks);
+        SpdzRounds { scripts: Scripts::new(modulus), ..self }
     }
 
     /// Bytes to open an element: its share and MAC, and those of the last round; buffers grow by an

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, RandomOptions, random_program};
+use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Layout, Op,
     OutputPort, Table,
@@ -10,7 +10,9 @@ use phineus_bytecode::{
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
-use phineus_plan::{Error, check, check_order, lower_to_field, order, plan};
+use phineus_plan::{
+    Claims, Error, check, check_order, check_ranges, lower_with_claims, order, plan,
+};
 
 use super::{Dealer, Material, MatrixSize, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::harness::{
@@ -38,7 +40,12 @@ pub(super) fn planned_with<F: Field>(
     (frame_count, prove_inputs): (u64, bool),
 ) -> Result<Vec<u8>, Error> {
     let lowering = (F::BITS - 2, prove_inputs);
-    let lowered = lower_to_field(&mut read(program), Vec::new(), scratch(), lowering, 64 << 20)?.0;
+    let mut claims = Claims::default();
+    let note = |claim| claims.note(claim);
+    let program = &mut read(program);
+    let lowered = lower_with_claims(program, Vec::new(), scratch(), lowering, 64 << 20, note)?.0;
+    let faults = check_ranges(&mut read(&lowered), &claims, F::BITS - 2)?;
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
     let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
     let ordering = ordering(layout);
     let mut model = SpdzRounds::new(field, parties);
@@ -122,20 +129,21 @@ fn run_with<F: Field>(
 fn random_programs<F: Field>(
     field: FieldName,
     options: &RandomOptions,
-    seeds: std::ops::Range<u64>,
+    count: usize,
     frame_count: u64,
 ) -> usize {
-    let mut runs = 0;
-    for seed in seeds {
+    let (mut runs, mut seeds) = (0, Seeds::fresh());
+    for _ in 0..count {
+        let seed = seeds.draw();
         let (program, description) = random_program(seed, options);
         let program = write(&program, &description);
-        let count = usize::from(options.party_count);
-        let bytes = match planned::<F>(&program, count, field, frame_count) {
+        let parties = usize::from(options.party_count);
+        let bytes = match planned::<F>(&program, parties, field, frame_count) {
             Err(Error::FieldTooSmall { .. }) => continue,
             planned => planned.expect("it can be planned"),
         };
         let inputs = random_inputs(&description, &mut Random::new(seed));
-        run_all::<F>(&bytes, count, field, &inputs, &expected(&program, &inputs));
+        run_all::<F>(&bytes, parties, field, &inputs, &expected(&program, &inputs));
         runs += 1;
     }
     runs
@@ -153,9 +161,9 @@ fn small(party_count: u16) -> RandomOptions {
 
 #[test]
 fn random_programs_of_all_operations() {
-    assert_eq!(random_programs::<F61>(FieldName::F61, &small(2), 0..12, 1 << 12), 12);
-    assert_eq!(random_programs::<F128>(FieldName::F128, &small(3), 100..105, 1 << 12), 5);
-    assert_eq!(random_programs::<F61>(FieldName::F61, &small(5), 200..202, 1 << 12), 2);
+    assert_eq!(random_programs::<F61>(FieldName::F61, &small(2), 12, 1 << 12), 12);
+    assert_eq!(random_programs::<F128>(FieldName::F128, &small(3), 5, 1 << 12), 5);
+    assert_eq!(random_programs::<F61>(FieldName::F61, &small(5), 2, 1 << 12), 2);
 }
 
 #[test]
@@ -190,17 +198,17 @@ fn integers_of_all_widths() {
         ops: Some(ops.to_vec()),
         ..RandomOptions::default()
     };
-    assert_eq!(random_programs::<F61>(FieldName::F61, &options, 300..320, 1 << 12), 20);
-    assert_eq!(random_programs::<F128>(FieldName::F128, &options, 400..405, 1 << 12), 5);
+    assert_eq!(random_programs::<F61>(FieldName::F61, &options, 20, 1 << 12), 20);
+    assert_eq!(random_programs::<F128>(FieldName::F128, &options, 5, 1 << 12), 5);
     let narrow = RandomOptions { width_max: 30, ..options };
-    assert_eq!(random_programs::<F32>(FieldName::F32, &narrow, 500..510, 1 << 12), 10);
+    assert_eq!(random_programs::<F32>(FieldName::F32, &narrow, 10, 1 << 12), 10);
 }
 
 #[test]
 fn swapping_changes_nothing() {
     let options =
         RandomOptions { instruction_count: 150, live_max: 150, wires_max: 2048, ..small(2) };
-    assert!(random_programs::<F61>(FieldName::F61, &options, 600..603, 12) >= 1);
+    assert!(random_programs::<F61>(FieldName::F61, &options, 3, 12) >= 1);
 }
 
 #[test]
@@ -229,13 +237,16 @@ fn products_of_a_matrix_and_a_vector() {
                 columns: vec![column("entry", 16)],
                 order: Default::default(),
             },
-        ],
+        ]
+        .into(),
         outputs: vec![OutputPort {
             name: "product".to_string(),
             parties: vec![1],
             rows: u64::from(rows),
             columns: vec![column("entry", 16)],
-        }],
+            rows_of: None,
+        }]
+        .into(),
         ..Description::default()
     };
     let element = ElementType::signed(16);
@@ -291,13 +302,15 @@ fn product(
     let description = Description {
         name: "product".to_string(),
         parties: vec!["a".to_string(), "b".to_string()],
-        inputs: vec![port(0, "x"), port(1, "y")],
+        inputs: vec![port(0, "x"), port(1, "y")].into(),
         outputs: vec![OutputPort {
             name: "z".to_string(),
             parties: vec![0, 1],
             rows: u64::from(lanes),
             columns: vec![number("z", element)],
-        }],
+            rows_of: None,
+        }]
+        .into(),
         ..Description::default()
     };
     let mut program = Vec::new();
@@ -441,11 +454,12 @@ fn compared<F: Field>(field: FieldName, parties: usize, element: ElementType) {
         parties: (0..parties as u16).collect(),
         rows: lanes.into(),
         columns: vec![number("v", *element)],
+        rows_of: None,
     };
     let description = Description {
         name: "edges".to_string(),
         parties: (0..parties).map(|party| format!("p{party}")).collect(),
-        inputs: vec![input(0), input(1)],
+        inputs: vec![input(0), input(1)].into(),
         outputs: ops.iter().enumerate().map(output).collect(),
         ..Description::default()
     };
@@ -511,13 +525,16 @@ fn square_of_a_wide_sum<F: Field>(field: FieldName, width: u16, doublings: u32) 
             rows: u64::from(lanes),
             columns: vec![column("x", width)],
             order: Default::default(),
-        }],
+        }]
+        .into(),
         outputs: vec![OutputPort {
             name: "square".to_string(),
             parties: vec![0, 1],
             rows: u64::from(lanes),
             columns: vec![column("square", width)],
-        }],
+            rows_of: None,
+        }]
+        .into(),
         ..Description::default()
     };
     let mut program = vec![Instruction::new(Op::Input, element, lanes)];
@@ -647,13 +664,16 @@ fn who_brings_what_is_no_bit_is_caught() {
             rows: 2,
             columns: vec![column.clone()],
             order: Default::default(),
-        }],
+        }]
+        .into(),
         outputs: vec![OutputPort {
             name: "y".to_string(),
             parties: vec![0, 1],
             rows: 2,
             columns: vec![column],
-        }],
+            rows_of: None,
+        }]
+        .into(),
         ..Description::default()
     };
     let program =

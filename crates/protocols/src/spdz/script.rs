@@ -18,7 +18,7 @@
 
 use std::collections::HashMap;
 
-use super::BOUNDED_BITS;
+use super::{BOUNDED_BITS, Masks};
 use nodes::Sum;
 pub(super) use nodes::{Joint, Local, Two};
 
@@ -59,14 +59,17 @@ pub(super) struct Modulus {
 }
 
 impl Modulus {
-    pub(super) fn new(prime: u128, parties: usize) -> Modulus {
+    pub(super) fn new(prime: u128, parties: usize, masks: Masks) -> Modulus {
         // An integer, the bits, and the bounded integers on top must not reach the prime.
         let fits = |bits: &u32| {
             let top = (parties as u128).checked_shl(bits + BOUNDED_BITS);
             let top = top.filter(|top| top >> (bits + BOUNDED_BITS) == parties as u128);
             top.and_then(|top| top.checked_add(2 << bits)).is_some_and(|sum| sum <= prime)
         };
-        let hidden_bits = (1..128 - BOUNDED_BITS).rev().find(fits).unwrap_or(0);
+        let hidden_bits = match masks {
+            Masks::Narrow => (1..128 - BOUNDED_BITS).rev().find(fits).unwrap_or(0),
+            Masks::Whole => 0,
+        };
         Modulus { prime, hidden_bits }
     }
 }
@@ -85,6 +88,7 @@ pub(super) struct Recorder {
     input_count: u32,
     bit_count: u32,
     bounded_count: u32,
+    whole_count: u32,
     products: HashMap<(Row, Row), Row>,
     /// Bits of the prime.
     pub(super) prime_bits: u32,
@@ -121,6 +125,8 @@ pub(super) struct Script {
     pub(super) bit_count: u32,
     /// Bounded integers, in the slots behind those.
     pub(super) bounded_count: u32,
+    /// Openings under a mask of shared bits over the whole field.
+    pub(super) whole_count: u32,
     pub(super) slot_count: u32,
     pub(super) public_count: u32,
     /// One for each round, and a last one without joint steps.
@@ -194,6 +200,7 @@ impl Recorder {
             input_count: 0,
             bit_count: 0,
             bounded_count: 0,
+            whole_count: 0,
             products: HashMap::new(),
             prime_bits: 128 - modulus.prime.leading_zeros(),
             modulus,

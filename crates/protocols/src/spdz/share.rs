@@ -4,6 +4,7 @@
 //! public multiples of shares are shares, and a public `k` is added by adding `k` to the value of
 //! the first party and `k * delta_i` to the MAC of each.
 
+use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 use zeroize::DefaultIsZeroes;
@@ -29,7 +30,7 @@ impl<F: Field> Share<F> {
     /// Party `me`'s share of a value that all know.
     #[inline]
     pub fn public(value: F, me: usize, delta: F) -> Share<F> {
-        Share { value: value.and_bit(me == 0), mac: delta.mul(value) }
+        Share { value: value.and_bit(SecretBit::public(me == 0)), mac: delta.mul(value) }
     }
 
     /// A share of the sum.

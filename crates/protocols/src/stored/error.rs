@@ -25,7 +25,10 @@ pub enum StoreError {
         version: u32,
     },
     /// Other users could read the key.
-    #[error("{} can be read by others than its owner; run `chmod 600` on it", path.display())]
+    #[error(
+        "other users can read {}; run `chmod 600` on it, and `chown` if it is not yours",
+        path.display()
+    )]
     Exposed {
         /// The key file.
         path: PathBuf,

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use phineus_channels::foreign_owner;
 use phineus_crypto::{Block, PageCipher, Prg};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -47,11 +48,11 @@ impl StoredKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// When the file cannot be read, or others than its owner could read it.
+    /// When the file cannot be read, or other users could read it.
     pub fn open(path: &Path) -> Result<StoredKey, StoreError> {
         let file = File::open(path).map_err(io(path, "opening the key"))?;
         let metadata = file.metadata().map_err(io(path, "opening the key"))?;
-        if metadata.permissions().mode() & 0o077 != 0 {
+        if metadata.permissions().mode() & 0o077 != 0 || foreign_owner(&metadata).is_some() {
             return Err(StoreError::Exposed { path: path.to_owned() });
         }
         let mut key = Zeroizing::new([0; 32]);

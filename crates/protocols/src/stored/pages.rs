@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use phineus_crypto::{PageCipher, Tag};
+use phineus_crypto::{PageCipher, Tag, declassify};
 use zeroize::Zeroizing;
 
 use super::{PAGE_BYTES, StoreError, StoredBatch};
@@ -136,6 +136,7 @@ impl BatchReader {
     pub(super) fn read<B: StoredBatch>(&mut self, batch: &mut B) -> Result<(), StoreError> {
         let mut header = [[0; 4]; HEADER_BYTES / 4];
         self.get(header.as_flattened_mut())?;
+        declassify(header.as_flattened(), "which batch comes next follows from the program");
         let [a, b, c, count] = header.map(u32::from_le_bytes);
         // What is authentic was written by us.
         let kind = B::kind_of([a, b, c])

@@ -217,7 +217,8 @@ fn memory_of(
             let scratch = scratch_within(UNBOUNDED_BYTES);
             let traced = trace(program, &arguments_of(program, parameters)?, &scratch)?;
             let choice = (line.protocol, Ways::default());
-            let terms = Terms { limit_bytes: UNBOUNDED_BYTES, net: None, is_dealt: false };
+            let limit_bytes = UNBOUNDED_BYTES;
+            let terms = Terms { limit_bytes, net: None, is_dealt: false, is_compared: true };
             let planned = sizing::planned(&traced, choice, terms, &scratch)?;
             let (whole, frames) = (planned.budget.total(), planned.budget.frames);
             // Half a MiB more, as for the notes that storage keeps.

@@ -37,8 +37,8 @@ pub(super) fn run(
     let candidates = candidates(traced, (&explain.protocols, &ways), terms, scratch);
     let best = cheapest(&candidates);
     if console.is_json {
-        console.document(&to_json(&candidates, best.as_ref().ok().copied()))?;
-        return best.map(drop).map_err(|failure| Failure { silent: true, ..failure });
+        console.document(to_json(&candidates, best.as_ref().ok().copied()));
+        return best.map(drop);
     }
     let (fitting, refused): (Vec<_>, Vec<_>) =
         candidates.iter().partition(|candidate| candidate.outcome.is_ok());

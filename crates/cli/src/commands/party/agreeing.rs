@@ -14,24 +14,27 @@ use super::slicing;
 use crate::accelerator::{Accelerator, matrix_entries};
 use crate::agreement::{self, Choosing, Peers, Wish};
 use crate::arguments::{
-    OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, Ways, network_text,
+    NARROW_MASKS, OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, Ways, network_text,
 };
-use crate::binding;
+use crate::binding::{self, Inputs};
 use crate::blocks::check_preprocessing;
 use crate::calibration::cache_bytes;
 use crate::client::ClientWalk;
 use crate::failure::{Exit, Failure};
+use crate::masks;
 use crate::material::{self, Origin};
 use crate::meeting::check_parties;
 use crate::memory_budget::{
-    GROWTH_BYTES, Situation, connected_process_bytes, does_not_fit, table_bytes,
+    GROWTH_BYTES, PLANNER_BUFFERS_BYTES, Situation, connected_process_bytes, table_bytes,
 };
-use crate::planning::{PlannedFile, plan_within, port_order};
+use crate::own_rows::Arrangements;
+use crate::planning::{PlannedFile, plan_within, port_order, with_least};
 use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
 use crate::sizing::Terms;
-use crate::{heap, quantity};
+use crate::text_key::TextKey;
+use crate::{heap, memory_watch, quantity};
 
 /// Rows that a peer may bring: as many as one can sort here.
 const ROWS_MAX: u64 = 1 << 32;
@@ -47,6 +50,9 @@ pub(super) struct Agreed {
     pub(super) protocol: Protocol,
     pub(super) part: Part,
     pub(super) inputs: Vec<Option<Table>>,
+    /// Notes for this party about its inputs.
+    pub(super) notes: Vec<String>,
+    pub(super) arrangements: Arrangements,
     pub(super) session: SessionId,
     /// Where products of matrices are computed.
     pub(super) accelerator: Accelerator,
@@ -84,7 +90,8 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         ways: (run.together.ways.typed().into_iter())
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
-        preprocessing: (takes_material && !is_client).then(|| preprocessing.to_owned()),
+        preprocessing: (takes_material && (!is_client || run.preprocessing == Preprocessed::Fake))
+            .then(|| preprocessing.to_owned()),
         choosing: is_auto.then(|| Choosing {
             network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
         }),
@@ -136,24 +143,46 @@ pub(super) fn agree_and_plan(
         items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
     }
     let ports = description.plan.as_ref().map_or(port_order(protocol), |plan| plan.port_order);
+    if protocol.field().is_some() {
+        items.insert(NARROW_MASKS.to_owned(), run.together.ways.narrow_masks.name().to_owned());
+    }
     items.insert("where inputs and outputs stand".to_owned(), ports.name().to_owned());
-    agreement::exchange_agreement(channels, &items)?;
     let session = agreement::session_id(&program_hash, &wishes);
+    agreement::add_session(&mut items, &session);
+    agreement::exchange_agreement(channels, &items)?;
     progress.stage("reading inputs");
-    let inputs = match run.making {
-        Some(_) => Vec::new(),
+    let text_key = match &run.reading.text_key {
+        Some(key) => key.clone(),
+        None => TextKey::of_session(&session),
+    };
+    let unread =
+        || Inputs { tables: Vec::new(), notes: Vec::new(), arrangements: Arrangements::default() };
+    let Inputs { tables: inputs, notes, arrangements } = match run.making {
+        Some(_) => unread(),
+        // Planning says what would be enough.
+        None if !has_room_for_tables(prepared, &traced) => unread(),
         None => {
             let ranges = ranges(prepared, &wishes)?;
-            binding::read_inputs(&traced.description, &prepared.files, &ranges)?
+            binding::read_inputs(&traced.description, &prepared.files, &ranges, &text_key)?
         }
     };
     progress.stage("planning");
     if prepared.cast.is_client(prepared.party) {
         let walk = client_walk(run, (protocol, ways), prepared, &traced, &wishes)?;
+        memory_watch::start(prepared.limit_bytes)?;
         progress.stage("waiting for the others to be ready");
         let accelerator = Accelerator::processor("clients compute nothing");
         let (part, cache_bytes) = (Part::Client(walk), 0);
-        return Ok(Agreed { protocol, part, inputs, session, accelerator, cache_bytes });
+        return Ok(Agreed {
+            protocol,
+            part,
+            inputs,
+            notes,
+            arrangements,
+            session,
+            accelerator,
+            cache_bytes,
+        });
     }
     // Before the process is measured: the driver of a device is a part of it.
     let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
@@ -163,6 +192,8 @@ pub(super) fn agree_and_plan(
     let slice_bytes = slicing::agreed(&wishes, protocol, &traced, (channels, voice))?;
     let planned =
         plan_for_process(run, (protocol, ways), prepared, traced, (&wishes, slice_bytes))?;
+    // Nothing that depends on inputs has been sent.
+    memory_watch::start(prepared.limit_bytes)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
     if accelerator.is_used() {
@@ -171,7 +202,15 @@ pub(super) fn agree_and_plan(
     let computing = &wishes[..planned.computing];
     let cache_bytes = computing.iter().map(|wish| wish.cache_bytes).min().unwrap_or(0) as usize;
     let part = Part::Computing(planned, origin);
-    Ok(Agreed { protocol, part, inputs, session, accelerator, cache_bytes })
+    Ok(Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes })
+}
+
+/// Returns whether this party's tables fit into memory beside the planner.
+fn has_room_for_tables(prepared: &Preparation<'_>, traced: &TracedFile) -> bool {
+    let peers = prepared.cast.members.len() - 1;
+    let process_bytes = connected_process_bytes(peers, prepared.cluster.transport());
+    let tables_bytes = table_bytes(&traced.description, prepared.party);
+    process_bytes + tables_bytes + PLANNER_BUFFERS_BYTES <= prepared.limit_bytes
 }
 
 /// Where this party's products of matrices are computed; what it makes for a later run has none.
@@ -219,8 +258,17 @@ fn chosen(
     progress.stage("choosing the protocol");
     let choices = (&possible[..], &ways[..]);
     let is_dealt = run.preprocessing == Preprocessed::Fake;
-    let terms = Terms { limit_bytes: least_limit(wishes), net: run.network(), is_dealt };
-    let candidates = candidates(traced, choices, terms, &prepared.scratch);
+    let limit_bytes = least_limit(wishes);
+    let terms = Terms { limit_bytes, net: run.network(), is_dealt, is_compared: true };
+    let compared = candidates(traced, choices, terms, &prepared.scratch);
+    let candidates = match compared.iter().all(|candidate| candidate.outcome.is_err()) {
+        false => compared,
+        // What would be enough is looked for only now: it takes more memory than there is.
+        true => {
+            let stated = Terms { is_compared: false, ..terms };
+            candidates(traced, choices, stated, &prepared.scratch)
+        }
+    };
     let best = cheapest(&candidates)?;
     // One voice is enough for all parties of a local run.
     if run.together.child.is_none() || prepared.party == 0 {
@@ -272,7 +320,7 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), F
     for wish in wishes {
         for (port, rows) in &wish.rows {
             let (peer, shown) = (prepared.name(wish), agreement::plain(port));
-            if !(1..=ROWS_MAX).contains(rows) {
+            if *rows > ROWS_MAX {
                 let message = format!("{peer} says it brings {rows} rows for '{shown}'");
                 return Err(Failure::new(Exit::Disagreement, 102, message));
             }
@@ -351,7 +399,9 @@ fn client_walk(
         ways,
         ..situation(prepared, tables_bytes, false, run)?
     };
-    ClientWalk::new(traced, protocol, &situation, &prepared.scratch)
+    let scratch = &prepared.scratch;
+    ClientWalk::new(traced, protocol, &situation, scratch)
+        .map_err(|failure| with_least(failure, (traced, protocol), &situation, scratch))
 }
 
 fn plan_for_process(
@@ -370,12 +420,15 @@ fn plan_for_process(
         ways,
         transport: prepared.cluster.transport(),
         parties: traced.computing,
-        clients: if run.making.is_some() { 0 } else { prepared.cast.clients() },
+        // What is made for a later run with clients is made within what that run may take.
+        clients: prepared.cast.clients(),
         ..situation(prepared, tables_bytes, traced.kind == Kind::Planned, run)?
     };
     if traced.kind == Kind::Planned {
         check_protocol(&traced.description, protocol, run.together.ot)?;
-        return PlannedFile::open(traced, &situation);
+        let planned = PlannedFile::open(traced, &situation)?;
+        masks::check_planned(&planned, run.together.ways.narrow_masks)?;
+        return Ok(planned);
     }
     plan_within(&traced, protocol, &situation, &prepared.scratch)
 }
@@ -419,11 +472,6 @@ fn situation(
     let passing = prepared.scratch.held_bytes();
     let measured = resident.saturating_sub(tables_bytes + passing);
     let limit_bytes = prepared.limit_bytes;
-    // Reading the inputs took more for a moment than keeping them does.
-    let peak = phineus_engine::peak_resident_bytes().unwrap_or(0);
-    if peak > limit_bytes {
-        return Err(does_not_fit(limit_bytes, peak));
-    }
     let members = prepared.cast.members.len();
     let expected = connected_process_bytes(members - 1, prepared.cluster.transport());
     // A plan made before cannot shrink: the allowance for growth must do, if it has to.
@@ -435,8 +483,10 @@ fn situation(
         slice_bytes: None,
         // Where there is no security anyhow, measurements are of what the literature measures.
         prove_inputs: run.preprocessing != Preprocessed::Fake,
-        process_bytes: (measured + growth).max(expected),
+        // What is expected counts growth, too, and `explain` states limits for it.
+        process_bytes: if measured > expected { measured + growth } else { expected },
         tables_bytes,
+        client_tables_bytes: None,
         // The caller knows.
         protocol: Protocol::Garbled,
         parties: 2,

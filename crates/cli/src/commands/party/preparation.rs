@@ -10,7 +10,9 @@ use phineus_plan::Scratch;
 use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 
 use crate::agreement::Wish;
-use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Resources, Run, Together};
+use crate::arguments::{
+    NARROW_MASKS, Preprocessed, Protocol, ProtocolChoice, Resources, Run, Together,
+};
 use crate::binding::{self, Files};
 use crate::blocks::without_openings;
 use crate::casting::Cast;
@@ -71,7 +73,10 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     check_material(run)?;
     check_ot(together)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
-    check_limit(limit_bytes)?;
+    // In a local run nobody is waited for, and planning states what would be enough.
+    if together.child.is_none() {
+        check_limit(limit_bytes)?;
+    }
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = ClusterConfig::load(&together.cluster)?;
@@ -91,7 +96,11 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
     if run.making.is_none() {
         binding::require_all(&description, &assigned, Some(party))?;
     }
-    let files = binding::count_all(&assigned)?;
+    let parties = (&aliases[..], Some(party));
+    let files = binding::count_all(&description, &assigned, &run.reading, parties)?;
+    if run.making.is_none() {
+        binding::check_headers(&description, &files)?;
+    }
     let destination = match &together.child {
         Some(directory) => Destination::Directory(directory.clone()),
         None => destination(&run.outputs, &run.inputs, &description, Some(party))?,
@@ -119,7 +128,7 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
         party,
         cast,
         roles,
-        ports: description.inputs.into_iter().map(|port| (port.name, port.party)).collect(),
+        ports: description.inputs.iter().map(|port| (port.name.clone(), port.party)).collect(),
         files,
         rows,
         expected_rows,
@@ -135,11 +144,15 @@ pub(super) fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparati
 /// Refuses an OT extension, or ways of computing on shares, that a protocol does not take.
 pub(crate) fn check_ot(together: &Together) -> Result<(), Failure> {
     let ProtocolChoice::This(protocol) = together.protocol else { return Ok(()) };
-    if let (Some((option, _)), None) = (together.ways.typed().first(), protocol.assignment()) {
-        let message = format!("protocol '{}' takes no {option}", protocol.name());
-        return Err(
-            Failure::usage(message).remedy(format!("{option} is for gmw, bmr, arith and mixed"))
-        );
+    for (option, _) in together.ways.typed() {
+        let (takes, of) = match option {
+            NARROW_MASKS => (protocol.field().is_some(), "spdz and spdz-128"),
+            _ => (protocol.assignment().is_some(), "gmw, bmr, arith and mixed"),
+        };
+        if !takes {
+            let message = format!("protocol '{}' takes no {option}", protocol.name());
+            return Err(Failure::usage(message).remedy(format!("{option} is for {of}")));
+        }
     }
     if !together.ot.is_silent() || protocol.assignment().is_some() {
         return Ok(());

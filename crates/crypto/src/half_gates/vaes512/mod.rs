@@ -52,6 +52,7 @@ pub(super) fn garble(
     out: &mut [Block],
     rows: &mut [u8],
 ) {
+    crate::public([a.len(), b.len(), out.len(), rows.len()]);
     if let ([a], [b], [out], Some(rows)) = (a, b, &mut *out, rows.first_chunk_mut()) {
         return one::garble(start, delta, first_index, *a, *b, out, rows);
     }
@@ -81,6 +82,7 @@ pub(super) fn evaluate(
     out: &mut [Block],
     rows: &[u8],
 ) {
+    crate::public([a.len(), b.len(), out.len(), rows.len()]);
     if let ([a], [b], [out], Some(rows)) = (a, b, &mut *out, rows.first_chunk()) {
         return one::evaluate(start, first_index, *a, *b, out, rows);
     }
@@ -111,6 +113,7 @@ pub(super) fn garble_chain(
     lanes: usize,
     rows: &mut [u8],
 ) {
+    crate::public([a.len(), x.len(), lanes, rows.len()]);
     match lanes {
         1 => chain_of_one::garble::<1>(start, delta, first_index, a, x, rows),
         2 => chain_of_two::garble::<2>(start, delta, first_index, a, x, rows),
@@ -129,6 +132,7 @@ pub(super) fn evaluate_chain(
     lanes: usize,
     rows: &[u8],
 ) {
+    crate::public([a.len(), x.len(), lanes, rows.len()]);
     match lanes {
         1 => chain_of_one::evaluate::<1>(start, first_index, a, x, rows),
         2 => chain_of_two::evaluate::<2>(start, first_index, a, x, rows),
@@ -140,6 +144,7 @@ pub(super) fn evaluate_chain(
 /// The hashes of that many gates and nothing else; see [`super::hashes_alone`].
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 pub(super) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {
+    crate::public([gates]);
     if garbling {
         many::hashes_alone::<2, true>(start, gates)
     } else {

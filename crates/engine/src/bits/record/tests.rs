@@ -1,6 +1,6 @@
 //! Templates of both families against the meanings in the op table.
 
-use phineus_bytecode::random::{Random, RandomOptions, random_program};
+use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{Instruction, Lanes, OPS, Op};
 
 use super::{Family, record, template_lanes};
@@ -14,8 +14,10 @@ const COPIES: usize = 64;
 fn templates_compute_what_the_table_says() {
     // A conversion between sharings is no circuit.
     let computed = |op: Op| op.info().meaning.is_some() && op != Op::Convert;
+    let mut seeds = Seeds::fresh();
     for info in OPS.iter().filter(|info| computed(info.op)) {
-        for (seed, width_max) in (0..4).flat_map(|seed| [(seed, 4), (seed, 32), (seed, 256)]) {
+        for width_max in [4, 32, 256].repeat(4) {
+            let seed = seeds.draw();
             let is_heavy = matches!(info.op, Op::Div | Op::Rem | Op::DivRem);
             let options = RandomOptions {
                 instruction_count: 6,

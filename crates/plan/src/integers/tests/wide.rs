@@ -207,13 +207,15 @@ impl Case {
         Description {
             name: "product".to_owned(),
             parties: vec!["a".to_owned(), "b".to_owned()],
-            inputs: vec![port(0), port(1)],
+            inputs: vec![port(0), port(1)].into(),
             outputs: vec![OutputPort {
                 name: "z".to_owned(),
                 parties: vec![0],
                 rows: u64::from(LANES),
                 columns: number(self.element),
-            }],
+                rows_of: None,
+            }]
+            .into(),
             ..Description::default()
         }
     }

@@ -3,6 +3,7 @@
 use std::thread;
 
 use phineus_channels::MemoryChannel;
+use phineus_crypto::SecretBit;
 use phineus_crypto::field::{F32, F61, F128};
 
 use super::*;
@@ -62,7 +63,7 @@ impl<F: Field, C: Channel> Session<F, C> {
         let (me, count) = (parties.me(), parties.count());
         let dealer = Dealer::<F>::insecure(Block::from_bits(77), me, count);
         let lie = if me + 1 == count { lie } else { Lie::None };
-        let delta = dealer.delta().add(F::ONE.and_bit(lie == Lie::Delta));
+        let delta = dealer.delta().add(F::ONE.and_bit(SecretBit::public(lie == Lie::Delta)));
         let prg = Prg::from_seed(Block::from_bits(me as u128));
         let opening = Opening::new(me, count, delta, &SessionId::new([3; 32]), prg);
         let (pushes, reveals, checks, rounds, bytes) = (0, 0, 0, 0, 0);
@@ -72,7 +73,7 @@ impl<F: Field, C: Channel> Session<F, C> {
 
     fn push(&mut self, shares: &[Share<F>]) -> usize {
         let mut shares = shares.to_vec();
-        let one = F::ONE.and_bit(true);
+        let one = F::ONE;
         let last = shares.last_mut().expect("something is opened");
         match self.lie {
             Lie::Share(push) if push == self.pushes => last.value = last.value.add(one),

@@ -124,6 +124,7 @@ pub(super) fn case<F: Field>(part: Part, parties: usize, field: FieldName) -> Ca
         },
         rows: LANES.into(),
         columns: vec![column("y", element)],
+        rows_of: None,
     };
     let entries = if matches!(part, Part::All | Part::Matrix) { LANES * LANES } else { LANES };
     let (instructions, results) = instructions(part);
@@ -131,7 +132,7 @@ pub(super) fn case<F: Field>(part: Part, parties: usize, field: FieldName) -> Ca
     let description = Description {
         name: format!("{part:?}"),
         parties: (0..parties).map(|party| format!("p{party}")).collect(),
-        inputs: vec![input("first", 0, entries), input("last", parties as u16 - 1, LANES)],
+        inputs: vec![input("first", 0, entries), input("last", parties as u16 - 1, LANES)].into(),
         outputs: outputs.collect(),
         ..Description::default()
     };

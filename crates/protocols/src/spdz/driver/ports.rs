@@ -3,6 +3,7 @@
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Instruction, Lane, Sharing, mask_of};
 use phineus_channels::Channel;
+use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
@@ -53,7 +54,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         let mut values = Zeroizing::new(vec![F::ZERO; count * width]);
         for (j, lane) in self.inputs.lanes(instruction).enumerate() {
             for (i, row) in values.chunks_exact_mut(count).enumerate() {
-                row[j] = F::ONE.and_bit(lane.bit(i));
+                row[j] = F::ONE.and_bit(SecretBit::of_packed(lane.as_limbs(), i));
             }
         }
         values
@@ -118,7 +119,11 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             self.outputs.write(instruction, values.iter().map(of));
             return Ok(());
         }
-        if values.iter().any(|&value| value != F::ZERO && value != F::ONE) {
+        // Only 0 and 1 are their own squares.
+        let excess = values.iter().map(|&value| value.mul(value).sub(value).value());
+        let excess = excess.fold(0, |all, one| all | one);
+        let are_bits = SecretBit::is_zero(excess as u64 | (excess >> 64) as u64);
+        if !are_bits.declassify("all learn whether outputs are what they must be") {
             return Err(ProtocolError::Cheated { during: "that an output is made of bits" });
         }
         let of = |j: usize| {
@@ -133,18 +138,63 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
 /// The integer of smallest magnitude that an element is, modulo `2^width`.
 fn lane<F: Field>(value: F, width: u16) -> Lane {
     let value = value.value();
-    let whole = if value > F::MODULUS / 2 {
-        Lane::from(F::MODULUS - value).wrapping_neg()
-    } else {
-        Lane::from(value)
-    };
-    whole & mask_of(width)
+    let (_, is_above_half) = (F::MODULUS / 2).overflowing_sub(value);
+    let is_negative = SecretBit::carry(is_above_half);
+    let value = value.wrapping_sub(F::MODULUS & is_negative.wide_mask());
+    let [low, high, sign] = [value as u64, (value >> 64) as u64, is_negative.mask()];
+    Lane::from_limbs([low, high, sign, sign]) & mask_of(width)
 }
 
 /// An integer of `width` bits below 127.
 pub(in crate::spdz) fn signed(lane: Lane, width: u16, is_signed: bool) -> i128 {
     let limbs = lane.as_limbs();
     let value = i128::from(limbs[0]) | (i128::from(limbs[1]) << 64);
-    let is_negative = is_signed && lane.bit(usize::from(width) - 1);
-    value - (i128::from(is_negative) << width)
+    if !is_signed {
+        return value;
+    }
+    let sign = SecretBit::of_packed(limbs, usize::from(width) - 1);
+    value - (i128::from(sign.to_u64()) << width)
+}
+
+#[cfg(test)]
+mod tests {
+    use phineus_crypto::field::{F32, F61, F128};
+
+    use super::*;
+
+    /// Elements on both sides of half the prime, at which numbers become negative.
+    fn elements_are_the_integers_of_smallest_magnitude<F: Field>() {
+        let half = F::MODULUS / 2;
+        for value in [0, 1, half - 1, half, half + 1, half + 2, F::MODULUS - 1] {
+            let whole = if value > half {
+                Lane::from(F::MODULUS - value).wrapping_neg()
+            } else {
+                Lane::from(value)
+            };
+            for width in [1, 31, 32, 63, 64, 127, 128, 200, 256] {
+                let found = lane(F::new(value), width);
+                assert_eq!(found, whole & mask_of(width), "{value} in {}, {width} bits", F::NAME);
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_have_signs_at_the_ends_of_every_field() {
+        elements_are_the_integers_of_smallest_magnitude::<F32>();
+        elements_are_the_integers_of_smallest_magnitude::<F61>();
+        elements_are_the_integers_of_smallest_magnitude::<F128>();
+    }
+
+    #[test]
+    fn inputs_have_the_sign_of_their_highest_bit() {
+        for width in [1, 2, 63, 64, 65, 126] {
+            for value in [0, 1, (1i128 << (width - 1)) - 1, 1 << (width - 1), (1 << width) - 1] {
+                let bits = Lane::from(value as u128);
+                assert_eq!(signed(bits, width, false), value, "{width} bits");
+                let is_negative = value >> (width - 1) == 1;
+                let expected = if is_negative { value - (1 << width) } else { value };
+                assert_eq!(signed(bits, width, true), expected, "{width} bits, {value}");
+            }
+        }
+    }
 }

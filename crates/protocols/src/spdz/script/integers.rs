@@ -46,7 +46,7 @@ impl Recorder {
 
     /// A mask for an integer below `2^(bits + 1)` of which `bits` are looked at; or for any.
     pub(in crate::spdz) fn mask_of(&mut self, bits: u32) -> Mask {
-        if bits > self.modulus.hidden_bits {
+        if bits == 0 || bits > self.modulus.hidden_bits {
             return self.whole_mask();
         }
         let bits = self.random_bits(bits);
@@ -55,6 +55,7 @@ impl Recorder {
 
     /// A mask for any element.
     pub(in crate::spdz) fn whole_mask(&mut self) -> Mask {
+        self.whole_count += 1;
         Mask { bits: self.random_bits(self.prime_bits), bounded: None }
     }
 

@@ -56,6 +56,7 @@ pub(super) fn schedule(recorder: &Recorder, outputs: &[Row]) -> Script {
         input_count: recorder.input_count,
         bit_count: recorder.bit_count,
         bounded_count: recorder.bounded_count,
+        whole_count: recorder.whole_count,
         slot_count: scheduler.slot_count,
         public_count: scheduler.public_count,
         levels,

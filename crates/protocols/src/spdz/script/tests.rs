@@ -1,12 +1,13 @@
 //! Scripts against integers, computed on elements that are not shared.
 
+use phineus_bytecode::random::Seeds;
 use phineus_bytecode::{ElementType, Instruction, Op, Sharing};
 use phineus_crypto::field::{F32, F61, F128, Field};
-use phineus_crypto::{Block, Prg};
+use phineus_crypto::{Block, Prg, SecretBit};
 
 use super::{Joint, Local, Modulus, Number, Script};
-use crate::spdz::BOUNDED_BITS;
 use crate::spdz::operations::Scripts;
+use crate::spdz::{BOUNDED_BITS, Masks};
 
 /// Runs a script on elements of one lane; random bits are drawn.
 fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
@@ -15,7 +16,7 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
     for _ in 0..script.bit_count {
         let mut byte = [0];
         prg.fill_bytes(&mut byte);
-        rows.push(F::ONE.and_bit(byte[0] & 1 == 1));
+        rows.push(F::ONE.and_bit(SecretBit::lowest(byte[0].into())));
     }
     for _ in 0..script.bounded_count {
         // Of two parties.
@@ -43,7 +44,9 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
                     row(a).add(row(b)).sub(row(product)).sub(row(product))
                 }
                 Local::Not { a } => F::ONE.sub(row(a)),
-                Local::Less { shared, number, bit } => row(shared).and_bit(!digit(number, bit)),
+                Local::Less { shared, number, bit } => {
+                    row(shared).and_bit(SecretBit::public(!digit(number, bit)))
+                }
                 Local::Equal { shared, number, bit } if digit(number, bit) => row(shared),
                 Local::Equal { shared, .. } => F::ONE.sub(row(shared)),
                 Local::LessOfTwo(two) => {
@@ -94,8 +97,14 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
 }
 
 fn integers<F: Field>() {
-    let mut prg = Prg::from_seed(Block::from_bits(7));
-    let mut scripts = Scripts::new(Modulus::new(F::MODULUS, 2));
+    [Masks::Narrow, Masks::Whole].into_iter().for_each(integers_behind::<F>);
+}
+
+fn integers_behind<F: Field>(masks: Masks) {
+    let mut seeds = Seeds::fresh();
+    let seed = seeds.draw();
+    let mut prg = Prg::from_seed(Block::from_bits(seed.into()));
+    let mut scripts = Scripts::new(Modulus::new(F::MODULUS, 2, masks));
     let magnitude = (F::BITS - 2).min(125);
     let mut random = || {
         let mut bytes = [0; 16];
@@ -106,7 +115,7 @@ fn integers<F: Field>() {
         let value = (value & ((1u128 << bits) - 1)) as i128;
         if sign & 1 == 1 { -value } else { value }
     };
-    let mut other = Prg::from_seed(Block::from_bits(8));
+    let mut other = Prg::from_seed(Block::from_bits(!u128::from(seed)));
     let instruction = |op: Op, width: u16, signed: bool, immediate: u64| {
         let element = ElementType::integer(width, signed).shared(Sharing::Arithmetic);
         let mut instruction = Instruction::new(op, element, 2);
@@ -131,7 +140,7 @@ fn integers<F: Field>() {
         }
         let half = |v: i128| v >> 1;
         let (hx, hy) = (half(x), half(y));
-        let bit = |value: bool| F::ONE.and_bit(value);
+        let bit = |value: bool| F::ONE.and_bit(SecretBit::public(value));
         // Modulo any prime, and as narrow as they may be.
         let bits_of = |v: i128| 129 - (v ^ (v >> 127)).leading_zeros();
         let least = bits_of(x).max(bits_of(y)).max(2);
@@ -185,14 +194,14 @@ fn integers_in_f128() {
 
 #[test]
 fn integers_in_f32() {
-    // The mask is not below the prime with a probability of 2^-29: not in this test's draws.
+    // The mask is not below the prime with a probability of 2^-29, in some 2^14 draws.
     integers::<F32>();
 }
 
 #[test]
 fn circuits_on_bits() {
     let mut prg = Prg::from_seed(Block::from_bits(9));
-    let mut scripts = Scripts::new(Modulus::new(F61::MODULUS, 2));
+    let mut scripts = Scripts::new(Modulus::new(F61::MODULUS, 2, Masks::Narrow));
     for (op, expected) in [
         (Op::Xor, 0xa5u64 ^ 0x3c),
         (Op::And, 0xa5 & 0x3c),
@@ -201,7 +210,8 @@ fn circuits_on_bits() {
     ] {
         let element = ElementType::unsigned(8).shared(Sharing::Boolean);
         let instruction = Instruction::new(op, element, 2);
-        let bits = |value: u64| (0..8).map(move |k| F61::ONE.and_bit(value >> k & 1 == 1));
+        let bits =
+            |value: u64| (0..8).map(move |k| F61::ONE.and_bit(SecretBit::lowest(value >> k)));
         let inputs: Vec<F61> = bits(0xa5).chain(bits(0x3c)).collect();
         let result = evaluate(&scripts.of(&instruction).0, &inputs, &mut prg);
         assert!(result == bits(expected).collect::<Vec<_>>(), "{}", op.info().name);
@@ -220,7 +230,11 @@ fn masks_have_room_in_the_field() {
         (F128::MODULUS, 16, 82),
         (F32::MODULUS, 2, 0),
     ] {
-        assert_eq!(Modulus::new(prime, parties).hidden_bits, width, "{prime}, {parties} parties");
+        assert_eq!(
+            Modulus::new(prime, parties, Masks::Narrow).hidden_bits,
+            width,
+            "{prime}, {parties} parties"
+        );
     }
 }
 
@@ -234,7 +248,11 @@ fn costs() {
         let products: usize = script.levels.iter().map(|level| level.amounts().products).sum();
         (script.bit_count, script.bounded_count, products, script.rounds())
     };
-    let [f61, f128] = [F61::MODULUS, F128::MODULUS].map(|prime| Modulus::new(prime, 2));
+    let [f61, f128] =
+        [F61::MODULUS, F128::MODULUS].map(|prime| Modulus::new(prime, 2, Masks::Narrow));
+    let whole = Modulus::new(F61::MODULUS, 2, Masks::Whole);
+    assert_eq!(cost(whole, Op::Lt, 8), (61, 0, 86, 7));
+    assert_eq!(cost(whole, Op::Eq, 1), (61, 0, 60, 6));
     assert_eq!(cost(f61, Op::Lt, 32), (61, 0, 86, 7));
     assert_eq!(cost(f61, Op::Eq, 32), (61, 0, 60, 6));
     assert_eq!(cost(f61, Op::Lt, 18), (18, 1, 21, 5));

@@ -1,0 +1,197 @@
+//! Results about a party's own rows, shown beside them in the order of its file.
+//!
+//! An output may say that its rows are about those of an input ([`RowsOf`]). They leave the
+//! computation in the sorted order in which the rows came in. Here they go back to the
+//! order of the file, and the file is read once more, so that its owner sees its own text.
+
+use phineus_bytecode::{Description, Lane, OutputPort, RowsOf, Table};
+
+use crate::binding::Files;
+use crate::csv_input::{Counted, FileRows};
+use crate::csv_output::format_value;
+use crate::failure::Failure;
+
+/// Rows of a file as they were arranged: by input, which row of the table that was read is the
+/// `i`-th that came in. Only of inputs that an output is about.
+#[derive(Default)]
+pub(crate) struct Arrangements(Vec<Option<Vec<u32>>>);
+
+impl Arrangements {
+    pub(crate) fn new(by_input: Vec<Option<Vec<u32>>>) -> Arrangements {
+        Arrangements(by_input)
+    }
+
+    fn of(&self, port: &OutputPort) -> Option<&[u32]> {
+        let rows_of = port.rows_of?;
+        self.0.get(rows_of.input as usize)?.as_deref()
+    }
+
+    /// The outputs with rows about inputs in the order of the file.
+    pub(crate) fn in_file_order(
+        &self,
+        description: &Description,
+        outputs: Vec<Option<Table>>,
+    ) -> Vec<Option<Table>> {
+        let ports = description.outputs.iter();
+        ports
+            .zip(outputs)
+            .map(|(port, table)| {
+                let table = table?;
+                let table = match self.of(port) {
+                    Some(rows) => {
+                        let moves = rows.iter().enumerate();
+                        moved(&table, moves.map(|(k, &row)| (k as u64, row.into())))
+                    }
+                    None => table,
+                };
+                Some(without_meaningless(port, table))
+            })
+            .collect()
+    }
+
+    /// Such outputs as they left the computation.
+    pub(crate) fn as_computed(
+        &self,
+        description: &Description,
+        outputs: Vec<Option<Table>>,
+    ) -> Vec<Option<Table>> {
+        let ports = description.outputs.iter();
+        ports
+            .zip(outputs)
+            .map(|(port, table)| match self.of(port) {
+                Some(rows) => table.map(|table| {
+                    moved(&table, rows.iter().enumerate().map(|(k, &row)| (row.into(), k as u64)))
+                }),
+                None => table,
+            })
+            .collect()
+    }
+}
+
+/// The table with its rows moved, `(from, to)`.
+fn moved(table: &Table, moves: impl Iterator<Item = (u64, u64)>) -> Table {
+    let mut result = Table::zeros(table.columns().to_vec(), table.row_count());
+    for (from, to) in moves {
+        for column in 0..table.columns().len() {
+            result.set_cell(to, column, table.cell(from, column));
+        }
+    }
+    result
+}
+
+/// Returns whether an input has outputs about its rows.
+pub(crate) fn is_subject(description: &Description, input: usize) -> bool {
+    let about = |port: &OutputPort| port.rows_of.is_some_and(|r| r.input as usize == input);
+    description.outputs.iter().any(about)
+}
+
+/// Number of rows with a result in an output about rows; `None` for other outputs.
+pub(crate) fn found_rows(port: &OutputPort, table: &Table) -> Option<u64> {
+    let found = usize::from(port.rows_of?.found?);
+    Some((0..table.row_count()).filter(|&row| !table.cell(row, found).is_zero()).count() as u64)
+}
+
+/// Notes about results that cannot be shown beside their owner's rows.
+pub(crate) fn notes(
+    description: &Description,
+    outputs: &[Option<Table>],
+    files: &Files,
+) -> Vec<String> {
+    let note = |(port, table): (&OutputPort, &Option<Table>)| {
+        let input = description.inputs.get(port.rows_of?.input as usize)?;
+        let is_shown = Shown::new(description, port, table.as_ref()?, files).beside.is_some();
+        let name = &port.name;
+        let why = match files.get(&input.name) {
+            _ if is_shown => return None,
+            Some(counted) => format!("{} changed during the run", counted.source.name()),
+            None => format!("input '{}' came from stdin", input.name),
+        };
+        Some(format!(
+            "note: {why}: '{name}' has a row for each row that was read, in that order, without it"
+        ))
+    };
+    description.outputs.iter().zip(outputs).filter_map(note).collect()
+}
+
+/// Zeros in place of what means nothing: the values of rows without a result.
+pub(crate) fn without_meaningless(port: &OutputPort, mut table: Table) -> Table {
+    let Some(found) = port.rows_of.and_then(|rows_of| rows_of.found).map(usize::from) else {
+        return table;
+    };
+    for row in 0..table.row_count() {
+        if table.cell(row, found).is_zero() {
+            let columns = 0..table.columns().len();
+            columns.for_each(|column| table.set_cell(row, column, Lane::ZERO));
+        }
+    }
+    table
+}
+
+/// A result ready to be written: a header and rows of text.
+pub(crate) struct Shown<'a> {
+    table: &'a Table,
+    beside: Option<(RowsOf, &'a Counted)>,
+}
+
+impl<'a> Shown<'a> {
+    /// Prepares `table`, the result of `port`, for the party that has `files`.
+    pub(crate) fn new(
+        description: &Description,
+        port: &OutputPort,
+        table: &'a Table,
+        files: &'a Files,
+    ) -> Shown<'a> {
+        let counted = |rows_of: RowsOf| {
+            let input = description.inputs.get(rows_of.input as usize)?;
+            let counted = files.get(&input.name)?;
+            let is_same =
+                counted.rows == table.row_count() && counted.stamp == counted.source.stamp();
+            is_same.then_some((rows_of, counted))
+        };
+        Shown { table, beside: port.rows_of.and_then(counted) }
+    }
+
+    /// Gives the header and then each row to `write`.
+    ///
+    /// # Errors
+    /// Errors of `write`, and a file that can no longer be read.
+    pub(crate) fn each_row(
+        &self,
+        mut write: impl FnMut(&[String]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let columns = self.table.columns();
+        let value =
+            |row: u64, place: usize| format_value(self.table.cell(row, place), &columns[place]);
+        let Some((rows_of, counted)) = self.beside else {
+            write(&columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>())?;
+            for row in 0..self.table.row_count() {
+                write(&(0..columns.len()).map(|place| value(row, place)).collect::<Vec<_>>())?;
+            }
+            return Ok(());
+        };
+        let found = rows_of.found.map(usize::from);
+        let is_shown = |place: &usize| rows_of.all || found != Some(*place);
+        let places: Vec<usize> = (0..columns.len()).filter(is_shown).collect();
+        let mut own = FileRows::open(counted)?;
+        let mut header = own.header().to_vec();
+        for &place in &places {
+            let name = &columns[place].name;
+            let is_taken = header.contains(name);
+            header.push(if is_taken { format!("result.{name}") } else { name.clone() });
+        }
+        write(&header)?;
+        for row in 0..self.table.row_count() {
+            let mut fields = own.next_row()?;
+            let has_result = found.is_none_or(|place| !self.table.cell(row, place).is_zero());
+            if !has_result && !rows_of.all {
+                continue;
+            }
+            for &place in &places {
+                let is_empty = !has_result && Some(place) != found;
+                fields.push(if is_empty { String::new() } else { value(row, place) });
+            }
+            write(&fields)?;
+        }
+        Ok(())
+    }
+}

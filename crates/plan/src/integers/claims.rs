@@ -1,0 +1,84 @@
+//! [`Integer`]: an element and the range that it is claimed to be in; [`Claim`]: the same, for those who
+//! test it.
+//!
+//! A wrong claim is not slow, it leaks: a comparison is dropped that must not be, or opens its operands
+//! behind masks that are too small for them. So a claim is made in one place,
+//! [`Lowering::claim`], which tells the [`Sink`] of each: there is no other way to get an [`Integer`].
+//! Tests compute lowered programs in the clear and hold every element against every claim.
+
+use phineus_bytecode::Instruction;
+
+use super::Lowering;
+use super::range::Range;
+use crate::error::Error;
+
+/// A fact that the lowering relies on, in every run and for all inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// All lanes of the element `value` of the lowered program are integers from `low` to `high`.
+    InRange {
+        /// The name of the value in the lowered program.
+        value: u64,
+        /// The least element that it may have.
+        low: i128,
+        /// The largest element that it may have.
+        high: i128,
+    },
+    /// `value` of the lowered program is `source` of the program: its elements are congruent to it modulo
+    /// two to the width of the source, or its bits are those of the source, with zeros above them.
+    Means {
+        /// The name of the value in the lowered program.
+        value: u64,
+        /// The name of the value in the program.
+        source: u64,
+    },
+}
+
+/// Receives what the lowering produces.
+pub(super) trait Sink {
+    /// Takes the next instruction of the lowered program.
+    fn emit(&mut self, instruction: &Instruction) -> Result<(), Error>;
+
+    /// Takes a claim about a value that is defined; there may be several about one value.
+    fn claim(&mut self, claim: Claim);
+}
+
+/// An element in each lane, congruent to a value of the program modulo `2^width`, and its range.
+#[derive(Clone, Copy)]
+pub(super) struct Integer {
+    name: u64,
+    range: Range,
+}
+
+impl Integer {
+    pub(super) fn name(&self) -> u64 {
+        self.name
+    }
+
+    pub(super) fn range(&self) -> Range {
+        self.range
+    }
+}
+
+impl<S: Sink> Lowering<S> {
+    /// Claims that all lanes of `name`, which is defined, are within `range`.
+    pub(super) fn claim(&mut self, name: u64, range: Range) -> Integer {
+        self.sink.claim(Claim::InRange { value: name, low: range.low, high: range.high });
+        Integer { name, range }
+    }
+
+    /// Claims that `name` is the value `source` of the program.
+    pub(super) fn means(&mut self, name: u64, source: u64) {
+        self.sink.claim(Claim::Means { value: name, source });
+    }
+
+    /// Emits an instruction whose one result is within `range`.
+    pub(super) fn define_integer(
+        &mut self,
+        instruction: Instruction,
+        range: Range,
+    ) -> Result<Integer, Error> {
+        let name = self.define(instruction)?;
+        Ok(self.claim(name, range))
+    }
+}

@@ -1,0 +1,200 @@
+//! Programs with every operation, plans for them, and secret tables.
+
+use std::fs::File;
+use std::io::Cursor;
+
+use phineus_bytecode::random::{RandomOptions, random_inputs, random_program};
+use phineus_bytecode::{
+    CostModel, Description, ElementType, Instruction, Kind, Lane, Layout, Op, PortOrder,
+    ProgramReader, ProgramWriter, Sharing, Table,
+};
+use phineus_crypto::secret::{classify, declassify};
+use phineus_engine::{FrameMemory, Inputs, Memory, Storage, StorageBackend, StorageConfig};
+use phineus_plan::{Lookahead, OrderOptions, PlanOptions, plan};
+
+/// A program in the clear: what protocols are compared with.
+pub struct Program {
+    pub instructions: Vec<Instruction>,
+    pub description: Description,
+    /// The tables that all parties bring.
+    pub tables: Vec<Table>,
+}
+
+/// A random program of any operations, or of some.
+pub fn random(seed: u64, party_count: u16, sizes: (u16, u32)) -> Program {
+    random_of(seed, party_count, sizes, 60)
+}
+
+/// The same, of so many instructions.
+pub fn random_of(
+    seed: u64,
+    party_count: u16,
+    (width_max, wires_max): (u16, u32),
+    instruction_count: usize,
+) -> Program {
+    let options = RandomOptions {
+        instruction_count,
+        width_max,
+        wires_max,
+        party_count,
+        ..RandomOptions::default()
+    };
+    let (instructions, description) = random_program(seed, &options);
+    let tables = random_inputs(seed, &description);
+    Program { instructions, description, tables }
+}
+
+/// A seed that is new in each run, printed; `PHINEUS_SEED` replays one.
+pub fn fresh_seed(case: &str) -> u64 {
+    let given = std::env::var("PHINEUS_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = given.unwrap_or_else(|| {
+        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        time.map_or(0, |time| time.as_nanos() as u64)
+    });
+    println!("{case}: PHINEUS_SEED={seed}");
+    seed
+}
+
+pub fn scratch() -> File {
+    tempfile::tempfile().expect("a temporary file")
+}
+
+pub fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
+    ProgramReader::open(Cursor::new(bytes.to_vec())).expect("just written")
+}
+
+pub fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
+    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    instructions.iter().for_each(|instruction| writer.push(instruction).expect("memory"));
+    writer.finish(description).expect("a valid description").0
+}
+
+pub fn ordering(layout: Layout) -> OrderOptions {
+    OrderOptions {
+        layout,
+        window_units: 10_000,
+        window_instructions: 1 << 17,
+        held_bytes: 1 << 20,
+        planner_memory_bytes: 64 << 20,
+    }
+}
+
+/// A plan with so few frames that pages move to and from storage.
+pub fn planned(
+    program: &[u8],
+    protocol: &str,
+    layout: Layout,
+    (page_wires, wire_bytes): (u64, u64),
+    frame_count: u64,
+    costs: &mut impl CostModel,
+) -> Vec<u8> {
+    let options = PlanOptions {
+        protocol: protocol.to_string(),
+        port_order: PortOrder::Given,
+        memory_limit_bytes: 0,
+        frame_count,
+        layout,
+        page_wires,
+        wire_bytes,
+        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
+        planner_memory_bytes: 64 << 20,
+    };
+    plan(&mut read(program), Vec::new(), scratch(), &options, costs).expect("it fits").0
+}
+
+/// Frames and a swap file for a plan.
+pub fn memory(description: &Description) -> Memory {
+    let plan = description.plan.as_ref().expect("it is planned");
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
+    let config = StorageConfig {
+        directory: std::env::temp_dir(),
+        page_bytes,
+        slots: plan.spill_slot_count as u32,
+        backend: StorageBackend::Threads,
+        depth: 8,
+    };
+    let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
+    Memory { frames, storage }
+}
+
+/// The tables that a party brings, as secrets.
+pub fn secret_inputs(description: &Description, tables: &[Table], party: usize) -> Inputs {
+    let ports = description.inputs.iter().zip(tables);
+    let own = ports.map(|(port, table)| {
+        (usize::from(port.party) == party).then(|| {
+            let mut table = table.clone();
+            for row in 0..table.row_count() {
+                for column in 0..table.columns().len() {
+                    let mut bytes: [u8; 32] = table.cell(row, column).to_le_bytes();
+                    classify(&mut bytes);
+                    table.set_cell(row, column, Lane::from_le_bytes(bytes));
+                }
+            }
+            table
+        })
+    });
+    Inputs::new(description, own.collect()).expect("the right shapes")
+}
+
+/// Asserts that a party learned the right outputs, which are public from here on.
+pub fn assert_learned(
+    description: &Description,
+    party: usize,
+    outputs: Vec<Option<Table>>,
+    expected: &[Table],
+) {
+    for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
+        assert_eq!(output.is_some(), port.parties.contains(&(party as u16)));
+        let Some(output) = output else { continue };
+        for row in 0..expected.row_count() {
+            for column in 0..expected.columns().len() {
+                let found = output.cells(row..row + 1, column).0.to_vec();
+                declassify(&found[..], "compared with what is right");
+                let expected = expected.cells(row..row + 1, column).0;
+                assert!(found == expected, "{}, row {row}", port.name);
+            }
+        }
+    }
+}
+
+/// Gives every value the sharing that `pick` says, with conversions where uses differ.
+pub fn assigned(
+    program: &[Instruction],
+    mut pick: impl FnMut(&Instruction) -> Sharing,
+) -> Vec<Instruction> {
+    let mut made: Vec<Instruction> = Vec::new();
+    // New name and sharing of each old value.
+    let mut values: Vec<(u64, Sharing)> = Vec::new();
+    let mut next = 0;
+    for instruction in program {
+        let sharing = pick(instruction);
+        let mut instruction = *instruction;
+        instruction.element = instruction.element.shared(sharing);
+        if instruction.op == Op::Convert {
+            instruction.immediates[0] = sharing as u64;
+        }
+        for k in 0..instruction.operands().len() {
+            let (name, from) = values[instruction.operands[k] as usize];
+            instruction.operands[k] = name;
+            if from != sharing {
+                let shape = instruction.operand_shape(k);
+                let element = ElementType::unsigned(shape.width).shared(sharing);
+                let mut convert = Instruction::new(Op::Convert, element, shape.lanes);
+                convert.immediates[0] = from as u64;
+                convert.operands[0] = name;
+                convert.results[0] = next;
+                made.push(convert);
+                instruction.operands[k] = next;
+                next += 1;
+            }
+        }
+        for k in 0..instruction.results().len() {
+            instruction.results[k] = next;
+            values.push((next, sharing));
+            next += 1;
+        }
+        made.push(instruction);
+    }
+    made
+}

@@ -1,0 +1,97 @@
+//! Authenticated shares: the material of MASCOT and runs of SPDZ.
+
+use phineus_bytecode::Layout;
+use phineus_crypto::field::{F61, F128, Field, FieldName};
+use phineus_engine::run;
+use phineus_plan::{lower_to_field, order};
+use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
+use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_protocols::spdz::{MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+
+use crate::programs::{
+    Program, assert_learned, fresh_seed, memory, ordering, planned, random_of, read, scratch,
+    secret_inputs, write,
+};
+use crate::shares::expected;
+use crate::wire::{mesh, on_threads, secret_prg};
+
+const KINDS: [(Kind, usize); 8] = [
+    (Kind::Triple, 5),
+    (Kind::Mask { owner: 0 }, 7),
+    (Kind::Bit, 3),
+    (Kind::Matrix(MatrixSize { rows: 2, cols: 3, vectors: 1 }), 2),
+    (Kind::Square, 9),
+    (Kind::Mask { owner: 1 }, 1),
+    (Kind::BitMask { owner: 1 }, 65),
+    (Kind::Bounded, 4),
+];
+
+pub fn mascot() {
+    material::<F61>(3);
+    material::<F128>(2);
+}
+
+fn material<F: Field>(parties: usize) {
+    on_threads(mesh(parties), |parties| {
+        let prg = secret_prg(parties.me() as u128 + 1);
+        let session = SessionId::new([4; 32]);
+        let generator = Generator::<F, _>::setup(parties, prg, &session, FieldBits::LAN);
+        let mut generator = generator.expect("all are honest");
+        let mut batch = Batch::empty();
+        for (kind, count) in KINDS {
+            generator.make(kind, count, &mut batch).expect("all are honest");
+        }
+    });
+}
+
+pub fn small() {
+    let seed = fresh_seed("spdz");
+    authenticated::<F61>(seed, 2, FieldName::F61);
+}
+
+pub fn large() {
+    let seed = fresh_seed("spdz-128");
+    authenticated::<F128>(seed, 2, FieldName::F128);
+}
+
+fn authenticated<F: Field>(seed: u64, count: u16, field: FieldName) {
+    // Some programs need numbers that the field does not hold: the next one then.
+    let mut made = (seed..).find_map(|seed| {
+        let program = random_of(seed, count, (12, 60), 30);
+        Some((plan::<F>(&program, field)?, program))
+    });
+    let (bytes, program) = made.take().expect("a program that the field is large enough for");
+    let right = expected(&program);
+    let description = &read(&bytes).description().clone();
+    let pairs: Vec<_> = mesh(count.into()).into_iter().zip(mesh(count.into())).collect();
+    on_threads(pairs, |(online, offline)| {
+        let me = online.me();
+        let session = SessionId::new([6; 32]);
+        let prg = |number: u128| secret_prg(16 * me as u128 + number);
+        let material = Mascot::<F, _>::setup(offline, prg(1), &session, FieldBits::LAN);
+        let material = material.expect("all are honest");
+        let delta = phineus_protocols::spdz::Material::delta(&material);
+        let opening = Opening::new(me, online.count(), delta, &session, prg(2));
+        let inputs = secret_inputs(description, &program.tables, me);
+        let mut driver = SpdzDriver::new(online, material, opening, description, inputs, field);
+        let mut memory = memory(description);
+        run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
+        let learned = driver.into_parts().1.into_tables();
+        assert_learned(description, me, learned, &right);
+    });
+}
+
+fn plan<F: Field>(program: &Program, field: FieldName) -> Option<Vec<u8>> {
+    let count = program.description.parties.len();
+    let bytes = write(&program.instructions, &program.description);
+    let lowering = (F::BITS - 2, true);
+    let lowered = lower_to_field(&mut read(&bytes), Vec::new(), scratch(), lowering, 64 << 20);
+    let lowered = lowered.ok()?.0;
+    let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
+    let mut model = SpdzRounds::new(field, count);
+    let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering(layout), &mut model);
+    let ordered = ordered.expect("a valid program").0;
+    let mut costs = SpdzCosts::new(count, field);
+    let page_wires = layout.units_max().next_power_of_two().max(4096);
+    Some(planned(&ordered, "spdz", layout, (page_wires, 16), 64, &mut costs))
+}
