@@ -305,8 +305,20 @@ fn plan_program(
         garbling = beside.shrunk(garbling, figures)?;
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         figures = Figures { garbling_bytes, ..figures };
-        let frames = frames(situation, figures, attempt == 0)?;
-        let planned = plan_once(traced, (protocol, masks), situation, frames, scratch)?;
+        let resident = match resident_frames(situation, figures) {
+            Some(frames) => {
+                let once = plan_once(traced, (protocol, masks), situation, (frames, 0), scratch);
+                once.ok()
+            }
+            None => None,
+        };
+        let planned = match resident {
+            Some(planned) => planned,
+            None => {
+                let frames = (frames(situation, figures, attempt == 0)?, PREFETCH_FRAMES);
+                plan_once(traced, (protocol, masks), situation, frames, scratch)?
+            }
+        };
         let found = Figures::of_plan(planned.plan(), planned.frame_count);
         let found = Figures { garbling_bytes, ..found };
         let budget = situation.budget(found);
@@ -349,6 +361,13 @@ pub(crate) fn planner_memory(situation: &Situation) -> Result<u64, Failure> {
     Ok(left.min(PLANNER_MEMORY_BYTES))
 }
 
+/// The frames of a plan that swaps nothing, if they fit: such a plan needs no spare frames.
+fn resident_frames(situation: &Situation, figures: Figures) -> Option<u64> {
+    let needed = figures.pages?.max(FRAMES_MIN);
+    let unswapped = Figures { slots: 0, ..figures };
+    (figures.slots > 0 && situation.frames(unswapped) >= needed).then_some(needed)
+}
+
 /// The frames that fit, with these figures or, where they are guesses, with the least.
 fn frames(situation: &Situation, figures: Figures, is_guess: bool) -> Result<u64, Failure> {
     let frames = situation.frames(figures);
@@ -381,7 +400,7 @@ fn plan_once(
     traced: &TracedFile,
     (protocol, masks): (Protocol, Masks),
     situation: &Situation,
-    frame_count: u64,
+    (frame_count, spare_frames): (u64, u64),
     scratch: &Scratch,
 ) -> Result<Attempt, Failure> {
     let options = PlanOptions {
@@ -392,7 +411,7 @@ fn plan_once(
         layout: situation.layout(),
         page_wires: situation.page_wires(),
         wire_bytes: situation.wire_bytes(),
-        lookahead: Lookahead { time_ns: PREFETCH_NS, frames: PREFETCH_FRAMES },
+        lookahead: Lookahead { time_ns: PREFETCH_NS, frames: spare_frames },
         planner_memory_bytes: planner_memory(situation)?,
     };
     if let Some(field) = protocol.field() {

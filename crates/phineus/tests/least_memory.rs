@@ -252,3 +252,11 @@ fn every_program_has_sizes() -> Result {
     }
     Ok(())
 }
+
+/// All pages of this program fit into the least frames there are, without the spare ones.
+#[test]
+fn a_program_of_few_pages_needs_no_spare_frames() -> Result {
+    let case = Case { program: "ljoin", size: "n=40", protocol: "garbled", has_clients: false };
+    assert_eq!(case.faults()?, Vec::<String>::new());
+    Ok(())
+}

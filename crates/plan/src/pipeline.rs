@@ -70,7 +70,10 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     }
     // The spare frames are at most a quarter of all.
     let most = (options.frame_count / 4).max(PREFETCH_FRAMES_MIN);
-    let frames = options.lookahead.frames.clamp(PREFETCH_FRAMES_MIN, most);
+    let frames = match options.lookahead.frames {
+        0 => 0,
+        frames => frames.clamp(PREFETCH_FRAMES_MIN, most),
+    };
     let options =
         &PlanOptions { lookahead: Lookahead { frames, ..options.lookahead }, ..options.clone() };
     let annotations =
@@ -147,6 +150,9 @@ fn place_and_replace<R: Read + Seek + Send>(
             false => costs.count_and_predict(instruction, &description),
         };
         replacer.step(index, instruction, uses, &mut |event| {
+            if matches!(event, Event::Evict { .. }) && options.lookahead.frames == 0 {
+                return Err(Error::TooFewFrames { frames: frame_count, needed: frame_count + 1 });
+            }
             let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
             events.push(event, duration_ns)
         })

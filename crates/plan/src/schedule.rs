@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 pub struct Lookahead {
     /// Predicted nanoseconds between the start of a read and its need.
     pub time_ns: u64,
-    /// Spare frames, B.
+    /// Spare frames, B. With none the program is planned only if nothing is swapped.
     pub frames: u64,
 }
 

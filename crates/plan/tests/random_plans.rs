@@ -19,7 +19,7 @@ proptest! {
         seed: u64,
         given: bool,
         frame_count in 8u64..60,
-        lookahead_frames in 0u64..16,
+        lookahead_frames in 1u64..16,
         lookahead_ns in 0u64..20_000,
         live_max in 1usize..150,
         wires_max in prop_oneof![Just(64u32), Just(1500), Just(4096)],
@@ -124,6 +124,24 @@ fn enough_memory_means_no_transfer() {
     let (_, figures) = make_plan(&program, &options(1000, 16, 10_000)).expect("enough frames");
     assert_eq!((figures.swap_in_count, figures.swap_out_count), (0, 0));
     assert_eq!(figures.frame_count, figures.unbounded_page_count);
+}
+
+#[test]
+fn all_frames_hold_pages_where_nothing_is_swapped() {
+    let program = page_trace(7, &[0, 1, 2, 3, 4, 5, 6]);
+    let (_, unbounded) = make_plan(&program, &options(1000, 16, 1000)).expect("enough frames");
+    let pages = unbounded.unbounded_page_count;
+    assert_eq!(pages, 8, "as many as a plan has at least");
+    let (_, spared) = make_plan(&program, &options(pages, 2, 1000)).expect("enough frames");
+    assert!(spared.swap_out_count > 0);
+    let (planned, figures) = make_plan(&program, &options(pages, 0, 1000)).expect("enough frames");
+    assert_eq!((figures.frame_count, figures.spill_slot_count), (pages, 0));
+    let faults = check(&mut read(&program), &mut read(&planned)).expect("readable");
+    assert_eq!(faults, Vec::<String>::new());
+
+    let program = page_trace(8, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    let refused = make_plan(&program, &options(pages, 0, 1000)).map(drop);
+    assert!(matches!(refused, Err(Error::TooFewFrames { frames: 8, needed: 9 })));
 }
 
 #[test]

@@ -18,6 +18,8 @@ use super::{INDEX_ENTRY_BYTES, making};
 pub(crate) struct Figures {
     pub(crate) frames: u64,
     pub(crate) slots: u64,
+    /// Pages alive at once, if a plan has shown them.
+    pub(crate) pages: Option<u64>,
     pub(crate) scratch_wires: u64,
     /// What instructions in flight hold.
     pub(crate) held_bytes: u64,
@@ -58,6 +60,7 @@ impl Figures {
             // Fewer are of no use to a planner, whatever the program needs.
             frames: plan.frame_count.max(FRAMES_MIN),
             slots: plan.spill_slot_count,
+            pages: Some(plan.unbounded_page_count),
             scratch_wires: total(totals::SCRATCH_WIRES),
             held_bytes: total(mixed::totals::HELD_BYTES),
             material_bytes: match plan.layout {
