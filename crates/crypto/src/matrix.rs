@@ -9,7 +9,9 @@ mod several;
 
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-pub(crate) use several::{Factors, add_products_of_several};
+pub(crate) use several::{
+    Factors, Inlined, Parts, Strip, add_blocks, add_products_of_several, add_strip,
+};
 
 /// Sums of products of elements.
 pub(crate) trait Products {

@@ -7,8 +7,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::matrix::{Factors, Products, Rows};
-use crate::matrix::{add_products, add_products_of_several, on_threads};
+use std::marker::PhantomData;
+
+use crate::matrix::{
+    Factors, Inlined, Products, Rows, add_products, add_products_of_several, on_threads,
+};
 use crate::{Simd, Width};
 
 macro_rules! ring {
@@ -90,12 +93,12 @@ macro_rules! ring {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi2")]
             fn avx2(out: &mut [$word], rows: usize, factors: Factors<'_, $word>) {
-                add_products_of_several::<$products>(out, rows, factors);
+                add_products_of_several(out, rows, factors, &Inlined::<$products>(PhantomData));
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
             fn avx512(out: &mut [$word], rows: usize, factors: Factors<'_, $word>) {
-                add_products_of_several::<$products>(out, rows, factors);
+                add_products_of_several(out, rows, factors, &Inlined::<$products>(PhantomData));
             }
             let rows = if columns == 0 { 0 } else { matrix.len() / columns };
             let factors = Factors { matrix, vectors, columns, width };
@@ -106,7 +109,9 @@ macro_rules! ring {
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 Width::Avx2 => unsafe { avx2(out, rows, factors) },
-                _ => add_products_of_several::<$products>(out, rows, factors),
+                _ => {
+                    add_products_of_several(out, rows, factors, &Inlined::<$products>(PhantomData))
+                }
             }
         }
     };

@@ -2,33 +2,33 @@
 
 use super::Field;
 use super::loops::{self, InLanes, InWords};
-use crate::matrix::{Factors, Rows};
+use crate::matrix::{Factors, Parts, Rows, Strip, add_products_of_several};
 use crate::{Prg, SecretBit, Simd, Width};
 use zerocopy::IntoBytes;
 
 /// Makes, for every loop, a function that runs it at a given width.
 macro_rules! at_every_width {
-    ($(fn $name:ident($($arg:ident: $ty:ty),*) $(-> $out:ty)?;)*) => {$(
-        pub(super) fn $name<F: Field>(simd: Simd, $($arg: $ty),*) $(-> $out)? {
+    ($(fn $name:ident$(<const $size:ident>)?($($arg:ident: $ty:ty),*) $(-> $out:ty)?;)*) => {$(
+        pub(super) fn $name<F: Field$(, const $size: usize)?>(simd: Simd, $($arg: $ty),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi2")]
-            fn avx2<F: Field>($($arg: $ty),*) $(-> $out)? {
-                loops::$name::<F, InLanes>($($arg),*)
+            fn avx2<F: Field$(, const $size: usize)?>($($arg: $ty),*) $(-> $out)? {
+                loops::$name::<F, InLanes$(, $size)?>($($arg),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
-            fn avx512<F: Field>($($arg: $ty),*) $(-> $out)? {
-                loops::$name::<F, InLanes>($($arg),*)
+            fn avx512<F: Field$(, const $size: usize)?>($($arg: $ty),*) $(-> $out)? {
+                loops::$name::<F, InLanes$(, $size)?>($($arg),*)
             }
             match simd.width() {
-                _ if !F::IN_LANES => loops::$name::<F, InWords>($($arg),*),
+                _ if !F::IN_LANES => loops::$name::<F, InWords$(, $size)?>($($arg),*),
                 // SAFETY: a `Simd` exists only for a width whose features this CPU has.
                 #[cfg(target_arch = "x86_64")]
-                Width::Avx512 => unsafe { avx512::<F>($($arg),*) },
+                Width::Avx512 => unsafe { avx512::<F$(, $size)?>($($arg),*) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
-                Width::Avx2 => unsafe { avx2::<F>($($arg),*) },
-                _ => loops::$name::<F, InWords>($($arg),*),
+                Width::Avx2 => unsafe { avx2::<F$(, $size)?>($($arg),*) },
+                _ => loops::$name::<F, InWords$(, $size)?>($($arg),*),
             }
         }
     )*};
@@ -47,7 +47,33 @@ at_every_width! {
     fn sum(x: &[F]) -> F;
     fn dot(x: &[F], y: &[F]) -> F;
     fn mat_vec_add(out: &mut [F], rows: Rows<'_, F>, vector: &[F]);
-    fn mat_mul_add(out: &mut [F], rows: usize, factors: Factors<'_, F>);
+    fn mat_mul_blocks(out: &mut [F], rows: usize, factors: Factors<'_, F>);
+    fn mat_mul_strip<const ROWS>(out: &mut [F], factors: Factors<'_, F>, strip: Strip);
+}
+
+/// Parts of a product of a matrix with several vectors, each in a function of its own: all in one would
+/// be too long for `scripts/kernel-branches`.
+struct Apart(Simd);
+
+impl<F: Field> Parts<F> for Apart {
+    const STRIP_ROWS: usize = loops::strip_rows::<F>();
+
+    fn add_blocks(&self, out: &mut [F], rows: usize, factors: Factors<'_, F>) {
+        mat_mul_blocks(self.0, out, rows, factors);
+    }
+
+    fn add_strip<const ROWS: usize>(&self, out: &mut [F], factors: Factors<'_, F>, strip: Strip) {
+        mat_mul_strip::<F, ROWS>(self.0, out, factors, strip);
+    }
+}
+
+pub(super) fn mat_mul_add<F: Field>(
+    simd: Simd,
+    out: &mut [F],
+    rows: usize,
+    factors: Factors<'_, F>,
+) {
+    add_products_of_several(out, rows, factors, &Apart(simd));
 }
 
 /// Elements that are drawn and then looked at while they lie in the first-level cache; whole

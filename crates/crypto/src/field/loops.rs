@@ -4,7 +4,7 @@
 //! compiler makes vectors of them: no branch in a loop, elements next to each other.
 
 use super::Field;
-use crate::matrix::{Factors, Products, Rows, add_products, add_products_of_several};
+use crate::matrix::{Factors, Products, Rows, Strip, add_blocks, add_products, add_strip};
 use std::marker::PhantomData;
 
 /// How products are made.
@@ -176,12 +176,16 @@ pub(super) fn dot<F: Field, M: Form>(x: &[F], y: &[F]) -> F {
 /// Sums of products in a field.
 struct InField<F, M>(PhantomData<(F, M)>);
 
+/// Elements as long as their sums fill two registers of the widest vector unit.
+pub(super) const fn strip_rows<F: Field>() -> usize {
+    if size_of::<F>() == size_of::<F::Wide>() { 16 } else { 8 }
+}
+
 impl<F: Field, M: Form> Products for InField<F, M> {
     type Element = F;
     type Sum = F::Wide;
     const TERMS: usize = F::WIDE_TERMS;
-    // Elements as long as their sums fill two registers of the widest vector unit.
-    const STRIP_ROWS: usize = if size_of::<F>() == size_of::<F::Wide>() { 16 } else { 8 };
+    const STRIP_ROWS: usize = strip_rows::<F>();
 
     #[inline(always)]
     fn mul_add(sum: F::Wide, a: F, b: F) -> F::Wide {
@@ -205,6 +209,19 @@ pub(super) fn mat_vec_add<F: Field, M: Form>(out: &mut [F], rows: Rows<'_, F>, v
 }
 
 #[inline(always)]
-pub(super) fn mat_mul_add<F: Field, M: Form>(out: &mut [F], rows: usize, factors: Factors<'_, F>) {
-    add_products_of_several::<InField<F, M>>(out, rows, factors);
+pub(super) fn mat_mul_blocks<F: Field, M: Form>(
+    out: &mut [F],
+    rows: usize,
+    factors: Factors<'_, F>,
+) {
+    add_blocks::<InField<F, M>>(out, rows, factors);
+}
+
+#[inline(always)]
+pub(super) fn mat_mul_strip<F: Field, M: Form, const ROWS: usize>(
+    out: &mut [F],
+    factors: Factors<'_, F>,
+    strip: Strip,
+) {
+    add_strip::<InField<F, M>, ROWS>(out, factors, strip);
 }

@@ -8,6 +8,8 @@
 //! columns. Invariant: no sum takes more products than it can. Not protected: sums of small
 //! matrices are in registers, or on the stack, and not wiped.
 
+use std::marker::PhantomData;
+
 use zeroize::Zeroize;
 
 use super::{Products, Rows, add_products};
@@ -32,10 +34,43 @@ pub(crate) struct Factors<'a, E> {
 
 /// Rows of a small matrix.
 #[derive(Clone, Copy)]
-struct Strip {
+pub(crate) struct Strip {
     row: usize,
     /// Rows of the whole matrix.
     rows: usize,
+}
+
+/// What multiplies the parts of a matrix.
+pub(crate) trait Parts<E> {
+    /// The longest strip: 16 or 8 rows.
+    const STRIP_ROWS: usize;
+
+    /// All of a large matrix, as [`add_blocks`].
+    fn add_blocks(&self, out: &mut [E], rows: usize, factors: Factors<'_, E>);
+    /// Some rows of a small matrix, as [`add_strip`].
+    fn add_strip<const ROWS: usize>(&self, out: &mut [E], factors: Factors<'_, E>, strip: Strip);
+}
+
+/// Parts that are compiled into the function that multiplies.
+pub(crate) struct Inlined<P>(pub(crate) PhantomData<P>);
+
+impl<P: Products> Parts<P::Element> for Inlined<P> {
+    const STRIP_ROWS: usize = P::STRIP_ROWS;
+
+    #[inline(always)]
+    fn add_blocks(&self, out: &mut [P::Element], rows: usize, factors: Factors<'_, P::Element>) {
+        add_blocks::<P>(out, rows, factors);
+    }
+
+    #[inline(always)]
+    fn add_strip<const ROWS: usize>(
+        &self,
+        out: &mut [P::Element],
+        factors: Factors<'_, P::Element>,
+        strip: Strip,
+    ) {
+        add_strip::<P, ROWS>(out, factors, strip);
+    }
 }
 
 /// Adds to `out` the products of a matrix of `rows` rows with all vectors.
@@ -43,10 +78,11 @@ struct Strip {
 /// # Panics
 /// If the sizes do not fit together.
 #[inline(always)]
-pub(crate) fn add_products_of_several<P: Products>(
-    out: &mut [P::Element],
+pub(crate) fn add_products_of_several<E: Copy, T: Parts<E>>(
+    out: &mut [E],
     rows: usize,
-    factors: Factors<'_, P::Element>,
+    factors: Factors<'_, E>,
+    parts: &T,
 ) {
     let Factors { matrix, vectors, columns, width } = factors;
     crate::public([out.len(), rows, matrix.len(), vectors.len(), columns, width]);
@@ -56,33 +92,32 @@ pub(crate) fn add_products_of_several<P: Products>(
     }
     assert!(width > 0 && vectors.len().is_multiple_of(columns * width), "whole tuples of vectors");
     assert_eq!(out.len(), rows * (vectors.len() / columns), "a result for each row and vector");
-    // A small matrix has no more columns than it has entries.
-    const { assert!(P::TERMS >= SMALL && SMALL >= BLOCK_COLUMNS) };
     if matrix.len() > SMALL {
-        return add_blocks::<P>(out, rows, factors);
+        return parts.add_blocks(out, rows, factors);
     }
     let mut strip = Strip { row: 0, rows };
-    while P::STRIP_ROWS == 16 && rows - strip.row >= 16 {
-        add_strip::<P, 16>(out, factors, strip);
+    while T::STRIP_ROWS == 16 && rows - strip.row >= 16 {
+        parts.add_strip::<16>(out, factors, strip);
         strip.row += 16;
     }
     while rows - strip.row >= 8 {
-        add_strip::<P, 8>(out, factors, strip);
+        parts.add_strip::<8>(out, factors, strip);
         strip.row += 8;
     }
     while rows > strip.row {
-        add_strip::<P, 1>(out, factors, strip);
+        parts.add_strip::<1>(out, factors, strip);
         strip.row += 1;
     }
 }
 
 /// Block after block of a large matrix, vector after vector.
 #[inline(always)]
-fn add_blocks<P: Products>(
+pub(crate) fn add_blocks<P: Products>(
     out: &mut [P::Element],
     rows: usize,
     Factors { matrix, vectors, columns, width }: Factors<'_, P::Element>,
 ) {
+    crate::public([out.len(), rows, matrix.len(), vectors.len(), columns, width]);
     let mut vector = [P::Element::default(); BLOCK_COLUMNS];
     let mut results = [P::Element::default(); BLOCK_ROWS];
     for first in (0..columns).step_by(BLOCK_COLUMNS) {
@@ -116,11 +151,15 @@ fn add_blocks<P: Products>(
 
 /// A strip times all vectors: four at a time, which are two tuples of two.
 #[inline(always)]
-fn add_strip<P: Products, const ROWS: usize>(
+pub(crate) fn add_strip<P: Products, const ROWS: usize>(
     out: &mut [P::Element],
     factors: Factors<'_, P::Element>,
     strip: Strip,
 ) {
+    let Factors { matrix, vectors, columns, width } = factors;
+    crate::public([out.len(), matrix.len(), vectors.len(), columns, width, strip.row, strip.rows]);
+    // A small matrix has no more columns than it has entries.
+    const { assert!(P::TERMS >= SMALL && SMALL >= BLOCK_COLUMNS) };
     let count = factors.vectors.len() / factors.columns;
     let mut vector = 0;
     while count - vector >= 4 {
