@@ -27,6 +27,10 @@ pub(super) struct Followed {
 
 /// Follows what is read: the library takes the end of the file for a closing quote, also where that
 /// makes one field of half a table. Refuses rows that are too long to be held.
+///
+/// Outside quotes every end of a line is given on as `\n`, whatever it is in the file: the library ends
+/// a row at the `\r` of `\r\n` and counts lines by `\n`, so the line of the next row would be one too
+/// small.
 pub(super) struct Follower<'a, R> {
     input: R,
     followed: &'a Followed,
@@ -61,7 +65,8 @@ impl Followed {
 }
 
 impl<R> Follower<'_, R> {
-    fn follow(&mut self, place: Place, byte: u8) -> Place {
+    /// Where the reader is after `byte`, and the byte to give on, if any.
+    fn follow(&mut self, place: Place, byte: u8) -> (Place, Option<u8>) {
         let place = match (place, byte) {
             (Place::Quoted, b'"') => Place::Quote,
             (Place::Quoted, _) | (Place::Start | Place::Quote, b'"') => Place::Quoted,
@@ -71,10 +76,11 @@ impl<R> Follower<'_, R> {
         let is_second = (self.last, byte) == (b'\r', b'\n');
         self.last = byte;
         if is_second {
-            return place;
+            return (place, (place == Place::Quoted).then_some(byte));
         }
         let ends_line = matches!(byte, b'\r' | b'\n');
-        match (ends_line && place == Place::Start, self.row_bytes) {
+        let ends_row = ends_line && place == Place::Start;
+        match (ends_row, self.row_bytes) {
             (true, 0) => self.empty_line = self.empty_line.or(Some(self.line)),
             (true, _) => self.row_bytes = 0,
             (false, _) => {
@@ -86,20 +92,33 @@ impl<R> Follower<'_, R> {
             }
         }
         self.line += u64::from(ends_line);
-        place
+        (place, Some(if ends_row { b'\n' } else { byte }))
     }
 }
 
 impl<R: Read> Read for Follower<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        let place = self.followed.place.get();
-        let place = buffer[..count].iter().fold(place, |place, &byte| self.follow(place, byte));
-        self.followed.place.set(place);
-        if self.row_bytes > ROW_BYTES_MAX {
-            let mib = ROW_BYTES_MAX >> 20;
-            return Err(std::io::Error::other(format!("a row is longer than {mib} MiB")));
+        loop {
+            let count = self.input.read(buffer)?;
+            let mut place = self.followed.place.get();
+            let mut given = 0;
+            for index in 0..count {
+                let (next, byte) = self.follow(place, buffer[index]);
+                place = next;
+                if let Some(byte) = byte {
+                    buffer[given] = byte;
+                    given += 1;
+                }
+            }
+            self.followed.place.set(place);
+            if self.row_bytes > ROW_BYTES_MAX {
+                let mib = ROW_BYTES_MAX >> 20;
+                return Err(std::io::Error::other(format!("a row is longer than {mib} MiB")));
+            }
+            // No bytes would mean the end of the file.
+            if given > 0 || count == 0 || buffer.is_empty() {
+                return Ok(given);
+            }
         }
-        Ok(count)
     }
 }
