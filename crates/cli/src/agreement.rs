@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::arguments::{NARROW_MASKS, Preprocessed};
 use crate::failure::{Exit, Failure};
+use crate::told::Told;
 
 /// What a party was asked to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -465,7 +466,7 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
     };
     Err(Failure::new(Exit::Disagreement, number, lines.join("\n"))
         .remedy(remedy)
-        .revealed("nothing was revealed but this"))
+        .revealed(Told::Wish.sentence()))
 }
 
 /// Waits until all know that they differ: who ends its channels ends those of all others, also of

@@ -24,6 +24,7 @@ use crate::metered::{Metered, Reading, close_all};
 use crate::planning::PlannedFile;
 use crate::progress::{Progress, Watch};
 use crate::statistics::Phases;
+use crate::told::Told;
 
 /// What to run, as which party, with what.
 pub(crate) struct Job<'a> {
@@ -109,7 +110,7 @@ impl<'a, D> Recorded<'a, D> {
             })
             .collect();
         match parts.as_slice() {
-            [] => "nothing was revealed".to_owned(),
+            [] => "no output was revealed".to_owned(),
             parts => format!("revealed so far: {}", parts.join("; ")),
         }
     }
@@ -247,7 +248,7 @@ pub(crate) fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static s
 /// A failure before the first output; what failed because the user stopped it is that.
 pub(crate) fn unrevealed(failure: Failure) -> Failure {
     let failure = if interrupt::requested() { interrupt::reason() } else { failure };
-    failure.revealed("nothing was revealed")
+    failure.revealed(Told::Wish.sentence())
 }
 
 /// Everything of our own that can fail before the protocol begins.

@@ -58,6 +58,7 @@ mod sizing;
 mod slices;
 mod statistics;
 mod text_key;
+mod told;
 mod verify;
 
 use std::process::ExitCode;

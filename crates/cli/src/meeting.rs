@@ -12,6 +12,7 @@ use crate::arguments::{Protocol, ProtocolChoice, Together};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::told::Told;
 
 /// What is needed to meet the other parties.
 pub(crate) struct Meeting<'a> {
@@ -87,7 +88,7 @@ pub(crate) fn meet(
         progress.waiting(&waiting.missing.join(", "), waiting.elapsed);
     };
     let mesh = connect_mesh(&settings, &mut on_wait)
-        .map_err(|error| placed(error, &cluster, together).revealed("nothing was revealed"))?;
+        .map_err(|error| placed(error, &cluster, together).revealed(Told::Hello.sentence()))?;
     if together.child.is_none() {
         let channels = mesh.iter().flatten().flatten();
         let peers: BTreeSet<&str> = channels.map(FramedChannel::peer).collect();

@@ -18,6 +18,7 @@ use crate::arguments::{Protocol, Ways};
 use crate::failure::{Exit, Failure};
 use crate::meeting::{STREAMS_MAX, streams};
 use crate::quantity;
+use crate::told::Told;
 
 pub(crate) use figures::Figures;
 
@@ -67,7 +68,7 @@ pub(crate) fn check_limit(limit_bytes: u64) -> Result<(), Failure> {
     let message = format!("nothing fits into {limit}, whatever the program");
     Err(Failure::new(Exit::DoesNotFit, 100, message)
         .remedy("`phineus explain` with the rows of all parties states the least that works")
-        .revealed("nothing was sent"))
+        .revealed(Told::Nothing.sentence()))
 }
 
 /// What the process may still come to touch after it was measured: code of the protocol and of
@@ -365,8 +366,7 @@ pub(crate) fn does_not_fit(limit: u64, needed: u64) -> Failure {
         quantity::bytes(needed)
     );
     let failure = Failure::new(Exit::DoesNotFit, 100, message)
-        .remedy(format!("give --memory {}MiB or more", needed >> 20))
-        .revealed("nothing was sent");
+        .remedy(format!("give --memory {}MiB or more", needed >> 20));
     Failure { needed_bytes: Some(needed), ..failure }
 }
 

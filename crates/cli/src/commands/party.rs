@@ -35,6 +35,7 @@ use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::results::Destination;
 use crate::shared::{aheads, metered, run_shared};
+use crate::told::Told;
 
 use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};
@@ -153,7 +154,7 @@ pub(crate) fn preprocess(
     let kept = keep(&prepared, (planned, &agreed.session), (making, backend), mesh);
     let kept = kept.map_err(|failure| {
         let failure = if interrupt::requested() { interrupt::reason() } else { failure };
-        failure.revealed("nothing was revealed, and nothing is kept")
+        failure.revealed(format!("{}; nothing is kept", Told::Wish.sentence()))
     })?;
     interrupt::release();
     progress.clear();
@@ -277,7 +278,7 @@ fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Jo
             agreement::give_up_all(mesh, &failure);
             let failure = if interrupt::requested() { interrupt::reason() } else { failure };
             let unrevealed = failure.revealed.is_none();
-            Err(if unrevealed { failure.revealed("nothing was revealed") } else { failure })
+            Err(if unrevealed { failure.revealed(Told::Wish.sentence()) } else { failure })
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn stated(
         None => failure,
         Some(enough) if failure.is_of_planning() => {
             let remedy = format!("give --memory {}MiB or more", enough / MIB);
-            let failure = failure.remedy(remedy).revealed("nothing was sent");
+            let failure = failure.remedy(remedy);
             Failure { needed_bytes: Some(enough), ..failure }
         }
         Some(enough) => does_not_fit(limit_bytes, enough),

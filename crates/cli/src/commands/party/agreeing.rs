@@ -34,6 +34,7 @@ use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
 use crate::sizing::Terms;
 use crate::text_key::TextKey;
+use crate::told::Told;
 use crate::{heap, memory_watch, quantity};
 
 /// Rows that a peer may bring: as many as one can sort here.
@@ -117,7 +118,8 @@ pub(super) fn agree_and_plan(
     progress: &Progress,
 ) -> Result<Agreed, Failure> {
     progress.stage("agreeing");
-    let ours = wish(run, prepared, round_trip.as_micros() as u64)?;
+    let ours = wish(run, prepared, round_trip.as_micros() as u64)
+        .map_err(|failure| failure.revealed(Told::Hello.sentence()))?;
     let wishes = agreement::exchange_wishes(channels, &ours, prepared.cast.computing)?;
     check_their_rows(prepared, &wishes)?;
     if run.together.child.is_none() {
