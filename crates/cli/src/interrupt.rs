@@ -177,10 +177,15 @@ pub(crate) fn stops_session() -> bool {
     true
 }
 
-/// From now on an interruption ends the process.
-pub(crate) fn release() {
-    memory_watch::stop();
+/// The run is over: from now on an interruption ends the process.
+///
+/// # Errors
+/// If the run is being ended because it passed its memory limit. The mode stays as it is, so that the
+/// command says so and not the watching thread.
+pub(crate) fn release() -> Result<(), Failure> {
+    memory_watch::stop()?;
     with(|state| state.mode = Mode::Exit);
+    Ok(())
 }
 
 /// Something to remove if the process is ended at once.

@@ -8,16 +8,58 @@
 //! limit is passed the run ends as if the user had stopped it ([`crate::interrupt`]): the others are
 //! told that something failed here, and not what.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failure::{Exit, Failure};
 use crate::quantity;
 
-/// The limit that is watched, in bytes; 0 if none is.
-static LIMIT_BYTES: AtomicU64 = AtomicU64::new(0);
+/// What is watched. One value behind one lock: a run that ends while the watching thread looks has
+/// either passed its limit or is watched no more, and whoever asks learns the same.
+#[derive(Clone, Copy)]
+enum Watch {
+    Off,
+    On {
+        limit_bytes: u64,
+    },
+    /// For good: what is passed once stays passed.
+    Passed {
+        peak_bytes: u64,
+        limit_bytes: u64,
+    },
+}
 
-/// The peak that passed the limit, in bytes; 0 if none did.
-static PASSED_BYTES: AtomicU64 = AtomicU64::new(0);
+static WATCH: Mutex<Watch> = Mutex::new(Watch::Off);
+
+impl Watch {
+    /// Looks at a peak; returns whether the limit has been passed.
+    fn look_at(&mut self, peak_bytes: u64) -> bool {
+        if let Watch::On { limit_bytes } = *self
+            && peak_bytes > limit_bytes
+        {
+            *self = Watch::Passed { peak_bytes, limit_bytes };
+        }
+        matches!(self, Watch::Passed { .. })
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        if let Some(failure) = self.passed() {
+            return Err(failure);
+        }
+        *self = Watch::Off;
+        Ok(())
+    }
+
+    fn passed(&self) -> Option<Failure> {
+        match *self {
+            Watch::Off | Watch::On { .. } => None,
+            Watch::Passed { peak_bytes, limit_bytes } => Some(failure(peak_bytes, limit_bytes)),
+        }
+    }
+}
+
+fn watch() -> MutexGuard<'static, Watch> {
+    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Watches a limit from now on.
 ///
@@ -25,26 +67,28 @@ static PASSED_BYTES: AtomicU64 = AtomicU64::new(0);
 /// If it has been passed already.
 pub(crate) fn start(limit_bytes: u64) -> Result<(), Failure> {
     check(limit_bytes)?;
-    LIMIT_BYTES.store(limit_bytes, Ordering::Relaxed);
+    *watch() = Watch::On { limit_bytes };
     Ok(())
 }
 
 /// Watches no more: what follows is no part of the run.
-pub(crate) fn stop() {
-    LIMIT_BYTES.store(0, Ordering::Relaxed);
+///
+/// # Errors
+/// If the limit was found to be passed: the run is being ended for it.
+pub(crate) fn stop() -> Result<(), Failure> {
+    watch().stop()
 }
 
-/// Looks now; says whether the limit has been passed.
+/// Looks now; returns whether the limit has been passed.
 pub(crate) fn look() -> bool {
-    let limit_bytes = LIMIT_BYTES.load(Ordering::Relaxed);
-    let peak_bytes = match limit_bytes {
-        0 => 0,
-        _ => phineus_engine::peak_resident_bytes().unwrap_or(0),
+    let mut watch = watch();
+    let peak_bytes = match *watch {
+        Watch::Off => 0,
+        Watch::On { .. } | Watch::Passed { .. } => {
+            phineus_engine::peak_resident_bytes().unwrap_or(0)
+        }
     };
-    if peak_bytes > limit_bytes {
-        PASSED_BYTES.store(peak_bytes, Ordering::Relaxed);
-    }
-    peak_bytes > limit_bytes
+    watch.look_at(peak_bytes)
 }
 
 /// Refuses to go on if `limit_bytes` has been passed.
@@ -57,10 +101,7 @@ pub(crate) fn check(limit_bytes: u64) -> Result<(), Failure> {
 
 /// Why the run ends, if it is because the limit was passed.
 pub(crate) fn passed() -> Option<Failure> {
-    match PASSED_BYTES.load(Ordering::Relaxed) {
-        0 => None,
-        peak => Some(failure(peak, LIMIT_BYTES.load(Ordering::Relaxed))),
-    }
+    watch().passed()
 }
 
 fn failure(peak_bytes: u64, limit_bytes: u64) -> Failure {
@@ -91,8 +132,23 @@ mod tests {
         assert!(failure.message.contains(&quantity::bytes(limit_bytes)), "{}", failure.message);
         assert!(start(limit_bytes).is_err(), "it does not begin again");
         drop(touched);
-        stop();
-        PASSED_BYTES.store(0, Ordering::Relaxed);
-        assert!(!look());
+        assert!(stop().is_err() && look(), "it stays passed");
+        *watch() = Watch::Off;
+        assert!(!look() && stop().is_ok());
+    }
+
+    /// A run that ended while the watching thread looked was told that it had passed a limit of 0 B.
+    #[test]
+    fn a_watch_that_ends_has_passed_its_limit_or_not() {
+        let mut watch = Watch::On { limit_bytes: 5 << 20 };
+        assert!(!watch.look_at(5 << 20));
+        assert!(watch.stop().is_ok());
+        assert!(!watch.look_at(9 << 20), "the run is over");
+        assert!(watch.passed().is_none());
+        watch = Watch::On { limit_bytes: 5 << 20 };
+        assert!(watch.look_at(9 << 20));
+        let told = watch.stop().expect_err("it was found before the end").message;
+        assert!(told.ends_with("9.0 MiB were resident, the limit is 5.0 MiB"), "{told}");
+        assert_eq!(watch.passed().map(|failure| failure.message), Some(told));
     }
 }

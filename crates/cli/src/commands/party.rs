@@ -93,7 +93,7 @@ pub(crate) fn run(
             let turns_max = run.max_iterations;
             let job = ClientJob { party, inputs, limit_bytes, turns_max, progress };
             let ran = walk.run(job, mesh)?;
-            interrupt::release();
+            over()?;
             progress.clear();
             let is_fake = run.preprocessing == Preprocessed::Fake;
             let mut report = RunReport {
@@ -126,7 +126,7 @@ pub(crate) fn run(
         (Protocol::Garbled, _) => run_garbled(job, only_channel(mesh), &session)?,
         _ => run_shared(job, mesh, &session)?,
     };
-    interrupt::release();
+    over()?;
     progress.clear();
     let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
@@ -138,6 +138,11 @@ pub(crate) fn run(
     finished.report.notes.extend(notes);
     finished.outputs = arrangements.in_file_order(&finished.description, finished.outputs);
     Ok(finished)
+}
+
+/// Ends the watch over a run whose outputs are there.
+fn over() -> Result<(), Failure> {
+    interrupt::release().map_err(|failure| failure.revealed("all outputs were revealed"))
 }
 
 /// Makes this party's part of what a run will need, together with the others.
@@ -156,7 +161,7 @@ pub(crate) fn preprocess(
         let failure = if interrupt::requested() { interrupt::reason() } else { failure };
         failure.revealed(format!("{}; nothing is kept", Told::Wish.sentence()))
     })?;
-    interrupt::release();
+    interrupt::release()?;
     progress.clear();
     let party = usize::from(prepared.party);
     Ok(KeptReport {

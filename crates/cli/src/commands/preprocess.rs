@@ -37,8 +37,9 @@ pub(crate) fn run(
         party::preprocess(registry, &run, making, &progress).map(|kept| vec![kept])
     };
     progress.clear();
-    interrupt::release();
+    let released = interrupt::release();
     let kept = kept?;
+    released?;
     if console.is_json {
         console.document(json!({ "stored": kept }));
         return Ok(());

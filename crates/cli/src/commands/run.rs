@@ -256,8 +256,9 @@ pub(crate) fn answer_locally(
     }
     let result = run_all(registry, run, &progress);
     progress.clear();
-    interrupt::release();
+    let released = interrupt::release();
     let (LocalRun { description, reports, outputs }, repeated) = result?;
+    released?;
     Ok(Answer { description, outputs, reports, verified: None, repeated })
 }
 
