@@ -66,7 +66,8 @@ impl Reading {
     }
 
     /// The names of columns in the files of each input; `aliases` and `party` as for
-    /// [`crate::binding::assign`].
+    /// [`crate::binding::assign`]. A party that brings nothing may be given the command line of those who
+    /// bring something: its options are checked against all inputs, and none applies.
     ///
     /// # Errors
     /// An input or a column that does not exist, with those that do; a column that is given twice.
@@ -75,7 +76,9 @@ impl Reading {
         description: &Description,
         (aliases, party): (&[String], Option<u16>),
     ) -> Result<BTreeMap<String, Names>, Failure> {
-        let ports = candidates(description, party);
+        let own = candidates(description, party);
+        let brings_nothing = own.is_empty();
+        let ports = if brings_nothing { candidates(description, None) } else { own };
         let mut names: BTreeMap<String, Names> = BTreeMap::new();
         for argument in &self.columns {
             let (left, found) = argument
@@ -95,6 +98,9 @@ impl Reading {
                     return Err(Failure::usage(message));
                 }
             }
+        }
+        if brings_nothing {
+            names.clear();
         }
         Ok(names)
     }
@@ -203,6 +209,8 @@ mod tests {
             (&["a.p.hash=h"], None, "--column a.p.hash=h"),
             (&["b.m.c7=x"], None, "--column b.m.c7=x"),
             (&["c1= x "], None, "--column b.m.c1=x"),
+            // Party 2 brings nothing: it may be told what the others are.
+            (&["user=id", "a.p.hash=h", "b.m.c1=x"], Some(2), ""),
         ] {
             assert_eq!(names(columns, party).as_deref(), Ok(expected), "{columns:?}");
         }
@@ -215,6 +223,8 @@ mod tests {
             (&["b.p.hash=id"], None, "no input wants a column 'p.hash'; 'b' has user"),
             (&["c.user=id"], None, "there is no input 'c' here; there are: a, b, b.m"),
             (&["b.user=id"], Some(0), "there is no input 'b' here; there are: a"),
+            (&["usr=id"], Some(2), "no input wants a column 'usr'; 'a' has user, p.hash; 'b' has"),
+            (&["c.user=id"], Some(2), "there is no input 'c' here; there are: a, b, b.m"),
             (&["user=id", "a.user=x"], None, "says twice where 'user' of 'a' is: id and x"),
             (&["user"], None, "--column user: expected [INPUT.]WANTED=FOUND"),
             (&["user="], None, "expected [INPUT.]WANTED=FOUND"),
