@@ -114,10 +114,15 @@ pub(crate) fn notes(
 }
 
 /// Zeros in place of what means nothing: the values of rows without a result.
-pub(crate) fn without_meaningless(port: &OutputPort, mut table: Table) -> Table {
-    let Some(found) = port.rows_of.and_then(|rows_of| rows_of.found).map(usize::from) else {
-        return table;
-    };
+pub(crate) fn without_meaningless(port: &OutputPort, table: Table) -> Table {
+    match port.rows_of.and_then(|rows_of| rows_of.found) {
+        Some(found) => zeroed_unless(usize::from(found), table),
+        None => table,
+    }
+}
+
+/// Zeros in all columns of the rows in which column `found` is zero.
+pub(crate) fn zeroed_unless(found: usize, mut table: Table) -> Table {
     for row in 0..table.row_count() {
         if table.cell(row, found).is_zero() {
             let columns = 0..table.columns().len();

@@ -19,6 +19,7 @@ use phineus_oblivious::Matching;
 
 use super::random::Random;
 use super::{SITES, sites};
+use crate::own_rows::zeroed_unless;
 use plan::{Plan, Wanted};
 
 /// Joins the tables of two owners by key.
@@ -98,11 +99,16 @@ impl Program for KeyedJoin {
     }
 
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
+        // Rows without a partner have columns that mean nothing; totals have no such rows.
+        let masked = |table: &Table| {
+            let found = table.columns().iter().position(|column| column.name == plan::FOUND);
+            match found {
+                Some(found) => zeroed_unless(found, table.clone()),
+                None => table.clone(),
+            }
+        };
         outputs.len() == expected.len()
-            && outputs
-                .iter()
-                .zip(expected)
-                .all(|(output, expected)| same_rows(&twin::without_meaningless(output), expected))
+            && outputs.iter().zip(expected).all(|(o, expected)| same_rows(&masked(o), expected))
     }
 
     fn ranges(&self, arguments: &Arguments) -> Result<Vec<ColumnRange>, ProgramError> {

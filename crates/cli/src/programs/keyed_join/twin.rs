@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use phineus_bytecode::{Column, Lane, Table, mask_of};
 
-use super::plan::{FOUND, Plan, SUM_BITS, Totals, Wanted, mean_fraction, places_of, total_columns};
+use super::plan::{Plan, SUM_BITS, Totals, Wanted, mean_fraction, places_of, total_columns};
 use crate::programs::SITES;
 use crate::programs::random::Random;
 
@@ -115,20 +115,6 @@ fn totals_of(plan: &Plan, totals: &Totals, inputs: &[Table]) -> Table {
             }
         }
         table.push(&row);
-    }
-    table
-}
-
-/// Zeros the rows without a partner: there the columns mean nothing.
-pub(super) fn without_meaningless(table: &Table) -> Table {
-    let mut table = table.clone();
-    if table.columns().first().is_none_or(|column| column.name != FOUND) {
-        return table;
-    }
-    for row in 0..table.row_count() {
-        if table.cell(row, 0).is_zero() {
-            (0..table.columns().len()).for_each(|column| table.set_cell(row, column, Lane::ZERO));
-        }
     }
     table
 }
