@@ -28,9 +28,9 @@ pub(crate) fn sentences(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let file = |index: usize| places.get(index).and_then(|place| place.file.as_deref());
-    for (index, port) in description.outputs.iter().enumerate() {
-        if let Some(file) = file(index) {
-            lines.push(format!("'{}' is in {file} ({})", port.name, rows(port.rows)));
+    for place in places {
+        if let Some(file) = &place.file {
+            lines.push(format!("'{}' is in {file} ({})", place.name, rows(place.rows)));
         }
     }
     // Outputs for the same parties share a sentence, in the order of the first of each.

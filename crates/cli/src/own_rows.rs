@@ -87,8 +87,13 @@ pub(crate) fn is_subject(description: &Description, input: usize) -> bool {
 
 /// Number of rows with a result in an output about rows; `None` for other outputs.
 pub(crate) fn found_rows(port: &OutputPort, table: &Table) -> Option<u64> {
-    let found = usize::from(port.rows_of?.found?);
-    Some((0..table.row_count()).filter(|&row| !table.cell(row, found).is_zero()).count() as u64)
+    Some(rows_with(table, port.rows_of?.found?))
+}
+
+/// Number of rows with a result; column `found` states which have one.
+fn rows_with(table: &Table, found: u16) -> u64 {
+    let found = usize::from(found);
+    (0..table.row_count()).filter(|&row| !table.cell(row, found).is_zero()).count() as u64
 }
 
 /// Notes about results that cannot be shown beside their owner's rows.
@@ -154,6 +159,12 @@ impl<'a> Shown<'a> {
             is_same.then_some((rows_of, counted))
         };
         Shown { table, beside: port.rows_of.and_then(counted) }
+    }
+
+    /// Number of rows that [`Shown::each_row`] gives below the header.
+    pub(crate) fn row_count(&self) -> u64 {
+        let found = self.beside.and_then(|(rows_of, _)| rows_of.found.filter(|_| !rows_of.all));
+        found.map_or(self.table.row_count(), |found| rows_with(self.table, found))
     }
 
     /// Gives the header and then each row to `write`.

@@ -127,8 +127,8 @@ fn beside(path: &Path, name: &str) -> PathBuf {
     path.with_extension(format!("{safe}.{extension}"))
 }
 
-/// Writes the outputs that there are; notes in `reports` where they went. Results about rows of
-/// `files` are shown beside them.
+/// Writes the outputs that there are; notes in `reports` where they went and how many rows were written.
+/// Results about rows of `files` are shown beside them.
 pub(crate) fn write(
     description: &Description,
     outputs: &[Option<Table>],
@@ -141,6 +141,17 @@ pub(crate) fn write(
         ports.filter_map(|(index, (port, table))| Some((index, port, table.as_ref()?)))
     };
     let shown = |port, table| Shown::new(description, port, table, files);
+    for (index, port, table) in learned() {
+        // Who reads numbers in a program counts on a row for each row of its file.
+        let is_whole = match destination {
+            Destination::Stdout => false,
+            Destination::Files(paths) => paths.get(&port.name).is_some_and(|p| npy::is_named(p)),
+            Destination::Directory(_) => true,
+        };
+        if let Some(report) = reports.get_mut(index).filter(|_| !is_whole) {
+            report.rows = shown(port, table).row_count();
+        }
+    }
     match destination {
         // With --json the caller prints everything as one document.
         Destination::Stdout if is_json => {}

@@ -31,6 +31,20 @@ fn receivers_see_their_own_elements_in_their_own_order() -> Result {
         assert_eq!(done.stdout, expected, "{protocol}");
         done.says("equals the plaintext answer: yes")?;
     }
+    // The report counts the rows that were written, not those that were asked about.
+    let line = format!(
+        "run psi {FILES} --param result=elements --column element=patient_id --out own.csv"
+    );
+    let done = place.run(&line.replace("--report none", "--report run.json"))?.succeeded()?;
+    done.says("'common_site_a' is in own.common_site_a.csv (2 rows)")?;
+    let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+    for outputs in [&report["outputs"], &report["parties"][1]["outputs"]] {
+        let rows: Vec<_> = outputs.as_array().into_iter().flatten().map(|o| &o["rows"]).collect();
+        assert_eq!(rows, [2, 2]);
+    }
+    // As numbers there is one for each row of the file.
+    let done = place.run(&line.replace("own.csv", "own.npy"))?.succeeded()?;
+    done.says("'common_site_a' is in own.common_site_a.npy (4 rows)")?;
     // One receiver, three parties, and a row that repeats another.
     place.write("more.csv", "element\nzoe\nbob\nbob\nann\n")?;
     let line = "run psi --local --verify --report none --param parties=3 --param to=site_c \

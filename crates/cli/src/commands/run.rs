@@ -163,13 +163,19 @@ pub(crate) struct Answer {
 /// Runs all parties on this machine and prints what came out.
 fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
     let stamps = stamps(run);
-    let answer = answer_locally(registry, run, console)?;
-    let Answer { description, outputs, reports, repeated, .. } = &answer;
+    let mut answer = answer_locally(registry, run, console)?;
+    let Answer { description, outputs, reports, repeated, .. } = &mut answer;
+    let (description, outputs) = (&*description, &*outputs);
     let target = destination(&run.outputs, &run.inputs, description, None)?;
     let mut places = results_of(description);
     // Before they are compared: whatever comes of that, here they are.
     let files = shown_files(run, description, &stamps)?;
     results::write(description, outputs, (&target, &files), &mut places, console.is_json)?;
+    // Children leave whole tables; which rows are written is known here.
+    for report in reports.iter_mut() {
+        let written = report.outputs.iter_mut().zip(&places);
+        written.for_each(|(output, place)| output.rows = place.rows);
+    }
     let protocol = reports.first().map_or("", |report| report.protocol.as_str());
     say_learnt(console, run, (description, outputs), (protocol, &places));
     own_rows::notes(description, outputs, &files).iter().for_each(|note| console.say(note));
