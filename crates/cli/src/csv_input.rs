@@ -22,7 +22,7 @@ use crate::failure::{Exit, Failure};
 use crate::npy;
 use crate::text_key::TextKey;
 
-use followed::Followed;
+use followed::{Followed, Follower};
 use header::{check_header, places_in};
 use text::Tally;
 
@@ -30,7 +30,7 @@ pub(crate) use fields::parse_field;
 pub(crate) use followed::ROW_BYTES_MAX;
 pub(crate) use header::{check_columns, check_only_column};
 pub(crate) use rows::FileRows;
-pub(crate) use source::{Source, Stamp, is_stdin, refuse_pipe};
+pub(crate) use source::{ContentHash, Source, SourceReader, is_stdin, refuse_pipe};
 
 /// Faults of one file that are reported.
 const FAULTS_MAX: usize = 20;
@@ -95,15 +95,19 @@ pub(crate) struct Counted {
     pub(crate) names: Names,
     /// Rows of the file that are left out because they repeat others: ascending, from 0.
     pub(crate) repeated: Vec<u32>,
-    /// The file as it was when it was counted.
-    pub(crate) stamp: Option<Stamp>,
+    /// What was read when the rows were counted; nothing if they were not counted.
+    pub(crate) hash: Option<ContentHash>,
 }
 
 impl Counted {
     /// A file of which all rows are brought in, and whose columns have the names that are wanted.
-    pub(crate) fn plain(source: Source, rows: u64) -> Counted {
-        let stamp = source.stamp();
-        Counted { source, rows, names: Names::new(), repeated: Vec::new(), stamp }
+    pub(crate) fn plain(source: Source, rows: u64, hash: Option<ContentHash>) -> Counted {
+        Counted { source, rows, names: Names::new(), repeated: Vec::new(), hash }
+    }
+
+    /// Returns whether its content is that which was counted: reads all of it.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.hash.is_none_or(|hash| self.source.still_has(&hash))
     }
 
     /// The file's name of a column.
@@ -126,13 +130,13 @@ pub(crate) struct ReadInput {
 
 /// Counts the rows, and checks all that can be checked without knowing the types.
 pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
-    if let Some(rows) = npy::count_rows(&source)? {
-        return Ok(Counted::plain(source, rows));
+    if let Some((rows, hash)) = npy::count_rows(&source)? {
+        return Ok(Counted::plain(source, rows, Some(hash)));
     }
     kind::refuse_others(&source)?;
     let mut faults = Faults::new(&source);
     let mut rows = 0;
-    {
+    let hash = {
         let followed = Followed::new();
         let mut reader = followed.reader(source.reader()?);
         let mut last = None;
@@ -186,9 +190,10 @@ pub(crate) fn count_rows(source: Source) -> Result<Counted, Failure> {
         if let Some(line) = followed.empty_line() {
             faults.add(Some(line), "is empty and rows follow: write what is missing, or remove it");
         }
-    }
-    faults.check()?;
-    Ok(Counted::plain(source, rows))
+        faults.check()?;
+        reader.into_inner().into_input().finish()?
+    };
+    Ok(Counted::plain(source, rows, Some(hash)))
 }
 
 /// Remedy for a row with more fields than the header.
@@ -203,6 +208,14 @@ const FIRST_LINE: &str = "let the first line name all columns; nothing may stand
 
 /// Remedy for text in another encoding.
 const UTF_8: &str = "save it as UTF-8, for example with `iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW`";
+
+/// The fault of a file whose rows are not those that were counted.
+pub(crate) const CHANGED: &str = "changed while it was being read";
+
+/// Reads what is left; returns whether all has this hash.
+fn ends_as(reader: csv::Reader<Follower<'_, SourceReader<'_>>>, hash: ContentHash) -> bool {
+    reader.into_inner().into_input().finish().is_ok_and(|read| read == hash)
+}
 
 fn line_of(error: &csv::Error) -> Option<u64> {
     error.position().map(csv::Position::line)
@@ -305,10 +318,14 @@ pub(crate) fn read_table_within(
                 }
             }
         }
+        // Other rows than were counted, or others in the places of those that are left out.
+        if faults.is_empty() && counted.hash.is_some_and(|hash| !ends_as(reader, hash)) {
+            faults.add(None, CHANGED);
+        }
     }
     // A table without columns has no places, and no rows to read.
     if faults.lines.is_empty() && lines.len() as u64 != counted.rows && !columns.is_empty() {
-        faults.add(None, "changed while it was being read");
+        faults.add(None, CHANGED);
     }
     faults.check()?;
     let names: Vec<&str> = columns.iter().map(|column| counted.name_of(&column.name)).collect();

@@ -23,7 +23,9 @@ use zeroize::Zeroizing;
 
 pub(crate) use header::{Header, Numbers};
 
-use crate::csv_input::{Counted, Faults, ROW_BYTES_MAX, ReadInput, Source};
+use crate::csv_input::{
+    CHANGED, ContentHash, Counted, Faults, ROW_BYTES_MAX, ReadInput, Source, SourceReader,
+};
 use crate::failure::{Exit, Failure};
 
 /// Bytes that are read or written at once: a long row, or many short ones.
@@ -35,7 +37,7 @@ pub(crate) fn is_named(path: &Path) -> bool {
 }
 
 /// A header, and the bytes behind it.
-type Opened<'a> = (Header, Box<dyn Read + 'a>);
+type Opened<'a> = (Header, SourceReader<'a>);
 
 /// The header, if this is such a file by its first bytes, and the bytes behind it.
 pub(crate) fn open(source: &Source) -> Result<Option<Opened<'_>>, Failure> {
@@ -61,16 +63,16 @@ pub(crate) fn open(source: &Source) -> Result<Option<Opened<'_>>, Failure> {
 }
 
 /// The rows that the header says, if this is such a file and is as long as they are: a program is traced
-/// for so many before they are read.
-pub(crate) fn count_rows(source: &Source) -> Result<Option<u64>, Failure> {
-    let Some((header, _)) = open(source)? else { return Ok(None) };
+/// for so many before they are read. With them, the hash of the file.
+pub(crate) fn count_rows(source: &Source) -> Result<Option<(u64, ContentHash)>, Failure> {
+    let Some((header, input)) = open(source)? else { return Ok(None) };
     let bytes = header.rows * header.columns * header.numbers.bytes as u64;
     if source.length_bytes().is_some_and(|length| length < bytes) {
         let mut faults = Faults::new(source);
         faults.add(None, &ends_before(header.rows));
         faults.check()?;
     }
-    Ok(Some(header.rows))
+    Ok(Some((header.rows, input.finish()?)))
 }
 
 fn ends_before(rows: u64) -> String {
@@ -91,7 +93,7 @@ pub(crate) fn read_table(
     }
     let places = places(counted, &header, columns, &mut faults);
     if header.rows != rows {
-        faults.add(None, "changed while it was being read");
+        faults.add(None, CHANGED);
     }
     faults.check()?;
     let mut table = Table::zeros(columns.to_vec(), counted.rows);
@@ -125,6 +127,10 @@ pub(crate) fn read_table(
     }
     if faults.is_empty() && !matches!(input.read(&mut [0]), Ok(0)) {
         faults.add(None, &format!("has data after the {rows} rows that its header declares"));
+    }
+    let is_counted = |hash| input.finish().is_ok_and(|read| read == hash);
+    if faults.is_empty() && !counted.hash.is_none_or(is_counted) {
+        faults.add(None, CHANGED);
     }
     faults.check()?;
     Ok(ReadInput { table, lines, notes: Vec::new() })

@@ -154,8 +154,7 @@ impl<'a> Shown<'a> {
         let counted = |rows_of: RowsOf| {
             let input = description.inputs.get(rows_of.input as usize)?;
             let counted = files.get(&input.name)?;
-            let is_same =
-                counted.rows == table.row_count() && counted.stamp == counted.source.stamp();
+            let is_same = counted.rows == table.row_count() && counted.is_unchanged();
             is_same.then_some((rows_of, counted))
         };
         Shown { table, beside: port.rows_of.and_then(counted) }
@@ -208,6 +207,6 @@ impl<'a> Shown<'a> {
             }
             write(&fields)?;
         }
-        Ok(())
+        own.finish()
     }
 }

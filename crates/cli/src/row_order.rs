@@ -83,7 +83,7 @@ mod tests {
     use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
     fn file(name: &str) -> Counted {
-        Counted::plain(Source::Path(name.into()), 0)
+        Counted::plain(Source::Path(name.into()), 0, None)
     }
 
     fn table(rows: &[[u64; 2]]) -> Table {

@@ -47,6 +47,8 @@ pub(crate) struct LocalRun {
     pub(crate) reports: Vec<RunReport>,
     /// By output port.
     pub(crate) outputs: Vec<Option<Table>>,
+    /// The inputs as they were before the run; those from stdin are missing.
+    pub(crate) files: Files,
 }
 
 /// A party's process and its place.
@@ -74,8 +76,8 @@ pub(crate) fn run(
     run: &Run,
     progress: &Progress,
 ) -> Result<LocalRun, Failure> {
-    let (parties, _directory) = run_children(registry, run, progress)?;
-    collect(&parties)
+    let (parties, files, _directory) = run_children(registry, run, progress)?;
+    collect(&parties, files)
 }
 
 /// Makes what all parties will need in a later run.
@@ -86,17 +88,17 @@ pub(crate) fn preprocess(
     progress: &Progress,
 ) -> Result<Vec<KeptReport>, Failure> {
     std::fs::create_dir_all(&making.out).map_err(|error| Failure::file(&making.out, &error))?;
-    let (parties, _directory) = run_children(registry, run, progress)?;
+    let (parties, _, _directory) = run_children(registry, run, progress)?;
     let report = |party: &Party| read_json(&party.directory.join(REPORT));
     parties.0.iter().map(report).collect()
 }
 
-/// Runs all parties until they have ended well.
+/// Runs all parties until they have ended well; with them the inputs, as they were before.
 fn run_children(
     registry: &Registry,
     run: &Run,
     progress: &Progress,
-) -> Result<(Parties, PrivateDirectory), Failure> {
+) -> Result<(Parties, Files, PrivateDirectory), Failure> {
     check_material(run)?;
     check_ot(&run.together)?;
     let scratch = scratch_of(&run.resources)?;
@@ -172,7 +174,7 @@ fn run_children(
     drop(sender);
     follow(&mut parties, &events, progress)?;
     progress.clear();
-    Ok((parties, directory))
+    Ok((parties, counted, directory))
 }
 
 /// Starts a child whose events go to `sender`; nothing follows the last of them.
@@ -382,7 +384,7 @@ fn merge(snapshots: &[Snapshot]) -> Option<Snapshot> {
 }
 
 /// Reads reports and outputs of children that succeeded.
-fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
+fn collect(parties: &Parties, files: Files) -> Result<LocalRun, Failure> {
     let read = |path: PathBuf| std::fs::read(&path).map_err(|error| Failure::file(&path, &error));
     let first = &parties.0[0].directory;
     let description: Description = read_json(&first.join("out/description.json"))?;
@@ -410,11 +412,11 @@ fn collect(parties: &Parties) -> Result<LocalRun, Failure> {
         for column in columns.iter_mut().filter(|column| column.encoding == Encoding::Text) {
             column.encoding = Encoding::Hex;
         }
-        let counted = Counted::plain(Source::Path(files[0].clone()), port.rows);
+        let counted = Counted::plain(Source::Path(files[0].clone()), port.rows, None);
         let (table, _) = read_table(&counted, &columns)?;
         outputs.push(Some(restored(table, port)));
     }
-    Ok(LocalRun { description, reports, outputs })
+    Ok(LocalRun { description, reports, outputs, files })
 }
 
 /// Reads what a child has written for its parent.

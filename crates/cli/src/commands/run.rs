@@ -1,6 +1,5 @@
 //! `run`: as one party, locally as all of them, or in the clear.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use phineus_bytecode::{Description, Table};
@@ -13,7 +12,7 @@ use crate::blocks::check_preprocessing;
 use crate::casting::Cast;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, check_material, scratch_of, shape};
-use crate::csv_input::{Source, Stamp, refuse_pipe};
+use crate::csv_input::refuse_pipe;
 use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
 use crate::failure::{Exit, Failure};
@@ -155,6 +154,8 @@ pub(crate) struct Answer {
     pub(crate) description: Description,
     pub(crate) outputs: Vec<Option<Table>>,
     pub(crate) reports: Vec<RunReport>,
+    /// The inputs as they were before the run; those from stdin are missing.
+    pub(crate) files: Files,
     pub(crate) verified: Option<Verified>,
     /// Means over all runs, if there were several; the rest is of the last one.
     pub(crate) repeated: Vec<Repeated>,
@@ -162,15 +163,13 @@ pub(crate) struct Answer {
 
 /// Runs all parties on this machine and prints what came out.
 fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
-    let stamps = stamps(run);
     let mut answer = answer_locally(registry, run, console)?;
-    let Answer { description, outputs, reports, repeated, .. } = &mut answer;
-    let (description, outputs) = (&*description, &*outputs);
+    let Answer { description, outputs, reports, files, repeated, .. } = &mut answer;
+    let (description, outputs, files) = (&*description, &*outputs, &*files);
     let target = destination(&run.outputs, &run.inputs, description, None)?;
     let mut places = results_of(description);
     // Before they are compared: whatever comes of that, here they are.
-    let files = shown_files(run, description, &stamps)?;
-    results::write(description, outputs, (&target, &files), &mut places, console.is_json)?;
+    results::write(description, outputs, (&target, files), &mut places, console.is_json)?;
     // Children leave whole tables; which rows are written is known here.
     for report in reports.iter_mut() {
         let written = report.outputs.iter_mut().zip(&places);
@@ -178,7 +177,7 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), 
     }
     let protocol = reports.first().map_or("", |report| report.protocol.as_str());
     say_learnt(console, run, (description, outputs), (protocol, &places));
-    own_rows::notes(description, outputs, &files).iter().for_each(|note| console.say(note));
+    own_rows::notes(description, outputs, files).iter().for_each(|note| console.say(note));
     let verified = compare_if_asked(registry, run, description, outputs, console)?;
     let verified = verified.as_ref();
     let merged = json!({
@@ -190,7 +189,7 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), 
     });
     write_report(run, &merged)?;
     if console.is_json {
-        let outputs = results::to_json(description, outputs, &files)?;
+        let outputs = results::to_json(description, outputs, files)?;
         console.document(json!({ "outputs": outputs, "report": merged }));
     }
     reports.iter().for_each(|report| print_summary(console, report, &report.notes));
@@ -200,30 +199,6 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), 
     }
     say_verified(console, verified)?;
     reports.iter().try_for_each(RunReport::verdict)
-}
-
-/// The inputs beside whose rows results are shown, but for stdin, which is read once.
-fn shown_files(run: &Run, description: &Description, stamps: &Stamps) -> Result<Files, Failure> {
-    if description.outputs.iter().all(|port| port.rows_of.is_none()) {
-        return Ok(Files::new());
-    }
-    let mut assigned = binding::assign(description, &run.inputs, &[], None)?;
-    assigned.retain(|_, file| *file != "-");
-    // A file that is no table any more has no rows beside which something could be shown.
-    let counted = binding::count_all(description, &assigned, &run.reading, (&[], None));
-    let mut files = counted.unwrap_or_default();
-    for (port, counted) in &mut files {
-        counted.stamp = stamps.get(assigned[port]).copied().flatten();
-    }
-    Ok(files)
-}
-
-/// Input files as they were before the run.
-type Stamps = BTreeMap<String, Option<Stamp>>;
-
-fn stamps(run: &Run) -> Stamps {
-    let files = run.inputs.iter().map(|input| binding::split_name(input).1.to_owned());
-    files.map(|file| (file.clone(), Source::Path(file.into()).stamp())).collect()
 }
 
 fn results_of(description: &Description) -> Vec<crate::report::OutputReport> {
@@ -263,9 +238,9 @@ pub(crate) fn answer_locally(
     let result = run_all(registry, run, &progress);
     progress.clear();
     let released = interrupt::release();
-    let (LocalRun { description, reports, outputs }, repeated) = result?;
+    let (LocalRun { description, reports, outputs, files }, repeated) = result?;
     released?;
-    Ok(Answer { description, outputs, reports, verified: None, repeated })
+    Ok(Answer { description, outputs, reports, files, verified: None, repeated })
 }
 
 /// The same, and compares, if asked to.

@@ -65,6 +65,10 @@ impl Followed {
 }
 
 impl<R> Follower<'_, R> {
+    pub(super) fn into_input(self) -> R {
+        self.input
+    }
+
     /// Where the reader is after `byte`, and the byte to give on, if any.
     fn follow(&mut self, place: Place, byte: u8) -> (Place, Option<u8>) {
         let place = match (place, byte) {

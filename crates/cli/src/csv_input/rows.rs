@@ -1,11 +1,9 @@
 //! The rows of an input file as text, one after the other, once more.
 
-use std::io::Read;
-
 use csv::StringRecord;
 
-use super::Counted;
 use super::header::clean;
+use super::{Counted, SourceReader};
 use crate::failure::{Exit, Failure};
 use crate::npy;
 
@@ -13,7 +11,7 @@ use crate::npy;
 pub(crate) struct FileRows<'a> {
     counted: &'a Counted,
     /// None of a binary file, whose rows are numbers: they are counted.
-    reader: Option<csv::Reader<Box<dyn Read + 'a>>>,
+    reader: Option<csv::Reader<SourceReader<'a>>>,
     header: Vec<String>,
     file_row: u64,
 }
@@ -67,6 +65,19 @@ impl<'a> FileRows<'a> {
                 Ok(false) => return Err(changed(self.counted, "it has fewer rows")),
                 Err(error) => return Err(changed(self.counted, &error.to_string())),
             }
+        }
+    }
+
+    /// Makes sure, after the last row, that all were those of the file that was counted.
+    ///
+    /// # Errors
+    /// If the file changed since then.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let Some((reader, hash)) = self.reader.zip(self.counted.hash) else { return Ok(()) };
+        match reader.into_inner().finish() {
+            Ok(read) if read == hash => Ok(()),
+            Ok(_) => Err(changed(self.counted, "it has other rows")),
+            Err(error) => Err(changed(self.counted, &error.to_string())),
         }
     }
 }

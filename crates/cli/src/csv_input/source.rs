@@ -1,9 +1,11 @@
 //! [`Source`]: where the rows of an input come from.
 
 use std::fs::{File, Metadata};
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
 
 use crate::failure::{Exit, Failure};
 
@@ -16,16 +18,39 @@ pub(crate) enum Source {
     Bytes(Vec<u8>),
 }
 
-/// Length, inode and time of the last change: they differ once a file is written or replaced.
+/// SHA-256 of all bytes of a source. Length and time of the last change would miss an editor that sets
+/// the time back, and a change within the clock's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp(u64, u64, i64, i64);
+pub(crate) struct ContentHash([u8; 32]);
+
+/// A source that is read, and the hash of what was read of it so far.
+pub(crate) struct SourceReader<'a> {
+    input: Box<dyn Read + 'a>,
+    hash: Sha256,
+}
+
+impl SourceReader<'_> {
+    /// Reads what is left; returns the hash of all.
+    pub(crate) fn finish(mut self) -> io::Result<ContentHash> {
+        io::copy(&mut self, &mut io::sink())?;
+        Ok(ContentHash(self.hash.finalize().into()))
+    }
+}
+
+impl Read for SourceReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.hash.update(&buffer[..count]);
+        Ok(count)
+    }
+}
 
 impl Source {
-    /// The stamp of a file; none of stdin, which is held, and of what is not there.
-    pub(crate) fn stamp(&self) -> Option<Stamp> {
-        let Source::Path(path) = self else { return None };
-        let data = path.metadata().ok()?;
-        Some(Stamp(data.len(), data.ino(), data.mtime(), data.mtime_nsec()))
+    /// Returns whether it still has this hash; stdin is held, so it has.
+    pub(crate) fn still_has(&self, hash: &ContentHash) -> bool {
+        let Source::Path(_) = self else { return true };
+        let reader = self.reader().ok();
+        reader.and_then(|reader| reader.finish().ok()).as_ref() == Some(hash)
     }
 
     /// The source that an argument names; `-` is stdin, which is read at once.
@@ -57,8 +82,8 @@ impl Source {
         }
     }
 
-    pub(crate) fn reader(&self) -> Result<Box<dyn Read + '_>, Failure> {
-        match self {
+    pub(crate) fn reader(&self) -> Result<SourceReader<'_>, Failure> {
+        let input: Box<dyn Read> = match self {
             Source::Path(path) => {
                 let open = File::open(path).and_then(|file| {
                     // Opening a directory succeeds, reading it does not.
@@ -80,10 +105,11 @@ impl Source {
                         _ => failure,
                     }
                 })?;
-                Ok(Box::new(BufReader::new(file)))
+                Box::new(BufReader::new(file))
             }
-            Source::Bytes(bytes) => Ok(Box::new(bytes.as_slice())),
-        }
+            Source::Bytes(bytes) => Box::new(bytes.as_slice()),
+        };
+        Ok(SourceReader { input, hash: Sha256::new() })
     }
 }
 

@@ -281,3 +281,44 @@ fn noise_is_read_or_refused() {
     }
     assert!(read_count > 0, "some noise is right");
 }
+
+/// Length and time of the last change were compared: who sets the time back was not noticed.
+#[test]
+fn a_file_that_changes_is_noticed_by_its_content() {
+    let directory = tempfile::tempdir().expect("there is room");
+    let npy = |values: [u8; 2]| {
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 1), }\n";
+        [b"\x93NUMPY\x01\x00", &[header.len() as u8, 0][..], header.as_bytes(), &values].concat()
+    };
+    for (name, text, other) in [
+        ("a.csv", b"age,x\r\n17,0\r\n18,0\r\n".to_vec(), b"age,x\r\n17,0\r\n19,0\r\n".to_vec()),
+        ("a.npy", npy([17, 18]), npy([17, 19])),
+    ] {
+        let path = directory.path().join(name);
+        let write = |bytes: &[u8], time| {
+            std::fs::write(&path, bytes).expect("there is room");
+            let file = std::fs::File::options().write(true).open(&path).expect("it is there");
+            file.set_modified(time).expect("it is ours");
+        };
+        let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        write(&text, then);
+        let counted = count_rows(Source::Path(path.clone())).expect("it is right");
+        let rows = |counted: &Counted| -> Result<(), Failure> {
+            let mut rows = FileRows::open(counted)?;
+            rows.next_row()?;
+            rows.next_row()?;
+            rows.finish()
+        };
+        // Touched, but not changed.
+        write(&text, std::time::SystemTime::now());
+        let (table, _) = read_table(&counted, &age()).expect("it is as it was");
+        assert_eq!((table.cell(1, 0), counted.is_unchanged()), (Lane::from(18), true));
+        rows(&counted).expect("it is as it was");
+        write(&other, then);
+        let failure = read_table(&counted, &age()).err().expect("it changed");
+        assert!(failure.message.ends_with("changed while it was being read"), "{failure}");
+        assert!(!counted.is_unchanged());
+        // The rows of a binary file are shown by their numbers only.
+        assert_eq!(rows(&counted).is_err(), name == "a.csv");
+    }
+}
