@@ -29,19 +29,23 @@ pub(crate) fn traced(
     sizes: &Sizes,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    traced_for(registry, choice, &Outsourcing::default(), sizes, scratch)
+    traced_for(registry, choice, &Outsourcing::default(), sizes, scratch).map(|(traced, _)| traced)
 }
 
-/// The same, for those who compute and their clients.
+/// The same, for those who compute and their clients; and one sentence about who learns what, of a
+/// program that has one.
 pub(crate) fn traced_for(
     registry: &Registry,
     choice: &ProgramChoice,
     outsourcing: &Outsourcing,
     sizes: &Sizes,
     scratch: &Scratch,
-) -> Result<TracedFile, Failure> {
+) -> Result<(TracedFile, Option<String>), Failure> {
     let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
     let (arguments, description) = shape(&resolved, &choice.parameters)?;
+    // The sentence names the program's own parties, so there is none where others compute for them.
+    let program = resolved.program().filter(|_| !outsourcing.is_stated());
+    let learns = program.zip(arguments.as_ref()).and_then(|(program, a)| program.reveals(a));
     let cast = match outsourcing.is_stated() {
         true => Some(Cast::new(&description, outsourcing, None)?),
         false => None,
@@ -65,26 +69,11 @@ pub(crate) fn traced_for(
         }
         (_, None) => unreachable!("a program has arguments"),
     };
-    match cast {
-        Some(cast) => cast.recast(traced, scratch),
-        None => Ok(traced),
-    }
-}
-
-/// One sentence about who learns what, of a program that has one.
-pub(crate) fn who_learns(
-    registry: &Registry,
-    choice: &ProgramChoice,
-    outsourcing: &Outsourcing,
-    scratch: &Scratch,
-) -> Result<Option<String>, Failure> {
-    // The sentence names the program's own parties.
-    if outsourcing.is_stated() {
-        return Ok(None);
-    }
-    let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
-    let (arguments, _) = shape(&resolved, &choice.parameters)?;
-    Ok(resolved.program().zip(arguments).and_then(|(program, a)| program.reveals(&a)))
+    let traced = match cast {
+        Some(cast) => cast.recast(traced, scratch)?,
+        None => traced,
+    };
+    Ok((traced, learns))
 }
 
 /// `--rows INPUT=ROWS` by port.

@@ -32,7 +32,7 @@ use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::resolve::TracedFile;
-use crate::sizing::{self, Terms, traced_for, who_learns};
+use crate::sizing::{self, Terms, traced_for};
 use crate::slices;
 
 use description::describe;
@@ -56,7 +56,7 @@ pub(crate) fn run(
     }
     let scratch = scratch_of(&explain.resources)?;
     let (clients, sizes) = (&explain.outsourcing, &explain.sizes);
-    let traced = traced_for(registry, &explain.choice, clients, sizes, &scratch)?;
+    let (traced, learns) = traced_for(registry, &explain.choice, clients, sizes, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     let is_dealt = explain.fake_preprocessing;
     let net = explain.net;
@@ -72,7 +72,6 @@ pub(crate) fn run(
     let planned = match candidate.outcome {
         Ok((planned, _)) => planned,
         Err(failure) => {
-            let failure = Failure { revealed: None, ..failure };
             if !console.is_json {
                 describe((&description, traced.computing), console)?;
                 return Err(failure);
@@ -97,7 +96,7 @@ pub(crate) fn run(
             true => document["preprocessing"] = Preprocessed::Fake.name().into(),
             false => document["statistical_distance"] = masks::distance_json(planned, false),
         }
-        document["learns"] = json!(who_learns(registry, &explain.choice, clients, &scratch)?);
+        document["learns"] = json!(learns);
         document["rounds_before_batching"] = json!(rounds_alone(planned)?);
         if let Layout::Authenticated { .. } = planned.plan().layout {
             document["multiplications"] = json!(multiplications(planned.plan()));
@@ -111,7 +110,7 @@ pub(crate) fn run(
         return Ok(());
     }
     describe((&planned.description, planned.computing), console)?;
-    if let Some(sentence) = who_learns(registry, &explain.choice, clients, &scratch)? {
+    if let Some(sentence) = learns {
         console.print(&format!("{:<9} {sentence}", "learns"))?;
     }
     print_costs(planned, limit, &time, explain, console)?;

@@ -31,7 +31,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     let scratch = scratch_of(&plan.resources)?;
     check_writable(&plan.out)?;
     let (clients, sizes) = (&plan.outsourcing, &plan.sizes);
-    let traced = sizing::traced_for(registry, &plan.choice, clients, sizes, &scratch)?;
+    let (traced, _) = sizing::traced_for(registry, &plan.choice, clients, sizes, &scratch)?;
     if traced.kind == Kind::Planned {
         return Err(Failure::new(Exit::ProgramRefused, 106, "this file is planned already"));
     }
