@@ -16,6 +16,14 @@ pub enum DataError {
         /// What was given.
         found: String,
     },
+    /// There is not one table, or place of a table, for each input port.
+    #[error("the program has {expected} inputs, and tables for {found} were given")]
+    Count {
+        /// Input ports of the program.
+        expected: usize,
+        /// Places that were given, also those of other parties' tables.
+        found: usize,
+    },
 }
 
 /// The tables that one party brings, by input port.
@@ -27,8 +35,12 @@ impl Inputs {
     /// Pairs tables with the ports of `description`; ports of other parties have none.
     ///
     /// # Errors
-    /// If a table has not the rows and columns of its port.
+    /// If a table has not the rows and columns of its port, or there is not one place for each port.
     pub fn new(description: &Description, tables: Vec<Option<Table>>) -> Result<Inputs, DataError> {
+        let (expected, found) = (description.inputs.len(), tables.len());
+        if expected != found {
+            return Err(DataError::Count { expected, found });
+        }
         for (port, table) in description.inputs.iter().zip(&tables) {
             let Some(table) = table else { continue };
             let shape = |columns: usize, rows: u64| format!("{columns} columns of {rows} rows");
@@ -143,9 +155,39 @@ pub fn from_bits(bits: &[u8], count: usize, j: usize) -> Lane {
 #[cfg(test)]
 mod tests {
     use phineus_bytecode::random::Random;
-    use phineus_bytecode::{Column, ElementType, Encoding, Instruction, Op, Table};
+    use phineus_bytecode::{Column, ElementType, Encoding, InputPort, Instruction, Op, Table};
 
     use super::*;
+
+    /// Ports behind the last table went unchecked, and the run stopped with a panic at the first of them.
+    #[test]
+    fn tables_that_do_not_fit_are_refused() {
+        let element = ElementType::unsigned(8);
+        let column = || Column { name: "x".to_owned(), element, encoding: Encoding::Number };
+        let port = |name: &str| InputPort {
+            name: name.to_owned(),
+            party: 0,
+            rows: 2,
+            columns: vec![column()],
+            order: Default::default(),
+        };
+        let parties = vec!["a".to_owned()];
+        let inputs = vec![port("p"), port("q")].into();
+        let description = Description { parties, inputs, ..Description::default() };
+        let said = |rows: &[u64]| {
+            let tables = rows.iter().map(|&rows| Some(Table::zeros(vec![column()], rows)));
+            Inputs::new(&description, tables.collect()).err().map(|error| error.to_string())
+        };
+        assert_eq!(said(&[2, 2]), None);
+        for (rows, expected) in [
+            (&[][..], "the program has 2 inputs, and tables for 0 were given"),
+            (&[2], "the program has 2 inputs, and tables for 1 were given"),
+            (&[2, 2, 2], "the program has 2 inputs, and tables for 3 were given"),
+            (&[2, 1], "input 'q' should have 1 columns of 2 rows, it has 1 columns of 1 rows"),
+        ] {
+            assert_eq!(said(rows).as_deref(), Some(expected));
+        }
+    }
 
     #[test]
     fn integers_are_the_lanes_with_their_sign() {
