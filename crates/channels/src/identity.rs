@@ -61,7 +61,7 @@ pub enum IdentityError {
     Readable {
         /// The key file.
         path: PathBuf,
-        /// Its mode.
+        /// Permission bits, as `chmod` takes them.
         mode: u32,
     },
     /// Others can change the list of trusted keys, or replace a file in its directory.
@@ -72,7 +72,7 @@ pub enum IdentityError {
     Writable {
         /// The file or directory.
         path: PathBuf,
-        /// Its mode.
+        /// Permission bits, as `chmod` takes them.
         mode: u32,
     },
     /// Somebody else owns the file, and so can read and change it.

@@ -15,8 +15,8 @@
 //! Memory: [`WINDOW_ENTRY_BYTES`] for each instruction that the window may have, an entry for each
 //! value that is alive, and 16 bytes for 4096 instructions. All parties must find the same order, so
 //! the window follows a limit that they agree on, and what does not fit is refused.
-//! What runs early lives longer: the window is bounded by the units that its results take as well, so
-//! that the ordered program needs at most that much more memory than the program.
+//! Results of instructions that are moved forward are alive for longer. The units that they take bound the
+//! window as well, so an ordered program needs at most that many units more than the program.
 
 mod pace;
 

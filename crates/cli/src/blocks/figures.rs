@@ -82,8 +82,8 @@ impl PlannedBlocks {
         Ok(plan)
     }
 
-    /// What the plans were made from: the description, the blocks in their rounds, and how they
-    /// follow each other.
+    /// Hash of the program that the plans were made from: its description, its blocks as ordered into
+    /// rounds, and the control flow between them.
     fn program_hash(&self, description: &Description) -> String {
         let description = Description { plan: None, ..description.clone() };
         let description = serde_json::to_vec(&description).expect("a description is text");

@@ -20,12 +20,12 @@ pub struct Program {
     pub tables: Vec<Table>,
 }
 
-/// A random program of any operations, or of some.
+/// A random program of 60 instructions; `sizes` are the widest value, and the wires of all values.
 pub fn random(seed: u64, party_count: u16, sizes: (u16, u32)) -> Program {
     random_of(seed, party_count, sizes, 60)
 }
 
-/// The same, of so many instructions.
+/// As [`random`], with the number of instructions given.
 pub fn random_of(
     seed: u64,
     party_count: u16,
