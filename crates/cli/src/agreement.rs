@@ -446,7 +446,8 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
             "role" => format!("{peer} is {ours} here and says it is {theirs}: compare --as"),
             SESSION => {
                 format!(
-                    "{peer} is in another session: it heard other parties, or other things of them"
+                    "{peer} and this party are in different sessions: two runs of the same parties \
+                     have connected to each other, or a party told others different things"
                 )
             }
             _ => format!("{} is {ours} here and {} at {peer}", plain(what), plain(theirs)),
@@ -458,8 +459,8 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
                       is secret, state it at all parties and clients";
         (123, remedy)
     } else if has(SESSION) {
-        let remedy = "start one run of these parties at a time, or give each run its own addresses in \
-                      cluster.toml";
+        let remedy = "stop all runs of these parties and start one; to have several at once, give each \
+                      run addresses of its own in cluster.toml";
         (124, remedy)
     } else {
         (100, "agree on one program, parameters and version, then run again")
