@@ -201,7 +201,8 @@ pub(crate) struct Run {
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
-    /// Where results go, by the name of the output if there are several; the others go to stdout
+    /// Where results go (NumPy if the name ends in .npy, else CSV), by the name of the output if there are
+    /// several; the others go to stdout
     #[arg(long = "out", value_name = "[NAME=]FILE")]
     pub(crate) outputs: Vec<String>,
     #[command(flatten)]

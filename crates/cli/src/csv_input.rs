@@ -3,7 +3,7 @@
 //!
 //! A file is read twice: once to count its rows, which the program's shape depends on, and once
 //! for its values, when the program has said which columns of which type it wants. Memory is the
-//! packed table alone.
+//! packed table alone. Each reading hashes the file, and a file that is another one then is refused.
 
 mod fields;
 mod followed;

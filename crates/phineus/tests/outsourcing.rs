@@ -137,8 +137,10 @@ fn line(name: &str, more: &str) -> String {
 fn everybody_is_a_process_and_starts_when_they_like() -> Result {
     let place = cluster()?;
     let mut started = Vec::new();
+    // All may get the same command line: those who bring nothing check the names of columns only.
+    place.run(&line("s1", "--column y=x0"))?.failed_with(2)?.says("no input wants a column 'y'")?;
     for name in ["s2", "site_b", "site_a", "s1"] {
-        started.push((name, place.start(&line(name, ""))?));
+        started.push((name, place.start(&line(name, "--column x0=x0"))?));
         std::thread::sleep(Duration::from_millis(150));
     }
     for (name, child) in started {

@@ -281,10 +281,12 @@ fn links_of_two_runs_that_are_crossed_are_noticed() -> Result {
             let done = wait(child, Duration::from_secs(60))?.failed_with(code);
             let done = done.map_err(|error| format!("{crossed} {run} {name}: {error}"))?;
             if code == 7 {
-                done.says("and this party are in different sessions: two runs of the same parties")?
-                    .says("error E7124")?
-                    .says("next: stop all runs of these parties and start one")?
-                    .says("nothing was revealed")?;
+                done.says(
+                    "and this party are in different sessions: two runs of the same parties",
+                )?
+                .says("error E7124")?
+                .says("next: stop all runs of these parties and start one")?
+                .says("nothing was revealed")?;
             }
         }
     }
