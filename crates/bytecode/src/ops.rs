@@ -168,6 +168,9 @@ ops! {
     Load = 4 "load" () -> (Same) [imm("slot")] any, None;
     /// Carries a value on to later blocks, as `slot`, from the end of the block on.
     Store = 5 "store" (Same) -> () [imm("slot")] any, None;
+    /// Opens differences that are all 0 if the rows of input `port` are in order, and ends the run if one is
+    /// not. Only in plans on authenticated shares.
+    RequireZero = 6 "require_zero" (Same) -> () [imm("port")] any, None;
 
     /// Bitwise and.
     And = 10 "and" (Same, Same) -> (Same) [] any, Some(meaning::and);
@@ -446,6 +449,7 @@ impl Op {
                 | Op::ShiftRight
                 | Op::Cast
                 | Op::Reduce
+                | Op::RequireZero
         )
     }
 }

@@ -70,7 +70,7 @@ pub fn random_program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, 
         .iter()
         .map(|info| info.op)
         .filter(|&op| !op.is_directive() && !op.is_carrying())
-        .filter(|&op| op != Op::Output && op != Op::Round)
+        .filter(|&op| op != Op::Output && op != Op::Round && op != Op::RequireZero)
         .filter(|op| options.ops.as_ref().is_none_or(|ops| ops.contains(op)))
         .collect();
     let mut maker = Maker::new(seed, options);
@@ -113,7 +113,10 @@ mod tests {
         assert_eq!(random_program(1, &options), (program.clone(), description));
         assert_ne!(random_program(2, &options).0, program);
         let seen: BTreeSet<Op> = program.iter().map(|i| i.op).collect();
-        let made = |op: Op| !op.is_directive() && !op.is_carrying() && op != Op::Round;
+        let made = |op: Op| {
+            let is_planned = op.is_directive() || matches!(op, Op::Round | Op::RequireZero);
+            !is_planned && !op.is_carrying()
+        };
         for info in OPS.iter().filter(|info| made(info.op)) {
             assert!(seen.contains(&info.op), "{} never occurs", info.name);
         }

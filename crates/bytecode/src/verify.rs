@@ -35,12 +35,13 @@ use std::collections::HashMap;
 use std::io::{Read, Seek};
 
 use crate::binary::{Kind, ProgramReader};
-use crate::description::{Column, Description};
+use crate::description::{Column, Description, Encoding, InputPort};
 use crate::error::Error;
 use crate::instruction::{Instruction, Phase, Sharing};
 use crate::layout::Layout;
 use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, VALUE_WIRES_MAX, WIDTH_MAX};
 use crate::ops::Op;
+use crate::steps::StepDigit;
 use crate::text;
 pub use blocks::verify_blocks;
 use intervals::Intervals;
@@ -373,11 +374,31 @@ impl<'a> Checker<'a> {
             faults.push("only the first block has inputs: it runs once".to_owned());
         }
         match self.description.inputs.get(i.immediates[0] as usize) {
-            Some(port) => {
-                check_cells("input", i, &port.name, &port.columns, port.rows, faults);
-            }
+            Some(port) => match self.step_digit(port, i) {
+                Some(digit) => {
+                    let steps = Column {
+                        name: "steps".to_owned(),
+                        element: digit.element(),
+                        encoding: Encoding::Number,
+                    };
+                    let [port_index, _, row, _] = i.immediates;
+                    let i = &Instruction { immediates: [port_index, 0, row, 0], ..*i };
+                    let rows = port.rows.saturating_sub(digit.stride());
+                    check_cells("input", i, &port.name, &[steps], rows, faults);
+                }
+                None => {
+                    check_cells("input", i, &port.name, &port.columns, port.rows, faults);
+                }
+            },
             None => no_port("input", i, self.description.inputs.len(), faults),
         }
+    }
+
+    /// The digit of steps that an input of a plan on authenticated shares brings, if it brings one.
+    fn step_digit(&self, port: &InputPort, i: &Instruction) -> Option<StepDigit> {
+        let is_authenticated = matches!(self.layout, Layout::Authenticated { .. });
+        let k = (i.immediates[1] as usize).checked_sub(port.columns.len())?;
+        port.step_digits().get(k).copied().filter(|_| is_authenticated)
     }
 
     fn check_output(&mut self, i: &Instruction, faults: &mut Vec<String>) {
@@ -424,6 +445,12 @@ fn check_shapes(i: &Instruction, layout: Layout, faults: &mut Vec<String>) -> bo
     }
     if let Err(message) = (info.rule)(i) {
         faults.push(format!("{}: {message}", info.name));
+        return false;
+    }
+    let is_element = matches!(layout, Layout::Authenticated { .. })
+        && i.element.sharing() == Sharing::Arithmetic;
+    if i.op == Op::RequireZero && !is_element {
+        faults.push(format!("{} belongs into plans on authenticated shares only", info.name));
         return false;
     }
     // In a field there are more operations on integers than modulo 2^w.

@@ -351,6 +351,9 @@ impl From<ProtocolError> for Failure {
             ProtocolError::Program(error) => error.into(),
             ProtocolError::Preprocessing(error) => error.into(),
             ProtocolError::Storage(error) => error.into(),
+            ProtocolError::Unsorted { .. } => {
+                Failure::new(Exit::PeerCheated, 104, error.to_string())
+            }
             error => Failure::new(Exit::PeerCheated, 103, error.to_string()),
         }
     }

@@ -1,6 +1,6 @@
 //! Where values come from and go to: tables, checked against the program's ports.
 
-use phineus_bytecode::{Description, Instruction, Lane, Table};
+use phineus_bytecode::{Description, Instruction, Lane, StepDigit, Table, step_digit};
 
 /// Why data does not fit the program.
 #[derive(Debug, thiserror::Error)]
@@ -24,19 +24,51 @@ pub enum DataError {
         /// Places that were given, also those of other parties' tables.
         found: usize,
     },
+    /// The rows of a sorted input are in another order, or a key is there too often.
+    #[error(
+        "input '{port}' is not in the order that the program states: row {row} must not follow \
+         those before it"
+    )]
+    Unsorted {
+        /// The port's name.
+        port: String,
+        /// The first wrong row, counted from 1.
+        row: u64,
+    },
 }
 
 /// The tables that one party brings, by input port.
 pub struct Inputs {
     tables: Vec<Option<Table>>,
+    /// By port: what is brought besides the columns, where a protocol proves the order of rows.
+    digits: Vec<Vec<StepDigit>>,
 }
 
 impl Inputs {
     /// Pairs tables with the ports of `description`; ports of other parties have none.
     ///
     /// # Errors
-    /// If a table has not the rows and columns of its port, or there is not one place for each port.
+    /// If a table has not the rows and columns of its port, its rows are not in the port's order, or there is
+    /// not one place for each port.
     pub fn new(description: &Description, tables: Vec<Option<Table>>) -> Result<Inputs, DataError> {
+        let inputs = Inputs::in_any_order(description, tables)?;
+        for (port, table) in description.inputs.iter().zip(&inputs.tables) {
+            if let Some(row) = table.as_ref().and_then(|table| port.out_of_order(table)) {
+                return Err(DataError::Unsorted { port: port.name.clone(), row: row + 1 });
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// As [`Inputs::new`], but leaves it to the protocol to notice that rows are not in order: for tests of
+    /// owners that lie about it.
+    ///
+    /// # Errors
+    /// If a table has not the rows and columns of its port, or there is not one place for each port.
+    pub fn in_any_order(
+        description: &Description,
+        tables: Vec<Option<Table>>,
+    ) -> Result<Inputs, DataError> {
         let (expected, found) = (description.inputs.len(), tables.len());
         if expected != found {
             return Err(DataError::Count { expected, found });
@@ -52,7 +84,8 @@ impl Inputs {
                 });
             }
         }
-        Ok(Inputs { tables })
+        let digits = description.inputs.iter().map(|port| port.step_digits()).collect();
+        Ok(Inputs { tables, digits })
     }
 
     /// The values that an input instruction of this party asks for, one per lane.
@@ -61,14 +94,22 @@ impl Inputs {
     /// If the program was not verified: the port is not this party's or has no such rows.
     pub fn lanes(&self, instruction: &Instruction) -> impl Iterator<Item = Lane> + '_ {
         let [port, column, row, _] = instruction.immediates;
-        let table = self.table(port);
-        (row..row + u64::from(instruction.lanes)).map(move |row| table.cell(row, column as usize))
+        let (table, column) = (self.table(port), column as usize);
+        let digit = column.checked_sub(table.columns().len());
+        let cell = move |row| match digit {
+            None => table.cell(row, column),
+            Some(k) => step_digit(&self.digits[port as usize], k, table, row),
+        };
+        (row..row + u64::from(instruction.lanes)).map(cell)
     }
 
     /// The same as integers with the sign of the instruction's element, if all are below 2^63.
     pub fn integers(&self, instruction: &Instruction) -> Option<impl Iterator<Item = i64> + '_> {
         let [port, column, row, _] = instruction.immediates;
         let (width, is_signed) = (instruction.element.width(), instruction.element.is_signed());
+        if column as usize >= self.table(port).columns().len() {
+            return None;
+        }
         let rows = row..row + u64::from(instruction.lanes);
         let (cells, size) = self.table(port).cells(rows, column as usize);
         let shift = 64u32.checked_sub(u32::from(width)).filter(|&shift| shift > 0)?;
@@ -201,7 +242,7 @@ mod tests {
                 for _ in 0..20 {
                     table.push(&[random.lane(width)]);
                 }
-                let inputs = Inputs { tables: vec![Some(table)] };
+                let inputs = Inputs { tables: vec![Some(table)], digits: Vec::new() };
                 let instruction = Instruction {
                     immediates: [0, 0, 3, 0],
                     ..Instruction::new(Op::Input, element, 11)
@@ -225,6 +266,6 @@ mod tests {
             }],
             1,
         );
-        assert!(Inputs { tables: vec![Some(table)] }.integers(&wide).is_none());
+        assert!(Inputs { tables: vec![Some(table)], digits: Vec::new() }.integers(&wide).is_none());
     }
 }

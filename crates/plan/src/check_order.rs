@@ -3,11 +3,12 @@
 //! Independent of the order: every value gets a digest of the operation that defines it and of the
 //! digests of its operands, in the program and in the ordered program alike. They mean the same if
 //! every output cell has the same digest in both. Beside that it proves the invariants of rounds
-//! (see `order.rs`), for the protocol that `model` describes.
+//! (see `order.rs`), for the protocol that `model` describes: among them that both require the same to be
+//! zero, and that every output waits for all that stands before it in the program.
 //!
-//! Memory: 16 bytes per value and 40 per output instruction.
+//! Memory: 16 bytes per value, 48 per output instruction, 32 for each that requires something.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Seek};
 
@@ -28,11 +29,20 @@ type Cells = (bool, u64, u64, u64, u32);
 struct Meaning {
     values: Vec<Digest>,
     outputs: HashMap<Cells, Digest>,
+    /// What has been required so far, in its order.
+    required: Vec<Digest>,
+    /// Of the outputs to parties: how much was required before.
+    after: HashMap<Cells, usize>,
 }
 
 /// Whether it takes a value out of the program, to a party or to another block.
 fn leaves(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Output | Op::Store)
+}
+
+fn cells(instruction: &Instruction) -> Cells {
+    let [port, column, row, _] = instruction.immediates;
+    (instruction.op == Op::Store, port, column, row, instruction.lanes)
 }
 
 impl Meaning {
@@ -54,13 +64,16 @@ impl Meaning {
             };
             half(0) << 64 | half(1)
         };
-        let count = if leaves(&whole) { 1 } else { whole.results().len() };
+        let has_digest = leaves(&whole) || whole.op == Op::RequireZero;
+        let count = if has_digest { 1 } else { whole.results().len() };
         Ok((0..count).map(digest).collect())
     }
 
     fn output(&mut self, instruction: &Instruction, digest: Digest) -> Result<(), String> {
-        let [port, column, row, _] = instruction.immediates;
-        let cells = (instruction.op == Op::Store, port, column, row, instruction.lanes);
+        let cells = cells(instruction);
+        if instruction.op == Op::Output {
+            self.after.insert(cells, self.required.len());
+        }
         match self.outputs.insert(cells, digest) {
             None => Ok(()),
             Some(_) => Err(format!("output {cells:?} is written twice")),
@@ -75,7 +88,15 @@ impl Meaning {
         self.define(instruction, results)
     }
 
+    /// Takes note of what is required, which has no results.
+    fn require(&mut self, instruction: &Instruction, results: &[Digest]) {
+        if instruction.op == Op::RequireZero {
+            self.required.push(results[0]);
+        }
+    }
+
     fn define(&mut self, instruction: &Instruction, results: Vec<Digest>) -> Result<(), String> {
+        self.require(instruction, &results);
         for (name, digest) in instruction.results().iter().zip(results) {
             if *name != self.values.len() as u64 {
                 return Err(format!("%{name} is not the next name"));
@@ -87,16 +108,46 @@ impl Meaning {
 }
 
 /// The state of the replay of an ordered program.
-#[derive(Default)]
-struct Replay {
+struct Replay<'a> {
+    /// Of the program that was ordered.
+    source: &'a Meaning,
     meaning: Meaning,
     round: u64,
     /// Issued instructions and their results by the round after which they finish.
     in_flight: BTreeMap<u64, VecDeque<(Instruction, Vec<Digest>)>>,
     outputs_wait: bool,
+    /// What has been opened of what is required, and how much of it in the order of the program.
+    opened: HashSet<Digest>,
+    opened_in_order: usize,
 }
 
-impl Replay {
+impl<'a> Replay<'a> {
+    fn new(source: &'a Meaning) -> Replay<'a> {
+        Replay {
+            source,
+            meaning: Meaning::default(),
+            round: 0,
+            in_flight: BTreeMap::new(),
+            outputs_wait: false,
+            opened: HashSet::new(),
+            opened_in_order: 0,
+        }
+    }
+
+    /// Checks that an output comes after all that is required before it.
+    fn waited(&mut self, output: &Instruction) -> Result<(), String> {
+        let required = &self.source.required;
+        while required.get(self.opened_in_order).is_some_and(|next| self.opened.contains(next)) {
+            self.opened_in_order += 1;
+        }
+        match self.source.after.get(&cells(output)) {
+            Some(&before) if before > self.opened_in_order => {
+                Err("something that it must wait for is not known to be zero".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn step(&mut self, i: &Instruction, model: &mut impl RoundModel) -> Result<(), String> {
         let rounds = match i.op {
             Op::Round | Op::Load | Op::Store => 0,
@@ -114,6 +165,7 @@ impl Replay {
             }
             Phase::Whole if i.op == Op::Output => {
                 self.outputs_wait |= rounds > 0;
+                self.waited(i)?;
                 self.meaning.whole(i)
             }
             Phase::Whole if rounds > 0 => Err(format!("it takes {rounds} rounds and is whole")),
@@ -146,6 +198,9 @@ impl Replay {
         if same != *i {
             return Err(format!("{issued:?} should finish here"));
         }
+        if i.op == Op::RequireZero {
+            self.opened.insert(results[0]);
+        }
         self.meaning.define(i, results)
     }
 }
@@ -174,7 +229,7 @@ pub fn check_order<R: Read + Seek, S: Read + Seek>(
         position += 1;
         Ok(())
     })?;
-    let mut replay = Replay::default();
+    let mut replay = Replay::new(&source);
     position = 0;
     ordered.for_each::<Error>(|instruction| {
         fault(position, replay.step(instruction, model));
@@ -186,6 +241,12 @@ pub fn check_order<R: Read + Seek, S: Read + Seek>(
     }
     if replay.meaning.outputs != source.outputs {
         fault(position, Err("the outputs do not mean the same".to_owned()));
+    }
+    let (mut wanted, mut found) = (source.required.clone(), replay.meaning.required);
+    wanted.sort_unstable();
+    found.sort_unstable();
+    if wanted != found {
+        fault(position, Err("not the same is required to be zero".to_owned()));
     }
     Ok(faults)
 }

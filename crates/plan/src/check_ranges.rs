@@ -229,7 +229,8 @@ impl Prover<'_> {
                 within(0, of_type)?;
                 fits("the operand", self.operand(i, 0))
             }
-            Op::Reduce => fits("the operand", self.operand(i, 0)),
+            // What is 0 in the field must be 0.
+            Op::Reduce | Op::RequireZero => fits("the operand", self.operand(i, 0)),
             Op::And | Op::Or | Op::Xor => within(0, Some(BIT)).and(within(1, Some(BIT))),
             Op::Not | Op::Mux | Op::CondSwap | Op::Mask => within(0, Some(BIT)),
             Op::Store => within(0, of_type),

@@ -45,6 +45,19 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
+    /// Keys whose order is proven are read a second time, when they might be others.
+    #[error(
+        "instruction {instruction} reads keys in '{column}' of input '{input}' that were read before; \
+         this protocol proves the order of a sorted input, so its keys are read once"
+    )]
+    KeyReadAgain {
+        /// The instruction, counted from 0.
+        instruction: u64,
+        /// The input's name.
+        input: String,
+        /// The column's name.
+        column: String,
+    },
     /// An integer may be larger than the field holds.
     #[error(
         "instruction {instruction} ({op}) may give integers that need a field of {needed_bits} \

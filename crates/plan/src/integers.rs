@@ -37,11 +37,13 @@ mod columns;
 mod movements;
 mod operations;
 mod range;
+mod row_order;
 mod wide;
 
 pub use claims::Claim;
 use claims::{Integer, Sink};
 use range::Range;
+use row_order::KeyRows;
 
 /// A value of the program, in the forms that it has been needed in.
 #[derive(Clone)]
@@ -77,6 +79,8 @@ struct Lowering<S> {
     /// Elements are integers of a smaller magnitude than two to this power.
     magnitude_bits: u32,
     prove_inputs: bool,
+    /// By input port: what has been read of it, if its order must be proven.
+    keys: Vec<Option<KeyRows>>,
     sink: S,
     values: NameTable<Value>,
     next_name: u64,
@@ -86,11 +90,11 @@ struct Lowering<S> {
 
 /// Lowers `program` to elements of a field that holds integers below `2^magnitude_bits` in
 /// magnitude, into `output`; `scratch` is an empty file. Inputs are proven to be in the range of
-/// their types if `prove_inputs`.
+/// their types, and the rows of sorted ones in their order, if `prove_inputs`.
 ///
 /// # Errors
-/// [`Error::FieldTooSmall`] if a sum of products leaves the field; [`Error::Invalid`] if the program is
-/// not one that the verifier accepts.
+/// [`Error::FieldTooSmall`] if a sum of products leaves the field; [`Error::KeyReadAgain`] if a key whose
+/// order is proven is read twice; [`Error::Invalid`] if the program is not one that the verifier accepts.
 pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     program: &mut ProgramReader<R>,
     output: W,
@@ -128,9 +132,12 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
         }
     }
     let writer = ProgramWriter::new(output, Kind::Program)?;
+    let ports = description.inputs.iter().enumerate();
+    let keys = ports.map(|(index, port)| KeyRows::of(index, port).filter(|_| prove_inputs));
     let mut lowering = Lowering {
         magnitude_bits,
         prove_inputs,
+        keys: keys.collect(),
         sink: Output { writer, claim },
         values: NameTable::new(),
         next_name: 0,
@@ -144,6 +151,10 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
             lowering.values.count(&mut tables, 0, (lowering.index, instruction_count))
         })
     })?;
+    if description.is_block {
+        // Blocks that follow give values out.
+        lowering.prove_orders()?;
+    }
     Ok(lowering.sink.writer.finish(&description)?)
 }
 

@@ -10,7 +10,8 @@
 //!
 //! Invariants of an ordered program, which [`check_order`](crate::check_order) proves:
 //! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
-//! that, in the order of issues; each operand is defined before; a round follows the last output.
+//! that, in the order of issues; each operand is defined before; a round follows the last output. An
+//! output stands behind the ends of all `require_zero` before it in the program, which nobody else waits for.
 //!
 //! Memory: [`WINDOW_ENTRY_BYTES`] for each instruction that the window may have, an entry for each
 //! value that is alive, and 16 bytes for 4096 instructions. All parties must find the same order, so
@@ -21,7 +22,7 @@
 mod pace;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::OPERANDS_MAX;
@@ -171,6 +172,10 @@ struct Orderer<'a, M, E> {
     in_flight_count: usize,
     held_bytes: u64,
     round: u64,
+    /// Instructions that must have finished before outputs behind them, by number, and when those in flight
+    /// will have.
+    required: BTreeSet<u64>,
+    required_due: Vec<(u64, u64)>,
     /// What the outputs hold that wait for the end of the round, if any do.
     outputs_wait: Option<u64>,
     next_name: u64,
@@ -196,6 +201,8 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             in_flight_count: 0,
             held_bytes: 0,
             round: 0,
+            required: BTreeSet::new(),
+            required_due: Vec::new(),
             outputs_wait: None,
             next_name: 0,
         }
@@ -242,6 +249,9 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         }
         self.window.push_back(entry);
         self.units += u64::from(units);
+        if instruction.op == Op::RequireZero {
+            self.required.insert(index);
+        }
         if missing == 0 {
             self.ready.push(Reverse(index));
         }
@@ -291,7 +301,9 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             let results = instruction.results().iter().zip(entry.is_used);
             let used = results.filter(|(_, is_used)| *is_used);
             let behind = used.map(|(&result, _)| self.values[result].height).max();
-            let height = interaction.rounds + behind.unwrap_or(0);
+            // Outputs, of one round, wait for what is required.
+            let least = u32::from(instruction.op == Op::RequireZero);
+            let height = interaction.rounds + behind.unwrap_or(least);
             for &operand in instruction.operands() {
                 let value = self.values.get_mut(operand).expect("it is still to be used");
                 value.height = value.height.max(height);
@@ -317,6 +329,11 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         while let Some(Reverse(index)) = self.ready.pop() {
             let entry = &self.window[(index - self.first) as usize];
             let instruction = entry.instruction;
+            let is_early = self.required.first().is_some_and(|&required| required < index);
+            if instruction.op == Op::Output && is_early {
+                self.stalled.push(index);
+                continue;
+            }
             let interaction = match instruction.op.is_carrying() {
                 true => Interaction::default(),
                 false => self.model.interaction(&instruction),
@@ -353,8 +370,12 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 let entry = InFlight { instruction: renamed, held_bytes, is_used };
                 self.in_flight.entry(due).or_default().push(entry);
                 self.in_flight_count += 1;
+                if instruction.op == Op::RequireZero {
+                    self.required_due.push((due, index));
+                }
             } else {
                 self.define(renamed, is_used)?;
+                self.required.remove(&index);
             }
             self.retire(index);
         }
@@ -426,6 +447,8 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             self.held_bytes -= done.held_bytes;
             self.define(done.instruction.part(Phase::Finish), done.is_used)?;
         }
+        let (required, round) = (&mut self.required, self.round);
+        self.required_due.retain(|&(due, index)| due > round || !required.remove(&index));
         self.ready.extend(self.stalled.drain(..).map(Reverse));
         let (pace, round) = (&mut self.pace, self.round);
         let due = std::iter::from_fn(|| pace.as_mut()?.next_due(round));

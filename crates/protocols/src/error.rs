@@ -24,6 +24,17 @@ pub enum ProtocolError {
         /// The step of the protocol; never which check failed.
         during: &'static str,
     },
+    /// The rows of a sorted input are in another order, or a key is there too often: its owner deviates.
+    #[error(
+        "{party} brought input '{input}' in another order than the program states, or with forbidden \
+         repetitions"
+    )]
+    Unsorted {
+        /// The input.
+        input: String,
+        /// Its owner.
+        party: String,
+    },
     /// Somebody told a lie about shares, MACs or what was opened; nobody has an output of it.
     #[error("a party cheated: {during} does not hold")]
     Cheated {

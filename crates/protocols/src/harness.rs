@@ -90,10 +90,23 @@ pub(crate) fn random_inputs(description: &Description, random: &mut Random) -> V
 
 /// The tables that a party brings.
 pub(crate) fn own(description: &Description, tables: &[Table], party: usize) -> Inputs {
+    Inputs::new(description, tables_of(description, tables, party)).expect("the right shapes")
+}
+
+/// The same of a party that may lie about the order of its rows.
+pub(crate) fn own_in_any_order(
+    description: &Description,
+    tables: &[Table],
+    party: usize,
+) -> Inputs {
+    let tables = tables_of(description, tables, party);
+    Inputs::in_any_order(description, tables).expect("the right shapes")
+}
+
+fn tables_of(description: &Description, tables: &[Table], party: usize) -> Vec<Option<Table>> {
     let ports = description.inputs.iter().zip(tables);
-    let tables =
-        ports.map(|(port, table)| (usize::from(port.party) == party).then(|| table.clone()));
-    Inputs::new(description, tables.collect()).expect("the right shapes")
+    let own = ports.map(|(port, table)| (usize::from(port.party) == party).then(|| table.clone()));
+    own.collect()
 }
 
 /// The outputs in the clear, of a program as it was before it got sharings.

@@ -99,7 +99,7 @@ impl<S: Sink> Lowering<S> {
         }
     }
 
-    fn slice(
+    pub(super) fn slice(
         &mut self,
         bits: u64,
         cell: u16,
@@ -125,7 +125,7 @@ impl<S: Sink> Lowering<S> {
         self.on_bits(Op::Cast, shape, [bits, 0], [from.into(), signed.into()])
     }
 
-    fn on_bits(
+    pub(super) fn on_bits(
         &mut self,
         op: Op,
         (width, lanes): (u16, u32),

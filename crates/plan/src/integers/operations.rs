@@ -18,6 +18,10 @@ pub(super) fn arithmetic(element: ElementType) -> ElementType {
 impl<S: Sink> Lowering<S> {
     pub(super) fn lower(&mut self, i: &Instruction) -> Result<(), Error> {
         let done = match i.op {
+            Op::RequireZero => {
+                let what = "require_zero belongs into plans only";
+                return Err(Error::Invalid { instruction: self.index, what });
+            }
             Op::Input => self.input(i)?,
             Op::Constant => self.new_constant(i),
             Op::Load => self.load(i)?,
@@ -112,13 +116,14 @@ impl<S: Sink> Lowering<S> {
             false => Sharing::Boolean,
         };
         made.element = i.element.shared(sharing);
-        let name = self.define(made)?;
         let range = Range::of_type(width, signed);
         if sharing == Sharing::Arithmetic {
+            let name = self.define(made)?;
             let integer = self.claim(name, range);
             self.set_integer(result, shape, integer);
             return Ok(true);
         }
+        let name = self.read_rows(i)?;
         self.set_bits(result, shape, name);
         if is_integer {
             let mut convert = Instruction::new(Op::Convert, arithmetic(i.element), i.lanes);
@@ -167,6 +172,7 @@ impl<S: Sink> Lowering<S> {
 
     /// What is opened must say nothing but the value: an element that is not reduced would.
     fn output(&mut self, i: &Instruction) -> Done {
+        self.prove_orders()?;
         let width = i.element.width();
         let integer = self.integer(i.operands[0])?;
         let is_within = |signed| {

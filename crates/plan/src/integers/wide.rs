@@ -372,7 +372,7 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// Emits an operation on elements.
-    fn one(
+    pub(super) fn one(
         &mut self,
         op: Op,
         (width, lanes): (u16, u32),

@@ -178,6 +178,7 @@ impl Walk {
                 need(kind, count);
                 (0, count as u64)
             }
+            Way::Zeros => (element_count(instruction.shape()).into(), 0),
             Way::MatMul => {
                 let size = matrix_size(instruction);
                 need(Kind::Matrix(size), 1);

@@ -33,6 +33,11 @@ enum Flight<F: Field> {
     MatMul(Range<usize>),
     /// Where they will be among the inputs of their round.
     Brought(Range<usize>),
+    /// Where they will be among what was opened; they must be zero, or input `port` is not in order.
+    Zeros {
+        at: Range<usize>,
+        port: u64,
+    },
 }
 
 /// One party of a computation on authenticated shares.
@@ -54,6 +59,8 @@ pub struct SpdzDriver<F: Field, C, M> {
     waiting: Vec<(Instruction, super::run::Shares<F>)>,
     /// Whether this round opens what hides behind a bounded integer, once everything before is checked.
     is_narrow: bool,
+    /// The first input that an opening showed not to be in order.
+    unsorted: Option<u64>,
     rounds: u64,
 }
 
@@ -84,6 +91,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             watch: None,
             waiting: Vec::new(),
             is_narrow: false,
+            unsorted: None,
             rounds: 0,
         }
     }
@@ -149,7 +157,17 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         let SpdzDriver { parties, opening, material, .. } = self;
         opening.check_when(parties, || material.settle())?;
         self.turn_to(Activity::Computing);
-        Ok(())
+        match self.unsorted {
+            None => Ok(()),
+            // Only now: before the check, a lie about an opening would put the blame on an honest owner.
+            Some(port) => Err(self.unsorted_error(port)),
+        }
+    }
+
+    fn unsorted_error(&self, port: u64) -> ProtocolError {
+        let port = &self.description.inputs[port as usize];
+        let party = self.description.parties[usize::from(port.party)].clone();
+        ProtocolError::Unsorted { input: port.name.clone(), party }
     }
 
     /// Opens what waits, and goes on with what that lets.
@@ -267,6 +285,11 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
                 let (size, operands) = (matrix_size(instruction), (operands[0], operands[1]));
                 Ok(Flight::MatMul(products.issue(context, size, operands)?))
             }
+            Way::Zeros => {
+                let at = self.opening.push(operands[0]);
+                let at = at..at + operands[0].len();
+                Ok(Flight::Zeros { at, port: instruction.immediates[0] })
+            }
             _ => {
                 let mut run = self.script_run(instruction, operands)?;
                 let issued = run.issue(&mut self.context())?;
@@ -309,6 +332,13 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     fn step(&mut self, flight: &mut Flight<F>) -> Result<bool, ProtocolError> {
         match flight {
             Flight::MatMul(_) | Flight::Brought(_) => Ok(true),
+            Flight::Zeros { at, port } => {
+                let opened = self.opening.opened(at.start, at.len());
+                if opened.iter().any(|&difference| difference != F::ZERO) {
+                    self.unsorted.get_or_insert(*port);
+                }
+                Ok(true)
+            }
             Flight::Script(run) => {
                 let mut context = self.context();
                 run.take(&context);
@@ -325,6 +355,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             Flight::Script(run) => write(&run, results),
             Flight::MatMul(at) => results[0].copy_from_slice(&self.products.done()[at]),
             Flight::Brought(at) => results[0].copy_from_slice(&self.brought.done()[at]),
+            Flight::Zeros { .. } => {}
         }
     }
 }

@@ -30,6 +30,8 @@ mod script;
 mod share;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unsorted;
 
 pub use check::Opening;
 pub use costs::SpdzCosts;

@@ -26,6 +26,8 @@ pub(super) enum Way {
     MatMul,
     /// The owner tells everybody its values under masks that only it knows.
     Input,
+    /// What must be zero is opened.
+    Zeros,
 }
 
 /// How `instruction` is done; outputs aside.
@@ -34,6 +36,7 @@ pub(super) fn way(instruction: &Instruction) -> Way {
     match instruction.op {
         Op::Input => Way::Input,
         Op::MatMul => Way::MatMul,
+        Op::RequireZero => Way::Zeros,
         Op::LaneSlice
         | Op::LaneConcat
         | Op::LaneReverse
@@ -314,6 +317,10 @@ impl RoundModel for SpdzRounds {
                 // A share, what is told, and what was in the last round.
                 let each = share_bytes + 2 * self.element_bytes;
                 Interaction { rounds: 1, held_bytes: BATCHED_BYTES + grown(elements * each) }
+            }
+            Way::Zeros => {
+                let held = u64::from(element_count(shape)) * self.opening_bytes();
+                Interaction { rounds: 1, held_bytes: BATCHED_BYTES + held }
             }
             Way::MatMul => {
                 let size = matrix_size(instruction);
