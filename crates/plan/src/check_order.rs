@@ -169,7 +169,12 @@ impl<'a> Replay<'a> {
                 self.meaning.whole(i)
             }
             Phase::Whole if rounds > 0 => Err(format!("it takes {rounds} rounds and is whole")),
-            Phase::Whole => self.meaning.whole(i),
+            Phase::Whole => {
+                if i.op == Op::RequireZero {
+                    self.opened.extend(self.meaning.results(i)?);
+                }
+                self.meaning.whole(i)
+            }
             Phase::Issue if rounds == 0 => Err("it takes no rounds and is issued".to_owned()),
             Phase::Issue => {
                 let results = self.meaning.results(i)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use phineus_bytecode::random::{RandomOptions, random_program};
+use phineus_bytecode::random::{Random, RandomOptions, random_program};
 use phineus_bytecode::{
     CostModel, Description, ElementType, Instruction, Interaction, Kind, Layout, Op, Phase,
     ProgramReader, ProgramWriter, RoundModel,
@@ -93,14 +93,33 @@ fn rounds(file: &File) -> u64 {
     instructions(file).iter().filter(|i| i.op == Op::Round).count() as u64
 }
 
+/// `source` with something that must be zero before some of its outputs, and so before all behind them.
+fn with_required(source: &[Instruction], random: &mut Random) -> Vec<Instruction> {
+    let mut all = Vec::new();
+    for &instruction in source {
+        if instruction.op == Op::Output && random.one_in(3) {
+            let mut required =
+                Instruction::new(Op::RequireZero, instruction.element, instruction.lanes);
+            required.operands = instruction.operands;
+            all.push(required);
+        }
+        all.push(instruction);
+    }
+    all
+}
+
 /// The longest chain of rounds from an input to an output.
 fn critical_path(program: &File, model: &mut ByOp) -> u64 {
     let mut ready: Vec<u64> = Vec::new();
-    let mut longest = 0;
+    let (mut longest, mut required) = (0, 0);
     for instruction in instructions(program) {
         let operands = instruction.operands().iter().map(|&operand| ready[operand as usize]);
         let start = operands.max().unwrap_or(0);
+        let start = if instruction.op == Op::Output { start.max(required) } else { start };
         let end = start + u64::from(model.interaction(&instruction).rounds);
+        if instruction.op == Op::RequireZero {
+            required = required.max(end);
+        }
         ready.extend(instruction.results().iter().map(|_| end));
         longest = longest.max(end);
     }
@@ -120,6 +139,7 @@ proptest! {
     ) {
         let random = RandomOptions { instruction_count: 400, ..RandomOptions::default() };
         let (source, description) = random_program(seed, &random);
+        let source = with_required(&source, &mut Random::new(seed));
         let program = write(&source, &description);
         let mut model = ByOp(weight);
         let window = (window_units, window_instructions);
@@ -248,4 +268,41 @@ fn tables_are_counted_and_bounded() {
         [0, 8 << 20, 64 << 20, 1 << 30].map(window_instructions),
         [4096, 4096, 1 << 15, 1 << 17]
     );
+}
+
+/// An output that is opened before an input is known to be in order reveals what it should protect.
+#[test]
+fn an_output_waits_for_all_that_is_required_before_it() {
+    let element = ElementType::unsigned(8);
+    let made = |op, operand: Option<u64>| {
+        let mut made = Instruction::new(op, element, 1);
+        made.operands[0] = operand.unwrap_or(0);
+        made
+    };
+    let first = made(Op::Output, Some(0));
+    let second = Instruction { immediates: [0, 0, 1, 0], ..first };
+    let required = made(Op::RequireZero, Some(0));
+    let source = [made(Op::Constant, None), first, required, second];
+    let (_, description) = random_program(1, &RandomOptions::default());
+    let program = write(&source, &description);
+    // So that it takes two rounds.
+    let mut model = ByOp(3);
+    assert_eq!(model.interaction(&required).rounds, 2);
+    let file = ordered(&program, &mut model, u64::MAX, u64::MAX);
+    let right = instructions(&file);
+    let at = |row: u64| right.iter().position(|i| i.op == Op::Output && i.immediates[2] == row);
+    let finish = right.iter().position(|i| i.phase == Phase::Finish).expect("it finishes");
+    assert!(at(0) < Some(finish) && Some(finish) < at(1), "{right:?}");
+    let mut faults = |wrong: &[Instruction]| {
+        let ordered = write(wrong, &description);
+        let faults = check_order(&mut read(&program), &mut read(&ordered), &mut model);
+        faults.expect("readable").join("\n")
+    };
+    assert_eq!(faults(&right), "");
+    let mut early = right.clone();
+    let output = early.remove(at(1).expect("it is there"));
+    early.insert(at(0).expect("it is there"), output);
+    assert!(faults(&early).contains("is not known to be zero"), "{}", faults(&early));
+    let without: Vec<_> = right.into_iter().filter(|i| i.op != Op::RequireZero).collect();
+    assert!(faults(&without).contains("not the same is required to be zero"));
 }

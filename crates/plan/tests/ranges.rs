@@ -14,8 +14,8 @@ use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use std::io::Cursor;
 
 use phineus_bytecode::{
-    Description, ElementType, Instruction, Lanes, Op, ProgramReader, Sharing, Slot,
-    verify_without_ports,
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Lanes, Op,
+    ProgramReader, RowOrder, Sharing, Slot, Table, step_digit, verify_without_ports,
 };
 use phineus_plan::{Assignment, Claim, Error, assign};
 
@@ -310,4 +310,84 @@ fn sharings_change_no_value() {
             panic!("program {number} ({assignment:?}): {fault}");
         }
     }
+}
+
+/// A program that reads a sorted input and gives its first column out, and a table for it that may be in order.
+fn sorted(random: &mut Random) -> (Vec<Instruction>, Description, Table) {
+    let widths = [*random.pick(&[1, 8, 28, 29, 64]), *random.pick(&[1, 31, 90])];
+    let element = |column: usize| ElementType::integer(widths[column], column == 1);
+    let column = |column| Column {
+        name: "key".to_owned(),
+        element: element(column),
+        encoding: Encoding::Number,
+    };
+    let rows = 2 + random.below(8);
+    let order = RowOrder::Sorted {
+        columns: 1 + random.below(2) as u16,
+        descending: random.one_in(2),
+        unique: random.one_in(3),
+        repeats_max: random.one_in(2).then(|| 1 + random.below(3) as u32),
+    };
+    let columns: Vec<Column> = (0..2).map(column).collect();
+    let port = InputPort { name: "x".to_owned(), party: 0, rows, columns, order };
+    let mut keys: Vec<[Lane; 2]> = Vec::new();
+    for _ in 0..rows {
+        let drawn = widths.map(|width| random.lane(width));
+        keys.push(keys.last().copied().filter(|_| random.one_in(5)).unwrap_or(drawn));
+    }
+    keys.sort();
+    if matches!(port.order, RowOrder::Sorted { descending: true, .. }) {
+        keys.reverse();
+    }
+    if random.one_in(3) {
+        keys.swap(0, 1);
+    }
+    let mut table = Table::new(port.columns.clone());
+    keys.iter().for_each(|row| table.push(row));
+    let input = |column: usize| {
+        let mut input = Instruction::new(Op::Input, element(column), rows as u32);
+        (input.immediates[1], input.results[0]) = (column as u64, column as u64);
+        input
+    };
+    let mut output = Instruction::new(Op::Output, element(0), rows as u32);
+    output.operands[0] = 0;
+    let description = Description {
+        name: "sorted".to_owned(),
+        parties: vec!["a".to_owned()],
+        inputs: vec![port].into(),
+        ..Description::default()
+    };
+    (vec![input(0), input(1), output], description, table)
+}
+
+/// What must be zero is zero for all tables in order, and for no other; claims about it hold for both.
+#[test]
+fn steps_are_right_where_rows_are_in_order() {
+    let (mut seeds, mut found) = (Seeds::fresh(), [0; 2]);
+    for _ in 0..200 {
+        let (program, description, table) = sorted(&mut Random::new(seeds.draw()));
+        let port = &description.inputs[0];
+        let is_right = port.out_of_order(&table).is_none();
+        found[usize::from(is_right)] += 1;
+        let digits = port.step_digits();
+        let brought = |i: &Instruction| -> Lanes {
+            let (column, first) = (i.immediates[1] as usize, i.immediates[2]);
+            let rows = first..first + u64::from(i.lanes);
+            match column.checked_sub(port.columns.len()) {
+                None => rows.map(|row| table.cell(row, column)).collect(),
+                Some(k) => rows.map(|row| step_digit(&digits, k, &table, row)).collect(),
+            }
+        };
+        for magnitude_bits in FIELDS {
+            let made = lowered(&program, &description, (magnitude_bits, true));
+            let made = made.expect("it can be lowered");
+            assert_eq!(made.unproven(magnitude_bits, None), Vec::<Fault>::new());
+            let held = hold((&program, &description), &made, magnitude_bits, &brought);
+            match held {
+                Ok(_) => assert!(is_right, "{:?}: a lie passes", port.order),
+                Err(fault) => assert!(!is_right && fault.contains("is not zero"), "{fault}"),
+            }
+        }
+    }
+    assert!(found.iter().all(|&count| count > 20), "{found:?}");
 }

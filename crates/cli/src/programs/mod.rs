@@ -60,3 +60,5 @@ fn sites() -> Vec<String> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unsorted;
