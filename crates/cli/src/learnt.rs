@@ -9,9 +9,9 @@ use crate::own_rows::found_rows;
 use crate::quantity;
 use crate::report::OutputReport;
 
-/// Said beside malicious security, which does not cover it: owners sort their tables themselves.
-const ORDER_IS_TRUSTED: &str = "That each table was sorted and without forbidden repetitions is its \
-     owner's word: an owner that lies about it may learn more from its result.";
+/// Said beside malicious security, of programs whose owners sort their tables themselves.
+const ORDER_IS_PROVEN: &str =
+    "Each owner proved that its table was sorted and without forbidden repetitions.";
 
 /// Columns of an output that are named.
 const COLUMNS_MAX: usize = 6;
@@ -52,7 +52,7 @@ pub(crate) fn sentences(
     if basis == Basis::Malicious
         && description.inputs.iter().any(|port| port.order != RowOrder::Given)
     {
-        lines.push(ORDER_IS_TRUSTED.to_owned());
+        lines.push(ORDER_IS_PROVEN.to_owned());
     }
     lines
 }
