@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use crate::frame::{AbortReason, Fault, Kind};
 use crate::limits::{
-    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, block_bytes, incoming_blocks, outgoing_blocks,
+    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, THREAD_STACK_BYTES, block_bytes, incoming_blocks,
+    outgoing_blocks,
 };
 use crate::link::{Aborter, Group, Link, Monitor};
 use crate::pipe::{Dry, End, Inlet, Outlet};
@@ -29,9 +30,6 @@ use crate::timeouts::Timeouts;
 use crate::transport::{Cut, Sink};
 use crate::writer::{Sending, Writer};
 use crate::{Channel, ChannelError, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
-
-/// Stack of a helper thread: they keep their buffers on the heap.
-const THREAD_STACK_BYTES: usize = 256 * 1024;
 
 /// A channel over TCP or TLS.
 pub struct FramedChannel {

@@ -1,8 +1,13 @@
 //! Who is there already, while a mesh is being made: shared by all that listen, dial and wait.
 
-use std::net::TcpStream;
+mod too_late;
+
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::ChannelError;
 use crate::fingerprint::Fingerprint;
@@ -45,6 +50,8 @@ pub(crate) struct Gathering<'a> {
     pub(crate) started: Instant,
     state: Mutex<State>,
     changed: Condvar,
+    /// The first one ends when no more connections are wanted: it wakes who waits in the kernel.
+    over: (UnixStream, UnixStream),
 }
 
 /// How one attempt failed.
@@ -83,6 +90,8 @@ impl<'a> Gathering<'a> {
             attempt_count: 0,
             is_over: false,
         };
+        let (during, pair) = ("preparing to connect".to_owned(), UnixStream::pair());
+        let over = pair.map_err(|error| ChannelError::Io { during, detail: error.to_string() })?;
         Ok(Gathering {
             settings,
             me,
@@ -90,6 +99,7 @@ impl<'a> Gathering<'a> {
             started: Instant::now(),
             state: Mutex::new(state),
             changed: Condvar::new(),
+            over,
         })
     }
 
@@ -155,12 +165,11 @@ impl<'a> Gathering<'a> {
         (0..self.parties()).filter(|&party| !is_here(party)).collect()
     }
 
-    /// The first stream that is missing to a party.
-    pub(crate) fn missing_stream(&self, party: usize) -> Option<u16> {
+    /// The streams that are missing to a party.
+    pub(crate) fn missing_streams(&self, party: usize) -> Vec<u16> {
         let state = self.state();
-        let mut rows = state.slots.iter().take(self.streams_to(party).into());
-        let place = rows.position(|row| matches!(row[party], Slot::Missing))?;
-        Some(u16::try_from(place).expect("streams are counted by u16"))
+        let rows = (0..self.streams_to(party)).zip(&state.slots);
+        rows.filter(|(_, row)| matches!(row[party], Slot::Missing)).map(|(at, _)| at).collect()
     }
 
     /// Whether no more connections are wanted.
@@ -213,10 +222,29 @@ impl<'a> Gathering<'a> {
         }
     }
 
+    /// Waits for `pause`, or until no more connections are wanted.
+    pub(crate) fn rest(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while !self.is_over() && Instant::now() < until {
+            self.wait(until.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// Waits until somebody may be at the door, for `pause`, or until no more are wanted.
+    pub(crate) fn wait_for_guest(&self, listener: &TcpListener, pause: Duration) {
+        let door = PollFd::new(listener, PollFlags::IN);
+        let over = PollFd::new(&self.over.0, PollFlags::IN);
+        let pause = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };
+        // After an interruption the caller looks again, as after anything else.
+        let _ = poll(&mut [door, over], Some(&pause));
+    }
+
     /// Ends all attempts.
     pub(crate) fn finish(&self) {
         let mut state = self.state();
         state.is_over = true;
+        // An error means that nobody waits there.
+        let _ = self.over.1.shutdown(Shutdown::Both);
         for (_, stream) in state.attempts.drain(..) {
             stream.cut();
         }
@@ -359,60 +387,6 @@ impl<'a> Gathering<'a> {
                 *instance = None;
             }
         }
-    }
-
-    /// Time is up; says for whom, and why.
-    pub(crate) fn too_late(&self, missing: &[usize], address: Option<&str>) -> ChannelError {
-        let state = self.state();
-        // Most likely one of those who are missing.
-        if let Some(error) = &state.turned_away
-            && missing.iter().any(|&party| party > self.me)
-        {
-            let mut error = error.clone();
-            if let ChannelError::KeyRefused { party, .. } = &mut error {
-                // Who refused it did not say who it is: none of those who came since.
-                let diallers = missing.iter().filter(|&&party| party > self.me);
-                let names: Vec<&str> = diallers.map(|&party| self.name(party)).collect();
-                *party = names.join(" or ");
-            }
-            return error;
-        }
-        let seconds = self.settings.timeouts.connect.as_secs();
-        let where_dialled = |party: usize| {
-            let address = self.settings.cluster.parties()[party].address.as_ref();
-            address.expect("checked before anybody is dialled").to_string()
-        };
-        let detail = |party: usize| {
-            let unknown = state.details[self.parties()].as_ref().filter(|_| party > self.me);
-            match state.details[party].as_ref().or(unknown) {
-                Some(detail) if party > self.me => format!("the last connection: {detail}"),
-                Some(detail) => detail.clone(),
-                None if party > self.me => "no connection came".to_owned(),
-                None => "no answer".to_owned(),
-            }
-        };
-        if let [party] = missing {
-            let (name, detail) = (self.name(*party).to_owned(), detail(*party));
-            if *party < self.me {
-                let address = where_dialled(*party);
-                return ChannelError::Unreachable { party: name, address, seconds, detail };
-            }
-            let address = address.unwrap_or("its port").to_owned();
-            return ChannelError::NobodyCame { party: name, address, seconds, detail };
-        }
-        let each = missing.iter().map(|&party| {
-            let name = self.name(party);
-            if party < self.me {
-                format!(
-                    "{name} could not be reached at {} ({})",
-                    where_dialled(party),
-                    detail(party)
-                )
-            } else {
-                format!("{name} did not connect ({})", detail(party))
-            }
-        });
-        ChannelError::Incomplete { seconds, missing: each.collect::<Vec<_>>().join("; ") }
     }
 
     pub(crate) fn into_mesh(self) -> Mesh {

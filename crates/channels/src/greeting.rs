@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::ChannelError;
+use crate::dialling::{Dialled, Made};
 use crate::fingerprint::Fingerprint;
 use crate::frame::{Fault, Header, Kind};
 use crate::framed::{Connected, FramedChannel};
@@ -24,19 +25,12 @@ pub(crate) struct Connection {
     pub(crate) presented: Option<Fingerprint>,
 }
 
-/// The party and stream of a connection that this party dialled.
-#[derive(Clone, Copy)]
-pub(crate) struct Dialled {
-    pub(crate) party: usize,
-    pub(crate) stream: u16,
-}
-
 /// Makes a session of a connection, with the party that is returned.
 pub(crate) fn greet(
     gathering: &Gathering<'_>,
     connection: Connection,
     dialled: Option<Dialled>,
-) -> Result<(usize, FramedChannel), Attempt> {
+) -> Made {
     let Connection { source, mut sink, cut, presented } = connection;
     let settings = gathering.settings;
     let is_ordered = source.is_ordered();

@@ -7,6 +7,7 @@
 
 mod channel;
 mod cluster;
+mod dialling;
 mod error;
 mod filling;
 mod fingerprint;
@@ -55,8 +56,8 @@ pub use hello::PROTOCOL_VERSION;
 pub use hello::read_greeting;
 pub use identity::{Identity, IdentityError, key_path};
 pub use limits::{
-    BLOCK_BYTES, CHANNEL_MEMORY_BYTES, CONTROL_BYTES_MAX, INCOMING_BLOCKS, OUTGOING_BLOCKS,
-    QUIC_MEMORY_BYTES, channel_memory_bytes,
+    BLOCK_BYTES, CHANNEL_MEMORY_BYTES, CONNECTING_MEMORY_BYTES, CONTROL_BYTES_MAX, INCOMING_BLOCKS,
+    OUTGOING_BLOCKS, QUIC_MEMORY_BYTES, channel_memory_bytes,
 };
 pub use link::{Aborter, Monitor};
 pub use manner::Manner;

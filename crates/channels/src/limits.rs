@@ -78,6 +78,15 @@ pub(crate) const QUIC_WINDOW_BYTES: u32 = 1024 * 1024;
 /// What QUIC holds in memory for a channel, beside the channel itself.
 pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
 
+/// Stack of a thread of a channel, or of one that makes a connection: they keep their buffers on the
+/// heap.
+pub(crate) const THREAD_STACK_BYTES: usize = 256 * 1024;
+
+/// What a connection may hold while it is made, before it is a channel: a stack, a record, and what
+/// comes in it, a handshake message or a hello of 64 KiB.
+pub const CONNECTING_MEMORY_BYTES: usize =
+    THREAD_STACK_BYTES + TLS_RECORD_BYTES_MAX + CONTROL_BYTES_MAX;
+
 /// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without a
 /// simulated network and QUIC ([`QUIC_MEMORY_BYTES`]): 2.5 MiB of incoming and 1 MiB of outgoing
 /// blocks, the slice that joins two blocks (128 KiB), and for TLS one outgoing block as records (at

@@ -67,6 +67,15 @@ impl Manner {
         }
     }
 
+    /// Round trips until a connection stands: for TCP, TLS 1.3 (RFC 8446, figure 1) and the hello with
+    /// its answer; QUIC's handshake (RFC 9001, figure 1) is that of TCP and TLS in one.
+    pub const fn round_trips(self) -> u32 {
+        match self {
+            Manner::Tls => 3,
+            Manner::Plain | Manner::Quic => 2,
+        }
+    }
+
     /// The manner with this code, which stands where an abort has its reason.
     pub(crate) fn from_code(code: u8) -> Option<Manner> {
         [Manner::Tls, Manner::Plain, Manner::Quic].into_iter().find(|known| *known as u8 == code)
@@ -168,11 +177,8 @@ fn answer_at_door(gathering: &Gathering<'_>, stream: &TcpStream) -> io::Result<O
 /// Over QUIC: asks at the TCP port of a party that does not answer how it speaks.
 pub(crate) fn ask(gathering: &Gathering<'_>, party: usize) {
     while !gathering.is_over() {
-        let next = Instant::now() + ASK_PAUSE;
-        while !gathering.is_over() && Instant::now() < next {
-            gathering.wait(next - Instant::now());
-        }
-        if gathering.missing_stream(party).is_none() {
+        gathering.rest(ASK_PAUSE);
+        if gathering.missing_streams(party).is_empty() {
             continue;
         }
         let Ok(addresses) = addresses(gathering, party) else { continue };

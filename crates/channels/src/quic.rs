@@ -8,6 +8,8 @@
 //! acknowledged outside the kernel. Counted as bytes on the wire are the messages; what QUIC adds
 //! is not. Protects what TLS protects.
 
+mod halves;
+
 use std::io;
 use std::net::UdpSocket;
 use std::pin::pin;
@@ -15,24 +17,24 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle, Scope};
 use std::time::{Duration, Instant};
 
-use quinn::{Connecting, ConnectionError, Incoming, ReadError, RecvStream, SendStream, VarInt};
+use quinn::{Connecting, ConnectionError, Incoming, RecvStream, SendStream, VarInt};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use halves::{alert, connected};
+
 use crate::ChannelError;
+use crate::dialling::dial_at_once;
 use crate::fingerprint::Fingerprint;
 use crate::gathering::{Attempt, Gathering};
-use crate::greeting::{Connection, Dialled, greet, key_refused};
+use crate::greeting::{greet, key_refused};
 use crate::manner::{ask, keep_door};
 use crate::mesh::Security;
 use crate::quic_config::{client_config, presented_key, server_config, trusted_diallers};
 use crate::record::is_key_refusal;
-use crate::tcp::{ATTEMPTS_MAX, addresses, bind, refused, wrong_key};
-use crate::transport::{Cut, READ_PAUSE, Sink, Source, TransportError};
-
-/// QUIC's codes for errors of TLS are alerts above this (RFC 9001, section 4.8).
-const CRYPTO_ERROR: u64 = 0x100;
+use crate::tcp::{ACCEPT_PAUSE, ATTEMPTS_MAX, addresses, bind, refused, wrong_key};
+use crate::transport::READ_PAUSE;
 
 /// The pause between two attempts to dial; QUIC itself repeats its first packets for longer.
 const DIAL_PAUSE: Duration = Duration::from_millis(50);
@@ -147,7 +149,7 @@ impl Endpoint {
     ) {
         let guests = Arc::new(());
         while !gathering.is_over() {
-            let accept = async { timeout(READ_PAUSE, self.endpoint.accept()).await };
+            let accept = async { timeout(ACCEPT_PAUSE, self.endpoint.accept()).await };
             let Ok(Some(incoming)) = self.mover.handle.block_on(accept) else { continue };
             // Whoever it is, it dials again.
             if Arc::strong_count(&guests) > ATTEMPTS_MAX {
@@ -171,10 +173,11 @@ impl Endpoint {
     fn dial_all(&self, gathering: &Gathering<'_>, party: usize) {
         let mut connection: Option<(quinn::Connection, Fingerprint)> = None;
         while !gathering.is_over() {
-            let Some(stream) = gathering.missing_stream(party) else {
+            let missing = gathering.missing_streams(party);
+            if missing.is_empty() {
                 gathering.wait(READ_PAUSE);
                 continue;
-            };
+            }
             if connection.as_ref().is_none_or(|(known, _)| known.close_reason().is_some()) {
                 connection = match self.dial(gathering, party) {
                     Ok(made) => Some(made),
@@ -184,27 +187,39 @@ impl Endpoint {
                     }
                 };
             }
-            let Some((known, presented)) = &connection else {
+            let made = connection.as_ref().map_or(0, |(known, presented)| {
+                dial_at_once(gathering, party, &missing, |dialled| {
+                    let halves = self.open(gathering, party, known)?;
+                    greet(
+                        gathering,
+                        connected(&self.mover, known, halves, *presented),
+                        Some(dialled),
+                    )
+                })
+            });
+            if made < missing.len() {
+                connection = None;
                 gathering.wait(DIAL_PAUSE);
-                continue;
-            };
-            let opened = self.mover.handle.block_on(known.open_bi());
-            let made = match opened {
-                Ok(halves) => {
-                    let made = connected(&self.mover, known, halves, *presented);
-                    greet(gathering, made, Some(Dialled { party, stream }))
-                }
-                Err(error) => Err(failed(gathering, Some(party), &error)),
-            };
-            match made {
-                Ok((party, channel)) => gathering.put(party, channel),
-                Err(failed) => {
-                    gathering.settle(Some(party), failed);
-                    connection = None;
-                    gathering.wait(DIAL_PAUSE);
-                }
             }
         }
+    }
+
+    /// Opens a stream. A peer that counts fewer streams lets no more be opened, and says why in the
+    /// first.
+    fn open(
+        &self,
+        gathering: &Gathering<'_>,
+        party: usize,
+        connection: &quinn::Connection,
+    ) -> Result<(SendStream, RecvStream), Attempt> {
+        let deadline = Instant::now() + gathering.settings.timeouts.handshake;
+        while !gathering.is_over() && Instant::now() < deadline {
+            let opening = async { timeout(READ_PAUSE, connection.open_bi()).await };
+            if let Ok(opened) = self.mover.handle.block_on(opening) {
+                return opened.map_err(|error| failed(gathering, Some(party), &error));
+            }
+        }
+        Err(Attempt::Again("it takes no more streams".to_owned()))
     }
 
     fn dial(
@@ -273,7 +288,7 @@ fn welcome<'scope, 'env>(
     let presented = presented_key(&connection)
         .ok_or_else(|| Attempt::Again("a connection without a key".to_owned()))?;
     while !gathering.is_over() && connection.close_reason().is_none() {
-        let accept = async { timeout(READ_PAUSE, connection.accept_bi()).await };
+        let accept = async { timeout(ACCEPT_PAUSE, connection.accept_bi()).await };
         if let Ok(Ok((send, receive))) = mover.handle.block_on(accept) {
             let (mover, connection) = (mover.clone(), connection.clone());
             scope.spawn(move || {
@@ -306,109 +321,5 @@ fn failed(gathering: &Gathering<'_>, party: Option<usize>, error: &ConnectionErr
     }
 }
 
-/// The TLS alert with which the other end refused us.
-fn alert(error: &ConnectionError) -> Option<u8> {
-    match error {
-        ConnectionError::ConnectionClosed(close) => {
-            let code = u64::from(close.error_code).checked_sub(CRYPTO_ERROR)?;
-            u8::try_from(code).ok()
-        }
-        _ => None,
-    }
-}
-
-fn connected(
-    mover: &Arc<Mover>,
-    connection: &quinn::Connection,
-    (send, receive): (SendStream, RecvStream),
-    presented: Fingerprint,
-) -> Connection {
-    let (sent, received) = (mover.clone(), mover.clone());
-    Connection {
-        source: Box::new(QuicSource { receive, mover: received, wire_bytes: 0 }),
-        sink: Box::new(QuicSink { send, mover: sent, wire_bytes: 0 }),
-        cut: Box::new(QuicCut { connection: connection.clone(), _mover: mover.clone() }),
-        presented: Some(presented),
-    }
-}
-
-/// The receiving half of a stream. The fields are dropped in this order: the thread last.
-struct QuicSource {
-    receive: RecvStream,
-    mover: Arc<Mover>,
-    wire_bytes: u64,
-}
-
-impl Source for QuicSource {
-    fn read(&mut self, wanted: &mut [u8], _ahead: &mut [u8]) -> Result<usize, TransportError> {
-        // One wait for both, as a read that is given up has taken nothing.
-        let read = async { timeout(READ_PAUSE, self.receive.read(wanted)).await };
-        match self.mover.handle.block_on(read) {
-            Ok(Ok(Some(read))) => {
-                self.wire_bytes += read as u64;
-                Ok(read)
-            }
-            Ok(Ok(None)) => Ok(0),
-            Ok(Err(ReadError::ConnectionLost(error))) => match (alert(&error), error) {
-                (Some(code), _) => Err(TransportError::Alert(code)),
-                // The peer's process is through with all its streams.
-                (None, ConnectionError::ApplicationClosed(_)) => Ok(0),
-                (None, error) => Err(lost(&error)),
-            },
-            Ok(Err(error)) => Err(lost(&error)),
-            Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
-        }
-    }
-
-    fn wire_bytes(&self) -> u64 {
-        self.wire_bytes
-    }
-}
-
-fn lost(error: &dyn std::fmt::Display) -> TransportError {
-    io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string()).into()
-}
-
-/// The sending half of a stream.
-struct QuicSink {
-    send: SendStream,
-    mover: Arc<Mover>,
-    wire_bytes: u64,
-}
-
-impl Sink for QuicSink {
-    fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
-        let write = async {
-            self.send.write_all(header).await?;
-            self.send.write_all(payload).await
-        };
-        self.mover.handle.block_on(write).map_err(|error| lost(&error))?;
-        self.wire_bytes += (header.len() + payload.len()) as u64;
-        Ok(())
-    }
-
-    fn close(&mut self) -> Result<(), TransportError> {
-        self.send.finish().map_err(|error| lost(&error))
-    }
-
-    fn wire_bytes(&self) -> u64 {
-        self.wire_bytes
-    }
-}
-
-/// Ends a connection, with all its streams: they belong to one mesh and fail together.
-struct QuicCut {
-    connection: quinn::Connection,
-    _mover: Arc<Mover>,
-}
-
-impl Cut for QuicCut {
-    fn cut(&self) {
-        self.connection.close(VarInt::from_u32(1), b"");
-    }
-
-    fn is_writable(&self) -> bool {
-        // Not known without a lock that its thread holds; so the channel's thread writes.
-        false
-    }
-}
+#[cfg(test)]
+mod tests;

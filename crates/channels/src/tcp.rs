@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use crate::ChannelError;
 use crate::cluster::PartyConfig;
+use crate::dialling::{Dialled, Made, dial_at_once};
 use crate::fingerprint::Fingerprint;
 use crate::frame::HEADER_BYTES;
-use crate::framed::FramedChannel;
 use crate::gathering::{Attempt, Gathering};
-use crate::greeting::{Connection, Dialled, greet, key_refused};
+use crate::greeting::{Connection, greet, key_refused};
 use crate::identity::Identity;
+use crate::limits::THREAD_STACK_BYTES;
 use crate::manner::{Manner, first, met};
 use crate::mesh::Security;
 use crate::record::is_key_refusal;
@@ -23,7 +24,7 @@ use crate::transport::{READ_PAUSE, TransportError, tcp_halves};
 /// seconds, and a mistyped name should not take a minute to be found.
 const UNKNOWN_HOST_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often a listening party looks for a connection.
+/// How often a listening party looks for a connection where none wakes it.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Connections that are being made at a time; more wait. All parties with four streams each.
@@ -112,17 +113,19 @@ pub(crate) fn accept_all<'scope, 'env>(
         match listener.accept() {
             Ok((stream, _)) => {
                 let Some(number) = gathering.begin_attempt(&stream) else { continue };
-                let serve = move || {
-                    if let Err(failed) = attempt(gathering, &stream, number, None) {
-                        gathering.settle(None, failed);
-                    }
+                let serve = move || match attempt(gathering, &stream, number, None) {
+                    Ok((party, channel)) => gathering.put(party, channel),
+                    Err(failed) => gathering.settle(None, failed),
                 };
-                if let Err(error) = thread::Builder::new().spawn_scoped(scope, serve) {
+                let thread = thread::Builder::new().stack_size(THREAD_STACK_BYTES);
+                if let Err(error) = thread.spawn_scoped(scope, serve) {
                     gathering.end_attempt(number);
                     gathering.note(None, error.to_string());
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(ACCEPT_PAUSE),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                gathering.wait_for_guest(listener, ACCEPT_PAUSE);
+            }
             // A connection that was gone before it was taken, or too many open files: both pass.
             Err(error) => {
                 gathering.note(None, error.to_string());
@@ -137,26 +140,32 @@ pub(crate) fn dial_all(gathering: &Gathering<'_>, party: usize) {
     let [first, longest] = DIAL_PAUSES;
     let mut pause = first;
     while !gathering.is_over() {
-        let Some(stream) = gathering.missing_stream(party) else {
+        let missing = gathering.missing_streams(party);
+        if missing.is_empty() {
             gathering.wait(longest);
             continue;
-        };
-        match dial(gathering, Dialled { party, stream }) {
-            Ok(()) => pause = first,
+        }
+        let made = match addresses(gathering, party) {
+            Ok(found) => {
+                dial_at_once(gathering, party, &missing, |dialled| dial(gathering, dialled, &found))
+            }
             Err(failed) => {
                 gathering.settle(Some(party), failed);
-                let until = Instant::now() + pause;
-                while !gathering.is_over() && Instant::now() < until {
-                    gathering.wait(until - Instant::now());
-                }
-                pause = (pause * 3 / 2).min(longest);
+                0
             }
+        };
+        if made > 0 {
+            pause = first;
+        }
+        if made < missing.len() {
+            gathering.rest(pause);
+            pause = (pause * 3 / 2).min(longest);
         }
     }
 }
 
-fn dial(gathering: &Gathering<'_>, dialled: Dialled) -> Result<(), Attempt> {
-    let stream = reach(gathering, dialled.party)?;
+fn dial(gathering: &Gathering<'_>, dialled: Dialled, addresses: &[SocketAddr]) -> Made {
+    let stream = reach(gathering, dialled.party, addresses)?;
     let Some(number) = gathering.begin_attempt(&stream) else {
         return Err(Attempt::Again("time is up".to_owned()));
     };
@@ -185,9 +194,13 @@ pub(crate) fn addresses(
 }
 
 /// Tries each address of the party once.
-fn reach(gathering: &Gathering<'_>, party: usize) -> Result<TcpStream, Attempt> {
+fn reach(
+    gathering: &Gathering<'_>,
+    party: usize,
+    addresses: &[SocketAddr],
+) -> Result<TcpStream, Attempt> {
     let mut last = "the host has no address".to_owned();
-    for address in addresses(gathering, party)? {
+    for address in addresses {
         let plain = matches!(gathering.settings.security, Security::Plain(_));
         if plain && !address.ip().is_loopback() {
             let (party, address) = (gathering.name(party).to_owned(), address.to_string());
@@ -195,7 +208,7 @@ fn reach(gathering: &Gathering<'_>, party: usize) -> Result<TcpStream, Attempt> 
         }
         let left = gathering.settings.timeouts.connect.saturating_sub(gathering.started.elapsed());
         let patience = left.clamp(Duration::from_millis(1), DIAL_TIME_MAX);
-        match TcpStream::connect_timeout(&address, patience) {
+        match TcpStream::connect_timeout(address, patience) {
             // Dialling a free port of this machine can by chance meet itself half-way.
             Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
                 last = "nobody listens there".to_owned();
@@ -207,27 +220,23 @@ fn reach(gathering: &Gathering<'_>, party: usize) -> Result<TcpStream, Attempt> 
     Err(Attempt::Again(last))
 }
 
-/// Turns a TCP connection into a session and puts it in its place, or says why not.
+/// Turns a TCP connection into a session, or says why not.
 fn attempt(
     gathering: &Gathering<'_>,
     stream: &TcpStream,
     number: u64,
     dialled: Option<Dialled>,
-) -> Result<(), Attempt> {
+) -> Made {
     let made = session(gathering, stream, dialled);
     if made.is_err() {
         hang_up(stream, gathering.settings.timeouts.farewell);
     }
     // No attempt any longer, so that the end of all attempts does not end it.
     gathering.end_attempt(number);
-    made.map(|(party, channel)| gathering.put(party, channel))
+    made
 }
 
-fn session(
-    gathering: &Gathering<'_>,
-    stream: &TcpStream,
-    dialled: Option<Dialled>,
-) -> Result<(usize, FramedChannel), Attempt> {
+fn session(gathering: &Gathering<'_>, stream: &TcpStream, dialled: Option<Dialled>) -> Made {
     let io_failed = |error: io::Error| Attempt::Again(error.to_string());
     let settings = gathering.settings;
     stream.set_nonblocking(false).map_err(io_failed)?;

@@ -1,6 +1,7 @@
 //! Whole sessions over real sockets on the loopback interface.
 
 mod connecting;
+mod dialling;
 mod failures;
 mod manners;
 mod meshes;
@@ -16,7 +17,7 @@ use crate::*;
 
 /// How parties are connected in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
+pub(crate) enum Over {
     Tcp,
     Tls,
     Quic,
@@ -25,7 +26,7 @@ enum Over {
 impl Over {
     const ALL: [Over; 3] = [Over::Tcp, Over::Tls, Over::Quic];
 
-    fn transport(self) -> Transport {
+    pub(crate) fn transport(self) -> Transport {
         if self == Over::Quic { Transport::Quic } else { Transport::Tcp }
     }
 }
@@ -55,7 +56,7 @@ fn free_port() -> u16 {
     }
 }
 
-fn local_cluster() -> ClusterConfig {
+pub(crate) fn local_cluster() -> ClusterConfig {
     ClusterConfig::local([("site_a", free_port()), ("site_b", free_port())])
 }
 
@@ -65,7 +66,7 @@ fn port_of(party: &PartyConfig) -> u16 {
 }
 
 /// The two sides' security, each trusting the other.
-fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
+pub(crate) fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
     match over {
         Over::Tcp => [0, 1].map(|_| {
             Security::Plain(PlainLoopback::new(cluster).expect("the cluster is on loopback"))
@@ -87,7 +88,7 @@ fn tls(identity: Identity, peer: &str, fingerprint: Option<Fingerprint>) -> Secu
     Security::Tls { identity, trusted }
 }
 
-fn settings<'a>(
+pub(crate) fn settings<'a>(
     cluster: &'a ClusterConfig,
     me: &'a str,
     security: &'a Security,

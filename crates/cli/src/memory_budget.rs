@@ -10,7 +10,10 @@ mod making;
 use std::time::Duration;
 
 use phineus_bytecode::{Column, Description, Layout};
-use phineus_channels::{NetworkModel, QUIC_MEMORY_BYTES, Transport, channel_memory_bytes};
+use phineus_channels::{
+    CONNECTING_MEMORY_BYTES, NetworkModel, QUIC_MEMORY_BYTES, SEND_AHEAD_BYTES_MIN, Transport,
+    channel_memory_bytes,
+};
 use phineus_engine::Storage;
 use phineus_protocols::demand::BatchScale;
 
@@ -42,6 +45,12 @@ const UNOPTIMISED_BYTES: u64 = if cfg!(debug_assertions) { 4 << 20 } else { 0 };
 /// What a process has for the connections to each other party, before a run touches any more of
 /// what is counted for them: measured at 0.35 to 0.45 MiB.
 const PEER_BYTES: u64 = 448 << 10;
+
+/// All streams to a peer are connected at once, even where one alone is used later: what that takes
+/// lies in what the one is counted with.
+const _: () = assert!(
+    STREAMS_MAX as usize * CONNECTING_MEMORY_BYTES <= channel_memory_bytes(SEND_AHEAD_BYTES_MIN)
+);
 
 /// What there is besides where there are connections at all: code of TLS and of agreeing.
 const CONNECTED_BYTES: u64 = 1408 << 10;

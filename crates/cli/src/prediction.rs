@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use phineus_bytecode::{Layout, PlanDescription};
-use phineus_channels::NetworkModel;
+use phineus_channels::{Manner, NetworkModel};
 use phineus_crypto::field::F61;
 use phineus_plan::Scratch;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
@@ -41,9 +41,8 @@ const ROUNDS_AWAITED_MAX: f64 = 6.0;
 /// A round is one direction of the network: its messages leave at once and take half a round trip.
 const ROUND_TRIPS_PER_ROUND: f64 = 0.5;
 
-/// Round trips until a connection stands: one for TCP, one for TLS 1.3, one for a hello and its answer.
-/// The streams between two parties are dialled one after another.
-const CONNECTION_ROUND_TRIPS: f64 = 3.0;
+/// Round trips until all connections stand, which are made at once.
+const CONNECTING_ROUND_TRIPS: f64 = Manner::Tls.round_trips() as f64;
 
 /// Seconds that a process takes from its start to its end besides all that is counted here: `clear`
 /// runs a small program in 2.7 ms of processor time.
@@ -51,9 +50,8 @@ const PROCESS_S: f64 = 3e-3;
 
 /// Seconds for one connection: 2 ms of processor time for both sides of TLS (a small program takes
 /// 30 ms in all processes with one stream and 50 ms with three, of which 12 are those of other base
-/// oblivious transfers: (50 - 30 - 12) / 2 / 2), and on average half of the 10 ms after which a
-/// listening party looks again.
-const CONNECTION_S: f64 = 7e-3;
+/// oblivious transfers: (50 - 30 - 12) / 2 / 2).
+const CONNECTION_S: f64 = 2e-3;
 
 /// Predicted times that differ by less than this are the same.
 const SAME_TIME: f64 = 1.01;
@@ -194,7 +192,7 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
 /// Work of the parties before a run and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Starting {
-    /// Connections to each other party, made one after another.
+    /// Connections to each other party, made at once.
     pub(crate) connections: u64,
     /// Messages that all send at once before the run: each takes half a round trip.
     pub(crate) exchanges: u64,
@@ -221,8 +219,9 @@ impl Starting {
 
     /// Round trips of all of it.
     pub(crate) fn round_trips(&self) -> f64 {
+        let connecting = if self.connections > 0 { CONNECTING_ROUND_TRIPS } else { 0.0 };
         let halves = self.exchanges + self.farewells;
-        self.connections as f64 * CONNECTION_ROUND_TRIPS + halves as f64 * ROUND_TRIPS_PER_ROUND
+        connecting + halves as f64 * ROUND_TRIPS_PER_ROUND
     }
 
     fn seconds(&self, rtt: f64) -> f64 {
@@ -491,11 +490,13 @@ mod tests {
         assert_eq!((times.bound(), times.all_latency()), ("computing", 2.25));
     }
 
+    /// Three streams were nine round trips, one after another.
     #[test]
-    fn a_start_has_three_round_trips_for_each_connection() {
+    fn a_start_has_three_round_trips_however_many_connections() {
         let garbled = Starting { connections: 1, exchanges: 5, farewells: 0 };
         assert_eq!(garbled.round_trips(), 3.0 + 0.5 * 5.0);
-        assert_eq!(Starting { connections: 3, ..garbled }.round_trips(), 9.0 + 0.5 * 5.0);
+        assert_eq!(Starting { connections: 3, ..garbled }.round_trips(), 3.0 + 0.5 * 5.0);
+        assert_eq!(Starting::default().round_trips(), 0.0);
         let second = garbled.seconds(1.0) - garbled.seconds(0.0);
         assert!((second - garbled.round_trips()).abs() < 1e-9);
     }

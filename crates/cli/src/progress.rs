@@ -265,6 +265,8 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            // A run of a few milliseconds would else wait for the next look.
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }
@@ -285,7 +287,7 @@ impl Watching {
         let mut shown: Option<Instant> = None;
         let mut sampled = Instant::now();
         while !self.shared.stop.load(Ordering::Relaxed) {
-            std::thread::sleep(SAMPLE_PAUSE);
+            std::thread::park_timeout(SAMPLE_PAUSE);
             let since = std::mem::replace(&mut sampled, Instant::now()).elapsed();
             let waiting = self.monitor.as_ref().and_then(Monitor::waiting);
             if waiting.is_some() {

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use super::*;
 
-const NAMES: [&str; 5] = ["site_a", "site_b", "site_c", "site_d", "site_e"];
+pub(super) const NAMES: [&str; 5] = ["site_a", "site_b", "site_c", "site_d", "site_e"];
 
 /// Parties on this machine and their securities, each trusting all others.
-fn world(over: Over, count: usize) -> (ClusterConfig, Vec<Security>) {
+pub(super) fn world(over: Over, count: usize) -> (ClusterConfig, Vec<Security>) {
     let ports: Vec<u16> = (0..count).map(|_| free_port()).collect();
     let cluster = ClusterConfig::local(NAMES.into_iter().zip(ports));
     let cluster = cluster.with_transport(over.transport());
@@ -67,7 +67,7 @@ fn failed(gathered: Gathered) -> ChannelError {
     }
 }
 
-fn close(mesh: Mesh) -> Result<(), ChannelError> {
+pub(super) fn close(mesh: Mesh) -> Result<(), ChannelError> {
     mesh.into_iter().flatten().flatten().try_for_each(FramedChannel::close)
 }
 
@@ -217,7 +217,13 @@ fn who_stops_waiting_may_come_again() {
 
 #[test]
 fn different_counts_are_told_on_both_sides() {
-    let (cluster, securities) = world(Over::Tcp, 3);
+    for over in [Over::Tcp, Over::Quic] {
+        different_counts_are_told(over);
+    }
+}
+
+fn different_counts_are_told(over: Over) {
+    let (cluster, securities) = world(over, 3);
     let smaller = cluster.only(&["site_a", "site_b"]);
     let errors = |streams: [u16; 2], clusters: [&ClusterConfig; 2]| {
         thread::scope(|scope| {
