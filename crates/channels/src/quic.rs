@@ -10,7 +10,6 @@
 
 mod halves;
 
-use std::io;
 use std::net::UdpSocket;
 use std::pin::pin;
 use std::sync::Arc;

@@ -40,6 +40,7 @@ impl PlannedFile {
             (garbling::GARBLING_OTS, 0),
             (totals::PREPROCESSING_ROUNDS, 0),
             (totals::PREPROCESSING_NS, before_ns - saved_ns),
+            (totals::SETUP_NS, 0),
             (totals::COMPUTE_NS, compute_ns),
         ] {
             if let Some(total) = costs.get_mut(name) {

@@ -3,12 +3,11 @@
 //! The same at all parties that give the same program, network and memory limit: `--protocol auto`
 //! rests on it.
 
-use std::time::Duration;
+mod candidates;
 
 use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::{Manner, NetworkModel};
 use phineus_crypto::field::F61;
-use phineus_plan::Scratch;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
@@ -20,15 +19,13 @@ use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
-use crate::arguments::{Protocol, Ways};
-use crate::failure::{Exit, Failure};
+use crate::arguments::Protocol;
 use crate::material::words;
 use crate::meeting::{STREAMS_MAX, streams};
 use crate::planning::PlannedFile;
-use crate::quantity;
-use crate::resolve::TracedFile;
 use crate::shared::planned_scale;
-use crate::sizing::{self, Terms};
+
+pub(crate) use candidates::{Candidate, candidates, cheapest, reason};
 
 /// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
 /// NVMe or a good network disk. `doctor` measures the one at hand.
@@ -53,9 +50,6 @@ const PROCESS_S: f64 = 3e-3;
 /// oblivious transfers: (50 - 30 - 12) / 2 / 2).
 const CONNECTION_S: f64 = 2e-3;
 
-/// Predicted times that differ by less than this are the same.
-const SAME_TIME: f64 = 1.01;
-
 /// Seconds that parts of a run take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
@@ -69,6 +63,8 @@ pub(crate) struct Times {
     pub(crate) latency: f64,
     /// Latency before anything can be computed: that of set-up and of the first batches.
     pub(crate) awaited: f64,
+    /// Of `compute`, what nothing else goes on beside: that of set-up.
+    pub(crate) setup: f64,
     /// From the start of the process to the first message of the run, and the farewell.
     pub(crate) start: f64,
 }
@@ -79,11 +75,12 @@ impl Times {
         self.start + self.running()
     }
 
-    /// Time that a report calls running. Computing, sending and swapping go on at the same time. So does
-    /// preprocessing while the parties wait for each other in rounds.
+    /// Time that a report calls running. After set-up, computing, sending and swapping go on at the same
+    /// time. So does preprocessing while the parties wait for each other in rounds.
     pub(crate) fn running(&self) -> f64 {
         let rounds = self.latency + self.online_compute;
-        self.awaited + rounds.max(self.compute).max(self.network).max(self.storage)
+        let beside = rounds.max(self.compute - self.setup).max(self.network).max(self.storage);
+        self.awaited + self.setup + beside
     }
 
     /// All latency of the run.
@@ -151,6 +148,7 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let (awaited, rounds) = if is_shared(plan) { (awaited, rounds) } else { (rounds, 0.0) };
     let latency = rounds.max(beside_rounds - awaited);
     let compute = total(totals::COMPUTE_NS) * 1e-9;
+    let setup = total(totals::SETUP_NS) * 1e-9;
     let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
     let storage = pages * page_bytes / DISK_BYTES_PER_S;
     // Who makes authenticated material or garbles is ahead of its peer by half of what a channel
@@ -165,17 +163,20 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     Prediction {
         whole: Times {
             compute,
-            online_compute: compute - before,
+            // Garbled circuits state no preprocessing, and set-up all the same.
+            online_compute: compute - before.max(setup),
             network: sending(bytes).max(sending_before + sending(bytes - before_bytes)),
             storage,
             latency: latency * rtt,
             awaited: awaited * rtt,
+            setup,
             start: Starting::of(plan).seconds(rtt),
         },
         preprocessing: Times {
             compute: before,
             network: sending_before,
             awaited: before_rounds * rtt,
+            setup: setup.min(before),
             ..Times::default()
         },
         online: Times {
@@ -194,7 +195,9 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
 pub(crate) struct Starting {
     /// Connections to each other party, made at once.
     pub(crate) connections: u64,
-    /// Messages that all send at once before the run: each takes half a round trip.
+    /// Messages that all send at once before the run: each takes half a round trip. (A party that was
+    /// dialled has its connections half a round trip before the other one, so that one of them may be
+    /// had for nothing.)
     pub(crate) exchanges: u64,
     /// Times at which all end connections together before the run: those that the protocol does not
     /// use. The farewell after it leaves with the last messages of the run.
@@ -358,115 +361,6 @@ pub(crate) fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
     found
 }
 
-/// A protocol that could run a program, and what that would take.
-pub(crate) struct Candidate {
-    pub(crate) protocol: Protocol,
-    /// How it does what it can do in more than one way.
-    pub(crate) ways: Ways,
-    /// Or why it cannot.
-    pub(crate) outcome: Result<(PlannedFile, Prediction), Failure>,
-}
-
-impl Candidate {
-    /// Rounds of the online phase; none of a plan that does not fit.
-    fn rounds(&self) -> u64 {
-        let planned = self.outcome.as_ref().map(|(planned, _)| planned);
-        planned.map_or(0, |planned| planned.plan().costs.get(totals::ROUNDS).copied().unwrap_or(0))
-    }
-
-    fn seconds(&self) -> f64 {
-        self.outcome.as_ref().map_or(f64::MAX, |(_, time)| time.whole.total())
-    }
-}
-
-/// Plans `traced` under each protocol, for the party that needs more memory; of several ways in the
-/// one that takes the least time.
-pub(crate) fn candidates(
-    traced: &TracedFile,
-    (protocols, ways): (&[Protocol], &[Ways]),
-    terms: Terms,
-    scratch: &Scratch,
-) -> Vec<Candidate> {
-    let plan = |protocol: Protocol, ways: Ways| Candidate {
-        protocol,
-        ways,
-        outcome: sizing::planned(traced, (protocol, ways), terms, scratch).map(|planned| {
-            let time = predict(&planned, terms.net);
-            (planned, time)
-        }),
-    };
-    let best = |&protocol: &Protocol| {
-        let has_ways = protocol.assignment().is_some();
-        let only = [Ways { masks: ways[0].masks, ..Ways::default() }];
-        let ways = if has_ways { ways } else { &only };
-        let first = plan(protocol, *ways.first().expect("there is a way"));
-        let others = ways.iter().skip(1).filter(|other| matter(&first, **other));
-        let others: Vec<Candidate> = others.map(|&other| plan(protocol, other)).collect();
-        let planned: Vec<Candidate> = std::iter::once(first).chain(others).collect();
-        let least = planned.iter().map(Candidate::seconds).fold(f64::INFINITY, f64::min);
-        // What is predicted to take the same time takes less with fewer rounds, if anything.
-        let near = planned.into_iter().filter(|one| one.seconds() <= least * SAME_TIME);
-        near.min_by_key(Candidate::rounds).expect("there is a way")
-    };
-    protocols.iter().map(best).collect()
-}
-
-/// Whether a plan made in `other` ways would be another one.
-fn matter(first: &Candidate, other: Ways) -> bool {
-    let Ok((planned, _)) = &first.outcome else { return true };
-    let ways = first.ways;
-    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
-    let has_conversions = total(mixed::totals::GARBLED_TO_ARITHMETIC) > 0;
-    ways.ot != other.ot
-        || ways.y2a != other.y2a && has_conversions
-        || ways.broadcast != other.broadcast && planned.computing > 2
-}
-
-/// The candidate that takes the least time, the first of those that take the same.
-///
-/// # Errors
-/// If there is none: the reason, where it is the same for all; or the reason of each, with exit 6 if
-/// one of them would with more memory.
-pub(crate) fn cheapest(candidates: &[Candidate]) -> Result<&Candidate, Failure> {
-    let best = candidates.iter().min_by(|a, b| a.seconds().total_cmp(&b.seconds()));
-    best.filter(|best| best.outcome.is_ok()).ok_or_else(|| none_can(candidates))
-}
-
-fn none_can(candidates: &[Candidate]) -> Failure {
-    let failures = || candidates.iter().filter_map(|one| Some((one, one.outcome.as_ref().err()?)));
-    let (_, first) = failures().next().expect("there are candidates, and none can");
-    if failures().all(|(_, failure)| failure.message == first.message) {
-        return first.clone();
-    }
-    let reasons: Vec<String> = failures()
-        .map(|(one, failure)| format!("{}: {}", one.protocol.name(), failure.message))
-        .collect();
-    let message = format!("no protocol can run this program here\n{}", reasons.join("\n"));
-    match failures().any(|(_, failure)| failure.exit == Exit::DoesNotFit) {
-        true => Failure::new(Exit::DoesNotFit, 121, message)
-            .remedy("give more memory, or other protocols"),
-        false => Failure::new(first.exit, 121, message).remedy("give other protocols"),
-    }
-}
-
-/// One line: which is taken, what it is predicted to take, and what the others would.
-pub(crate) fn reason(candidates: &[Candidate], best: &Candidate) -> String {
-    let time = |candidate: &Candidate| {
-        let seconds = Duration::from_secs_f64(candidate.seconds());
-        let mut words = vec![candidate.protocol.name()];
-        words.extend(candidate.ways.words());
-        format!("{} {}", words.join(" "), quantity::duration(seconds))
-    };
-    let bound = best.outcome.as_ref().map_or("", |(_, time)| time.whole.bound());
-    let others: Vec<String> = candidates
-        .iter()
-        .filter(|other| other.protocol != best.protocol && other.outcome.is_ok())
-        .map(time)
-        .collect();
-    let others = if others.is_empty() { "no other".to_owned() } else { others.join(", ") };
-    format!("{}, limited by {bound} (others: {others})", time(best))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -481,12 +375,16 @@ mod tests {
             storage: 1.0,
             latency: 2.0,
             awaited: 0.25,
+            setup: 0.0,
             start: 0.125,
         };
         assert_eq!(times.running(), 0.25 + 3.0);
         assert_eq!(times.total(), 0.125 + 0.25 + 3.0);
         assert_eq!(Times { latency: 4.0, ..times }.running(), 0.25 + 4.0 + 0.5);
         assert_eq!(Times { network: 9.0, ..times }.running(), 0.25 + 9.0);
+        // Base oblivious transfers were hidden behind rounds that wait for them.
+        assert_eq!(Times { setup: 1.5, ..times }.running(), 0.25 + 1.5 + 2.5);
+        assert_eq!(Times { setup: 1.5, latency: 4.0, ..times }.running(), 0.25 + 1.5 + 4.5);
         assert_eq!((times.bound(), times.all_latency()), ("computing", 2.25));
     }
 

@@ -48,6 +48,8 @@ pub mod totals {
     pub const COMPUTE_NS: &str = "compute_ns";
     /// What of it makes preprocessed material.
     pub const PREPROCESSING_NS: &str = "preprocessing_ns";
+    /// What of that is the base OTs, which everything waits for.
+    pub const SETUP_NS: &str = "setup_ns";
 
     /// Payload bytes that a party sends in all.
     pub fn sent_bytes(party: usize) -> String {
@@ -195,18 +197,22 @@ impl MixedCosts {
         opened + peers * self.key_bytes
     }
 
-    /// Nanoseconds before the first triple and the first table, and of whole iterations.
-    fn setup_ns(&self, kind: OtKind, is_garbled: bool) -> u64 {
-        let has_material = self.has_material();
+    /// Nanoseconds of base OTs before the first triple and the first table.
+    fn setup_ns(&self, is_garbled: bool) -> u64 {
+        let set_ups = u64::from(self.has_material()) + u64::from(is_garbled);
+        (self.parties as u64 - 1) * SETUP_NS * set_ups
+    }
+
+    /// Nanoseconds of whole iterations of silent OT.
+    fn silent_ns(&self, kind: OtKind) -> u64 {
         let silent = match kind {
-            OtKind::Silent(size) if has_material => {
+            OtKind::Silent(size) if self.has_material() => {
                 let iterations = kind.reservations(ots_of_a_direction(&self.demand)).max(1);
                 iterations * size.output_ots() as u64 * NS_PER_SILENT_OT
             }
             _ => 0,
         };
-        let set_ups = u64::from(has_material) + u64::from(is_garbled);
-        (self.parties as u64 - 1) * (SETUP_NS * set_ups + silent)
+        (self.parties as u64 - 1) * silent
     }
 
     /// The OTs that material is made of: of blocks as large as one run of each needs, since how often
@@ -386,7 +392,8 @@ impl CostModel for MixedCosts {
             entries.insert(name_of(kind), count as u64);
         }
         let garbling = garbling(0);
-        let before_ns = self.preprocessing_ns + self.setup_ns(kind, is_garbled);
+        let setup_ns = self.setup_ns(is_garbled);
+        let before_ns = self.preprocessing_ns + setup_ns + self.silent_ns(kind);
         let before_ns = before_ns + gates * garbling_ns(self.parties);
         let [circuit_bytes, largest_circuit_bytes] = self.circuit_bytes();
         for (name, value) in [
@@ -408,6 +415,7 @@ impl CostModel for MixedCosts {
             (totals::STAR_BROADCAST, (self.broadcast == Broadcast::Star).into()),
             (totals::COMPUTE_NS, self.compute_ns + before_ns - self.preprocessing_ns),
             (totals::PREPROCESSING_NS, before_ns),
+            (totals::SETUP_NS, setup_ns),
         ] {
             entries.insert(name.to_owned(), value);
         }

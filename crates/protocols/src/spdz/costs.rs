@@ -537,6 +537,7 @@ impl CostModel for SpdzCosts {
             (shared::PREPROCESSING_ROUNDS, making_rounds),
             (shared::COMPUTE_NS, self.compute_ns + making_ns),
             (shared::PREPROCESSING_NS, making_ns),
+            (shared::SETUP_NS, setup_ns),
         ] {
             entries.insert(name.to_owned(), value);
         }
