@@ -3,10 +3,12 @@
 //! The command line sorts each table when it reads it, and nobody noticed when an owner's process did not:
 //! with `psi --param result=elements` and `join` it learned a bit of the other table for each such row.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read, Seek};
 use std::thread;
 
-use phineus_bytecode::{InputPort, Lane, Layout, PortOrder, ProgramReader, RowOrder, Table};
+use phineus_bytecode::{
+    InputPort, Kind, Lane, Layout, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
+};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{FrameMemory, Inputs, Memory, RunError, run};
@@ -55,6 +57,15 @@ fn scratch() -> std::fs::File {
 
 /// Traces and plans a program; gives its inputs, in order, and the right outputs too.
 fn planned<F: Field>(case: Case, field: FieldName) -> (Plan, Vec<Table>, Vec<Table>) {
+    planned_with::<F>(case, field, true)
+}
+
+/// The same, with no order of rows that must be proven unless `is_proven`.
+fn planned_with<F: Field>(
+    case: Case,
+    field: FieldName,
+    is_proven: bool,
+) -> (Plan, Vec<Table>, Vec<Table>) {
     let (name, given, rows) = case;
     let program: Box<dyn Program> = find(name).expect("it exists");
     let mut arguments =
@@ -68,7 +79,13 @@ fn planned<F: Field>(case: Case, field: FieldName) -> (Plan, Vec<Table>, Vec<Tab
     let parties = traced.description.parties.len();
     let bounds = (F::BITS - 2, true);
     let reader = &mut ProgramReader::open(&mut file).expect("just written");
-    let lowered = lower_to_field(reader, Vec::new(), scratch(), bounds, 64 << 20);
+    let program = if is_proven { None } else { Some(without_order(reader)) };
+    let lowered = match program {
+        Some(program) => {
+            lower_to_field(&mut read(&program), Vec::new(), scratch(), bounds, 64 << 20)
+        }
+        None => lower_to_field(reader, Vec::new(), scratch(), bounds, 64 << 20),
+    };
     let lowered = lowered.expect("it can be lowered").0;
     let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
     let ordering = OrderOptions {
@@ -98,6 +115,15 @@ fn planned<F: Field>(case: Case, field: FieldName) -> (Plan, Vec<Table>, Vec<Tab
     let plan = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
     let outputs = reference::run_file(file, &inputs).expect("it runs in the clear");
     (plan.expect("it can be planned").0, inputs, outputs)
+}
+
+/// The same program for rows in any order.
+fn without_order<R: Read + Seek>(program: &mut ProgramReader<R>) -> Vec<u8> {
+    let mut description = program.description().clone();
+    description.inputs.iter_mut().for_each(|port| port.order = RowOrder::Given);
+    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    program.for_each(|i| writer.push(i)).expect("just written");
+    writer.finish(&description).expect("a valid description").0
 }
 
 /// Why each party stops, if it does, and what it has learned.
@@ -220,4 +246,24 @@ fn lies_about_order_are_found_modulo_2_61() {
 #[test]
 fn lies_about_order_are_found_modulo_2_128() {
     lies_are_found::<F128>(FieldName::F128);
+}
+
+/// What a proof adds to a program: bits that are brought and openings, but no triples and no rounds.
+#[test]
+fn a_proof_takes_no_triples() {
+    let rows = 256;
+    let case: Case = ("psi", &[], &[("site_a", 256), ("site_b", 256)]);
+    let costs = |is_proven: bool| {
+        let plan = planned_with::<F61>(case, FieldName::F61, is_proven).0;
+        read(&plan).description().plan.clone().expect("it is planned").costs
+    };
+    let [given, proven] = [false, true].map(costs);
+    for owner in 0..2 {
+        let name = format!("bit_masks_{owner}");
+        assert_eq!(proven[&name] - given[&name], 66 * (rows - 1));
+    }
+    assert_eq!(proven["opened_elements"] - given["opened_elements"], 2 * 3 * (rows - 1));
+    assert_eq!(proven["triples"], given["triples"]);
+    assert_eq!(proven["rounds"], given["rounds"]);
+    assert_eq!(proven["check_rounds"], given["check_rounds"]);
 }
