@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -222,24 +223,30 @@ fn what_does_not_fit_the_run_is_refused_and_not_used_up() -> Result {
 /// Takes connections for somebody else, and flips one bit of what goes there.
 struct Between {
     address: String,
-    /// Bytes that have gone there, by connection.
-    sent: Arc<Mutex<Vec<Arc<AtomicU64>>>>,
+    /// Bytes that have gone there, by stream: connections come in any order.
+    sent: Arc<Mutex<BTreeMap<u16, Arc<AtomicU64>>>>,
 }
 
 impl Between {
-    /// In front of `target`; `flip` says of which connection and which bit.
-    fn start(target: String, flip: Option<(usize, u64)>) -> Result<Between> {
+    /// In front of `target`; `flip` says of which stream and which bit.
+    fn start(target: String, flip: Option<(u16, u64)>) -> Result<Between> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?.to_string();
-        let sent: Arc<Mutex<Vec<Arc<AtomicU64>>>> = Arc::default();
+        let sent: Arc<Mutex<BTreeMap<u16, Arc<AtomicU64>>>> = Arc::default();
         let counts = sent.clone();
         thread::spawn(move || {
-            for (number, near) in listener.incoming().flatten().enumerate() {
+            for near in listener.incoming().flatten() {
+                // The header of a hello (docs/protocols/wire.md, section 3).
+                let mut header = [0; 24];
+                while near.peek(&mut header).is_ok_and(|seen| (1..24).contains(&seen)) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                let stream = u16::from_le_bytes([header[16], header[17]]);
                 // Who is dialled may not be there yet; then the dialler tries again.
                 let Ok(far) = TcpStream::connect(&target) else { return };
                 let count = Arc::new(AtomicU64::new(0));
-                counts.lock().expect("nobody panics").push(count.clone());
-                let flip = flip.filter(|flip| flip.0 == number).map(|flip| flip.1);
+                counts.lock().expect("nobody panics").insert(stream, count.clone());
+                let flip = flip.filter(|flip| flip.0 == stream).map(|flip| flip.1);
                 let (Ok(back), Ok(forth)) = (far.try_clone(), near.try_clone()) else { return };
                 thread::spawn(move || carry(near, far, flip, &count));
                 thread::spawn(move || carry(back, forth, None, &AtomicU64::new(0)));
@@ -248,9 +255,9 @@ impl Between {
         Ok(Between { address, sent })
     }
 
-    fn sent(&self) -> Vec<u64> {
+    fn sent(&self) -> BTreeMap<u16, u64> {
         let sent = self.sent.lock().expect("nobody panics");
-        sent.iter().map(|count| count.load(Ordering::Relaxed)).collect()
+        sent.iter().map(|(stream, count)| (*stream, count.load(Ordering::Relaxed))).collect()
     }
 }
 
@@ -272,8 +279,11 @@ fn carry(mut from: TcpStream, mut to: TcpStream, flip: Option<u64>, count: &Atom
 const NAMES: [&str; 3] = ["ann", "ben", "cid"];
 
 /// One run of three processes, of which cid's bytes to ann go through [`Between`]. Gives the exit
-/// codes of ann and ben, and how many bytes went by.
-fn run_between(place: &Place, flip: Option<(usize, u64)>) -> Result<([Option<i32>; 2], Vec<u64>)> {
+/// codes of ann and ben, and how many bytes went by in each stream.
+fn run_between(
+    place: &Place,
+    flip: Option<(u16, u64)>,
+) -> Result<([Option<i32>; 2], BTreeMap<u16, u64>)> {
     place.cluster(&NAMES)?;
     let cluster = place.read("cluster.toml")?;
     let target = cluster.split('"').find(|part| part.contains(':')).ok_or("an address")?;
@@ -325,11 +335,11 @@ fn a_flipped_bit_gives_no_process_a_wrong_output() -> Result {
     let thorough = std::env::var_os("PHINEUS_TEST_THOROUGH").is_some();
     let points: u64 = if thorough { 40 } else { 4 };
     let (mut lies, mut stopped) = (0, 0);
-    for (connection, &bytes) in sent.iter().enumerate().filter(|(_, bytes)| **bytes > 4000) {
+    for (&stream, &bytes) in sent.iter().filter(|(_, bytes)| **bytes > 4000) {
         for point in 0..points {
             let at = 8 * (bytes * (2 * point + 1) / (2 * points)) + point % 8;
-            let (codes, _) = run_between(&place, Some((connection, at)))?;
-            println!("connection {connection}, byte {} of {bytes}: {codes:?}", at / 8);
+            let (codes, _) = run_between(&place, Some((stream, at)))?;
+            println!("stream {stream}, byte {} of {bytes}: {codes:?}", at / 8);
             lies += usize::from(codes[0] == Some(5));
             stopped += usize::from(codes.iter().all(|code| *code != Some(0)));
         }
