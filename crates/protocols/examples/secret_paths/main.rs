@@ -42,7 +42,9 @@ const CASES: &[(&str, fn())] = &[
     ("clients", shares::clients),
     ("mascot", spdz::mascot),
     ("spdz", spdz::small),
+    ("spdz-whole", spdz::whole),
     ("spdz-128", spdz::large),
+    ("spdz-three", spdz::three),
 ];
 
 /// These must be reported, or the test is blind.

@@ -6,7 +6,7 @@ use phineus_engine::run;
 use phineus_plan::{lower_to_field, order};
 use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
 use phineus_protocols::ot::{FieldBits, SessionId};
-use phineus_protocols::spdz::{MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+use phineus_protocols::spdz::{Masks, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 use crate::programs::{
     Program, assert_learned, fresh_seed, memory, ordering, planned, random_of, read, scratch,
@@ -46,23 +46,42 @@ fn material<F: Field>(parties: usize) {
 
 pub fn small() {
     let seed = fresh_seed("spdz");
-    authenticated::<F61>(seed, 2, FieldName::F61);
+    authenticated::<F61>(seed, (2, 30), (FieldName::F61, Masks::Narrow));
+}
+
+/// Openings are behind masks over the whole field.
+pub fn whole() {
+    let seed = fresh_seed("spdz-whole");
+    authenticated::<F61>(seed, (2, 15), (FieldName::F61, Masks::Whole));
+}
+
+/// With three parties, sums of shares and checks of what others sent take other paths than with two.
+pub fn three() {
+    let seed = fresh_seed("spdz-three");
+    authenticated::<F61>(seed, (3, 15), (FieldName::F61, Masks::Narrow));
 }
 
 pub fn large() {
     let seed = fresh_seed("spdz-128");
-    authenticated::<F128>(seed, 2, FieldName::F128);
+    authenticated::<F128>(seed, (2, 30), (FieldName::F128, Masks::Narrow));
 }
 
-fn authenticated<F: Field>(seed: u64, count: u16, field: FieldName) {
+/// Runs a random program of so many instructions among `count` parties.
+fn authenticated<F: Field>(
+    seed: u64,
+    (count, instructions): (u16, usize),
+    (field, masks): (FieldName, Masks),
+) {
     // Some programs need numbers that the field does not hold: the next one then.
     let mut made = (seed..).find_map(|seed| {
-        let program = random_of(seed, count, (12, 60), 30);
-        Some((plan::<F>(&program, field)?, program))
+        let program = random_of(seed, count, (12, 60), instructions);
+        Some((plan::<F>(&program, (field, masks))?, program))
     });
     let (bytes, program) = made.take().expect("a program that the field is large enough for");
     let right = expected(&program);
     let description = &read(&bytes).description().clone();
+    let stated = description.plan.as_ref().map(|plan| Masks::stated(&plan.costs));
+    assert_eq!(stated, Some(masks), "the driver takes the masks that the plan states");
     let pairs: Vec<_> = mesh(count.into()).into_iter().zip(mesh(count.into())).collect();
     on_threads(pairs, |(online, offline)| {
         let me = online.me();
@@ -81,17 +100,17 @@ fn authenticated<F: Field>(seed: u64, count: u16, field: FieldName) {
     });
 }
 
-fn plan<F: Field>(program: &Program, field: FieldName) -> Option<Vec<u8>> {
+fn plan<F: Field>(program: &Program, (field, masks): (FieldName, Masks)) -> Option<Vec<u8>> {
     let count = program.description.parties.len();
     let bytes = write(&program.instructions, &program.description);
     let lowering = (F::BITS - 2, true);
     let lowered = lower_to_field(&mut read(&bytes), Vec::new(), scratch(), lowering, 64 << 20);
     let lowered = lowered.ok()?.0;
     let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
-    let mut model = SpdzRounds::new(field, count);
+    let mut model = SpdzRounds::new(field, count).with_masks(masks);
     let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering(layout), &mut model);
     let ordered = ordered.expect("a valid program").0;
-    let mut costs = SpdzCosts::new(count, field);
+    let mut costs = SpdzCosts::new(count, field).with_masks(masks);
     let page_wires = layout.units_max().next_power_of_two().max(4096);
     Some(planned(&ordered, "spdz", layout, (page_wires, 16), 64, &mut costs))
 }
