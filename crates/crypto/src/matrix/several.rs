@@ -188,17 +188,23 @@ fn add_some<P: Products, const ROWS: usize, const VECTORS: usize>(
         std::array::from_fn(|j| ((vector + j) / width, (vector + j) % width));
     let factors = places
         .map(|(tuple, k)| &vectors[tuple * columns * width + k..][..(columns - 1) * width + 1]);
+    crate::public(factors.map(<[P::Element]>::len));
+    let mut entry = 0;
     for column in 0..columns {
+        // Once more in each turn: these numbers share stack slots with elements.
+        crate::public([column, entry]);
         let own = matrix[column * strip.rows + strip.row..].first_chunk::<ROWS>();
         let own = own.expect("strips are within the matrix");
         for (sums, factors) in sums.iter_mut().zip(factors) {
-            let factor = factors[column * width];
-            for (sum, entry) in sums.iter_mut().zip(own) {
-                *sum = P::mul_add(*sum, *entry, factor);
+            let factor = factors[entry];
+            for (sum, own) in sums.iter_mut().zip(own) {
+                *sum = P::mul_add(*sum, *own, factor);
             }
         }
+        entry += width;
     }
     let starts = places.map(|(tuple, k)| (tuple * strip.rows + strip.row) * width + k);
+    crate::public(starts);
     finish::<P, ROWS, VECTORS>(out, width, (starts, sums));
 }
 
