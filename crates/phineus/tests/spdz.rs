@@ -255,7 +255,7 @@ impl Between {
         Ok(Between { address, sent })
     }
 
-    fn sent(&self) -> BTreeMap<u16, u64> {
+    fn sent(&self) -> Sent {
         let sent = self.sent.lock().expect("nobody panics");
         sent.iter().map(|(stream, count)| (*stream, count.load(Ordering::Relaxed))).collect()
     }
@@ -278,12 +278,12 @@ fn carry(mut from: TcpStream, mut to: TcpStream, flip: Option<u64>, count: &Atom
 
 const NAMES: [&str; 3] = ["ann", "ben", "cid"];
 
+/// How many bytes went by in each stream.
+type Sent = BTreeMap<u16, u64>;
+
 /// One run of three processes, of which cid's bytes to ann go through [`Between`]. Gives the exit
-/// codes of ann and ben, and how many bytes went by in each stream.
-fn run_between(
-    place: &Place,
-    flip: Option<(u16, u64)>,
-) -> Result<([Option<i32>; 2], BTreeMap<u16, u64>)> {
+/// codes of ann and ben.
+fn run_between(place: &Place, flip: Option<(u16, u64)>) -> Result<([Option<i32>; 2], Sent)> {
     place.cluster(&NAMES)?;
     let cluster = place.read("cluster.toml")?;
     let target = cluster.split('"').find(|part| part.contains(':')).ok_or("an address")?;
