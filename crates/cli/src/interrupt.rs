@@ -111,6 +111,14 @@ pub(crate) fn end_with_parent(cluster: &Path) {
     }
 }
 
+/// Ends a child whose parent has ended, removing what the parent would have removed: a command that notices it
+/// may come to its end before the watching thread looks.
+pub(crate) fn end_if_orphaned() {
+    if is_orphan() {
+        end();
+    }
+}
+
 /// Leaves what a terminal sends to the process that this one works for.
 pub(crate) fn leave_to_parent() {
     for signal in [libc::SIGINT, libc::SIGHUP] {

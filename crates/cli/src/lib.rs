@@ -99,6 +99,7 @@ pub fn main(registry: Registry) -> ExitCode {
     });
     let is_json = cli.json && !cli.command.is_child();
     let result = dispatch(&registry, cli.command, &console);
+    interrupt::end_if_orphaned();
     ExitCode::from(finish(result, is_json) as u8)
 }
 
