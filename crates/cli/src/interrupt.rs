@@ -255,7 +255,8 @@ fn is_orphan() -> bool {
 fn end() -> ! {
     remove_leftovers();
     if is_orphan() {
-        let directory = with(|state| state.of_parent.take());
+        // Kept: another thread that comes here, too, must not end the process before it is gone.
+        let directory = with(|state| state.of_parent.clone());
         for directory in directory.iter().cycle().take(REMOVALS) {
             let _ = std::fs::remove_dir_all(directory);
             std::thread::sleep(PAUSE);
