@@ -3,7 +3,8 @@
 //! Each party holds its own outgoing messages back, by half the round-trip time after a bandwidth
 //! queue, so a round trip takes the whole. Messages are cut into pieces of at most
 //! [`PIECE_BYTES`], as a network would, and wait in a line of bounded length that stands for what
-//! is on the wire. Counted are payload and header; loss and jitter are not simulated.
+//! is on the wire. Counted are payload and header; loss and jitter are not simulated. A new connection
+//! waits for the round trips that making it would take (`dialling.rs`).
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

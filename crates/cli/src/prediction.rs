@@ -195,9 +195,8 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
 pub(crate) struct Starting {
     /// Connections to each other party, made at once.
     pub(crate) connections: u64,
-    /// Messages that all send at once before the run: each takes half a round trip. (A party that was
-    /// dialled has its connections half a round trip before the other one, so that one of them may be
-    /// had for nothing.)
+    /// Messages that all send at once before the run: each takes half a round trip. A party that is
+    /// dialled has its connections half a round trip early, so a run may take that much less.
     pub(crate) exchanges: u64,
     /// Times at which all end connections together before the run: those that the protocol does not
     /// use. The farewell after it leaves with the last messages of the run.
