@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::instruction::Instruction;
 
 /// The version of the format.
-pub const FORMAT_VERSION: u16 = 4;
+pub const FORMAT_VERSION: u16 = 5;
 
 /// The first bytes of every program file.
 pub const MAGIC: [u8; 8] = *b"PHINEUS\0";

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! # Anything after a number sign is a comment.
-//! phineus 4 program
+//! phineus 5 program
 //! name "sum"
 //! party "site_a"
 //! party "site_b"
@@ -16,7 +16,7 @@
 //! output u40x1 %1 port=0 column=0 row=0
 //! ```
 //!
-//! A planned program begins with `phineus 4 planned`, has lines `plan` and `cost` after its ports,
+//! A planned program begins with `phineus 5 planned`, has lines `plan` and `cost` after its ports,
 //! places `@1234` instead of values `%12`, and directives such as `issue_swap_in frame=3 slot=17`.
 //! `issue` or `finish` before an operation says that this is one part of it.
 //! Strings are written as in JSON. `docs/bytecode.md` has the grammar.

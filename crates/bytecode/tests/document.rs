@@ -113,7 +113,7 @@ fn the_examples_and_the_grammar_are_of_this_version() {
 }
 
 const EXAMPLE: &str = "\
-phineus 4 program
+phineus 5 program
 name \"example\"
 party \"p\"
 %0 = constant u32x2 value=0x7
@@ -157,7 +157,7 @@ fn number(bytes: &[u8]) -> usize {
 /// Section 5, step by step, with asserts where a real reader would give an error.
 fn by_the_book(file: &[u8]) -> File {
     assert_eq!(&file[..8], b"PHINEUS\0");
-    assert_eq!(&file[8..10], [4, 0]);
+    assert_eq!(&file[8..10], [5, 0]);
     let footer = &file[file.len() - 80..];
     assert_eq!(&footer[72..], b"PHINEUS\0");
     let [description_at, description_length, index_at, index_length] =
@@ -185,7 +185,7 @@ fn by_the_book(file: &[u8]) -> File {
     }
     assert_eq!(&footer[32..64], &Sha256::digest(&book.raw)[..]);
     let parts: [&[u8]; 5] =
-        [b"phineus program", &[4, 0], &[book.kind], &footer[32..64], description];
+        [b"phineus program", &[5, 0], &[book.kind], &footer[32..64], description];
     book.hash = Sha256::digest(parts.concat()).into();
     book
 }

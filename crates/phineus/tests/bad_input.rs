@@ -170,7 +170,7 @@ fn program_files() -> Result {
     done.says("sources: is a directory without a hybrid circuit of HyCC")?.says("name a file")?;
     place.write("cut.txt", "2 6\n2 2 2\n1 2\n\n2 1 0 2 4 AND\n")?;
     place.run("explain cut.txt")?.failed_with(3)?.says("cut.txt")?;
-    place.write("wrong.phi", "phineus 4 program\nname \"x\"\nfrobnicate\n")?;
+    place.write("wrong.phi", "phineus 5 program\nname \"x\"\nfrobnicate\n")?;
     place.run("show wrong.phi")?.failed_with(3)?.says("wrong.phi:3")?;
     place.run("plan sort --param n=40 --memory 32MiB --out good.plan")?.succeeded()?;
     let good = std::fs::read(place.file("good.plan"))?;

@@ -49,7 +49,7 @@ fn plans_with_garbled_values_are_checked_shown_and_run() -> Result {
         place.run(&line)?.succeeded()?;
         place.run(&format!("check y.plan {file}"))?.succeeded()?.says("right")?;
         let shown = place.run("show y.plan")?.succeeded()?.stdout;
-        let garbled = "# what is garbled beside it:\n# phineus 4 planned\n";
+        let garbled = "# what is garbled beside it:\n# phineus 5 planned\n";
         // Nothing of this program is garbled unless the protocol is.
         assert_eq!(shown.contains(garbled), protocol == "bmr", "{program} {protocol}");
     }
@@ -158,7 +158,7 @@ fn a_closed_pipe_is_no_failure() -> Result {
     stdout.read_line(&mut line)?;
     drop(stdout);
     let done = common::Done::of(child.wait_with_output()?).succeeded()?;
-    assert_eq!((line.as_str(), done.stderr.as_str()), ("phineus 4 program\n", ""));
+    assert_eq!((line.as_str(), done.stderr.as_str()), ("phineus 5 program\n", ""));
     Ok(())
 }
 

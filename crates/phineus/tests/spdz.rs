@@ -355,7 +355,7 @@ fn comparisons(count: u32) -> String {
         format!("input_port \"{name}\" party={party} rows={count}\n  column \"x\" u8 number\n")
     };
     let mut text = format!(
-        "phineus 4 program\nname \"less\"\nparty \"ann\"\nparty \"ben\"\n{}{}\
+        "phineus 5 program\nname \"less\"\nparty \"ann\"\nparty \"ben\"\n{}{}\
          output_port \"less\" parties=0,1 rows={count}\n  column \"less\" u1 number\n",
         ports("a", 0),
         ports("b", 1)

@@ -11,7 +11,7 @@ use phineus::bytecode::{ElementType, Encoding};
 use phineus::{Arguments, Element, I8, U16, Value, column, program, trace_into};
 
 const OUTER: &str = "\
-phineus 4 program
+phineus 5 program
 name \"outer\"
 party \"ann\"
 party \"ben\"

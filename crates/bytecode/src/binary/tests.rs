@@ -53,7 +53,7 @@ fn damaged_ends_are_named() {
     };
     assert_refused(&[], "it is too short");
     assert_refused(&with(0, 1), "it does not begin like one");
-    assert_refused(&with(8, 4), "has format version 0, this Phineus reads version 4");
+    assert_refused(&with(8, 5), "has format version 0, this Phineus reads version 5");
     assert_refused(&with(10, 2), "its kind is unknown");
     for cut in [1, 100, good.len() / 2] {
         assert_refused(&good[..good.len() - cut], "its end is missing");

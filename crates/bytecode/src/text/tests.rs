@@ -83,7 +83,7 @@ proptest! {
 #[test]
 fn a_rich_description_round_trips() {
     let ports = concat!(
-        "phineus 4 planned\n",
+        "phineus 5 planned\n",
         "name \"a \\\"name\\\" # not a comment\\n\"\n",
         "party \"ä\"\n",
         "party \"\"\n",
@@ -127,9 +127,9 @@ pub(crate) fn plan_lines(plan: PlanDescription) -> String {
 
 #[test]
 fn texts_may_be_laid_out_freely() {
-    let tight = "phineus 4 program\nname \"n\"\nparty \"p\"\n%0 = constant u8x2 value=0x10\n\
+    let tight = "phineus 5 program\nname \"n\"\nparty \"p\"\n%0 = constant u8x2 value=0x10\n\
                  %1 = bit_slice u2x2 %0 start=3 from_width=8\n";
-    let loose = "# a\n\n \t phineus 4   program # b\nname\"n\"#c\r\n  party   \"p\"\n#\n\
+    let loose = "# a\n\n \t phineus 5   program # b\nname\"n\"#c\r\n  party   \"p\"\n#\n\
                  %0=constant u8x2 value = 16\r\n%1 = bit_slice u2x2 %0 from_width =0x8 start= 3#d";
     let parse = |text: &str| parse_text(text.as_bytes(), "a.phi", Vec::new()).expect("valid").0;
     assert_eq!(parse(tight), parse(loose));
@@ -156,7 +156,7 @@ pub(crate) fn assert_faults(text: &str) {
 #[test]
 fn faulty_lines_are_all_reported() {
     assert_faults(
-        "phineus 4 program\n\
+        "phineus 5 program\n\
          name \"n\"\n\
          party \"p\"\n\
          %0 = constant u8x1 value=1\n\
@@ -188,7 +188,7 @@ fn faulty_lines_are_all_reported() {
 #[test]
 fn faulty_headers_are_all_reported() {
     assert_faults(
-        "phineus 4 program\n\
+        "phineus 5 program\n\
          column \"c\" u8 number          #! below an input_port or an output_port\n\
          name \"n\"\n\
          name \"n\"                      #! one name\n\
@@ -209,27 +209,27 @@ fn faulty_headers_are_all_reported() {
          plan frame_count 1              #! stands twice\n\
          plan frame_count -1             #! '-1' is not the figure\n",
     );
-    assert_faults("phineus 4 program\nparty \"p\"   #! the program has no name\n");
-    assert_faults("phineus 4 program\nname \"n\"    #! 1 to 64 parties\n");
-    assert_faults("phineus 4 planned\nname \"n\"\nparty \"p\"\nplan frames 3 #! unknown field\n");
+    assert_faults("phineus 5 program\nparty \"p\"   #! the program has no name\n");
+    assert_faults("phineus 5 program\nname \"n\"    #! 1 to 64 parties\n");
+    assert_faults("phineus 5 planned\nname \"n\"\nparty \"p\"\nplan frames 3 #! unknown field\n");
     assert_faults(
-        "phineus 4 planned\nname \"n\"\nparty \"p\"\ncost \"a\" 3  #! costs belong to a plan\n",
+        "phineus 5 planned\nname \"n\"\nparty \"p\"\ncost \"a\" 3  #! costs belong to a plan\n",
     );
-    assert_faults("phineus 1 program #! format version 1, this reads 4\n");
-    assert_faults("phineus 4 plan    #! begins with the line: phineus 4 program\n");
-    assert_faults("fineus 1 program  #! begins with the line: phineus 4 program\n");
+    assert_faults("phineus 1 program #! format version 1, this reads 5\n");
+    assert_faults("phineus 5 plan    #! begins with the line: phineus 5 program\n");
+    assert_faults("fineus 1 program  #! begins with the line: phineus 5 program\n");
 }
 
 #[test]
 fn faults_name_file_line_and_column() {
-    let text = "phineus 4 program\nname \"n\"\nparty \"p\"\n\n%0 = constant u8x1 valeur=ä";
+    let text = "phineus 5 program\nname \"n\"\nparty \"p\"\n\n%0 = constant u8x1 valeur=ä";
     let error = parse_text(text.as_bytes(), "sum.phi", Vec::new()).map(|_| ()).expect_err("faulty");
     let message = error.to_string();
     assert!(
         message.starts_with("sum.phi:5:20: constant has not an immediate 'valeur'"),
         "{message}"
     );
-    let many = format!("phineus 4 program\nname \"n\"\nparty \"p\"\n{}", "bad\n".repeat(1000));
+    let many = format!("phineus 5 program\nname \"n\"\nparty \"p\"\n{}", "bad\n".repeat(1000));
     let Err(Error::Text(found)) = parse_text(many.as_bytes(), "p.phi", Vec::new()) else {
         panic!("faulty")
     };

@@ -77,7 +77,7 @@ fn every_op_is_held_to_its_roles() {
     }
 }
 
-const PROGRAM: &str = "phineus 4 program\nname \"n\"\nparty \"p\"\n\
+const PROGRAM: &str = "phineus 5 program\nname \"n\"\nparty \"p\"\n\
     input_port \"i\" party=0 rows=10\n column \"a\" u8 number\n column \"b\" i8 number\n";
 
 const OUTPUT: &str = "output_port \"o\" parties=0 rows=4\n column \"c\" u8 number\n";
@@ -206,7 +206,7 @@ fn planned() -> String {
         spill_slot_count: 2,
         ..PlanDescription::default()
     };
-    format!("phineus 4 planned\nname \"n\"\nparty \"p\"\n{}", plan_lines(plan))
+    format!("phineus 5 planned\nname \"n\"\nparty \"p\"\n{}", plan_lines(plan))
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn planned_directives_name_frames_and_slots() {
 #[test]
 fn plans_have_figures() {
     assert_faults(
-        "phineus 4 planned\nname \"n\"\nparty \"p\"\n\
+        "phineus 5 planned\nname \"n\"\nparty \"p\"\n\
          @0 = constant u1x1 value=0 #! needs the plan's figures\n",
     );
 }

@@ -11,7 +11,7 @@ pub type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// Three parties' squares and products are added on additive shares and compared with a bound on
 /// XOR shares: triples, squares and shared bits of each kind.
 pub const THREE: &str = "\
-phineus 4 program
+phineus 5 program
 name \"three\"
 party \"ann\"
 party \"ben\"
