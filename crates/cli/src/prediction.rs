@@ -11,7 +11,7 @@ use phineus_crypto::field::F61;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
-use phineus_protocols::mascot::costs::rounds_of_first_batches;
+use phineus_protocols::mascot::costs::costs_of_first_batches;
 use phineus_protocols::mixed;
 use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::costs::PairCosts;
@@ -45,6 +45,17 @@ const CONNECTING_ROUND_TRIPS: f64 = Manner::Tls.round_trips() as f64;
 /// runs a small program in 2.7 ms of processor time.
 const PROCESS_S: f64 = 3e-3;
 
+/// Seconds of reading keys and tables, agreeing and writing results, of two parties that start at once on
+/// two cores (`benches/predictions.py`).
+const PARTY_S: f64 = 5e-3;
+
+/// Seconds in which both parties plan an instruction, on two cores: `sort n=2048` takes 48 ms for 50,304
+/// garbled instructions, and 113 ms for 67,550 on shares.
+const PLANNING_S_PER_INSTRUCTION: f64 = 1.4e-6;
+
+/// Seconds in which they plan a byte of the circuits of computing on shares: `sha256 n=1` takes 30 ms for 2.9 MB.
+const PLANNING_S_PER_CIRCUIT_BYTE: f64 = 9e-9;
+
 /// Seconds for one connection: 2 ms of processor time for both sides of TLS (a small program takes
 /// 30 ms in all processes with one stream and 50 ms with three, of which 12 are those of other base
 /// oblivious transfers: (50 - 30 - 12) / 2 / 2).
@@ -65,6 +76,8 @@ pub(crate) struct Times {
     pub(crate) awaited: f64,
     /// Of `compute`, what nothing else goes on beside: that of set-up.
     pub(crate) setup: f64,
+    /// Of authenticated material after the first batches: one thread computes, sends and waits in turn.
+    pub(crate) making: f64,
     /// From the start of the process to the first message of the run, and the farewell.
     pub(crate) start: f64,
 }
@@ -80,7 +93,7 @@ impl Times {
     pub(crate) fn running(&self) -> f64 {
         let rounds = self.latency + self.online_compute;
         let beside = rounds.max(self.compute - self.setup).max(self.network).max(self.storage);
-        self.awaited + self.setup + beside
+        self.awaited + self.setup + beside.max(self.making)
     }
 
     /// All latency of the run.
@@ -134,16 +147,14 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     let overlapped = if planned.blocks.is_some() { 0 } else { mixed::overlapped_rounds(plan) };
     let making = total(mixed::totals::PREPROCESSING_ROUNDS) - overlapped as f64;
     let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
-    let awaited = match plan.layout {
-        Layout::Authenticated { .. } => {
-            let demand = stated_demand(&plan.costs);
-            rounds_of_first_batches::<F61>(&demand, FieldBits::DEFAULT) as f64
-        }
+    let is_authenticated = matches!(plan.layout, Layout::Authenticated { .. });
+    let (first_rounds, first_share) = match plan.layout {
+        Layout::Authenticated { .. } => first_batches(plan),
         // Each block waits for what is garbled for it alone.
-        _ if planned.blocks.is_some() && planned.is_garbled() => before_rounds,
-        _ => ROUNDS_AWAITED_MAX,
+        _ if planned.blocks.is_some() && planned.is_garbled() => (before_rounds / trips, 0.0),
+        _ => (ROUNDS_AWAITED_MAX, 0.0),
     };
-    let awaited = before_rounds.min(awaited * trips);
+    let awaited = before_rounds.min(first_rounds * trips);
     // Rounds of garbled circuits are those of oblivious transfers and outputs: gates wait for them.
     let (awaited, rounds) = if is_shared(plan) { (awaited, rounds) } else { (rounds, 0.0) };
     let latency = rounds.max(beside_rounds - awaited);
@@ -154,12 +165,14 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
     // Who makes authenticated material or garbles is ahead of its peer by half of what a channel
     // takes: more than that lies in a batch, unless windows are as long as one.
     let is_short = planned.ahead_bytes < LONGEST_AHEAD_BYTES;
-    let fills_channels = matches!(plan.layout, Layout::Authenticated { .. })
-        || total(garbling::GARBLING_ROUNDS) > 0.0 && is_short;
+    let fills_channels = is_authenticated || total(garbling::GARBLING_ROUNDS) > 0.0 && is_short;
     let sending_before = match fills_channels {
         true => sending(before_bytes).max(before_bytes / links * rtt / planned.ahead_bytes as f64),
         false => sending(before_bytes),
     };
+    // One thread makes authenticated material: it computes, sends and waits in turn.
+    let made = before - setup.min(before) + sending_before;
+    let in_turn = |latency: f64| if is_authenticated { made + latency * rtt } else { 0.0 };
     Prediction {
         whole: Times {
             compute,
@@ -168,15 +181,17 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
             network: sending(bytes).max(sending_before + sending(bytes - before_bytes)),
             storage,
             latency: latency * rtt,
-            awaited: awaited * rtt,
-            setup,
-            start: Starting::of(plan).seconds(rtt),
+            awaited: awaited * rtt + first_share * sending_before,
+            setup: setup + first_share * (before - setup),
+            making: in_turn(before_rounds - awaited) - first_share * made,
+            start: Starting::of(plan).seconds(rtt) + planning_seconds(plan),
         },
         preprocessing: Times {
             compute: before,
             network: sending_before,
             awaited: before_rounds * rtt,
             setup: setup.min(before),
+            making: in_turn(0.0),
             ..Times::default()
         },
         online: Times {
@@ -188,6 +203,21 @@ pub(crate) fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Predi
             ..Times::default()
         },
     }
+}
+
+/// Rounds until there is a batch of each kind of authenticated material, and their share of all of it.
+fn first_batches(plan: &PlanDescription) -> (f64, f64) {
+    let demand = stated_demand(&plan.costs);
+    let first = costs_of_first_batches::<F61>(&demand, FieldBits::DEFAULT);
+    let ots = plan.costs.get(mixed::totals::OTS).copied().unwrap_or(0);
+    (first.rounds as f64, (first.ots as f64 / ots.max(1) as f64).min(1.0))
+}
+
+/// Seconds until all parties have planned, if they do so on one machine.
+fn planning_seconds(plan: &PlanDescription) -> f64 {
+    let circuits = plan.costs.get(mixed::totals::CIRCUIT_BYTES).copied().unwrap_or(0);
+    plan.instruction_count as f64 * PLANNING_S_PER_INSTRUCTION
+        + circuits as f64 * PLANNING_S_PER_CIRCUIT_BYTE
 }
 
 /// Work of the parties before a run and after it.
@@ -227,7 +257,8 @@ impl Starting {
     }
 
     fn seconds(&self, rtt: f64) -> f64 {
-        PROCESS_S + self.connections as f64 * CONNECTION_S + self.round_trips() * rtt
+        let party = if self.connections > 0 { PARTY_S } else { 0.0 };
+        PROCESS_S + party + self.connections as f64 * CONNECTION_S + self.round_trips() * rtt
     }
 }
 
@@ -375,6 +406,7 @@ mod tests {
             latency: 2.0,
             awaited: 0.25,
             setup: 0.0,
+            making: 0.0,
             start: 0.125,
         };
         assert_eq!(times.running(), 0.25 + 3.0);
@@ -384,6 +416,7 @@ mod tests {
         // Base oblivious transfers were hidden behind rounds that wait for them.
         assert_eq!(Times { setup: 1.5, ..times }.running(), 0.25 + 1.5 + 2.5);
         assert_eq!(Times { setup: 1.5, latency: 4.0, ..times }.running(), 0.25 + 1.5 + 4.5);
+        assert_eq!(Times { making: 5.0, setup: 1.5, ..times }.running(), 0.25 + 1.5 + 5.0);
         assert_eq!((times.bound(), times.all_latency()), ("computing", 2.25));
     }
 

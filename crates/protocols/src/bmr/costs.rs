@@ -38,10 +38,9 @@ pub mod totals {
 }
 
 /// Nanoseconds of a garbled AND for each pair of parties: oblivious transfers and tables; and of
-/// each hash, in the garbling as in the evaluation. AES-128, SHA-256, sorting, a matrix and biometric
-/// matching take 140 to 190 ns of processor time for each AND and party with two parties, 340 to 390 with
-/// three, everything included; by these figures 172 and 344.
-const NS_PER_AND_AND_PEER: u64 = 100;
+/// each hash, in the garbling as in the evaluation. AES-128, sorting and biometric matching of two parties on two
+/// cores take 220 to 240 ns for each AND, everything included (`benches/predictions.py`); by these figures 232.
+const NS_PER_AND_AND_PEER: u64 = 160;
 const NS_PER_HASH: u64 = 6;
 
 /// What is garbled.

@@ -59,11 +59,17 @@ pub fn demand_costs<F: Field>(demand: &Demand, field: FieldBits, pair: Pair) -> 
     sum
 }
 
-/// Rounds until something of each kind is there: what a program that takes little of all waits for.
-pub fn rounds_of_first_batches<F: Field>(demand: &Demand, field: FieldBits) -> u64 {
-    let ot = (field, demand.scale());
-    let first = demand.kinds().map(|(kind, _)| batch_costs::<F>(kind, 1, ot, Pair::OF_TWO).rounds);
-    setup_costs::<F>(field).rounds + first.sum::<u64>()
+/// Costs until there is a batch of each kind, set-up included: what a program that takes little of each
+/// kind at a time waits for.
+pub fn costs_of_first_batches<F: Field>(demand: &Demand, field: FieldBits) -> PairCosts {
+    let mut sum = setup_costs::<F>(field);
+    for (kind, count) in demand.kinds() {
+        let count = count.min(kind.batch_items(demand.scale()));
+        let first = batch_costs::<F>(kind, count, (field, demand.scale()), Pair::OF_TWO);
+        sum.ots += first.ots;
+        sum.rounds += first.rounds;
+    }
+    sum
 }
 
 /// The costs between two parties of one batch. A bit whose square happens to be

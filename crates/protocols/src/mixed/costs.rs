@@ -18,7 +18,9 @@ use crate::bmr::costs::{
 use crate::demand::BatchScale;
 use crate::ot::{FieldBits, OtKind};
 use crate::preprocessing::Demand;
-use crate::preprocessing::costs::{demand_costs, demands_costs, ots_of_a_direction, setup_costs};
+use crate::preprocessing::costs::{
+    demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
+};
 
 /// The names of the totals.
 pub mod totals {
@@ -78,16 +80,15 @@ pub mod totals {
 }
 
 /// Nanoseconds for a round on one machine: messages to and from all others through TLS, and the
-/// threads that wait for them. AES-128 and SHA-256 of one block, which do little else, take 150 to
-/// 200 us for each of their 81 and 452 rounds (benches/RESULTS.md, on shares).
-const NS_PER_ROUND: u64 = 120_000;
+/// threads that wait for them. SHA-256 of one block, which does little else, takes 37 us for each of its
+/// 452 rounds where processors are idle, and 120 us on an older, busy machine (`benches/predictions.py`).
+const NS_PER_ROUND: u64 = 45_000;
 
 /// Nanoseconds for an instruction besides its gates.
 const NS_PER_INSTRUCTION: u64 = 300;
 
-/// Nanoseconds to make and use a triple in `Z_2` with one other party, and a ring triple for each
-/// bit of its width.
-const NS_PER_OT: u64 = 25;
+/// Nanoseconds of an oblivious transfer with one other party, and of what is made of it.
+const NS_PER_OT: u64 = 13;
 
 /// What silent OT takes more, for each OT of its iterations: both roles of two parties together
 /// make 29 million a second, and SoftSpoken 100 million.
@@ -95,7 +96,10 @@ const NS_PER_SILENT_OT: u64 = 24;
 
 /// Nanoseconds of 128 base OTs in both directions with one other party: 9.2 ms of computation, the
 /// other's as much on the same machine at the same time, and the start of the threads.
-const SETUP_NS: u64 = 15_000_000;
+const SETUP_NS: u64 = 16_000_000;
+
+/// The same for garbling, with the first tables.
+const GARBLING_SETUP_NS: u64 = 20_000_000;
 
 /// The cost model of computation on shares.
 pub struct MixedCosts {
@@ -199,8 +203,9 @@ impl MixedCosts {
 
     /// Nanoseconds of base OTs before the first triple and the first table.
     fn setup_ns(&self, is_garbled: bool) -> u64 {
-        let set_ups = u64::from(self.has_material()) + u64::from(is_garbled);
-        (self.parties as u64 - 1) * SETUP_NS * set_ups
+        let of_material = if self.has_material() { SETUP_NS } else { 0 };
+        let of_garbling = if is_garbled { GARBLING_SETUP_NS } else { 0 };
+        (self.parties as u64 - 1) * (of_material + of_garbling)
     }
 
     /// Nanoseconds of whole iterations of silent OT.
@@ -324,7 +329,8 @@ impl CostModel for MixedCosts {
         self.compute_ns += self.duration_ns(instruction);
         for (kind, count) in self.replay.needs.drain(..) {
             let peers = self.parties as u64 - 1;
-            let made_ns = peers * NS_PER_OT * (count * usize::from(kind.width().max(1))) as u64;
+            let (by_lower, by_higher) = offered_ots(kind, count);
+            let made_ns = peers * NS_PER_OT * (by_lower + by_higher) as u64;
             self.compute_ns += made_ns;
             self.preprocessing_ns += made_ns;
             self.demand.add(kind, count);

@@ -118,7 +118,7 @@ fn offered_in_all(demand: &Demand) -> (u64, u64) {
 }
 
 /// The OTs of a batch in which the party of lower number is the sender, and the other.
-pub(super) fn offered_ots(kind: Kind, count: usize) -> (usize, usize) {
+pub(crate) fn offered_ots(kind: Kind, count: usize) -> (usize, usize) {
     let width = usize::from(kind.width());
     match kind {
         Kind::BitTriple => (count, count),

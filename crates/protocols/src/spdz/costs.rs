@@ -264,9 +264,9 @@ const NS_PER_OT: u64 = 45;
 /// The same in batches of a quarter or less, whose rows are less than a tile of OTs.
 const NS_PER_OT_OF_SMALL: u64 = 110;
 /// Nanoseconds of set-up with one other party: base OTs in both directions, the keys that are shared
-/// with them, and the first, smallest batches. A small program takes 44 ms of processor time at each
-/// party, of which 9 are its start (`cli/src/prediction.rs`) and 7 what is counted otherwise.
-const SETUP_NS: u64 = 28_000_000;
+/// with them, and the first, smallest batches: `millionaires` runs for 60 ms on one machine, of which 7 are
+/// counted otherwise.
+const SETUP_NS: u64 = 50_000_000;
 /// To make a bit that a party knows, and a bounded integer.
 const fn chosen_ns(field: FieldName) -> [u64; 2] {
     match field {
