@@ -32,21 +32,13 @@ impl Arrangements {
         description: &Description,
         outputs: Vec<Option<Table>>,
     ) -> Vec<Option<Table>> {
-        let ports = description.outputs.iter();
-        ports
-            .zip(outputs)
-            .map(|(port, table)| {
-                let table = table?;
-                let table = match self.of(port) {
-                    Some(rows) => {
-                        let moves = rows.iter().enumerate();
-                        moved(&table, moves.map(|(k, &row)| (k as u64, row.into())))
-                    }
-                    None => table,
-                };
-                Some(without_meaningless(port, table))
-            })
-            .collect()
+        self.each(description, outputs, |port, table, rows| {
+            let table = match rows {
+                Some(rows) => moved(&table, (0..).zip(rows.iter().map(|&row| row.into()))),
+                None => table,
+            };
+            without_meaningless(port, table)
+        })
     }
 
     /// Such outputs as they left the computation.
@@ -55,16 +47,21 @@ impl Arrangements {
         description: &Description,
         outputs: Vec<Option<Table>>,
     ) -> Vec<Option<Table>> {
-        let ports = description.outputs.iter();
-        ports
-            .zip(outputs)
-            .map(|(port, table)| match self.of(port) {
-                Some(rows) => table.map(|table| {
-                    moved(&table, rows.iter().enumerate().map(|(k, &row)| (row.into(), k as u64)))
-                }),
-                None => table,
-            })
-            .collect()
+        self.each(description, outputs, |_, table, rows| match rows {
+            Some(rows) => moved(&table, rows.iter().map(|&row| row.into()).zip(0..)),
+            None => table,
+        })
+    }
+
+    /// Changes each output that is there, which may have rows that were arranged.
+    fn each(
+        &self,
+        description: &Description,
+        outputs: Vec<Option<Table>>,
+        change: impl Fn(&OutputPort, Table, Option<&[u32]>) -> Table,
+    ) -> Vec<Option<Table>> {
+        let ports = description.outputs.iter().zip(outputs);
+        ports.map(|(port, table)| table.map(|table| change(port, table, self.of(port)))).collect()
     }
 }
 

@@ -85,18 +85,7 @@ pub(crate) fn note(counted: &Counted) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use phineus_bytecode::{Column, ElementType, Encoding, Lane};
-
-    fn table(rows: &[[u64; 2]]) -> Table {
-        let columns = ["k", "v"].map(|name| Column {
-            name: name.to_owned(),
-            element: ElementType::unsigned(8),
-            encoding: Encoding::Number,
-        });
-        let mut table = Table::new(columns.to_vec());
-        rows.iter().for_each(|row| table.push(&row.map(Lane::from)));
-        table
-    }
+    use crate::row_order::tests::table;
 
     #[test]
     fn only_equal_rows_count_once() {

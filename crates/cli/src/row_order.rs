@@ -77,7 +77,7 @@ pub(crate) fn arrange(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::csv_input::Source;
     use phineus_bytecode::{Column, ElementType, Encoding, Lane};
@@ -86,7 +86,8 @@ mod tests {
         Counted::plain(Source::Path(name.into()), 0, None)
     }
 
-    fn table(rows: &[[u64; 2]]) -> Table {
+    /// A table of two columns of 8 bits.
+    pub(crate) fn table(rows: &[[u64; 2]]) -> Table {
         let columns = ["k", "v"].map(|name| Column {
             name: name.to_owned(),
             element: ElementType::unsigned(8),

@@ -239,7 +239,13 @@ impl Prover<'_> {
                 let [unsigned, signed] = kinds.map(Interval::of);
                 within(0, unsigned).or_else(|_| within(0, signed))
             }
-            _ => Ok(()),
+            // These are right for all elements of the field.
+            Op::Input | Op::Constant | Op::Load | Op::Convert => Ok(()),
+            Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::MatMul | Op::ShiftLeft | Op::LaneSum => {
+                Ok(())
+            }
+            op if op.is_lane_movement() || op.is_directive() || op == Op::Round => Ok(()),
+            op => Err(format!("{} is no operation on elements of the field", op.info().name)),
         }
     }
 
