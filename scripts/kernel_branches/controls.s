@@ -250,4 +250,41 @@ function bad_mask_of_a_store
     vmovdqu64 zmmword ptr [rdi]{k1}, zmm1
     ret
 
+# A byte in a register of which a call left the rest: the mask has no more bits than that byte.
+function good_byte_after_a_call
+    push rdi
+    call other
+    pop rdi
+    mov sil, 15
+    kmovd k1, esi
+    vmovdqu64 zmmword ptr [rdi]{k1}, zmm1
+    ret
+
+# The same with a byte of the result of the call.
+function bad_byte_of_the_result_of_a_call
+    push rdi
+    call other
+    pop rdi
+    mov sil, al
+    kmovd k1, esi
+    vmovdqu64 zmmword ptr [rdi]{k1}, zmm1
+    ret
+
+# A vector that a call gave back, of which a byte is overwritten.
+function bad_jump_on_a_vector_of_a_call
+    push rdi
+    call other
+    pop rdi
+    vmovq rax, xmm0
+    mov al, 1
+    test rax, rax
+    jns 1f
+    mov qword ptr [rdi], rdx
+1:  ret
+
+function other
+    mov rax, qword ptr [rdi]
+    vmovdqu64 zmm0, zmmword ptr [rdi]
+    ret
+
     .section .note.GNU-stack, "", @progbits

@@ -625,8 +625,11 @@ class Function:
             for place in ("rdi",) if name.startswith("memset") else ("rdi", "rsi"):
                 self._dereference(n, registers[place])
             self._need(n, "length", registers["rdx"].deps)
-        for place in VOLATILE + VECTORS + [CARRY, REST]:
+        for place in VECTORS:
             registers[place] = Value(self._source(("result of the call at", instruction.address)))
+        for place in VOLATILE + [CARRY, REST]:
+            registers[place] = Value(self._source(("left by the call at", instruction.address)))
+        self.left_over |= registers["rsi"].deps
         for place in ("rax", "rdx"):
             registers[place] = self._value_of(("result of the call at", instruction.address, place))
         self.left_over |= registers["rdx"].deps

@@ -184,11 +184,14 @@ fn add_some<P: Products, const ROWS: usize, const VECTORS: usize>(
     vector: usize,
 ) {
     let mut sums = [[P::Sum::default(); ROWS]; VECTORS];
-    let places: [(usize, usize); VECTORS] =
-        std::array::from_fn(|j| ((vector + j) / width, (vector + j) % width));
-    let factors = places
-        .map(|(tuple, k)| &vectors[tuple * columns * width + k..][..(columns - 1) * width + 1]);
-    crate::public(factors.map(<[P::Element]>::len));
+    // Loops and no `map`: the compiler may call that, and then slices come from memory.
+    let mut starts = [0; VECTORS];
+    let mut factors = [&vectors[..0]; VECTORS];
+    for j in 0..VECTORS {
+        let (tuple, k) = ((vector + j) / width, (vector + j) % width);
+        starts[j] = (tuple * strip.rows + strip.row) * width + k;
+        factors[j] = &vectors[tuple * columns * width + k..][..(columns - 1) * width + 1];
+    }
     let mut entry = 0;
     for column in 0..columns {
         // Once more in each turn: these numbers share stack slots with elements.
@@ -196,6 +199,7 @@ fn add_some<P: Products, const ROWS: usize, const VECTORS: usize>(
         let own = matrix[column * strip.rows + strip.row..].first_chunk::<ROWS>();
         let own = own.expect("strips are within the matrix");
         for (sums, factors) in sums.iter_mut().zip(factors) {
+            crate::public([factors.len()]);
             let factor = factors[entry];
             for (sum, own) in sums.iter_mut().zip(own) {
                 *sum = P::mul_add(*sum, *own, factor);
@@ -203,7 +207,6 @@ fn add_some<P: Products, const ROWS: usize, const VECTORS: usize>(
         }
         entry += width;
     }
-    let starts = places.map(|(tuple, k)| (tuple * strip.rows + strip.row) * width + k);
     crate::public(starts);
     finish::<P, ROWS, VECTORS>(out, width, (starts, sums));
 }
