@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{NARROW_MASKS, Preprocessed};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, codes};
 use crate::told::Told;
 
 /// What a party was asked to do.
@@ -75,7 +75,7 @@ pub(crate) struct Choosing {
 /// A fresh nonce of 256 bits.
 pub(crate) fn nonce() -> Result<String, Failure> {
     let mut prg = Prg::from_os().map_err(|error| {
-        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
     })?;
     let mut bytes = [0u8; 32];
     prg.fill_bytes(&mut bytes);
@@ -184,7 +184,7 @@ fn relay_wishes(
         };
         if told.len() != wishes.len() - computing || !told.iter().any(is_own) || !is_same {
             let message = format!("{peer} says something else of the clients than others do");
-            return Err(Failure::new(Exit::PeerCheated, 106, message));
+            return Err(Failure::new(codes::CLIENTS_MISSTATED, message));
         }
         first = Some(message);
         for (party, wish) in (computing..).zip(told) {
@@ -385,13 +385,13 @@ pub(crate) fn exchange_windows<'a>(
         }
         if ours.get(BatchScale::TOTAL) != theirs.get(BatchScale::TOTAL) {
             let message = format!("the plan of {peer} makes triples in batches of another size");
-            return Err(Failure::new(Exit::Disagreement, 121, message)
+            return Err(Failure::new(codes::OTHER_BATCHES, message)
                 .remedy("plan it again, all with the same --memory"));
         }
         if ours != theirs {
             let message =
                 format!("the program has other circuits at {peer} than here, though not by name");
-            return Err(Failure::new(Exit::Disagreement, 110, message)
+            return Err(Failure::new(codes::OTHER_CIRCUITS, message)
                 .remedy("run the same build of Phineus at all parties"));
         }
     }
@@ -421,7 +421,7 @@ pub(crate) fn read_any(bytes: &[u8]) {
 fn parse<'a, T: Deserialize<'a>>(peer: &str, answer: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(answer).map_err(|_| {
         let message = format!("{peer} sent an agreement that is not one");
-        Failure::new(Exit::PeerCheated, 104, message)
+        Failure::new(codes::NOT_AN_AGREEMENT, message)
     })
 }
 
@@ -437,7 +437,7 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
         };
         let message = format!("{peer} says that the parties differ");
         wait_until_known(channels);
-        return Err(Failure::new(Exit::Disagreement, 100, message));
+        return Err(Failure::new(codes::DIFFER, message));
     }
     wait_until_known(channels);
     let lines: Vec<String> = differences
@@ -454,20 +454,18 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
         })
         .collect();
     let has = |what: &str| differences.iter().any(|difference| difference.what == what);
-    let (number, remedy) = if has(FAKE_PREPROCESSING) {
+    let (code, remedy) = if has(FAKE_PREPROCESSING) {
         let remedy = "leave --fake-preprocessing away at the parties that compute; or, where no input \
                       is secret, state it at all parties and clients";
-        (123, remedy)
+        (codes::FAKE_PREPROCESSING, remedy)
     } else if has(SESSION) {
         let remedy = "stop all runs of these parties and start one; to have several at once, give each \
                       run addresses of its own in cluster.toml";
-        (124, remedy)
+        (codes::OTHER_SESSION, remedy)
     } else {
-        (100, "agree on one program, parameters and version, then run again")
+        (codes::DIFFER, "agree on one program, parameters and version, then run again")
     };
-    Err(Failure::new(Exit::Disagreement, number, lines.join("\n"))
-        .remedy(remedy)
-        .revealed(Told::Wish.sentence()))
+    Err(Failure::new(code, lines.join("\n")).remedy(remedy).revealed(Told::Wish.sentence()))
 }
 
 /// Waits until all know that they differ: who ends its channels ends those of all others, also of
@@ -488,7 +486,7 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// Ends the session after `failure`, telling the peer as much as it may know.
 pub(crate) fn give_up(channel: FramedChannel, failure: &Failure) {
-    channel.abort(match failure.exit {
+    channel.abort(match failure.code.exit {
         Exit::Disagreement => AbortReason::Disagreement,
         Exit::PeerCheated => AbortReason::Misbehaved,
         Exit::Interrupted => AbortReason::Interrupted,

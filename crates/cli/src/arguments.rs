@@ -27,7 +27,7 @@ Start with `phineus demo`.";
 /// Secure computation, planned ahead.
 #[derive(Parser)]
 #[command(name = "phineus", version, after_help = AFTER_HELP, arg_required_else_help = true)]
-#[command(propagate_version = true, infer_subcommands = true)]
+#[command(propagate_version = true, infer_subcommands = true, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// Print one JSON document to stdout instead of text
     #[arg(long, global = true)]
@@ -73,9 +73,18 @@ pub(crate) enum Command {
     Id(Id),
     /// Measure this machine
     Bench(Bench),
+    /// Explain a command or the code of an error
+    Help(Help),
     /// Read a C program for another process of Phineus, which asks on stdin
     #[command(hide = true)]
     ReadC(ReadC),
+}
+
+#[derive(Args)]
+pub(crate) struct Help {
+    /// A command, as in `run` or `id trust`, or the code of an error, as in E4102
+    #[arg(value_name = "COMMAND OR CODE")]
+    pub(crate) what: Vec<String>,
 }
 
 #[derive(Args)]

@@ -11,7 +11,7 @@ use crate::csv_input::{
     Counted, Source, check_columns, check_only_column, count_rows, read_table_within,
 };
 use crate::csv_output;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::own_rows::{Arrangements, is_subject};
 use crate::reading::{Reading, RepeatKeys, unknown_column};
 use crate::repeats::{self, leave_out};
@@ -94,12 +94,12 @@ pub(crate) fn named<'a>(
                 known => format!("there are: {known}"),
             };
             let message = format!("there is no input '{name}' here; {known}");
-            Err(Failure::new(Exit::Usage, 121, message))
+            Err(Failure::new(codes::NO_SUCH_INPUT, message))
         }
         several => {
             let known = list(&mut several.iter().map(|port| port.name.as_str()));
             let message = format!("{name} brings several inputs, say which: {known}");
-            Err(Failure::new(Exit::Usage, 122, message))
+            Err(Failure::new(codes::WHICH_INPUT, message))
         }
     }
 }
@@ -118,7 +118,7 @@ fn too_many(candidates: &[&InputPort], argument: &str) -> Failure {
         [] => format!("no input is needed here, so what is {argument} for?"),
         _ => format!("every input has a file already, so what is {argument} for?"),
     };
-    Failure::new(Exit::Usage, 123, message)
+    Failure::new(codes::INPUT_NOT_NEEDED, message)
 }
 
 /// Checks that every input of `party` (of all parties, if none) has a file.
@@ -143,7 +143,7 @@ pub(crate) fn require_all(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(Exit::Usage, 124, missing.join("\n"))
+    Err(Failure::new(codes::INPUT_WITHOUT_FILE, missing.join("\n"))
         .remedy("give --in NAME=FILE for each; `phineus data` generates examples"))
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn check_rows(description: &Description, files: &Files) -> Result<(),
         {
             let (file, found, wanted) = (counted.source.name(), counted.rows, port.rows);
             let message = format!("{file}: has {found} rows, the program was made for {wanted}");
-            return Err(Failure::new(Exit::BadInput, 102, message)
+            return Err(Failure::new(codes::OTHER_SIZE, message)
                 .remedy("plan the program again for these sizes, or run it by its name"));
         }
     }
@@ -268,7 +268,7 @@ pub(crate) fn read_inputs(
         return Ok(Inputs { tables, notes, arrangements });
     }
     faults.truncate(RANGE_FAULTS_MAX);
-    let failure = Failure::new(Exit::BadInput, 111, faults.join("\n"));
+    let failure = Failure::new(codes::OUT_OF_RANGE, faults.join("\n"));
     Err(failure.remedy("correct the file and run again, or have the program state a wider range"))
 }
 

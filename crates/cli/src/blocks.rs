@@ -26,7 +26,7 @@ use phineus_protocols::mixed;
 
 use crate::arguments::{NarrowMasks, Preprocessed, Protocol, Ways};
 use crate::csv_output::write_atomically;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::garbling::{GarblingPlan, bytes_of_blocks, write_blocks};
 use crate::masks;
 use crate::memory_budget::{Budget, Figures, Situation, does_not_fit};
@@ -121,7 +121,7 @@ fn garbling_places(
         }
         _ => {
             let message = "what is garbled beside the plan has other blocks than it";
-            Err(Failure::new(Exit::ProgramRefused, 144, message).remedy("plan the program again"))
+            Err(Failure::new(codes::OTHER_GARBLING, message).remedy("plan the program again"))
         }
     }
 }
@@ -158,7 +158,7 @@ pub(crate) fn check_preprocessing(
     }
     let message = "how often the blocks of this program run turns out when it runs, so what they \
                    need cannot be made before";
-    Err(Failure::new(Exit::ProgramRefused, 145, message)
+    Err(Failure::new(codes::NOT_BEFOREHAND, message)
         .remedy("leave --preprocessing away: all that is needed is then made while it runs"))
 }
 
@@ -315,7 +315,7 @@ pub(crate) fn open_blocks(
     let figures = |plan: &PlanDescription| (plan.program_hash.clone(), plan.costs.clone());
     if stated.map(figures) != Some(figures(joined.plan())) {
         let message = "the plan's figures are not those of its blocks";
-        return Err(Failure::new(Exit::ProgramRefused, 142, message).remedy("plan it again"));
+        return Err(Failure::new(codes::OTHER_BLOCKS, message).remedy("plan it again"));
     }
     Ok(joined)
 }

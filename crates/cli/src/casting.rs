@@ -19,7 +19,7 @@ use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
 use crate::blocks::TracedBlocks;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
 use crate::resolve::TracedFile;
 
@@ -149,7 +149,7 @@ impl Cast {
         if is_other || !options.inputs_from.is_empty() || !options.outputs_to.is_empty() {
             let names = description.parties[..computing].join(", ");
             let message = format!("the plan is for {names} to compute, on the inputs it names");
-            return Err(Failure::new(Exit::ProgramRefused, 135, message)
+            return Err(Failure::new(codes::PLAN_FOR_OTHER_ROLES, message)
                 .remedy("run it without these options, or plan it again with them"));
         }
         if computing == description.parties.len() {
@@ -186,7 +186,7 @@ impl Cast {
         place.map(|place| place as u16).ok_or_else(|| {
             let members = self.members.join(" and ");
             let message = format!("{name} is not a party here; there are {members}");
-            Failure::new(Exit::Usage, 143, message).remedy("check the name given with --as")
+            Failure::new(codes::NO_SUCH_PARTY, message).remedy("check the name given with --as")
         })
     }
 
@@ -204,7 +204,7 @@ impl Cast {
         description.parties = self.members.clone();
         let unknown = |name: &str| {
             let message = format!("'{name}' is there for some sizes only, so nobody can own it");
-            Failure::new(Exit::ProgramRefused, 138, message)
+            Failure::new(codes::NO_OWNER, message)
         };
         for port in &mut description.inputs {
             let owner = recast.inputs.get(&port.name);
@@ -342,7 +342,7 @@ fn program_names(
     let role = if computing.is_some() { " as clients" } else { "" };
     let (names, others) = (names.join(" and "), others.join(", "));
     let message = format!("the program is for {names}, and cluster.toml has {others}{role}");
-    Err(Failure::new(Exit::Usage, 146, message)
+    Err(Failure::new(codes::OTHER_PARTIES, message)
         .remedy("name the parties in cluster.toml as the program does, or use --inputs-from"))
 }
 
@@ -365,7 +365,7 @@ fn check_members(members: &[String], cluster: Option<&ClusterConfig>) -> Result<
         {
             let known: Vec<&str> = cluster.parties().iter().map(|p| p.name.as_str()).collect();
             let message = format!("{name} is not in cluster.toml; there are {}", known.join(", "));
-            return Err(Failure::new(Exit::Usage, 143, message));
+            return Err(Failure::new(codes::NO_SUCH_PARTY, message));
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ use crate::agreement::{exchange_ready, give_up_all};
 use crate::arguments::{Protocol, Ways};
 use crate::blocks::{TracedBlocks, readers_bytes, results, totals_of};
 use crate::execute::{traffic_of, unrevealed};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::interrupt;
 use crate::memory_budget::{Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
@@ -262,6 +262,6 @@ impl Openings for Learned<'_> {
 
 fn generator() -> Result<Prg, Failure> {
     Prg::from_os().map_err(|error| {
-        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
     })
 }

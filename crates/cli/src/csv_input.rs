@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use csv::StringRecord;
 use phineus_bytecode::{Column, Table};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::npy;
 use crate::text_key::TextKey;
 
@@ -77,7 +77,7 @@ impl Faults {
         if self.more > 0 {
             self.lines.push(format!("and {} more", self.more));
         }
-        let failure = Failure::new(Exit::BadInput, 110, self.lines.join("\n"));
+        let failure = Failure::new(codes::CELL, self.lines.join("\n"));
         let general = || "correct the file and run again; no value of it was sent".to_owned();
         Err(failure.remedy(self.remedy.take().unwrap_or_else(general)))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::{decimal, interrupt, quantity};
 
 /// Writes `table` with a header: numbers in decimal, text in hexadecimal.
@@ -138,7 +138,7 @@ pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
                 let (free, needed) = (quantity::bytes(free), quantity::bytes(bytes));
                 let message =
                     format!("{} may need {needed}, {free} are free there", path.display());
-                Err(Failure::new(Exit::DoesNotFit, 113, message)
+                Err(Failure::new(codes::NO_ROOM_FOR_RESULTS, message)
                     .remedy("make room, or name another file"))
             }
             _ => Ok(()),
@@ -151,6 +151,7 @@ pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use crate::csv_input::{Source, count_rows, parse_field, read_table};
+    use crate::failure::Exit;
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -195,7 +196,7 @@ mod tests {
         let path = directory.path().join("out.csv");
         check_room(&path, 1).expect("a byte is free");
         let failure = check_room(&path, u64::MAX).expect_err("more than any disk has");
-        assert_eq!(failure.exit, Exit::DoesNotFit);
+        assert_eq!(failure.code.exit, Exit::DoesNotFit);
         assert_eq!(std::fs::read_dir(directory.path()).expect("still there").count(), 0);
     }
 
@@ -231,7 +232,7 @@ mod tests {
         write_atomically(&path, |file| Ok(file.write_all(b"old")?)).expect("writable");
         let failed = write_atomically(&path, |file| {
             file.write_all(b"new")?;
-            Err(Failure::new(Exit::RunTime, 1, "no"))
+            Err(Failure::new(codes::SYSTEM, "no"))
         });
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).expect("it is there"), b"old");

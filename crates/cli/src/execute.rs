@@ -16,7 +16,7 @@ use phineus_protocols::ot::SessionId;
 
 use crate::agreement::{exchange_ready, give_up};
 use crate::blocks::results;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::interrupt;
 use crate::material::Origin;
 use crate::memory_budget::STORAGE_DEPTH;
@@ -189,7 +189,7 @@ impl Job<'_> {
         ] {
             if u32::try_from(number).is_err() {
                 let message = format!("the plan has too many {what}");
-                return Err(Failure::new(Exit::DoesNotFit, 120, message));
+                return Err(Failure::new(codes::TOO_LARGE_A_PLAN, message));
             }
         }
         Ok(frames_and_swap(plan, self.swap_dir, self.backend)?)
@@ -255,7 +255,7 @@ pub(crate) fn unrevealed(failure: Failure) -> Failure {
 pub(crate) fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
     let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
     let prg = Prg::from_os().map_err(|error| {
-        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
     })?;
     Ok((inputs, prg, job.memory()?))
 }

@@ -2,6 +2,8 @@
 //!
 //! The first digit of a code is the exit code: `E4102` ends with exit code 4.
 
+pub mod codes;
+
 use std::fmt;
 
 use phineus_bytecode::Error as BytecodeError;
@@ -10,6 +12,8 @@ use phineus_engine::{DataError, RunError, StorageError};
 use phineus_frontend::ProgramError;
 use phineus_plan::Error as PlanError;
 use phineus_protocols::ProtocolError;
+
+use codes::Code;
 
 /// How a command ends, by exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,19 +41,32 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// A few words for users.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Exit::Success => "ok",
+            Exit::RunTime => "run-time error",
+            Exit::Usage => "usage",
+            Exit::ProgramRefused => "program refused",
+            Exit::PeerLost => "peer lost",
+            Exit::PeerCheated => "peer cheated",
+            Exit::DoesNotFit => "does not fit",
+            Exit::Disagreement => "parties disagree",
+            Exit::BadInput => "bad input",
+            Exit::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// How messages call the file that says who the parties are.
 const CLUSTER_FILE: &str = "cluster.toml";
-
-/// The number of failures of planning for want of memory.
-const PLANNER_MEMORY: u16 = 102;
 
 /// Why a command failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// How the process ends.
-    pub exit: Exit,
-    /// Which failure of that kind: 102 in `E4102`.
-    pub number: u16,
+    /// Which kind of failure it is, and how the process ends.
+    pub code: Code,
     /// One sentence, or one line per fault.
     pub message: String,
     /// What to do next.
@@ -64,10 +81,9 @@ pub struct Failure {
 
 impl Failure {
     /// A failure without more to say than `message`.
-    pub fn new(exit: Exit, number: u16, message: impl Into<String>) -> Failure {
+    pub fn new(code: Code, message: impl Into<String>) -> Failure {
         Failure {
-            exit,
-            number,
+            code,
             message: message.into(),
             remedy: None,
             revealed: None,
@@ -78,7 +94,7 @@ impl Failure {
 
     /// A mistake in the command line.
     pub fn usage(message: impl Into<String>) -> Failure {
-        Failure::new(Exit::Usage, 100, message)
+        Failure::new(codes::USAGE, message)
     }
 
     /// Adds what to do next.
@@ -105,33 +121,25 @@ impl Failure {
 
     /// Whether planning itself needs more memory than the limit leaves for it.
     pub(crate) fn is_of_planning(&self) -> bool {
-        (self.exit, self.number) == (Exit::DoesNotFit, PLANNER_MEMORY)
+        self.code == codes::PLANNER_MEMORY
     }
 
     /// The user stopped it.
     pub fn interrupted() -> Failure {
-        Failure::new(Exit::Interrupted, 1, "interrupted")
+        Failure::new(codes::INTERRUPTED, "interrupted")
     }
 
     /// A file that cannot be read or written.
     pub fn file(path: &std::path::Path, error: &std::io::Error) -> Failure {
         let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::RunTime, 101, message)
-    }
-
-    /// The stable code, such as `E4102`.
-    pub fn code(&self) -> String {
-        match self.exit {
-            Exit::Interrupted => "E130".to_owned(),
-            exit => format!("E{}{:03}", exit as u8, self.number),
-        }
+        Failure::new(codes::FILE, message)
     }
 
     /// The failure as an object of JSON.
     pub fn to_json(&self) -> serde_json::Value {
         let mut value = serde_json::json!({
-            "code": self.code(),
-            "exit_code": self.exit as u8,
+            "code": self.code.to_string(),
+            "exit_code": self.code.exit as u8,
             "message": self.message,
             "remedy": self.remedy,
             "revealed": self.revealed,
@@ -145,21 +153,9 @@ impl Failure {
     /// The inverse of [`Failure::to_json`], for the failure of another process.
     pub fn from_json(value: &serde_json::Value) -> Option<Failure> {
         let text = |name: &str| value[name].as_str().map(str::to_owned);
-        let exit = match value["exit_code"].as_u64()? {
-            2 => Exit::Usage,
-            3 => Exit::ProgramRefused,
-            4 => Exit::PeerLost,
-            5 => Exit::PeerCheated,
-            6 => Exit::DoesNotFit,
-            7 => Exit::Disagreement,
-            8 => Exit::BadInput,
-            130 => Exit::Interrupted,
-            _ => Exit::RunTime,
-        };
-        let number = text("code")?.get(2..)?.parse().unwrap_or(0);
+        let code = Code::parse(&text("code")?)?;
         Some(Failure {
-            exit,
-            number,
+            code,
             message: text("message")?,
             remedy: text("remedy"),
             revealed: text("revealed"),
@@ -171,7 +167,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error {}: {}", self.code(), self.message)?;
+        write!(f, "error {}: {}", self.code, self.message)?;
         if let Some(revealed) = &self.revealed {
             write!(f, "\n  {revealed}")?;
         }
@@ -186,10 +182,10 @@ impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             let silent = true;
-            let failure = Failure::new(Exit::Success, 100, "nobody reads the output");
+            let failure = Failure::new(codes::NOBODY_READS, "nobody reads the output");
             return Failure { silent, ..failure };
         }
-        let failure = Failure::new(Exit::RunTime, 100, error.to_string());
+        let failure = Failure::new(codes::SYSTEM, error.to_string());
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                 failure.remedy("make room; --swap-dir says where a run keeps its own files")
@@ -207,9 +203,9 @@ impl From<BytecodeError> for Failure {
             }
             BytecodeError::Io(_) => {
                 let message = "the file ends too early to be a program";
-                Failure::new(Exit::ProgramRefused, 102, message).remedy("make it again")
+                Failure::new(codes::PROGRAM_CUT_OFF, message).remedy("make it again")
             }
-            error => Failure::new(Exit::ProgramRefused, 101, error.to_string()),
+            error => Failure::new(codes::NOT_A_PROGRAM, error.to_string()),
         }
     }
 }
@@ -222,13 +218,13 @@ impl From<ProgramError> for Failure {
             ProgramError::Io(error) => error.into(),
             ProgramError::UnknownParameter { .. }
             | ProgramError::MissingParameter { .. }
-            | ProgramError::BadParameter { .. } => Failure::new(Exit::Usage, 110, message)
+            | ProgramError::BadParameter { .. } => Failure::new(codes::PARAMETER, message)
                 .remedy("parameters are given as --param NAME=VALUE"),
-            ProgramError::MissingRows { .. } => Failure::new(Exit::Usage, 111, message),
-            ProgramError::WrongRows { .. } => Failure::new(Exit::BadInput, 121, message)
+            ProgramError::MissingRows { .. } => Failure::new(codes::ROWS_UNKNOWN, message),
+            ProgramError::WrongRows { .. } => Failure::new(codes::WRONG_ROWS, message)
                 .remedy("give a file with that many rows below the line that names the columns"),
-            ProgramError::Rows(_) => Failure::new(Exit::BadInput, 122, message),
-            _ => Failure::new(Exit::ProgramRefused, 110, message),
+            ProgramError::Rows(_) => Failure::new(codes::ROWS, message),
+            _ => Failure::new(codes::PROGRAM, message),
         }
     }
 }
@@ -238,14 +234,14 @@ impl From<PlanError> for Failure {
         let message = error.to_string();
         match error {
             PlanError::Program(error) => error.into(),
-            PlanError::Io(_) => Failure::new(Exit::RunTime, 120, message),
-            PlanError::TooFewFrames { .. } => Failure::new(Exit::DoesNotFit, 101, message),
+            PlanError::Io(_) => Failure::new(codes::PLANNER_FILES, message),
+            PlanError::TooFewFrames { .. } => Failure::new(codes::FRAMES, message),
             PlanError::PlannerMemory { .. } => {
-                Failure::new(Exit::DoesNotFit, PLANNER_MEMORY, message).remedy("give more memory")
+                Failure::new(codes::PLANNER_MEMORY, message).remedy("give more memory")
             }
-            PlanError::FieldTooSmall { .. } => Failure::new(Exit::ProgramRefused, 121, message)
+            PlanError::FieldTooSmall { .. } => Failure::new(codes::FIELD_TOO_SMALL, message)
                 .remedy("sum fewer products at once, or use a larger field"),
-            _ => Failure::new(Exit::ProgramRefused, 120, message),
+            _ => Failure::new(codes::NOT_PLANNED, message),
         }
     }
 }
@@ -256,47 +252,47 @@ impl From<StorageError> for Failure {
         let elsewhere = "name another directory with --swap-dir";
         match error {
             StorageError::NoSpace { .. } | StorageError::FileSizeLimit { .. } => {
-                Failure::new(Exit::DoesNotFit, 110, message).remedy(elsewhere)
+                Failure::new(codes::NO_SPACE, message).remedy(elsewhere)
             }
-            StorageError::Memory { .. } => Failure::new(Exit::DoesNotFit, 111, message),
+            StorageError::Memory { .. } => Failure::new(codes::STORAGE_MEMORY, message),
             StorageError::DirectoryMissing { .. }
             | StorageError::NotADirectory { .. }
             | StorageError::DirectoryNotWritable { .. } => {
-                Failure::new(Exit::Usage, 130, message).remedy(elsewhere)
+                Failure::new(codes::SCRATCH_DIRECTORY, message).remedy(elsewhere)
             }
             StorageError::IoUringRefused { .. } => {
-                Failure::new(Exit::Usage, 131, message).remedy("use --storage auto")
+                Failure::new(codes::NO_IO_URING, message).remedy("use --storage auto")
             }
-            _ => Failure::new(Exit::RunTime, 130, message),
+            _ => Failure::new(codes::STORAGE, message),
         }
     }
 }
 
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Failure {
-        Failure::new(Exit::BadInput, 120, error.to_string())
+        Failure::new(codes::DATA, error.to_string())
     }
 }
 
 impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Failure {
-        Failure::new(Exit::Usage, 140, error.to_string())
+        Failure::new(codes::CLUSTER, error.to_string())
     }
 }
 
 impl From<NetworkModelError> for Failure {
     fn from(error: NetworkModelError) -> Failure {
-        Failure::new(Exit::Usage, 141, error.to_string())
+        Failure::new(codes::NETWORK_MODEL, error.to_string())
     }
 }
 
 impl From<IdentityError> for Failure {
     fn from(error: IdentityError) -> Failure {
-        let exit = match error {
-            IdentityError::Io { .. } | IdentityError::Generation { .. } => Exit::RunTime,
-            _ => Exit::Usage,
+        let code = match error {
+            IdentityError::Io { .. } | IdentityError::Generation { .. } => codes::KEY_FILE_IO,
+            _ => codes::KEY_FILE,
         };
-        Failure::new(exit, 142, error.to_string())
+        Failure::new(code, error.to_string())
     }
 }
 
@@ -306,41 +302,41 @@ impl From<ChannelError> for Failure {
         if let E::Cancelled = error {
             return crate::interrupt::reason();
         }
-        let (exit, number) = match &error {
-            E::Closed { .. } => (Exit::PeerLost, 102),
-            E::Lost { .. } => (Exit::PeerLost, 103),
+        let code = match &error {
+            E::Closed { .. } => codes::CLOSED,
+            E::Lost { .. } => codes::SILENT,
             E::PeerAborted { reason, .. } => match reason {
-                AbortReason::Disagreement => (Exit::Disagreement, 101),
-                AbortReason::Misbehaved => (Exit::PeerCheated, 102),
-                _ => (Exit::PeerLost, 104),
+                AbortReason::Disagreement => codes::DIFFER_ELSEWHERE,
+                AbortReason::Misbehaved => codes::ACCUSED,
+                _ => codes::STOPPED,
             },
-            E::PeerLost { .. } => (Exit::PeerLost, 105),
-            E::Misbehaved { .. } | E::TlsAlert { .. } => (Exit::PeerCheated, 101),
-            E::WrongKey { .. } => (Exit::Disagreement, 110),
-            E::NotTrusted { .. } => (Exit::Disagreement, 111),
-            E::KeyRefused { .. } => (Exit::Disagreement, 112),
-            E::WrongParty { .. } | E::WrongSelf { .. } => (Exit::Disagreement, 113),
-            E::Incompatible { .. } => (Exit::Disagreement, 114),
-            E::OtherCount { .. } => (Exit::Disagreement, 115),
-            E::OtherPurpose { .. } => (Exit::Disagreement, 122),
-            E::OtherManner { .. } => (Exit::Disagreement, 119),
-            E::Twice { .. } | E::Replaced { .. } => (Exit::Disagreement, 116),
-            E::Stranger { .. } => (Exit::Disagreement, 117),
-            E::OtherKey { .. } => (Exit::Disagreement, 118),
-            E::UnknownParty { .. } => (Exit::Usage, 143),
-            E::WrongIdentity { .. } => (Exit::Usage, 144),
-            E::PlainNotLoopback { .. } => (Exit::Usage, 145),
-            E::PlainQuic => (Exit::Usage, 147),
-            E::NoAddress { .. } => (Exit::Usage, 148),
-            E::PortInUse { .. } => (Exit::RunTime, 140),
-            E::CannotListen { .. } => (Exit::RunTime, 141),
-            E::UnknownHost { .. } => (Exit::PeerLost, 110),
-            E::Unreachable { .. } => (Exit::PeerLost, 111),
-            E::NobodyCame { .. } => (Exit::PeerLost, 112),
-            E::Incomplete { .. } => (Exit::PeerLost, 113),
-            _ => (Exit::RunTime, 142),
+            E::PeerLost { .. } => codes::LOST_ELSEWHERE,
+            E::Misbehaved { .. } | E::TlsAlert { .. } => codes::MISBEHAVED,
+            E::WrongKey { .. } => codes::WRONG_KEY,
+            E::NotTrusted { .. } => codes::UNKNOWN_KEY,
+            E::KeyRefused { .. } => codes::KEY_REFUSED,
+            E::WrongParty { .. } | E::WrongSelf { .. } => codes::WRONG_PARTY,
+            E::Incompatible { .. } => codes::OTHER_VERSION,
+            E::OtherCount { .. } => codes::OTHER_COUNT,
+            E::OtherPurpose { .. } => codes::OTHER_PURPOSE,
+            E::OtherManner { .. } => codes::OTHER_TRANSPORT,
+            E::Twice { .. } | E::Replaced { .. } => codes::TWICE,
+            E::Stranger { .. } => codes::STRANGER,
+            E::OtherKey { .. } => codes::KEY_OF_ANOTHER,
+            E::UnknownParty { .. } => codes::NO_SUCH_PARTY,
+            E::WrongIdentity { .. } => codes::WRONG_IDENTITY,
+            E::PlainNotLoopback { .. } => codes::PLAIN_NOT_LOCAL,
+            E::PlainQuic => codes::PLAIN_QUIC,
+            E::NoAddress { .. } => codes::NO_ADDRESS,
+            E::PortInUse { .. } => codes::PORT_IN_USE,
+            E::CannotListen { .. } => codes::CANNOT_LISTEN,
+            E::UnknownHost { .. } => codes::UNKNOWN_HOST,
+            E::Unreachable { .. } => codes::UNREACHABLE,
+            E::NobodyCame { .. } => codes::NOBODY_CAME,
+            E::Incomplete { .. } => codes::INCOMPLETE,
+            _ => codes::CHANNEL,
         };
-        Failure::new(exit, number, error.to_string())
+        Failure::new(code, error.to_string())
     }
 }
 
@@ -351,10 +347,8 @@ impl From<ProtocolError> for Failure {
             ProtocolError::Program(error) => error.into(),
             ProtocolError::Preprocessing(error) => error.into(),
             ProtocolError::Storage(error) => error.into(),
-            ProtocolError::Unsorted { .. } => {
-                Failure::new(Exit::PeerCheated, 104, error.to_string())
-            }
-            error => Failure::new(Exit::PeerCheated, 103, error.to_string()),
+            ProtocolError::Unsorted { .. } => Failure::new(codes::UNSORTED, error.to_string()),
+            error => Failure::new(codes::CHECK_FAILED, error.to_string()),
         }
     }
 }
@@ -369,11 +363,11 @@ where
             RunError::Storage(error) => error.into(),
             RunError::Driver(error) => error.into(),
             RunError::Interrupted => crate::interrupt::reason(),
-            RunError::TooManyTurns { .. } => Failure::new(Exit::RunTime, 151, error.to_string())
+            RunError::TooManyTurns { .. } => Failure::new(codes::TOO_MANY_TURNS, error.to_string())
                 .remedy(
                     "give more --max-iterations, if the program is right; all parties the same",
                 ),
-            error => Failure::new(Exit::RunTime, 150, error.to_string()),
+            error => Failure::new(codes::RUN, error.to_string()),
         }
     }
 }
@@ -391,7 +385,10 @@ mod tests {
     #[test]
     fn the_first_digit_of_a_code_is_the_exit_code() {
         let failure = Failure::from(ChannelError::Closed { party: "site_b".to_owned() });
-        assert_eq!((failure.code().as_str(), failure.exit), ("E4102", Exit::PeerLost));
+        assert_eq!(
+            (failure.code.to_string().as_str(), failure.code.exit),
+            ("E4102", Exit::PeerLost)
+        );
     }
 
     #[test]
@@ -399,6 +396,6 @@ mod tests {
         let failure = Failure::usage("what").remedy("do").revealed("nothing");
         let copy = Failure::from_json(&failure.to_json()).expect("it is one");
         assert_eq!(copy.to_string(), failure.to_string());
-        assert_eq!(copy.exit, failure.exit);
+        assert_eq!(copy.code.exit, failure.code.exit);
     }
 }

@@ -23,7 +23,7 @@ use phineus_protocols::{Parties, ProtocolError};
 use sha2::{Digest, Sha256};
 
 use crate::execute::frames_and_swap;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::material::{dealt_seed, made_at};
 use crate::memory_budget::{Figures, PAGE_WIRES, STORAGE_DEPTH, Situation};
 use crate::metered::{Metered, PhaseFigures, Reading};
@@ -191,7 +191,7 @@ impl GarblingPlan {
             return Ok(None);
         }
         let refused = |message: &str| {
-            Failure::new(Exit::ProgramRefused, 144, message).remedy("plan the program again")
+            Failure::new(codes::OTHER_GARBLING, message).remedy("plan the program again")
         };
         let Some(file) = planned.file.garbling() else {
             return Err(refused("the plan lacks what is to be garbled beside it"));
@@ -269,7 +269,7 @@ impl GarblingPlan {
 type Started = (Tables, GarblingThread<Metered<FramedChannel>>);
 
 fn no_thread(error: std::io::Error) -> Failure {
-    Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
+    Failure::new(codes::NO_THREAD, format!("there is no thread: {error}"))
 }
 
 impl PlannedFile {

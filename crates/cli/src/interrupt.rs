@@ -274,11 +274,11 @@ fn end() -> ! {
                 std::thread::sleep(PATIENCE);
             }
         }
-        Telling::Nothing if reason.exit == Exit::Interrupted => {}
+        Telling::Nothing if reason.code.exit == Exit::Interrupted => {}
         // Whoever started the process does not know why.
         Telling::Nothing => Progress::for_parent().ended(Err(&reason)),
     }
-    std::process::exit(reason.exit as i32);
+    std::process::exit(reason.code.exit as i32);
 }
 
 /// Removes what would be left behind. Does nothing rather than wait, as it is also called when

@@ -65,7 +65,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use failure::{Exit, Failure};
+pub use failure::{Exit, Failure, codes};
 pub use registry::Registry;
 
 use arguments::{Cli, Command};
@@ -111,14 +111,14 @@ fn finish(result: Result<(), Failure>, is_json: bool) -> Exit {
         if !failure.silent {
             progress::say(&failure.to_string());
         }
-        return failure.exit;
+        return failure.code.exit;
     }
     let unprinted = output::print_document(failure.as_ref()).err();
     if let Some(unprinted) = unprinted.as_ref().filter(|unprinted| !unprinted.silent) {
         // Nothing of it is on stdout, so why the command failed goes where it can be read.
         failure.iter().chain([unprinted]).for_each(|failure| progress::say(&failure.to_string()));
     }
-    failure.or(unprinted).map_or(Exit::Success, |failure| failure.exit)
+    failure.or(unprinted).map_or(Exit::Success, |failure| failure.code.exit)
 }
 
 /// Whether `--json` was typed, on a command line that cannot be read as a whole.
@@ -141,6 +141,7 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
         Command::Doctor(doctor) => commands::doctor::run(&doctor, console),
         Command::Id(id) => commands::id::run(&id, console),
         Command::Bench(bench) => commands::bench::run(registry, &bench, console),
+        Command::Help(help) => commands::help::run(&help, console),
         Command::ReadC(read) => c_reader::answer(registry, &read.program),
     }
 }
@@ -155,7 +156,7 @@ fn install_panic_hook() {
         });
         let message =
             format!("this is a bug in Phineus{place}; please report it with what you did");
-        let failure = Failure::new(Exit::RunTime, 999, message);
+        let failure = Failure::new(codes::PANIC, message);
         progress::say(&failure.to_string());
         if interrupt::tells_in_json() {
             let _ = output::print_document(Some(&failure));

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::arguments::{NarrowMasks, Protocol};
 use crate::blocks::TracedBlocks;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::memory_budget::Situation;
 use crate::planning::{PlannedFile, magnitude_bits, planner_memory};
 use crate::program_file::ProgramFile;
@@ -122,7 +122,7 @@ pub(crate) fn check_planned(planned: &PlannedFile, choice: NarrowMasks) -> Resul
         _ => return Ok(()),
     };
     let masks = if is_narrow { "always" } else { "never" };
-    Err(Failure::new(Exit::ProgramRefused, 137, message)
+    Err(Failure::new(codes::PLAN_FOR_OTHER_MASKS, message)
         .remedy(format!("state --narrow-masks {masks} at all parties, or plan it again")))
 }
 

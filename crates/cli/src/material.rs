@@ -17,7 +17,7 @@ use phineus_protocols::demand::{Demand, MaterialKind};
 use phineus_protocols::preprocessing::StoredFile;
 use phineus_protocols::{Parties, ProtocolError};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::metered::{Metered, PhaseFigures, Reading};
 
 pub(crate) use authenticated::{AuthenticatedMaterial, words};
@@ -137,5 +137,5 @@ fn names<K: MaterialKind>(demand: &Demand<K>, name: fn(K) -> String) -> BTreeMap
 }
 
 fn no_thread(error: std::io::Error) -> Failure {
-    Failure::new(Exit::RunTime, 161, format!("there is no thread: {error}"))
+    Failure::new(codes::NO_THREAD, format!("there is no thread: {error}"))
 }

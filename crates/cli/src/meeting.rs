@@ -9,7 +9,7 @@ use phineus_channels::{
 };
 
 use crate::arguments::{Protocol, ProtocolChoice, Together};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::told::Told;
@@ -152,12 +152,12 @@ pub(crate) fn check_parties(
     if protocol == Protocol::Garbled && count < members {
         let message = "garbled circuits are between the two whose inputs they are: no others can \
                        compute for them";
-        return Err(Failure::new(Exit::ProgramRefused, 130, message)
+        return Err(Failure::new(codes::NUMBER_OF_PARTIES, message)
             .remedy("run it with --protocol bmr, gmw, arith or mixed"));
     }
     if protocol.field().is_some() && count < members {
         let message = "authenticated shares are of those who have the inputs: there are no clients";
-        return Err(Failure::new(Exit::ProgramRefused, 130, message)
+        return Err(Failure::new(codes::NUMBER_OF_PARTIES, message)
             .remedy("run it with --protocol bmr, gmw, arith or mixed"));
     }
     let message = match protocol {
@@ -169,7 +169,7 @@ pub(crate) fn check_parties(
         }
         _ => return Ok(()),
     };
-    let failure = Failure::new(Exit::ProgramRefused, 130, message);
+    let failure = Failure::new(codes::NUMBER_OF_PARTIES, message);
     Err(match protocol {
         _ if count < 2 => {
             failure.remedy("run it with --protocol clear: nobody has a secret from another")

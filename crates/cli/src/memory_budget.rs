@@ -18,7 +18,7 @@ use phineus_engine::Storage;
 use phineus_protocols::demand::BatchScale;
 
 use crate::arguments::{Protocol, Ways};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::meeting::{STREAMS_MAX, streams};
 use crate::quantity;
 use crate::told::Told;
@@ -75,7 +75,7 @@ pub(crate) fn check_limit(limit_bytes: u64) -> Result<(), Failure> {
     }
     let limit = quantity::bytes(limit_bytes);
     let message = format!("nothing fits into {limit}, whatever the program");
-    Err(Failure::new(Exit::DoesNotFit, 100, message)
+    Err(Failure::new(codes::MEMORY, message)
         .remedy("`phineus explain` with the rows of all parties states the least that works")
         .revealed(Told::Nothing.sentence()))
 }
@@ -374,7 +374,7 @@ pub(crate) fn does_not_fit(limit: u64, needed: u64) -> Failure {
         quantity::bytes(limit),
         quantity::bytes(needed)
     );
-    let failure = Failure::new(Exit::DoesNotFit, 100, message)
+    let failure = Failure::new(codes::MEMORY, message)
         .remedy(format!("give --memory {}MiB or more", needed >> 20));
     Failure { needed_bytes: Some(needed), ..failure }
 }

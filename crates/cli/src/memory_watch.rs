@@ -10,7 +10,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::quantity;
 
 /// What is watched. One value behind one lock: a run that ends while the watching thread looks has
@@ -109,7 +109,7 @@ fn failure(peak_bytes: u64, limit_bytes: u64) -> Failure {
     let message =
         format!("the memory limit was passed: {peak} were resident, the limit is {limit}");
     let more = (peak_bytes + peak_bytes / 8).div_ceil(1 << 20);
-    Failure::new(Exit::DoesNotFit, 122, message).remedy(format!(
+    Failure::new(codes::LIMIT_PASSED, message).remedy(format!(
         "give --memory {more}MiB; the plan should have fitted, so please report this bug"
     ))
 }
@@ -117,6 +117,7 @@ fn failure(peak_bytes: u64, limit_bytes: u64) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Exit;
 
     /// A limit that holds is passed when more is touched, and the run is told which and by how much.
     #[test]
@@ -128,7 +129,10 @@ mod tests {
         let touched = std::hint::black_box(vec![1u8; 64 << 20]);
         assert!(look());
         let failure = passed().expect("it was found");
-        assert_eq!((failure.exit, failure.code().as_str()), (Exit::DoesNotFit, "E6122"));
+        assert_eq!(
+            (failure.code.exit, failure.code.to_string().as_str()),
+            (Exit::DoesNotFit, "E6122")
+        );
         assert!(failure.message.contains(&quantity::bytes(limit_bytes)), "{}", failure.message);
         assert!(start(limit_bytes).is_err(), "it does not begin again");
         drop(touched);

@@ -26,7 +26,7 @@ pub(crate) use header::{Header, Numbers};
 use crate::csv_input::{
     CHANGED, ContentHash, Counted, Faults, ROW_BYTES_MAX, ReadInput, Source, SourceReader,
 };
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 
 /// Bytes that are read or written at once: a long row, or many short ones.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -55,7 +55,7 @@ pub(crate) fn open(source: &Source) -> Result<Option<Opened<'_>>, Failure> {
     }
     let refused = |what: String| {
         let message = format!("{}: {what}", source.name());
-        Failure::new(Exit::BadInput, 111, message)
+        Failure::new(codes::NUMPY, message)
             .remedy("write it with numpy.save, as an array of integers in C order")
     };
     let header = Header::read(&mut input).map_err(refused)?;
@@ -263,7 +263,7 @@ pub(crate) fn file_bytes(columns: &[Column], rows: u64) -> u64 {
 /// Writes `table` as an array of its rows; of one column, as one of one dimension.
 pub(crate) fn write_table(table: &Table, mut output: impl Write) -> Result<(), Failure> {
     let columns = table.columns();
-    let refused = |what| Failure::new(Exit::Usage, 127, what).remedy("write it as .csv");
+    let refused = |what| Failure::new(codes::OUTPUT_FORMAT, what).remedy("write it as .csv");
     let numbers = numbers_of(columns).map_err(refused)?;
     let header = Header { numbers, rows: table.row_count(), columns: columns.len() as u64 };
     output.write_all(&header.bytes())?;

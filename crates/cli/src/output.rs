@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::progress::{Progress, say};
 
 /// The longest time that an ending process waits for another thread to print the document.
@@ -36,7 +36,7 @@ pub(crate) fn unprinted(error: io::Error) -> Failure {
         return error.into();
     }
     let message = format!("cannot write to stdout: {error}");
-    Failure::new(Exit::RunTime, 100, message)
+    Failure::new(codes::STDOUT, message)
         .remedy("send stdout where there is room, or results to a file with --out, and run again")
 }
 

@@ -23,7 +23,7 @@ use phineus_protocols::spdz::{Masks, SpdzCosts, SpdzRounds};
 use crate::arguments::{NarrowMasks, Protocol, Ways};
 use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
 use crate::clear_costs::ClearCosts;
-use crate::failure::Failure;
+use crate::failure::{Failure, codes};
 use crate::garbling::{GarblingPlan, GarblingPlanner};
 use crate::heap;
 use crate::masks;
@@ -121,11 +121,11 @@ impl PlannedFile {
         let reader = traced.file.reader()?;
         let Some(plan) = &traced.description.plan else {
             let message = "the planned file has no figures of its plan; plan it again";
-            return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
+            return Err(Failure::new(codes::NO_FIGURES, message));
         };
         if !BatchScale::is_stated(&plan.costs) {
             let message = "the planned file states batches of a size that there is not";
-            return Err(Failure::new(crate::failure::Exit::ProgramRefused, 105, message));
+            return Err(Failure::new(codes::NO_FIGURES, message));
         }
         let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation)?;
         let scale = BatchScale::stated(&plan.costs);

@@ -13,7 +13,7 @@ use phineus_bytecode::{Description, ProgramReader};
 use phineus_plan::ScratchFile;
 use sha2::{Digest, Sha256};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 
 /// The last bytes of a plan with garbled values.
 const BESIDE_MAGIC: &[u8; 8] = b"PHGARBLE";
@@ -183,8 +183,7 @@ impl ProgramFile {
             }
             Parts::Damaged => {
                 let message = format!("{}: the end of the plan is damaged", path.display());
-                Err(Failure::new(Exit::ProgramRefused, 143, message)
-                    .remedy("plan the program again"))
+                Err(Failure::new(codes::DAMAGED_END, message).remedy("plan the program again"))
             }
         }
     }

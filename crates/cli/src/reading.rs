@@ -7,7 +7,7 @@ use phineus_bytecode::{Description, InputPort};
 
 use crate::binding::{candidates, named};
 use crate::csv_input::Names;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::text_key::TextKey;
 
 /// Names that are listed where one is unknown.
@@ -154,7 +154,7 @@ pub(crate) fn unknown_column(wanted: &str, ports: &[&InputPort]) -> Failure {
         ports => ports.iter().map(list).collect::<Vec<_>>().join("; "),
     };
     let message = format!("--column: no input wants a column '{wanted}'; {known}");
-    Failure::new(Exit::Usage, 126, message)
+    Failure::new(codes::NO_SUCH_COLUMN, message)
         .remedy("write --column WANTED=FOUND, with the name in your file on the right")
 }
 

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use phineus_bytecode::{InputPort, RowOrder, Table};
 
 use crate::csv_input::{Counted, read_table};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::quantity;
 
 /// Leaves out the rows of `counted` that repeat others, if `port` wants each key once.
@@ -37,7 +37,7 @@ pub(crate) fn leave_out(counted: Counted, port: &InputPort) -> Result<Counted, F
             line(first),
             names(others)
         );
-        Failure::new(Exit::BadInput, 114, message)
+        Failure::new(codes::ROWS_DIFFER, message)
             .remedy("leave one of the two rows and run again; nothing was sent")
     })?;
     let rows = counted.rows - repeated.len() as u64;

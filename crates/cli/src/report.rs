@@ -16,7 +16,7 @@ use crate::blocks::without_openings;
 use crate::client::{ClientRun, ClientWalk};
 use crate::csv_output::write_atomically;
 use crate::execute::Executed;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::masks;
 use crate::planning::PlannedFile;
 use crate::prediction::{Starting, garbling_traffic, predict, preprocessing_bytes};
@@ -316,7 +316,7 @@ impl RunReport {
         }
         let faults = faults.join("\n");
         let message = format!("the run did not keep what its plan promised:\n{faults}");
-        Err(Failure::new(Exit::RunTime, 199, message)
+        Err(Failure::new(codes::PLAN_NOT_KEPT, message)
             .remedy("the results are written; this is a bug in Phineus, please report it"))
     }
 

@@ -22,7 +22,7 @@ use crate::arguments::Protocol;
 use crate::blocks::{TracedBlocks, directory, traced_blocks};
 use crate::c_reader::ReadApart;
 use crate::casting::computing_of;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::memory_budget::{layout, page_wires, wire_bytes};
 use crate::program_file::ProgramFile;
 use crate::registry::Registry;
@@ -76,7 +76,7 @@ pub(crate) fn resolve<'a>(
     let path = Path::new(name);
     if path.is_dir() && !has_circuits(path)? {
         let message = format!("{name}: is a directory without a hybrid circuit of HyCC");
-        return Err(Failure::new(Exit::ProgramRefused, 111, message).remedy(
+        return Err(Failure::new(codes::NOT_A_FILE, message).remedy(
             "name a file: a C program (.c), a .phi text, a Bristol circuit or a planned file",
         ));
     }
@@ -90,7 +90,7 @@ pub(crate) fn resolve<'a>(
         return resolve_file(path, scratch);
     }
     let mut failure =
-        Failure::new(Exit::Usage, 120, format!("there is no program or file '{name}'"));
+        Failure::new(codes::NO_SUCH_PROGRAM, format!("there is no program or file '{name}'"));
     failure.remedy = Some(match registry.closest(name) {
         Some(close) => format!("did you mean '{close}'? `phineus programs` lists all names"),
         None => "`phineus programs` lists the names".to_owned(),
@@ -136,7 +136,7 @@ fn c_executable(path: &Path) -> Result<PathBuf, Failure> {
     }
     let message =
         format!("{}: {C_EXECUTABLE}, which reads C programs, is not here", path.display());
-    Err(Failure::new(Exit::ProgramRefused, 108, message).remedy(
+    Err(Failure::new(codes::NO_C_READER, message).remedy(
         "`apt-get install clang-19 llvm-19-dev`, then build both with `cargo build --release \
          --features llvm`",
     ))
@@ -177,12 +177,12 @@ fn resolve_file<'a>(path: &Path, scratch: &Scratch) -> Result<Resolved<'a>, Fail
     Err(named(match language(path) {
         Some((language, remedy)) => {
             let message = format!("is {language}; of source files, C is run as it is (.c)");
-            Failure::new(Exit::ProgramRefused, 103, message).remedy(remedy)
+            Failure::new(codes::OTHER_LANGUAGE, message).remedy(remedy)
         }
         None => {
             let message = "is no program: it is not a C program (.c), a planned file, a .phi text \
                            or a Bristol circuit";
-            Failure::new(Exit::ProgramRefused, 103, message)
+            Failure::new(codes::OTHER_LANGUAGE, message)
         }
     }))
 }
@@ -255,11 +255,7 @@ pub(crate) fn probe(program: &dyn Program, arguments: &Arguments) -> Result<Desc
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Failure::new(
-        Exit::ProgramRefused,
-        104,
-        "the program asks for the sizes of too many inputs",
-    ))
+    Err(Failure::new(codes::TOO_MANY_SIZES, "the program asks for the sizes of too many inputs"))
 }
 
 /// A traced program with what identifies it.
@@ -320,7 +316,7 @@ fn ready_blocks(traced: TracedFile) -> Result<TracedFile, Failure> {
 fn refuse_violations(violations: &[Violation]) -> Result<(), Failure> {
     if !violations.is_empty() {
         let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        return Err(Failure::new(Exit::ProgramRefused, 140, lines.join("\n"))
+        return Err(Failure::new(codes::DAMAGED_BLOCKS, lines.join("\n"))
             .remedy("make the file again, with the same version of Phineus"));
     }
     Ok(())
@@ -348,7 +344,7 @@ fn check_figures(description: &Description, plan: &PlanDescription) -> Result<()
         return Ok(());
     }
     let message = "the plan states figures that no plan of this version has";
-    Err(Failure::new(Exit::ProgramRefused, 141, message).remedy("plan the program again"))
+    Err(Failure::new(codes::UNKNOWN_FIGURES, message).remedy("plan the program again"))
 }
 
 /// Traces `program` into a file without a name.

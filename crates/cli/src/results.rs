@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::binding::{Files, split_name};
 use crate::csv_output::{check_room, longest_bytes, write_atomically, write_table};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::npy;
 use crate::output::unprinted;
 use crate::own_rows::Shown;
@@ -125,20 +125,20 @@ fn check_format(port: &str, path: &Path, description: &Description) -> Result<()
             }
             _ => "name a .csv file, which other programs can open, or a .npy file",
         };
-        return Err(Failure::new(Exit::Usage, 127, message).remedy(remedy));
+        return Err(Failure::new(codes::OUTPUT_FORMAT, message).remedy(remedy));
     }
     let port = description.outputs.iter().find(|output| output.name == port);
     let Some(port) = port.filter(|_| npy::is_named(path)) else { return Ok(()) };
     npy::numbers_of(&port.columns).map(drop).map_err(|what| {
         let message = format!("{}: output '{}': {what}", path.display(), port.name);
-        Failure::new(Exit::Usage, 127, message).remedy("name a .csv file")
+        Failure::new(codes::OUTPUT_FORMAT, message).remedy("name a .csv file")
     })
 }
 
 fn unknown(name: &str, ports: &[&OutputPort]) -> Failure {
     let known: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
     let message = format!("there is no output '{name}'; there are: {}", known.join(", "));
-    Failure::new(Exit::Usage, 125, message)
+    Failure::new(codes::NO_SUCH_OUTPUT, message)
 }
 
 /// `result.csv` becomes `result.NAME.csv`.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use phineus_bytecode::{RowOrder, Table};
 
 use crate::csv_input::Counted;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 
 /// The rows of `table` in `order`, and which row of `table` each of them is, if they were moved; `lines` are where they stand in the file, for messages.
 ///
@@ -32,9 +32,8 @@ pub(crate) fn arrange(
             .unwrap_or(Ordering::Equal)
     };
     let file = counted.source.name();
-    let count = u32::try_from(table.row_count()).map_err(|_| {
-        Failure::new(Exit::BadInput, 103, format!("{file}: has more than 2^32 rows"))
-    })?;
+    let count = u32::try_from(table.row_count())
+        .map_err(|_| Failure::new(codes::TOO_LONG, format!("{file}: has more than 2^32 rows")))?;
     let mut rows: Vec<u32> = (0..count).collect();
     // Equal keys keep the given order either way.
     rows.sort_by(|&a, &b| if descending { compare(b, a) } else { compare(a, b) });
@@ -47,7 +46,7 @@ pub(crate) fn arrange(
             "{file}:{second}: the same {} as in line {first}; every row needs another",
             names.join(" and ")
         );
-        return Err(Failure::new(Exit::BadInput, 112, message).remedy(
+        return Err(Failure::new(codes::KEY_REPEATED, message).remedy(
             "remove the repetitions, or count equal rows once with --repeat-keys count-once; no \
                  value of the file was sent",
         ));
@@ -64,7 +63,7 @@ pub(crate) fn arrange(
             "{file}:{}: more than {most} rows have the same {names}, the first of them in line {first}",
             line(run[most as usize]),
         );
-        return Err(Failure::new(Exit::BadInput, 115, message)
+        return Err(Failure::new(codes::TOO_MANY_OF_A_KEY, message)
             .remedy("raise the bound that both parties state, or remove rows; no value of the file was sent"));
     }
     let mut arranged = Table::zeros(table.columns().to_vec(), table.row_count());

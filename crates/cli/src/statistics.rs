@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::metered::PhaseFigures;
 use crate::quantity;
 use crate::report::RunReport;
@@ -141,7 +141,7 @@ pub(crate) fn repeated(runs: &[Vec<RunReport>]) -> Result<Vec<Repeated>, Failure
         let reports: Vec<&RunReport> = runs.iter().map(|run| &run[party]).collect();
         if reports.windows(2).any(|pair| pair[0].measured != pair[1].measured) {
             let message = format!("{} measured other counts in another run", reports[0].party);
-            return Err(Failure::new(Exit::RunTime, 196, message)
+            return Err(Failure::new(codes::OTHER_COUNTS, message)
                 .remedy("this is a bug in Phineus, please report it"));
         }
         let spread = |of: &dyn Fn(&RunReport) -> f64| {

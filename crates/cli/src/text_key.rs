@@ -11,7 +11,7 @@ use phineus_protocols::ot::SessionId;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 
 const KEY_BYTES: usize = 32;
 
@@ -29,7 +29,7 @@ impl TextKey {
     /// If the system gives no random bytes.
     pub(crate) fn fresh() -> Result<TextKey, Failure> {
         let mut prg = Prg::from_os().map_err(|error| {
-            Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+            Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
         })?;
         let mut key = Zeroizing::new([0; KEY_BYTES]);
         prg.fill_bytes(&mut *key);
@@ -68,7 +68,7 @@ impl TextKey {
         let mut key = Zeroizing::new([0; KEY_BYTES]);
         if bytes.len() != KEY_BYTES {
             let message = format!("{}: is not a key of texts", path.display());
-            return Err(Failure::new(Exit::RunTime, 173, message));
+            return Err(Failure::new(codes::NOT_A_TEXT_KEY, message));
         }
         key.copy_from_slice(&bytes);
         Ok(Some(TextKey(key)))

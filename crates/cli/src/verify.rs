@@ -14,7 +14,7 @@ use crate::binding;
 use crate::casting::Cast;
 use crate::commands::party::{scratch_of, shape};
 use crate::execute::{Job, run_clear};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::material::Origin;
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
 use crate::own_rows::without_meaningless;
@@ -99,7 +99,7 @@ impl Verified {
             (Verdict::Differs, reference) => Err(mismatch(reference)),
             (Verdict::Unknown(why), _) => {
                 let message = format!("the results are not compared with {name}: {why}");
-                Err(Failure::new(Exit::RunTime, 194, message).remedy(
+                Err(Failure::new(codes::NOT_COMPARED, message).remedy(
                     "the results are given as they were computed; leave --verify out, or change \
                      what the twin does on these inputs",
                 ))
@@ -221,7 +221,7 @@ pub(crate) fn in_the_clear(
         let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
         if protocol.is_shared() {
             let message = format!("a plan for protocol '{}' has no clear form", protocol.name());
-            return Err(Failure::new(Exit::ProgramRefused, 133, message)
+            return Err(Failure::new(codes::NO_CLEAR_FORM, message)
                 .remedy("run the program that it was made from"));
         }
         return PlannedFile::open(traced, &Situation { protocol, ..situation });
@@ -241,5 +241,5 @@ fn mismatch(reference: Reference) -> Failure {
         Reference::PlainC => WHERE_C_DIFFERS,
         Reference::Twin | Reference::ClearDriver => "this is a bug in Phineus, please report it",
     };
-    Failure::new(Exit::RunTime, 197, message).remedy(remedy)
+    Failure::new(codes::WRONG_ANSWER, message).remedy(remedy)
 }

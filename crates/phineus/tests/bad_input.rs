@@ -13,6 +13,33 @@ fn place() -> Result<Place> {
 
 const LOCAL: &str = "run password-reuse --local --report none";
 
+/// What an error says can be looked up, by its code.
+#[test]
+fn codes_are_explained() -> Result {
+    let place = Place::new()?;
+    let failed = place.run("run pasword-reuse --local")?;
+    assert!(failed.stderr.contains("error E2120:"), "{}", failed.stderr);
+    let line = "E2120 (exit code 2, usage): There is no program of that name, and no such file. \
+                `phineus programs` lists the names.\n";
+    assert_eq!(place.run("help E2120")?.succeeded()?.stdout, line);
+    assert_eq!(place.run("help e2120")?.succeeded()?.stdout, line);
+    let document = place.run("--json help E2120")?.succeeded()?.document()?;
+    assert_eq!(
+        (document["class"].as_str(), document["exit_code"].as_u64()),
+        (Some("usage"), Some(2))
+    );
+    let typed = place.run("help id trust")?.succeeded()?.stdout;
+    assert_eq!(typed, place.run("id trust --help")?.succeeded()?.stdout);
+    assert!(place.run("help")?.succeeded()?.stdout.contains("Usage: phineus"));
+    let unknown = place.run("help E9999")?;
+    assert!(
+        unknown.stderr.contains("there is no command or error code 'E9999'"),
+        "{}",
+        unknown.stderr
+    );
+    Ok(())
+}
+
 #[test]
 fn usage() -> Result {
     let place = place()?;

@@ -14,7 +14,7 @@ use super::messages::{
     Answer, Bounds, Head, Opened, Question, Refusal, read_tables, version, write_line, write_tables,
 };
 use super::unexpected;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::interrupt;
 use crate::private_directory::PrivateDirectory;
 use crate::registry::Registry;
@@ -71,7 +71,7 @@ impl Reader {
         if opened.version != version() {
             let message =
                 format!("{} is of another version than phineus", reader.executable.display());
-            return Err(Failure::new(Exit::ProgramRefused, 108, message).remedy(BUILD_BOTH));
+            return Err(Failure::new(codes::OTHER_C_READER, message).remedy(BUILD_BOTH));
         }
         Ok((reader, opened))
     }

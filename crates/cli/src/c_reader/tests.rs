@@ -50,7 +50,10 @@ fn bounds_and_refusals_cross_the_pipe() {
         assert!(!line.contains('\n'), "a message is a line");
         let refusal: Refusal = serde_json::from_str(&line).expect("as written");
         let (before, after) = (Failure::from(error()), Failure::from(refusal.error()));
-        assert_eq!((before.code(), before.message), (after.code(), after.message));
+        assert_eq!(
+            (before.code.to_string(), before.message),
+            (after.code.to_string(), after.message)
+        );
     }
 }
 
@@ -86,7 +89,7 @@ fn what_reads_no_programs_is_an_error() {
     for executable in ["/bin/true", "/bin/cat", "/no/such/file"] {
         let opened = ReadApart::open(Path::new(executable), Path::new("/no/such.c"));
         let failure = opened.err().expect("it says nothing");
-        assert_eq!(failure.exit, crate::Exit::RunTime);
+        assert_eq!(failure.code.exit, crate::Exit::RunTime);
         assert!(failure.message.contains(executable), "{}", failure.message);
     }
 }

@@ -6,7 +6,7 @@ use phineus_bytecode::Description;
 use phineus_channels::ClusterConfig;
 
 use super::{Outsourcing, program_names};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 
 /// Names by input, and by output.
 #[derive(Default)]
@@ -77,7 +77,7 @@ fn check_subjects(description: &Description, owners: &Owners) -> Result<(), Fail
              input learns it",
             port.name
         );
-        return Err(Failure::new(Exit::Usage, 128, message)
+        return Err(Failure::new(codes::OUTPUT_OF_OTHERS, message)
             .remedy("leave the output out, or ask for a count"));
     }
     Ok(())
@@ -129,7 +129,7 @@ fn read_inputs(
         if places.is_empty() || owner.is_empty() {
             let known: Vec<&str> = description.inputs.iter().map(|p| p.name.as_str()).collect();
             let message = format!("--inputs-from {typed}: the inputs are {}", known.join(", "));
-            return Err(Failure::new(Exit::Usage, 126, message));
+            return Err(Failure::new(codes::NO_SUCH_OWNER, message));
         }
         places.into_iter().for_each(|place| owner.clone_into(&mut owners.inputs[place]));
     }
@@ -157,7 +157,7 @@ fn read_outputs(
         if !is_known || learner.is_empty() {
             let known: Vec<&str> = description.outputs.iter().map(|p| p.name.as_str()).collect();
             let message = format!("--outputs-to {typed}: the outputs are {}", known.join(", "));
-            return Err(Failure::new(Exit::Usage, 126, message));
+            return Err(Failure::new(codes::NO_SUCH_OWNER, message));
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{Bench, BenchSubject, Protocol, Ways};
 use crate::commands::party::scratch_within;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, codes};
 use crate::output::Console;
 use crate::planning::PlannedFile;
 use crate::quantity;
@@ -194,7 +194,7 @@ fn transfers(bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
 fn extend_once(field: FieldBits) -> Result<f64, Failure> {
     let session = SessionId::new([1; 32]);
     let (mut left, mut right) = memory_pair();
-    let no_randomness = |_| Failure::new(Exit::RunTime, 160, "the system gives no random bytes");
+    let no_randomness = |_| Failure::new(codes::NO_RANDOMNESS, "the system gives no random bytes");
     let mut receiver_prg = Prg::from_os().map_err(no_randomness)?;
     let mut sender_prg = Prg::from_os().map_err(no_randomness)?;
     let sender_session = session.clone();
@@ -210,7 +210,9 @@ fn extend_once(field: FieldBits) -> Result<f64, Failure> {
     let mut labels = vec![Block::ZERO; OT_COUNT];
     let start = Instant::now();
     receiver.extend(&mut right, &choices, &mut labels)?;
-    sender.join().map_err(|_| Failure::new(Exit::RunTime, 181, "the sender stopped"))??;
+    sender
+        .join()
+        .map_err(|_| Failure::new(codes::MEASURED_PARTY_STOPPED, "the sender stopped"))??;
     Ok(start.elapsed().as_secs_f64())
 }
 
@@ -340,7 +342,7 @@ fn paging(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<()
             let mut refused = None;
             for _ in 0..bench.repeat {
                 let reports = match workload.run(registry, memory, false) {
-                    Err(failure) if failure.exit == Exit::DoesNotFit => {
+                    Err(failure) if failure.code.exit == Exit::DoesNotFit => {
                         refused = Some(failure);
                         break;
                     }

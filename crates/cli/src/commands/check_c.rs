@@ -6,7 +6,7 @@ use phineus_frontend::llvm::{CProgram, render};
 use serde_json::json;
 
 use crate::arguments::ProgramChoice;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, codes};
 use crate::output::Console;
 use crate::resolve::arguments_of;
 
@@ -40,5 +40,5 @@ pub(crate) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> R
         return Ok(());
     }
     let message = format!("{} is refused\n{}", path.display(), render(&found));
-    Err(Failure::new(Exit::ProgramRefused, 109, message))
+    Err(Failure::new(codes::C_REFUSED, message))
 }

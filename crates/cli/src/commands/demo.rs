@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::arguments::{Cli, Command, Demo, DemoSubject, Run};
 use crate::commands::run::{Answer, say_verified, verified_locally};
 use crate::csv_output::format_value;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::output::Console;
 use crate::private_directory::PrivateDirectory;
 use crate::quantity;
@@ -132,7 +132,7 @@ fn first_row(answer: &Answer) -> Result<Vec<(String, String)>, Failure> {
     let port = &answer.description.outputs[0];
     let table = answer.outputs[0]
         .as_ref()
-        .ok_or_else(|| Failure::new(Exit::RunTime, 180, "the demo gave no result"))?;
+        .ok_or_else(|| Failure::new(codes::NO_DEMO_RESULT, "the demo gave no result"))?;
     let cells = port.columns.iter().enumerate();
     let cell = |(k, column): (usize, &Column)| {
         (column.name.clone(), format_value(table.cell(0, k), column))

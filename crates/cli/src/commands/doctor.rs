@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::accelerator;
 use crate::arguments::Doctor;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::output::Console;
 use crate::quantity;
 
@@ -143,7 +143,7 @@ fn examine_disk(directory: &Path, findings: &mut Findings<'_>) -> Result<(), Fai
 fn examine_peer(peer: &str, findings: &mut Findings<'_>) -> Result<(), Failure> {
     let address = Address::parse(peer).map_err(Failure::usage)?;
     let unreachable = |detail: String| {
-        Failure::new(Exit::PeerLost, 120, format!("{address} cannot be reached: {detail}"))
+        Failure::new(codes::NOT_THERE, format!("{address} cannot be reached: {detail}"))
             .remedy("check the address and that a firewall lets the port through")
     };
     let resolved = (address.host.as_str(), address.port).to_socket_addrs();
@@ -180,7 +180,7 @@ fn examine_stream(
         return findings.add("bandwidth", Value::Null, text);
     }
     let broken = |error: std::io::Error| {
-        Failure::new(Exit::PeerLost, 121, format!("the peer stopped answering: {error}"))
+        Failure::new(codes::BROKEN_MEASUREMENT, format!("the peer stopped answering: {error}"))
     };
     let mut fastest = Duration::MAX;
     for _ in 0..PINGS {
@@ -240,7 +240,7 @@ fn listen(port: u16, console: &Console) -> Result<(), Failure> {
         SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
     ];
     let listener = TcpListener::bind(everywhere.as_slice()).map_err(|error| {
-        Failure::new(Exit::RunTime, 140, format!("cannot listen at port {port}: {error}"))
+        Failure::new(codes::CANNOT_LISTEN, format!("cannot listen at port {port}: {error}"))
     })?;
     console.say(&format!(
         "listening at port {port}; run `phineus doctor --peer HOST:{port}` there; Ctrl-C ends it"

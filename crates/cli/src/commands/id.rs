@@ -6,7 +6,7 @@ use phineus_channels::{Fingerprint, Identity, TrustStore};
 use serde_json::json;
 
 use crate::arguments::{Id, IdAction};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::output::Console;
 
 /// Does what the user asks with keys.
@@ -34,7 +34,7 @@ pub(crate) fn run(id: &Id, console: &Console) -> Result<(), Failure> {
                 return Ok(());
             }
             let message = format!("no key is trusted for {name}");
-            Err(Failure::new(Exit::Usage, 150, message))
+            Err(Failure::new(codes::NOT_TRUSTED, message))
         }
         IdAction::List => list(&id.dir, console),
     }
@@ -60,8 +60,9 @@ fn trust(
     fingerprint: &str,
     console: &Console,
 ) -> Result<(), Failure> {
-    let fingerprint: Fingerprint =
-        fingerprint.parse().map_err(|error| Failure::new(Exit::Usage, 151, format!("{error}")))?;
+    let fingerprint: Fingerprint = fingerprint
+        .parse()
+        .map_err(|error| Failure::new(codes::NOT_A_FINGERPRINT, format!("{error}")))?;
     let is_new = TrustStore::load(directory)?.trust(name, fingerprint)?;
     if console.is_json {
         let fingerprint = fingerprint.to_string();
@@ -88,15 +89,13 @@ fn only_name(directory: &Path) -> Result<String, Failure> {
     let names = names(directory);
     match names.as_slice() {
         [name] => Ok(name.clone()),
-        [] => Err(Failure::new(
-            Exit::Usage,
-            152,
-            format!("there is no key in {}", directory.display()),
-        )
-        .remedy("make one with `phineus id init NAME`")),
+        [] => {
+            Err(Failure::new(codes::NO_KEY, format!("there is no key in {}", directory.display()))
+                .remedy("make one with `phineus id init NAME`"))
+        }
         several => {
             let message = format!("there are several keys, say which: {}", several.join(", "));
-            Err(Failure::new(Exit::Usage, 153, message))
+            Err(Failure::new(codes::WHICH_KEY, message))
         }
     }
 }

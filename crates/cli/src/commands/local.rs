@@ -20,7 +20,7 @@ use crate::binding::{self, Files};
 use crate::casting::Cast;
 use crate::commands::party::{KeptReport, check_material, check_ot, open_key, scratch_of, shape};
 use crate::csv_input::{Counted, Source, read_table};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, codes};
 use crate::interrupt;
 use crate::material;
 use crate::meeting::check_parties;
@@ -186,7 +186,7 @@ fn start(
     sender: &Sender<(usize, Option<Event>)>,
 ) -> Result<Party, Failure> {
     let mut child = command.spawn().map_err(|error| {
-        Failure::new(Exit::RunTime, 170, format!("cannot start a process: {error}"))
+        Failure::new(codes::NO_PROCESS, format!("cannot start a process: {error}"))
     })?;
     let stdout = child.stdout.take().expect("it is piped");
     let sender = sender.clone();
@@ -306,7 +306,7 @@ fn follow(
     if died.is_some() {
         // They were told to stop.
         failures.iter_mut().for_each(|failure| {
-            failure.take_if(|failure| failure.exit == Exit::Interrupted);
+            failure.take_if(|failure| failure.code.exit == Exit::Interrupted);
         });
     }
     judge(parties, &failures, died, deadline.is_some())
@@ -334,11 +334,11 @@ fn judge(
 ) -> Result<(), Failure> {
     // Of several for whom memory is too little, the one who needs the most.
     let rank = |failure: &&Failure| {
-        (failure.exit == Exit::PeerLost, Reverse(failure.needed_bytes.unwrap_or(u64::MAX)))
+        (failure.code.exit == Exit::PeerLost, Reverse(failure.needed_bytes.unwrap_or(u64::MAX)))
     };
     let root = failures.iter().flatten().min_by_key(rank);
     if let Some(failure) = root
-        && failure.exit != Exit::PeerLost
+        && failure.code.exit != Exit::PeerLost
     {
         return Err(failure.clone());
     }
@@ -362,7 +362,7 @@ fn judge(
 /// The failure of a run of which a party's process has ended without saying why.
 fn ended_badly(party: &Party, status: ExitStatus) -> Failure {
     let message = format!("the process of {} ended with {status}", party.name);
-    Failure::new(Exit::RunTime, 171, message)
+    Failure::new(codes::PROCESS_ENDED, message)
 }
 
 fn interrupt_child(child: &Child) {
@@ -404,7 +404,7 @@ fn collect(parties: &Parties, files: Files) -> Result<LocalRun, Failure> {
             files.iter().map(|file| read(file.clone())).collect::<Result<Vec<_>, _>>()?;
         if contents.windows(2).any(|pair| pair[0] != pair[1]) {
             let message = format!("the parties got different results for '{}'", port.name);
-            return Err(Failure::new(Exit::RunTime, 198, message)
+            return Err(Failure::new(codes::PARTIES_DIFFER, message)
                 .remedy("this is a bug in Phineus, please report it"));
         }
         // Results of text columns are written as the hashes that they are.
@@ -423,7 +423,10 @@ fn collect(parties: &Parties, files: Files) -> Result<LocalRun, Failure> {
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let text = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     serde_json::from_slice(&text).map_err(|what| {
-        Failure::new(Exit::RunTime, 172, format!("a report of our own is not readable: {what}"))
+        Failure::new(
+            codes::UNREADABLE_REPORT,
+            format!("a report of our own is not readable: {what}"),
+        )
     })
 }
 

@@ -24,7 +24,7 @@ use crate::binding::Files;
 use crate::blocks::without_openings;
 use crate::client::ClientJob;
 use crate::execute::{Executed, Job, run_garbled};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::interrupt;
 use crate::material::{self, Kept, tables_path};
 use crate::meeting::{Meeting, close_unused, meet};
@@ -193,7 +193,7 @@ fn keep(
         }
     };
     let mut prg = Prg::from_os().map_err(|error| {
-        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
     })?;
     let mut last = || {
         let stream = mesh.pop().expect("shares have two streams, and with garbled values three");

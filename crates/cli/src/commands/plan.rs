@@ -15,7 +15,7 @@ use crate::blocks::TracedBlocks;
 use crate::casting::{computing_of, described};
 use crate::commands::party::{scratch_of, scratch_within};
 use crate::csv_output::check_writable;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::garbling::GarblingPlan;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
@@ -33,7 +33,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     let (clients, sizes) = (&plan.outsourcing, &plan.sizes);
     let (traced, _) = sizing::traced_for(registry, &plan.choice, clients, sizes, &scratch)?;
     if traced.kind == Kind::Planned {
-        return Err(Failure::new(Exit::ProgramRefused, 106, "this file is planned already"));
+        return Err(Failure::new(codes::PLANNED_ALREADY, "this file is planned already"));
     }
     if let Some(path) = &plan.program_out {
         traced.file.save(path)?;
@@ -220,7 +220,7 @@ fn say_checked(
         console.say(&format!("right: {proven}\nhash {hash}"));
         return Ok(());
     }
-    Err(Failure::new(Exit::ProgramRefused, 107, faults.join("\n")))
+    Err(Failure::new(codes::NOT_RIGHT, faults.join("\n")))
 }
 
 /// What is wrong with the plans of blocks.
@@ -336,7 +336,7 @@ fn source_of(
     if let Some(program) = registry.find(name) {
         if name != description.name {
             let message = format!("the plan is of '{}', not of '{name}'", description.name);
-            return Err(Failure::new(Exit::ProgramRefused, 107, message));
+            return Err(Failure::new(codes::PLAN_OF_ANOTHER, message));
         }
         let mut program_arguments = arguments_of(program, &parameters)?;
         for port in &description.inputs {

@@ -15,7 +15,7 @@ use crate::commands::party::{self, check_material, scratch_of, shape};
 use crate::csv_input::refuse_pipe;
 use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::interrupt;
 use crate::learnt::{self, Basis};
 use crate::material::Origin;
@@ -288,7 +288,7 @@ fn run_all(
         };
         if !pairs.into_iter().all(is_same) {
             let message = "the same inputs gave other results in another run";
-            return Err(Failure::new(Exit::RunTime, 195, message)
+            return Err(Failure::new(codes::OTHER_RESULTS, message)
                 .remedy("this is a bug in Phineus, please report it"));
         }
         last.reports.iter().try_for_each(RunReport::verdict)?;

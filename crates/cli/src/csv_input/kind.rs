@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::Source;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 
 /// Bytes that are looked at.
 const BEGINNING_BYTES: usize = 512;
@@ -50,7 +50,7 @@ pub(super) fn refuse_others(source: &Source) -> Result<(), Failure> {
     source.reader()?.take(BEGINNING_BYTES as u64).read_to_end(&mut beginning)?;
     let Some(Kind { is, remedy }) = kind(&beginning) else { return Ok(()) };
     let message = format!("{}: is {is}, and an input is CSV (or .npy)", source.name());
-    Err(Failure::new(Exit::BadInput, 113, message).remedy(remedy))
+    Err(Failure::new(codes::OTHER_FORMAT, message).remedy(remedy))
 }
 
 fn kind(beginning: &[u8]) -> Option<Kind> {

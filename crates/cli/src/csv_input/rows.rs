@@ -4,7 +4,7 @@ use csv::StringRecord;
 
 use super::header::clean;
 use super::{Counted, SourceReader};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::npy;
 
 /// The rows that an owner brought, as they stand in the file; rows that were left out are passed.
@@ -84,6 +84,6 @@ impl<'a> FileRows<'a> {
 
 fn changed(counted: &Counted, what: &str) -> Failure {
     let message = format!("{}: changed while it was computed on: {what}", counted.source.name());
-    Failure::new(Exit::RunTime, 174, message)
+    Failure::new(codes::INPUT_CHANGED, message)
         .remedy("run again with the file as it was: results are shown beside its rows")
 }

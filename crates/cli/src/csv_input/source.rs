@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 
 /// Where the rows of an input come from.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ impl Source {
                 });
                 let file = open.map_err(|error| {
                     let message = format!("{}: {error}", path.display());
-                    let failure = Failure::new(Exit::BadInput, 101, message);
+                    let failure = Failure::new(codes::DIRECTORY_AS_INPUT, message);
                     match error.kind() {
                         std::io::ErrorKind::NotFound => {
                             failure.remedy("check the name: inputs are given as --in NAME=FILE")
@@ -125,7 +125,7 @@ pub(crate) fn refuse_pipe(argument: &str) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     let message = format!("{argument}: is {kind}, and an input is read twice: give a file");
-    Err(Failure::new(Exit::BadInput, 104, message)
+    Err(Failure::new(codes::NOT_A_FILE_AS_INPUT, message)
         .remedy("write it to a file and name that; one input may be `-`, which is stdin"))
 }
 

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Stream, authenticated, shares};
 use crate::arguments::Protocol;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::interrupt;
 use crate::metered::PhaseFigures;
 use crate::planning::PlannedFile;
@@ -87,7 +87,7 @@ pub(crate) fn key(path: &Path, may_create: bool) -> Result<StoredKey, Failure> {
         return Ok(with_ledger(StoredKey::open(path)?));
     }
     let mut prg = Prg::from_os().map_err(|error| {
-        Failure::new(Exit::RunTime, 160, format!("the system gives no random bytes: {error}"))
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
     })?;
     match StoredKey::create(path, &mut prg) {
         // Another run made it at the same time.
@@ -143,7 +143,7 @@ pub(crate) fn check_free(path: &Path) -> Result<(), Failure> {
     for path in [path, &tables_path(path)] {
         if path.exists() {
             let message = format!("{} exists already", path.display());
-            return Err(Failure::new(Exit::Usage, 160, message).remedy(
+            return Err(Failure::new(codes::STORED_EXISTS, message).remedy(
                 "name another file, or remove it if what is in it is not wanted any more",
             ));
         }
@@ -160,7 +160,8 @@ fn being_made(partial: &Path) -> Failure {
         "{} is being made by another run, or left from one that was cut off",
         partial.display()
     );
-    Failure::new(Exit::Usage, 161, message).remedy("remove it, unless another run is making it")
+    Failure::new(codes::STORED_UNFINISHED, message)
+        .remedy("remove it, unless another run is making it")
 }
 
 /// Refuses a plan whose figures are not those of its instructions: material is made by the
@@ -176,7 +177,7 @@ pub(crate) fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
         return Ok(());
     }
     let message = "the plan states other preprocessed material than its instructions take";
-    Err(Failure::new(Exit::ProgramRefused, 139, message).remedy("plan it again"))
+    Err(Failure::new(codes::OTHER_MATERIAL, message).remedy("plan it again"))
 }
 
 /// Makes all that the plan demands, with the others, into a file that does not exist yet, with the key
@@ -234,26 +235,26 @@ pub(crate) fn made_at<R>(
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let message = error.to_string();
-        let (exit, number) = match &error {
+        let code = match &error {
             StoreError::Io { source, .. } => match source.kind() {
                 std::io::ErrorKind::NotFound | std::io::ErrorKind::UnexpectedEof => {
-                    (Exit::BadInput, 130)
+                    codes::NO_STORED_FILE
                 }
-                _ => (Exit::RunTime, 180),
+                _ => codes::STORED_IO,
             },
-            StoreError::Unknown { .. } => (Exit::BadInput, 131),
-            StoreError::Exposed { .. } => (Exit::BadInput, 132),
-            StoreError::Damaged { .. } => (Exit::BadInput, 133),
-            StoreError::Truncated { .. } => (Exit::BadInput, 134),
-            StoreError::OtherProgram { .. } => (Exit::BadInput, 135),
-            StoreError::OtherParty { .. } => (Exit::BadInput, 136),
-            StoreError::TooShort { .. } => (Exit::BadInput, 137),
-            StoreError::AlreadyUsed { .. } => (Exit::BadInput, 138),
-            StoreError::OtherProtocol { .. } => (Exit::BadInput, 139),
-            StoreError::OtherRun { .. } => (Exit::Disagreement, 120),
-            _ => (Exit::RunTime, 181),
+            StoreError::Unknown { .. } => codes::NOT_STORED_MATERIAL,
+            StoreError::Exposed { .. } => codes::STORED_EXPOSED,
+            StoreError::Damaged { .. } => codes::STORED_DAMAGED,
+            StoreError::Truncated { .. } => codes::STORED_CUT_OFF,
+            StoreError::OtherProgram { .. } => codes::STORED_FOR_ANOTHER_PROGRAM,
+            StoreError::OtherParty { .. } => codes::STORED_FOR_ANOTHER_PARTY,
+            StoreError::TooShort { .. } => codes::STORED_TOO_LITTLE,
+            StoreError::AlreadyUsed { .. } => codes::STORED_USED,
+            StoreError::OtherProtocol { .. } => codes::STORED_FOR_ANOTHER_PROTOCOL,
+            StoreError::OtherRun { .. } => codes::STORED_APART,
+            _ => codes::STORED,
         };
-        let failure = Failure::new(exit, number, message);
+        let failure = Failure::new(code, message);
         match error {
             StoreError::OtherProgram { .. } | StoreError::OtherProtocol { .. } => failure.remedy(
                 "`preprocess` and `run` take the same PROGRAM, --param, --protocol and rows, `run` \

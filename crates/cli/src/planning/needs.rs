@@ -73,12 +73,12 @@ fn least(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Exit;
+    use crate::failure::codes;
 
     /// Planning fails below `enough`, and twice what it has is to be tried next.
     fn planning(enough: u64) -> impl Fn(u64) -> Option<Failure> {
         move |limit| {
-            let failure = Failure::new(Exit::DoesNotFit, 102, "planning needs more");
+            let failure = Failure::new(codes::PLANNER_MEMORY, "planning needs more");
             let needed_bytes = Some(2 * limit);
             (limit < enough).then_some(Failure { needed_bytes, ..failure })
         }
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn what_more_memory_does_not_mend_has_no_figure() {
-        let failure = Failure::new(Exit::DoesNotFit, 102, "it needs more than there may be");
+        let failure = Failure::new(codes::PLANNER_MEMORY, "it needs more than there may be");
         assert_eq!(stated(failure, MIB, |_| unreachable!("nothing to try")).needed_bytes, None);
         // A run that needs more and more, and at last something else.
-        let refused = || Failure::new(Exit::ProgramRefused, 110, "refused");
+        let refused = || Failure::new(codes::PROGRAM, "refused");
         let stated = stated(does_not_fit(MIB, 2 * MIB), MIB, |_| Some(refused()));
         assert_eq!(stated.needed_bytes, Some(2 * MIB));
     }

@@ -8,7 +8,7 @@ use phineus_protocols::mixed;
 
 use super::{Prediction, predict};
 use crate::arguments::{Protocol, Ways};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, codes};
 use crate::planning::PlannedFile;
 use crate::quantity;
 use crate::resolve::TracedFile;
@@ -101,10 +101,10 @@ fn none_can(candidates: &[Candidate]) -> Failure {
         .map(|(one, failure)| format!("{}: {}", one.protocol.name(), failure.message))
         .collect();
     let message = format!("no protocol can run this program here\n{}", reasons.join("\n"));
-    match failures().any(|(_, failure)| failure.exit == Exit::DoesNotFit) {
-        true => Failure::new(Exit::DoesNotFit, 121, message)
+    match failures().any(|(_, failure)| failure.code.exit == Exit::DoesNotFit) {
+        true => Failure::new(codes::NO_PROTOCOL_FITS, message)
             .remedy("give more memory, or other protocols"),
-        false => Failure::new(first.exit, 121, message).remedy("give other protocols"),
+        false => Failure::new(codes::NO_PROTOCOL, message).remedy("give other protocols"),
     }
 }
 

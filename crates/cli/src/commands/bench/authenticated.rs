@@ -18,7 +18,7 @@ use phineus_protocols::ot::{FieldBits, SessionId};
 
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
 use crate::arguments::{Bench, Protocol};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::quantity;
 use crate::registry::Registry;
 use crate::report::RunReport;
@@ -165,7 +165,7 @@ fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Resul
         let (left, right) = memory_pair();
         let other = std::thread::spawn(move || make::<F>(Parties::new(1, vec![Some(right), None])));
         let own = make::<F>(Parties::new(0, vec![None, Some(left)]))?;
-        let stopped = |_| Failure::new(Exit::RunTime, 181, "a party stopped");
+        let stopped = |_| Failure::new(codes::MEASURED_PARTY_STOPPED, "a party stopped");
         other.join().map_err(stopped)??;
         rates.push((BATCHES * count) as f64 / own / 1e3);
     }
@@ -178,7 +178,7 @@ fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Resul
 }
 
 fn make<F: Field>(parties: Parties<MemoryChannel>) -> Result<f64, Failure> {
-    let no_randomness = |_| Failure::new(Exit::RunTime, 160, "the system gives no random bytes");
+    let no_randomness = |_| Failure::new(codes::NO_RANDOMNESS, "the system gives no random bytes");
     let prg = Prg::from_os().map_err(no_randomness)?;
     let session = SessionId::new([2; 32]);
     let mut generator = Generator::<F, _>::setup(parties, prg, &session, FieldBits::DEFAULT)?;

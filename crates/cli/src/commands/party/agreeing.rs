@@ -20,7 +20,7 @@ use crate::binding::{self, Inputs};
 use crate::blocks::check_preprocessing;
 use crate::calibration::cache_bytes;
 use crate::client::ClientWalk;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::masks;
 use crate::material::{self, Origin};
 use crate::meeting::check_parties;
@@ -245,7 +245,7 @@ fn chosen(
         let known = Protocol::from_name(&plan.protocol);
         return known.map(|protocol| (protocol, ways[0])).ok_or_else(|| {
             let message = format!("the plan is for a protocol '{}', unknown here", plan.protocol);
-            Failure::new(Exit::ProgramRefused, 131, message)
+            Failure::new(codes::PLAN_FOR_ANOTHER_PROTOCOL, message)
         });
     }
     let cast = &prepared.cast;
@@ -324,7 +324,7 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), F
             let (peer, shown) = (prepared.name(wish), agreement::plain(port));
             if *rows > ROWS_MAX {
                 let message = format!("{peer} says it brings {rows} rows for '{shown}'");
-                return Err(Failure::new(Exit::Disagreement, 102, message));
+                return Err(Failure::new(codes::TOO_MANY_ROWS_STATED, message));
             }
             if let Some(expected) = prepared.expected_rows.get(port)
                 && expected != rows
@@ -332,11 +332,11 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), F
                 let message = format!(
                     "{peer} says it brings {rows} rows for '{shown}', and --rows says {expected}"
                 );
-                return Err(Failure::new(Exit::Disagreement, 105, message));
+                return Err(Failure::new(codes::OTHER_ROWS, message));
             }
             if prepared.ports.get(port) != Some(&wish.party) {
                 let message = format!("{peer} says it brings '{shown}', which is not its own");
-                return Err(Failure::new(Exit::Disagreement, 103, message));
+                return Err(Failure::new(codes::INPUT_OF_ANOTHER, message));
             }
         }
     }
@@ -366,7 +366,7 @@ fn arguments_of_all(
         for (port, rows) in &theirs.rows {
             if *rows > PEER_ROWS_MAX {
                 let message = format!("{} says that it brings {rows} rows", prepared.name(theirs));
-                return Err(Failure::new(Exit::ProgramRefused, 132, message)
+                return Err(Failure::new(codes::TOO_MANY_ROWS, message)
                     .remedy(format!("more than {PEER_ROWS_MAX} rows are not accepted")));
             }
             arguments.set_rows(port, *rows);
@@ -446,13 +446,13 @@ fn check_protocol(
         Some(plan) if plan.protocol == protocol.name() && silent(plan) != ot.is_silent() => {
             let planned = if silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };
             let message = format!("the plan is for {} OT, not {}", planned.name(), ot.name());
-            Err(Failure::new(Exit::ProgramRefused, 136, message)
+            Err(Failure::new(codes::PLAN_FOR_OTHER_OT, message)
                 .remedy(format!("run it with --ot {}, or plan it again", planned.name())))
         }
         Some(plan) if plan.protocol != protocol.name() => {
             let (planned, asked) = (&plan.protocol, protocol.name());
             let message = format!("the plan is for protocol '{planned}', not {asked}");
-            Err(Failure::new(Exit::ProgramRefused, 131, message)
+            Err(Failure::new(codes::PLAN_FOR_ANOTHER_PROTOCOL, message)
                 .remedy(format!("run it with --protocol {planned}, or plan it again")))
         }
         _ => Ok(()),

@@ -17,7 +17,7 @@ use crate::binding::{self, Files};
 use crate::blocks::without_openings;
 use crate::casting::Cast;
 use crate::dealt::check_dealt;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, codes};
 use crate::material;
 use crate::meeting::check_parties;
 use crate::memory_budget::{check_limit, default_limit, scratch_memory};
@@ -254,7 +254,7 @@ fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
 pub(crate) fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
     if !file.exists() {
         let message = format!("there is no file {}", file.display());
-        return Err(Failure::new(Exit::BadInput, 130, message).remedy(
+        return Err(Failure::new(codes::NO_STORED_FILE, message).remedy(
             "make it with `phineus preprocess`, at all parties together: a file that only others \
              have, from a run that was cut off here, is of no use",
         ));
@@ -299,7 +299,8 @@ pub(crate) fn scratch_of(resources: &Resources) -> Result<Scratch, Failure> {
     // Found now, and not in the middle of a run that comes to need it.
     tempfile::tempfile_in(directory).map_err(|error| {
         let message = format!("cannot make a temporary file in {}: {error}", directory.display());
-        Failure::new(Exit::Usage, 130, message).remedy("name another directory with --swap-dir")
+        Failure::new(codes::SCRATCH_DIRECTORY, message)
+            .remedy("name another directory with --swap-dir")
     })?;
     Ok(Scratch::new(directory.clone(), scratch_memory(limit_bytes)))
 }
