@@ -59,6 +59,19 @@ impl Table {
         self.row_count += 1;
     }
 
+    /// The same with zeros in all columns of the rows in which column `found` is zero.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn zeroed_unless(mut self, found: usize) -> Table {
+        for row in 0..self.row_count {
+            if self.cell(row, found).is_zero() {
+                (0..self.columns.len()).for_each(|column| self.set_cell(row, column, Lane::ZERO));
+            }
+        }
+        self
+    }
+
     /// The value in `column` of `row`.
     ///
     /// # Panics

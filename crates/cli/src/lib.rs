@@ -43,7 +43,6 @@ mod planning;
 mod prediction;
 mod private_directory;
 mod program_file;
-pub mod programs;
 mod progress;
 mod quantity;
 mod reading;

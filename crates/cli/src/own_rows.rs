@@ -4,7 +4,7 @@
 //! computation in the sorted order in which the rows came in. Here they go back to the
 //! order of the file, and the file is read once more, so that its owner sees its own text.
 
-use phineus_bytecode::{Description, Lane, OutputPort, RowsOf, Table};
+use phineus_bytecode::{Description, OutputPort, RowsOf, Table};
 
 use crate::binding::Files;
 use crate::csv_input::{Counted, FileRows};
@@ -118,20 +118,9 @@ pub(crate) fn notes(
 /// Zeros in place of what means nothing: the values of rows without a result.
 pub(crate) fn without_meaningless(port: &OutputPort, table: Table) -> Table {
     match port.rows_of.and_then(|rows_of| rows_of.found) {
-        Some(found) => zeroed_unless(usize::from(found), table),
+        Some(found) => table.zeroed_unless(found.into()),
         None => table,
     }
-}
-
-/// Zeros in all columns of the rows in which column `found` is zero.
-pub(crate) fn zeroed_unless(found: usize, mut table: Table) -> Table {
-    for row in 0..table.row_count() {
-        if table.cell(row, found).is_zero() {
-            let columns = 0..table.columns().len();
-            columns.for_each(|column| table.set_cell(row, column, Lane::ZERO));
-        }
-    }
-    table
 }
 
 /// A result ready to be written: a header and rows of text.

@@ -7,7 +7,6 @@ use phineus_frontend::{Program, ProgramError};
 use crate::arguments::ProgramChoice;
 use crate::failure::Failure;
 use crate::output::Console;
-use crate::programs;
 
 /// The programs that a command line knows by name.
 pub struct Registry {
@@ -29,7 +28,7 @@ pub(crate) struct CLanguage {
 impl Registry {
     /// The built-in programs.
     pub fn built_in() -> Registry {
-        Registry { programs: programs::all(), own: 0, c: None }
+        Registry { programs: phineus_programs::all(), own: 0, c: None }
     }
 
     /// The same, with C programs by LLVM.

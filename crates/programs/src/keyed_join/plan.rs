@@ -8,8 +8,8 @@ use phineus_oblivious::Matching;
 
 use super::bit_column;
 use super::columns::{Kinds, columns, width_of};
-use crate::programs::choices::choice;
-use crate::programs::{SITES, sites};
+use crate::choices::choice;
+use crate::{SITES, sites};
 
 /// The column that says whether a row has a partner.
 pub(super) const FOUND: &str = "matched";

@@ -19,7 +19,6 @@ use phineus_oblivious::Matching;
 
 use super::random::Random;
 use super::{SITES, sites};
-use crate::own_rows::zeroed_unless;
 use plan::{Plan, Wanted};
 
 /// Joins the tables of two owners by key.
@@ -103,7 +102,7 @@ impl Program for KeyedJoin {
         let masked = |table: &Table| {
             let found = table.columns().iter().position(|column| column.name == plan::FOUND);
             match found {
-                Some(found) => zeroed_unless(found, table.clone()),
+                Some(found) => table.clone().zeroed_unless(found),
                 None => table.clone(),
             }
         };

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use phineus_bytecode::{Column, Lane, Table, mask_of};
 
 use super::plan::{Plan, SUM_BITS, Totals, Wanted, mean_fraction, places_of, total_columns};
-use crate::programs::SITES;
-use crate::programs::random::Random;
+use crate::SITES;
+use crate::random::Random;
 
 /// Rows by key.
 type Index = HashMap<Vec<Lane>, Vec<u64>>;

@@ -7,7 +7,7 @@ use phineus_oblivious::Matching;
 use super::plan::{
     MEAN_BITS, Place, Plan, SUM_BITS, Totals, mean_fraction, places_of, total_columns,
 };
-use crate::programs::SITES;
+use crate::SITES;
 
 /// Gives out the totals.
 #[track_caller]
