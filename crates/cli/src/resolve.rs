@@ -112,7 +112,7 @@ fn c_program(registry: &Registry, path: &Path) -> Result<Box<dyn Program>, Failu
 
 #[cfg(feature = "llvm")]
 pub(crate) fn open_c(path: &Path) -> Result<Box<dyn Program>, ProgramError> {
-    Ok(Box::new(phineus_frontend::llvm::CProgram::open(path)?))
+    Ok(Box::new(phineus_c_frontend::CProgram::open(path)?))
 }
 
 /// Becomes the executable that reads C programs; returns only if that fails.

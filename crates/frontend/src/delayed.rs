@@ -147,13 +147,9 @@ pub(crate) struct Waiting {
 }
 
 impl Value {
-    /// This vector times a lane of `factor`; it is recorded together with others.
-    #[cfg_attr(
-        not(feature = "llvm"),
-        expect(dead_code, reason = "C programs alone delay products")
-    )]
+    /// This vector times a lane of `factor`; it is recorded together with others, as one product of matrices.
     #[track_caller]
-    pub(crate) fn delayed_product(&self, factor: &Value, lane: u32) -> Value {
+    pub fn delayed_product(&self, factor: &Value, lane: u32) -> Value {
         let open = |value: &Value| value.sharing() == Sharing::Any && value.public().is_none();
         if !open(self) || !open(factor) || self.width() != factor.width() {
             return self.mat_vec(&factor.lane_slice(lane, 1));

@@ -27,8 +27,6 @@ mod fold;
 pub mod hycc;
 mod integer;
 mod lanes;
-#[cfg(feature = "llvm")]
-pub mod llvm;
 mod operations;
 mod operators;
 mod order;
@@ -41,6 +39,11 @@ mod sharing;
 mod tracer;
 mod value;
 mod vector;
+
+/// Values whose types are known only when a program is traced: for front ends of other languages.
+pub mod untyped {
+    pub use crate::value::Value;
+}
 
 pub use arguments::{Arguments, Parameter};
 pub use blocks::{BlockId, Register, State, Variable};

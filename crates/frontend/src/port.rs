@@ -258,12 +258,8 @@ impl Source<'_> {
 
     #[track_caller]
     fn value(&self, column: usize, row: u64, lanes: u32) -> Value {
-        let immediates = [self.port, column as u64, row, 0];
         let element = self.columns[column].element;
-        match self.tracer.add_cells(element, lanes, immediates) {
-            Some(cells) => Value::input(self.tracer, cells),
-            None => Value::poisoned(self.tracer, element, lanes),
-        }
+        Value::input(self.tracer, (self.port, column as u64), row, (element, lanes))
     }
 }
 

@@ -90,7 +90,7 @@ impl Value {
         }
         if let Place::Input(cells) = self.place() {
             let cells = self.tracer().shared_cells(cells, sharing);
-            return Value::input(self.tracer(), cells).with_sign(element.is_signed());
+            return Value::of_cells(self.tracer(), cells).with_sign(element.is_signed());
         }
         let results = self.tracer().convert(&self.settled(), sharing);
         Value::result(self.tracer(), element, self.lanes(), results, 0)

@@ -191,7 +191,8 @@ impl Tracer {
         Rc::ptr_eq(&self.recording, &other.recording)
     }
 
-    pub(crate) fn add_input(&self, port: InputPort) -> u64 {
+    /// Adds an input; returns its number.
+    pub fn add_input(&self, port: InputPort) -> u64 {
         let inputs = &mut self.recording.borrow_mut().description.inputs;
         inputs.push(port);
         inputs.len() as u64 - 1

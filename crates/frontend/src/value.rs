@@ -42,9 +42,24 @@ impl Value {
         Value { tracer: tracer.clone(), place, element: element.shared(Sharing::Any), lanes }
     }
 
-    pub(crate) fn input(tracer: &Tracer, cells: Rc<Cells>) -> Value {
+    pub(crate) fn of_cells(tracer: &Tracer, cells: Rc<Cells>) -> Value {
         let (element, lanes) = (cells.element, cells.lanes);
         Value { tracer: tracer.clone(), place: Place::Input(cells), element, lanes }
+    }
+
+    /// Rows of an input from `row` on, one in each lane: of `column` of the input with number `port`
+    /// ([`Tracer::add_input`]), which must hold elements of this type.
+    #[track_caller]
+    pub fn input(
+        tracer: &Tracer,
+        (port, column): (u64, u64),
+        row: u64,
+        (element, lanes): (ElementType, u32),
+    ) -> Value {
+        match tracer.add_cells(element, lanes, [port, column, row, 0]) {
+            Some(cells) => Value::of_cells(tracer, cells),
+            None => Value::poisoned(tracer, element, lanes),
+        }
     }
 
     /// Of the shape of `vector`.
@@ -173,7 +188,7 @@ impl Value {
     }
 
     /// A value that stands for the result of a reported mistake.
-    pub(crate) fn poisoned(tracer: &Tracer, element: ElementType, lanes: u32) -> Value {
+    pub fn poisoned(tracer: &Tracer, element: ElementType, lanes: u32) -> Value {
         Value::result(tracer, element, lanes, None, 0)
     }
 

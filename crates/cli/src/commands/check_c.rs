@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use phineus_frontend::llvm::{CProgram, render};
+use phineus_c_frontend::{CProgram, render};
 use serde_json::json;
 
 use crate::arguments::ProgramChoice;
-use crate::failure::{Exit, Failure, codes};
+use crate::failure::{Failure, codes};
 use crate::output::Console;
 use crate::resolve::arguments_of;
 

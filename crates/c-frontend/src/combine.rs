@@ -13,7 +13,7 @@ use super::ir::Binary;
 use super::machine::{Frame, Machine, Stop};
 use super::pattern::{Carried, Contest, Pattern};
 use super::public;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// Contributions of strips, with how many iterations were in each.
 pub(super) struct Parts {

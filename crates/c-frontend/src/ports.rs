@@ -10,8 +10,8 @@ use super::scan::{Annotations, Marked};
 use super::steps::OBJECT_BYTES_MAX;
 use super::tokens::Line;
 use super::types::CType;
-use crate::port::column;
-use crate::program::ColumnRange;
+use phineus_frontend::ColumnRange;
+use phineus_frontend::column;
 
 /// Rows of equal bytes, with a column for each scalar in a row.
 #[derive(Clone, Debug)]

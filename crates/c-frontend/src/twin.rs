@@ -15,7 +15,7 @@ use phineus_bytecode::{Column, Lane, Table};
 use super::compile::{Compiler, ENTRY, UNSET_IS_ZERO, defines, entry};
 use super::ports::{Port, Signature};
 use super::scan::Annotations;
-use crate::error::ProgramError;
+use phineus_frontend::ProgramError;
 
 /// How long the plain program may take, unless [`SECONDS_VARIABLE`] says. What is traced has at most
 /// some 2^32 operations, and a processor does 2^30 and more a second.

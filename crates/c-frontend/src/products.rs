@@ -12,7 +12,7 @@ use phineus_bytecode::ElementType;
 use super::data::Data;
 use super::ir::Unary;
 use super::machine::Machine;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// Vectors whose width was changed and are remembered.
 const CASTS_KEPT: usize = 4096;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::data::Data;
 use super::machine::Machine;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// Lanes that lie together.
 enum Run {

@@ -177,8 +177,8 @@ impl Pages {
 mod tests {
     use super::super::data::Data;
     use super::*;
-    use crate::Arguments;
-    use crate::llvm::CProgram;
+    use crate::CProgram;
+    use phineus_frontend::Arguments;
 
     fn public(value: u128) -> Cell {
         Cell::new(&Data::Public(value), 1)

@@ -9,7 +9,7 @@ use super::machine::{Machine, Stop};
 use super::products::cast;
 use super::public;
 use super::zeros::Zeros;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// What is done to each element.
 type Apply<'a, M> = &'a mut dyn FnMut(&mut M, &[&Data]) -> Result<Data, Stop>;

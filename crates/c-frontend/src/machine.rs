@@ -23,10 +23,10 @@ use super::rehearsal::Rehearsal;
 use super::turns::Plan;
 use super::ways::Pending;
 use super::zeros::Zeros;
-use crate::blocks::{BlockId, Register};
-use crate::error::FAULTS_MAX;
-use crate::tracer::Tracer;
-use crate::value::Value;
+use phineus_frontend::FAULTS_MAX;
+use phineus_frontend::Tracer;
+use phineus_frontend::untyped::Value;
+use phineus_frontend::{BlockId, Register};
 
 /// Calls within calls.
 const CALLS_MAX: u32 = 10_000;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use super::data::{Data, Indexed, Term};
 use super::indexed::zero_if_unset;
 use super::machine::{Machine, Stop};
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
 /// Fewer elements are chosen between one by one.

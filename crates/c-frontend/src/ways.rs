@@ -11,7 +11,7 @@
 use super::data::Data;
 use super::machine::{End, Frame, Machine, Next, Stop};
 use super::memory::Log;
-use crate::blocks::{BlockId, Register};
+use phineus_frontend::{BlockId, Register};
 
 /// Ways out of a loop by opened conditions, one after the other, with none by a public condition
 /// between them, after which it is taken to have no public bound.

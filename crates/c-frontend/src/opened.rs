@@ -10,8 +10,8 @@ use phineus_bytecode::ElementType;
 use super::data::{Data, mask};
 use super::ir::{Binary, Compare, Kind, Operand, Unary};
 use super::machine::{Frame, Machine, Stop};
-use crate::RegisterOp;
-use crate::blocks::Register;
+use phineus_frontend::Register;
+use phineus_frontend::RegisterOp;
 
 /// The widest that a register holds.
 const WIDTH_MAX: u16 = phineus_bytecode::limits::REGISTER_BITS;
@@ -256,7 +256,11 @@ impl<'m> Machine<'m> {
     }
 
     /// The register as an operand of `width` bits.
-    pub(super) fn published(&mut self, register: Register, width: u16) -> crate::value::Value {
+    pub(super) fn published(
+        &mut self,
+        register: Register,
+        width: u16,
+    ) -> phineus_frontend::untyped::Value {
         self.tracer.publish(register, ElementType::unsigned(width), 1)
     }
 }

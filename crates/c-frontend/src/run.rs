@@ -11,9 +11,9 @@ use super::memory::{Storage, Table};
 use super::ports::{Port, Rows, Signature};
 use super::steps::OBJECT_BYTES_MAX;
 use super::turns::Plan;
-use crate::port::column;
-use crate::tracer::Tracer;
-use crate::value::Value;
+use phineus_frontend::Tracer;
+use phineus_frontend::column;
+use phineus_frontend::untyped::Value;
 
 /// Wires of a chunk of an input: those of the widest value there is.
 const CHUNK_WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;

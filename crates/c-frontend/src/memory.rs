@@ -16,7 +16,7 @@ use phineus_bytecode::{ElementType, Encoding};
 use super::cell::{Cell, PairHasher, finer};
 use super::data::Data;
 use super::pages::{Full, Pages, Room};
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// A column of an input table.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use phineus_bytecode::{ElementType, Lane};
 
 use super::data::{Data, mask};
 use super::machine::Machine;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// Constants that differ between lanes and are remembered.
 const SPREADS_KEPT: usize = 256;

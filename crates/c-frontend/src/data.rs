@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::blocks::Register;
-use crate::value::Value;
+use phineus_frontend::Register;
+use phineus_frontend::untyped::Value;
 
 /// A value of the running program: public ones are here, secret ones are names.
 #[derive(Clone)]

@@ -20,7 +20,7 @@ use super::diagnostic::{Diagnostic, Spot};
 use super::library::LIBRARY;
 use super::scan::{Annotations, scan};
 use super::types::{CType, DebugTypes};
-use crate::error::ProgramError;
+use phineus_frontend::ProgramError;
 
 /// What is shipped as `phineus.h`.
 pub(super) const HEADER: &str = include_str!("phineus.h");

@@ -12,6 +12,8 @@
 //! What it does not protect against: public control flow is part of the program that all parties
 //! agree on; what a result itself tells is the programmer's choice.
 
+#![cfg(feature = "llvm")]
+
 mod access;
 mod addresses;
 mod arithmetic;
@@ -69,12 +71,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use inkwell::context::Context;
 use phineus_bytecode::Table;
 
-use crate::arguments::{Arguments, Parameter};
-use crate::error::ProgramError;
-use crate::program::{ColumnRange, Program};
-use crate::tracer::Tracer;
 use compile::Compiler;
 pub use diagnostic::{Diagnostic, Spot, render};
+use phineus_frontend::ProgramError;
+use phineus_frontend::Tracer;
+use phineus_frontend::{Arguments, Parameter};
+use phineus_frontend::{ColumnRange, Program};
 use ports::Signature;
 use scan::Annotations;
 use types::DebugTypes;

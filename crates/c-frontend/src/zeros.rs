@@ -10,7 +10,7 @@ use super::arithmetic::shift;
 use super::data::Data;
 use super::ir::Binary;
 use super::machine::Machine;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// Values of which this is remembered.
 const KEPT: usize = 1 << 12;

@@ -9,7 +9,7 @@ use super::machine::{Machine, Stop};
 use super::memory::{Memory, Storage};
 use super::pages::Pages;
 use super::zeros::Zeros;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 impl Memory {
     /// What lies at places that are cells of one column of a table, so many rows apart, if all of
@@ -44,11 +44,8 @@ impl Machine<'_> {
         let (chunk, first) = (row / most, row / most * most);
         let lanes = (table.rows - first).min(most) as u32;
         let (element, bits) = (column.element, column.bytes as u16 * 8);
-        let immediates = [table.port, table.first_column + u64::from(leaf), first, 0];
-        let value = match self.tracer.add_cells(element, lanes, immediates) {
-            Some(cells) => Value::input(&self.tracer, cells),
-            None => Value::poisoned(&self.tracer, element, lanes),
-        };
+        let column = (table.port, table.first_column + u64::from(leaf));
+        let value = Value::input(&self.tracer, column, first, (element, lanes));
         let wide = ElementType::integer(bits, element.is_signed());
         let value = Rc::new(value.cast(wide).with_sign(false));
         if !element.is_signed() {
@@ -123,7 +120,7 @@ mod tests {
 
     use super::super::memory::{Found, Leaf, Table};
     use super::*;
-    use crate::Tracer;
+    use phineus_frontend::Tracer;
 
     /// Ten rows of 8 bytes: 4 of a column in chunks of 4 rows, of which the last is not read, 2 of
     /// a column that is one chunk, 2 of nothing.

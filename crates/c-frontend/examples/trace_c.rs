@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use phineus_frontend::llvm::CProgram;
+use phineus_c_frontend::CProgram;
 use phineus_frontend::{Arguments, ProgramError, trace_to_file};
 
 fn main() -> Result<(), ProgramError> {

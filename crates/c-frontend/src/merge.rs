@@ -11,8 +11,8 @@ use super::data::Data;
 use super::machine::{Machine, Stop};
 use super::memory::Log;
 use super::ways::{Goal, Way};
-use crate::blocks::{Register, Variable};
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
+use phineus_frontend::{Register, Variable};
 
 /// Wires of a value.
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::rc::Rc;
 
 use super::data::Data;
-use crate::value::Value;
+use phineus_frontend::untyped::Value;
 
 /// One granule of memory.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use phineus_bytecode::random::Seeds;
 use phineus_bytecode::{Blocks, Op, ProgramReader, Table, verify, verify_blocks};
-use phineus_frontend::llvm::CProgram;
+use phineus_c_frontend::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
 #[path = "c/random.rs"]
