@@ -269,7 +269,7 @@ impl GarblingPlan {
 type Started = (Tables, GarblingThread<Metered<FramedChannel>>);
 
 fn no_thread(error: std::io::Error) -> Failure {
-    Failure::new(codes::NO_THREAD, format!("there is no thread: {error}"))
+    Failure::new(codes::NO_THREAD, format!("cannot start a thread: {error}"))
 }
 
 impl PlannedFile {

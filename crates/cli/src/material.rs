@@ -137,5 +137,5 @@ fn names<K: MaterialKind>(demand: &Demand<K>, name: fn(K) -> String) -> BTreeMap
 }
 
 fn no_thread(error: std::io::Error) -> Failure {
-    Failure::new(codes::NO_THREAD, format!("there is no thread: {error}"))
+    Failure::new(codes::NO_THREAD, format!("cannot start a thread: {error}"))
 }
