@@ -1,6 +1,6 @@
 //! C programs with light annotations, through clang and LLVM.
 //!
-//! [`CProgram`] is a [`Program`] like any other: `phineus.h` says who brings a parameter and who
+//! `CProgram` is a `Program` like any other: `phineus.h` says who brings a parameter and who
 //! learns a result, clang translates, and the program is executed with names in the place of its
 //! secrets (`machine.rs`). The same file, compiled by any C compiler, is its plaintext twin.
 //!
