@@ -316,7 +316,7 @@ fn ready_blocks(traced: TracedFile) -> Result<TracedFile, Failure> {
 fn refuse_violations(violations: &[Violation]) -> Result<(), Failure> {
     if !violations.is_empty() {
         let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        return Err(Failure::new(codes::DAMAGED_BLOCKS, lines.join("\n"))
+        return Err(Failure::new(codes::BAD_INSTRUCTIONS, lines.join("\n"))
             .remedy("make the file again, with the same version of Phineus"));
     }
     Ok(())

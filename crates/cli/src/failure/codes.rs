@@ -95,9 +95,7 @@ codes! {
             "An input file was changed while the parties computed on it. Run again with the \
              file as it was."
         180 STORED_IO "Stored preprocessed material cannot be read or written."
-        181 STORED
-            "Stored preprocessed material cannot be used, for a reason that has no code of \
-             its own."
+        181 STORED "Making or reading preprocessed material failed before, so no more of it is given."
         182 NO_DEMO_RESULT "The demo gave no result. This is a bug in Phineus."
         183 MEASURED_PARTY_STOPPED "A party of a measurement stopped before its end."
         194 NOT_COMPARED
@@ -227,9 +225,9 @@ codes! {
         139 OTHER_MATERIAL
             "The plan states other preprocessed material than its instructions take. Plan the \
              program again."
-        140 DAMAGED_BLOCKS
-            "Parts of a program of several blocks do not belong together. Make the file \
-             again."
+        140 BAD_INSTRUCTIONS
+            "Instructions of the program or plan break rules of the bytecode. Each is named. Make the file \
+             again, with the same version of Phineus."
         141 UNKNOWN_FIGURES
             "The plan states figures that no plan of this version has. Plan the program \
              again."
@@ -282,8 +280,7 @@ codes! {
         110 NO_SPACE
             "The directory for swapped pages has too little room, or files there may not be \
              so large."
-        111 STORAGE_MEMORY
-            "There is too little memory for the buffers through which pages are swapped."
+        111 STORAGE_MEMORY "The operating system does not give the memory that the page frames need."
         113 NO_ROOM_FOR_RESULTS "There is too little room where the results are to be written."
         120 TOO_LARGE_A_PLAN "The plan has more pages or wires than this machine can address."
         121 NO_PROTOCOL_FITS
