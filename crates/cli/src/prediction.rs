@@ -72,9 +72,10 @@ pub(crate) struct Times {
     pub(crate) storage: f64,
     /// Latency beside which all else goes on in other threads.
     pub(crate) latency: f64,
-    /// Latency before anything can be computed: that of set-up and of the first batches.
+    /// Waiting before anything can be computed: latency of set-up and of the first batches, and of authenticated
+    /// material also the time to send them.
     pub(crate) awaited: f64,
-    /// Of `compute`, what nothing else goes on beside: that of set-up.
+    /// Of `compute`, what nothing else goes on beside: set-up, and the first batches of authenticated material.
     pub(crate) setup: f64,
     /// Of authenticated material after the first batches: one thread computes, sends and waits in turn.
     pub(crate) making: f64,
