@@ -11,12 +11,12 @@ use phineus_bytecode::Op;
 use phineus_crypto::field::{F32, F61, Field, FieldName, MatrixProducts, OnCpu, Product};
 use phineus_protocols::mascot::Kind;
 use phineus_protocols::spdz::costs::stated_demand;
+use phineus_tables::quantity;
 use serde_json::{Value, json};
 
 use crate::arguments::GpuChoice;
 use crate::failure::Failure;
 use crate::planning::PlannedFile;
-use crate::quantity;
 use crate::resolve::TracedFile;
 
 /// Entries of matrices for which a device is looked for. A core multiplies some 10^9 of them in a

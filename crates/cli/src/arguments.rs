@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
+use phineus_tables::quantity::parse_size;
 
 use crate::casting::Outsourcing;
-use crate::quantity::parse_size;
 use crate::reading::Reading;
 
 pub(crate) use choices::{

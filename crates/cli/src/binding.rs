@@ -6,23 +6,21 @@ use std::path::Path;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, Description, ElementType, InputPort, Lane, Table};
 use phineus_frontend::{Arguments, ColumnRange};
-
-use crate::csv_input::{
-    Counted, Source, check_columns, check_only_column, count_rows, read_table_within,
+use phineus_tables::repeats::{self, leave_out};
+use phineus_tables::row_order::arrange;
+use phineus_tables::{
+    Content, Input, TextKey, check_columns, check_only_column, format_value, open,
 };
-use crate::csv_output;
+
 use crate::failure::{Failure, codes};
 use crate::own_rows::{Arrangements, is_subject};
 use crate::reading::{Reading, RepeatKeys, unknown_column};
-use crate::repeats::{self, leave_out};
-use crate::row_order::arrange;
-use crate::text_key::TextKey;
 
 /// Values out of their range that are reported.
 const RANGE_FAULTS_MAX: usize = 20;
 
 /// Input files by the name of their port.
-pub(crate) type Files = BTreeMap<String, Counted>;
+pub(crate) type Files = BTreeMap<String, Input>;
 
 /// Splits `NAME=FILE`; a file whose name has an equals sign is still a file.
 pub(crate) fn split_name(argument: &str) -> (Option<&str>, &str) {
@@ -167,9 +165,9 @@ pub(crate) fn count_all(
     }
     let mut counted = Files::new();
     for port in ports() {
-        let source = Source::open(files[&port.name])?;
+        let source = open(Content::open(files[&port.name])?)?;
         let names = names.remove(&port.name).unwrap_or_default();
-        let file = Counted { names, ..count_rows(source)? };
+        let file = Input { names, ..Input::count(source)? };
         let file = match reading.repeat_keys {
             RepeatKeys::Refuse => file,
             RepeatKeys::CountOnce => leave_out(file, port)?,
@@ -185,7 +183,9 @@ pub(crate) fn check_headers(description: &Description, files: &Files) -> Result<
     let is_fixed = |column: &&Column| !column.name.ends_with(|c: char| c.is_ascii_digit());
     for port in &description.inputs {
         let columns: Vec<Column> = port.columns.iter().filter(is_fixed).cloned().collect();
-        files.get(&port.name).map_or(Ok(()), |file| check_columns(file, &columns))?;
+        if let Some(file) = files.get(&port.name) {
+            check_columns(file, &columns)?;
+        }
     }
     Ok(())
 }
@@ -249,7 +249,7 @@ pub(crate) fn read_inputs(
             let column = port.columns.get(range.column).zip(stated.get_mut(range.column));
             column.into_iter().for_each(|(column, stated)| *stated = Some(shown(range, column)));
         }
-        let read = read_table_within(counted, &port.columns, &stated, text_key)?;
+        let read = counted.read(&port.columns, &stated, text_key)?;
         let (table, lines) = (read.table, read.lines);
         notes.extend(repeats::note(counted).into_iter().chain(read.notes));
         if counted.rows == 0 {
@@ -277,21 +277,21 @@ fn shown(range: &ColumnRange, column: &Column) -> String {
     let text = |value: i128| {
         let all = if value < 0 { Lane::MAX } else { Lane::ZERO };
         let low = Lane::from(value as u128) | all << 128;
-        csv_output::format_value(low & mask_of(column.element.width()), column)
+        format_value(low & mask_of(column.element.width()), column)
     };
     format!("{} to {}", text(range.low), text(range.high))
 }
 
 /// The values of a table that are not in the range that a program states for a column; `lines` are
 /// where the rows stand in the file.
-fn outside(range: &ColumnRange, table: &Table, counted: &Counted, lines: &[u32]) -> Vec<String> {
+fn outside(range: &ColumnRange, table: &Table, counted: &Input, lines: &[u32]) -> Vec<String> {
     let Some(column) = table.columns().get(range.column) else { return Vec::new() };
     let file = counted.source.name();
     let number = |row| signed(table.cell(row, range.column), column.element);
     let is_outside = |row: &u64| !(range.low..=range.high).contains(&number(*row));
     let fault = |row: u64| {
         let line = lines.get(row as usize).map_or(row + 1, |line| u64::from(*line));
-        let value = csv_output::format_value(table.cell(row, range.column), column);
+        let value = format_value(table.cell(row, range.column), column);
         let (name, stated) = (counted.name_of(&column.name), shown(range, column));
         format!("{file}:{line}: column '{name}': '{value}' is not within {stated}")
     };

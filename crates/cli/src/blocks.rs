@@ -25,11 +25,11 @@ use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::mixed;
 
 use crate::arguments::{NarrowMasks, Preprocessed, Protocol, Ways};
-use crate::csv_output::write_atomically;
 use crate::failure::{Failure, codes};
 use crate::garbling::{GarblingPlan, bytes_of_blocks, write_blocks};
 use crate::masks;
 use crate::memory_budget::{Budget, Figures, Situation, does_not_fit};
+use crate::output_file::write_atomically;
 use crate::planning::{PlannedFile, magnitude_bits, plan_block_within};
 use crate::program_file::{ProgramFile, write_beside};
 use crate::resolve::TracedFile;

@@ -12,6 +12,7 @@ use phineus_engine::{DataError, RunError, StorageError};
 use phineus_frontend::ProgramError;
 use phineus_plan::Error as PlanError;
 use phineus_protocols::ProtocolError;
+use phineus_tables::{Error as TableError, Kind};
 
 use codes::Code;
 
@@ -192,6 +193,30 @@ impl From<std::io::Error> for Failure {
             }
             _ => failure,
         }
+    }
+}
+
+impl From<TableError> for Failure {
+    fn from(error: TableError) -> Failure {
+        let refusal = match error {
+            TableError::Refused(refusal) => refusal,
+            TableError::Io(error) => return error.into(),
+            error => return Failure::new(codes::SYSTEM, error.to_string()),
+        };
+        let code = match refusal.kind {
+            Kind::Unreadable => codes::DIRECTORY_AS_INPUT,
+            Kind::NotAFile => codes::NOT_A_FILE_AS_INPUT,
+            Kind::OtherFormat => codes::OTHER_FORMAT,
+            Kind::Malformed => codes::NUMPY,
+            Kind::Cell => codes::CELL,
+            Kind::RowsDiffer => codes::ROWS_DIFFER,
+            Kind::KeyRepeated => codes::KEY_REPEATED,
+            Kind::TooManyOfAKey => codes::TOO_MANY_OF_A_KEY,
+            Kind::TooLong => codes::TOO_LONG,
+            Kind::Changed => codes::INPUT_CHANGED,
+            Kind::NotWritable => codes::OUTPUT_FORMAT,
+        };
+        Failure { remedy: refusal.remedy.clone(), ..Failure::new(code, refusal.to_string()) }
     }
 }
 

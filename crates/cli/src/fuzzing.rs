@@ -1,17 +1,18 @@
 //! What the fuzz targets call: reading what files and peers bring, as far as it goes without them.
 
 use phineus_bytecode::{Column, ElementType, Encoding};
+use phineus_tables::{Content, Input, TextKey, open};
 
 use crate::agreement;
-use crate::csv_input::{self, Source, count_rows};
 
 /// Rows of a table that is read: a header may promise any number.
 const ROWS_MAX: u64 = 1 << 12;
 
 /// Reads an input table, CSV or NumPy, with columns of every kind.
 pub fn read_table(bytes: &[u8]) {
-    let Ok(counted) = count_rows(Source::Bytes(bytes.to_vec())) else { return };
-    if counted.rows > ROWS_MAX {
+    let Ok(source) = open(Content::Bytes(bytes.to_vec())) else { return };
+    let Ok(input) = Input::count(source) else { return };
+    if input.rows > ROWS_MAX {
         return;
     }
     let column = |name: &str, element, encoding| Column { name: name.into(), element, encoding };
@@ -24,8 +25,9 @@ pub fn read_table(bytes: &[u8]) {
         column("f", ElementType::BIT, Encoding::Number),
     ];
     for columns in [&all[..], &all[..1], &all[..2], &all[1..2], &all[2..5], &all[5..]] {
-        if let Ok((table, lines)) = csv_input::read_table(&counted, columns) {
-            assert_eq!((table.row_count(), lines.len() as u64), (counted.rows, counted.rows));
+        if let Ok(read) = input.read(columns, &[], &TextKey::within_a_file()) {
+            let rows = (read.table.row_count(), read.lines.len() as u64);
+            assert_eq!(rows, (input.rows, input.rows));
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use phineus_bytecode::{Description, OutputPort, RowOrder, Table};
 use phineus_crypto::field::FieldName;
+use phineus_tables::format_value;
+use phineus_tables::quantity;
 
 use crate::arguments::{Preprocessed, Protocol};
-use crate::csv_output::format_value;
 use crate::own_rows::found_rows;
-use crate::quantity;
 use crate::report::OutputReport;
 
 /// Said beside malicious security, of programs whose owners sort their tables themselves.

@@ -1,7 +1,7 @@
 //! The phineus command line: what a user types, and everything between that and a run.
 //!
 //! [`main`] is a match over commands; each is a module of `commands`. The road of a run is
-//! `resolve` (what PROGRAM is), `casting` (who computes, and for whom), `binding` and `csv_input`
+//! `resolve` (what PROGRAM is), `casting` (who computes, and for whom), `binding` and `reading`
 //! (what goes in), `agreement` (what the parties tell each other first), `planning` and
 //! `memory_budget` (what fits), `execute` (the run itself; a client's is in `client`), `results` and
 //! `report` (what comes out).
@@ -18,10 +18,7 @@ mod casting;
 mod clear_costs;
 mod client;
 mod commands;
-mod csv_input;
-mod csv_output;
 mod dealt;
-mod decimal;
 mod execute;
 mod failure;
 #[cfg(feature = "fuzzing")]
@@ -36,22 +33,19 @@ mod meeting;
 mod memory_budget;
 mod memory_watch;
 mod metered;
-mod npy;
 mod output;
+mod output_file;
 mod own_rows;
 mod planning;
 mod prediction;
 mod private_directory;
 mod program_file;
 mod progress;
-mod quantity;
 mod reading;
 mod registry;
-mod repeats;
 mod report;
 mod resolve;
 mod results;
-mod row_order;
 mod shared;
 mod sizing;
 mod slices;

@@ -8,6 +8,7 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::costs::totals;
 use phineus_protocols::spdz::distance::{DISTANCE_MAX, narrow_openings};
 use phineus_protocols::spdz::{Distance, Masks, STATISTICAL_BITS, SpdzCosts};
+use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::arguments::{NarrowMasks, Protocol};
@@ -16,7 +17,6 @@ use crate::failure::{Failure, codes};
 use crate::memory_budget::Situation;
 use crate::planning::{PlannedFile, magnitude_bits, planner_memory};
 use crate::program_file::ProgramFile;
-use crate::quantity;
 use crate::resolve::TracedFile;
 
 /// Returns whether so many openings under narrow masks alone pass the limit.

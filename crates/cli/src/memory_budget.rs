@@ -16,11 +16,11 @@ use phineus_channels::{
 };
 use phineus_engine::Storage;
 use phineus_protocols::demand::BatchScale;
+use phineus_tables::quantity;
 
 use crate::arguments::{Protocol, Ways};
 use crate::failure::{Failure, codes};
 use crate::meeting::{STREAMS_MAX, streams};
-use crate::quantity;
 use crate::told::Told;
 
 pub(crate) use figures::Figures;

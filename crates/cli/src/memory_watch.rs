@@ -10,8 +10,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use phineus_tables::quantity;
+
 use crate::failure::{Failure, codes};
-use crate::quantity;
 
 /// What is watched. One value behind one lock: a run that ends while the watching thread looks has
 /// either passed its limit or is watched no more, and whoever asks learns the same.

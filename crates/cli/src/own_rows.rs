@@ -4,12 +4,10 @@
 //! computation in the sorted order in which the rows came in. Here they go back to the
 //! order of the file, and the file is read once more, so that its owner sees its own text.
 
-use phineus_bytecode::{Description, OutputPort, RowsOf, Table};
+use phineus_bytecode::{Column, Description, OutputPort, RowsOf, Table};
+use phineus_tables::{Error, Head, Input, OwnRows, TableSink, write_table};
 
 use crate::binding::Files;
-use crate::csv_input::{Counted, FileRows};
-use crate::csv_output::format_value;
-use crate::failure::Failure;
 
 /// Rows of a file as they were arranged: by input, which row of the table that was read is the
 /// `i`-th that came in. Only of inputs that an output is about.
@@ -126,7 +124,7 @@ pub(crate) fn without_meaningless(port: &OutputPort, table: Table) -> Table {
 /// A result ready to be written: a header and rows of text.
 pub(crate) struct Shown<'a> {
     table: &'a Table,
-    beside: Option<(RowsOf, &'a Counted)>,
+    beside: Option<(RowsOf, &'a Input)>,
 }
 
 impl<'a> Shown<'a> {
@@ -146,53 +144,38 @@ impl<'a> Shown<'a> {
         Shown { table, beside: port.rows_of.and_then(counted) }
     }
 
-    /// Number of rows that [`Shown::each_row`] gives below the header.
+    /// Number of rows that [`Shown::write`] gives below the header.
     pub(crate) fn row_count(&self) -> u64 {
         let found = self.beside.and_then(|(rows_of, _)| rows_of.found.filter(|_| !rows_of.all));
         found.map_or(self.table.row_count(), |found| rows_with(self.table, found))
     }
 
-    /// Gives the header and then each row to `write`.
+    /// Gives all rows to `sink`.
     ///
     /// # Errors
-    /// Errors of `write`, and a file that can no longer be read.
-    pub(crate) fn each_row(
-        &self,
-        mut write: impl FnMut(&[String]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let columns = self.table.columns();
-        let value =
-            |row: u64, place: usize| format_value(self.table.cell(row, place), &columns[place]);
-        let Some((rows_of, counted)) = self.beside else {
-            write(&columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>())?;
-            for row in 0..self.table.row_count() {
-                write(&(0..columns.len()).map(|place| value(row, place)).collect::<Vec<_>>())?;
-            }
-            return Ok(());
-        };
+    /// Errors of the sink, and a file that can no longer be read.
+    pub(crate) fn write(&self, sink: &mut dyn TableSink) -> Result<(), Error> {
+        let Some((rows_of, input)) = self.beside else { return write_table(self.table, sink) };
         let found = rows_of.found.map(usize::from);
         let is_shown = |place: &usize| rows_of.all || found != Some(*place);
-        let places: Vec<usize> = (0..columns.len()).filter(is_shown).collect();
-        let mut own = FileRows::open(counted)?;
-        let mut header = own.header().to_vec();
-        for &place in &places {
-            let name = &columns[place].name;
-            let is_taken = header.contains(name);
-            header.push(if is_taken { format!("result.{name}") } else { name.clone() });
-        }
-        write(&header)?;
+        let places: Vec<usize> = (0..self.table.columns().len()).filter(is_shown).collect();
+        let columns: Vec<Column> =
+            places.iter().map(|&place| self.table.columns()[place].clone()).collect();
+        let mut own = OwnRows::open(input)?;
+        sink.begin(&Head { own: &own.header(), columns: &columns, rows: self.row_count() })?;
         for row in 0..self.table.row_count() {
-            let mut fields = own.next_row()?;
+            let fields = own.next_row()?;
             let has_result = found.is_none_or(|place| !self.table.cell(row, place).is_zero());
             if !has_result && !rows_of.all {
                 continue;
             }
-            for &place in &places {
+            let value = |&place: &usize| {
                 let is_empty = !has_result && Some(place) != found;
-                fields.push(if is_empty { String::new() } else { value(row, place) });
-            }
-            write(&fields)?;
+                (!is_empty).then(|| self.table.cell(row, place))
+            };
+            sink.row(&fields, &places.iter().map(value).collect::<Vec<_>>())?;
         }
+        sink.end()?;
         own.finish()
     }
 }

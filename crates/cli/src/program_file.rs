@@ -265,7 +265,7 @@ impl ProgramFile {
         garbling: Option<&ProgramFile>,
         path: &Path,
     ) -> Result<(), Failure> {
-        crate::csv_output::write_atomically(path, |output| {
+        crate::output_file::write_atomically(path, |output| {
             let own = |output: &mut _| Ok(io::copy(&mut self.view(), output)?);
             match garbling {
                 None => own(output).map(drop),

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use phineus_channels::Monitor;
+use phineus_tables::quantity;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::quantity;
 
 /// How often a running computation is looked at: fine enough to estimate what it waits for.
 const SAMPLE_PAUSE: Duration = Duration::from_millis(20);

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 use phineus_bytecode::{Description, InputPort};
+use phineus_tables::{Names, TextKey};
 
 use crate::binding::{candidates, named};
-use crate::csv_input::Names;
 use crate::failure::{Failure, codes};
-use crate::text_key::TextKey;
 
 /// Names that are listed where one is unknown.
 const NAMES_MAX: usize = 20;

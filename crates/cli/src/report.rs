@@ -9,18 +9,18 @@ use phineus_channels::NetworkModel;
 use phineus_protocols::bmr::costs::totals::{GARBLING_OTS, Y_AND_GATES};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
+use phineus_tables::quantity;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::Preprocessed;
 use crate::blocks::without_openings;
 use crate::client::{ClientRun, ClientWalk};
-use crate::csv_output::write_atomically;
 use crate::execute::Executed;
 use crate::failure::{Failure, codes};
 use crate::masks;
+use crate::output_file::write_atomically;
 use crate::planning::PlannedFile;
 use crate::prediction::{Starting, garbling_traffic, predict, preprocessing_bytes};
-use crate::quantity;
 use crate::statistics::Phases;
 
 /// How a run is called whose material was made before.

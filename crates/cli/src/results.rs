@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use phineus_bytecode::{Description, OutputPort, Table};
+use phineus_bytecode::{Column, Description, Lane, OutputPort, Table};
+use phineus_tables::{Error, Format, Head, TableSink, format_value, sink, write_table};
 use serde_json::{Value, json};
 
 use crate::binding::{Files, split_name};
-use crate::csv_output::{check_room, longest_bytes, write_atomically, write_table};
 use crate::failure::{Failure, codes};
-use crate::npy;
 use crate::output::unprinted;
+use crate::output_file::{check_room, write_atomically};
 use crate::own_rows::Shown;
 use crate::report::OutputReport;
 
@@ -49,10 +49,7 @@ pub(crate) fn destination(
     let mut files = BTreeMap::new();
     let needed = |name: &str, path: &Path| {
         let port = description.outputs.iter().find(|port| port.name == name);
-        port.map_or(0, |port| match npy::is_named(path) {
-            true => npy::file_bytes(&port.columns, port.rows),
-            false => longest_bytes(&port.columns, port.rows),
-        })
+        port.map_or(0, |port| Format::of(path).longest_bytes(&port.columns, port.rows))
     };
     for argument in arguments {
         let (name, file) = match split_name(argument) {
@@ -128,8 +125,8 @@ fn check_format(port: &str, path: &Path, description: &Description) -> Result<()
         return Err(Failure::new(codes::OUTPUT_FORMAT, message).remedy(remedy));
     }
     let port = description.outputs.iter().find(|output| output.name == port);
-    let Some(port) = port.filter(|_| npy::is_named(path)) else { return Ok(()) };
-    npy::numbers_of(&port.columns).map(drop).map_err(|what| {
+    let Some(port) = port else { return Ok(()) };
+    Format::of(path).check(&port.columns).map_err(|what| {
         let message = format!("{}: output '{}': {what}", path.display(), port.name);
         Failure::new(codes::OUTPUT_FORMAT, message).remedy("name a .csv file")
     })
@@ -166,7 +163,9 @@ pub(crate) fn write(
         // Who reads numbers in a program counts on a row for each row of its file.
         let is_whole = match destination {
             Destination::Stdout => false,
-            Destination::Files(paths) => paths.get(&port.name).is_some_and(|p| npy::is_named(p)),
+            Destination::Files(paths) => {
+                paths.get(&port.name).is_some_and(|path| !Format::of(path).shows_own_rows())
+            }
             Destination::Directory(_) => true,
         };
         if let Some(report) = reports.get_mut(index).filter(|_| !is_whole) {
@@ -189,9 +188,12 @@ pub(crate) fn write(
                     others.push((port.name.as_str(), shown(port, table)));
                     continue;
                 };
-                match npy::is_named(path) {
-                    true => write_file(path, table)?,
-                    false => write_atomically(path, |file| write_shown(&shown(port, table), file))?,
+                let format = Format::of(path);
+                match format.shows_own_rows() {
+                    true => write_atomically(path, |file| {
+                        Ok(shown(port, table).write(&mut *sink(format, file))?)
+                    })?,
+                    false => write_file(path, table)?,
                 }
                 if let Some(report) = reports.get_mut(index) {
                     report.file = Some(path.display().to_string());
@@ -205,56 +207,60 @@ pub(crate) fn write(
             // For the parent process, which shows them.
             for (index, _, table) in learned() {
                 let path = child_file(directory, index);
-                write_atomically(&path, |file| Ok(write_table(table, file)?))?;
+                write_file(&path, table)?;
             }
         }
     }
     Ok(())
 }
 
-/// Writes a table to a file that the user named, in the format of its name.
+/// Writes a table to a file, in the format of its name.
 pub(crate) fn write_file(path: &Path, table: &Table) -> Result<(), Failure> {
-    match npy::is_named(path) {
-        true => write_atomically(path, |file| npy::write_table(table, file)),
-        false => write_atomically(path, |file| Ok(write_table(table, file)?)),
-    }
-}
-
-/// Writes a result as CSV.
-fn write_shown(shown: &Shown, output: impl Write) -> Result<(), Failure> {
-    let mut writer = csv::WriterBuilder::new().from_writer(output);
-    shown.each_row(|fields| match writer.write_record(fields) {
-        Ok(()) => Ok(()),
-        Err(error) => match error.into_kind() {
-            csv::ErrorKind::Io(error) => Err(error.into()),
-            other => unreachable!("rows have the header's length and are text: {other:?}"),
-        },
-    })?;
-    Ok(writer.flush()?)
+    let format = Format::of(path);
+    write_atomically(path, |file| Ok(write_table(table, &mut *sink(format, file))?))
 }
 
 /// Prints results, with their names where it must be told which is which.
 fn print(results: &[(&str, Shown)], with_names: bool) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = std::io::stdout();
     for (name, shown) in results {
         if with_names {
             writeln!(stdout, "# {name}").map_err(unprinted)?;
         }
-        let mut text = Vec::new();
-        shown.each_row(|fields| {
-            csv_line(fields, &mut text);
-            stdout.write_all(&text).map_err(unprinted)
+        shown.write(&mut *sink(Format::Csv, &mut stdout)).map_err(|error| match error {
+            Error::Io(error) => unprinted(error),
+            error => error.into(),
         })?;
     }
     stdout.flush().map_err(unprinted)
 }
 
-/// One row as a line of CSV, in place of what `line` held.
-fn csv_line(fields: &[String], line: &mut Vec<u8>) {
-    line.clear();
-    let mut writer = csv::WriterBuilder::new().from_writer(line);
-    writer.write_record(fields).expect("writing to memory cannot fail");
-    writer.flush().expect("writing to memory cannot fail");
+/// The rows of a result as text.
+#[derive(Default)]
+struct TextRows {
+    columns: Vec<Column>,
+    names: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl TableSink for TextRows {
+    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+        (self.columns, self.names) = (head.columns.to_vec(), head.names());
+        Ok(())
+    }
+
+    fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error> {
+        let text = |(value, column): (&Option<Lane>, &Column)| {
+            value.map_or(String::new(), |value| format_value(value, column))
+        };
+        let values = values.iter().zip(&self.columns).map(text);
+        self.rows.push(own.iter().cloned().chain(values).collect());
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// The outputs as an object of JSON, by name; values as the text that CSV would have.
@@ -269,13 +275,9 @@ pub(crate) fn to_json(
     let mut object = serde_json::Map::new();
     for (port, table) in description.outputs.iter().zip(outputs) {
         let Some(table) = table else { continue };
-        let mut rows: Vec<Vec<String>> = Vec::new();
-        Shown::new(description, port, table, files).each_row(|fields| {
-            rows.push(fields.to_vec());
-            Ok(())
-        })?;
-        let names = rows.remove(0);
-        object.insert(port.name.clone(), json!({ "columns": names, "rows": rows }));
+        let mut text = TextRows::default();
+        Shown::new(description, port, table, files).write(&mut text)?;
+        object.insert(port.name.clone(), json!({ "columns": text.names, "rows": text.rows }));
     }
     Ok(Value::Object(object))
 }

@@ -11,9 +11,9 @@
 use std::time::Duration;
 
 use phineus_channels::NetworkModel;
+use phineus_tables::quantity;
 
 use crate::arguments::Protocol;
-use crate::quantity;
 
 /// What the instructions in flight may hold together, at the least, where memory is not short.
 const HELD_BYTES: u64 = 4 << 20;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use phineus_tables::quantity;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, codes};
 use crate::metered::PhaseFigures;
-use crate::quantity;
 use crate::report::RunReport;
 
 /// Seconds of the online phase on authenticated shares.

@@ -1,115 +1,48 @@
-//! [`TextKey`]: the key under which texts are hashed before they enter a computation.
-//!
-//! HMAC-SHA-256 (RFC 2104). The key is derived from the identifier of the session, so that all
-//! parties hash alike, and differs between sessions. It is not stored after the run: who took no
-//! part cannot test guesses against a hash. Whoever took part can compute the key.
+//! Keys of texts: chosen at random, and left for the processes of a local run.
 
 use std::path::Path;
 
 use phineus_crypto::Prg;
-use phineus_protocols::ot::SessionId;
-use sha2::{Digest, Sha256};
+use phineus_tables::TextKey;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, codes};
 
-const KEY_BYTES: usize = 32;
-
-/// Bytes of a block of SHA-256.
-const BLOCK_BYTES: usize = 64;
-
-/// The key of a session's texts.
-#[derive(Clone)]
-pub(crate) struct TextKey(Zeroizing<[u8; KEY_BYTES]>);
-
-impl TextKey {
-    /// A new key.
-    ///
-    /// # Errors
-    /// If the system gives no random bytes.
-    pub(crate) fn fresh() -> Result<TextKey, Failure> {
-        let mut prg = Prg::from_os().map_err(|error| {
-            Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
-        })?;
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
-        prg.fill_bytes(&mut *key);
-        Ok(TextKey(key))
-    }
-
-    /// The key of a session, the same at all parties.
-    pub(crate) fn of_session(session: &SessionId) -> TextKey {
-        let digest =
-            Sha256::new().chain_update("phineus text key").chain_update(session.as_bytes());
-        TextKey(Zeroizing::new(digest.finalize().into()))
-    }
-
-    /// A key that everybody knows: to compare texts of one file with each other.
-    pub(crate) fn within_a_file() -> TextKey {
-        TextKey(Zeroizing::new([0; KEY_BYTES]))
-    }
-
-    /// Leaves the key for the processes of a local run.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        std::fs::write(path, self.0.as_slice()).map_err(|error| Failure::file(path, &error))
-    }
-
-    /// Reads the key that [`TextKey::write`] left, if there is one.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub(crate) fn read(path: &Path) -> Result<Option<TextKey>, Failure> {
-        if !path.exists() {
-            return Ok(None);
-        }
-        let bytes = Zeroizing::new(std::fs::read(path).map_err(|e| Failure::file(path, &e))?);
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
-        if bytes.len() != KEY_BYTES {
-            let message = format!("{}: is not a key of texts", path.display());
-            return Err(Failure::new(codes::NOT_A_TEXT_KEY, message));
-        }
-        key.copy_from_slice(&bytes);
-        Ok(Some(TextKey(key)))
-    }
-
-    /// The hash of a text.
-    pub(crate) fn hash(&self, text: &[u8]) -> [u8; 32] {
-        let padded = |pad: u8| {
-            let mut block = Zeroizing::new([pad; BLOCK_BYTES]);
-            block.iter_mut().zip(self.0.iter()).for_each(|(byte, key)| *byte ^= key);
-            block
-        };
-        let inner =
-            Sha256::new().chain_update(padded(0x36).as_slice()).chain_update(text).finalize();
-        Sha256::new().chain_update(padded(0x5c).as_slice()).chain_update(inner).finalize().into()
-    }
+/// A new key.
+///
+/// # Errors
+/// If the system gives no random bytes.
+pub(crate) fn fresh() -> Result<TextKey, Failure> {
+    let mut prg = Prg::from_os().map_err(|error| {
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
+    })?;
+    let mut key = Zeroizing::new([0; 32]);
+    prg.fill_bytes(&mut *key);
+    Ok(TextKey::new(key))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Stores a key for the processes of a local run.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn store(key: &TextKey, path: &Path) -> Result<(), Failure> {
+    std::fs::write(path, key.as_bytes()).map_err(|error| Failure::file(path, &error))
+}
 
-    /// RFC 4231, section 4.2 and 4.3: shorter keys are filled with zeros.
-    #[test]
-    fn hashes_are_those_of_hmac() {
-        let key = |bytes: &[u8]| {
-            let mut key = [0; KEY_BYTES];
-            key[..bytes.len()].copy_from_slice(bytes);
-            TextKey(Zeroizing::new(key))
-        };
-        let first = key(&[0x0b; 20]).hash(b"Hi There");
-        assert_eq!(first[..8], [0xb0, 0x34, 0x4c, 0x61, 0xd8, 0xdb, 0x38, 0x53]);
-        let second = key(b"Jefe").hash(b"what do ya want for nothing?");
-        assert_eq!(second[..8], [0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e]);
+/// The key that [`store`] stored, if there is one.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(crate) fn stored(path: &Path) -> Result<Option<TextKey>, Failure> {
+    if !path.exists() {
+        return Ok(None);
     }
-
-    #[test]
-    fn sessions_have_keys_of_their_own() {
-        let hash = |id: u8| TextKey::of_session(&SessionId::new([id; 32])).hash(b"ann");
-        assert_eq!(hash(1), hash(1));
-        assert_ne!(hash(1), hash(2));
-        assert_ne!(hash(1), TextKey::within_a_file().hash(b"ann"));
+    let bytes = Zeroizing::new(std::fs::read(path).map_err(|e| Failure::file(path, &e))?);
+    let mut key = Zeroizing::new([0; 32]);
+    if bytes.len() != key.len() {
+        let message = format!("{}: is not a key of texts", path.display());
+        return Err(Failure::new(codes::NOT_A_TEXT_KEY, message));
     }
+    key.copy_from_slice(&bytes);
+    Ok(Some(TextKey::new(key)))
 }

@@ -8,6 +8,7 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::{GarbledCosts, totals};
 use phineus_protocols::mixed::{self, MixedCosts};
 use phineus_protocols::spdz::{Masks, SpdzCosts};
+use phineus_tables::quantity;
 use sha2::{Digest, Sha256};
 
 use super::PlannedBlocks;
@@ -16,7 +17,6 @@ use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::planning::PlannedFile;
 use crate::program_file::ProgramFile;
-use crate::quantity;
 
 /// The blocks that run, and how often each does.
 pub(crate) type Turns = Vec<(usize, u64)>;

@@ -17,6 +17,7 @@ use phineus_protocols::ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
     SoftSpokenSender, extension_bytes,
 };
+use phineus_tables::quantity;
 use serde_json::{Value, json};
 
 use crate::arguments::{Bench, BenchSubject, Protocol, Ways};
@@ -24,7 +25,6 @@ use crate::commands::party::scratch_within;
 use crate::failure::{Exit, Failure, codes};
 use crate::output::Console;
 use crate::planning::PlannedFile;
-use crate::quantity;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::resolve::{arguments_of, trace};

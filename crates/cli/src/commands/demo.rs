@@ -8,15 +8,15 @@ use std::time::Instant;
 
 use clap::Parser;
 use phineus_bytecode::Column;
+use phineus_tables::format_value;
+use phineus_tables::quantity;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Cli, Command, Demo, DemoSubject, Run};
 use crate::commands::run::{Answer, say_verified, verified_locally};
-use crate::csv_output::format_value;
 use crate::failure::{Failure, codes};
 use crate::output::Console;
 use crate::private_directory::PrivateDirectory;
-use crate::quantity;
 use crate::registry::Registry;
 use crate::report::{RunReport, write_json};
 use crate::verify::Verified;

@@ -11,13 +11,13 @@ use phineus_engine::{
     StorageBackend, available_memory_bytes, forbid_core_dumps, io_uring_refusal,
     memlock_limit_bytes, probe_disk,
 };
+use phineus_tables::quantity;
 use serde_json::{Map, Value};
 
 use crate::accelerator;
 use crate::arguments::Doctor;
 use crate::failure::{Failure, codes};
 use crate::output::Console;
-use crate::quantity;
 
 /// What both ends say first, so that neither measures something else by mistake.
 const GREETING: &[u8; 16] = b"phineus doctor 1";

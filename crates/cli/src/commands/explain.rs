@@ -13,6 +13,7 @@ use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::Masks;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
+use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::accelerator::{Accelerator, planned_entries};
@@ -28,7 +29,6 @@ use crate::planning::{PlannedFile, rounds_model};
 use crate::prediction::{
     Starting, Times, candidates, material, predict, preprocessing_bytes, sent_bytes,
 };
-use crate::quantity;
 use crate::registry::Registry;
 use crate::report::outputs;
 use crate::resolve::TracedFile;

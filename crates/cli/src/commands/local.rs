@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
+use phineus_tables::{Content, Input, TextKey, open};
 
 use crate::arguments::{Making, Preprocessed, ProtocolChoice, Run};
 use crate::binding::{self, Files};
 use crate::casting::Cast;
 use crate::commands::party::{KeptReport, check_material, check_ot, open_key, scratch_of, shape};
-use crate::csv_input::{Counted, Source, read_table};
 use crate::failure::{Exit, Failure, codes};
 use crate::interrupt;
 use crate::material;
@@ -31,7 +31,7 @@ use crate::report::RunReport;
 use crate::resolve::resolve;
 use crate::results::child_file;
 use crate::sizing::stated_rows;
-use crate::text_key::TextKey;
+use crate::text_key;
 
 use children::{REPORT, child_command, key_file, material_options, stored_file};
 
@@ -220,7 +220,7 @@ fn with_clients_rows(run: &Run, cast: &Cast, description: &Description, files: &
 fn prepare_places(
     directory: &Path,
     names: &[String],
-    text_key: Option<&TextKey>,
+    key: Option<&TextKey>,
 ) -> Result<(), Failure> {
     let identities: Vec<Identity> = names
         .iter()
@@ -233,8 +233,8 @@ fn prepare_places(
     for (name, listener) in names.iter().zip(&listeners) {
         let own = directory.join(name);
         std::fs::create_dir(own.join("out"))?;
-        if let Some(key) = text_key {
-            key.write(&own.join(TEXT_KEY))?;
+        if let Some(key) = key {
+            text_key::store(key, &own.join(TEXT_KEY))?;
         }
         let mut trusted = TrustStore::load(&own)?;
         for peer in identities.iter().filter(|peer| peer.name() != name) {
@@ -412,8 +412,8 @@ fn collect(parties: &Parties, files: Files) -> Result<LocalRun, Failure> {
         for column in columns.iter_mut().filter(|column| column.encoding == Encoding::Text) {
             column.encoding = Encoding::Hex;
         }
-        let counted = Counted::plain(Source::Path(files[0].clone()), port.rows, None);
-        let (table, _) = read_table(&counted, &columns)?;
+        let input = Input::of(open(Content::Path(files[0].clone()))?, port.rows);
+        let table = input.read(&columns, &[], &TextKey::within_a_file())?.table;
         outputs.push(Some(restored(table, port)));
     }
     Ok(LocalRun { description, reports, outputs, files })

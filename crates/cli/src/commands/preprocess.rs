@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::arguments::{Making, Preprocess, Run};
@@ -12,7 +13,6 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Console;
 use crate::progress::Progress;
-use crate::quantity;
 use crate::registry::Registry;
 use crate::report::write_json;
 use crate::statistics::kind_words;

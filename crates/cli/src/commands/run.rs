@@ -4,6 +4,8 @@ use std::path::Path;
 
 use phineus_bytecode::{Description, Table};
 use phineus_frontend::same_rows;
+use phineus_tables::TextKey;
+use phineus_tables::refuse_pipe;
 use serde_json::json;
 
 use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run};
@@ -12,8 +14,6 @@ use crate::blocks::check_preprocessing;
 use crate::casting::Cast;
 use crate::commands::local::{self, LocalRun};
 use crate::commands::party::{self, check_material, scratch_of, shape};
-use crate::csv_input::refuse_pipe;
-use crate::csv_output::check_writable;
 use crate::execute::{Job, run_clear};
 use crate::failure::{Failure, codes};
 use crate::interrupt;
@@ -21,6 +21,7 @@ use crate::learnt::{self, Basis};
 use crate::material::Origin;
 use crate::memory_budget::default_limit;
 use crate::output::Console;
+use crate::output_file::check_writable;
 use crate::own_rows;
 use crate::progress::Progress;
 use crate::reading::Reading;
@@ -29,7 +30,7 @@ use crate::report::{OutputReport, RunReport, write_json};
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::results::{self, destination};
 use crate::statistics::{Repeated, repeated};
-use crate::text_key::TextKey;
+use crate::text_key;
 use crate::verify::{self, Reference, Verified};
 
 /// Runs what the command line says.
@@ -117,7 +118,7 @@ fn say_learnt(
 fn run_child(registry: &Registry, run: &Run, directory: &Path) -> Result<(), Failure> {
     interrupt::end_with_parent(&run.together.cluster);
     let progress = Progress::for_parent();
-    let text_key = TextKey::read(&run.together.id_dir.join(local::TEXT_KEY))?;
+    let text_key = text_key::stored(&run.together.id_dir.join(local::TEXT_KEY))?;
     let run = &Run { reading: Reading { text_key, ..run.reading.clone() }, ..run.clone() };
     let result = party::run(registry, run, &progress).and_then(|mut finished| {
         let (description, report) = (&finished.description, &mut finished.report);
@@ -301,13 +302,13 @@ fn run_all(
 /// Adds a text key that this process chooses for all parties, so that repetitions and the plaintext
 /// answer hash texts under the same key.
 fn with_text_key(run: &Run) -> Result<Run, Failure> {
-    let reading = Reading { text_key: Some(TextKey::fresh()?), ..run.reading.clone() };
+    let reading = Reading { text_key: Some(text_key::fresh()?), ..run.reading.clone() };
     Ok(Run { reading, ..run.clone() })
 }
 
 /// The key of texts that was chosen for this run.
-fn text_key(run: &Run) -> Result<TextKey, Failure> {
-    run.reading.text_key.clone().map_or_else(TextKey::fresh, Ok)
+fn text_key_of(run: &Run) -> Result<TextKey, Failure> {
+    run.reading.text_key.clone().map_or_else(text_key::fresh, Ok)
 }
 
 fn compare_if_asked(
@@ -339,7 +340,7 @@ fn compare(
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
     verify::no_stdin(&assigned)?;
     let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;
-    let text_key = text_key(run)?;
+    let text_key = text_key_of(run)?;
     let Inputs { tables, arrangements, .. } =
         binding::read_inputs(description, &files, &[], &text_key)?;
     let inputs: Vec<Table> = tables.into_iter().flatten().collect();
@@ -393,7 +394,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         (_, None) => unreachable!("a program has arguments"),
     };
     let Inputs { tables: inputs, notes, arrangements } =
-        binding::read_inputs(&traced.description, &files, &ranges, &text_key(run)?)?;
+        binding::read_inputs(&traced.description, &files, &ranges, &text_key_of(run)?)?;
     check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
     progress.stage("planning");

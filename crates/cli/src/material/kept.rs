@@ -152,7 +152,7 @@ pub(crate) fn check_free(path: &Path) -> Result<(), Failure> {
             return Err(being_made(&partial));
         }
     }
-    crate::csv_output::check_writable(path)
+    crate::output_file::check_writable(path)
 }
 
 fn being_made(partial: &Path) -> Failure {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use phineus_plan::Scratch;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
+use phineus_tables::quantity;
 
 use super::{Prediction, predict};
 use crate::arguments::{Protocol, Ways};
 use crate::failure::{Exit, Failure, codes};
 use crate::planning::PlannedFile;
-use crate::quantity;
 use crate::resolve::TracedFile;
 use crate::sizing::{self, Terms};
 

@@ -15,11 +15,11 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mascot::costs::{Pair, demand_costs};
 use phineus_protocols::mascot::{Batch, Demand, Generator, Kind};
 use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_tables::quantity;
 
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
 use crate::arguments::{Bench, Protocol};
 use crate::failure::{Failure, codes};
-use crate::quantity;
 use crate::registry::Registry;
 use crate::report::RunReport;
 

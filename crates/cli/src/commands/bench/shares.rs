@@ -1,11 +1,12 @@
 //! `bench shares`: whole local runs on shares, everything included from the parties' agreement on:
 //! set-up, preprocessing and online phase, over TLS.
 
+use phineus_tables::quantity;
+
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
 use crate::arguments::{Bench, Protocol, Ways};
 use crate::commands::party::scratch_within;
 use crate::failure::{Exit, Failure};
-use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{arguments_of, trace};
 use crate::sizing::{self, Terms};

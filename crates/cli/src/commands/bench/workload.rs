@@ -9,13 +9,13 @@ use super::sized;
 use crate::arguments::{Cli, Command, Protocol, Run};
 use crate::commands::local;
 use crate::commands::programs::random_tables;
-use crate::csv_output::{write_atomically, write_table};
 use crate::failure::Failure;
 use crate::private_directory::PrivateDirectory;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::resolve::arguments_of;
+use crate::results::write_file;
 
 /// Generated inputs of one program, and how it is run.
 pub(super) struct Workload {
@@ -48,7 +48,7 @@ impl Workload {
         let mut inputs = Vec::new();
         for (port, table) in description.inputs.iter().zip(&tables) {
             let path = directory.path().join(format!("{}.csv", inputs.len()));
-            write_atomically(&path, |file| Ok(write_table(table, file)?))?;
+            write_file(&path, table)?;
             inputs.push((port.name.clone(), path));
         }
         let (program, options) = (program.name().to_owned(), Vec::new());

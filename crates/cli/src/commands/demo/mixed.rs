@@ -2,16 +2,17 @@
 
 use std::time::Instant;
 
+use phineus_tables::quantity;
+
 use super::{Shown, first_row, typed_run};
 use crate::arguments::Demo;
 use crate::commands::run::verified_locally;
-use crate::csv_output::{write_atomically, write_table};
 use crate::failure::Failure;
 use crate::output::Console;
 use crate::private_directory::PrivateDirectory;
-use crate::quantity;
 use crate::registry::Registry;
 use crate::resolve::{arguments_of, probe};
+use crate::results::write_file;
 
 const PROGRAM: &str = "biometric";
 
@@ -49,7 +50,7 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     }
     for (port, table) in description.inputs.iter().zip(&tables) {
         let path = directory.join(format!("{}.csv", port.name));
-        write_atomically(&path, |file| Ok(write_table(table, file)?))?;
+        write_file(&path, table)?;
         typed.extend(["--in".to_owned(), format!("{}={}", port.name, path.display())]);
     }
     let report = directory.join("run.json");

@@ -7,6 +7,7 @@ use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::arguments::{Explain, Protocol, Ways};
@@ -17,7 +18,6 @@ use crate::prediction::{
     Candidate, Prediction, candidates, cheapest, is_shared, link_bytes, link_bytes_before,
     material, reason, rounds_before, sent_bytes,
 };
-use crate::quantity;
 use crate::resolve::TracedFile;
 use crate::sizing::Terms;
 

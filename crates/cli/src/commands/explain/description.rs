@@ -2,12 +2,12 @@
 
 use phineus_bytecode::Description;
 use phineus_crypto::field::FieldName;
+use phineus_tables::quantity;
 
 use crate::arguments::Protocol;
 use crate::blocks::without_openings;
 use crate::failure::Failure;
 use crate::output::Console;
-use crate::quantity;
 use crate::report::outputs;
 
 /// Parties, inputs and what is revealed.

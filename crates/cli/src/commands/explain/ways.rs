@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::arguments::{Explain, Protocol, Ways};
 use crate::planning::PlannedFile;
 use crate::prediction::{is_shared, link_bytes, link_bytes_before, predict};
-use crate::quantity;
 
 /// The other ways in which the same protocol could run a program.
 pub(super) fn alternatives(ways: Ways, planned: &PlannedFile) -> Vec<Ways> {

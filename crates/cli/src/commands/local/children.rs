@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use phineus_tables::is_stdin;
+
 use crate::arguments::{Backend, Preprocessed, Run, network_text};
-use crate::csv_input::is_stdin;
 use crate::failure::Failure;
 
 /// The report that a child leaves in its directory.

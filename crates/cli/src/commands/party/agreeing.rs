@@ -8,6 +8,8 @@ use phineus_channels::Transport;
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_protocols::mixed::totals::SILENT_OT;
 use phineus_protocols::ot::SessionId;
+use phineus_tables::TextKey;
+use phineus_tables::quantity;
 
 use super::preparation::Preparation;
 use super::slicing;
@@ -33,9 +35,8 @@ use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
 use crate::sizing::Terms;
-use crate::text_key::TextKey;
 use crate::told::Told;
-use crate::{heap, memory_watch, quantity};
+use crate::{heap, memory_watch};
 
 /// Rows that a peer may bring: as many as one can sort here.
 const ROWS_MAX: u64 = 1 << 32;
@@ -155,7 +156,7 @@ pub(super) fn agree_and_plan(
     progress.stage("reading inputs");
     let text_key = match &run.reading.text_key {
         Some(key) => key.clone(),
-        None => TextKey::of_session(&session),
+        None => TextKey::of_session(session.as_bytes()),
     };
     let unread =
         || Inputs { tables: Vec::new(), notes: Vec::new(), arrangements: Arrangements::default() };

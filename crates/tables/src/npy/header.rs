@@ -3,7 +3,7 @@
 use std::io::Read;
 
 /// What such a file begins with.
-pub(super) const MAGIC: [u8; 6] = *b"\x93NUMPY";
+pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
 /// A header is shorter than that: NumPy itself takes no more than 10,000 bytes.
 const DICTIONARY_BYTES_MAX: usize = 10_000;

@@ -1,6 +1,5 @@
-//! [`Followed`]: what of a CSV text the library does not say.
+//! [`Follower`]: what of a CSV text the library does not say.
 
-use std::cell::Cell;
 use std::io::Read;
 
 use csv::ReaderBuilder;
@@ -18,54 +17,52 @@ enum Place {
     Quote,
 }
 
-/// What of the text the library does not say.
-pub(super) struct Followed {
-    place: Cell<Place>,
-    /// The library skips it, and in a file of one column it may be a value that is missing.
-    empty_line: Cell<Option<u64>>,
-}
-
 /// Follows what is read: the library takes the end of the file for a closing quote, also where that
 /// makes one field of half a table. Refuses rows that are too long to be held.
 ///
 /// Outside quotes every end of a line is given on as `\n`, whatever it is in the file: the library ends
 /// a row at the `\r` of `\r\n` and counts lines by `\n`, so the line of the next row would be one too
 /// small.
-pub(super) struct Follower<'a, R> {
+pub(crate) struct Follower<R> {
     input: R,
-    followed: &'a Followed,
+    place: Place,
     line: u64,
     /// The byte before.
     last: u8,
     row_bytes: u64,
     /// An empty line that nothing has followed yet.
+    last_empty_line: Option<u64>,
+    /// The library skips it, and in a file of one column it may be a value that is missing.
     empty_line: Option<u64>,
 }
 
-impl Followed {
-    pub(super) fn new() -> Followed {
-        Followed { place: Cell::new(Place::Start), empty_line: Cell::new(None) }
-    }
-
-    pub(super) fn reader<R: Read>(&self, input: R) -> csv::Reader<Follower<'_, R>> {
-        let follower =
-            Follower { input, followed: self, line: 1, last: 0, row_bytes: 0, empty_line: None };
+impl<R: Read> Follower<R> {
+    pub(crate) fn reader(input: R) -> csv::Reader<Follower<R>> {
+        let follower = Follower {
+            input,
+            place: Place::Start,
+            line: 1,
+            last: 0,
+            row_bytes: 0,
+            last_empty_line: None,
+            empty_line: None,
+        };
         ReaderBuilder::new().flexible(true).from_reader(follower)
-    }
-
-    /// Whether a quote was opened last, and not closed.
-    pub(super) fn ends_in_quotes(&self) -> bool {
-        self.place.get() == Place::Quoted
-    }
-
-    /// The first empty line that something follows.
-    pub(super) fn empty_line(&self) -> Option<u64> {
-        self.empty_line.get()
     }
 }
 
-impl<R> Follower<'_, R> {
-    pub(super) fn into_input(self) -> R {
+impl<R> Follower<R> {
+    /// Whether a quote was opened last, and not closed.
+    pub(crate) fn ends_in_quotes(&self) -> bool {
+        self.place == Place::Quoted
+    }
+
+    /// The first empty line that something follows.
+    pub(crate) fn empty_line(&self) -> Option<u64> {
+        self.empty_line
+    }
+
+    pub(crate) fn into_input(self) -> R {
         self.input
     }
 
@@ -85,13 +82,12 @@ impl<R> Follower<'_, R> {
         let ends_line = matches!(byte, b'\r' | b'\n');
         let ends_row = ends_line && place == Place::Start;
         match (ends_row, self.row_bytes) {
-            (true, 0) => self.empty_line = self.empty_line.or(Some(self.line)),
+            (true, 0) => self.last_empty_line = self.last_empty_line.or(Some(self.line)),
             (true, _) => self.row_bytes = 0,
             (false, _) => {
                 self.row_bytes += 1;
-                if let Some(line) = self.empty_line.take() {
-                    let known = self.followed.empty_line.get();
-                    self.followed.empty_line.set(known.or(Some(line)));
+                if let Some(line) = self.last_empty_line.take() {
+                    self.empty_line.get_or_insert(line);
                 }
             }
         }
@@ -100,11 +96,11 @@ impl<R> Follower<'_, R> {
     }
 }
 
-impl<R: Read> Read for Follower<'_, R> {
+impl<R: Read> Read for Follower<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
             let count = self.input.read(buffer)?;
-            let mut place = self.followed.place.get();
+            let mut place = self.place;
             let mut given = 0;
             for index in 0..count {
                 let (next, byte) = self.follow(place, buffer[index]);
@@ -114,7 +110,7 @@ impl<R: Read> Read for Follower<'_, R> {
                     given += 1;
                 }
             }
-            self.followed.place.set(place);
+            self.place = place;
             if self.row_bytes > ROW_BYTES_MAX {
                 let mib = ROW_BYTES_MAX >> 20;
                 return Err(std::io::Error::other(format!("a row is longer than {mib} MiB")));

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use phineus_bytecode::{RowOrder, Table};
 
-use crate::csv_input::Counted;
-use crate::failure::{Failure, codes};
+use crate::error::{Error, Kind};
+use crate::input::Input;
 
 /// The rows of `table` in `order`, and which row of `table` each of them is, if they were moved; `lines` are where they stand in the file, for messages.
 ///
@@ -13,12 +13,12 @@ use crate::failure::{Failure, codes};
 ///
 /// # Errors
 /// If keys must be unique and two rows have the same; names the lines.
-pub(crate) fn arrange(
+pub fn arrange(
     table: Table,
     order: &RowOrder,
-    counted: &Counted,
+    input: &Input,
     lines: &[u32],
-) -> Result<(Table, Option<Vec<u32>>), Failure> {
+) -> Result<(Table, Option<Vec<u32>>), Error> {
     let RowOrder::Sorted { columns, descending, unique, repeats_max } = *order else {
         return Ok((table, None));
     };
@@ -31,22 +31,20 @@ pub(crate) fn arrange(
             .find(|order| order.is_ne())
             .unwrap_or(Ordering::Equal)
     };
-    let file = counted.source.name();
+    let file = input.source.name();
     let count = u32::try_from(table.row_count())
-        .map_err(|_| Failure::new(codes::TOO_LONG, format!("{file}: has more than 2^32 rows")))?;
+        .map_err(|_| Error::refused(Kind::TooLong, file.clone(), "has more than 2^32 rows"))?;
     let mut rows: Vec<u32> = (0..count).collect();
     // Equal keys keep the given order either way.
     rows.sort_by(|&a, &b| if descending { compare(b, a) } else { compare(a, b) });
     if unique && let Some(pair) = rows.windows(2).find(|pair| compare(pair[0], pair[1]).is_eq()) {
         let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
         let names: Vec<&str> =
-            table.columns()[key_columns].iter().map(|c| counted.name_of(&c.name)).collect();
+            table.columns()[key_columns].iter().map(|c| input.name_of(&c.name)).collect();
         let (first, second) = (line(pair[0]), line(pair[1]));
-        let message = format!(
-            "{file}:{second}: the same {} as in line {first}; every row needs another",
-            names.join(" and ")
-        );
-        return Err(Failure::new(codes::KEY_REPEATED, message).remedy(
+        let what =
+            format!("the same {} as in line {first}; every row needs another", names.join(" and "));
+        return Err(Error::refused_row(Kind::KeyRepeated, file, second, what).remedy(
             "remove the repetitions, or count equal rows once with --repeat-keys count-once; no \
                  value of the file was sent",
         ));
@@ -57,13 +55,13 @@ pub(crate) fn arrange(
     {
         let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
         let names: Vec<&str> =
-            table.columns()[key_columns].iter().map(|c| counted.name_of(&c.name)).collect();
+            table.columns()[key_columns].iter().map(|c| input.name_of(&c.name)).collect();
         let (names, first) = (names.join(" and "), line(run[0]));
-        let message = format!(
-            "{file}:{}: more than {most} rows have the same {names}, the first of them in line {first}",
-            line(run[most as usize]),
+        let what = format!(
+            "more than {most} rows have the same {names}, the first of them in line {first}"
         );
-        return Err(Failure::new(codes::TOO_MANY_OF_A_KEY, message)
+        let last = line(run[most as usize]);
+        return Err(Error::refused_row(Kind::TooManyOfAKey, file, last, what)
             .remedy("raise the bound that both parties state, or remove rows; no value of the file was sent"));
     }
     let mut arranged = Table::zeros(table.columns().to_vec(), table.row_count());
@@ -78,11 +76,13 @@ pub(crate) fn arrange(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::csv_input::Source;
+    use crate::content::Content;
+    use crate::csv::CsvFile;
     use phineus_bytecode::{Column, ElementType, Encoding, Lane};
+    use std::sync::Arc;
 
-    fn file(name: &str) -> Counted {
-        Counted::plain(Source::Path(name.into()), 0, None)
+    fn file(name: &str) -> Input {
+        Input::of(Arc::new(CsvFile::new(Content::Path(name.into()))), 0)
     }
 
     /// A table of two columns of 8 bits.
@@ -119,6 +119,9 @@ pub(crate) mod tests {
         let rows = table(&[[3, 0], [1, 1], [3, 2]]);
         let failure = arrange(rows, &order, &file("a.csv"), &[2, 3, 4]);
         let failure = failure.err().expect("3 is there twice");
-        assert_eq!(failure.message, "a.csv:4: the same k as in line 2; every row needs another");
+        assert_eq!(
+            failure.to_string(),
+            "a.csv:4: the same k as in line 2; every row needs another"
+        );
     }
 }

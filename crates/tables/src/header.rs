@@ -1,56 +1,19 @@
-//! The header of a CSV file, and where the columns stand that an input wants.
+//! Where the columns stand in a table that an input wants.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use csv::StringRecord;
 use phineus_bytecode::Column;
 
-use super::followed::Followed;
-use super::{Counted, Faults, kind, report};
-use crate::failure::Failure;
-use crate::npy;
+use crate::error::{Error, Faults, Place};
+use crate::input::Input;
+use crate::source::Header;
 
 /// Column names that are shown where one is missing.
 const NAMES_MAX: usize = 20;
 
-/// Remedy for fields that are not separated by commas.
-const COMMAS: &str = "save it with commas between the fields (and points in numbers), in Python: \
-                      pandas.read_csv(f, sep=None, engine='python').to_csv(g, index=False)";
-
-/// The names of the columns; none if the header is no header, which is reported. Columns without a
-/// name (an index, a comma at the end of each line) are no fault: nobody can ask for them.
-pub(super) fn check_header(header: &StringRecord, faults: &mut Faults) -> Vec<String> {
-    let names: Vec<String> = header.iter().map(clean).collect();
-    if names.iter().all(String::is_empty) {
-        faults.add(None, "is empty; the first line must name the columns");
-        return Vec::new();
-    }
-    if let [name] = &names[..]
-        && let Some(separator) = kind::separator(name)
-    {
-        let what = format!("the fields are separated by {separator}, not by commas: '{name}'");
-        faults.add(Some(1), &what);
-        faults.advise(COMMAS);
-        return Vec::new();
-    }
-    let mut known = HashSet::with_capacity(names.len());
-    for name in names.iter().filter(|name| !name.is_empty()) {
-        if !known.insert(name) {
-            faults.add(Some(1), &format!("two columns are called '{name}'"));
-            faults.advise("give each column a name of its own, or remove one, and run again");
-        }
-    }
-    names
-}
-
-/// A column's name without the mark that some programs put before a UTF-8 file, and spaces.
-pub(super) fn clean(name: &str) -> String {
-    name.trim_start_matches('\u{feff}').trim().to_owned()
-}
-
 /// Refuses a file with more columns of a number than are wanted: a matrix of another size, of which
 /// the first columns would be computed on. Columns of other names are nobody's business.
-fn check_numbered(header: &StringRecord, columns: &[Column], faults: &mut Faults) {
+fn check_numbered(names: &[String], columns: &[Column], line: Line, faults: &mut Faults) {
     let Some([.., before, last]) = columns.last_chunk::<2>().map(|chunk| chunk.each_ref()) else {
         return;
     };
@@ -60,78 +23,127 @@ fn check_numbered(header: &StringRecord, columns: &[Column], faults: &mut Faults
     };
     let (Some((first, a)), Some((prefix, b))) = (numbered(before), numbered(last)) else { return };
     let next = format!("{prefix}{}", b.saturating_add(1));
-    if first == prefix && a.checked_add(1) == Some(b) && header.iter().any(|n| clean(n) == next) {
+    if first == prefix && a.checked_add(1) == Some(b) && names.contains(&next) {
         let (count, last) = (columns.len(), &last.name);
         let what =
             format!("has a column '{next}', and what is computed has {count}, up to '{last}'");
-        faults.add(Some(1), &what);
+        faults.add(line, what);
     }
 }
 
 /// Refuses a file with a second column of a number beside the only one that is wanted, as of a
 /// matrix of another size, unless another input wants that one.
-pub(crate) fn check_only_column(
-    counted: &Counted,
+///
+/// # Errors
+/// That refusal, and a table that cannot be read any more.
+pub fn check_only_column(
+    input: &Input,
     column: &Column,
     is_wanted_elsewhere: impl Fn(&str) -> bool,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let stem = column.name.trim_end_matches(|c: char| c.is_ascii_digit());
     let Ok(number) = column.name[stem.len()..].parse::<u64>() else { return Ok(()) };
     let next = format!("{stem}{}", number.saturating_add(1));
-    let is_other = npy::open(&counted.source)?.is_some() || !counted.names.is_empty();
-    if is_other || is_wanted_elsewhere(&next) {
+    if !input.names.is_empty() || is_wanted_elsewhere(&next) {
         return Ok(());
     }
-    let mut faults = Faults::new(&counted.source);
-    let followed = Followed::new();
-    let mut reader = followed.reader(counted.source.reader()?);
-    if reader.headers().is_ok_and(|header| header.iter().any(|name| clean(name) == next)) {
+    let reader = input.source.open()?;
+    let Header::Named(names, line) = reader.header() else { return Ok(()) };
+    let mut faults = Faults::new(input.source.name());
+    if names.contains(&next) {
         let name = &column.name;
         let what = format!("has a column '{next}', and what is computed has only '{name}'");
-        faults.add(Some(1), &what);
+        faults.add(line.map(Place::Line), what);
     }
     faults.check()
 }
 
-/// Checks, before anybody is met, that the file has `columns`.
-pub(crate) fn check_columns(counted: &Counted, columns: &[Column]) -> Result<(), Failure> {
-    if npy::open(&counted.source)?.is_some() {
-        return Ok(());
-    }
-    let mut faults = Faults::new(&counted.source);
-    let followed = Followed::new();
-    let mut reader = followed.reader(counted.source.reader()?);
-    match reader.headers() {
-        Ok(header) => drop(place_columns(header, counted, columns, &mut faults)),
-        Err(error) => report(&error, &[], Some(1), &mut faults),
-    }
+/// Checks, before anybody is met, that the table has `columns`. Columns without names are checked when
+/// they are read.
+///
+/// # Errors
+/// Names the columns that are missing.
+pub fn check_columns(input: &Input, columns: &[Column]) -> Result<(), Error> {
+    let reader = input.source.open()?;
+    let Header::Named(names, line) = reader.header() else { return Ok(()) };
+    let mut faults = Faults::new(input.source.name());
+    named_places(names, line.map(Place::Line), input, columns, &mut faults);
     faults.check()
 }
 
-/// Where the columns stand in a file; nowhere if one is missing, which is reported.
-pub(super) fn places_in(
-    header: &StringRecord,
-    counted: &Counted,
+/// Where the header stands.
+type Line = Option<Place>;
+
+/// Where the columns stand in a table; nowhere if one is missing, which is reported.
+pub(crate) fn places_in(
+    header: &Header<'_>,
+    input: &Input,
     columns: &[Column],
     faults: &mut Faults,
 ) -> Vec<usize> {
-    if counted.names.is_empty() {
-        check_numbered(header, columns, faults);
+    match header {
+        Header::Named(names, line) => {
+            let line = line.map(Place::Line);
+            if input.names.is_empty() {
+                check_numbered(names, columns, line, faults);
+            }
+            named_places(names, line, input, columns, faults)
+        }
+        Header::Numbered(count) => numbered_places(*count, input, columns, faults),
     }
-    place_columns(header, counted, columns, faults)
 }
 
-fn place_columns(
-    header: &StringRecord,
-    counted: &Counted,
+/// Which columns of a table without names are wanted: all, in the order of the input, or with
+/// `--column` those with the numbers that it gives, from 0 on. Those that it does not give have their
+/// own place.
+fn numbered_places(
+    found: u64,
+    input: &Input,
     columns: &[Column],
     faults: &mut Faults,
 ) -> Vec<usize> {
-    let names: Vec<String> = header.iter().map(clean).collect();
+    let wanted = columns.len();
+    if input.names.is_empty() && found != wanted as u64 {
+        faults.add(None, format!("has {found} columns, and what is computed has {wanted}"));
+        faults
+            .advise("give as many columns, or say with --column NAME=NUMBER which ones, from 0 on");
+        return Vec::new();
+    }
+    let mut places = Vec::with_capacity(wanted);
+    for (own, column) in columns.iter().enumerate() {
+        let place = match input.names.get(&column.name) {
+            None => Some(own),
+            Some(text) => text.parse().ok(),
+        };
+        match place.filter(|place| (*place as u64) < found) {
+            Some(place) => places.push(place),
+            None => {
+                let name = &column.name;
+                let number = input.names.get(name).cloned().unwrap_or_else(|| own.to_string());
+                let what = format!(
+                    "has no column '{number}' for '{name}': columns of .npy files have numbers, here \
+                     0 to {}",
+                    found.saturating_sub(1)
+                );
+                faults.add(None, what);
+                faults.advise(format!("give the number with --column {name}=NUMBER"));
+            }
+        }
+    }
+    places
+}
+
+fn named_places(
+    names: &[String],
+    line: Line,
+    input: &Input,
+    columns: &[Column],
+    faults: &mut Faults,
+) -> Vec<usize> {
     let known: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
     let (mut places, mut missing) = (Vec::with_capacity(columns.len()), Vec::new());
     for column in columns {
-        let (wanted, name) = (&column.name, counted.name_of(&column.name));
+        let (wanted, name) = (&column.name, input.name_of(&column.name));
         match known.get(name) {
             Some(&place) => places.push(place),
             None => {
@@ -144,7 +156,7 @@ fn place_columns(
                 };
                 let what =
                     format!("there is no column '{name}'{why}; the header has {found}{more}");
-                faults.add(Some(1), &what);
+                faults.add(line, what);
                 let like = names.iter().find(|found| is_like(found, name));
                 missing.push((wanted, wanted != name, like));
             }

@@ -3,10 +3,12 @@
 use phineus_bytecode::{ElementType, Encoding, Lane};
 use sha2::{Digest, Sha256};
 
-use super::fields::hash_text;
-use super::followed::ROW_BYTES_MAX;
 use super::*;
-use crate::text_key::TextKey;
+use crate::cell::{hash_text, parse_text};
+use crate::content::Content;
+use crate::csv::ROW_BYTES_MAX;
+use crate::error::{FAULTS_MAX, Refusal};
+use crate::rows::OwnRows;
 
 fn key() -> TextKey {
     TextKey::within_a_file()
@@ -16,9 +18,24 @@ fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
     Column { name: name.to_owned(), element, encoding }
 }
 
+fn counted(text: &[u8]) -> Result<Input, Error> {
+    Input::count(crate::open(Content::Bytes(text.to_vec()))?)
+}
+
 fn read(text: &[u8], columns: &[Column]) -> Result<Table, String> {
-    let counted = count_rows(Source::Bytes(text.to_vec())).map_err(|f| f.message)?;
-    read_table(&counted, columns).map(|(table, _)| table).map_err(|f| f.message)
+    let input = counted(text).map_err(|error| error.to_string())?;
+    read_from(&input, columns).map_err(|error| error.to_string())
+}
+
+fn read_from(input: &Input, columns: &[Column]) -> Result<Table, Error> {
+    input.read(columns, &[], &key()).map(|read| read.table)
+}
+
+fn refusal(error: Error) -> Refusal {
+    match error {
+        Error::Refused(refusal) => refusal,
+        Error::Io(error) => panic!("{error}"),
+    }
 }
 
 fn age() -> Vec<Column> {
@@ -56,7 +73,7 @@ fn values_are_read_by_type() {
         (&"9".repeat(400), unsigned(256), Number, None),
         ("", unsigned(8), Text, Some(0xb6)),
     ] {
-        let found = parse_field(field, element, encoding, &key()).ok();
+        let found = parse_text(field, element, encoding, &key()).ok();
         assert_eq!(found, expected.map(Lane::from), "{field:?} as {element}");
     }
 }
@@ -100,8 +117,7 @@ fn lines_are_counted_whatever_ends_them() {
     // Also where the two are read one by one, from a reader that gives a byte at a time.
     let text = b"age\r\n1\r\n\"\r\n2\"\r\n";
     let (mut given, mut one) = (Vec::new(), [0]);
-    let followed = Followed::new();
-    let mut reader = followed.reader(&text[..]).into_inner();
+    let mut reader = crate::csv::followed::Follower::reader(&text[..]).into_inner();
     while std::io::Read::read(&mut reader, &mut one).expect("it is in memory") == 1 {
         given.push(one[0]);
     }
@@ -179,8 +195,8 @@ fn columns_without_a_name_and_tables_without_rows_are_tolerated() {
 fn text_is_trimmed_and_composed_before_it_is_hashed() {
     let columns = [column("name", ElementType::unsigned(64), Encoding::Text)];
     let names = "name,x\n Rene\u{301} ,1\n\u{a0}Ren\u{e9},2\nRen\u{e9},3\nAnn,4\nAnn,5\n";
-    let counted = count_rows(Source::Bytes(names.as_bytes().to_vec())).expect("it is right");
-    let read = read_table_within(&counted, &columns, &[], &key()).expect("it is right");
+    let input = counted(names.as_bytes()).expect("it is right");
+    let read = input.read(&columns, &[], &key()).expect("it is right");
     let cell = |row| read.table.cell(row, 0);
     assert_eq!([cell(0), cell(1)], [hash_text("Ren\u{e9}", 64, &key()); 2]);
     assert_eq!((cell(2), cell(3)), (cell(0), cell(4)));
@@ -216,20 +232,20 @@ fn numbers_that_are_none_come_with_what_to_do() {
 
 #[test]
 fn columns_are_found_by_other_names() {
-    let counted = count_rows(Source::Bytes(b"id,age,years\n1,2,3\n".to_vec())).expect("right");
+    let input = counted(b"id,age,years\n1,2,3\n").expect("right");
     let names = Names::from([("age".to_owned(), "years".to_owned())]);
-    let named = Counted { names, ..counted.clone() };
-    let (table, _) = read_table(&named, &age()).expect("it is right");
+    let named = Input { names, ..input.clone() };
+    let table = read_from(&named, &age()).expect("it is right");
     assert_eq!(table.cell(0, 0), Lane::from(3));
     let names = Names::from([("age".to_owned(), "yrs".to_owned())]);
-    let failure = read_table(&Counted { names, ..counted }, &age()).err().expect("there is none");
+    let error = read_from(&Input { names, ..input }, &age()).err().expect("there is none");
     let said = "stdin:1: there is no column 'yrs', which --column names for 'age'; the header has id, \
                 age, years";
-    assert_eq!(failure.message, said);
-    let remedy = failure.remedy.expect("there is one");
+    assert_eq!(error.to_string(), said);
+    let remedy = refusal(error).remedy.expect("there is one");
     assert_eq!(remedy, "say which column it is with --column age=NAME");
-    let counted = count_rows(Source::Bytes(b"Age\n1\n".to_vec())).expect("right");
-    let remedy = read_table(&counted, &age()).err().and_then(|failure| failure.remedy);
+    let input = counted(b"Age\n1\n").expect("right");
+    let remedy = read_from(&input, &age()).err().and_then(|error| refusal(error).remedy);
     assert!(remedy.expect("there is one").ends_with("with --column age=Age (if that is it)"));
 }
 
@@ -302,23 +318,22 @@ fn a_file_that_changes_is_noticed_by_its_content() {
         };
         let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
         write(&text, then);
-        let counted = count_rows(Source::Path(path.clone())).expect("it is right");
-        let rows = |counted: &Counted| -> Result<(), Failure> {
-            let mut rows = FileRows::open(counted)?;
+        let source = crate::open(Content::Path(path.clone())).expect("it is right");
+        let input = Input::count(source).expect("it is right");
+        let rows = |input: &Input| -> Result<(), Error> {
+            let mut rows = OwnRows::open(input)?;
             rows.next_row()?;
             rows.next_row()?;
             rows.finish()
         };
         // Touched, but not changed.
         write(&text, std::time::SystemTime::now());
-        let (table, _) = read_table(&counted, &age()).expect("it is as it was");
-        assert_eq!((table.cell(1, 0), counted.is_unchanged()), (Lane::from(18), true));
-        rows(&counted).expect("it is as it was");
+        let table = read_from(&input, &age()).expect("it is as it was");
+        assert_eq!((table.cell(1, 0), input.is_unchanged()), (Lane::from(18), true));
+        rows(&input).expect("it is as it was");
         write(&other, then);
-        let failure = read_table(&counted, &age()).err().expect("it changed");
-        assert!(failure.message.ends_with("changed while it was being read"), "{failure}");
-        assert!(!counted.is_unchanged());
-        // The rows of a binary file are shown by their numbers only.
-        assert_eq!(rows(&counted).is_err(), name == "a.csv");
+        let error = read_from(&input, &age()).err().expect("it changed").to_string();
+        assert!(error.ends_with("changed while it was being read"), "{error}");
+        assert!(!input.is_unchanged() && rows(&input).is_err());
     }
 }

@@ -8,40 +8,40 @@ use std::cmp::Ordering;
 
 use phineus_bytecode::{InputPort, RowOrder, Table};
 
-use crate::csv_input::{Counted, read_table};
-use crate::failure::{Failure, codes};
+use crate::error::{Error, Kind};
+use crate::input::Input;
 use crate::quantity;
+use crate::text_key::TextKey;
 
-/// Leaves out the rows of `counted` that repeat others, if `port` wants each key once.
+/// Leaves out the rows of `input` that repeat others, if `port` wants each key once.
 ///
 /// Reads the table once more; memory is the table and 8 bytes for each row, less than what
 /// [`crate::row_order::arrange`] takes later, and all of it is given back.
 ///
 /// # Errors
 /// If two rows have the same key and differ otherwise; names the lines.
-pub(crate) fn leave_out(counted: Counted, port: &InputPort) -> Result<Counted, Failure> {
-    let RowOrder::Sorted { columns, unique: true, .. } = port.order else { return Ok(counted) };
-    let (table, lines) = read_table(&counted, &port.columns)?;
+pub fn leave_out(input: Input, port: &InputPort) -> Result<Input, Error> {
+    let RowOrder::Sorted { columns, unique: true, .. } = port.order else { return Ok(input) };
+    let read = input.read(&port.columns, &[], &TextKey::within_a_file())?;
+    let (table, lines) = (read.table, read.lines);
     let repeated = repeated(&table, usize::from(columns)).map_err(|(first, second)| {
         let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
         let names = |range: &[phineus_bytecode::Column]| {
-            let names = range.iter().map(|column| counted.name_of(&column.name));
+            let names = range.iter().map(|column| input.name_of(&column.name));
             names.collect::<Vec<_>>().join(" and ")
         };
         let (keys, others) = table.columns().split_at(usize::from(columns));
-        let message = format!(
-            "{}:{}: the same {} as in line {} and another {}: only equal rows count once",
-            counted.source.name(),
-            line(second),
+        let what = format!(
+            "the same {} as in line {} and another {}: only equal rows count once",
             names(keys),
             line(first),
             names(others)
         );
-        Failure::new(codes::ROWS_DIFFER, message)
+        Error::refused_row(Kind::RowsDiffer, input.source.name(), line(second), what)
             .remedy("leave one of the two rows and run again; nothing was sent")
     })?;
-    let rows = counted.rows - repeated.len() as u64;
-    Ok(Counted { rows, repeated, ..counted })
+    let rows = input.rows - repeated.len() as u64;
+    Ok(Input { rows, repeated, ..input })
 }
 
 /// The rows that repeat one before them, ascending; or two rows of the same key, the first
@@ -69,10 +69,10 @@ fn repeated(table: &Table, key_columns: usize) -> Result<Vec<u32>, (u32, u32)> {
 }
 
 /// A note for the owner about rows that were left out.
-pub(crate) fn note(counted: &Counted) -> Option<String> {
-    let count = counted.repeated.len() as u64;
-    let name = counted.source.name();
-    let (rows, repeated) = (quantity::count(counted.rows), quantity::count(count));
+pub fn note(input: &Input) -> Option<String> {
+    let count = input.repeated.len() as u64;
+    let name = input.source.name();
+    let (rows, repeated) = (quantity::count(input.rows), quantity::count(count));
     match count {
         0 => None,
         1 => Some(format!("{name}: 1 row repeats another and was left out; all see {rows} rows")),

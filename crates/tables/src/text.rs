@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use phineus_bytecode::{Column, Encoding};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use crate::error::Place;
 use crate::quantity;
 
 /// Words that many programs write for a value that is missing.
@@ -24,7 +25,7 @@ pub(crate) fn normalized(field: &str) -> Cow<'_, str> {
 }
 
 /// Counts of unusual text cells of a file, column by column.
-pub(super) struct Tally<'a> {
+pub(crate) struct Tally<'a> {
     columns: &'a [Column],
     found: Vec<Found>,
 }
@@ -36,16 +37,16 @@ struct Found {
     empty: u64,
     /// Values such as `NULL`: how many, and the first of them with its line.
     missing: u64,
-    first_missing: Option<(&'static str, u64)>,
+    first_missing: Option<(&'static str, Place)>,
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(columns: &'a [Column]) -> Tally<'a> {
+    pub(crate) fn new(columns: &'a [Column]) -> Tally<'a> {
         Tally { columns, found: vec![Found::default(); columns.len()] }
     }
 
     /// Counts a cell of column number `column`.
-    pub(super) fn add(&mut self, column: usize, field: &str, line: u64) {
+    pub(crate) fn add(&mut self, column: usize, field: &str, place: Place) {
         if self.columns[column].encoding != Encoding::Text {
             return;
         }
@@ -59,13 +60,13 @@ impl<'a> Tally<'a> {
         let is_short = (1..=MISSING_BYTES_MAX).contains(&text.len());
         if is_short && let Some(word) = MISSING.into_iter().find(|word| *word == text) {
             found.missing += 1;
-            found.first_missing.get_or_insert((word, line));
+            found.first_missing.get_or_insert((word, place));
         }
     }
 
     /// One sentence for each thing that the owner of `file` should know; `names` are the file's
     /// names of the columns.
-    pub(super) fn notes(&self, file: &str, names: &[&str]) -> Vec<String> {
+    pub(crate) fn notes(&self, file: &str, names: &[&str]) -> Vec<String> {
         let mut notes = Vec::new();
         for (found, name) in self.found.iter().zip(names) {
             let mut note = |count: u64, singular: &str, plural: &str| match count {
@@ -92,12 +93,16 @@ impl<'a> Tally<'a> {
                 &format!("is empty; {consequence}"),
                 &format!("are empty; {consequence}"),
             );
-            if let Some((word, line)) = found.first_missing {
-                let first = format!("such as '{word}' in line {line}");
+            if let Some((word, place)) = found.first_missing {
+                let place = match place {
+                    Place::Line(line) => format!("line {line}"),
+                    Place::Row(row) => format!("row {row}"),
+                };
+                let first = format!("such as '{word}' in {place}");
                 let end = "compared like any other text: leave out rows without a value";
                 note(
                     found.missing,
-                    &format!("is a word for a missing value ('{word}' in line {line}), {end}"),
+                    &format!("is a word for a missing value ('{word}' in {place}), {end}"),
                     &format!("are words for a missing value ({first}), {end}"),
                 );
             }

@@ -1,0 +1,383 @@
+//! [`Cell`]: one value of a table as its owner has it, and its conversion to the program's type.
+//!
+//! Invariant: a conversion is exact or refused. Fractions are the one exception: a decimal or a float
+//! becomes the nearest multiple of `2^-f`, as [`crate::decimal`] states.
+
+use std::borrow::Cow;
+
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Column, ElementType, Encoding, Lane};
+
+use crate::decimal;
+use crate::text::normalized;
+use crate::text_key::TextKey;
+
+/// Bits of the widest integers of which a program states values.
+const STATED_WIDTH_MAX: u16 = 128;
+
+/// Characters of a wrong value that are shown.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// One value of a table as its owner has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// No value.
+    Null,
+    /// True or false.
+    Boolean(bool),
+    /// A whole number.
+    Integer(Integer),
+    /// `number / 10^scale`; a negative scale multiplies.
+    Decimal {
+        /// All digits.
+        number: Integer,
+        /// Digits behind the point.
+        scale: i32,
+    },
+    /// A binary floating-point number of 32 bits.
+    Single(f32),
+    /// A binary floating-point number of 64 bits.
+    Double(f64),
+    /// Text: of a text format every cell is, also a number.
+    Text(Cow<'a, str>),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// A calendar date as `2024-01-31`.
+    Date(String),
+}
+
+/// A whole number of at most 256 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integer {
+    /// Whether it is below zero.
+    pub is_negative: bool,
+    /// The number without its sign.
+    pub magnitude: Lane,
+}
+
+impl From<i128> for Integer {
+    fn from(value: i128) -> Integer {
+        Integer { is_negative: value < 0, magnitude: Lane::from(value.unsigned_abs()) }
+    }
+}
+
+impl From<u64> for Integer {
+    fn from(value: u64) -> Integer {
+        Integer { is_negative: false, magnitude: Lane::from(value) }
+    }
+}
+
+impl std::fmt::Display for Integer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", if self.is_negative { "-" } else { "" }, self.magnitude)
+    }
+}
+
+impl Cell<'_> {
+    /// The value of the cell in the type of `column`. Text is hashed under `text_key`.
+    ///
+    /// # Errors
+    /// States why the column cannot hold it.
+    pub fn value(&self, column: &Column, text_key: &TextKey) -> Result<Lane, String> {
+        let (element, encoding) = (column.element, column.encoding);
+        let parsed = |text: &str| parse_text(text, element, encoding, text_key);
+        let refused = |is: &str| Err(format!("is {is}, and the program wants {}", wanted(column)));
+        match (self, encoding) {
+            (Cell::Null, _) => Err(NULL.to_owned()),
+            (Cell::Text(text), _) => parsed(text),
+            (Cell::Boolean(bit), Encoding::Number | Encoding::Hex) => {
+                integer(Integer::from(u64::from(*bit)), column)
+            }
+            (Cell::Boolean(_), _) => refused("true or false"),
+            (Cell::Integer(number), Encoding::Number | Encoding::Hex) => integer(*number, column),
+            // A whole number has one text only.
+            (Cell::Integer(number), Encoding::Text | Encoding::Fixed(_)) => {
+                parsed(&number.to_string())
+            }
+            (Cell::Decimal { number, scale }, Encoding::Number) => {
+                match whole(&decimal_text(number, *scale)) {
+                    Some(text) => parsed(&text),
+                    None => {
+                        let text = decimal_text(number, *scale);
+                        Err(format!("'{}' is not a whole number{IN_CENTS}", shown(&text)))
+                    }
+                }
+            }
+            (Cell::Decimal { number, scale }, Encoding::Fixed(_)) => {
+                parsed(&decimal_text(number, *scale))
+            }
+            (Cell::Decimal { .. }, _) => refused("a decimal number"),
+            (Cell::Single(number), Encoding::Number) => {
+                parsed(&whole_float((*number).into(), &number.to_string(), SINGLE_MAX)?)
+            }
+            (Cell::Double(number), Encoding::Number) => {
+                parsed(&whole_float(*number, &number.to_string(), DOUBLE_MAX)?)
+            }
+            // The shortest decimal that is read as the same number, as a CSV file would have it.
+            (Cell::Single(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
+            (Cell::Double(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
+            (Cell::Single(_) | Cell::Double(_), _) => refused("a floating-point number"),
+            (Cell::Bytes(bytes), Encoding::Hex) => {
+                parsed(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+            }
+            (Cell::Bytes(_), _) => refused("binary"),
+            (Cell::Date(text), Encoding::Text) => parsed(text),
+            (Cell::Date(text), Encoding::Number | Encoding::Fixed(_)) => {
+                Err(format!("'{text}' is a date{DATES}"))
+            }
+            (Cell::Date(_), Encoding::Hex) => refused("a date"),
+        }
+    }
+
+    /// The cell as it is shown beside a result.
+    pub fn shown(&self) -> String {
+        match self {
+            Cell::Null => String::new(),
+            Cell::Boolean(bit) => bit.to_string(),
+            Cell::Integer(number) => number.to_string(),
+            Cell::Decimal { number, scale } => decimal_text(number, *scale),
+            Cell::Single(number) => number.to_string(),
+            Cell::Double(number) => number.to_string(),
+            Cell::Date(text) => text.clone(),
+            Cell::Text(text) => text.clone().into_owned(),
+            Cell::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+}
+
+const NULL: &str =
+    "is null: leave out rows without a value, or write the number that stands for none";
+const IN_CENTS: &str = ": write it without a fraction (in cents, say)";
+const DATES: &str = ": write dates as numbers, such as 20240131";
+
+fn wanted(column: &Column) -> String {
+    match column.encoding {
+        Encoding::Number => format!("a whole number ({})", column.element),
+        Encoding::Hex => format!("{} bits in hexadecimal", column.element.width()),
+        Encoding::Text => "text".to_owned(),
+        Encoding::Fixed(_) => "a decimal number".to_owned(),
+    }
+}
+
+/// Up to here a float of 32 bits tells all whole numbers apart.
+const SINGLE_MAX: f64 = (1u64 << 24) as f64;
+/// Up to here a float of 64 bits tells all whole numbers apart.
+const DOUBLE_MAX: f64 = (1u64 << 53) as f64;
+
+/// The digits of a float that is a whole number: programs that have no missing integers make floats of them.
+fn whole_float(number: f64, text: &str, most: f64) -> Result<String, String> {
+    if !number.is_finite() {
+        return Err(format!("'{text}' is not a whole number: leave out rows without a value"));
+    }
+    if number.fract() != 0.0 {
+        return Err(format!("'{text}' is not a whole number{IN_CENTS}"));
+    }
+    if number.abs() > most {
+        return Err(format!(
+            "'{text}' is a floating-point number too large to be exact: write it as an integer"
+        ));
+    }
+    Ok(format!("{number:.0}"))
+}
+
+/// The value of a whole number, if the column can hold it. A pattern of bits may fill a signed type.
+fn integer(number: Integer, column: &Column) -> Result<Lane, String> {
+    let Integer { is_negative, magnitude } = number;
+    let (width, is_signed) = (usize::from(column.element.width()), column.element.is_signed());
+    let sign_bits = usize::from(is_signed && column.encoding != Encoding::Hex);
+    let bits = width - sign_bits;
+    let fits = match is_negative {
+        true => sign_bits == 1 && magnitude <= Lane::ONE << bits,
+        false => magnitude.bit_len() <= bits,
+    };
+    match (fits, is_negative) {
+        (true, true) => Ok(magnitude.wrapping_neg() & mask_of(width as u16)),
+        (true, false) => Ok(magnitude),
+        (false, _) => Err(misfit(&number.to_string(), column.element)),
+    }
+}
+
+/// The text of `number / 10^scale`.
+fn decimal_text(number: &Integer, scale: i32) -> String {
+    let digits = number.magnitude.to_string();
+    let sign = if number.is_negative { "-" } else { "" };
+    let places = scale.unsigned_abs() as usize;
+    match scale {
+        ..=0 if number.magnitude.is_zero() => "0".to_owned(),
+        ..=0 => format!("{sign}{digits}{}", "0".repeat(places)),
+        1.. => {
+            let digits = format!("{digits:0>width$}", width = places + 1);
+            let (whole, behind) = digits.split_at(digits.len() - places);
+            format!("{sign}{whole}.{behind}")
+        }
+    }
+}
+
+/// The digits of a decimal without an exponent whose fraction is zero.
+fn whole(text: &str) -> Option<String> {
+    match text.split_once('.') {
+        None => text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()).then(|| text.into()),
+        Some((whole, behind)) => behind.bytes().all(|byte| byte == b'0').then(|| whole.into()),
+    }
+}
+
+/// A value as text: numbers in decimal, text in hexadecimal.
+pub fn format_value(value: Lane, column: &Column) -> String {
+    let ElementType::Bits { width, signed, .. } = column.element else {
+        unreachable!("tables hold bits only");
+    };
+    match column.encoding {
+        Encoding::Number if signed && value.bit(usize::from(width) - 1) => {
+            format!("-{}", value.wrapping_neg() & mask_of(width))
+        }
+        Encoding::Number => value.to_string(),
+        Encoding::Hex | Encoding::Text => {
+            format!("{value:0digits$x}", digits = usize::from(width).div_ceil(4))
+        }
+        Encoding::Fixed(fraction) => decimal::format(value, column.element, fraction),
+    }
+}
+
+/// The value of a text.
+///
+/// # Errors
+/// States what is wrong with it.
+pub fn parse_text(
+    field: &str,
+    element: ElementType,
+    encoding: Encoding,
+    text_key: &TextKey,
+) -> Result<Lane, String> {
+    match encoding {
+        Encoding::Number => parse_number(field.trim(), element),
+        Encoding::Hex => {
+            let digits = field.trim();
+            let digits = digits.strip_prefix("0x").unwrap_or(digits);
+            parse_digits(digits, 16, field, element)
+        }
+        Encoding::Text => Ok(hash_text(&normalized(field), element.width(), text_key)),
+        Encoding::Fixed(fraction) => decimal::parse(field.trim(), element, fraction),
+    }
+}
+
+/// Any text, hashed to `width` bits: the first of its hash, lowest byte first.
+pub(crate) fn hash_text(text: &str, width: u16, key: &TextKey) -> Lane {
+    Lane::from_le_bytes(key.hash(text.as_bytes())) & mask_of(width)
+}
+
+fn parse_number(text: &str, element: ElementType) -> Result<Lane, String> {
+    if element == ElementType::BIT {
+        match text {
+            "true" | "True" | "TRUE" => return Ok(Lane::ONE),
+            "false" | "False" | "FALSE" => return Ok(Lane::ZERO),
+            _ => {}
+        }
+    }
+    let (negative, magnitude) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (radix, digits) = match magnitude.get(..2) {
+        Some("0x") => (16, &magnitude[2..]),
+        Some("0b") => (2, &magnitude[2..]),
+        _ => (10, magnitude),
+    };
+    // A pattern of bits, such as 0xff, may fill a signed type.
+    let is_pattern = radix != 10;
+    if !negative && (is_pattern || !element.is_signed()) {
+        return parse_digits(digits, radix, text, element);
+    }
+    let value = digits_value(digits, radix, text)?;
+    let width = usize::from(element.width());
+    // The most negative value has a magnitude of 2^(width - 1), the largest is one less.
+    let bound = Lane::ONE << (width - 1);
+    let fits = match (element.is_signed(), negative) {
+        (true, true) => value.is_some_and(|value| value <= bound),
+        (true, false) => value.is_some_and(|value| value < bound),
+        (false, _) => value.is_some_and(|value| value.is_zero()),
+    };
+    match value {
+        Some(value) if fits && negative => Ok(value.wrapping_neg() & mask_of(element.width())),
+        Some(value) if fits => Ok(value),
+        _ => Err(misfit(text, element)),
+    }
+}
+
+/// Reads digits of a value without a sign.
+fn parse_digits(
+    digits: &str,
+    radix: u64,
+    field: &str,
+    element: ElementType,
+) -> Result<Lane, String> {
+    match digits_value(digits, radix, field)? {
+        Some(value) if value.bit_len() <= usize::from(element.width()) => Ok(value),
+        _ if radix == 10 => Err(misfit(field, element)),
+        _ => Err(format!("'{}' has more than {} bits", shown(field), element.width())),
+    }
+}
+
+/// The value of digits; `None` if it has more than 256 bits.
+fn digits_value(digits: &str, radix: u64, field: &str) -> Result<Option<Lane>, String> {
+    let known = |c: char| c.is_digit(radix as u32);
+    if digits.is_empty() || !digits.chars().all(known) {
+        let what = match radix {
+            2 => "a binary number",
+            16 => "a hexadecimal number",
+            _ => "a whole number",
+        };
+        return Err(match field.trim() {
+            "" => format!("it is empty and should be {what}"),
+            field => format!("'{}' is not {what}{}", shown(field), hint(field)),
+        });
+    }
+    Ok(Lane::from_str_radix(digits, radix).ok())
+}
+
+/// Remedy for a text that is no whole number, if its form shows what was meant.
+fn hint(field: &str) -> &'static str {
+    let is = |allowed: &str| field.chars().all(|c| c.is_ascii_digit() || allowed.contains(c));
+    let digits = field.chars().filter(char::is_ascii_digit).count();
+    match field {
+        "NULL" | "null" | "NaN" | "nan" | "NA" | "N/A" | "#N/A" | "None" | "none" | "-" => {
+            ": leave out rows without a value, or write the number that stands for none"
+        }
+        _ if digits == 0 => "",
+        _ if is("+") && field.starts_with('+') => ": write it without '+'",
+        _ if is("-,'_ ") && field.contains([',', '\'', '_', ' ']) => {
+            ": write it without separators between the digits"
+        }
+        _ if is("-/.:T Z") && digits >= 6 && field.matches(['-', '/', '.']).count() == 2 => DATES,
+        _ if is("-.") && field.matches('.').count() == 1 => IN_CENTS,
+        _ if field.parse::<f64>().is_ok() => ": write out all its digits",
+        _ => "",
+    }
+}
+
+/// The fault of a number that the column's type cannot hold, where a program states its values.
+pub(crate) fn outside(cell: &Cell<'_>, column: &Column, stated: Option<&String>) -> Option<String> {
+    let stated = stated?;
+    let wide = Column { element: ElementType::signed(STATED_WIDTH_MAX), ..column.clone() };
+    let is_number = cell.value(&wide, &TextKey::within_a_file()).is_ok();
+    is_number.then(|| format!("'{}' is not within {stated}", shown(&cell.shown())))
+}
+
+fn misfit(text: &str, element: ElementType) -> String {
+    let width = usize::from(element.width());
+    let range = match (element.is_signed(), width) {
+        (_, 129..) => String::new(),
+        (false, _) => format!(" (0 to {})", mask_of(element.width())),
+        (true, _) => {
+            let bound = Lane::ONE << (width - 1);
+            format!(" (-{bound} to {})", bound - Lane::ONE)
+        }
+    };
+    format!("'{}' does not fit {element}{range}", shown(text))
+}
+
+fn shown(text: &str) -> String {
+    if text.chars().count() <= SHOWN_CHARACTERS {
+        return text.to_owned();
+    }
+    text.chars().take(SHOWN_CHARACTERS).chain("...".chars()).collect()
+}

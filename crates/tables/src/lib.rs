@@ -1,0 +1,39 @@
+//! Tables that parties bring and take away.
+//!
+//! Owners bring a [`TableSource`]: a CSV file, a NumPy array, or anything else that gives rows of
+//! [`Cell`]s. [`Input::count`] counts its rows. [`Input::read`] reads the columns that a program wants
+//! into a packed [`Table`](phineus_bytecode::Table); each cell is converted exactly to the type that
+//! the program states, or refused with its row and column. [`row_order`] sorts the rows as the program
+//! wants them. Results leave through a [`TableSink`].
+//!
+//! A source is read twice, and its content is hashed each time: a table that changed is refused.
+//! Memory is the packed table, 4 bytes for each row, and a bounded part of the source.
+
+mod cell;
+mod content;
+mod csv;
+pub mod decimal;
+mod error;
+mod format;
+mod header;
+mod input;
+mod npy;
+pub mod quantity;
+pub mod repeats;
+pub mod row_order;
+mod rows;
+mod sink;
+mod source;
+mod text;
+mod text_key;
+
+pub use cell::{Cell, Integer, format_value, parse_text};
+pub use content::{Content, ContentHash, is_stdin, refuse_pipe};
+pub use error::{Error, Fault, Kind, Place, Refusal};
+pub use format::open;
+pub use header::{check_columns, check_only_column};
+pub use input::{Input, Names, ReadInput};
+pub use rows::OwnRows;
+pub use sink::{Format, Head, TableSink, sink, write_table};
+pub use source::{Header, ReadFault, RowReader, Survey, TableSource};
+pub use text_key::TextKey;

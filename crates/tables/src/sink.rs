@@ -1,0 +1,133 @@
+//! [`TableSink`]: where results go, in whatever form their receiver wants.
+
+use std::io::Write;
+use std::path::Path;
+
+use phineus_bytecode::{Column, Lane, Table};
+
+use crate::csv::write as csv;
+use crate::error::Error;
+use crate::npy;
+
+/// Takes a result row by row.
+///
+/// Implement this for a format or a database of your own.
+pub trait TableSink {
+    /// Begins, before the first row.
+    ///
+    /// # Errors
+    /// If the form cannot hold these columns, or writing fails.
+    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error>;
+
+    /// Takes a row: the owner's fields as text, then a value for each column of the result; none where
+    /// the row has no result.
+    ///
+    /// # Errors
+    /// If writing fails.
+    fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error>;
+
+    /// Ends, after the last row.
+    ///
+    /// # Errors
+    /// If writing fails.
+    fn end(&mut self) -> Result<(), Error>;
+}
+
+/// The columns of a result.
+pub struct Head<'a> {
+    /// Names of the owner's columns, beside whose rows the result stands.
+    pub own: &'a [String],
+    /// The columns of the result.
+    pub columns: &'a [Column],
+    /// Number of rows.
+    pub rows: u64,
+}
+
+impl Head<'_> {
+    /// All names, in order. A column of the result whose name the owner has already used begins with
+    /// `result.`.
+    pub fn names(&self) -> Vec<String> {
+        let own = self.own.iter().cloned();
+        own.chain(self.columns.iter().map(|column| match self.own.contains(&column.name) {
+            true => format!("result.{}", column.name),
+            false => column.name.clone(),
+        }))
+        .collect()
+    }
+}
+
+/// The format of a result's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values with a header.
+    Csv,
+    /// An array of integers as NumPy has it.
+    Npy,
+}
+
+impl Format {
+    /// The format of a file with this name: by its extension; CSV if that is none that is known.
+    pub fn of(path: &Path) -> Format {
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        match extension.as_str() {
+            "npy" => Format::Npy,
+            _ => Format::Csv,
+        }
+    }
+
+    /// Whether it has room for the text of the owner's rows beside the results, and for rows without a
+    /// result.
+    pub fn shows_own_rows(self) -> bool {
+        match self {
+            Format::Csv => true,
+            Format::Npy => false,
+        }
+    }
+
+    /// Checks that it can hold these columns.
+    ///
+    /// # Errors
+    /// Names the column that it cannot hold.
+    pub fn check(self, columns: &[Column]) -> Result<(), String> {
+        match self {
+            Format::Csv => Ok(()),
+            Format::Npy => npy::numbers_of(columns).map(drop),
+        }
+    }
+
+    /// Bytes of the longest file that such a result can give, without the text of the owner's rows.
+    pub fn longest_bytes(self, columns: &[Column], rows: u64) -> u64 {
+        match self {
+            Format::Csv => csv::longest_bytes(columns, rows),
+            Format::Npy => npy::file_bytes(columns, rows),
+        }
+    }
+}
+
+/// A sink that writes `format`.
+pub fn sink<'a>(format: Format, output: &'a mut (dyn Write + Send)) -> Box<dyn TableSink + 'a> {
+    match format {
+        Format::Csv => Box::new(csv::CsvSink::new(output)),
+        Format::Npy => Box::new(npy::NumpySink::new(output)),
+    }
+}
+
+/// Writes a whole table, without an owner's rows.
+///
+/// # Errors
+/// If the sink cannot hold its columns, or writing fails.
+pub fn write_table(table: &Table, sink: &mut dyn TableSink) -> Result<(), Error> {
+    let columns = table.columns();
+    sink.begin(&Head { own: &[], columns, rows: table.row_count() })?;
+    let mut values = vec![None; columns.len()];
+    for row in 0..table.row_count() {
+        for (place, value) in values.iter_mut().enumerate() {
+            *value = Some(table.cell(row, place));
+        }
+        sink.row(&[], &values)?;
+    }
+    sink.end()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! [`TableSource`]: a table that an owner brings, in whatever form it has.
+
+use crate::cell::Cell;
+use crate::content::ContentHash;
+use crate::error::{Error, Place};
+
+/// A table that an owner brings.
+///
+/// It is read twice or more: once to count its rows, which the program's shape depends on, and once
+/// for its values, when the program has stated which columns of which type it wants. Types come from
+/// the program, never from the data: a source gives each cell as it is, and [`Cell::value`] converts
+/// it exactly or refuses it. A source holds a bounded part of its table in memory.
+///
+/// Implement this for a format or a database of your own; `Input::count` takes it.
+pub trait TableSource: Send + Sync {
+    /// The name in messages.
+    fn name(&self) -> String;
+
+    /// Checks what can be checked without knowing types, and counts the rows.
+    ///
+    /// # Errors
+    /// If it is no table of this form.
+    fn survey(&self) -> Result<Survey, Error>;
+
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// If it is no table of this form.
+    fn open(&self) -> Result<Box<dyn RowReader + '_>, Error>;
+
+    /// Returns whether the content is still the one with this hash.
+    fn still_has(&self, hash: &ContentHash) -> bool;
+}
+
+/// What is known of a table before its types are.
+#[derive(Clone, Copy, Debug)]
+pub struct Survey {
+    /// Number of rows.
+    pub rows: u64,
+    /// The hash of the content; none if nothing can change it.
+    pub hash: Option<ContentHash>,
+    /// Bytes of memory that reading takes, beyond a few hundred KiB: those of the largest part that is
+    /// held at once.
+    pub buffer_bytes: u64,
+}
+
+/// The columns of a table.
+pub enum Header<'a> {
+    /// They have names, which stand in this line of a text file.
+    Named(&'a [String], Option<u64>),
+    /// They have none, but numbers from 0 to this one, which is not among them.
+    Numbered(u64),
+}
+
+/// Reads a table row by row.
+pub trait RowReader {
+    /// The columns.
+    fn header(&self) -> Header<'_>;
+
+    /// States, before the first row, the columns of which cells will be asked.
+    ///
+    /// # Errors
+    /// If cells of so many columns cannot be held.
+    fn select(&mut self, columns: &[usize]) -> Result<(), String> {
+        let _ = columns;
+        Ok(())
+    }
+
+    /// What the column holds, if that is something which no value of a program can be; in a few words
+    /// such as "a list".
+    fn unsupported(&self, column: usize) -> Option<String> {
+        let _ = column;
+        None
+    }
+
+    /// Goes on to the next row; `false` at the end.
+    ///
+    /// # Errors
+    /// If it cannot be read; with its place, if that is known.
+    fn advance(&mut self) -> Result<bool, ReadFault>;
+
+    /// The row that [`RowReader::advance`] went to last.
+    fn place(&self) -> Place;
+
+    /// A cell of that row, of a selected column.
+    fn cell(&self, column: usize) -> Cell<'_>;
+
+    /// Ends reading; returns the hash of the content, if it has one.
+    ///
+    /// # Errors
+    /// If there is more than the rows that were counted, or the rest cannot be read.
+    fn finish(self: Box<Self>) -> Result<Option<ContentHash>, String>;
+}
+
+/// Why a row cannot be read.
+pub struct ReadFault {
+    /// The row.
+    pub place: Option<Place>,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub remedy: Option<String>,
+    /// Whether later rows can still be read.
+    pub can_go_on: bool,
+}
+
+impl ReadFault {
+    /// A fault after which nothing can be read.
+    pub fn last(what: impl Into<String>) -> ReadFault {
+        ReadFault { place: None, what: what.into(), remedy: None, can_go_on: false }
+    }
+}
