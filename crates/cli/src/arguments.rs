@@ -4,6 +4,7 @@ mod choices;
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_tables::quantity::parse_size;
@@ -205,13 +206,14 @@ pub(crate) struct Run {
     pub(crate) together: Together,
     #[command(flatten)]
     pub(crate) outsourcing: Outsourcing,
-    /// An input file (CSV with a header; - is stdin), by the name of the input or its party
+    /// An input file (CSV with a header, .npy, and with the feature `parquet` .parquet and .arrow; - is
+    /// stdin), by the name of the input or its party
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
-    /// Where results go (NumPy if the name ends in .npy, else CSV), by the name of the output if there are
-    /// several; the others go to stdout
+    /// Where results go, by the name of the output if there are several; the others go to stdout. The
+    /// extension is the format: .csv, .npy, and with the feature `parquet` .parquet and .arrow
     #[arg(long = "out", value_name = "[NAME=]FILE")]
     pub(crate) outputs: Vec<String>,
     #[command(flatten)]
@@ -407,6 +409,11 @@ pub(crate) struct Check {
     pub(crate) source: Option<String>,
 }
 
+/// The formats of tables by the extensions of their files.
+fn table_format() -> PossibleValuesParser {
+    PossibleValuesParser::new(phineus_tables::Format::ALL.iter().map(|(name, _)| *name))
+}
+
 #[derive(Args)]
 pub(crate) struct Data {
     #[command(flatten)]
@@ -414,9 +421,9 @@ pub(crate) struct Data {
     /// Where the files go, one for each input
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) out_dir: PathBuf,
-    /// Write NumPy's format (.npy), which is smaller and read faster than CSV
-    #[arg(long)]
-    pub(crate) npy: bool,
+    /// The format of the files. NumPy's (npy) is smaller than CSV and read faster
+    #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = table_format())]
+    pub(crate) format: String,
     /// The same seed gives the same data
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

@@ -207,7 +207,7 @@ impl From<TableError> for Failure {
             Kind::Unreadable => codes::DIRECTORY_AS_INPUT,
             Kind::NotAFile => codes::NOT_A_FILE_AS_INPUT,
             Kind::OtherFormat => codes::OTHER_FORMAT,
-            Kind::Malformed => codes::NUMPY,
+            Kind::Malformed => codes::MALFORMED,
             Kind::Cell => codes::CELL,
             Kind::RowsDiffer => codes::ROWS_DIFFER,
             Kind::KeyRepeated => codes::KEY_REPEATED,

@@ -143,6 +143,10 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
 /// could be secret.
 fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
+        // The library that decodes a damaged file gives up so; the reader makes an error of it.
+        if phineus_tables::is_reading_foreign() {
+            return;
+        }
         let place = panic.location().map_or_else(String::new, |location| {
             let file = location.file().rsplit('/').next().unwrap_or_default();
             format!(" at {file}:{}", location.line())

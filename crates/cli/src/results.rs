@@ -103,24 +103,29 @@ fn check_apart(
 
 /// Endings of names that promise a format which results are not written in. A file of any other name,
 /// such as `result.txt`, `result.v2` or `result`, is CSV.
-const OTHER_FORMATS: [&str; 41] = [
-    "xlsx", "xls", "xlsm", "xlsb", "ods", "numbers", "parquet", "feather", "arrow", "orc", "avro",
-    "json", "jsonl", "ndjson", "xml", "html", "htm", "yaml", "tsv", "tab", "npz", "mat", "h5",
-    "hdf5", "pkl", "pickle", "sav", "dta", "rds", "rdata", "sas7bdat", "db", "sqlite", "pdf", "gz",
-    "zip", "bz2", "xz", "zst", "doc", "docx",
+const OTHER_FORMATS: [&str; 42] = [
+    "xlsx", "xls", "xlsm", "xlsb", "ods", "numbers", "parquet", "feather", "arrow", "arrows",
+    "orc", "avro", "json", "jsonl", "ndjson", "xml", "html", "htm", "yaml", "tsv", "tab", "npz",
+    "mat", "h5", "hdf5", "pkl", "pickle", "sav", "dta", "rds", "rdata", "sas7bdat", "db", "sqlite",
+    "pdf", "gz", "zip", "bz2", "xz", "zst", "doc", "docx",
 ];
 
 /// Refuses names of other formats, and results that a file of this name cannot hold.
 fn check_format(port: &str, path: &Path, description: &Description) -> Result<(), Failure> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    if OTHER_FORMATS.contains(&extension.as_str()) {
-        let message =
-            format!("{}: results are written as CSV or NumPy, not as .{extension}", path.display());
+    let is_csv = Format::of(path) == Format::Csv;
+    if is_csv && OTHER_FORMATS.contains(&extension.as_str()) {
+        let names: Vec<String> = Format::ALL.iter().map(|(name, _)| format!(".{name}")).collect();
+        let (shown, known) = (path.display(), names.join(", "));
+        let message = format!("{shown}: results are written as {known}, not as .{extension}");
         let remedy = match extension.as_str() {
             "json" | "jsonl" | "ndjson" => {
-                "name a .csv or .npy file; `--json` prints results as JSON to stdout"
+                "name a .csv file; `--json` prints results as JSON to stdout"
             }
-            _ => "name a .csv file, which other programs can open, or a .npy file",
+            "parquet" | "feather" | "arrow" | "arrows" => {
+                "name a .csv file, or install Phineus with `--features parquet`"
+            }
+            _ => "name a .csv file, which other programs can open",
         };
         return Err(Failure::new(codes::OUTPUT_FORMAT, message).remedy(remedy));
     }
@@ -332,8 +337,9 @@ mod tests {
         said(&["sum=a.csv", "sum=b.csv"], "output 'sum' has two files, a.csv and b.csv");
         said(&["sum=a.csv", "all=a.csv"], "cannot both go to a.csv");
         said(&["sum=in.csv"], "in.csv is an input");
-        said(&["sum=a.xlsx"], "a.xlsx: results are written as CSV or NumPy, not as .xlsx");
-        said(&["a.PARQUET"], "a.sum.PARQUET: results are written as CSV or NumPy, not as .parquet");
+        said(&["sum=a.xlsx"], "a.xlsx: results are written as .csv, .npy");
+        said(&["sum=a.xlsx"], ", not as .xlsx");
+        said(&["a.HDF5"], "a.sum.HDF5: results are written as .csv, .npy");
         said(&["sum=a.csv.gz"], "not as .gz");
         assert_eq!(refused(&["sum=a.txt", "all=a.v2"]), None);
         assert_eq!(refused(&["sum=a"]), None);

@@ -94,7 +94,7 @@ fn columns_are_taken_by_other_names() -> Result {
 #[test]
 fn columns_of_binary_files_are_taken_by_number() -> Result {
     let place = Place::new()?;
-    place.run("data intops --npy --param lanes=5")?.succeeded()?;
+    place.run("data intops --format npy --param lanes=5")?.succeeded()?;
     place.run("data merge --param n=3")?.succeeded()?;
     let header = "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3), }";
     let mut wide = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes()].concat();

@@ -211,7 +211,7 @@ fn binary_tables_give_what_text_gives() -> Result {
         ["matrix", "bias", "vector"].map(input).join(" ")
     };
     place.run("data linear-layer --param n=8 --out-dir .")?.succeeded()?;
-    place.run("data linear-layer --param n=8 --npy --out-dir .")?.succeeded()?;
+    place.run("data linear-layer --param n=8 --format npy --out-dir .")?.succeeded()?;
     place.run(&format!("{run} {} --out r.csv", files("csv")))?.succeeded()?;
     place.run(&format!("{run} {} --out r.npy --verify", files("npy")))?.succeeded()?;
     let text = place.read("r.csv")?;

@@ -41,7 +41,7 @@ fn every_protocol_runs_in_32_mebibytes() -> Result {
     for protocol in ["gmw", "arith", "mixed", "bmr", "spdz"] {
         assert_peaks(&run(&place, sort, protocol, mib)?, protocol, mib)?;
     }
-    place.run("data mvmul --param n=40 --npy --out-dir m")?.succeeded()?;
+    place.run("data mvmul --param n=40 --format npy --out-dir m")?.succeeded()?;
     let files = std::fs::read_dir(place.file("m"))?.collect::<std::io::Result<Vec<_>>>()?;
     let mut inputs: Vec<_> = files.iter().map(|file| file.path().display().to_string()).collect();
     inputs.sort();

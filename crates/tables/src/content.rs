@@ -23,6 +23,13 @@ pub enum Content {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentHash(pub [u8; 32]);
 
+/// Reads at any place.
+#[cfg(feature = "arrow")]
+pub(crate) trait ReadAnywhere: Read + io::Seek {}
+
+#[cfg(feature = "arrow")]
+impl<T: Read + io::Seek> ReadAnywhere for T {}
+
 /// Reads the content, and hashes what was read so far.
 pub(crate) struct ContentReader<'a> {
     input: Box<dyn Read + 'a>,
@@ -83,6 +90,17 @@ impl Content {
             }
             Content::Bytes(bytes) => Some(bytes.len() as u64),
         }
+    }
+
+    /// Reads the content at any place, without hashing it.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn anywhere(&self) -> Result<Box<dyn ReadAnywhere + '_>, Error> {
+        // Opens and checks the file as for the other formats.
+        drop(self.reader()?);
+        Ok(match self {
+            Content::Path(path) => Box::new(BufReader::new(File::open(path)?)),
+            Content::Bytes(bytes) => Box::new(io::Cursor::new(bytes.as_slice())),
+        })
     }
 
     pub(crate) fn reader(&self) -> Result<ContentReader<'_>, Error> {

@@ -22,11 +22,41 @@ pub fn open(content: Content) -> Result<Arc<dyn TableSource>, Error> {
     if beginning.starts_with(&npy::MAGIC) {
         return Ok(Arc::new(NumpyFile::new(content)));
     }
+    if let Some(source) = columnar(&content, &beginning)? {
+        return Ok(source);
+    }
     let Some(Other { is, remedy }) = other(&beginning) else {
         return Ok(Arc::new(CsvFile::new(content)));
     };
-    let what = format!("is {is}, and an input is CSV (or .npy)");
+    let what = format!("is {is}, and an input is {INPUTS}");
     Err(Error::refused(Kind::OtherFormat, content.name(), what).remedy(remedy))
+}
+
+/// The formats of inputs.
+#[cfg(feature = "arrow")]
+const INPUTS: &str = "CSV (or .npy, .parquet, .arrow)";
+#[cfg(not(feature = "arrow"))]
+const INPUTS: &str = "CSV (or .npy)";
+
+/// A file in one of Arrow's formats.
+#[cfg(feature = "arrow")]
+fn columnar(content: &Content, beginning: &[u8]) -> Result<Option<Arc<dyn TableSource>>, Error> {
+    use crate::{arrow, parquet};
+    let is_stream = beginning.starts_with(&arrow::CONTINUATION);
+    let is_arrow = is_stream || beginning.starts_with(&arrow::MAGIC);
+    Ok(match beginning.starts_with(&parquet::MAGIC) && beginning.contains(&0) {
+        true => Some(Arc::new(parquet::ParquetFile::new(content.clone()))),
+        // Text may begin with the same letters, but the file is filled with zeros.
+        false if is_arrow && beginning.contains(&0) => {
+            Some(Arc::new(arrow::ArrowFile::new(content.clone(), is_stream)))
+        }
+        false => None,
+    })
+}
+
+#[cfg(not(feature = "arrow"))]
+fn columnar(_: &Content, _: &[u8]) -> Result<Option<Arc<dyn TableSource>>, Error> {
+    Ok(None)
 }
 
 /// A format that is refused, and the remedy.
@@ -38,7 +68,7 @@ struct Other {
 const SPREADSHEET: &str = "save the sheet as CSV (UTF-8, separated by commas) and give that file; in \
                            Python: pandas.read_excel(f).to_csv(g, index=False)";
 const UNPACK: &str = "unpack it and give the CSV file";
-const TABLE: &str = "write the table as CSV, in Python: pandas.read_parquet(f).to_csv(g, \
+const TABLE: &str = "install Phineus with `--features parquet`, or write the table as CSV, in Python: pandas.read_parquet(f).to_csv(g, \
                      index=False), or its integers with numpy.save";
 const UTF_16: &str = "save it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8 OLD > NEW`";
 const TEXT: &str = "write the table as CSV: a line with the names of the columns, then a line for \

@@ -9,6 +9,8 @@
 //! A source is read twice, and its content is hashed each time: a table that changed is refused.
 //! Memory is the packed table, 4 bytes for each row, and a bounded part of the source.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod cell;
 mod content;
 mod csv;
@@ -18,6 +20,8 @@ mod format;
 mod header;
 mod input;
 mod npy;
+#[cfg(feature = "arrow")]
+mod parquet;
 pub mod quantity;
 pub mod repeats;
 pub mod row_order;
@@ -37,3 +41,12 @@ pub use rows::OwnRows;
 pub use sink::{Format, Head, TableSink, sink, write_table};
 pub use source::{Header, ReadFault, RowReader, Survey, TableSource};
 pub use text_key::TextKey;
+
+/// Returns whether this thread is decoding a file with a library that may panic on a damaged one. Such
+/// a panic becomes an [`Error`]; a panic hook need not report it.
+pub fn is_reading_foreign() -> bool {
+    #[cfg(feature = "arrow")]
+    return arrow::is_reading_foreign();
+    #[cfg(not(feature = "arrow"))]
+    false
+}

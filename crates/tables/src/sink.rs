@@ -5,6 +5,8 @@ use std::path::Path;
 
 use phineus_bytecode::{Column, Lane, Table};
 
+#[cfg(feature = "arrow")]
+use crate::arrow::write as arrow;
 use crate::csv::write as csv;
 use crate::error::Error;
 use crate::npy;
@@ -63,17 +65,41 @@ pub enum Format {
     Csv,
     /// An array of integers as NumPy has it.
     Npy,
+    /// A Parquet file.
+    #[cfg(feature = "arrow")]
+    Parquet,
+    /// A file of Arrow's record batches (Feather 2).
+    #[cfg(feature = "arrow")]
+    ArrowFile,
+    /// A stream of Arrow's record batches.
+    #[cfg(feature = "arrow")]
+    ArrowStream,
 }
 
 impl Format {
+    /// The format with this extension.
+    pub fn named(extension: &str) -> Option<Format> {
+        Format::ALL.iter().find(|(name, _)| *name == extension).map(|(_, format)| *format)
+    }
+
     /// The format of a file with this name: by its extension; CSV if that is none that is known.
     pub fn of(path: &Path) -> Format {
         let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-        match extension.as_str() {
-            "npy" => Format::Npy,
-            _ => Format::Csv,
-        }
+        let extension = if extension == "feather" { "arrow" } else { &extension };
+        Format::named(extension).unwrap_or(Format::Csv)
     }
+
+    /// All formats, by the extension of their files.
+    pub const ALL: &'static [(&'static str, Format)] = &[
+        ("csv", Format::Csv),
+        ("npy", Format::Npy),
+        #[cfg(feature = "arrow")]
+        ("parquet", Format::Parquet),
+        #[cfg(feature = "arrow")]
+        ("arrow", Format::ArrowFile),
+        #[cfg(feature = "arrow")]
+        ("arrows", Format::ArrowStream),
+    ];
 
     /// Whether it has room for the text of the owner's rows beside the results, and for rows without a
     /// result.
@@ -81,6 +107,8 @@ impl Format {
         match self {
             Format::Csv => true,
             Format::Npy => false,
+            #[cfg(feature = "arrow")]
+            Format::Parquet | Format::ArrowFile | Format::ArrowStream => true,
         }
     }
 
@@ -92,6 +120,10 @@ impl Format {
         match self {
             Format::Csv => Ok(()),
             Format::Npy => npy::numbers_of(columns).map(drop),
+            #[cfg(feature = "arrow")]
+            Format::Parquet | Format::ArrowFile | Format::ArrowStream => {
+                columns.iter().try_for_each(|column| arrow::type_of(column).map(drop))
+            }
         }
     }
 
@@ -100,6 +132,10 @@ impl Format {
         match self {
             Format::Csv => csv::longest_bytes(columns, rows),
             Format::Npy => npy::file_bytes(columns, rows),
+            #[cfg(feature = "arrow")]
+            Format::Parquet | Format::ArrowFile | Format::ArrowStream => {
+                arrow::longest_bytes(columns, rows)
+            }
         }
     }
 }
@@ -109,6 +145,12 @@ pub fn sink<'a>(format: Format, output: &'a mut (dyn Write + Send)) -> Box<dyn T
     match format {
         Format::Csv => Box::new(csv::CsvSink::new(output)),
         Format::Npy => Box::new(npy::NumpySink::new(output)),
+        #[cfg(feature = "arrow")]
+        Format::Parquet => Box::new(crate::parquet::ParquetSink::new(output)),
+        #[cfg(feature = "arrow")]
+        Format::ArrowFile => Box::new(arrow::ArrowSink::new(output, false)),
+        #[cfg(feature = "arrow")]
+        Format::ArrowStream => Box::new(arrow::ArrowSink::new(output, true)),
     }
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Resul
     std::fs::create_dir_all(&data.out_dir).map_err(|error| Failure::file(&data.out_dir, &error))?;
     let mut files = Vec::new();
     for (port, table) in description.inputs.iter().zip(&tables) {
-        let extension = if data.npy { "npy" } else { "csv" };
+        let extension = &data.format;
         let name = port.name.replace('/', "_");
         let path = data.out_dir.join(format!("{name}.{extension}"));
         write_file(&path, table)?;

@@ -282,6 +282,9 @@ codes! {
              so large."
         111 STORAGE_MEMORY "The operating system does not give the memory that the page frames need."
         113 NO_ROOM_FOR_RESULTS "There is too little room where the results are to be written."
+        114 INPUT_BUFFERS
+            "Decoding an input file takes more memory than --memory leaves. Give more, or write \
+             the file with smaller row groups or record batches."
         120 TOO_LARGE_A_PLAN "The plan has more pages or wires than this machine can address."
         121 NO_PROTOCOL_FITS
             "None of the protocols can run the program in --memory. The reason of each \
@@ -345,14 +348,15 @@ codes! {
         111 OUT_OF_RANGE "A value is outside the range that the program states for its input."
         112 KEY_REPEATED "Two rows have the same key, and every row needs another."
         113 OTHER_FORMAT
-            "The file is a spreadsheet, an archive or the like, and an input is CSV or .npy."
+            "The file is a spreadsheet, an archive or the like. An input is CSV, .npy, or with \
+             the feature `parquet` a Parquet or Arrow file."
         114 ROWS_DIFFER
             "Rows with the same key differ elsewhere: with count-once only equal rows count \
              as one."
         115 TOO_MANY_OF_A_KEY "More rows have the same key than the bound that the parties state."
-        116 NUMPY
-            "The .npy file is damaged or of a kind that is not read. Write it with \
-             numpy.save, as integers in C order."
+        116 MALFORMED
+            "The binary file is damaged or of a kind that is not read. Write it again, .npy \
+             as integers in C order."
         120 DATA "A table does not suit its input: columns, rows or their order."
         121 WRONG_ROWS
             "The input has another number of rows than the program or its parameters ask for."

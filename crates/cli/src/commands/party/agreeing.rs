@@ -165,6 +165,7 @@ pub(super) fn agree_and_plan(
         // Planning says what would be enough.
         None if !has_room_for_tables(prepared, &traced) => unread(),
         None => {
+            check_buffers(prepared, &traced)?;
             let ranges = ranges(prepared, &wishes)?;
             binding::read_inputs(&traced.description, &prepared.files, &ranges, &text_key)?
         }
@@ -214,6 +215,27 @@ fn has_room_for_tables(prepared: &Preparation<'_>, traced: &TracedFile) -> bool 
     let process_bytes = connected_process_bytes(peers, prepared.cluster.transport());
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     process_bytes + tables_bytes + PLANNER_BUFFERS_BYTES <= prepared.limit_bytes
+}
+
+/// Checks that decoding an input file, beside the tables, stays within the limit.
+fn check_buffers(prepared: &Preparation<'_>, traced: &TracedFile) -> Result<(), Failure> {
+    let peers = prepared.cast.members.len() - 1;
+    let process_bytes = connected_process_bytes(peers, prepared.cluster.transport());
+    let tables_bytes = table_bytes(&traced.description, prepared.party);
+    let room = prepared.limit_bytes.saturating_sub(process_bytes + tables_bytes);
+    match prepared.files.values().find(|file| file.buffer_bytes > room) {
+        None => Ok(()),
+        Some(file) => {
+            let (name, needed) = (file.source.name(), quantity::bytes(file.buffer_bytes));
+            let message = format!(
+                "{name}: decoding it takes up to {needed}, and {} of the limit are left for that",
+                quantity::bytes(room)
+            );
+            Err(Failure::new(codes::INPUT_BUFFERS, message).remedy(
+                "give more --memory, or write the file with smaller row groups or record batches",
+            ))
+        }
+    }
 }
 
 /// Where this party's products of matrices are computed; what it makes for a later run has none.

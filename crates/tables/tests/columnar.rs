@@ -1,0 +1,315 @@
+//! Parquet and Arrow files of pandas, PyArrow, DuckDB, Polars and Spark (`files/make.py`), and damaged ones.
+#![cfg(feature = "arrow")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
+use phineus_tables::{
+    Content, Error, Format, Head, Input, OwnRows, TextKey, open, parse_text, sink, write_table,
+};
+
+const ROWS: usize = 5;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")
+}
+
+fn files() -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory()).expect("it is part of the crate");
+    let paths = entries.map(|entry| entry.expect("it is part of the crate").path());
+    let is_table = |path: &PathBuf| path.extension().is_some_and(|extension| extension != "py");
+    let mut files: Vec<_> = paths.filter(is_table).collect();
+    files.sort();
+    assert!(files.len() >= 13, "all of them are there");
+    files
+}
+
+fn column(name: &str, element: ElementType, encoding: Encoding) -> Column {
+    Column { name: name.to_owned(), element, encoding }
+}
+
+fn count(path: &Path) -> Input {
+    let source = open(Content::Path(path.to_owned())).expect("its format is known");
+    Input::count(source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn read(input: &Input, column: &Column) -> Result<Vec<Lane>, String> {
+    let read = input.read(std::slice::from_ref(column), &[], &TextKey::within_a_file());
+    let table = read.map_err(|error| error.to_string())?.table;
+    Ok((0..table.row_count()).map(|row| table.cell(row, 0)).collect())
+}
+
+/// The values that a CSV file with these fields would give.
+fn fields(fields: [&str; ROWS], column: &Column) -> Vec<Lane> {
+    let key = TextKey::within_a_file();
+    let value = |field| parse_text(field, column.element, column.encoding, &key);
+    fields.map(|field| value(field).expect("it fits")).to_vec()
+}
+
+#[test]
+fn every_type_is_read_as_its_text_would_be() {
+    use Encoding::{Fixed, Hex, Number, Text};
+    let (signed, unsigned) = (ElementType::signed, ElementType::unsigned);
+    let long = "e".repeat(100);
+    let cases = [
+        (
+            column("id", signed(64), Number),
+            ["7", "-2", "300", "1099511627776", "-9223372036854775808"],
+        ),
+        (column("small", unsigned(8), Number), ["0", "1", "2", "254", "255"]),
+        (column("small", unsigned(8), Hex), ["0", "1", "2", "fe", "ff"]),
+        (column("small", signed(12), Fixed(2)), ["0", "1", "2", "254", "255"]),
+        (column("big", unsigned(64), Number), ["0", "1", "2", "3", "18446744073709551615"]),
+        (
+            column("id", unsigned(64), Text),
+            ["7", "-2", "300", "1099511627776", "-9223372036854775808"],
+        ),
+        (column("flag", ElementType::BIT, Number), ["true", "false", "true", "true", "false"]),
+        (column("name", unsigned(64), Text), ["ann", "bob", "Ren\u{e9}", "", "ann"]),
+        (column("long_name", unsigned(64), Text), ["a", "b", "c", "d", &long]),
+        (column("city", unsigned(64), Text), ["Rome", "Oslo", "Rome", "Rome", "Oslo"]),
+        (column("amount", signed(32), Fixed(2)), ["1.25", "-3", "0.5", "12345.75", "0"]),
+        (column("whole", signed(32), Number), ["1", "-3", "0", "12345", "7"]),
+        (column("price", signed(48), Fixed(16)), ["1.5", "-2.25", "0.1", "1000000", "0"]),
+        (column("single", signed(32), Number), ["1", "2", "3", "16777216", "-5"]),
+        (
+            column("day", unsigned(64), Text),
+            ["1970-01-01", "2024-02-29", "1969-12-31", "2000-03-01", "1900-03-01"],
+        ),
+        (
+            column("hash", unsigned(32), Hex),
+            ["00000000", "01010101", "7f7f7f7f", "80808080", "ffffffff"],
+        ),
+    ];
+    for path in files() {
+        let input = count(&path);
+        assert_eq!(input.rows, ROWS as u64, "{}", path.display());
+        for (column, texts) in &cases {
+            // DuckDB and Spark have no unsigned numbers of 64 bits, but decimals.
+            let found = read(&input, column).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(found, fields(*texts, column), "{}: {}", path.display(), column.name);
+        }
+    }
+}
+
+#[test]
+fn what_no_column_can_hold_is_refused_with_its_row() {
+    use Encoding::{Fixed, Hex, Number, Text};
+    let (signed, unsigned) = (ElementType::signed, ElementType::unsigned);
+    for (column, row, part) in [
+        (column("id", signed(32), Number), 4, "'1099511627776' does not fit i32"),
+        (column("small", unsigned(7), Number), 4, "'254' does not fit u7 (0 to 127)"),
+        (column("price", signed(32), Number), 1, "'1.5' is not a whole number: write it without"),
+        (column("amount", signed(32), Number), 1, "'1.25' is not a whole number: write it without"),
+        (column("name", unsigned(8), Number), 1, "'ann' is not a whole number"),
+        (column("maybe", signed(32), Number), 2, ""),
+        (
+            column("price", unsigned(64), Text),
+            1,
+            "is a floating-point number, and the program wants text",
+        ),
+        (column("flag", unsigned(64), Text), 1, "is true or false, and the program wants text"),
+        (column("hash", unsigned(64), Text), 1, "is binary, and the program wants text"),
+        (column("hash", unsigned(31), Hex), 4, "has more than 31 bits"),
+        (column("day", unsigned(32), Number), 1, "is a date: write dates as numbers"),
+        (
+            column("amount", unsigned(64), Text),
+            1,
+            "is a decimal number, and the program wants text",
+        ),
+        (column("single", signed(8), Fixed(1)), 4, "does not fit a number from -64 to 63.5"),
+    ] {
+        for path in files() {
+            let message = read(&count(&path), &column).expect_err("it does not fit");
+            let start = format!("{}: row {row}, column '{}': ", path.display(), column.name);
+            assert!(message.starts_with(&start) && message.contains(part), "{message}");
+        }
+    }
+    for path in files() {
+        let input = count(&path);
+        // Frames of pandas have no missing whole numbers, but floats that are none.
+        let maybe = column("maybe", signed(32), Number);
+        let message = read(&input, &maybe).expect_err("two are missing");
+        assert!(message.contains("leave out rows without a value"), "{message}");
+        assert_eq!(message.lines().count(), 2);
+        for name in ["when", "list"] {
+            let column = column(name, unsigned(64), Number);
+            let message = read(&input, &column).expect_err("it is no number");
+            let is_there = !message.contains("there is no column");
+            assert!(
+                message.contains("holds points in time")
+                    || message.contains("holds lists")
+                    || !is_there,
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn columns_that_are_missing_are_named() {
+    for path in files() {
+        let missing = column("age", ElementType::unsigned(8), Encoding::Number);
+        let message = read(&count(&path), &missing).expect_err("there is none");
+        let start =
+            format!("{}: there is no column 'age'; the header has id, small", path.display());
+        assert!(message.starts_with(&start), "{message}");
+    }
+}
+
+#[test]
+fn rows_are_shown_beside_results() {
+    for path in files() {
+        let input = count(&path);
+        let mut rows = OwnRows::open(&input).expect("it is there");
+        let names = rows.header();
+        let place = |name: &str| names.iter().position(|found| found == name);
+        let all: Vec<_> = (0..ROWS).map(|_| rows.next_row().expect("it is there")).collect();
+        let shown = |name: &str, row: usize| place(name).map(|place| all[row][place].clone());
+        assert_eq!(shown("id", 1).as_deref(), Some("-2"));
+        assert_eq!(shown("name", 2).as_deref(), Some("Ren\u{e9}"));
+        assert_eq!(shown("amount", 3).as_deref(), Some("12345.75"));
+        assert_eq!(shown("day", 1).as_deref(), Some("2024-02-29"));
+        assert_eq!(shown("when", 0).as_deref().unwrap_or(""), "");
+        rows.finish().expect("nothing changed");
+    }
+}
+
+/// All widths and signs, with the lowest and the highest value of each.
+fn columns() -> Vec<Column> {
+    let numbers = (1..=64).chain([65, 126, 127, 251, 252]).flat_map(|width| {
+        [false, true].map(|signed| {
+            let name = format!("{}{width}", if signed { 'i' } else { 'u' });
+            column(&name, ElementType::integer(width, signed), Encoding::Number)
+        })
+    });
+    let others = [
+        column("hex", ElementType::unsigned(129), Encoding::Hex),
+        column("fixed", ElementType::signed(53), Encoding::Fixed(63)),
+        column("small", ElementType::unsigned(20), Encoding::Fixed(7)),
+    ];
+    numbers.chain(others).collect()
+}
+
+#[test]
+fn results_are_read_back_as_they_were_written() {
+    let columns = columns();
+    let mut table = Table::zeros(columns.clone(), 10_000);
+    for row in 0..10_000u64 {
+        for (place, column) in columns.iter().enumerate() {
+            let mask = mask_of(column.element.width());
+            let noise = Lane::from(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(row + 7 * place as u64));
+            let value = match row {
+                0 => Lane::ZERO,
+                1 => mask,
+                2 => mask >> 1,
+                3 => (mask >> 1) + Lane::ONE,
+                _ => (noise * noise * noise * noise) & mask,
+            };
+            table.set_cell(row, place, value);
+        }
+    }
+    for format in [Format::Parquet, Format::ArrowFile, Format::ArrowStream] {
+        format.check(&columns).expect("all fit");
+        let mut bytes = Vec::new();
+        write_table(&table, &mut *sink(format, &mut bytes)).expect("memory");
+        let longest = format.longest_bytes(&columns, 10_000);
+        assert!(bytes.len() as u64 <= longest, "{format:?}: {} > {longest}", bytes.len());
+        let source = open(Content::Bytes(bytes)).expect("its format is known");
+        let input = Input::count(source).expect("it is right");
+        let read = input.read(&columns, &[], &TextKey::within_a_file()).expect("it is right");
+        for (place, column) in columns.iter().enumerate() {
+            let differs = (0..10_000).find(|&r| read.table.cell(r, place) != table.cell(r, place));
+            assert_eq!(differs, None, "{format:?}: {}", column.name);
+        }
+    }
+    for (wide, encoding) in [(253, Encoding::Number), (54, Encoding::Fixed(3))] {
+        let column = column("wide", ElementType::unsigned(wide), encoding);
+        let message = Format::Parquet.check(std::slice::from_ref(&column)).expect_err("too wide");
+        assert!(message.contains(&format!("'wide' has {wide} bits")), "{message}");
+        let table = Table::zeros(vec![column], 1);
+        assert!(write_table(&table, &mut *sink(Format::Parquet, &mut Vec::new())).is_err());
+    }
+}
+
+#[test]
+fn rows_without_a_result_are_null_and_the_owners_columns_are_text() {
+    let columns = [column("n", ElementType::unsigned(9), Encoding::Number)];
+    for format in [Format::Parquet, Format::ArrowFile, Format::ArrowStream] {
+        let mut bytes = Vec::new();
+        {
+            let mut sink = sink(format, &mut bytes);
+            let own = ["n".to_owned(), "who".to_owned()];
+            sink.begin(&Head { own: &own, columns: &columns, rows: 2 }).expect("memory");
+            sink.row(&["1".to_owned(), "ann".to_owned()], &[Some(Lane::from(500))])
+                .expect("memory");
+            sink.row(&["2".to_owned(), "bob".to_owned()], &[None]).expect("memory");
+            sink.end().expect("memory");
+        }
+        let input = Input::count(open(Content::Bytes(bytes)).expect("known")).expect("right");
+        let mut rows = OwnRows::open(&input).expect("it is there");
+        assert_eq!(rows.header(), ["n", "who", "result.n"]);
+        assert_eq!(rows.next_row().expect("it is there"), ["1", "ann", "500"]);
+        assert_eq!(rows.next_row().expect("it is there"), ["2", "bob", ""]);
+    }
+}
+
+/// Every byte of a file may be wrong: the answer is a table or a sentence.
+#[test]
+fn damaged_files_are_read_or_refused() {
+    std::panic::set_hook(Box::new(|info| {
+        if !phineus_tables::is_reading_foreign() {
+            eprintln!("{info}");
+        }
+    }));
+    let seed = std::env::var("PHINEUS_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed: u64 = seed.unwrap_or_else(|| clock.expect("it is past 1970").as_nanos() as u64 | 1);
+    println!("PHINEUS_TEST_SEED={seed}");
+    let mut state = seed;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let columns = [
+        column("id", ElementType::signed(64), Encoding::Number),
+        column("name", ElementType::unsigned(64), Encoding::Text),
+        column("city", ElementType::unsigned(64), Encoding::Text),
+        column("amount", ElementType::signed(32), Encoding::Fixed(2)),
+    ];
+    let (mut read_count, mut refused) = (0, 0);
+    for path in files() {
+        let whole = fs::read(&path).expect("it is part of the crate");
+        for _ in 0..400 {
+            let mut bytes = whole.clone();
+            for _ in 0..1 + next(3) {
+                let at = next(bytes.len());
+                match next(4) {
+                    0 => bytes[at] = next(256) as u8,
+                    1 => bytes[at] ^= 1 << next(8),
+                    2 => bytes.truncate(at.max(16)),
+                    _ => drop(bytes.remove(at)),
+                }
+            }
+            let Ok(source) = open(Content::Bytes(bytes)) else { continue };
+            let result = Input::count(source).and_then(|input| {
+                if input.rows > 1 << 20 {
+                    return Err(Error::from(std::io::Error::other("too long for a test")));
+                }
+                input.read(&columns, &[], &TextKey::within_a_file()).map(drop)
+            });
+            match result {
+                Ok(()) => read_count += 1,
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(read_count > 0 && refused > 0, "{read_count} read, {refused} refused");
+}
