@@ -4,7 +4,7 @@
 //! equally near ones the one away from zero (as C's `round`); what is written is the shortest text
 //! that is read as the same number.
 //!
-//! Invariant: with at most [`FRACTION_BITS_MAX`] bits and [`DIGITS_MAX`] digits nothing leaves 256
+//! Invariant: with at most [`FRACTION_BITS_MAX`] bits and `DIGITS_MAX` digits nothing leaves 256
 //! bits: `10^44 * 2^63 < 2^210`, and `2^128 * 10^20 < 2^195`.
 
 use phineus_bytecode::limits::FRACTION_BITS_MAX;
