@@ -15,7 +15,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// Permission bits with which the group or all users may read, change or execute a file.
 #[cfg(unix)]
 const OTHERS_ANY: u32 = 0o077;
-/// In a directory with this bit only the owner of a file may replace it, as in `/tmp`.
+/// In a directory with this bit only the owner of a file, or of the directory, may replace it, as in `/tmp`.
 #[cfg(unix)]
 const STICKY: u32 = 0o1000;
 
@@ -64,6 +64,7 @@ pub(crate) fn check_directory(path: &Path) -> Result<(), IdentityError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(io_error(path, &error)),
     };
+    check_owner(path, &metadata)?;
     #[cfg(unix)]
     if mode_with(&metadata, STICKY).is_some() {
         return Ok(());
@@ -169,8 +170,14 @@ mod tests {
         assert!(matches!(error, IdentityError::Foreign { .. }), "{error}");
         chown(&own, Some(0), None)?;
         chown(home.path(), Some(NOBODY), None)?;
-        let error = TrustStore::load(home.path()).err().ok_or("somebody else's directory")?;
-        assert!(matches!(error, IdentityError::Foreign { .. }), "{error}");
+        // Its owner may replace all files in it, whatever its mode.
+        for mode in [0o700, 0o755, 0o1755, 0o1777] {
+            set_mode(home.path(), mode)?;
+            let list = TrustStore::load(home.path()).err().ok_or("somebody else's directory")?;
+            assert!(matches!(list, IdentityError::Foreign { .. }), "{mode:o}: {list}");
+            let own = Identity::load(home.path(), "site_a").err().ok_or("the key's, too")?;
+            assert!(matches!(own, IdentityError::Foreign { .. }), "{mode:o}: {own}");
+        }
         Ok(())
     }
 }
