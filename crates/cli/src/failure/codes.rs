@@ -363,7 +363,8 @@ codes! {
         122 ROWS "The numbers of rows of the inputs do not fit together."
         130 NO_STORED_FILE "The file of preprocessed material is not there, or empty."
         131 NOT_STORED_MATERIAL "The file is not one of preprocessed material of this version."
-        132 STORED_EXPOSED "Others may read the file of preprocessed material or its key."
+        132 STORED_EXPOSED
+            "Others may read the key of the preprocessed material, or it belongs to another user."
         133 STORED_DAMAGED
             "The file of preprocessed material was changed, or its key is another one."
         134 STORED_CUT_OFF "The file of preprocessed material ends too early."
