@@ -45,6 +45,8 @@ struct Program {
     helpers: u32,
     /// Whether it is in a function that has none of the variables.
     is_helper: bool,
+    /// Whether it is in a loop whose number of iterations is opened: nothing may be allocated there.
+    in_opened_loop: bool,
 }
 
 /// The program of a seed.
@@ -52,8 +54,17 @@ pub fn program(seed: u64) -> String {
     let mut random = Random(seed);
     let arrays = (0..ARRAYS).map(|_| random.of(&TYPES)).collect();
     let (indices, text) = (Vec::new(), String::new());
-    let mut program =
-        Program { random, text, arrays, indices, loops: 0, names: 0, helpers: 0, is_helper: false };
+    let mut program = Program {
+        random,
+        text,
+        arrays,
+        indices,
+        loops: 0,
+        names: 0,
+        helpers: 0,
+        is_helper: false,
+        in_opened_loop: false,
+    };
     program.whole();
     program.text
 }
@@ -316,7 +327,8 @@ impl Program {
     /// Control flow on what is opened, which nothing secret decides.
     fn revealed(&mut self) {
         let condition = self.condition(1);
-        match self.random.below(3) {
+        let kind = self.random.below(3);
+        match kind {
             0 => self.line(&format!("if (ph_reveal((uint8_t)({condition}))) {{")),
             1 => {
                 let index = format!("i{}", self.names);
@@ -336,7 +348,10 @@ impl Program {
                 ));
             }
         }
+        let was_in_opened_loop = self.in_opened_loop;
+        self.in_opened_loop |= kind != 0;
         self.block(3);
+        self.in_opened_loop = was_in_opened_loop;
         self.line("}");
     }
 
@@ -500,6 +515,10 @@ impl Program {
             2 => format!(
                 "{typ} d[{length}]; {head} {inside} if ({index} == 0 || ({condition})) \
                  d[{inner}] = {value} + {inner};\n{inside} v{target} = v{target} * 5 + d[{inner}];"
+            ),
+            3 if self.in_opened_loop => format!(
+                "{typ} *p[8], d[8]; {head} {{ p[{index}] = &d[{index}]; \
+                 *p[{index}] = {value}; }}\n{head} a{a}[{index}] ^= *p[7 - {index}];"
             ),
             3 => format!(
                 "{typ} *p[8]; {head} {{ p[{index}] = malloc(sizeof({typ})); \
