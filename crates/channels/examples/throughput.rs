@@ -188,7 +188,7 @@ fn network_pair(name: &str) -> Result<(FramedChannel, FramedChannel), Failure> {
         purpose: "throughput",
         timeouts: Timeouts::default(),
         network: None,
-        is_cancelled: || false,
+        is_cancelled: &|| false,
     };
     thread::scope(|scope| {
         let b = scope.spawn(|| connect_mesh(&settings("site_b", &security_b), &mut |_| ()));

@@ -93,7 +93,7 @@ pub struct MeshSettings<'a> {
     /// A slower network than the one there is, between each two parties.
     pub network: Option<NetworkModel>,
     /// Whether this party wants no mesh any more; asked several times a second until all are there.
-    pub is_cancelled: fn() -> bool,
+    pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// What a party is waiting for while it connects.

@@ -103,7 +103,7 @@ pub(crate) fn settings<'a>(
         purpose: "a test",
         timeouts: timeouts(),
         network: None,
-        is_cancelled: || false,
+        is_cancelled: &|| false,
     }
 }
 

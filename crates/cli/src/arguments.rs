@@ -1,21 +1,21 @@
 //! The command line as it is typed; each option is described once, here.
 
 mod choices;
+mod inputs;
 
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
+use phineus_session::choices::{GpuChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice};
+use phineus_session::settings;
 use phineus_tables::quantity::parse_size;
 
-use crate::casting::Outsourcing;
-use crate::reading::Reading;
+pub(crate) use choices::{Backend, OtChoice};
+pub(crate) use inputs::{Outsourcing, Reading};
 
-pub(crate) use choices::{
-    Backend, GpuChoice, NARROW_MASKS, NarrowMasks, OtChoice, OtExtension, Preprocessed, Protocol,
-    ProtocolChoice, WayChoices, Ways,
-};
+use choices::{Variants, choice};
 
 /// Printed below the help.
 const AFTER_HELP: &str = "\
@@ -123,6 +123,13 @@ pub(crate) struct ProgramChoice {
     pub(crate) parameters: Vec<(String, String)>,
 }
 
+impl ProgramChoice {
+    pub(crate) fn settings(&self) -> settings::ProgramChoice {
+        let ProgramChoice { program, parameters } = self.clone();
+        settings::ProgramChoice { program, parameters }
+    }
+}
+
 /// How many rows inputs have, where nothing else of them is wanted.
 #[derive(Args, Clone, Default)]
 pub(crate) struct Sizes {
@@ -134,6 +141,13 @@ pub(crate) struct Sizes {
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+impl Sizes {
+    pub(crate) fn settings(&self) -> settings::Sizes {
+        let Sizes { rows, inputs, reading } = self.clone();
+        settings::Sizes { rows, inputs, reading: reading.settings() }
+    }
 }
 
 /// How much memory, and where pages go that do not fit.
@@ -150,8 +164,16 @@ pub(crate) struct Resources {
     #[arg(long, value_enum, default_value_t = Backend::Auto, env = "PHINEUS_STORAGE")]
     pub(crate) storage: Backend,
     /// Whether a CUDA device multiplies the matrices that it multiplies faster, copies included
-    #[arg(long, value_enum, default_value_t = GpuChoice::Auto, env = "PHINEUS_GPU")]
+    #[arg(long, value_name = "WHEN", default_value = "auto", env = "PHINEUS_GPU")]
+    #[arg(value_parser = choice::<GpuChoice>())]
     pub(crate) gpu: GpuChoice,
+}
+
+impl Resources {
+    pub(crate) fn settings(&self) -> settings::Resources {
+        let Resources { memory, swap_dir, storage, gpu } = self.clone();
+        settings::Resources { memory, swap_dir, storage: storage.storage(), gpu }
+    }
 }
 
 /// Who takes part, where, and under which protocol.
@@ -170,13 +192,15 @@ pub(crate) struct Together {
     #[arg(long, value_name = "DIR", env = "PHINEUS_ID_DIR", default_value = "phineus-id")]
     pub(crate) id_dir: PathBuf,
     /// The protocol
-    #[arg(long, value_enum, default_value = "garbled", env = "PHINEUS_PROTOCOL")]
+    #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
+    #[arg(value_parser = choice::<ProtocolChoice>())]
     pub(crate) protocol: ProtocolChoice,
     /// The OT extension that triples are made with; all parties say the same
-    #[arg(long, value_enum, default_value_t = OtExtension::Softspoken, env = "PHINEUS_OT")]
+    #[arg(long, value_name = "NAME", default_value = "softspoken", env = "PHINEUS_OT")]
+    #[arg(value_parser = choice::<OtExtension>())]
     pub(crate) ot: OtExtension,
     #[command(flatten)]
-    pub(crate) ways: WayChoices,
+    pub(crate) variants: Variants,
     /// The key of stored preprocessing, made if there is none, readable by its owner only
     /// [default: stored.key in --id-dir; with --local NAME.key beside each file]
     #[arg(long, value_name = "FILE", env = "PHINEUS_STORED_KEY")]
@@ -196,6 +220,27 @@ pub(crate) struct Together {
     /// Machine-readable progress on stdout, results to this directory: for `--local`
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) child: Option<PathBuf>,
+}
+
+impl Together {
+    pub(crate) fn settings(&self) -> settings::Together {
+        let together = self.clone();
+        settings::Together {
+            local: together.local,
+            as_party: together.as_party,
+            cluster: together.cluster,
+            id_dir: together.id_dir,
+            protocol: together.protocol,
+            ot: together.ot,
+            variants: together.variants.choices(),
+            stored_key: together.stored_key,
+            simulate: together.simulate,
+            timeout_s: together.timeout,
+            plain: together.plain,
+            transport: together.transport,
+            child: together.child,
+        }
+    }
 }
 
 #[derive(Args, Clone)]
@@ -254,42 +299,36 @@ pub(crate) struct Run {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) repeat: u32,
     /// How often any part of a program may run whose repetition is decided while it runs
-    #[arg(long, value_name = "TIMES", default_value_t = ITERATIONS_MAX)]
+    #[arg(long, value_name = "TIMES", default_value_t = settings::ITERATIONS_MAX)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..), env = "PHINEUS_MAX_ITERATIONS")]
     pub(crate) max_iterations: u64,
     /// Where predicted and measured figures go; `none` for nowhere
     #[arg(long, value_name = "FILE", default_value = "run.json")]
     pub(crate) report: PathBuf,
-    /// Only make what the run would need, and keep it: `preprocess`.
-    #[arg(skip)]
-    pub(crate) making: Option<Making>,
 }
 
 impl Run {
-    /// What is meant by what was typed.
-    pub(crate) fn resolved(mut self) -> Run {
-        if self.fake_preprocessing {
-            self.preprocessing = Preprocessed::Fake;
+    /// The part that a session needs.
+    pub(crate) fn settings(&self) -> settings::Run {
+        let preprocessing = match self.fake_preprocessing {
+            true => Preprocessed::Fake,
+            false => self.preprocessing.clone(),
+        };
+        settings::Run {
+            choice: self.choice.settings(),
+            together: self.together.settings(),
+            outsourcing: self.outsourcing.clone().settings(),
+            inputs: self.inputs.clone(),
+            reading: self.reading.clone().settings(),
+            resources: self.resources.settings(),
+            net: self.net,
+            preprocessing,
+            threads: self.threads,
+            slice_bytes: self.slice,
+            max_iterations: self.max_iterations,
+            making: None,
         }
-        self
     }
-
-    /// The network that predictions are for: the stated one, or the simulated one.
-    pub(crate) fn network(&self) -> Option<NetworkModel> {
-        self.net.or(self.together.simulate)
-    }
-}
-
-/// How often a part of a program runs at most, unless more is said: days of even the shortest loop.
-const ITERATIONS_MAX: u64 = 1_000_000_000;
-
-/// Material to be made and kept.
-#[derive(Clone, Debug)]
-pub(crate) struct Making {
-    /// The file, or with --local the directory of all parties' files.
-    pub(crate) out: PathBuf,
-    /// How many rows inputs have, as typed.
-    pub(crate) rows: Vec<(String, String)>,
 }
 
 #[derive(Args, Clone)]
@@ -310,26 +349,17 @@ pub(crate) struct Preprocess {
 }
 
 impl Preprocess {
-    /// The run that stops when its material is made.
-    pub(crate) fn as_run(&self) -> Run {
-        Run {
-            max_iterations: ITERATIONS_MAX,
-            choice: self.choice.clone(),
-            together: self.together.clone(),
-            outsourcing: self.outsourcing.clone(),
+    /// The session that stops when its correlated randomness is made.
+    pub(crate) fn settings(&self) -> settings::Run {
+        settings::Run {
+            choice: self.choice.settings(),
+            together: self.together.settings(),
+            outsourcing: self.outsourcing.clone().settings(),
             inputs: self.sizes.inputs.clone(),
-            reading: self.sizes.reading.clone(),
-            outputs: Vec::new(),
-            resources: self.resources.clone(),
-            net: None,
-            preprocessing: Preprocessed::Interleaved,
-            fake_preprocessing: false,
-            threads: 1,
-            slice: None,
-            verify: false,
-            repeat: 1,
-            report: PathBuf::from("none"),
-            making: Some(Making { out: self.out.clone(), rows: self.sizes.rows.clone() }),
+            reading: self.sizes.reading.clone().settings(),
+            resources: self.resources.settings(),
+            making: Some(settings::Making { out: self.out.clone(), rows: self.sizes.rows.clone() }),
+            ..settings::Run::default()
         }
     }
 }
@@ -348,19 +378,22 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "MODEL", value_parser = parse_network)]
     pub(crate) net: Option<NetworkModel>,
     /// The protocol
-    #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
+    #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
+    #[arg(value_parser = choice::<Protocol>())]
     pub(crate) protocol: Protocol,
     /// The OT extension that triples are made with
-    #[arg(long, value_enum, default_value_t = OtChoice::Softspoken, env = "PHINEUS_OT")]
+    #[arg(long, value_name = "NAME", default_value = "softspoken", env = "PHINEUS_OT")]
+    #[arg(value_parser = choice::<OtChoice>())]
     pub(crate) ot: OtChoice,
     #[command(flatten)]
-    pub(crate) ways: WayChoices,
+    pub(crate) variants: Variants,
     /// The costs of a run with material from a dealer whom everybody would have to trust: NO
     /// SECURITY, as `run` has it for measurements
     #[arg(long)]
     pub(crate) fake_preprocessing: bool,
     /// Compare these protocols, as in gmw,bmr,mixed
-    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "protocol")]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with = "protocol")]
+    #[arg(value_parser = choice::<Protocol>())]
     pub(crate) protocols: Vec<Protocol>,
 }
 
@@ -375,13 +408,15 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) resources: Resources,
     /// The protocol
-    #[arg(long, value_enum, default_value_t = Protocol::Garbled, env = "PHINEUS_PROTOCOL")]
+    #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
+    #[arg(value_parser = choice::<Protocol>())]
     pub(crate) protocol: Protocol,
     /// The OT extension that triples are made with
-    #[arg(long, value_enum, default_value_t = OtExtension::Softspoken, env = "PHINEUS_OT")]
+    #[arg(long, value_name = "NAME", default_value = "softspoken", env = "PHINEUS_OT")]
+    #[arg(value_parser = choice::<OtExtension>())]
     pub(crate) ot: OtExtension,
     #[command(flatten)]
-    pub(crate) ways: WayChoices,
+    pub(crate) variants: Variants,
     /// The planned program
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -564,15 +599,6 @@ fn parse_transport(text: &str) -> Result<Transport, String> {
 
 fn parse_network(text: &str) -> Result<NetworkModel, String> {
     NetworkModel::parse(text).map_err(|error| error.to_string())
-}
-
-/// A network as it is typed.
-pub(crate) fn network_text(network: &NetworkModel) -> String {
-    let mut text = format!("rtt={}us", network.rtt.as_micros());
-    if let Some(bits) = network.bandwidth_bits_per_second {
-        text.push_str(&format!(",bw={}kbit", bits.div_ceil(1000)));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! What the fuzz targets call: reading what files and peers bring, as far as it goes without them.
 
 use phineus_bytecode::{Column, ElementType, Encoding};
+use phineus_session::agreement;
 use phineus_tables::{Content, Input, TextKey, open};
-
-use crate::agreement;
 
 /// Rows of a table that is read: a header may promise any number.
 const ROWS_MAX: u64 = 1 << 12;

@@ -21,12 +21,3 @@ fn set(parameter: libc::c_int, value: libc::c_int) {
     // SAFETY: changes a setting of the allocator and touches no memory of ours.
     unsafe { libc::mallopt(parameter, value) };
 }
-
-/// Gives all free memory back to the system.
-pub(crate) fn trim() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: releases pages that hold no allocation.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}

@@ -1,69 +1,31 @@
 //! The phineus command line: what a user types, and everything between that and a run.
 //!
-//! [`main`] is a match over commands; each is a module of `commands`. The road of a run is
-//! `resolve` (what PROGRAM is), `casting` (who computes, and for whom), `binding` and `reading`
-//! (what goes in), `agreement` (what the parties tell each other first), `planning` and
-//! `memory_budget` (what fits), `execute` (the run itself; a client's is in `client`), `results` and
-//! `report` (what comes out).
+//! [`main`] is a match over commands; each is a module of `commands`. What they do stands in the crate
+//! `phineus-session`; here are options (`arguments`), printed text (`display`, `output`, `results`),
+//! and settings of the process (`heap`, `signals`).
 
-mod accelerator;
-mod agreement;
 mod arguments;
-mod authenticated;
-mod binding;
-mod blocks;
-mod c_reader;
-mod calibration;
-mod casting;
-mod clear_costs;
-mod client;
 mod commands;
-mod dealt;
-mod execute;
-mod failure;
+mod display;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-mod garbling;
 mod heap;
-mod interrupt;
-mod learnt;
-mod masks;
-mod material;
-mod meeting;
-mod memory_budget;
-mod memory_watch;
-mod metered;
 mod output;
-mod output_file;
-mod own_rows;
-mod planning;
-mod prediction;
-mod private_directory;
-mod program_file;
-mod progress;
-mod reading;
-mod registry;
-mod report;
-mod resolve;
 mod results;
-mod shared;
-mod sizing;
-mod slices;
-mod statistics;
-mod text_key;
-mod told;
-mod verify;
+mod signals;
+mod verify_c;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use failure::{Exit, Failure, codes};
-pub use registry::Registry;
+pub use phineus_session::failure::{Exit, Failure, codes};
+pub use phineus_session::registry::Registry;
 
 use arguments::{Cli, Command};
-use interrupt::Telling;
 use output::Console;
+use phineus_session::{c_reader, leftovers};
+use signals::Telling;
 
 /// The whole command line, for the programs of `registry`.
 pub fn main(registry: Registry) -> ExitCode {
@@ -85,14 +47,14 @@ pub fn main(registry: Registry) -> ExitCode {
         }
     };
     let console = Console { is_json: cli.json, is_quiet: cli.quiet, is_verbose: cli.verbose > 0 };
-    interrupt::install(match (cli.command.is_child(), cli.json) {
+    signals::install(match (cli.command.is_child(), cli.json) {
         (true, _) => Telling::Nothing,
         (false, true) => Telling::Json,
         (false, false) => Telling::Text,
     });
     let is_json = cli.json && !cli.command.is_child();
     let result = dispatch(&registry, cli.command, &console);
-    interrupt::end_if_orphaned();
+    signals::end_if_orphaned();
     ExitCode::from(finish(result, is_json) as u8)
 }
 
@@ -102,14 +64,14 @@ fn finish(result: Result<(), Failure>, is_json: bool) -> Exit {
     if !is_json {
         let Some(failure) = failure else { return Exit::Success };
         if !failure.silent {
-            progress::say(&failure.to_string());
+            display::say(&failure.to_string());
         }
         return failure.code.exit;
     }
     let unprinted = output::print_document(failure.as_ref()).err();
     if let Some(unprinted) = unprinted.as_ref().filter(|unprinted| !unprinted.silent) {
         // Nothing of it is on stdout, so why the command failed goes where it can be read.
-        failure.iter().chain([unprinted]).for_each(|failure| progress::say(&failure.to_string()));
+        failure.iter().chain([unprinted]).for_each(|failure| display::say(&failure.to_string()));
     }
     failure.or(unprinted).map_or(Exit::Success, |failure| failure.code.exit)
 }
@@ -123,7 +85,7 @@ fn asks_for_json() -> bool {
 fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<(), Failure> {
     match command {
         Command::Demo(demo) => commands::demo::run(registry, &demo, console),
-        Command::Run(run) => commands::run::run(registry, &run.resolved(), console),
+        Command::Run(run) => commands::run::run(registry, &run.into(), console),
         Command::Preprocess(make) => commands::preprocess::run(registry, &make, console),
         Command::Explain(explain) => commands::explain::run(registry, &explain, console),
         Command::Plan(plan) => commands::plan::plan(registry, &plan, console),
@@ -135,7 +97,12 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
         Command::Id(id) => commands::id::run(&id, console),
         Command::Bench(bench) => commands::bench::run(registry, &bench, console),
         Command::Help(help) => commands::help::run(&help, console),
-        Command::ReadC(read) => c_reader::answer(registry, &read.program),
+        Command::ReadC(read) => {
+            // The inputs of a plaintext reference come here: they must not get into a core file.
+            phineus_engine::forbid_core_dumps()?;
+            signals::leave_to_parent();
+            c_reader::answer(registry, &read.program, signals::end_group)
+        }
     }
 }
 
@@ -154,11 +121,11 @@ fn install_panic_hook() {
         let message =
             format!("this is a bug in Phineus{place}; please report it with what you did");
         let failure = Failure::new(codes::PANIC, message);
-        progress::say(&failure.to_string());
-        if interrupt::tells_in_json() {
+        display::say(&failure.to_string());
+        if signals::tells_in_json() {
             let _ = output::print_document(Some(&failure));
         }
-        interrupt::remove_leftovers();
+        leftovers::remove();
         // Another thread may wait for this one for ever, so the process ends here.
         std::process::exit(Exit::RunTime as i32);
     }));

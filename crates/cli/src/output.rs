@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
+use phineus_session::failure::{Failure, codes};
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Failure, codes};
-use crate::progress::{Progress, say};
+use crate::display::{Display, say};
 
 /// The longest time that an ending process waits for another thread to print the document.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -76,8 +76,8 @@ impl Console {
     }
 
     /// How progress is shown.
-    pub(crate) fn progress(&self) -> Progress {
-        Progress::for_user(self.is_quiet, self.is_verbose)
+    pub(crate) fn display(&self) -> Display {
+        Display::for_user(self.is_quiet, self.is_verbose)
     }
 }
 

@@ -5,15 +5,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use phineus_bytecode::{Column, Description, Lane, OutputPort, Table};
+use phineus_session::binding::{Files, split_name};
+use phineus_session::failure::{Failure, codes};
+use phineus_session::output_file::{check_room, write_atomically};
+use phineus_session::own_rows::Shown;
+use phineus_session::report::OutputReport;
 use phineus_tables::{Error, Format, Head, TableSink, format_value, sink, write_table};
 use serde_json::{Value, json};
 
-use crate::binding::{Files, split_name};
-use crate::failure::{Failure, codes};
 use crate::output::unprinted;
-use crate::output_file::{check_room, write_atomically};
-use crate::own_rows::Shown;
-use crate::report::OutputReport;
 
 /// Where each output goes.
 pub(crate) enum Destination {

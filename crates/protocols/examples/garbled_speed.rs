@@ -223,7 +223,7 @@ fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failur
         purpose: "garbled_speed",
         timeouts: Timeouts::default(),
         network: None,
-        is_cancelled: || false,
+        is_cancelled: &|| false,
     };
     thread::scope(|scope| {
         let b = scope.spawn(|| connect_mesh(&settings("site_b", &security_b), &mut |_| ()));

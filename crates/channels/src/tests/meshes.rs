@@ -185,7 +185,7 @@ fn who_stops_waiting_may_come_again() {
             |me: usize, is_cancelled: fn() -> bool, on_wait: &mut dyn FnMut(&Waiting<'_>)| {
                 let mut settings = settings(&cluster, NAMES[me], &securities[me]);
                 settings.timeouts.connect = Duration::from_secs(120);
-                settings.is_cancelled = is_cancelled;
+                settings.is_cancelled = &is_cancelled;
                 connect_mesh(&settings, on_wait)
             };
         let meshes = thread::scope(|scope| {

@@ -17,18 +17,19 @@ use phineus_protocols::ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
     SoftSpokenSender, extension_bytes,
 };
+use phineus_session::failure::{Exit, Failure, codes};
+use phineus_session::party::scratch_within;
+use phineus_session::planning::PlannedFile;
+use phineus_session::registry::Registry;
+use phineus_session::report::RunReport;
+use phineus_session::resolve::{arguments_of, trace};
+use phineus_session::settings::{Protocol, Variant};
+use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;
 use serde_json::{Value, json};
 
-use crate::arguments::{Bench, BenchSubject, Protocol, Ways};
-use crate::commands::party::scratch_within;
-use crate::failure::{Exit, Failure, codes};
+use crate::arguments::{Bench, BenchSubject};
 use crate::output::Console;
-use crate::planning::PlannedFile;
-use crate::registry::Registry;
-use crate::report::RunReport;
-use crate::resolve::{arguments_of, trace};
-use crate::sizing::{self, Terms};
 
 use workload::Workload;
 
@@ -256,7 +257,7 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let start = Instant::now();
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
-    let choice = (Protocol::Garbled, Ways::default());
+    let choice = (Protocol::Garbled, Variant::default());
     let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     Ok((sizing::planned(&traced, choice, terms, &scratch)?, tracing))
 }

@@ -1,30 +1,37 @@
 //! `check prog.c`: what a C program does that depends on a secret, as a compiler says it.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
-use phineus_c_frontend::{CProgram, render};
+use phineus_session::c_check::CheckedC;
+use phineus_session::failure::{Failure, codes};
+use phineus_session::registry::Registry;
+use phineus_session::resolve::c_executable;
 use serde_json::json;
 
 use crate::arguments::ProgramChoice;
-use crate::failure::{Failure, codes};
 use crate::output::Console;
-use crate::resolve::arguments_of;
 
-/// Says all that is wrong with the program, and what in it is costly.
-pub(crate) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> Result<(), Failure> {
-    let program = CProgram::open(path)?;
-    let arguments = arguments_of(&program, &choice.parameters)?;
-    let found = program.check(&arguments)?;
-    let errors = found.iter().filter(|diagnostic| diagnostic.is_error).count();
+/// Prints all faults of the program, and what in it is costly.
+pub(crate) fn check(
+    registry: &Registry,
+    path: &Path,
+    choice: &ProgramChoice,
+    console: &Console,
+) -> Result<(), Failure> {
+    let Some(c) = registry.c else { return Err(hand_over(path)) };
+    let CheckedC { diagnostics, text } = (c.check)(path, &choice.parameters)?;
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error).count();
     if console.is_json {
-        let all: Vec<_> = found
+        let all: Vec<_> = diagnostics
             .iter()
             .map(|diagnostic| {
                 json!({
                     "error": diagnostic.is_error,
-                    "file": diagnostic.spot.file,
-                    "line": diagnostic.spot.line,
-                    "column": diagnostic.spot.column,
+                    "file": diagnostic.file,
+                    "line": diagnostic.line,
+                    "column": diagnostic.column,
                     "message": diagnostic.message,
                     "remedy": diagnostic.remedy,
                 })
@@ -33,12 +40,24 @@ pub(crate) fn check(path: &Path, choice: &ProgramChoice, console: &Console) -> R
         console.document(json!({ "right": errors == 0, "diagnostics": all }));
     }
     if errors == 0 {
-        if !found.is_empty() {
-            console.say(&render(&found));
+        if !diagnostics.is_empty() {
+            console.say(&text);
         }
         console.say("right: nothing that the program does depends on a secret");
         return Ok(());
     }
-    let message = format!("{} is refused\n{}", path.display(), render(&found));
+    let message = format!("{} is refused\n{text}", path.display());
     Err(Failure::new(codes::C_REFUSED, message))
+}
+
+/// Becomes the executable that reads C programs; returns only if that fails.
+fn hand_over(path: &Path) -> Failure {
+    match c_executable(path) {
+        Ok(other) => {
+            // Nothing is lost with this process: no file is open, nothing was printed.
+            let error = Command::new(&other).args(std::env::args_os().skip(1)).exec();
+            Failure::file(&other, &error)
+        }
+        Err(failure) => failure,
+    }
 }

@@ -8,18 +8,18 @@ use std::time::Instant;
 
 use clap::Parser;
 use phineus_bytecode::Column;
+use phineus_session::failure::{Failure, codes};
+use phineus_session::private_directory::PrivateDirectory;
+use phineus_session::registry::Registry;
+use phineus_session::report::{RunReport, write_json};
+use phineus_session::verify::Verified;
 use phineus_tables::format_value;
 use phineus_tables::quantity;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{Cli, Command, Demo, DemoSubject, Run};
-use crate::commands::run::{Answer, say_verified, verified_locally};
-use crate::failure::{Failure, codes};
+use crate::arguments::{Cli, Command, Demo, DemoSubject};
+use crate::commands::run::{Answer, RunCommand, say_verified, verified_locally};
 use crate::output::Console;
-use crate::private_directory::PrivateDirectory;
-use crate::registry::Registry;
-use crate::report::{RunReport, write_json};
-use crate::verify::Verified;
 
 const PROGRAM: &str = "password-reuse";
 
@@ -97,7 +97,7 @@ impl Shown<'_> {
     fn tell(
         self,
         answer: &Answer,
-        run: &Run,
+        run: &RunCommand,
         start: Instant,
         console: &Console,
     ) -> Result<(), Failure> {
@@ -141,7 +141,7 @@ fn first_row(answer: &Answer) -> Result<Vec<(String, String)>, Failure> {
 }
 
 /// The same as typing it.
-fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<Run, Failure> {
+fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<RunCommand, Failure> {
     let input = |name: &str, file: &Path| format!("{name}={}", file.display());
     let report = files[0].with_file_name("run.json");
     typed_run([
@@ -162,9 +162,9 @@ fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<Run, Failure> {
 }
 
 /// The arguments of `run` as if they were typed.
-fn typed_run(typed: impl IntoIterator<Item = String>) -> Result<Run, Failure> {
+fn typed_run(typed: impl IntoIterator<Item = String>) -> Result<RunCommand, Failure> {
     match Cli::try_parse_from(typed).map(|cli| cli.command) {
-        Ok(Command::Run(run)) => Ok(run),
+        Ok(Command::Run(run)) => Ok(RunCommand::from(run)),
         Ok(_) => unreachable!("`run` was typed"),
         Err(error) => Err(Failure::usage(error.to_string())),
     }

@@ -11,12 +11,12 @@ use phineus_engine::{
     StorageBackend, available_memory_bytes, forbid_core_dumps, io_uring_refusal,
     memlock_limit_bytes, probe_disk,
 };
+use phineus_session::accelerator;
+use phineus_session::failure::{Failure, codes};
 use phineus_tables::quantity;
 use serde_json::{Map, Value};
 
-use crate::accelerator;
 use crate::arguments::Doctor;
-use crate::failure::{Failure, codes};
 use crate::output::Console;
 
 /// What both ends say first, so that neither measures something else by mistake.

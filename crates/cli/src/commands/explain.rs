@@ -2,7 +2,7 @@
 
 mod comparison;
 mod description;
-mod ways;
+mod variants;
 
 use std::time::Duration;
 
@@ -13,30 +13,33 @@ use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::Masks;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
+use phineus_session::accelerator::{Accelerator, planned_entries};
+use phineus_session::blocks::without_openings;
+use phineus_session::dealt::check_dealt;
+use phineus_session::failure::Failure;
+use phineus_session::masks;
+use phineus_session::memory_budget::default_limit;
+use phineus_session::party::scratch_of;
+use phineus_session::planning::{PlannedFile, rounds_model};
+use phineus_session::prediction::{
+    Starting, Times, candidates, material, predict, preprocessing_bytes, sent_bytes,
+};
+use phineus_session::registry::Registry;
+use phineus_session::report::outputs;
+use phineus_session::resolve::TracedFile;
+use phineus_session::settings::{
+    Choice, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Variant,
+};
+use phineus_session::sizing::{self, Terms, traced_for};
+use phineus_session::slices;
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::accelerator::{Accelerator, planned_entries};
-use crate::arguments::{Explain, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Ways};
-use crate::blocks::without_openings;
-use crate::commands::party::scratch_of;
-use crate::dealt::check_dealt;
-use crate::failure::Failure;
-use crate::masks;
-use crate::memory_budget::default_limit;
+use crate::arguments::Explain;
 use crate::output::Console;
-use crate::planning::{PlannedFile, rounds_model};
-use crate::prediction::{
-    Starting, Times, candidates, material, predict, preprocessing_bytes, sent_bytes,
-};
-use crate::registry::Registry;
-use crate::report::outputs;
-use crate::resolve::TracedFile;
-use crate::sizing::{self, Terms, traced_for};
-use crate::slices;
 
 use description::describe;
-use ways::{alternatives, way_line, way_to_json};
+use variants::{alternatives, variant_line, variant_to_json};
 
 /// A limit under which everything fits.
 const UNBOUNDED_BYTES: u64 = 1 << 40;
@@ -54,9 +57,10 @@ pub(crate) fn run(
     if explain.fake_preprocessing {
         protocols.iter().try_for_each(|&one| check_dealt(ProtocolChoice::This(one)))?;
     }
-    let scratch = scratch_of(&explain.resources)?;
-    let (clients, sizes) = (&explain.outsourcing, &explain.sizes);
-    let (traced, learns) = traced_for(registry, &explain.choice, clients, sizes, &scratch)?;
+    let scratch = scratch_of(&explain.resources.settings())?;
+    let (choice, sizes) = (explain.choice.settings(), explain.sizes.settings());
+    let clients = explain.outsourcing.clone().settings();
+    let (traced, learns) = traced_for(registry, &choice, &clients, &sizes, &scratch)?;
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     let is_dealt = explain.fake_preprocessing;
     let net = explain.net;
@@ -65,8 +69,8 @@ pub(crate) fn run(
         return comparison::run(&traced, explain, terms, &scratch, console);
     }
     let description = traced.description.clone();
-    let ways = explain.ways.ways(explain.ot.extensions());
-    let choices = (protocols, &ways[..]);
+    let variants = explain.variants.choices().variants(explain.ot.extensions());
+    let choices = (protocols, &variants[..]);
     let candidate = candidates(&traced, choices, terms, &scratch).pop();
     let candidate = candidate.expect("one protocol was asked for");
     let planned = match candidate.outcome {
@@ -76,18 +80,19 @@ pub(crate) fn run(
                 describe((&description, traced.computing), console)?;
                 return Err(failure);
             }
-            let choice = (candidate.protocol, candidate.ways);
+            let choice = (candidate.protocol, candidate.variant);
             return Err(tell_what_does_not_fit((&traced, choice), explain, failure, console));
         }
     };
     let time = predict(&planned, explain.net).whole;
     let compared = Terms { is_compared: true, ..terms };
-    let plan =
-        |ways| (sizing::planned(&traced, (explain.protocol, ways), compared, &scratch), ways);
-    let others = alternatives(candidate.ways, &planned).into_iter().map(plan);
-    let others = others.filter_map(|(planned, ways)| Some((ways, planned.ok()?)));
-    let all: Vec<(Ways, PlannedFile)> =
-        std::iter::once((candidate.ways, planned)).chain(others).collect();
+    let plan = |variant| {
+        (sizing::planned(&traced, (explain.protocol, variant), compared, &scratch), variant)
+    };
+    let others = alternatives(candidate.variant, &planned).into_iter().map(plan);
+    let others = others.filter_map(|(planned, variant)| Some((variant, planned.ok()?)));
+    let all: Vec<(Variant, PlannedFile)> =
+        std::iter::once((candidate.variant, planned)).chain(others).collect();
     let planned = &all[0].1;
     let accelerator = explained_accelerator(planned, explain.resources.gpu, limit);
     if console.is_json {
@@ -105,7 +110,7 @@ pub(crate) fn run(
             document["gpu"] = accelerator.to_json();
         }
         document["ways"] =
-            all.iter().map(|(ways, plan)| way_to_json(*ways, plan, explain)).collect();
+            all.iter().map(|(variant, plan)| variant_to_json(*variant, plan, explain)).collect();
         console.document(document);
         return Ok(());
     }
@@ -115,7 +120,9 @@ pub(crate) fn run(
     }
     print_costs(planned, limit, &time, explain, console)?;
     if all.len() > 1 {
-        all.iter().try_for_each(|(ways, plan)| console.print(&way_line(*ways, plan, explain)))?;
+        all.iter().try_for_each(|(variant, plan)| {
+            console.print(&variant_line(*variant, plan, explain))
+        })?;
     }
     match accelerator {
         Some(accelerator) => console.print(&format!("{:<9} {}", "gpu", accelerator.sentence())),
@@ -126,12 +133,12 @@ pub(crate) fn run(
 /// Gives the document of a program that does not fit: the figures of a plan without a memory limit.
 /// Returns the failure that the document ends with.
 fn tell_what_does_not_fit(
-    (traced, choice): (&TracedFile, (Protocol, Ways)),
+    (traced, choice): (&TracedFile, (Protocol, Variant)),
     explain: &Explain,
     failure: Failure,
     console: &Console,
 ) -> Failure {
-    let Ok(scratch) = scratch_of(&explain.resources) else { return failure };
+    let Ok(scratch) = scratch_of(&explain.resources.settings()) else { return failure };
     let limit = explain.resources.memory.unwrap_or_else(default_limit);
     // Of another failure than that of memory there are no figures.
     let is_dealt = explain.fake_preprocessing;
@@ -201,8 +208,8 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     let plan = planned.plan();
     let protocol = Protocol::from_name(&plan.protocol).filter(|protocol| protocol.is_shared());
     let (Some(protocol), None) = (protocol, &planned.blocks) else { return Ok(None) };
-    let ways = (mixed::y2a(plan), Masks::stated(&plan.costs));
-    let mut model = rounds_model(protocol, planned.computing, ways);
+    let variant = (mixed::y2a(plan), Masks::stated(&plan.costs));
+    let mut model = rounds_model(protocol, planned.computing, variant);
     let mut rounds = 0;
     planned.file.reader()?.for_each::<Failure>(|instruction| {
         let begins = !instruction.op.is_directive() && instruction.phase != Phase::Finish;

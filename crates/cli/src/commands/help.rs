@@ -1,11 +1,11 @@
 //! `phineus help`: what a command does, or what the code of an error means.
 
 use clap::Parser;
+use phineus_session::failure::Failure;
+use phineus_session::failure::codes::Code;
 use serde_json::json;
 
 use crate::arguments::{Cli, Help};
-use crate::failure::Failure;
-use crate::failure::codes::Code;
 use crate::output::Console;
 
 pub(crate) fn run(help: &Help, console: &Console) -> Result<(), Failure> {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use phineus_channels::{Fingerprint, Identity, TrustStore};
+use phineus_session::failure::{Failure, codes};
 use serde_json::json;
 
 use crate::arguments::{Id, IdAction};
-use crate::failure::{Failure, codes};
 use crate::output::Console;
 
 /// Does what the user asks with keys.

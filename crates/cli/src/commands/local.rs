@@ -14,24 +14,25 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
+use phineus_session::binding::{self, Files};
+use phineus_session::casting::Cast;
+use phineus_session::failure::{Exit, Failure, codes};
+use phineus_session::material;
+use phineus_session::meeting::check_parties;
+use phineus_session::party::{KeptReport, check_material, check_ot, open_key, scratch_of, shape};
+use phineus_session::private_directory::PrivateDirectory;
+use phineus_session::progress::{Event, Listener, Snapshot};
+use phineus_session::registry::Registry;
+use phineus_session::report::RunReport;
+use phineus_session::resolve::resolve;
+use phineus_session::settings::{Making, Preprocessed, ProtocolChoice, Run};
+use phineus_session::sizing::stated_rows;
+use phineus_session::text_key;
 use phineus_tables::{Content, Input, TextKey, open};
 
-use crate::arguments::{Making, Preprocessed, ProtocolChoice, Run};
-use crate::binding::{self, Files};
-use crate::casting::Cast;
-use crate::commands::party::{KeptReport, check_material, check_ot, open_key, scratch_of, shape};
-use crate::failure::{Exit, Failure, codes};
-use crate::interrupt;
-use crate::material;
-use crate::meeting::check_parties;
-use crate::private_directory::PrivateDirectory;
-use crate::progress::{Event, Progress, Snapshot};
-use crate::registry::Registry;
-use crate::report::RunReport;
-use crate::resolve::resolve;
+use crate::display::{Display, End, Line};
 use crate::results::child_file;
-use crate::sizing::stated_rows;
-use crate::text_key;
+use crate::signals;
 
 use children::{REPORT, child_command, key_file, material_options, stored_file};
 
@@ -71,12 +72,8 @@ impl Drop for Parties {
 }
 
 /// Runs all parties and collects what they leave.
-pub(crate) fn run(
-    registry: &Registry,
-    run: &Run,
-    progress: &Progress,
-) -> Result<LocalRun, Failure> {
-    let (parties, files, _directory) = run_children(registry, run, progress)?;
+pub(crate) fn run(registry: &Registry, run: &Run, display: &Display) -> Result<LocalRun, Failure> {
+    let (parties, files, _directory) = run_children(registry, run, display)?;
     collect(&parties, files)
 }
 
@@ -85,10 +82,10 @@ pub(crate) fn preprocess(
     registry: &Registry,
     run: &Run,
     making: &Making,
-    progress: &Progress,
+    display: &Display,
 ) -> Result<Vec<KeptReport>, Failure> {
     std::fs::create_dir_all(&making.out).map_err(|error| Failure::file(&making.out, &error))?;
-    let (parties, _, _directory) = run_children(registry, run, progress)?;
+    let (parties, _, _directory) = run_children(registry, run, display)?;
     let report = |party: &Party| read_json(&party.directory.join(REPORT));
     parties.0.iter().map(report).collect()
 }
@@ -97,7 +94,7 @@ pub(crate) fn preprocess(
 fn run_children(
     registry: &Registry,
     run: &Run,
-    progress: &Progress,
+    display: &Display,
 ) -> Result<(Parties, Files, PrivateDirectory), Failure> {
     check_material(run)?;
     check_ot(&run.together)?;
@@ -145,7 +142,7 @@ fn run_children(
     }
     let directory = PrivateDirectory::new()?;
     prepare_places(directory.path(), &cast.members, run.reading.text_key.as_ref())?;
-    interrupt::cooperate();
+    signals::cancel().ask();
     let (sender, events) = mpsc::channel();
     let mut parties = Parties(Vec::new());
     for (index, name) in names.iter().enumerate() {
@@ -172,8 +169,8 @@ fn run_children(
         parties.0.push(party);
     }
     drop(sender);
-    follow(&mut parties, &events, progress)?;
-    progress.clear();
+    follow(&mut parties, &events, display)?;
+    display.clear();
     Ok((parties, counted, directory))
 }
 
@@ -183,7 +180,7 @@ fn start(
     directory: PathBuf,
     name: &str,
     index: usize,
-    sender: &Sender<(usize, Option<Event>)>,
+    sender: &Sender<(usize, Option<Line>)>,
 ) -> Result<Party, Failure> {
     let mut child = command.spawn().map_err(|error| {
         Failure::new(codes::NO_PROCESS, format!("cannot start a process: {error}"))
@@ -192,7 +189,7 @@ fn start(
     let sender = sender.clone();
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if let Ok(event) = serde_json::from_str::<Event>(&line)
+            if let Ok(event) = serde_json::from_str::<Line>(&line)
                 && sender.send((index, Some(event))).is_err()
             {
                 break;
@@ -250,8 +247,8 @@ fn prepare_places(
 /// Relays what the children say until all have ended.
 fn follow(
     parties: &mut Parties,
-    events: &Receiver<(usize, Option<Event>)>,
-    progress: &Progress,
+    events: &Receiver<(usize, Option<Line>)>,
+    display: &Display,
 ) -> Result<(), Failure> {
     let count = parties.0.len();
     let mut snapshots = vec![Snapshot::default(); count];
@@ -262,25 +259,28 @@ fn follow(
     let mut is_interrupted = false;
     loop {
         match events.recv_timeout(Duration::from_millis(100)) {
-            Ok((_, Some(Event::Stage { text }))) => progress.stage(&text),
-            Ok((index, Some(Event::Note { text }))) => {
-                progress.note(&format!("{}: {text}", parties.0[index].name));
-            }
-            Ok((index, Some(Event::Running(snapshot)))) => {
-                snapshots[index] = snapshot;
-                if let Some(merged) = merge(&snapshots) {
-                    progress.running(&merged);
+            Ok((index, Some(Line::Session(event)))) => match event {
+                Event::Stage { .. } | Event::Waiting { .. } => display.hear(event),
+                Event::Note { text } => {
+                    let text = format!("{}: {text}", parties.0[index].name);
+                    display.hear(Event::Note { text });
                 }
-            }
-            Ok((index, Some(Event::Failed { failure }))) => {
+                Event::Running(snapshot) => {
+                    snapshots[index] = snapshot;
+                    if let Some(merged) = merge(&snapshots) {
+                        display.hear(Event::Running(merged));
+                    }
+                }
+            },
+            Ok((index, Some(Line::End(End::Failed { failure })))) => {
                 failures[index] = Failure::from_json(&failure);
                 deadline.get_or_insert(Instant::now() + FAREWELL);
             }
             Ok((index, None)) => is_over[index] = true,
-            Ok((_, Some(Event::Done))) | Err(RecvTimeoutError::Timeout) => {}
+            Ok((_, Some(Line::End(End::Done)))) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if interrupt::requested() && !is_interrupted {
+        if signals::requested() && !is_interrupted {
             is_interrupted = true;
             deadline = Some(Instant::now() + FAREWELL);
             parties.0.iter().for_each(|party| interrupt_child(&party.child));
@@ -299,7 +299,7 @@ fn follow(
             break;
         }
     }
-    progress.clear();
+    display.clear();
     if is_interrupted {
         return Err(Failure::interrupted());
     }

@@ -1,7 +1,6 @@
 //! One module for each command.
 
 pub(crate) mod bench;
-#[cfg(feature = "llvm")]
 pub(crate) mod check_c;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -9,7 +8,6 @@ pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod id;
 pub(crate) mod local;
-pub(crate) mod party;
 pub(crate) mod plan;
 pub(crate) mod preprocess;
 pub(crate) mod programs;

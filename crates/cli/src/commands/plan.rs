@@ -8,30 +8,33 @@ use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{Scratch, check, check_order};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed;
+use phineus_session::blocks::TracedBlocks;
+use phineus_session::casting::{computing_of, described};
+use phineus_session::failure::{Failure, codes};
+use phineus_session::garbling::GarblingPlan;
+use phineus_session::memory_budget::default_limit;
+use phineus_session::output_file::check_writable;
+use phineus_session::party::{scratch_of, scratch_within};
+use phineus_session::planning;
+use phineus_session::prediction::candidates;
+use phineus_session::registry::Registry;
+use phineus_session::resolve::{TracedFile, arguments_of, is_c, trace};
+use phineus_session::settings::{Choice, NarrowMasks, ProgramChoice, Protocol, Sizes, Variant};
+use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::arguments::{Check, NarrowMasks, Plan, ProgramChoice, Protocol, Show, Sizes, Ways};
-use crate::blocks::TracedBlocks;
-use crate::casting::{computing_of, described};
-use crate::commands::party::{scratch_of, scratch_within};
-use crate::failure::{Failure, codes};
-use crate::garbling::GarblingPlan;
-use crate::memory_budget::default_limit;
+use crate::arguments::{Check, Plan, Show};
+use crate::commands::check_c;
 use crate::output::Console;
-use crate::output_file::check_writable;
-use crate::planning;
-use crate::prediction::candidates;
-use crate::registry::Registry;
-use crate::resolve::{TracedFile, arguments_of, hand_over, is_c, trace};
-use crate::sizing::{self, Terms};
 
 /// Plans a program into a file.
 pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
-    let scratch = scratch_of(&plan.resources)?;
+    let scratch = scratch_of(&plan.resources.settings())?;
     check_writable(&plan.out)?;
-    let (clients, sizes) = (&plan.outsourcing, &plan.sizes);
-    let (traced, _) = sizing::traced_for(registry, &plan.choice, clients, sizes, &scratch)?;
+    let (choice, sizes) = (plan.choice.settings(), plan.sizes.settings());
+    let clients = plan.outsourcing.clone().settings();
+    let (traced, _) = sizing::traced_for(registry, &choice, &clients, &sizes, &scratch)?;
     if traced.kind == Kind::Planned {
         return Err(Failure::new(codes::PLANNED_ALREADY, "this file is planned already"));
     }
@@ -39,9 +42,9 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
         traced.file.save(path)?;
     }
     let limit = plan.resources.memory.unwrap_or_else(default_limit);
-    let ways = plan.ways.ways(&[plan.ot]);
+    let variants = plan.variants.choices().variants(&[plan.ot]);
     let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
-    let candidate = candidates(&traced, (&[plan.protocol], &ways), terms, &scratch).pop();
+    let candidate = candidates(&traced, (&[plan.protocol], &variants), terms, &scratch).pop();
     let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
     planned.save(&plan.out)?;
     let figures = planned.plan();
@@ -74,7 +77,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
 pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Result<(), Failure> {
     let traced = sizing::traced(
         registry,
-        &show.choice,
+        &show.choice.settings(),
         &Sizes::default(),
         &scratch_within(default_limit()),
     )?;
@@ -145,13 +148,11 @@ pub(crate) fn check_file(
 ) -> Result<(), Failure> {
     let path = arguments.choice.program.as_deref().map(Path::new);
     if let Some(path) = path.filter(|path| path.is_file() && is_c(path)) {
-        return match registry.c {
-            Some(c) => (c.check)(path, &arguments.choice, console),
-            None => Err(hand_over(path)),
-        };
+        return check_c::check(registry, path, &arguments.choice, console);
     }
     let scratch = scratch_within(default_limit());
-    let traced = sizing::traced(registry, &arguments.choice, &Sizes::default(), &scratch)?;
+    let traced =
+        sizing::traced(registry, &arguments.choice.settings(), &Sizes::default(), &scratch)?;
     let mut proven = "every instruction is well formed".to_owned();
     let mut faults = Vec::new();
     if let Some(blocks) = &traced.blocks {
@@ -303,14 +304,17 @@ fn in_rounds(
         planner_memory_bytes: PLANNER_MEMORY_BYTES,
         prove_inputs: true,
         y2a: description.plan.as_ref().map_or_else(Default::default, mixed::y2a),
-        masks: description.plan.as_ref().map_or(NarrowMasks::Auto, |plan| Ways::stated(plan).masks),
+        masks: description
+            .plan
+            .as_ref()
+            .map_or(NarrowMasks::Auto, |plan| Variant::stated(plan).masks),
         scale: BatchScale::FULL,
     };
     match planning::ordered(&source, protocol, parties, bounds, scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {
-            let ways = (bounds.y2a, ordered.masks);
-            let mut model = planning::rounds_model(protocol, parties, ways);
+            let variant = (bounds.y2a, ordered.masks);
+            let mut model = planning::rounds_model(protocol, parties, variant);
             let (assigned, ordered) = (ordered.assigned, ordered.ordered);
             let mut faults =
                 check_order(&mut assigned.reader()?, &mut ordered.file.reader()?, &mut model)?;

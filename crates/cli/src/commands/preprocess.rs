@@ -3,19 +3,20 @@
 use std::path::Path;
 use std::time::Duration;
 
+use phineus_session::failure::Failure;
+use phineus_session::party::{self, KeptReport};
+use phineus_session::registry::Registry;
+use phineus_session::report::write_json;
+use phineus_session::settings::{Making, Run};
+use phineus_session::statistics::kind_words;
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::arguments::{Making, Preprocess, Run};
+use crate::arguments::Preprocess;
 use crate::commands::local;
-use crate::commands::party::{self, KeptReport};
-use crate::failure::Failure;
-use crate::interrupt;
+use crate::display::Display;
 use crate::output::Console;
-use crate::progress::Progress;
-use crate::registry::Registry;
-use crate::report::write_json;
-use crate::statistics::kind_words;
+use crate::signals;
 
 /// Makes this party's file, or with `--local` those of all.
 pub(crate) fn run(
@@ -25,19 +26,19 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     // Before the first secret is in memory.
     phineus_engine::forbid_core_dumps()?;
-    let run = preprocess.as_run();
+    let run = preprocess.settings();
     let making = run.making.as_ref().expect("just put in");
     if let Some(directory) = &run.together.child {
         return run_child(registry, &run, making, directory);
     }
-    let progress = console.progress();
+    let display = console.display();
     let kept = if run.together.local {
-        local::preprocess(registry, &run, making, &progress)
+        local::preprocess(registry, &run, making, &display)
     } else {
-        party::preprocess(registry, &run, making, &progress).map(|kept| vec![kept])
+        party::preprocess(registry, &run, making, &display.progress()).map(|kept| vec![kept])
     };
-    progress.clear();
-    let released = interrupt::release();
+    display.clear();
+    let released = signals::cancel().release();
     let kept = kept?;
     released?;
     if console.is_json {
@@ -55,11 +56,11 @@ fn run_child(
     making: &Making,
     directory: &Path,
 ) -> Result<(), Failure> {
-    interrupt::end_with_parent(&run.together.cluster);
-    let progress = Progress::for_parent();
-    let result = party::preprocess(registry, run, making, &progress)
+    signals::end_with_parent(&run.together.cluster);
+    let display = Display::for_parent();
+    let result = party::preprocess(registry, run, making, &display.progress())
         .and_then(|kept| write_json(&local::report_beside(directory), &kept));
-    progress.ended(result.as_ref().map(drop));
+    display.ended(result.as_ref().map(drop));
     // The parent prints it.
     result.map_err(|failure| Failure { silent: true, ..failure })
 }

@@ -3,18 +3,18 @@
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, Description, Encoding, Lane, Table};
 use phineus_frontend::{Parameter, Program};
+use phineus_session::failure::Failure;
+use phineus_session::memory_budget::default_limit;
+use phineus_session::party::{scratch_within, shape};
+use phineus_session::registry::Registry;
+use phineus_session::resolve::{arguments_of, resolve};
+use phineus_session::sizing::stated_rows;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Data, Programs};
-use crate::commands::party::{scratch_within, shape};
-use crate::failure::Failure;
-use crate::memory_budget::default_limit;
 use crate::output::Console;
-use crate::registry::Registry;
-use crate::resolve::{arguments_of, resolve};
 use crate::results::write_file;
-use crate::sizing::stated_rows;
 
 /// Lists the programs.
 pub(crate) fn list(
@@ -55,7 +55,7 @@ pub(crate) fn list(
 
 /// The tables that a program takes and gives, for sizes that need not be right.
 fn print_tables(program: &dyn Program, console: &Console) -> Result<(), Failure> {
-    let description = crate::resolve::probe(program, &arguments_of(program, &[])?)?;
+    let description = phineus_session::resolve::probe(program, &arguments_of(program, &[])?)?;
     let name = |party: u16| description.parties[usize::from(party)].as_str();
     let columns = |columns: &[Column]| {
         let each = columns.iter().map(|c| format!("{} ({})", c.name, kind_of(c)));
@@ -111,7 +111,7 @@ pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Resul
     }
     let (description, tables) = match (resolved.program(), &arguments) {
         (Some(program), Some(arguments)) => {
-            let description = crate::resolve::probe(program, arguments)?;
+            let description = phineus_session::resolve::probe(program, arguments)?;
             let tables = program.generate(arguments, data.seed);
             let tables = tables.unwrap_or_else(|| random_tables(&description, data.seed));
             (description, tables)

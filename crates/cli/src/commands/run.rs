@@ -1,40 +1,72 @@
 //! `run`: as one party, locally as all of them, or in the clear.
 
-use std::path::Path;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use phineus_bytecode::{Description, Table};
 use phineus_frontend::same_rows;
+use phineus_session::binding::{self, Files, Inputs};
+use phineus_session::blocks::check_preprocessing;
+use phineus_session::casting::Cast;
+use phineus_session::execute::{Job, run_clear};
+use phineus_session::failure::{Failure, codes};
+use phineus_session::learnt::{self, Basis};
+use phineus_session::material::Origin;
+use phineus_session::memory_budget::default_limit;
+use phineus_session::output_file::check_writable;
+use phineus_session::own_rows;
+use phineus_session::party::{self, check_material, scratch_of, shape};
+use phineus_session::registry::Registry;
+use phineus_session::report::{OutputReport, RunReport, write_json};
+use phineus_session::resolve::{Resolved, ready, resolve, trace};
+use phineus_session::settings::{Choice, Preprocessed, Protocol, ProtocolChoice, Run};
+use phineus_session::statistics::{Repeated, repeated};
+use phineus_session::text_key;
+use phineus_session::verify::{self, Reference, Verified};
 use phineus_tables::TextKey;
 use phineus_tables::refuse_pipe;
 use serde_json::json;
 
-use crate::arguments::{Preprocessed, Protocol, ProtocolChoice, Run};
-use crate::binding::{self, Files, Inputs};
-use crate::blocks::check_preprocessing;
-use crate::casting::Cast;
+use crate::arguments;
 use crate::commands::local::{self, LocalRun};
-use crate::commands::party::{self, check_material, scratch_of, shape};
-use crate::execute::{Job, run_clear};
-use crate::failure::{Failure, codes};
-use crate::interrupt;
-use crate::learnt::{self, Basis};
-use crate::material::Origin;
-use crate::memory_budget::default_limit;
+use crate::display::Display;
 use crate::output::Console;
-use crate::output_file::check_writable;
-use crate::own_rows;
-use crate::progress::Progress;
-use crate::reading::Reading;
-use crate::registry::Registry;
-use crate::report::{OutputReport, RunReport, write_json};
-use crate::resolve::{Resolved, ready, resolve, trace};
-use crate::results::{self, destination};
-use crate::statistics::{Repeated, repeated};
-use crate::text_key;
-use crate::verify::{self, Reference, Verified};
+use crate::results::{self, Destination, destination};
+use crate::signals;
+use crate::verify_c;
+
+/// A session, and what the command line does with its results.
+#[derive(Clone)]
+pub(crate) struct RunCommand {
+    pub(crate) run: Run,
+    /// Where results go.
+    pub(crate) outputs: Vec<String>,
+    /// Whether the answer is compared with the plaintext one.
+    pub(crate) verify: bool,
+    /// How many times it runs.
+    pub(crate) repeat: u32,
+    /// Where predicted and measured figures go; `none` for nowhere.
+    pub(crate) report: PathBuf,
+}
+
+impl Deref for RunCommand {
+    type Target = Run;
+
+    fn deref(&self) -> &Run {
+        &self.run
+    }
+}
+
+impl From<arguments::Run> for RunCommand {
+    fn from(typed: arguments::Run) -> RunCommand {
+        let run = typed.settings();
+        let arguments::Run { outputs, verify, repeat, report, .. } = typed;
+        RunCommand { run, outputs, verify, repeat, report }
+    }
+}
 
 /// Runs what the command line says.
-pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
+pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> Result<(), Failure> {
     // Before the first secret is in memory.
     phineus_engine::forbid_core_dumps()?;
     if let Some(directory) = &run.together.child {
@@ -79,12 +111,17 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
             return Err(Failure::usage(why));
         }
     }
-    let progress = console.progress();
-    let result = party::run(registry, run, &progress);
-    progress.clear();
+    let display = console.display();
+    let mut place = Destination::Stdout;
+    let mut find_place = |description: &Description, party| {
+        place = destination(&run.outputs, &run.inputs, description, Some(party))?;
+        Ok(())
+    };
+    let result = party::run(registry, run, &mut find_place, &display.progress());
+    display.clear();
     let mut finished = result?;
     let (description, outputs) = (&finished.description, &finished.outputs);
-    let (target, report) = ((&finished.destination, &finished.files), &mut finished.report);
+    let (target, report) = ((&place, &finished.files), &mut finished.report);
     results::write(description, outputs, target, &mut report.outputs, console.is_json)?;
     say_learnt(console, run, (description, outputs), (&report.protocol, &report.outputs));
     own_rows::notes(description, outputs, &finished.files).iter().for_each(|n| console.say(n));
@@ -104,7 +141,7 @@ pub(crate) fn run(registry: &Registry, run: &Run, console: &Console) -> Result<(
 /// Prints who learnt what, before anything else about a run.
 fn say_learnt(
     console: &Console,
-    run: &Run,
+    run: &RunCommand,
     (description, outputs): (&Description, &[Option<Table>]),
     (protocol, places): (&str, &[OutputReport]),
 ) {
@@ -115,25 +152,27 @@ fn say_learnt(
 }
 
 /// As a child of `run --local`: results and reports go to the parent's directory.
-fn run_child(registry: &Registry, run: &Run, directory: &Path) -> Result<(), Failure> {
-    interrupt::end_with_parent(&run.together.cluster);
-    let progress = Progress::for_parent();
+fn run_child(registry: &Registry, run: &RunCommand, directory: &Path) -> Result<(), Failure> {
+    signals::end_with_parent(&run.together.cluster);
+    let display = Display::for_parent();
     let text_key = text_key::stored(&run.together.id_dir.join(local::TEXT_KEY))?;
-    let run = &Run { reading: Reading { text_key, ..run.reading.clone() }, ..run.clone() };
-    let result = party::run(registry, run, &progress).and_then(|mut finished| {
+    let run = &with_key(run, text_key);
+    let result = party::run(registry, run, &mut |_, _| Ok(()), &display.progress());
+    let result = result.and_then(|mut finished| {
         let (description, report) = (&finished.description, &mut finished.report);
-        let target = (&finished.destination, &finished.files);
+        let place = Destination::Directory(directory.to_owned());
+        let target = (&place, &finished.files);
         results::write(description, &finished.outputs, target, &mut report.outputs, false)?;
         local::write_description(directory, description)?;
         // Whether the plan was kept the parent says, when it has given out what came.
         write_json(&run.report, report)
     });
-    progress.ended(result.as_ref().map(drop));
+    display.ended(result.as_ref().map(drop));
     // The parent prints it.
     result.map_err(|failure| Failure { silent: true, ..failure })
 }
 
-fn write_report(run: &Run, report: &impl serde::Serialize) -> Result<(), Failure> {
+fn write_report(run: &RunCommand, report: &impl serde::Serialize) -> Result<(), Failure> {
     if run.report == Path::new("none") {
         return Ok(());
     }
@@ -163,7 +202,7 @@ pub(crate) struct Answer {
 }
 
 /// Runs all parties on this machine and prints what came out.
-fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
+fn run_locally(registry: &Registry, run: &RunCommand, console: &Console) -> Result<(), Failure> {
     let mut answer = answer_locally(registry, run, console)?;
     let Answer { description, outputs, reports, files, repeated, .. } = &mut answer;
     let (description, outputs, files) = (&*description, &*outputs, &*files);
@@ -202,8 +241,8 @@ fn run_locally(registry: &Registry, run: &Run, console: &Console) -> Result<(), 
     reports.iter().try_for_each(RunReport::verdict)
 }
 
-fn results_of(description: &Description) -> Vec<crate::report::OutputReport> {
-    crate::report::outputs(description)
+fn results_of(description: &Description) -> Vec<phineus_session::report::OutputReport> {
+    phineus_session::report::outputs(description)
 }
 
 /// Says whether the answer is right; a failure if it is not, or not known.
@@ -221,7 +260,7 @@ pub(crate) fn say_verified(console: &Console, verified: Option<&Verified>) -> Re
 /// Runs all parties on this machine; nothing is compared yet.
 pub(crate) fn answer_locally(
     registry: &Registry,
-    run: &Run,
+    run: &RunCommand,
     console: &Console,
 ) -> Result<Answer, Failure> {
     if !run.outputs.is_empty() {
@@ -232,13 +271,13 @@ pub(crate) fn answer_locally(
         destination(&run.outputs, &run.inputs, &description, None)?;
     }
     check_repeatable(run)?;
-    let progress = console.progress();
+    let display = console.display();
     if run.verify {
-        verify::check_plain_c(registry, run)?;
+        verify_c::check_plain_c(registry, run)?;
     }
-    let result = run_all(registry, run, &progress);
-    progress.clear();
-    let released = interrupt::release();
+    let result = run_all(registry, run, &display);
+    display.clear();
+    let released = signals::cancel().release();
     let (LocalRun { description, reports, outputs, files }, repeated) = result?;
     released?;
     Ok(Answer { description, outputs, reports, files, verified: None, repeated })
@@ -247,7 +286,7 @@ pub(crate) fn answer_locally(
 /// The same, and compares, if asked to.
 pub(crate) fn verified_locally(
     registry: &Registry,
-    run: &Run,
+    run: &RunCommand,
     console: &Console,
 ) -> Result<Answer, Failure> {
     let run = &with_text_key(run)?;
@@ -258,7 +297,7 @@ pub(crate) fn verified_locally(
 }
 
 /// Refuses to run several times what can be run once.
-fn check_repeatable(run: &Run) -> Result<(), Failure> {
+fn check_repeatable(run: &RunCommand) -> Result<(), Failure> {
     let from_stdin = |input: &String| binding::split_name(input).1 == "-";
     let once = match &run.preprocessing {
         _ if run.repeat == 1 => return Ok(()),
@@ -272,16 +311,16 @@ fn check_repeatable(run: &Run) -> Result<(), Failure> {
 /// Runs once or several times, always with the same result.
 fn run_all(
     registry: &Registry,
-    run: &Run,
-    progress: &Progress,
+    run: &RunCommand,
+    display: &Display,
 ) -> Result<(LocalRun, Vec<Repeated>), Failure> {
-    let mut last = local::run(registry, run, progress)?;
+    let mut last = local::run(registry, run, display)?;
     if run.repeat == 1 {
         return Ok((last, Vec::new()));
     }
     let mut reports = vec![last.reports.clone()];
     for _ in 1..run.repeat {
-        let next = local::run(registry, run, progress)?;
+        let next = local::run(registry, run, display)?;
         let pairs = next.outputs.iter().zip(&last.outputs);
         let is_same = |(next, last): (&Option<Table>, &Option<Table>)| match (next, last) {
             (Some(next), Some(last)) => same_rows(next, last),
@@ -301,19 +340,24 @@ fn run_all(
 
 /// Adds a text key that this process chooses for all parties, so that repetitions and the plaintext
 /// answer hash texts under the same key.
-fn with_text_key(run: &Run) -> Result<Run, Failure> {
-    let reading = Reading { text_key: Some(text_key::fresh()?), ..run.reading.clone() };
-    Ok(Run { reading, ..run.clone() })
+fn with_text_key(run: &RunCommand) -> Result<RunCommand, Failure> {
+    Ok(with_key(run, Some(text_key::fresh()?)))
+}
+
+fn with_key(run: &RunCommand, text_key: Option<TextKey>) -> RunCommand {
+    let mut run = run.clone();
+    run.run.reading.text_key = text_key;
+    run
 }
 
 /// The key of texts that was chosen for this run.
-fn text_key_of(run: &Run) -> Result<TextKey, Failure> {
+fn text_key_of(run: &RunCommand) -> Result<TextKey, Failure> {
     run.reading.text_key.clone().map_or_else(text_key::fresh, Ok)
 }
 
 fn compare_if_asked(
     registry: &Registry,
-    run: &Run,
+    run: &RunCommand,
     description: &Description,
     outputs: &[Option<Table>],
     console: &Console,
@@ -321,24 +365,24 @@ fn compare_if_asked(
     if !run.verify {
         return Ok(None);
     }
-    let progress = console.progress();
-    progress.stage("computing the plaintext answer");
+    let display = console.display();
+    display.progress().stage("computing the plaintext answer");
     let verified = compare(registry, run, description, outputs);
-    progress.clear();
+    display.clear();
     verified.map(Some)
 }
 
 /// Compares the outputs with those of the twin, else with those of the clear driver.
 fn compare(
     registry: &Registry,
-    run: &Run,
+    run: &RunCommand,
     description: &Description,
     outputs: &[Option<Table>],
 ) -> Result<Verified, Failure> {
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
-    verify::no_stdin(&assigned)?;
+    verify_c::no_stdin(&assigned)?;
     let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;
     let text_key = text_key_of(run)?;
     let Inputs { tables, arrangements, .. } =
@@ -354,7 +398,7 @@ fn compare(
             let program = resolved.program().expect("only files have none");
             binding::set_rows(&mut arguments, &files);
             if let Some(verdict) = verify::with_twin(program, &arguments, &inputs, &outputs)? {
-                let is_c = verify::is_plain_c(run);
+                let is_c = verify_c::is_plain_c(run);
                 let reference = if is_c { Reference::PlainC } else { Reference::Twin };
                 return Ok(Verified { reference, verdict });
             }
@@ -367,7 +411,11 @@ fn compare(
 }
 
 /// Runs in one process without any protection.
-fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result<(), Failure> {
+fn run_in_the_clear(
+    registry: &Registry,
+    run: &RunCommand,
+    console: &Console,
+) -> Result<(), Failure> {
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, probed) = shape(&resolved, &run.choice.parameters)?;
@@ -376,9 +424,10 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
     let target = destination(&run.outputs, &run.inputs, &probed, None)?;
     let files = binding::count_all(&probed, &assigned, &run.reading, (&[], None))?;
     binding::check_headers(&probed, &files)?;
-    let progress = console.progress();
+    let display = console.display();
+    let progress = display.progress();
     if run.verify {
-        verify::check_plain_c(registry, run)?;
+        verify_c::check_plain_c(registry, run)?;
     }
     progress.stage("tracing the program");
     let (traced, ranges) = match (&resolved, arguments) {
@@ -404,7 +453,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         planned: &planned,
         party: 0,
         inputs,
-        backend: run.resources.storage.storage(),
+        backend: run.resources.storage,
         swap_dir: scratch.directory(),
         limit_bytes,
         origin: Origin::Interleaved,
@@ -414,7 +463,7 @@ fn run_in_the_clear(registry: &Registry, run: &Run, console: &Console) -> Result
         progress: &progress,
     };
     let executed = run_clear(job)?;
-    progress.clear();
+    display.clear();
     let planned = planned.after_run()?;
     let name = Protocol::Clear.name();
     let mut report = RunReport::new(&planned, 0, (name, None), (limit_bytes, None), &executed);

@@ -15,13 +15,14 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mascot::costs::{Pair, demand_costs};
 use phineus_protocols::mascot::{Batch, Demand, Generator, Kind};
 use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_session::failure::{Failure, codes};
+use phineus_session::registry::Registry;
+use phineus_session::report::RunReport;
+use phineus_session::settings::{Choice, Protocol};
 use phineus_tables::quantity;
 
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
-use crate::arguments::{Bench, Protocol};
-use crate::failure::{Failure, codes};
-use crate::registry::Registry;
-use crate::report::RunReport;
+use crate::arguments::Bench;
 
 /// The three primes.
 const PROTOCOLS: [Protocol; 3] = [Protocol::Spdz32, Protocol::Spdz, Protocol::Spdz128];

@@ -1,15 +1,16 @@
 //! `bench shares`: whole local runs on shares, everything included from the parties' agreement on:
 //! set-up, preprocessing and online phase, over TLS.
 
+use phineus_session::failure::{Exit, Failure};
+use phineus_session::party::scratch_within;
+use phineus_session::registry::Registry;
+use phineus_session::resolve::{arguments_of, trace};
+use phineus_session::settings::{Choice, Protocol, Variant};
+use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;
 
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
-use crate::arguments::{Bench, Protocol, Ways};
-use crate::commands::party::scratch_within;
-use crate::failure::{Exit, Failure};
-use crate::registry::Registry;
-use crate::resolve::{arguments_of, trace};
-use crate::sizing::{self, Terms};
+use crate::arguments::Bench;
 
 type Settings = &'static [(&'static str, &'static str)];
 
@@ -217,7 +218,7 @@ fn memory_of(
         Memory::Quarter => {
             let scratch = scratch_within(UNBOUNDED_BYTES);
             let traced = trace(program, &arguments_of(program, parameters)?, &scratch)?;
-            let choice = (line.protocol, Ways::default());
+            let choice = (line.protocol, Variant::default());
             let limit_bytes = UNBOUNDED_BYTES;
             let terms = Terms { limit_bytes, net: None, is_dealt: false, is_compared: true };
             let planned = sizing::planned(&traced, choice, terms, &scratch)?;

@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use phineus_frontend::Program;
+use phineus_session::failure::Failure;
+use phineus_session::private_directory::PrivateDirectory;
+use phineus_session::registry::Registry;
+use phineus_session::report::RunReport;
+use phineus_session::resolve::arguments_of;
+use phineus_session::settings::{Choice, Protocol};
 
 use super::sized;
-use crate::arguments::{Cli, Command, Protocol, Run};
+use crate::arguments::{Cli, Command, Run};
 use crate::commands::local;
 use crate::commands::programs::random_tables;
-use crate::failure::Failure;
-use crate::private_directory::PrivateDirectory;
-use crate::progress::Progress;
-use crate::registry::Registry;
-use crate::report::RunReport;
-use crate::resolve::arguments_of;
+use crate::commands::run::RunCommand;
+use crate::display::Display;
 use crate::results::write_file;
 
 /// Generated inputs of one program, and how it is run.
@@ -42,7 +44,7 @@ impl Workload {
     ) -> Result<Workload, Failure> {
         let directory = PrivateDirectory::new()?;
         let arguments = arguments_of(program, &parameters)?;
-        let description = crate::resolve::probe(program, &arguments)?;
+        let description = phineus_session::resolve::probe(program, &arguments)?;
         let tables = program.generate(&arguments, 1);
         let tables = tables.unwrap_or_else(|| random_tables(&description, 1));
         let mut inputs = Vec::new();
@@ -81,9 +83,9 @@ impl Workload {
             option("--in", format!("{port}={}", shown(path)));
         }
         typed.extend(self.flags.iter().cloned());
-        let mut run = parse(typed)?.resolved();
-        run.together.plain = plain;
-        let reports = local::run(registry, &run, &Progress::for_user(true, false))?.reports;
+        let mut command = RunCommand::from(parse(typed)?);
+        command.run.together.plain = plain;
+        let reports = local::run(registry, &command, &Display::for_user(true, false))?.reports;
         reports.iter().try_for_each(RunReport::verdict)?;
         Ok(reports)
     }

@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
+use phineus_session::failure::Failure;
+use phineus_session::private_directory::PrivateDirectory;
+use phineus_session::registry::Registry;
+use phineus_session::resolve::{arguments_of, probe};
 use phineus_tables::quantity;
 
 use super::{Shown, first_row, typed_run};
 use crate::arguments::Demo;
 use crate::commands::run::verified_locally;
-use crate::failure::Failure;
 use crate::output::Console;
-use crate::private_directory::PrivateDirectory;
-use crate::registry::Registry;
-use crate::resolve::{arguments_of, probe};
 use crate::results::write_file;
 
 const PROGRAM: &str = "biometric";

@@ -7,19 +7,20 @@ use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
-use phineus_tables::quantity;
-use serde_json::json;
-
-use crate::arguments::{Explain, Protocol, Ways};
-use crate::failure::Failure;
-use crate::output::Console;
-use crate::planning::PlannedFile;
-use crate::prediction::{
+use phineus_session::failure::Failure;
+use phineus_session::planning::PlannedFile;
+use phineus_session::prediction::{
     Candidate, Prediction, candidates, cheapest, is_shared, link_bytes, link_bytes_before,
     material, reason, rounds_before, sent_bytes,
 };
-use crate::resolve::TracedFile;
-use crate::sizing::Terms;
+use phineus_session::resolve::TracedFile;
+use phineus_session::settings::{Choice, Protocol, Variant};
+use phineus_session::sizing::Terms;
+use phineus_tables::quantity;
+use serde_json::json;
+
+use crate::arguments::Explain;
+use crate::output::Console;
 
 /// Columns for the names of figures; five protocols of [`FIGURE_WIDTH`] leave a line of 98.
 const NAME_WIDTH: usize = 23;
@@ -33,8 +34,8 @@ pub(super) fn run(
     scratch: &Scratch,
     console: &Console,
 ) -> Result<(), Failure> {
-    let ways = explain.ways.ways(explain.ot.extensions());
-    let candidates = candidates(traced, (&explain.protocols, &ways), terms, scratch);
+    let variants = explain.variants.choices().variants(explain.ot.extensions());
+    let candidates = candidates(traced, (&explain.protocols, &variants), terms, scratch);
     let best = cheapest(&candidates);
     if console.is_json {
         console.document(to_json(&candidates, best.as_ref().ok().copied()));
@@ -43,9 +44,9 @@ pub(super) fn run(
     let (fitting, refused): (Vec<_>, Vec<_>) =
         candidates.iter().partition(|candidate| candidate.outcome.is_ok());
     let mut columns: Vec<Column> = Vec::new();
-    for Candidate { protocol, ways, outcome } in fitting {
+    for Candidate { protocol, variant, outcome } in fitting {
         if let Ok((planned, time)) = outcome {
-            columns.push(column(*protocol, *ways, planned, time));
+            columns.push(column(*protocol, *variant, planned, time));
         }
     }
     print(&columns, console)?;
@@ -64,7 +65,12 @@ struct Column {
     figures: Vec<(String, String)>,
 }
 
-fn column(protocol: Protocol, ways: Ways, planned: &PlannedFile, time: &Prediction) -> Column {
+fn column(
+    protocol: Protocol,
+    variant: Variant,
+    planned: &PlannedFile,
+    time: &Prediction,
+) -> Column {
     let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied();
     let count = |name: &str| total(name).map(quantity::count);
@@ -89,13 +95,13 @@ fn column(protocol: Protocol, ways: Ways, planned: &PlannedFile, time: &Predicti
         Some(ots) => Some(ots + total(garbling::GARBLING_OTS).unwrap_or(0)),
         None => total(totals::EVALUATOR_INPUT_BITS),
     };
-    if ways.ot.is_silent() {
-        add("OT extension", Some(ways.ot.name().to_owned()));
+    if variant.ot.is_silent() {
+        add("OT extension", Some(variant.ot.name().to_owned()));
     }
-    if ways.y2a == YaoToArithmetic::Masks {
+    if variant.y2a == YaoToArithmetic::Masks {
         add("Y2A by", Some("masks".to_owned()));
     }
-    if ways.broadcast == Broadcast::Star {
+    if variant.broadcast == Broadcast::Star {
         add("broadcast by", Some("star".to_owned()));
     }
     add("OTs of two parties", transfers.map(quantity::count));
@@ -165,11 +171,11 @@ fn figure_names(columns: &[Column]) -> Vec<String> {
 fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Value {
     let lines: Vec<serde_json::Value> = candidates
         .iter()
-        .map(|Candidate { protocol, ways, outcome }| match outcome {
+        .map(|Candidate { protocol, variant, outcome }| match outcome {
             Ok((planned, time)) => json!({
                 "protocol": protocol.name(),
-                "ot": ways.ot.name(),
-                "ways": ways.words(),
+                "ot": variant.ot.name(),
+                "ways": variant.words(),
                 "fits": true,
                 "costs": planned.plan().costs,
                 "sent_bytes": sent_bytes(planned),

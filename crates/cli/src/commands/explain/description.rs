@@ -2,13 +2,13 @@
 
 use phineus_bytecode::Description;
 use phineus_crypto::field::FieldName;
+use phineus_session::blocks::without_openings;
+use phineus_session::failure::Failure;
+use phineus_session::report::outputs;
+use phineus_session::settings::{Choice, Protocol};
 use phineus_tables::quantity;
 
-use crate::arguments::Protocol;
-use crate::blocks::without_openings;
-use crate::failure::Failure;
 use crate::output::Console;
-use crate::report::outputs;
 
 /// Parties, inputs and what is revealed.
 pub(super) fn describe(

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use phineus_engine::StorageBackend;
+use phineus_session::failure::Failure;
+use phineus_session::settings::{Choice, Preprocessed, Run, network_text};
 use phineus_tables::is_stdin;
 
-use crate::arguments::{Backend, Preprocessed, Run, network_text};
-use crate::failure::Failure;
+use crate::arguments::Backend;
 
 /// The report that a child leaves in its directory.
 pub(super) const REPORT: &str = "run.json";
@@ -49,8 +51,8 @@ pub(super) fn child_command(
     if let Some(swap_dir) = &run.resources.swap_dir {
         command.arg("--swap-dir").arg(swap_dir);
     }
-    if run.resources.storage != Backend::Auto {
-        command.arg("--storage").arg(run.resources.storage.name());
+    if run.resources.storage != StorageBackend::Auto {
+        command.arg("--storage").arg(Backend::name(run.resources.storage));
     }
     command.arg("--gpu").arg(run.resources.gpu.name());
     if let Some(network) = &together.simulate {
@@ -58,7 +60,7 @@ pub(super) fn child_command(
     }
     command.arg("--protocol").arg(together.protocol.name());
     command.arg("--ot").arg(together.ot.name());
-    for (name, value) in together.ways.typed() {
+    for (name, value) in together.variants.typed() {
         command.arg(name).arg(value);
     }
     if run.making.is_none() {
@@ -76,11 +78,11 @@ pub(super) fn child_command(
     }
     if run.making.is_none() {
         command.arg("--threads").arg(run.threads.to_string());
-        if let Some(slice) = run.slice {
+        if let Some(slice) = run.slice_bytes {
             command.arg("--slice").arg(slice.to_string());
         }
     }
-    command.arg("--timeout").arg(together.timeout.to_string());
+    command.arg("--timeout").arg(together.timeout_s.to_string());
     command.arg("--child").arg(own.join("out"));
     let reads_stdin = inputs.iter().any(|(_, file)| is_stdin(file));
     command.stdin(if reads_stdin { Stdio::inherit() } else { Stdio::null() });

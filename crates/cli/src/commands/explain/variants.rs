@@ -1,0 +1,83 @@
+//! The other variants with which a protocol could run a program, and what they take.
+
+use std::time::Duration;
+
+use phineus_protocols::garbled::totals;
+use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_session::planning::PlannedFile;
+use phineus_session::prediction::{is_shared, link_bytes, link_bytes_before, predict};
+use phineus_session::settings::{Choice, Protocol, Variant};
+use phineus_tables::quantity;
+use serde_json::json;
+
+use crate::arguments::Explain;
+
+/// The other variants with which the same protocol could run a program.
+pub(super) fn alternatives(variant: Variant, planned: &PlannedFile) -> Vec<Variant> {
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    let mut others = Vec::new();
+    if total(mixed::totals::GARBLED_TO_ARITHMETIC) > 0 {
+        let y2a = match variant.y2a {
+            YaoToArithmetic::SharedBits => YaoToArithmetic::Masks,
+            YaoToArithmetic::Masks => YaoToArithmetic::SharedBits,
+        };
+        others.push(Variant { y2a, ..variant });
+    }
+    if is_shared(planned.plan()) && variants_matter(planned) && planned.computing > 2 {
+        let broadcast = match variant.broadcast {
+            Broadcast::Direct => Broadcast::Star,
+            Broadcast::Star => Broadcast::Direct,
+        };
+        others.push(Variant { broadcast, ..variant });
+    }
+    others
+}
+
+/// Whether the protocol of a plan can open values in more than one way.
+fn variants_matter(planned: &PlannedFile) -> bool {
+    let protocol = Protocol::from_name(&planned.plan().protocol);
+    protocol.and_then(Protocol::assignment).is_some()
+}
+
+/// The names of the options that choose `variant`.
+fn options(variant: Variant) -> [(&'static str, &'static str); 2] {
+    let y2a = match variant.y2a {
+        YaoToArithmetic::SharedBits => "bits",
+        YaoToArithmetic::Masks => "masks",
+    };
+    let broadcast = match variant.broadcast {
+        Broadcast::Direct => "direct",
+        Broadcast::Star => "star",
+    };
+    [("y2a", y2a), ("broadcast", broadcast)]
+}
+
+/// Rounds, bytes and time of one of several variants.
+pub(super) fn variant_line(variant: Variant, planned: &PlannedFile, explain: &Explain) -> String {
+    let options = options(variant).map(|(name, value)| format!("--{name} {value}")).join(" ");
+    let rounds = planned.plan().costs.get(totals::ROUNDS).copied().unwrap_or(0);
+    let time = predict(planned, explain.net).whole.total();
+    format!(
+        "{:<9} {options}: {rounds} rounds, {} a link, {} of them before, about {}",
+        "way",
+        quantity::bytes(link_bytes(planned)),
+        quantity::bytes(link_bytes_before(planned)),
+        quantity::duration(Duration::from_secs_f64(time))
+    )
+}
+
+pub(super) fn variant_to_json(
+    variant: Variant,
+    planned: &PlannedFile,
+    explain: &Explain,
+) -> serde_json::Value {
+    let [(_, y2a), (_, broadcast)] = options(variant);
+    json!({
+        "y2a": y2a,
+        "broadcast": broadcast,
+        "rounds": planned.plan().costs.get(totals::ROUNDS),
+        "link_bytes": link_bytes(planned),
+        "link_bytes_before": link_bytes_before(planned),
+        "seconds": predict(planned, explain.net).whole.total(),
+    })
+}

@@ -1,0 +1,206 @@
+//! What the user sees while waiting: a bar on a terminal, else a line every ten seconds.
+
+use std::io::{IsTerminal, Write};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use phineus_session::failure::Failure;
+use phineus_session::progress::{Event, Listener, Progress, Snapshot};
+use phineus_tables::quantity;
+use serde::{Deserialize, Serialize};
+
+use crate::signals;
+
+/// How often a bar or a child's line is renewed.
+const BAR_PAUSE: Duration = Duration::from_millis(200);
+
+/// How often a line is printed where there is no terminal.
+const LINE_PAUSE: Duration = Duration::from_secs(10);
+
+/// One line of a child process to its parent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Line {
+    Session(Event),
+    End(End),
+}
+
+/// How a child process ends.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "lowercase")]
+pub(crate) enum End {
+    Done,
+    Failed { failure: serde_json::Value },
+}
+
+enum Voice {
+    Bar(ProgressBar),
+    Lines,
+    /// One line of JSON an event, on stdout.
+    Events,
+    Quiet,
+}
+
+struct Inner {
+    voice: Voice,
+    verbose: bool,
+    last_line: Mutex<Option<Instant>>,
+}
+
+/// Shows the events of a session; clones show them at the same place.
+#[derive(Clone)]
+pub(crate) struct Display(Arc<Inner>);
+
+impl Display {
+    /// For a user: a bar on a terminal, else lines; nothing if `quiet`.
+    pub(crate) fn for_user(quiet: bool, verbose: bool) -> Display {
+        let voice = if quiet {
+            Voice::Quiet
+        } else if std::io::stderr().is_terminal() {
+            Voice::Bar(ProgressBar::with_draw_target(
+                Some(1000),
+                ProgressDrawTarget::stderr_with_hz(8),
+            ))
+        } else {
+            Voice::Lines
+        };
+        Display::new(voice, verbose)
+    }
+
+    /// For a parent process: one event a line on stdout.
+    pub(crate) fn for_parent() -> Display {
+        Display::new(Voice::Events, false)
+    }
+
+    fn new(voice: Voice, verbose: bool) -> Display {
+        Display(Arc::new(Inner { voice, verbose, last_line: Mutex::new(None) }))
+    }
+
+    /// The line to a session that is shown here, and that a signal ends.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress::new(self.clone(), signals::cancel().clone())
+    }
+
+    fn stage(&self, text: &str) {
+        match &self.0.voice {
+            Voice::Bar(bar) => {
+                bar.set_style(spinner());
+                bar.set_message(text.to_owned());
+                bar.tick();
+            }
+            Voice::Lines if self.0.verbose => say(text),
+            Voice::Lines | Voice::Quiet | Voice::Events => {}
+        }
+    }
+
+    fn note(&self, text: &str) {
+        match &self.0.voice {
+            Voice::Bar(bar) => bar.suspend(|| say(text)),
+            Voice::Lines => say(text),
+            Voice::Quiet | Voice::Events => {}
+        }
+    }
+
+    fn waiting(&self, parties: &[String], seconds: u64) {
+        let text = format!("waiting for {} {seconds} s", parties.join(", "));
+        if seconds == 0 {
+            return;
+        }
+        match &self.0.voice {
+            Voice::Lines if seconds % LINE_PAUSE.as_secs() == 1 => say(&text),
+            Voice::Bar(_) | Voice::Lines | Voice::Events | Voice::Quiet => self.stage(&text),
+        }
+    }
+
+    fn running(&self, snapshot: &Snapshot) {
+        match &self.0.voice {
+            Voice::Bar(bar) => {
+                bar.set_style(running_style());
+                bar.set_length(snapshot.total.max(1));
+                bar.set_position(snapshot.done);
+                bar.set_message(describe(snapshot));
+            }
+            Voice::Lines => {
+                let mut last = self.0.last_line.lock().expect("nobody panics while holding it");
+                let first = *last.get_or_insert_with(Instant::now);
+                if first.elapsed() >= LINE_PAUSE {
+                    *last = Some(Instant::now());
+                    // Of a program that decides how often its parts run, the total counts each
+                    // once.
+                    let percent = (100 * snapshot.done / snapshot.total.max(1)).min(100);
+                    say(&format!("{percent:3} %  {}", describe(snapshot)));
+                }
+            }
+            Voice::Quiet | Voice::Events => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        if let Voice::Bar(bar) = &self.0.voice {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Tells a parent how the process ends; nothing otherwise.
+    pub(crate) fn ended(&self, result: Result<(), &Failure>) {
+        self.clear();
+        if matches!(self.0.voice, Voice::Events) {
+            emit(&Line::End(match result {
+                Ok(()) => End::Done,
+                Err(failure) => End::Failed { failure: failure.to_json() },
+            }));
+        }
+    }
+}
+
+impl Listener for Display {
+    fn hear(&self, event: Event) {
+        match &self.0.voice {
+            Voice::Events => emit(&Line::Session(event)),
+            Voice::Bar(_) | Voice::Lines | Voice::Quiet => match event {
+                Event::Stage { text } => self.stage(&text),
+                Event::Note { text } => self.note(&text),
+                Event::Waiting { parties, seconds } => self.waiting(&parties, seconds),
+                Event::Running(snapshot) => self.running(&snapshot),
+            },
+        }
+    }
+
+    fn pause(&self) -> Duration {
+        if matches!(self.0.voice, Voice::Quiet) { LINE_PAUSE } else { BAR_PAUSE }
+    }
+}
+
+/// Prints a line to stderr; a stderr that is gone is no reason to fail.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+fn emit(line: &Line) {
+    if let Ok(line) = serde_json::to_string(line) {
+        let mut stdout = std::io::stdout().lock();
+        let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    }
+}
+
+fn spinner() -> ProgressStyle {
+    ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours")
+}
+
+fn running_style() -> ProgressStyle {
+    ProgressStyle::with_template("{wide_bar} {percent:>3} %  {eta:>4}  {msg}")
+        .expect("a template of ours")
+}
+
+fn describe(snapshot: &Snapshot) -> String {
+    let traffic = quantity::bytes(snapshot.sent_bytes + snapshot.received_bytes);
+    let memory = quantity::bytes(snapshot.memory_bytes);
+    let limit = quantity::bytes(snapshot.limit_bytes);
+    let mut text = format!("{traffic}  memory {memory} of {limit}");
+    if let Some((peer, seconds)) = &snapshot.waiting_for {
+        text.push_str(&format!("  waiting for {peer} {seconds} s"));
+    }
+    text
+}

@@ -1,0 +1,218 @@
+//! The figures of programs of several blocks: of a run in which each block runs so many times.
+
+use std::collections::BTreeMap;
+
+use phineus_bytecode::{BlockCosts, BlockEnd, Description, Hash, Next, PlanDescription, Step};
+use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
+use phineus_protocols::demand::BatchScale;
+use phineus_protocols::garbled::{GarbledCosts, totals};
+use phineus_protocols::mixed::{self, MixedCosts};
+use phineus_protocols::spdz::{Masks, SpdzCosts};
+use phineus_tables::quantity;
+use sha2::{Digest, Sha256};
+
+use super::PlannedBlocks;
+use crate::clear_costs::ClearCosts;
+use crate::failure::Failure;
+use crate::planning::PlannedFile;
+use crate::program_file::ProgramFile;
+use crate::settings::{Choice, Protocol};
+
+/// The blocks that run, and how often each does.
+pub type Turns = Vec<(usize, u64)>;
+
+/// The exact totals of runs in which the blocks in these files run so many times, by run.
+pub fn totals_of<'a, M: BlockCosts>(
+    files: impl Iterator<Item = &'a ProgramFile>,
+    new: impl Fn() -> M,
+    description: &Description,
+    runs: &[Turns],
+) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+    let count = |file: &ProgramFile| {
+        let mut model = new();
+        file.reader()?.for_each::<Failure>(|instruction| {
+            if !instruction.op.is_directive() && !instruction.op.is_carrying() {
+                model.count_and_predict(instruction, description);
+            }
+            Ok(())
+        })?;
+        model.end_block();
+        Ok(model)
+    };
+    let blocks = files.map(count).collect::<Result<Vec<M>, Failure>>()?;
+    let total = |turns: &Turns| {
+        let mut all = new();
+        turns.iter().for_each(|&(block, times)| all.add_block(&blocks[block], times));
+        all.totals(description)
+    };
+    Ok(runs.iter().map(total).collect())
+}
+
+impl PlannedBlocks {
+    /// The figures of a run in which blocks run so many times.
+    pub(super) fn plan(
+        &self,
+        description: &Description,
+        times: &[u64],
+        parties: usize,
+    ) -> Result<PlanDescription, Failure> {
+        let first = self.parts[0].plan();
+        let mut plan = PlanDescription {
+            costs: self.costs(description, times, parties)?,
+            program_hash: self.program_hash(description),
+            swap_in_count: 0,
+            swap_out_count: 0,
+            instruction_count: 0,
+            ..first.clone()
+        };
+        for (part, times) in self.parts.iter().map(PlannedFile::plan).zip(times) {
+            for (most, own) in [
+                (&mut plan.frame_count, part.frame_count),
+                (&mut plan.spill_slot_count, part.spill_slot_count),
+                (&mut plan.unbounded_page_count, part.unbounded_page_count),
+                (&mut plan.peak_wire_count, part.peak_wire_count),
+                (&mut plan.planner_bytes, part.planner_bytes),
+            ] {
+                *most = (*most).max(own);
+            }
+            plan.swap_in_count += part.swap_in_count * times;
+            plan.swap_out_count += part.swap_out_count * times;
+            plan.instruction_count += part.instruction_count * times;
+        }
+        Ok(plan)
+    }
+
+    /// Hash of the program that the plans were made from: its description, its blocks as ordered into
+    /// rounds, and the control flow between them.
+    fn program_hash(&self, description: &Description) -> String {
+        let description = Description { plan: None, ..description.clone() };
+        let description = serde_json::to_vec(&description).expect("a description is text");
+        let description: [u8; 32] = Sha256::digest(description).into();
+        let mut hash =
+            Sha256::new().chain_update(b"phineus planned blocks 2").chain_update(description);
+        for part in &self.parts {
+            hash.update(&part.plan().program_hash);
+        }
+        let flow = serde_json::to_vec(&self.flow).expect("a flow is names and numbers");
+        Hash(hash.chain_update(flow).finalize().into()).to_string()
+    }
+
+    /// The exact totals of a run in which blocks run so many times.
+    fn costs(
+        &self,
+        description: &Description,
+        times: &[u64],
+        parties: usize,
+    ) -> Result<BTreeMap<String, u64>, Failure> {
+        let turns = times.iter().copied().enumerate().collect();
+        let mut totals = self.totals(description, &[turns], parties)?;
+        Ok(totals.pop().expect("one run was asked for"))
+    }
+
+    /// The same for several runs.
+    fn totals(
+        &self,
+        description: &Description,
+        runs: &[Turns],
+        parties: usize,
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let plan = self.parts[0].plan();
+        let (name, scale) = (&plan.protocol, BatchScale::stated(&plan.costs));
+        let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
+        match (protocol, protocol.field()) {
+            (_, Some(field)) => {
+                let masks = Masks::stated(&plan.costs);
+                let costs = || SpdzCosts::new(parties, field).with_scale(scale);
+                let new = || costs().with_masks(masks);
+                self.counted_by(new, description, runs)
+            }
+            (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
+            (Protocol::Clear, _) => self.counted_by(|| ClearCosts, description, runs),
+            _ => {
+                let (broadcast, is_silent) = (mixed::broadcast(plan), mixed::is_silent(plan));
+                let costs = || MixedCosts::new(parties).with_scale(scale);
+                let new = || costs().with_broadcast(broadcast).with_silent_ot(is_silent);
+                self.counted_by(new, description, runs)
+            }
+        }
+    }
+
+    fn counted_by<M: BlockCosts>(
+        &self,
+        new: impl Fn() -> M,
+        description: &Description,
+        runs: &[Turns],
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        totals_of(self.parts.iter().map(|part| &part.file), new, description, runs)
+    }
+
+    /// What one run of each block adds to the totals.
+    fn each(
+        &self,
+        description: &Description,
+        parties: usize,
+    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+        let one = |block: usize| vec![(block, 1)];
+        let mut runs: Vec<Turns> = (0..self.parts.len()).map(one).collect();
+        runs.push(Turns::new());
+        let mut totals = self.totals(description, &runs, parties)?;
+        // What happens once in a run is no part of a block.
+        let before = totals.pop().expect("a run of nothing was asked for");
+        for costs in &mut totals {
+            for (name, total) in costs {
+                *total -= before.get(name).copied().unwrap_or(0).min(*total);
+            }
+        }
+        Ok(totals)
+    }
+
+    /// A line for each block: what a run of it costs, and what runs then. Where material is dealt,
+    /// without what making it sends.
+    pub fn lines(
+        &self,
+        description: &Description,
+        parties: usize,
+        is_dealt: bool,
+    ) -> Result<Vec<String>, Failure> {
+        let line = |(block, costs): (usize, BTreeMap<String, u64>)| {
+            let total = |name: &str| costs.get(name).copied().unwrap_or(0);
+            let name = match is_dealt {
+                true => mixed::totals::online_bytes,
+                false => mixed::totals::sent_bytes,
+            };
+            let sent = (0..parties).map(|party| total(&name(party))).max();
+            let mut gates = format!("{} AND gates", quantity::count(total(totals::AND_GATES)));
+            if let garbled @ 1.. = total(Y_AND_GATES) {
+                gates += &format!(", {} garbled AND gates", quantity::count(garbled));
+            }
+            let turns = if block == 0 { "once" } else { "each time" };
+            format!(
+                "{block} {turns}: {}, {} rounds, {} sent at most; {}",
+                gates,
+                total(totals::ROUNDS),
+                quantity::bytes(sent.unwrap_or(0)),
+                self.then(description, block)
+            )
+        };
+        Ok(self.each(description, parties)?.into_iter().enumerate().map(line).collect())
+    }
+
+    /// What runs after a block, in words.
+    fn then(&self, description: &Description, block: usize) -> String {
+        let BlockEnd { steps, next } = &self.flow.blocks[block];
+        match *next {
+            Next::End => "the end".to_owned(),
+            Next::Jump { block } => format!("then block {block}"),
+            Next::Branch { register, nonzero, zero } => {
+                let last = steps.iter().rev().find(|step| step.writes() == Some(register));
+                let what = match last {
+                    Some(Step::Open { port, .. }) => {
+                        format!("'{}'", description.outputs[*port as usize].name)
+                    }
+                    _ => format!("register {register}"),
+                };
+                format!("then block {zero} if {what} is 0, else block {nonzero}")
+            }
+        }
+    }
+}

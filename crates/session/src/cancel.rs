@@ -1,0 +1,158 @@
+//! [`Cancel`]: ends a session from another thread.
+//!
+//! A session that has met the others tells them that it ends and why, then fails; its calls on
+//! connections return at once. A session also ends itself when the process passes its memory limit
+//! ([`crate::memory_watch`]).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use phineus_channels::{AbortReason, Aborter};
+
+use crate::failure::Failure;
+use crate::memory_watch::MemoryWatch;
+
+/// Interval at which the peak of the process's memory is compared with the limit.
+const MEMORY_PAUSE: Duration = Duration::from_millis(30);
+
+/// What has to be done to end the session.
+enum Stage {
+    /// Nothing: no other party knows of it.
+    Alone,
+    /// It asks by itself, several times a second.
+    Asking,
+    /// The others must be told; after that its calls on connections fail.
+    Met(Aborter),
+}
+
+struct State {
+    is_requested: AtomicBool,
+    stage: Mutex<Stage>,
+    memory: MemoryWatch,
+}
+
+/// Ends a session from another thread. Clones end the same session.
+#[derive(Clone)]
+pub struct Cancel(Arc<State>);
+
+impl Default for Cancel {
+    fn default() -> Cancel {
+        Cancel::new()
+    }
+}
+
+impl Cancel {
+    /// A handle for one session at a time.
+    pub fn new() -> Cancel {
+        Cancel(Arc::new(State {
+            is_requested: AtomicBool::new(false),
+            stage: Mutex::new(Stage::Alone),
+            memory: MemoryWatch::default(),
+        }))
+    }
+
+    /// Ends the session: the others are told that its user stopped it.
+    pub fn cancel(&self) {
+        self.0.is_requested.store(true, Ordering::Relaxed);
+        self.stops_session();
+    }
+
+    /// Returns whether the session must end: somebody cancelled it, or it passed its memory limit.
+    pub fn is_requested(&self) -> bool {
+        self.0.is_requested.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the session ends by itself once it is cancelled. If not, it may be in the
+    /// middle of planning, and nobody but its caller waits for it.
+    pub fn is_heard(&self) -> bool {
+        !matches!(*self.stage(), Stage::Alone)
+    }
+
+    /// Why the session ends, once that is requested.
+    pub fn reason(&self) -> Failure {
+        self.0.memory.passed().unwrap_or_else(Failure::interrupted)
+    }
+
+    /// The failure that ended the session, or the reason for which it was ended.
+    pub(crate) fn or_reason(&self, failure: Failure) -> Failure {
+        if self.is_requested() { self.reason() } else { failure }
+    }
+
+    /// From now on the session asks by itself whether it must end.
+    pub fn ask(&self) {
+        *self.stage() = Stage::Asking;
+    }
+
+    /// From now on the others are told; if the end was requested before, they are told now.
+    pub(crate) fn met(&self, aborter: Aborter) {
+        *self.stage() = Stage::Met(aborter);
+        self.stops_session();
+    }
+
+    /// Returns whether the session must end. If so the others have been told, so that whoever closes
+    /// the connections after this call gives no other reason.
+    pub(crate) fn stops_session(&self) -> bool {
+        if !self.is_requested() {
+            return false;
+        }
+        let aborter = match &*self.stage() {
+            Stage::Met(aborter) => Some(aborter.clone()),
+            Stage::Alone | Stage::Asking => None,
+        };
+        // Another thread may be telling them already: the first one tells, and both wait for it.
+        if let Some(aborter) = aborter {
+            let is_of_memory = self.0.memory.passed().is_some();
+            aborter.abort(match is_of_memory {
+                true => AbortReason::Failed,
+                false => AbortReason::Interrupted,
+            });
+        }
+        true
+    }
+
+    /// Watches the memory limit from now on, on a thread of its own.
+    ///
+    /// # Errors
+    /// If it has been passed already.
+    pub(crate) fn watch_memory(&self, limit_bytes: u64) -> Result<(), Failure> {
+        self.0.memory.start(limit_bytes)?;
+        let state = Arc::downgrade(&self.0);
+        let watcher = std::thread::Builder::new()
+            .name("memory".to_owned())
+            .stack_size(128 * 1024)
+            .spawn(move || {
+                while let Some(state) = state.upgrade() {
+                    if !state.memory.is_on() {
+                        break;
+                    }
+                    Cancel(state).stop_if_over_limit();
+                    std::thread::sleep(MEMORY_PAUSE);
+                }
+            });
+        // Without the thread the run itself looks before it opens anything.
+        drop(watcher);
+        Ok(())
+    }
+
+    /// Ends the session if the memory limit has been passed: its next message then fails.
+    pub(crate) fn stop_if_over_limit(&self) {
+        if self.0.memory.look() {
+            self.cancel();
+        }
+    }
+
+    /// The session is over, and `self` may serve another one.
+    ///
+    /// # Errors
+    /// If it is being ended because it passed its memory limit.
+    pub fn release(&self) -> Result<(), Failure> {
+        self.0.memory.stop()?;
+        *self.stage() = Stage::Alone;
+        Ok(())
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.0.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,544 @@
+//! Named alternatives: protocols, OT extensions, and the like.
+//!
+//! A command line, a configuration file and the messages of the parties all use the names of
+//! [`Choice::name`]; [`Choice::meaning`] is the text of a help page.
+
+use std::path::PathBuf;
+
+use phineus_bytecode::{PlanDescription, Sharing};
+use phineus_crypto::field::FieldName;
+use phineus_plan::Assignment;
+use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_protocols::spdz::Masks;
+
+/// One of several named alternatives.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// All alternatives, in the order of the help text.
+    const ALL: &'static [Self];
+
+    /// The name that users type and parties send.
+    fn name(self) -> &'static str;
+
+    /// One line for a help page.
+    fn meaning(self) -> &'static str;
+
+    /// Returns whether help pages leave it out.
+    fn is_hidden(self) -> bool {
+        false
+    }
+
+    /// The alternative with this name.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.name() == name)
+    }
+}
+
+/// Whether a CUDA device multiplies matrices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GpuChoice {
+    /// Where a measurement of this machine shows that it is faster.
+    #[default]
+    Auto,
+    /// The processor computes everything.
+    Off,
+    /// Everything that it can compute: for tests.
+    Always,
+}
+
+impl Choice for GpuChoice {
+    const ALL: &'static [GpuChoice] = &[GpuChoice::Auto, GpuChoice::Off, GpuChoice::Always];
+
+    fn name(self) -> &'static str {
+        match self {
+            GpuChoice::Auto => "auto",
+            GpuChoice::Off => "off",
+            GpuChoice::Always => "always",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            GpuChoice::Auto => "Where a measurement shows that it is faster",
+            GpuChoice::Off => "The processor computes everything",
+            GpuChoice::Always => "Everything that it can compute: for tests",
+        }
+    }
+
+    fn is_hidden(self) -> bool {
+        self == GpuChoice::Always
+    }
+}
+
+/// A protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Two-party garbled circuits.
+    Garbled,
+    /// XOR shares and GMW.
+    Gmw,
+    /// Garbled circuits of two parties or more.
+    Bmr,
+    /// Additive shares for sums and products, XOR shares for everything else.
+    Arith,
+    /// The sharing that the program states for each part.
+    Mixed,
+    /// SPDZ with MASCOT modulo 2^61-1.
+    Spdz,
+    /// The same modulo 2^128-159.
+    Spdz128,
+    /// The same modulo 2^32-5.
+    Spdz32,
+    /// No protection at all: the reference.
+    Clear,
+}
+
+impl Choice for Protocol {
+    const ALL: &'static [Protocol] = &[
+        Protocol::Garbled,
+        Protocol::Gmw,
+        Protocol::Bmr,
+        Protocol::Arith,
+        Protocol::Mixed,
+        Protocol::Spdz,
+        Protocol::Spdz128,
+        Protocol::Spdz32,
+        Protocol::Clear,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Protocol::Garbled => "garbled",
+            Protocol::Gmw => "gmw",
+            Protocol::Bmr => "bmr",
+            Protocol::Arith => "arith",
+            Protocol::Mixed => "mixed",
+            Protocol::Spdz => "spdz",
+            Protocol::Spdz128 => "spdz-128",
+            Protocol::Spdz32 => "spdz-32",
+            Protocol::Clear => "clear",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Protocol::Garbled => "Two-party garbled circuits, semi-honest",
+            Protocol::Gmw => {
+                "XOR shares and GMW, two parties or more, semi-honest: few bytes, rounds by depth"
+            }
+            Protocol::Bmr => {
+                "Garbled circuits of two parties or more (BMR), semi-honest: few rounds, more bytes"
+            }
+            Protocol::Arith => "Additive shares for sums and products, XOR shares for all else",
+            Protocol::Mixed => {
+                "The sharing that the program states; XOR shares where it states none"
+            }
+            Protocol::Spdz => {
+                "Authenticated shares modulo 2^61-1 (SPDZ with MASCOT): all other parties may cheat"
+            }
+            Protocol::Spdz128 => "The same modulo 2^128-159: for larger integers",
+            Protocol::Spdz32 => {
+                "The same modulo 2^32-5: too weak for use, to compare with the literature"
+            }
+            Protocol::Clear => "No protection at all: the reference",
+        }
+    }
+}
+
+impl Protocol {
+    /// Those that `auto` chooses from; of several that take the same time, the first.
+    pub const AUTOMATIC: [Protocol; 5] =
+        [Protocol::Garbled, Protocol::Gmw, Protocol::Bmr, Protocol::Arith, Protocol::Mixed];
+
+    /// How values get their sharings, if parties compute on shares without authentication.
+    pub fn assignment(self) -> Option<Assignment> {
+        match self {
+            Protocol::Garbled | Protocol::Clear => None,
+            Protocol::Spdz | Protocol::Spdz128 | Protocol::Spdz32 => None,
+            Protocol::Gmw => Some(Assignment::Uniform(Sharing::Boolean)),
+            Protocol::Bmr => Some(Assignment::Uniform(Sharing::Garbled)),
+            Protocol::Arith => Some(Assignment::Arithmetic),
+            Protocol::Mixed => Some(Assignment::Stated(Sharing::Boolean)),
+        }
+    }
+
+    /// Returns whether parties compute on shares, in rounds.
+    pub fn is_shared(self) -> bool {
+        self.assignment().is_some() || self.field().is_some()
+    }
+
+    /// The field of authenticated shares.
+    pub fn field(self) -> Option<FieldName> {
+        match self {
+            Protocol::Spdz => Some(FieldName::F61),
+            Protocol::Spdz128 => Some(FieldName::F128),
+            Protocol::Spdz32 => Some(FieldName::F32),
+            Protocol::Garbled | Protocol::Gmw | Protocol::Bmr => None,
+            Protocol::Arith | Protocol::Mixed | Protocol::Clear => None,
+        }
+    }
+}
+
+/// A protocol, or the fastest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolChoice {
+    /// The one with the least predicted time.
+    Auto,
+    /// This one.
+    This(Protocol),
+}
+
+impl Choice for ProtocolChoice {
+    const ALL: &'static [ProtocolChoice] = &[
+        ProtocolChoice::This(Protocol::Garbled),
+        ProtocolChoice::This(Protocol::Gmw),
+        ProtocolChoice::This(Protocol::Bmr),
+        ProtocolChoice::This(Protocol::Arith),
+        ProtocolChoice::This(Protocol::Mixed),
+        ProtocolChoice::This(Protocol::Spdz),
+        ProtocolChoice::This(Protocol::Spdz128),
+        ProtocolChoice::This(Protocol::Spdz32),
+        ProtocolChoice::This(Protocol::Clear),
+        ProtocolChoice::Auto,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            ProtocolChoice::Auto => "auto",
+            ProtocolChoice::This(protocol) => protocol.name(),
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            ProtocolChoice::Auto => {
+                "The one that is predicted to be the fastest on the network of --net"
+            }
+            ProtocolChoice::This(protocol) => protocol.meaning(),
+        }
+    }
+}
+
+/// The OT extension that triples are made with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtExtension {
+    /// SoftSpoken.
+    #[default]
+    Softspoken,
+    /// Ferret.
+    Silent,
+}
+
+impl Choice for OtExtension {
+    const ALL: &'static [OtExtension] = &[OtExtension::Softspoken, OtExtension::Silent];
+
+    fn name(self) -> &'static str {
+        match self {
+            OtExtension::Softspoken => "softspoken",
+            OtExtension::Silent => "silent",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            OtExtension::Softspoken => "SoftSpoken: 32 bits for each OT, from AES alone",
+            OtExtension::Silent => {
+                "Silent OT (Ferret): 0.41 to 2.6 bits for each OT, from learning parity with noise"
+            }
+        }
+    }
+}
+
+impl OtExtension {
+    /// Returns whether it is silent OT.
+    pub fn is_silent(self) -> bool {
+        self == OtExtension::Silent
+    }
+}
+
+/// Masks that hide the operands of comparisons and right shifts of few bits where they are opened,
+/// on authenticated shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NarrowMasks {
+    /// Narrow masks, unless the distance from an ideal run would pass 2^-30 in all.
+    #[default]
+    Auto,
+    /// Narrow masks wherever the field has room.
+    Always,
+    /// Masks over the whole field.
+    Never,
+}
+
+impl Choice for NarrowMasks {
+    const ALL: &'static [NarrowMasks] =
+        &[NarrowMasks::Auto, NarrowMasks::Always, NarrowMasks::Never];
+
+    fn name(self) -> &'static str {
+        match self {
+            NarrowMasks::Auto => "auto",
+            NarrowMasks::Always => "always",
+            NarrowMasks::Never => "never",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            NarrowMasks::Auto => {
+                "Narrow masks, unless the distance from an ideal run would pass 2^-30 in all"
+            }
+            NarrowMasks::Always => {
+                "Narrow masks wherever the field has room: each opening adds 2^-40"
+            }
+            NarrowMasks::Never => "Masks over the whole field: about four times the random bits",
+        }
+    }
+}
+
+impl NarrowMasks {
+    /// The choice that always gives these masks.
+    pub fn fixed(masks: Masks) -> NarrowMasks {
+        match masks {
+            Masks::Narrow => NarrowMasks::Always,
+            Masks::Whole => NarrowMasks::Never,
+        }
+    }
+}
+
+/// Treatment of rows that repeat a key which must be unique.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepeatKeys {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// Equal rows count once; rows with the same key and other values are an error.
+    CountOnce,
+}
+
+impl Choice for RepeatKeys {
+    const ALL: &'static [RepeatKeys] = &[RepeatKeys::Refuse, RepeatKeys::CountOnce];
+
+    fn name(self) -> &'static str {
+        match self {
+            RepeatKeys::Refuse => "refuse",
+            RepeatKeys::CountOnce => "count-once",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            RepeatKeys::Refuse => "They are an error",
+            RepeatKeys::CountOnce => {
+                "Rows that are equal count once; rows with the same key and other values are an error"
+            }
+        }
+    }
+}
+
+/// How garbled values become additive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Y2aChoice {
+    /// With a shared bit for each bit, in one round.
+    #[default]
+    Bits,
+    /// By masks that are garbled with the value.
+    Masks,
+    /// The one that is predicted to be faster.
+    Auto,
+}
+
+impl Choice for Y2aChoice {
+    const ALL: &'static [Y2aChoice] = &[Y2aChoice::Bits, Y2aChoice::Masks, Y2aChoice::Auto];
+
+    fn name(self) -> &'static str {
+        match self {
+            Y2aChoice::Bits => "bits",
+            Y2aChoice::Masks => "masks",
+            Y2aChoice::Auto => "auto",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Y2aChoice::Bits => "With a shared bit for each bit, in one round",
+            Y2aChoice::Masks => {
+                "By masks that are garbled with the value, without a round: more bytes before"
+            }
+            Y2aChoice::Auto => "The one that is predicted to be faster on the network of --net",
+        }
+    }
+}
+
+impl Y2aChoice {
+    fn possible(self) -> &'static [YaoToArithmetic] {
+        match self {
+            Y2aChoice::Bits => &[YaoToArithmetic::SharedBits],
+            Y2aChoice::Masks => &[YaoToArithmetic::Masks],
+            Y2aChoice::Auto => &[YaoToArithmetic::SharedBits, YaoToArithmetic::Masks],
+        }
+    }
+}
+
+/// How opened values go to all parties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BroadcastChoice {
+    /// From all to all, in one round.
+    #[default]
+    Direct,
+    /// To one party and from there to all.
+    Star,
+    /// The one that is predicted to be faster.
+    Auto,
+}
+
+impl Choice for BroadcastChoice {
+    const ALL: &'static [BroadcastChoice] =
+        &[BroadcastChoice::Direct, BroadcastChoice::Star, BroadcastChoice::Auto];
+
+    fn name(self) -> &'static str {
+        match self {
+            BroadcastChoice::Direct => "direct",
+            BroadcastChoice::Star => "star",
+            BroadcastChoice::Auto => "auto",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            BroadcastChoice::Direct => "From all to all, in one round",
+            BroadcastChoice::Star => {
+                "To one party and from there to all: two rounds, and fewer bytes with three parties or more"
+            }
+            BroadcastChoice::Auto => {
+                "The one that is predicted to be faster on the network of --net"
+            }
+        }
+    }
+}
+
+impl BroadcastChoice {
+    fn possible(self) -> &'static [Broadcast] {
+        match self {
+            BroadcastChoice::Direct => &[Broadcast::Direct],
+            BroadcastChoice::Star => &[Broadcast::Star],
+            BroadcastChoice::Auto => &[Broadcast::Direct, Broadcast::Star],
+        }
+    }
+}
+
+/// The name of the option that [`VariantChoices::narrow_masks`] is typed with: it is for
+/// authenticated shares only.
+pub const NARROW_MASKS: &str = "--narrow-masks";
+
+/// Variants of protocols on shares that the parties may choose between; all choose the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VariantChoices {
+    /// How garbled values become additive.
+    pub y2a: Y2aChoice,
+    /// How opened values go to all parties.
+    pub broadcast: BroadcastChoice,
+    /// Masks of narrow comparisons, for spdz and spdz-128.
+    pub narrow_masks: NarrowMasks,
+}
+
+impl VariantChoices {
+    /// All variants that are possible with these extensions.
+    pub fn variants(self, extensions: &[OtExtension]) -> Vec<Variant> {
+        let (mut variants, masks) = (Vec::new(), self.narrow_masks);
+        for &ot in extensions {
+            for &broadcast in self.broadcast.possible() {
+                let variant = |&y2a| Variant { ot, y2a, broadcast, masks };
+                variants.extend(self.y2a.possible().iter().map(variant));
+            }
+        }
+        variants
+    }
+
+    /// The choices that are not the default: name of the option and value.
+    pub fn typed(self) -> Vec<(&'static str, String)> {
+        fn typed<T: Choice + Default>(value: T) -> Option<String> {
+            (value != T::default()).then(|| value.name().to_owned())
+        }
+        let all = [
+            ("--y2a", typed(self.y2a)),
+            ("--broadcast", typed(self.broadcast)),
+            (NARROW_MASKS, typed(self.narrow_masks)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
+/// One variant of a protocol on shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Variant {
+    /// The OT extension that triples are made with.
+    pub ot: OtExtension,
+    /// How garbled values become additive.
+    pub y2a: YaoToArithmetic,
+    /// How opened values go to all parties.
+    pub broadcast: Broadcast,
+    /// Masks of narrow comparisons.
+    pub masks: NarrowMasks,
+}
+
+impl Variant {
+    /// The variant that a plan was made for.
+    pub fn stated(plan: &PlanDescription) -> Variant {
+        let ot = if mixed::is_silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };
+        let masks = NarrowMasks::fixed(Masks::stated(&plan.costs));
+        Variant { ot, y2a: mixed::y2a(plan), broadcast: mixed::broadcast(plan), masks }
+    }
+
+    /// The parts that are not the default, for the user.
+    pub fn words(self) -> Vec<&'static str> {
+        let star = self.broadcast == Broadcast::Star;
+        let masks = self.y2a == YaoToArithmetic::Masks;
+        let words = [
+            self.ot.is_silent().then_some("with silent OT"),
+            masks.then_some("with Y2A by masks"),
+            star.then_some("with star broadcast"),
+        ];
+        words.into_iter().flatten().collect()
+    }
+}
+
+/// The name of preprocessing that gives no security, as all parties have to agree on it.
+const FAKE: &str = "fake";
+
+/// When correlated randomness is made: what depends on no input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Preprocessed {
+    /// In the background, just ahead of its use.
+    #[default]
+    Interleaved,
+    /// All of it before anything else.
+    Sequential,
+    /// Earlier, by [`crate::party::preprocess`], into this file (with `--local`: this directory).
+    Stored(PathBuf),
+    /// By a dealer whom all parties would have to trust: no security.
+    Fake,
+}
+
+impl Preprocessed {
+    /// Reads the value of `--preprocessing`.
+    ///
+    /// # Errors
+    /// A sentence with the possible values.
+    pub fn parse(text: &str) -> Result<Preprocessed, String> {
+        match (text, text.strip_prefix("stored=")) {
+            ("interleaved", _) => Ok(Preprocessed::Interleaved),
+            ("sequential", _) => Ok(Preprocessed::Sequential),
+            (FAKE, _) => Ok(Preprocessed::Fake),
+            (_, Some(file)) if !file.is_empty() => Ok(Preprocessed::Stored(file.into())),
+            _ => Err("write `interleaved`, `sequential` or `stored=FILE`".to_owned()),
+        }
+    }
+
+    /// The name that all parties must agree on: without the place of a file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Preprocessed::Interleaved => "interleaved",
+            Preprocessed::Sequential => "sequential",
+            Preprocessed::Stored(_) => "stored",
+            Preprocessed::Fake => FAKE,
+        }
+    }
+}

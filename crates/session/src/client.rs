@@ -1,0 +1,270 @@
+//! A client's part of a run: it shares its inputs, waits, and adds up its outputs.
+//!
+//! It walks through the same ordered program as those who compute, so it traces, assigns and orders
+//! as they do; it needs no plan and no memory for values.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::{CostModel, Kind, Lane, Openings, Table};
+use phineus_channels::{FramedChannel, Mesh, Traffic};
+use phineus_crypto::Prg;
+use phineus_engine::{Inputs, Outputs, RunError};
+use phineus_plan::Scratch;
+use phineus_protocols::ProtocolError;
+use phineus_protocols::demand::BatchScale;
+use phineus_protocols::mixed::{MixedClient, MixedCosts};
+
+use crate::agreement::{exchange_ready, give_up_all};
+use crate::blocks::{TracedBlocks, readers_bytes, results, totals_of};
+use crate::execute::{traffic_of, unrevealed};
+use crate::failure::{Failure, codes};
+use crate::memory_budget::{Situation, does_not_fit};
+use crate::metered::{Metered, PhaseFigures, Reading, close_all};
+use crate::planning::{Bounds, ordered, planner_memory, with_variant};
+use crate::program_file::{ProgramFile, Reader};
+use crate::progress::{Progress, Watch};
+use crate::resolve::TracedFile;
+use crate::settings::{Protocol, Variant};
+
+/// The program as a client walks through it, and what that costs.
+pub struct ClientWalk {
+    pub program: TracedFile,
+    pub costs: BTreeMap<String, u64>,
+    /// The most that this process will have resident.
+    pub peak_bytes: u64,
+    pub process_bytes: u64,
+    pub ordering: Duration,
+    scale: BatchScale,
+    variant: Variant,
+}
+
+/// What a client has in the end.
+pub struct ClientRun {
+    /// By output port.
+    pub outputs: Vec<Option<Table>>,
+    pub traffic: Traffic,
+    pub wire_traffic: Traffic,
+    pub phase: PhaseFigures,
+    pub blocked_on_network: Duration,
+    /// Why somebody did not say goodbye, if so.
+    pub farewell: Option<String>,
+}
+
+/// What a client runs with.
+pub struct ClientJob<'a> {
+    pub party: u16,
+    pub inputs: Vec<Option<Table>>,
+    pub limit_bytes: u64,
+    /// How often a block may run.
+    pub turns_max: u64,
+    pub progress: &'a Progress,
+}
+
+impl ClientWalk {
+    /// Orders `traced` as those who compute do, and counts.
+    pub fn new(
+        traced: &TracedFile,
+        protocol: Protocol,
+        situation: &Situation,
+        scratch: &Scratch,
+    ) -> Result<ClientWalk, Failure> {
+        let start = Instant::now();
+        let fits = |planner_bytes: u64| {
+            let peak = situation.client_peak_bytes(situation.tables_bytes, planner_bytes);
+            match peak > situation.limit_bytes {
+                true => Err(does_not_fit(situation.limit_bytes, peak)),
+                false => Ok(peak),
+            }
+        };
+        fits(0)?;
+        scratch.forget_tables();
+        let planner = planner_memory(situation)?;
+        let bounds = Bounds {
+            least_limit_bytes: situation.least_limit_bytes,
+            slice_bytes: None,
+            planner_memory_bytes: planner,
+            prove_inputs: true,
+            y2a: situation.variant.y2a,
+            masks: situation.variant.masks,
+            scale: situation.batch_scale(),
+        };
+        let order_block = |block: &TracedFile| {
+            let made = ordered(block, protocol, traced.computing, bounds, scratch)?;
+            Ok(made.map_or_else(|| block.clone(), |made| made.ordered))
+        };
+        let order = |traced: &TracedFile| match (traced.kind, &traced.blocks) {
+            (Kind::Planned, _) => Ok(traced.clone()),
+            (Kind::Program, None) => order_block(traced),
+            (Kind::Program, Some(blocks)) => {
+                let parts = blocks.parts.iter().map(order_block).collect::<Result<_, Failure>>()?;
+                let blocks = TracedBlocks { flow: blocks.flow.clone(), parts };
+                Ok(TracedFile { blocks: Some(Arc::new(blocks)), ..traced.clone() })
+            }
+        };
+        let program = order(traced)?;
+        let parts = program.blocks.as_ref().map_or(&[][..], |blocks| &blocks.parts);
+        let files = parts.iter().map(|part| &part.file);
+        // They stay as long as the run does.
+        files.clone().chain([&program.file]).try_for_each(ProgramFile::settle)?;
+        let peak_bytes = fits(scratch.tables_peak_bytes())?;
+        // Of a program of many blocks each has a reader.
+        let readers = if program.blocks.is_some() { readers_bytes(files)? } else { 0 };
+        let peak_bytes = peak_bytes + readers;
+        if peak_bytes > situation.limit_bytes {
+            return Err(does_not_fit(situation.limit_bytes, peak_bytes));
+        }
+        let (process_bytes, ordering) = (situation.process_bytes, start.elapsed());
+        let blocks = program.blocks.as_ref().map_or(1, |blocks| blocks.parts.len());
+        let (scale, variant) = match &program.description.plan {
+            None => (situation.batch_scale(), situation.variant),
+            Some(plan) => (BatchScale::stated(&plan.costs), Variant::stated(plan)),
+        };
+        let costs = BTreeMap::new();
+        let walk =
+            ClientWalk { program, costs, peak_bytes, process_bytes, ordering, scale, variant };
+        let costs = walk.costs_of(&vec![1; blocks])?;
+        Ok(ClientWalk { costs, ..walk })
+    }
+
+    /// The costs of a run in which blocks run so many times, or of a program of one.
+    fn costs_of(&self, times: &[u64]) -> Result<BTreeMap<String, u64>, Failure> {
+        let TracedFile { file, description, blocks, computing, .. } = &self.program;
+        let costs =
+            || with_variant(MixedCosts::new(*computing).with_scale(self.scale), self.variant);
+        if let Some(blocks) = blocks {
+            let files = blocks.parts.iter().map(|part| &part.file);
+            let turns = times.iter().copied().enumerate().collect();
+            let mut totals = totals_of(files, costs, description, &[turns])?;
+            return Ok(totals.pop().expect("one run was asked for"));
+        }
+        if let Some(plan) = &description.plan {
+            return Ok(plan.costs.clone());
+        }
+        let mut costs = costs();
+        file.reader()?.for_each::<Failure>(|instruction| {
+            costs.count(instruction, description);
+            Ok(())
+        })?;
+        Ok(costs.totals(description))
+    }
+
+    /// The blocks, or the program of one.
+    fn blocks(&self) -> &[TracedFile] {
+        match &self.program.blocks {
+            None => std::slice::from_ref(&self.program),
+            Some(blocks) => &blocks.parts,
+        }
+    }
+
+    /// Goes through the blocks as what is opened says; counts how often each is run.
+    fn walk(
+        &self,
+        client: &mut MixedClient<Metered<FramedChannel>>,
+        readers: &mut [Reader],
+        (turns, turns_max): (&mut [u64], u64),
+        watch: &Watch,
+    ) -> Result<(), Failure> {
+        let (description, blocks) = (&self.program.description, &self.program.blocks);
+        let flow = blocks.as_ref().map(|blocks| &blocks.flow);
+        let mut registers = vec![0; flow.map_or(0, |flow| flow.registers as usize)];
+        let (mut next, mut done) = (Some(0), 0);
+        while let Some(block) = next {
+            if turns[block] == turns_max {
+                let error = RunError::<ProtocolError>::TooManyTurns { block, turns: turns_max };
+                return Err(error.into());
+            }
+            turns[block] += 1;
+            readers[block].for_each::<Failure>(|instruction| {
+                client.step(instruction)?;
+                done += 1;
+                watch.advance(done);
+                Ok(())
+            })?;
+            let Some(flow) = flow else { break };
+            let left = flow.leave(description, block, &mut registers, &mut Learned(client));
+            next = left.unwrap_or_else(|never| match never {});
+        }
+        Ok(())
+    }
+
+    /// Shares the inputs and gets the outputs.
+    pub fn run(&mut self, job: ClientJob<'_>, mut mesh: Mesh) -> Result<ClientRun, Failure> {
+        let description = &self.program.description;
+        let ready =
+            Inputs::new(description, job.inputs).map_err(Failure::from).and_then(|inputs| {
+                exchange_ready(mesh[0].iter_mut().flatten(), &self.costs)?;
+                Ok((inputs, generator()?))
+            });
+        let (inputs, mut prg) = match ready {
+            Ok(ready) => ready,
+            Err(failure) => {
+                give_up_all(mesh, &failure);
+                return Err(unrevealed(failure, job.progress.cancel()));
+            }
+        };
+        let channels: Vec<FramedChannel> = mesh.into_iter().flatten().flatten().collect();
+        let names: Vec<&str> = channels.iter().map(FramedChannel::peer).collect();
+        let readers = self.blocks().iter().map(|block| block.file.reader());
+        let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+        let total = readers.iter().map(Reader::instruction_count).sum();
+        let monitor = channels[0].monitor();
+        let watch = job.progress.watch(&names.join(", "), Some(monitor), total, job.limit_bytes);
+        let start = Instant::now();
+        let channels: Vec<_> = channels.into_iter().map(Metered::new).collect();
+        let before = Reading::of(channels.iter());
+        let mut turns = vec![0; readers.len()];
+        let walked = || -> Result<(Vec<Metered<FramedChannel>>, Outputs), Failure> {
+            let me = usize::from(job.party);
+            let mut client = MixedClient::new(channels, &mut prg, description, me, inputs)?;
+            self.walk(&mut client, &mut readers, (&mut turns, job.turns_max), &watch)?;
+            Ok(client.finish()?)
+        };
+        let (channels, outputs) = walked().map_err(|failure| {
+            job.progress
+                .cancel()
+                .or_reason(failure)
+                .revealed("this party's inputs were shared, and none of its outputs is whole")
+        })?;
+        let phase = Reading::of(channels.iter()).since(&before, start.elapsed());
+        let blocked_on_network = watch.waited();
+        let channels: Vec<FramedChannel> = channels.into_iter().map(Metered::into_inner).collect();
+        let outputs = results(description, outputs.into_tables());
+        if self.program.blocks.is_some() {
+            self.costs = self.costs_of(&turns)?;
+        }
+        let (traffic, wire_traffic) = traffic_of(channels.iter());
+        Ok(ClientRun {
+            outputs,
+            traffic,
+            wire_traffic,
+            phase,
+            blocked_on_network,
+            farewell: close_all(channels.into_iter()),
+        })
+    }
+}
+
+/// What a client has learned of what decides on what runs next; it holds nothing of what is
+/// published.
+struct Learned<'a>(&'a MixedClient<Metered<FramedChannel>>);
+
+impl Openings for Learned<'_> {
+    type Error = Infallible;
+
+    fn opened(&self, port: u32) -> Result<Lane, Self::Error> {
+        Ok(self.0.opened(port))
+    }
+
+    fn publish(&mut self, _: u32, _: u64) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+fn generator() -> Result<Prg, Failure> {
+    Prg::from_os().map_err(|error| {
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
+    })
+}

@@ -1,0 +1,64 @@
+//! Plans with material that a dealer gives, whom everybody would have to trust: what only makes
+//! material costs nothing then.
+//!
+//! For measurements of what comes after it, as `run --fake-preprocessing` makes them; what `explain`
+//! says of such a run is what the run measures. Nothing is protected.
+
+use phineus_protocols::bmr::costs::{garbling_ns, totals as garbling};
+use phineus_protocols::mixed::totals;
+
+use crate::failure::Failure;
+use crate::planning::PlannedFile;
+use crate::prediction::{garbling_ot_bytes, preprocessing_bytes};
+use crate::settings::ProtocolChoice;
+
+impl PlannedFile {
+    /// The same with the costs of a run whose material is dealt.
+    pub fn dealt(mut self) -> PlannedFile {
+        let making = preprocessing_bytes(&self);
+        // Tables are garbled all the same, but with oblivious transfers that are dealt.
+        let garbling_ots = garbling_ot_bytes(&self);
+        let plan = self.description.plan.as_mut().expect("it is planned");
+        let costs = &mut plan.costs;
+        let mut lower = |name: String, by: u64| {
+            if let Some(total) = costs.get_mut(&name) {
+                *total = total.checked_sub(by).expect("it is a part of what is stated");
+            }
+        };
+        for (party, (sent, received)) in making.into_iter().enumerate() {
+            lower(totals::sent_bytes(party), sent + garbling_ots);
+            lower(totals::received_bytes(party), received + garbling_ots);
+            lower(garbling::garbling_bytes(party), garbling_ots);
+        }
+        let total = |name: &str| costs.get(name).copied().unwrap_or(0);
+        let garbling_ns = total(garbling::Y_AND_GATES) * garbling_ns(self.computing);
+        let before_ns = total(totals::PREPROCESSING_NS);
+        let saved_ns = before_ns - garbling_ns.min(before_ns);
+        let compute_ns = total(totals::COMPUTE_NS) - saved_ns;
+        for (name, dealt) in [
+            (totals::OTS, 0),
+            (garbling::GARBLING_OTS, 0),
+            (totals::PREPROCESSING_ROUNDS, 0),
+            (totals::PREPROCESSING_NS, before_ns - saved_ns),
+            (totals::SETUP_NS, 0),
+            (totals::COMPUTE_NS, compute_ns),
+        ] {
+            if let Some(total) = costs.get_mut(name) {
+                *total = dealt;
+            }
+        }
+        self
+    }
+}
+
+/// Refuses dealt material for a protocol that takes none.
+pub fn check_dealt(choice: ProtocolChoice) -> Result<(), Failure> {
+    match choice {
+        ProtocolChoice::This(protocol) if protocol.is_shared() => Ok(()),
+        _ => {
+            let message = "fake preprocessing is for measurements of one protocol on shares";
+            Err(Failure::usage(message)
+                .remedy("state --protocol gmw, bmr, arith, mixed, spdz or spdz-128"))
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Runs a planned program: memory, driver, and what came out of it.
+
+use std::path::Path;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
+use phineus_channels::{Channel, FramedChannel, Traffic};
+use phineus_crypto::Prg;
+use phineus_engine::{
+    Carried, ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
+    StorageConfig, StorageError, StorageStatistics, run, run_blocks,
+};
+use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
+use phineus_protocols::ot::SessionId;
+
+use crate::agreement::{exchange_ready, give_up};
+use crate::blocks::results;
+use crate::cancel::Cancel;
+use crate::failure::{Failure, codes};
+use crate::material::Origin;
+use crate::memory_budget::STORAGE_DEPTH;
+use crate::metered::{Metered, Reading, close_all};
+use crate::planning::PlannedFile;
+use crate::progress::{Progress, Watch};
+use crate::statistics::Phases;
+use crate::told::Told;
+
+/// What to run, as which party, with what.
+pub struct Job<'a> {
+    pub planned: &'a PlannedFile,
+    pub party: u16,
+    pub inputs: Vec<Option<Table>>,
+    pub backend: StorageBackend,
+    pub swap_dir: &'a Path,
+    pub limit_bytes: u64,
+    /// Where triples come from, for protocols on shares.
+    pub origin: Origin,
+    /// How often a block may run.
+    pub turns_max: u64,
+    /// Threads that compute, where a protocol has use for more than one.
+    pub threads: usize,
+    /// The least second-level cache of all who compute.
+    pub cache_bytes: usize,
+    pub progress: &'a Progress,
+}
+
+/// What a run gave, and what was measured.
+pub struct Executed {
+    /// By output port; for the clear protocol, those of all parties.
+    pub outputs: Vec<Option<Table>>,
+    pub and_gates: Option<u64>,
+    /// AND gates on garbled values, where parties compute on shares.
+    pub garbled_and_gates: Option<u64>,
+    /// Oblivious transfers, of each two parties.
+    pub ots: Option<u64>,
+    /// Rounds of the online phase, where there is one.
+    pub rounds: Option<u64>,
+    /// Messages from a peer before the run.
+    pub exchanges: u64,
+    pub phases: Phases,
+    pub traffic: Traffic,
+    pub wire_traffic: Traffic,
+    pub storage: StorageStatistics,
+    pub storage_name: &'static str,
+    pub running: Duration,
+    /// An estimate, from samples.
+    pub blocked_on_network: Duration,
+    /// Why the peer did not say goodbye, if so; the results are whole nonetheless.
+    pub farewell: Option<String>,
+}
+
+/// A driver whose outputs are counted, so that a failure can say what was revealed before it.
+pub struct Recorded<'a, D> {
+    pub driver: D,
+    description: &'a Description,
+    cancel: Cancel,
+    /// Cells given out, by output port.
+    revealed: Vec<u64>,
+    /// Bits that parties have brought, by party.
+    brought_bits: Vec<u64>,
+}
+
+impl<'a, D> Recorded<'a, D> {
+    pub fn new(driver: D, description: &'a Description, cancel: &Cancel) -> Recorded<'a, D> {
+        let revealed = vec![0; description.outputs.len()];
+        let brought_bits = vec![0; description.parties.len()];
+        Recorded { driver, description, cancel: cancel.clone(), revealed, brought_bits }
+    }
+
+    /// One sentence about what the parties have learned.
+    fn sentence(&self) -> String {
+        let parts: Vec<String> = self
+            .description
+            .outputs
+            .iter()
+            .zip(&self.revealed)
+            .enumerate()
+            .filter(|(_, (_, cells))| **cells > 0)
+            .map(|(index, (port, cells))| {
+                if self.description.is_opened(index) {
+                    return format!("'{}' {cells} times to all", port.name);
+                }
+                let names: Vec<&str> = port
+                    .parties
+                    .iter()
+                    .map(|&party| self.description.parties[usize::from(party)].as_str())
+                    .collect();
+                let (name, all) = (&port.name, port.rows * port.columns.len() as u64);
+                format!("up to {cells} of {all} values of '{name}' to {}", names.join(" and "))
+            })
+            .collect();
+        match parts.as_slice() {
+            [] => "no output was revealed".to_owned(),
+            parts => format!("revealed so far: {}", parts.join("; ")),
+        }
+    }
+}
+
+impl<D: Driver> Driver for Recorded<'_, D> {
+    type Wire = D::Wire;
+    type Error = D::Error;
+
+    fn input(&mut self, i: &Instruction, wires: &mut [D::Wire]) -> Result<(), D::Error> {
+        let party = self.description.inputs[i.immediates[0] as usize].party;
+        self.brought_bits[usize::from(party)] += u64::from(i.shape().wires());
+        self.driver.input(i, wires)
+    }
+
+    fn output(&mut self, i: &Instruction, wires: &[D::Wire]) -> Result<(), D::Error> {
+        // Whoever passed its memory limit reveals nothing any more; the message fails.
+        if self.revealed.iter().all(|&cells| cells == 0) {
+            self.cancel.stop_if_over_limit();
+        }
+        self.revealed[i.immediates[0] as usize] += u64::from(i.lanes);
+        self.driver.output(i, wires)
+    }
+
+    #[inline]
+    fn compute(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [D::Wire]],
+        operands: &[&[D::Wire]],
+    ) -> Result<(), D::Error> {
+        self.driver.compute(i, results, operands)
+    }
+
+    fn round(&mut self) -> Result<(), D::Error> {
+        self.driver.round()
+    }
+
+    fn end_block(&mut self) -> Result<(), D::Error> {
+        self.driver.end_block()
+    }
+
+    fn opened(&self, port: u32) -> Result<Lane, D::Error> {
+        self.driver.opened(port)
+    }
+
+    fn finish(&mut self) -> Result<(), D::Error> {
+        self.driver.finish()
+    }
+}
+
+/// Frames and swap file for `plan`, whose sizes are below 2^32.
+pub fn frames_and_swap(
+    plan: &PlanDescription,
+    directory: &Path,
+    backend: StorageBackend,
+) -> Result<Memory, StorageError> {
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
+    let slots = plan.spill_slot_count as u32;
+    let directory = directory.to_owned();
+    let config = StorageConfig { directory, page_bytes, slots, backend, depth: STORAGE_DEPTH };
+    let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
+    Ok(Memory { frames, storage })
+}
+
+impl Job<'_> {
+    /// Makes frames and swap file for the plan.
+    fn memory(&self) -> Result<Memory, Failure> {
+        let plan = self.planned.plan();
+        let page_bytes = plan.page_wires.saturating_mul(plan.wire_bytes);
+        for (number, what) in [
+            (page_bytes, "wires in a page"),
+            (plan.frame_count, "frames"),
+            (plan.spill_slot_count, "spill slots"),
+        ] {
+            if u32::try_from(number).is_err() {
+                let message = format!("the plan has too many {what}");
+                return Err(Failure::new(codes::TOO_LARGE_A_PLAN, message));
+            }
+        }
+        Ok(frames_and_swap(plan, self.swap_dir, self.backend)?)
+    }
+
+    /// Runs the plan; `entered` is told which blocks run, if there are several.
+    pub fn drive<D: Driver>(
+        &self,
+        recorded: &mut Recorded<'_, D>,
+        memory: &mut Memory,
+        watch: &Watch,
+        entered: Option<Sender<usize>>,
+    ) -> Result<(), Failure>
+    where
+        Failure: From<D::Error>,
+    {
+        let progress = &mut |done| watch.advance(done);
+        let ran = match &self.planned.blocks {
+            None => run(&mut self.planned.file.reader()?, recorded, memory, progress),
+            Some(blocks) => {
+                let readers = blocks.parts.iter().map(|part| part.file.reader());
+                let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+                let mut carried = Carried::new(blocks.carried.own.clone())?;
+                let enter = &mut |block| {
+                    blocks.enter(block);
+                    // Whoever makes material may have failed, which is found when it is taken.
+                    let _ = entered.as_ref().map(|entered| entered.send(block));
+                };
+                let program = (&mut readers[..], &blocks.flow, &self.planned.description);
+                let room = (memory, &mut carried);
+                run_blocks(program, recorded, room, self.turns_max, enter, progress)
+            }
+        };
+        ran.map_err(|error| {
+            let failure: Failure = error.into();
+            recorded.cancel.or_reason(failure).revealed(recorded.sentence())
+        })
+    }
+
+    pub fn total(&self) -> Result<u64, Failure> {
+        match &self.planned.blocks {
+            None => Ok(self.planned.file.reader()?.instruction_count()),
+            Some(blocks) => Ok(blocks.instruction_count()),
+        }
+    }
+}
+
+pub fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
+    match &memory.storage {
+        Some(storage) => (storage.statistics(), storage.backend_name()),
+        None => (StorageStatistics::default(), "none"),
+    }
+}
+
+/// A failure before the first output, or the reason for which the session was ended.
+pub fn unrevealed(failure: Failure, cancel: &Cancel) -> Failure {
+    cancel.or_reason(failure).revealed(Told::Wish.sentence())
+}
+
+/// Everything of our own that can fail before the protocol begins.
+pub fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
+    let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
+    let prg = Prg::from_os().map_err(|error| {
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
+    })?;
+    Ok((inputs, prg, job.memory()?))
+}
+
+/// Runs the job as one of two parties.
+pub fn run_garbled(
+    mut job: Job<'_>,
+    mut channel: FramedChannel,
+    session: &SessionId,
+) -> Result<Executed, Failure> {
+    let prepared = prepare(&mut job);
+    let (inputs, mut prg, mut memory) = match prepared {
+        Ok(prepared) => prepared,
+        Err(failure) => {
+            give_up(channel, &failure);
+            return Err(unrevealed(failure, job.progress.cancel()));
+        }
+    };
+    let description = &job.planned.description;
+    let plan = description.plan.as_ref().expect("it is planned");
+    if let Err(failure) = exchange_ready([&mut channel], &plan.costs) {
+        give_up(channel, &failure);
+        return Err(unrevealed(failure, job.progress.cancel()));
+    }
+    let peer = channel.peer().to_owned();
+    let monitor = channel.monitor();
+    let watch = job.progress.watch(&peer, Some(monitor), job.total()?, job.limit_bytes);
+    let start = Instant::now();
+    let channel = Metered::new(channel);
+    let before = Reading::of([&channel].into_iter());
+    let (set_up, ready, used, outputs, and_gates, ots, rounds);
+    if job.party == GARBLER {
+        let driver = Garbler::new(channel, &mut prg, session, description, inputs);
+        let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
+        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
+        let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+        job.drive(&mut recorded, &mut memory, &watch, None)?;
+        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
+        rounds = recorded.driver.rounds();
+        (used, outputs) = recorded.driver.into_parts();
+    } else {
+        let upcoming = Box::new(job.planned.file.reader()?.into_inputs());
+        let driver = Evaluator::new(channel, &mut prg, session, description, inputs, upcoming);
+        let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
+        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
+        let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+        job.drive(&mut recorded, &mut memory, &watch, None)?;
+        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
+        rounds = recorded.driver.rounds();
+        (used, outputs) = recorded.driver.into_parts();
+    }
+    let running = start.elapsed();
+    let channel: Metered<FramedChannel> = used;
+    let online = Reading::of([&channel].into_iter()).since(&ready, running - set_up);
+    let phases = Phases { set_up: ready.since(&before, set_up), online, ..Phases::default() };
+    let (storage, storage_name) = storage_figures(&memory);
+    let channel = channel.into_inner();
+    let (traffic, wire_traffic) = traffic_of([&channel].into_iter());
+    Ok(Executed {
+        exchanges: channel.exchanges(),
+        outputs: results(description, outputs.into_tables()),
+        and_gates: Some(and_gates),
+        garbled_and_gates: None,
+        ots: Some(ots),
+        rounds: Some(rounds),
+        phases,
+        traffic,
+        wire_traffic,
+        storage,
+        storage_name,
+        running,
+        blocked_on_network: watch.waited(),
+        farewell: close_all(std::iter::once(channel)),
+    })
+}
+
+/// Payload and bytes on the wire of all channels together.
+pub fn traffic_of<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> (Traffic, Traffic) {
+    let add = |sum: Traffic, one: Traffic| Traffic {
+        sent_bytes: sum.sent_bytes + one.sent_bytes,
+        received_bytes: sum.received_bytes + one.received_bytes,
+    };
+    channels.fold((Traffic::default(), Traffic::default()), |(payload, wire), channel| {
+        (add(payload, Channel::traffic(channel)), add(wire, channel.wire_traffic()))
+    })
+}
+
+/// Runs the job in the clear, for all parties at once.
+pub fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
+    let description = &job.planned.description;
+    let inputs = Inputs::new(description, std::mem::take(&mut job.inputs))?;
+    let mut memory = job.memory()?;
+    let watch = job.progress.watch("", None, job.total()?, job.limit_bytes);
+    let start = Instant::now();
+    let parties = 0..description.parties.len() as u16;
+    let outputs = parties.map(|party| Outputs::new(description, party)).collect();
+    let mut recorded =
+        Recorded::new(ClearDriver::new(inputs, outputs), description, job.progress.cancel());
+    job.drive(&mut recorded, &mut memory, &watch, None)?;
+    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
+    for outputs in recorded.driver.into_outputs() {
+        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
+            *merged = merged.take().or(table);
+        }
+    }
+    let (storage, storage_name) = storage_figures(&memory);
+    Ok(Executed {
+        exchanges: 0,
+        outputs: results(description, merged),
+        and_gates: None,
+        garbled_and_gates: None,
+        ots: None,
+        rounds: None,
+        phases: Phases::default(),
+        traffic: Traffic::default(),
+        wire_traffic: Traffic::default(),
+        storage,
+        storage_name,
+        running: start.elapsed(),
+        blocked_on_network: Duration::ZERO,
+        farewell: None,
+    })
+}

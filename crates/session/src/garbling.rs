@@ -1,0 +1,371 @@
+//! Garbling by any number of parties beside a run: its plan, its memory, its thread.
+
+mod blocks;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use phineus_bytecode::{Description, Layout, PlanDescription, verify_without_ports};
+use phineus_channels::FramedChannel;
+use phineus_crypto::Prg;
+use phineus_engine::{Storage, StorageBackend};
+use phineus_plan::limits::FRAMES_MIN;
+use phineus_plan::{Lookahead, PlanOptions, Scratch, check, plan};
+use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
+use phineus_protocols::bmr::limits::memory_bytes;
+use phineus_protocols::bmr::{
+    Garbling, GarblingCosts, GarblingProgram, GarblingThread, Made, TableKey, Tables,
+};
+use phineus_protocols::demand::BatchScale;
+use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_protocols::{Parties, ProtocolError};
+use sha2::{Digest, Sha256};
+
+use crate::execute::frames_and_swap;
+use crate::failure::{Failure, codes};
+use crate::material::{dealt_seed, made_at};
+use crate::memory_budget::{Figures, PAGE_WIRES, STORAGE_DEPTH, Situation};
+use crate::metered::{Metered, PhaseFigures, Reading};
+use crate::planning::PlannedFile;
+use crate::program_file::ProgramFile;
+use crate::resolve::TracedFile;
+
+pub use blocks::{bytes_of_blocks, write_blocks};
+
+/// Spare frames of the garbling walk, and how long before its need a page is asked for.
+const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
+
+/// What the plan of a garbling program says in place of a protocol.
+const PROTOCOL: &str = "garbling";
+
+/// The channels of one stream.
+type Stream = Parties<Metered<FramedChannel>>;
+
+/// The planned garbling program of a program with garbled values.
+pub struct GarblingPlan {
+    file: ProgramFile,
+    /// All that garbling holds, frames included.
+    pub bytes: u64,
+    needs: Needs,
+    scale: BatchScale,
+}
+
+/// What of a plan the memory of garbling depends on.
+#[derive(Clone, Copy, Default)]
+struct Needs {
+    frames: u64,
+    slots: u64,
+    circuit_bytes: u64,
+    gates: u64,
+}
+
+impl Needs {
+    fn of(figures: &PlanDescription) -> Needs {
+        let total = |name: &str| figures.costs.get(name).copied();
+        Needs {
+            frames: figures.frame_count,
+            slots: figures.spill_slot_count,
+            circuit_bytes: total(SCRATCH_BYTES).unwrap_or(0),
+            gates: total(Y_AND_GATES).unwrap_or(u64::MAX),
+        }
+    }
+
+    fn frames_bytes(self) -> u64 {
+        self.frames * PAGE_WIRES * 16
+    }
+
+    /// Frames and what moves their pages.
+    fn paged_bytes(self) -> u64 {
+        let storage = match self.slots {
+            0 => 0,
+            slots => Storage::memory_bytes(self.frames as u32, slots as u32, STORAGE_DEPTH),
+        };
+        self.frames_bytes() + storage
+    }
+}
+
+/// If `ordered` is a block, the description of the program of all that is garbled beside blocks.
+fn described_beside(ordered: &ProgramFile) -> Option<Arc<Description>> {
+    ordered.program().map(|program| Arc::new(GarblingProgram::describe(&program)))
+}
+
+/// Plans what is garbled beside a run, if anything is.
+pub struct GarblingPlanner<'a> {
+    program: Option<ProgramFile>,
+    situation: &'a Situation,
+    planner_memory_bytes: u64,
+    scratch: &'a Scratch,
+}
+
+impl<'a> GarblingPlanner<'a> {
+    /// Derives the garbling program of `ordered`, a program with sharings; `is_garbled` says that
+    /// another block of the same program has garbled values.
+    pub fn new(
+        (ordered, is_garbled): (Option<&TracedFile>, bool),
+        situation: &'a Situation,
+        planner_memory_bytes: u64,
+        scratch: &'a Scratch,
+    ) -> Result<GarblingPlanner<'a>, Failure> {
+        let program = match ordered {
+            None => None,
+            Some(ordered) => {
+                let program = &mut ordered.file.reader()?;
+                let (file, written) = GarblingProgram::derive(program, scratch.file())?;
+                let described = described_beside(&ordered.file);
+                let is_there = is_garbled || written.instruction_count > 0;
+                is_there.then(|| ProgramFile::new_block(file, described))
+            }
+        };
+        Ok(GarblingPlanner { program, situation, planner_memory_bytes, scratch })
+    }
+
+    /// Its plan with at most so much for frames, and never less than the least; `None` if nothing
+    /// is garbled.
+    pub fn plan(&self, frames_bytes: u64) -> Result<Option<GarblingPlan>, Failure> {
+        let Some(program) = &self.program else { return Ok(None) };
+        let page_bytes = PAGE_WIRES * 16;
+        let options = PlanOptions {
+            protocol: PROTOCOL.to_owned(),
+            port_order: phineus_bytecode::PortOrder::Given,
+            memory_limit_bytes: self.situation.limit_bytes,
+            frame_count: (frames_bytes / page_bytes).max(FRAMES_MIN),
+            layout: Layout::Wires,
+            page_wires: PAGE_WIRES,
+            wire_bytes: 16,
+            lookahead: LOOKAHEAD,
+            planner_memory_bytes: self.planner_memory_bytes,
+        };
+        let (parties, scale) = (self.situation.parties, self.situation.batch_scale());
+        let mut costs = GarblingCosts::new(parties).with_scale(scale);
+        let (output, notes) = (self.scratch.plan_file(), self.scratch.file());
+        let (file, figures, _) = plan(&mut program.reader()?, output, notes, &options, &mut costs)?;
+        let file = ProgramFile::new_block(file, program.program());
+        Ok(Some(GarblingPlan::new(file, &figures, (parties, scale))))
+    }
+
+    /// The same plan if its frames take at most half of what the rest leaves, or else another one.
+    pub fn shrunk(
+        &self,
+        garbling: Option<GarblingPlan>,
+        figures: Figures,
+    ) -> Result<Option<GarblingPlan>, Failure> {
+        let Some(garbling) = garbling else { return Ok(None) };
+        let garbling_bytes = garbling.bytes - garbling.needs.frames_bytes();
+        let rest = Figures { frames: FRAMES_MIN, garbling_bytes, ..figures };
+        let rest_bytes = self.situation.budget(rest).running();
+        let frames_bytes = self.situation.limit_bytes.saturating_sub(rest_bytes) / 2;
+        let least_bytes = FRAMES_MIN * PAGE_WIRES * 16;
+        match garbling.needs.frames_bytes() <= frames_bytes.max(least_bytes) {
+            true => Ok(Some(garbling)),
+            false => self.plan(frames_bytes),
+        }
+    }
+}
+
+impl GarblingPlan {
+    fn new(
+        file: ProgramFile,
+        figures: &PlanDescription,
+        (parties, scale): (usize, BatchScale),
+    ) -> GarblingPlan {
+        let needs = Needs::of(figures);
+        let sizes = (FieldBits::DEFAULT, scale);
+        let state = memory_bytes(parties, sizes, needs.circuit_bytes, needs.gates);
+        GarblingPlan { file, bytes: needs.paged_bytes() + state, needs, scale }
+    }
+
+    /// The garbling of a plan that was made before; nothing if it garbles nothing, and is of no
+    /// block of a program of which another one `is_garbled`.
+    ///
+    /// # Errors
+    /// If the file lacks it, or it is not of that plan, as far as figures and form show: `check`
+    /// proves the rest.
+    pub fn open(
+        planned: &TracedFile,
+        (plan, is_garbled): (&PlanDescription, bool),
+        situation: &Situation,
+    ) -> Result<Option<GarblingPlan>, Failure> {
+        let stated = |plan: &PlanDescription, name: &str| plan.costs.get(name).copied();
+        if !is_garbled && stated(plan, GARBLING_ROUNDS).unwrap_or(0) == 0 {
+            return Ok(None);
+        }
+        let refused = |message: &str| {
+            Failure::new(codes::OTHER_GARBLING, message).remedy("plan the program again")
+        };
+        let Some(file) = planned.file.garbling() else {
+            return Err(refused("the plan lacks what is to be garbled beside it"));
+        };
+        let mut reader = file.reader()?;
+        reader.verify_hash()?;
+        if let Some(violation) = verify_without_ports(&mut reader, is_garbled)?.first() {
+            return Err(refused(&format!("in what is garbled beside the plan: {violation}")));
+        }
+        let Some(figures) = reader.description().plan.clone() else {
+            return Err(refused("what is garbled beside the plan is not planned"));
+        };
+        let gates = stated(&figures, Y_AND_GATES);
+        let fits = figures.protocol == PROTOCOL
+            && figures.layout == Layout::Wires
+            && (figures.page_wires, figures.wire_bytes) == (PAGE_WIRES, 16)
+            && figures.frame_count.max(figures.spill_slot_count) < u64::from(u32::MAX)
+            && reader.description().parties == planned.description.parties
+            && reader.description().slots == planned.description.slots
+            && gates.is_some()
+            && gates == stated(plan, Y_AND_GATES);
+        if !fits {
+            return Err(refused("what is garbled beside the plan is of another one"));
+        }
+        let scale = BatchScale::stated(&plan.costs);
+        Ok(Some(GarblingPlan::new(file, &figures, (situation.parties, scale))))
+    }
+
+    /// The planned garbling program.
+    pub fn file(&self) -> &ProgramFile {
+        &self.file
+    }
+
+    /// What is wrong with the garbling in the file of a plan, which was made from `ordered`.
+    pub fn check(
+        ordered: &TracedFile,
+        planned: &TracedFile,
+        scratch: &Scratch,
+    ) -> Result<Vec<String>, Failure> {
+        let (file, written) = GarblingProgram::derive(&mut ordered.file.reader()?, scratch.file())?;
+        let meant = ProgramFile::new_block(file, described_beside(&ordered.file));
+        let Some(beside) = planned.file.garbling() else {
+            let fault = "the plan lacks what is to be garbled beside it";
+            let is_lacking = written.instruction_count > 0;
+            return Ok(is_lacking.then(|| fault.to_owned()).into_iter().collect());
+        };
+        let mut reader = beside.reader()?;
+        let plan = reader.description().plan.as_ref();
+        if plan.map(|plan| plan.program_hash.as_str()) != Some(&written.hash.to_string()) {
+            return Ok(vec!["what is garbled beside the plan is of another program".to_owned()]);
+        }
+        let faults = check(&mut meant.reader()?, &mut reader)?;
+        Ok(faults.into_iter().map(|fault| format!("garbled beside it: {fault}")).collect())
+    }
+
+    /// Sets garbling up and starts its thread; its oblivious transfers are dealt where there is no
+    /// security anyhow.
+    fn start(
+        &self,
+        parties: Stream,
+        prg: Prg,
+        (session, is_dealt): (&SessionId, bool),
+        (swap_dir, backend): (&Path, StorageBackend),
+    ) -> Result<Started, Failure> {
+        let garbling = set_up_any(parties, prg, (session, is_dealt))?.with_scale(self.scale);
+        let reader = self.file.reader()?;
+        let figures = reader.description().plan.clone().expect("it was planned");
+        let directory = swap_dir.to_owned();
+        let memory = move || frames_and_swap(&figures, &directory, backend);
+        garbling.start(reader, memory).map_err(no_thread)
+    }
+}
+
+/// Tables to come, and the thread that makes them.
+type Started = (Tables, GarblingThread<Metered<FramedChannel>>);
+
+fn no_thread(error: std::io::Error) -> Failure {
+    Failure::new(codes::NO_THREAD, format!("cannot start a thread: {error}"))
+}
+
+impl PlannedFile {
+    /// Whether anything is garbled beside a run.
+    pub fn is_garbled(&self) -> bool {
+        let of_blocks = self.blocks.as_ref().is_some_and(|blocks| blocks.parts[0].is_garbled());
+        self.garbling.is_some() || of_blocks
+    }
+
+    /// Sets garbling up and starts its thread, where something is garbled; of several blocks, of
+    /// which each may run so often.
+    pub fn start_garbling(
+        &self,
+        parties: Stream,
+        prg: Prg,
+        session: (&SessionId, bool),
+        place: (&Path, StorageBackend),
+        turns_max: u64,
+    ) -> Result<Started, Failure> {
+        match &self.blocks {
+            Some(parts) => blocks::start((self, parts), parties, prg, session, place, turns_max),
+            None => {
+                let garbling = self.garbling.as_ref().expect("the caller has looked");
+                garbling.start(parties, prg, session, place)
+            }
+        }
+    }
+}
+
+/// Garbled tables that were kept for a later run.
+pub struct KeptTables {
+    pub key: TableKey,
+    pub bytes: u64,
+    /// Oblivious transfers with each peer.
+    pub ots: u64,
+    pub figures: PhaseFigures,
+    pub parties: Stream,
+}
+
+impl GarblingPlan {
+    /// Garbles all into the file at `path`, together with the others.
+    pub fn keep(
+        &self,
+        parties: Stream,
+        mut prg: Prg,
+        session: &SessionId,
+        path: &Path,
+        (swap_dir, backend): (&Path, StorageBackend),
+    ) -> Result<KeptTables, Failure> {
+        let start = Instant::now();
+        let key = TableKey::draw(&mut prg);
+        let garbling = set_up(parties, prg, session)?.with_scale(self.scale);
+        let mut reader = self.file.reader()?;
+        let figures = reader.description().plan.clone().expect("it was planned");
+        let mut memory = frames_and_swap(&figures, swap_dir, backend)?;
+        let keep = |unfinished| garbling.keep(&mut reader, &mut memory, unfinished, &key);
+        let (Made { mut parties, ots }, bytes) = made_at(path, keep)?;
+        let figures = Reading::of_parties(&mut parties).since(&Reading::default(), start.elapsed());
+        Ok(KeptTables { key, bytes, ots, figures, parties })
+    }
+}
+
+fn set_up_any(
+    parties: Stream,
+    prg: Prg,
+    (session, is_dealt): (&SessionId, bool),
+) -> Result<Garbling<Metered<FramedChannel>>, Failure> {
+    match is_dealt {
+        true => Ok(Garbling::insecure(parties, prg, session, dealt_seed(session))?),
+        false => set_up(parties, prg, session),
+    }
+}
+
+fn set_up(
+    parties: Stream,
+    prg: Prg,
+    session: &SessionId,
+) -> Result<Garbling<Metered<FramedChannel>>, Failure> {
+    // The other oblivious transfers of the run have a session of their own.
+    let own = Sha256::new().chain_update("phineus garbling").chain_update(session.as_bytes());
+    let own = SessionId::new(own.finalize().into());
+    Ok(Garbling::set_up(parties, prg, &own, FieldBits::DEFAULT)?)
+}
+
+/// A garbling that has been started, or the stream that one would have had.
+pub enum Beside {
+    Idle(Option<Stream>),
+    Garbling(GarblingThread<Metered<FramedChannel>>),
+}
+
+impl Beside {
+    /// The stream, when all is garbled, and the oblivious transfers that it took with each peer.
+    pub fn finish(self) -> Result<(Option<Stream>, u64), ProtocolError> {
+        match self {
+            Beside::Idle(stream) => Ok((stream, 0)),
+            Beside::Garbling(thread) => thread.join().map(|made| (Some(made.parties), made.ots)),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Secure computations, from "a program, tables, parties, a memory limit" to "tables and a report".
+//!
+//! The path of a run: `resolve` (which program), `casting` (who computes, and for whom), `binding`
+//! and `reading` (its inputs), `meeting` (connections), `agreement` (what the parties tell each other
+//! first), `planning` and `memory_budget` (what fits), `execute` (the run; a client's is in `client`),
+//! `report` (predicted and measured figures). `party` is all of it in order.
+//!
+//! Nothing here prints, reads a command line, or changes settings of the process. A process that
+//! handles secrets should forbid core dumps ([`forbid_core_dumps`]) and, to keep a
+//! memory limit with glibc, use one heap arena and give large buffers back to the system (the command
+//! line's `heap.rs` does).
+
+// Fields whose names say everything stay without a comment.
+#![allow(missing_docs)]
+
+pub mod accelerator;
+pub mod agreement;
+pub mod authenticated;
+pub mod binding;
+pub mod blocks;
+pub mod c_check;
+pub mod c_reader;
+pub mod calibration;
+pub mod cancel;
+pub mod casting;
+pub mod choices;
+pub mod clear_costs;
+pub mod client;
+pub mod dealt;
+pub mod execute;
+pub mod failure;
+pub mod garbling;
+mod heap;
+pub mod learnt;
+pub mod leftovers;
+pub mod masks;
+pub mod material;
+pub mod meeting;
+pub mod memory_budget;
+pub mod memory_watch;
+pub mod metered;
+pub mod output_file;
+pub mod own_rows;
+pub mod party;
+pub mod planning;
+pub mod prediction;
+pub mod private_directory;
+pub mod program_file;
+pub mod progress;
+pub mod reading;
+pub mod registry;
+pub mod report;
+pub mod resolve;
+pub mod settings;
+pub mod shared;
+pub mod sizing;
+pub mod slices;
+pub mod statistics;
+pub mod text_key;
+pub mod told;
+pub mod verify;
+
+pub use phineus_engine::forbid_core_dumps;

@@ -1,0 +1,141 @@
+//! Triples and other preprocessed material: where a run gets it from.
+//!
+//! [`Material`] is any of it, of whatever maker: it measures how much is taken and how long that
+//! takes. `shares` and `authenticated` know the two sorts, `kept` the files.
+
+mod authenticated;
+mod kept;
+mod shares;
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use phineus_channels::FramedChannel;
+use phineus_protocols::bmr::Tables;
+use phineus_protocols::demand::{Demand, MaterialKind};
+use phineus_protocols::preprocessing::StoredFile;
+use phineus_protocols::{Parties, ProtocolError};
+
+use crate::failure::{Failure, codes};
+use crate::metered::{Metered, PhaseFigures, Reading};
+
+pub use authenticated::{AuthenticatedMaterial, words};
+pub use kept::{
+    Kept, check_free, check_stated, keep, key, made_at, open, open_tables, tables_path,
+};
+pub use shares::{BIT_TRIPLES, SharedMaterial, dealt_seed};
+
+/// Material that is kept in memory when all of it is made before.
+const MADE_BYTES: u64 = 4 << 20;
+
+/// The channels of one stream.
+pub type Stream = Parties<Metered<FramedChannel>>;
+
+/// Where the material of a run is to come from.
+pub enum Origin {
+    Interleaved,
+    Sequential,
+    /// In a file, and garbled tables in another one, if the program takes any.
+    Stored(Box<StoredFile>, Option<Box<Tables>>),
+    /// Dealt by somebody whom all would have to trust.
+    Fake,
+}
+
+/// Told which blocks of a program run, if it has several.
+pub type Entered = Option<Sender<usize>>;
+
+/// Gives material by the calls of `P`, and at last the channels that it came over.
+trait Supplier<P: ?Sized>: Send {
+    fn material(&self) -> &P;
+
+    fn material_mut(&mut self) -> &mut P;
+
+    /// The channels, and the OTs that were made with all others together.
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError>;
+}
+
+/// Preprocessed material, and how much has been taken.
+pub struct Material<P: ?Sized, K> {
+    supplier: Box<dyn Supplier<P>>,
+    setup: PhaseFigures,
+    /// Since when it is being made, and what had gone over the channels.
+    start: (Instant, Reading),
+    /// How long making took, if it is done.
+    made_in: Option<Duration>,
+    used: Demand<K>,
+    waited: Duration,
+    /// How figures call a kind.
+    name: fn(K) -> String,
+}
+
+/// What was measured of preprocessed material.
+#[derive(Clone, Debug, Default)]
+pub struct MaterialFigures {
+    pub setup: PhaseFigures,
+    pub making: PhaseFigures,
+    /// Of each two parties, in both directions.
+    pub ots: u64,
+    /// What was used, by name.
+    pub used: BTreeMap<String, u64>,
+    /// How long the online phase waited for it.
+    pub waited: Duration,
+}
+
+impl<P: ?Sized, K: MaterialKind> Material<P, K> {
+    fn new(
+        supplier: Box<dyn Supplier<P>>,
+        setup: PhaseFigures,
+        start: (Instant, Reading),
+        made_in: Option<Duration>,
+        name: fn(K) -> String,
+    ) -> Material<P, K> {
+        let (used, waited) = (Demand::default(), Duration::ZERO);
+        Material { supplier, setup, start, made_in, used, waited, name }
+    }
+
+    /// The channels that it came over, and what was measured.
+    pub fn finish(self) -> Result<(Stream, MaterialFigures), ProtocolError> {
+        let (mut parties, ots) = self.supplier.finish()?;
+        let (start, before) = self.start;
+        let after = Reading::of_parties(&mut parties);
+        // In the background it ends with the last message.
+        let until_last = || after.last_received().map(|last| last.saturating_duration_since(start));
+        let time = self.made_in.or_else(until_last).unwrap_or_default();
+        let figures = MaterialFigures {
+            setup: self.setup,
+            making: after.since(&before, time),
+            ots: ots / (parties.count() as u64 - 1),
+            used: names(&self.used, self.name),
+            waited: self.waited,
+        };
+        Ok((parties, figures))
+    }
+
+    /// Has the supplier do something, and measures how long that takes.
+    fn wait<R>(&mut self, what: impl FnOnce(&mut P) -> R) -> R {
+        let start = Instant::now();
+        let done = what(self.supplier.material_mut());
+        self.waited += start.elapsed();
+        done
+    }
+
+    fn take(
+        &mut self,
+        kind: K,
+        count: usize,
+        take: impl FnOnce(&mut P) -> Result<(), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        self.used.add(kind, count);
+        self.wait(take)
+    }
+}
+
+/// Amounts by name.
+fn names<K: MaterialKind>(demand: &Demand<K>, name: fn(K) -> String) -> BTreeMap<String, u64> {
+    demand.kinds().map(|(kind, count)| (name(kind), count as u64)).collect()
+}
+
+fn no_thread(error: std::io::Error) -> Failure {
+    Failure::new(codes::NO_THREAD, format!("cannot start a thread: {error}"))
+}

@@ -1,0 +1,385 @@
+//! How the memory limit is shared out: what a party's process needs besides frames, and so how
+//! many frames there can be.
+//!
+//! Everything that the process may ever have resident is counted, at its most; what is left are
+//! frames. The same arithmetic is used to explain, to plan and to run, so that they agree.
+
+mod figures;
+mod making;
+
+use std::time::Duration;
+
+use phineus_bytecode::{Column, Description, Layout};
+use phineus_channels::{
+    CONNECTING_MEMORY_BYTES, NetworkModel, QUIC_MEMORY_BYTES, SEND_AHEAD_BYTES_MIN, Transport,
+    channel_memory_bytes,
+};
+use phineus_engine::Storage;
+use phineus_protocols::demand::BatchScale;
+use phineus_tables::quantity;
+
+use crate::failure::{Failure, codes};
+use crate::meeting::{STREAMS_MAX, streams};
+use crate::settings::{Protocol, Variant};
+use crate::told::Told;
+
+pub use figures::Figures;
+
+/// Wires of a page: the largest value, and 64 KiB of labels, at which disks reach their bandwidth.
+pub const PAGE_WIRES: u64 = 4096;
+
+/// Code, read-only data, stacks and the heap of a process that is connected and has planned.
+///
+/// Measured as the resident set before frames are made, tables left out, of the release build on
+/// Linux x86-64 with programs of 10^3 to 10^6 instructions: 11.0 to 11.6 MiB, 9 of them code; 1 MiB
+/// more for what is touched later. A process that measures more plans for more.
+pub const PROCESS_BYTES: u64 = OPTIMISED_PROCESS_BYTES + UNOPTIMISED_BYTES;
+
+/// The share of an optimised build. Sizes that all parties must agree on follow from it, whatever build
+/// each of them has.
+pub const OPTIMISED_PROCESS_BYTES: u64 = 13 << 20;
+
+/// Additional memory for the code of an unoptimised build.
+const UNOPTIMISED_BYTES: u64 = if cfg!(debug_assertions) { 4 << 20 } else { 0 };
+
+/// What a process has for the connections to each other party, before a run touches any more of
+/// what is counted for them: measured at 0.35 to 0.45 MiB.
+const PEER_BYTES: u64 = 448 << 10;
+
+/// All streams to a peer are connected at once, even where one alone is used later: what that takes
+/// lies in what the one is counted with.
+const _: () = assert!(
+    STREAMS_MAX as usize * CONNECTING_MEMORY_BYTES <= channel_memory_bytes(SEND_AHEAD_BYTES_MIN)
+);
+
+/// What there is besides where there are connections at all: code of TLS and of agreeing.
+const CONNECTED_BYTES: u64 = 1408 << 10;
+
+/// What QUIC has besides: its code, and the thread that moves packets.
+const QUIC_CODE_BYTES: u64 = 1 << 20;
+
+/// The process of a party that has met so many others, with what it may still grow by: the release
+/// build measured 14.3 to 14.7 MiB for two parties, 14.8 to 15.2 for three and 15.8 for five. A
+/// process that measures more plans for more.
+pub fn connected_process_bytes(peers: usize, transport: Transport) -> u64 {
+    let quic = if transport == Transport::Quic { QUIC_CODE_BYTES } else { 0 };
+    PROCESS_BYTES + CONNECTED_BYTES + peers as u64 * PEER_BYTES + quic
+}
+
+/// Refuses a limit that is too small for any program, before the others are waited for.
+///
+/// It states no least limit: that depends on the program and on the rows of all parties.
+pub fn check_limit(limit_bytes: u64) -> Result<(), Failure> {
+    if limit_bytes >= PROCESS_BYTES + PLANNER_BUFFERS_BYTES + scratch_memory(limit_bytes) {
+        return Ok(());
+    }
+    let limit = quantity::bytes(limit_bytes);
+    let message = format!("nothing fits into {limit}, whatever the program");
+    Err(Failure::new(codes::MEMORY, message)
+        .remedy("`phineus explain` with the rows of all parties states the least that works")
+        .revealed(Told::Nothing.sentence()))
+}
+
+/// What the process may still come to touch after it was measured: code of the protocol and of
+/// storage, thread stacks, and pages that the heap does not give back.
+pub const GROWTH_BYTES: u64 = 1 << 20;
+
+/// A reader of planned programs, and its thread: 4096 decoded instructions of about 100 bytes, a frame
+/// raw and compressed (at most 512 KiB each, 200 KiB in practice), and the decompressor (160 KiB).
+const READER_BYTES: u64 = 1 << 20;
+
+/// What the planner holds besides what it counts itself: buffers of instructions, next uses and
+/// compressors (3 MiB) and the scheduler's window of 16,384 events (1.6 MiB).
+pub const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
+
+/// What planning may hold of the files that it writes and reads again, under a limit of so much: a
+/// sixteenth of it. The rest of the files is on disk.
+pub fn scratch_memory(limit_bytes: u64) -> u64 {
+    (limit_bytes / 16).min(SCRATCH_MEMORY_BYTES_MAX)
+}
+
+/// Programs of some three million instructions; less than the connections of a run take, which come
+/// when planning is over, so that it adds nothing to what a run has at its peak.
+const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
+
+/// What recording a circuit takes for a moment besides the circuit, for two of its bytes: gates and the
+/// tables of gates that are known, then levels, readers and slots. Measured with SHA-256 for one byte:
+/// 2.1 on XOR shares, 2.8 garbled, 2.1 as a script of SPDZ.
+fn recording_bytes_per_two(protocol: Protocol) -> u64 {
+    match protocol {
+        Protocol::Bmr | Protocol::Garbled => 6,
+        _ => 5,
+    }
+}
+
+/// Bytes of a wire under a protocol, or of a unit of shares.
+pub fn wire_bytes(protocol: Protocol) -> u64 {
+    match protocol {
+        Protocol::Clear => 1,
+        _ => 16,
+    }
+}
+
+/// How values lie in memory under a protocol of so many parties.
+pub fn layout(protocol: Protocol, parties: usize) -> Layout {
+    match (protocol, protocol.field()) {
+        (_, Some(field)) => Layout::Authenticated { element_bytes: field.bytes() as u16 },
+        (Protocol::Garbled | Protocol::Clear, _) => Layout::Wires,
+        _ => Layout::Shares { parties: parties as u16 },
+    }
+}
+
+/// Wires or units of a page: any value fits, and labels make 64 KiB at least.
+pub fn page_wires(protocol: Protocol, parties: usize) -> u64 {
+    let has_keys = matches!(protocol, Protocol::Bmr | Protocol::Mixed);
+    match layout(protocol, parties) {
+        layout @ Layout::Shares { .. } if has_keys => layout.units_max().next_power_of_two(),
+        layout @ Layout::Authenticated { .. } => layout.units_max().max(PAGE_WIRES),
+        _ => PAGE_WIRES,
+    }
+}
+
+/// Transfers in flight at the device.
+pub const STORAGE_DEPTH: u32 = 32;
+
+/// A share of memory for each purpose, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    pub process: u64,
+    pub tables: u64,
+    pub channel: u64,
+    pub driver: u64,
+    pub scratch: u64,
+    pub readers: u64,
+    pub storage: u64,
+    pub frames: u64,
+    /// All that planning takes, before the run and in place of it.
+    pub planning: u64,
+}
+
+/// What the shares depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation {
+    /// The limit of the process.
+    pub limit_bytes: u64,
+    /// The least limit of all parties, which the order of instructions depends on.
+    pub least_limit_bytes: u64,
+    /// What a round of openings may hold, where somebody says so.
+    pub slice_bytes: Option<u64>,
+    /// Whether authenticated inputs are proven to be in the range of their types.
+    pub prove_inputs: bool,
+    /// What the process takes without any of the other shares.
+    pub process_bytes: u64,
+    /// Input and output tables.
+    pub tables_bytes: u64,
+    /// The largest tables of a client, where the limit is to do for clients, too.
+    pub client_tables_bytes: Option<u64>,
+    pub protocol: Protocol,
+    /// How many parties compute.
+    pub parties: usize,
+    /// How many clients they have.
+    pub clients: usize,
+    /// How shares are made and opened.
+    pub variant: Variant,
+    /// The longest time from question to answer between two parties; all know the same.
+    pub round_trip: Duration,
+    /// What carries the messages.
+    pub transport: Transport,
+    /// A simulated network holds bytes back.
+    pub network: Option<NetworkModel>,
+}
+
+impl Situation {
+    pub fn page_bytes(&self) -> u64 {
+        self.page_wires() * self.wire_bytes()
+    }
+
+    /// Bytes of a wire, or of a unit of shares.
+    pub fn wire_bytes(&self) -> u64 {
+        wire_bytes(self.protocol)
+    }
+
+    /// How values lie in memory.
+    pub fn layout(&self) -> Layout {
+        layout(self.protocol, self.parties)
+    }
+
+    /// Wires or units of a page.
+    pub fn page_wires(&self) -> u64 {
+        page_wires(self.protocol, self.parties)
+    }
+
+    /// Connections of this party's process to others that compute, of those that are used. What is
+    /// never used is never resident: the streams of the garbling where nothing is garbled, and of
+    /// material where none is made.
+    fn channels(&self, is_garbled: bool, is_made: bool) -> u64 {
+        match self.protocol {
+            Protocol::Clear => 0,
+            Protocol::Garbled => 1,
+            protocol => {
+                let unused = u16::from(!is_garbled) + u16::from(!is_made);
+                let streams = streams(protocol).min(STREAMS_MAX - unused);
+                u64::from(streams) * (self.parties as u64 - 1)
+            }
+        }
+    }
+
+    /// What the connections to clients hold: they are not made smaller (`shared::take_clients`).
+    fn client_channel_bytes(&self) -> u64 {
+        match self.protocol {
+            Protocol::Clear | Protocol::Garbled => 0,
+            _ => self.channel_bytes(BatchScale::FULL) * self.clients as u64,
+        }
+    }
+
+    /// What a connection holds.
+    pub fn channel_bytes(&self, scale: BatchScale) -> u64 {
+        let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
+        let transport = match self.transport {
+            Transport::Tcp => 0,
+            Transport::Quic => QUIC_MEMORY_BYTES as u64,
+        };
+        channel_memory_bytes(scale.ahead_bytes()) as u64 + transport + network
+    }
+
+    /// What all connections hold.
+    pub fn connections_bytes(&self, scale: BatchScale, is_garbled: bool, is_made: bool) -> u64 {
+        let computing = self.channel_bytes(scale) * self.channels(is_garbled, is_made);
+        computing + self.client_channel_bytes()
+    }
+
+    /// The shares for a plan with these figures; `frames` as well.
+    pub fn budget(&self, figures: Figures) -> Budget {
+        let (frames, slots) = (figures.frames, figures.slots);
+        Budget {
+            process: self.process_bytes,
+            tables: self.tables_bytes,
+            channel: self.connections_bytes(
+                figures.scale,
+                figures.garbling_bytes > 0,
+                figures.is_made,
+            ),
+            driver: self.driver_bytes(&figures)
+                + self.window_bytes(figures.scale, figures.garbling_bytes > 0),
+            scratch: figures.scratch_wires * self.wire_bytes()
+                + figures.held_bytes
+                + figures.material_bytes
+                + figures.silent_bytes
+                + figures.garbling_bytes
+                + figures.circuit_bytes,
+            readers: 2 * (READER_BYTES + figures.index_bytes),
+            storage: match slots {
+                0 => 0,
+                _ => Storage::memory_bytes(frames as u32, slots as u32, STORAGE_DEPTH),
+            },
+            frames: frames * self.page_bytes(),
+            planning: self.planning_bytes(&figures),
+        }
+    }
+
+    /// What planning takes, when nothing else is there yet: buffers, the circuits and, the largest
+    /// time, what records one.
+    fn planning_bytes(&self, figures: &Figures) -> u64 {
+        let recording = recording_bytes_per_two(self.protocol) * figures.largest_circuit_bytes / 2;
+        let planner = figures.planner_bytes + figures.template_bytes + recording;
+        self.process_bytes + self.tables_bytes + planner + self.planner_buffers_bytes()
+    }
+
+    /// Memory of planning besides its tables and circuits: buffers, and files of which the beginning
+    /// is in memory.
+    pub fn planner_buffers_bytes(&self) -> u64 {
+        PLANNER_BUFFERS_BYTES + scratch_memory(self.limit_bytes)
+    }
+
+    /// The peak of a client's process whose inputs and outputs take `tables_bytes`: it orders the
+    /// program as those who compute do, and then reads it again beside its connections.
+    pub fn client_peak_bytes(&self, tables_bytes: u64, planner_bytes: u64) -> u64 {
+        let channels = self.channel_bytes(BatchScale::FULL) * self.parties as u64;
+        let planning = self.planner_buffers_bytes() + planner_bytes;
+        self.process_bytes + tables_bytes + planning.max(channels + READER_BYTES)
+    }
+
+    /// Frames that fit when the other figures are these.
+    pub fn frames(&self, figures: Figures) -> u64 {
+        let total = |frames| self.budget(Figures { frames, ..figures }).running();
+        // Storage keeps a note of each frame besides the frame itself.
+        let each = total(1) - total(0);
+        self.limit_bytes.saturating_sub(total(0)) / each
+    }
+}
+
+/// A reader's note of where a frame of the program is.
+pub const INDEX_ENTRY_BYTES: u64 = 40;
+
+impl Budget {
+    /// As much of each as the other has, if that is more.
+    pub fn raise_to(&mut self, other: &Budget) {
+        for (own, other) in [
+            (&mut self.process, other.process),
+            (&mut self.tables, other.tables),
+            (&mut self.channel, other.channel),
+            (&mut self.driver, other.driver),
+            (&mut self.scratch, other.scratch),
+            (&mut self.readers, other.readers),
+            (&mut self.storage, other.storage),
+            (&mut self.frames, other.frames),
+            (&mut self.planning, other.planning),
+        ] {
+            *own = (*own).max(other);
+        }
+    }
+
+    /// The most that the process will have resident.
+    pub fn total(&self) -> u64 {
+        self.running().max(self.planning)
+    }
+
+    /// The shares of a run together.
+    pub fn running(&self) -> u64 {
+        self.process
+            + self.tables
+            + self.channel
+            + self.driver
+            + self.scratch
+            + self.readers
+            + self.storage
+            + self.frames
+    }
+}
+
+/// Bytes of the tables that `party` brings and learns.
+pub fn table_bytes(description: &Description, party: u16) -> u64 {
+    let row = |columns: &[Column]| -> u64 {
+        columns.iter().map(|column| u64::from(column.element.width()).div_ceil(8)).sum()
+    };
+    let inputs = description.inputs.iter().filter(|port| port.party == party);
+    let outputs = description.outputs.iter().filter(|port| port.parties.contains(&party));
+    let sizes = inputs
+        .map(|port| port.rows.saturating_mul(row(&port.columns)))
+        .chain(outputs.map(|port| port.rows.saturating_mul(row(&port.columns))));
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// The refusal when `needed` bytes are more than the limit.
+pub fn does_not_fit(limit: u64, needed: u64) -> Failure {
+    // Rounded up to a whole MiB, so that what is printed is enough when it is typed.
+    let needed = needed.div_ceil(1 << 20) << 20;
+    let message = format!(
+        "this does not fit into {}: it needs at least {}",
+        quantity::bytes(limit),
+        quantity::bytes(needed)
+    );
+    let failure = Failure::new(codes::MEMORY, message)
+        .remedy(format!("give --memory {}MiB or more", needed >> 20));
+    Failure { needed_bytes: Some(needed), ..failure }
+}
+
+/// The limit when the user states none: 1 GiB, or half of what the machine has free if that is
+/// less.
+pub fn default_limit() -> u64 {
+    let half = phineus_engine::available_memory_bytes().map_or(u64::MAX, |bytes| bytes / 2);
+    half.min(1 << 30)
+}
+
+#[cfg(test)]
+mod tests;

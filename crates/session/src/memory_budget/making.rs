@@ -1,0 +1,151 @@
+//! What making material takes of the memory limit, and how large its batches may so be.
+//!
+//! Batches, what is on the way and the connections' memory follow the least limit of all parties; all
+//! parties find the same sizes, because nothing else goes into them but what they have agreed on.
+
+use phineus_channels::{FramedChannel, Transport, channel_memory_bytes};
+use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
+use phineus_protocols::demand::BatchScale;
+use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
+use phineus_protocols::mascot::{Demand, Kind};
+use phineus_protocols::ot::FieldBits;
+use phineus_protocols::preprocessing::Generator;
+
+use super::{Figures, OPTIMISED_PROCESS_BYTES, Situation};
+use crate::settings::Protocol;
+
+/// Recorded circuits, where there is no plan yet that says what they take: a gate is 16 bytes at most,
+/// and SHA-256 and AES together have 150,000.
+const TEMPLATE_BYTES: u64 = 3 << 20;
+
+/// Elements that making authenticated material holds and that lie ready, besides those for each other
+/// party: of whole batches, and of batches of a few. Measured as the growth of the resident set: up to
+/// 28 MiB for two parties, 4 MiB for a comparison.
+const AUTHENTICATED_ELEMENTS: [u64; 2] = [3 << 20, 1 << 19];
+const AUTHENTICATED_PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
+
+/// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
+const WHOLE_BATCH: u64 = 8192;
+
+/// What a line carries for which windows are made, and the longest one.
+const LINE_BYTES_PER_S: f64 = 125e6;
+const AHEAD_BYTES_MAX: u64 = 8 << 20;
+
+/// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
+/// elements, in all fields.
+const DEALER_BYTES: u64 = 2 << 20;
+
+impl Situation {
+    /// How large batches are, and what is on the way: no larger than what leaves a third of the
+    /// least limit to the program itself, if there is such a size.
+    pub fn batch_scale(&self) -> BatchScale {
+        let is_shared = self.protocol.assignment().is_some() || self.protocol.field().is_some();
+        if !is_shared || self.variant.ot.is_silent() {
+            return BatchScale::FULL;
+        }
+        // All parties must find the same one: what differs between them is left out.
+        let common = Situation { network: None, clients: 0, transport: Transport::Tcp, ..*self };
+        let most = self.least_limit_bytes / 3 * 2;
+        let fits = |scale: &BatchScale| common.making_bytes(*scale) <= most;
+        let least = BatchScale::ALL[BatchScale::ALL.len() - 1];
+        BatchScale::ALL.into_iter().find(fits).unwrap_or(least)
+    }
+
+    /// What a process and all that is made and sent take with batches of a size.
+    fn making_bytes(&self, scale: BatchScale) -> u64 {
+        let may_garble = matches!(self.protocol, Protocol::Bmr | Protocol::Mixed);
+        let garbling = match may_garble {
+            true => garbling_bytes(self.parties, (FieldBits::DEFAULT, scale), 0, u64::MAX),
+            false => 0,
+        };
+        // Garbled values alone take no material.
+        let is_made = self.protocol != Protocol::Bmr;
+        // Scripts are of the program itself, for which room is left.
+        let template_bytes = if self.protocol.field().is_some() { 0 } else { TEMPLATE_BYTES };
+        let triples = u64::MAX;
+        let figures = Figures { triples, scale, template_bytes, is_made, ..Figures::default() };
+        let channels = self.channel_bytes(scale) * self.channels(may_garble, is_made);
+        OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
+    }
+
+    /// What a party may be ahead of another while authenticated material is made or gates are
+    /// garbled: as much as a line of 1 Gbit/s carries from question to answer, twice, since a party
+    /// is ahead by half of it; if batches are whole, and in a thirty-second of the least limit.
+    pub fn ahead_bytes(&self, scale: BatchScale, is_garbled: bool) -> usize {
+        let mut ahead = scale.ahead_bytes();
+        let longest = match (self.protocol.field(), is_garbled) {
+            (Some(_), _) => AHEAD_BYTES_MAX,
+            (None, true) => LONGEST_AHEAD_BYTES as u64,
+            (None, false) => return ahead,
+        };
+        if scale != BatchScale::FULL {
+            return ahead;
+        }
+        let wanted = 2.0 * LINE_BYTES_PER_S * self.round_trip.as_secs_f64();
+        let most = self.least_limit_bytes / 32 / (self.parties as u64 - 1).max(1);
+        while (ahead as f64) < wanted && 2 * ahead as u64 <= most.min(longest) {
+            ahead *= 2;
+        }
+        ahead
+    }
+
+    /// What a longer window of that holds beyond what is counted for the usual one.
+    pub(super) fn window_bytes(&self, scale: BatchScale, is_garbled: bool) -> u64 {
+        let (ahead, usual) = (self.ahead_bytes(scale, is_garbled), scale.ahead_bytes());
+        let channel = channel_memory_bytes(ahead) - channel_memory_bytes(usual);
+        let peers = self.parties as u64 - 1;
+        // Of each tile of authenticated material on the way, the messages that were chosen, and those
+        // for choice 0 of all peers: of what a tile sends, two thirds at the most. What garbling
+        // sends and takes lies in its batches.
+        let tiles = if is_garbled { 0 } else { (ahead - usual) as u64 * 2 / 3 * (peers + 1) };
+        channel as u64 * peers + tiles
+    }
+
+    /// What the driver holds, except for scratch wires and instructions in flight.
+    pub(super) fn driver_bytes(&self, figures: &Figures) -> u64 {
+        match self.protocol {
+            Protocol::Clear => 0,
+            Protocol::Garbled => DRIVER_MEMORY_BYTES,
+            // Nothing is made: the dealer works on a few pieces that lie in the cache.
+            protocol if protocol.field().is_some() && !self.prove_inputs => {
+                DEALER_BYTES + figures.template_bytes
+            }
+            protocol if protocol.field().is_some() => {
+                let batch = WHOLE_BATCH >> figures.scale.halvings();
+                let made = figures.triples.min(batch).max(figures.largest.min(WHOLE_BATCH));
+                // What is the same for all batches is room for what is on the way, too.
+                let fixed = u64::from(figures.scale.halvings() >= 2);
+                let of =
+                    |[whole, few]: [u64; 2]| (few >> fixed) + (whole - few) * made / WHOLE_BATCH;
+                let peers = self.parties as u64 - 1;
+                let elements = of(AUTHENTICATED_ELEMENTS) + of(AUTHENTICATED_PEER_ELEMENTS) * peers;
+                let element_bytes = protocol.field().map_or(0, |field| field.bytes().max(8));
+                elements * element_bytes as u64 + figures.template_bytes
+            }
+            _ => {
+                let (ot, scale) = (FieldBits::DEFAULT, figures.scale);
+                let generator = Generator::<FramedChannel>::memory_bytes(self.parties, ot, scale);
+                let generator = if figures.is_made { generator as u64 } else { 0 };
+                generator + figures.template_bytes
+            }
+        }
+    }
+}
+
+/// How many triples weigh as much as this material while it is made: a full batch of matrices has
+/// 2^16 elements. And how many the largest matrix does, of which no part is made.
+pub(super) fn weight(demand: &Demand) -> (u64, u64) {
+    let of = |kind: Kind, count: u64| match kind {
+        Kind::Triple | Kind::Square | Kind::Bit => count,
+        Kind::Mask { .. } | Kind::BitMask { .. } => count.div_ceil(2),
+        // Each is eleven elements that are authenticated, of which a triple is four.
+        Kind::Bounded => 4 * count,
+        Kind::Matrix(size) => {
+            let entries = (u64::from(size.rows) + 1).saturating_mul(size.factors() as u64);
+            count.saturating_mul(entries).div_ceil(8)
+        }
+    };
+    let all = demand.kinds().map(|(kind, count)| of(kind, count as u64));
+    let largest = demand.kinds().map(|(kind, _)| of(kind, 1)).max();
+    (all.fold(0, u64::saturating_add), largest.unwrap_or(0))
+}

@@ -1,0 +1,85 @@
+//! Shares of memory add up to no more than the limit.
+
+use super::*;
+
+fn situation(limit_bytes: u64) -> Situation {
+    Situation {
+        limit_bytes,
+        least_limit_bytes: limit_bytes,
+        slice_bytes: None,
+        prove_inputs: true,
+        process_bytes: PROCESS_BYTES,
+        tables_bytes: 1 << 20,
+        client_tables_bytes: None,
+        protocol: Protocol::Garbled,
+        parties: 2,
+        clients: 0,
+        variant: Variant::default(),
+        round_trip: Duration::ZERO,
+        transport: Transport::Tcp,
+        network: None,
+    }
+}
+
+#[test]
+fn frames_fill_the_limit_and_never_exceed_it() {
+    for limit in [32u64 << 20, 48 << 20, 1 << 30, 8 << 30] {
+        let figures =
+            Figures { slots: 10_000, scratch_wires: 5000, index_bytes: 4000, ..Figures::default() };
+        let situation = situation(limit);
+        let frames = situation.frames(figures);
+        let total = situation.budget(Figures { frames, ..figures }).total();
+        assert!(total <= limit, "{total} of {limit}");
+        assert!(total + 2 * situation.page_bytes() > limit, "{total} of {limit}");
+    }
+}
+
+#[test]
+fn channels_to_clients_are_counted_whole() {
+    let small = BatchScale::ALL[BatchScale::ALL.len() - 1];
+    let with = |clients| Situation { protocol: Protocol::Gmw, clients, ..situation(1 << 30) };
+    let channel =
+        |clients, scale| with(clients).budget(Figures { scale, ..Figures::default() }).channel;
+    let whole = with(0).channel_bytes(BatchScale::FULL);
+    for scale in [BatchScale::FULL, small] {
+        assert_eq!(channel(14, scale) - channel(0, scale), 14 * whole);
+    }
+    assert!(channel(0, small) < channel(0, BatchScale::FULL));
+}
+
+/// Windows grow with latency and memory, to what is of use; and what is longer is counted.
+#[test]
+fn windows_follow_the_round_trip_and_the_limit() {
+    let full = BatchScale::FULL;
+    let at = |protocol, parties, limit_mib: u64, millis| Situation {
+        protocol,
+        parties,
+        round_trip: Duration::from_millis(millis),
+        ..situation(limit_mib << 20)
+    };
+    let ahead = |situation: Situation| situation.ahead_bytes(full, true) >> 20;
+    let garbled = |parties, limit, millis| ahead(at(Protocol::Bmr, parties, limit, millis));
+    assert_eq!([0, 4, 5, 9, 40, 100].map(|millis| garbled(2, 1024, millis)), [1, 1, 2, 4, 4, 4]);
+    assert_eq!([32, 64, 127, 128].map(|limit| garbled(2, limit, 40)), [1, 2, 2, 4]);
+    assert_eq!([2, 3, 4, 5].map(|parties| garbled(parties, 256, 40)), [4, 4, 2, 2]);
+    assert_eq!(ahead(at(Protocol::Spdz, 2, 1024, 100)), 8);
+    // Nothing is garbled, or batches are small.
+    let slow = at(Protocol::Mixed, 3, 1024, 40);
+    assert_eq!(slow.ahead_bytes(full, false), full.ahead_bytes());
+    assert_eq!(slow.ahead_bytes(BatchScale::ALL[1], true), BatchScale::ALL[1].ahead_bytes());
+    let driver = |situation: Situation, garbling_bytes| {
+        situation.budget(Figures { garbling_bytes, ..Figures::default() }).driver
+    };
+    let fast = at(Protocol::Mixed, 3, 1024, 0);
+    assert_eq!(
+        driver(slow, 1) - driver(fast, 1),
+        2 * (6 << 20),
+        "two blocks for each, to two peers"
+    );
+    assert_eq!(driver(slow, 0), driver(fast, 0));
+}
+
+#[test]
+fn too_little_memory_leaves_no_frames() {
+    assert_eq!(situation(8 << 20).frames(Figures::default()), 0);
+}

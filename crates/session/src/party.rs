@@ -1,0 +1,313 @@
+//! `run --as NAME` and `preprocess --as NAME`: one party of a computation, with peers on this or
+//! other machines.
+
+mod agreeing;
+mod preparation;
+mod slicing;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use phineus_bytecode::{Description, Table};
+use phineus_channels::{FramedChannel, Mesh, only_channel};
+use phineus_crypto::Prg;
+use phineus_engine::StorageBackend;
+use phineus_protocols::Parties;
+use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
+use phineus_protocols::ot::SessionId;
+use serde::{Deserialize, Serialize};
+
+use crate::agreement;
+use crate::authenticated::run_authenticated;
+use crate::binding::Files;
+use crate::blocks::without_openings;
+use crate::client::ClientJob;
+use crate::execute::{Executed, Job, run_garbled};
+use crate::failure::{Failure, codes};
+use crate::material::{self, Kept, tables_path};
+use crate::meeting::{Meeting, close_unused, meet};
+use crate::metered::{Metered, PhaseFigures, close_all};
+use crate::planning::PlannedFile;
+use crate::progress::Progress;
+use crate::registry::Registry;
+use crate::report::RunReport;
+use crate::settings::{Choice, Making, Preprocessed, Protocol, Run};
+use crate::shared::{aheads, metered, run_shared};
+use crate::told::Told;
+
+use agreeing::{Agreed, Part, agree_and_plan};
+use preparation::{Preparation, prepare};
+
+pub use preparation::{check_material, check_ot, open_key, scratch_of, scratch_within, shape};
+
+/// What a finished run leaves.
+pub struct Finished {
+    pub description: Description,
+    pub outputs: Vec<Option<Table>>,
+    /// The files of this party's inputs.
+    pub files: Files,
+    pub report: RunReport,
+    pub party: u16,
+}
+
+/// What a party keeps for a later run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeptReport {
+    pub party: String,
+    pub protocol: String,
+    pub file: String,
+    pub file_bytes: u64,
+    /// Material by kind.
+    pub amounts: BTreeMap<String, u64>,
+    /// With each other party.
+    pub oblivious_transfers: u64,
+    pub set_up: PhaseFigures,
+    pub preprocessing: PhaseFigures,
+}
+
+/// A party that has met the others, and what they agreed on.
+struct Joined<'a> {
+    prepared: Preparation<'a>,
+    mesh: Mesh,
+    agreed: Agreed,
+}
+
+/// Called with the program's shape and this party's number before the others are met.
+pub type BeforeMeeting<'a> = dyn FnMut(&Description, u16) -> Result<(), Failure> + 'a;
+
+/// Runs this party from beginning to end. `before_meeting` may refuse the run while nobody else
+/// knows of it: because there is no room for the outputs, for example.
+///
+/// # Errors
+/// Whatever ends the run, with a sentence on what the parties had learned by then.
+pub fn run(
+    registry: &Registry,
+    run: &Run,
+    before_meeting: &mut BeforeMeeting<'_>,
+    progress: &Progress,
+) -> Result<Finished, Failure> {
+    let Joined { prepared, mesh, agreed } = join(registry, run, before_meeting, progress)?;
+    let Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes } =
+        agreed;
+    let (planned, origin) = match part {
+        Part::Computing(planned, origin) => (planned, origin),
+        Part::Client(mut walk) => {
+            progress.stage("sharing inputs");
+            let (party, limit_bytes) = (prepared.party, prepared.limit_bytes);
+            let turns_max = run.max_iterations;
+            let job = ClientJob { party, inputs, limit_bytes, turns_max, progress };
+            let ran = walk.run(job, mesh)?;
+            over(progress)?;
+            let is_fake = run.preprocessing == Preprocessed::Fake;
+            let mut report = RunReport {
+                preprocessing: is_fake.then(|| run.preprocessing.name().to_owned()),
+                ..RunReport::of_client(&walk, party, protocol.name(), limit_bytes, &ran)
+            };
+            report.notes.extend(notes);
+            let description = without_openings(&walk.program.description);
+            let outputs = arrangements.in_file_order(&description, ran.outputs);
+            let files = prepared.files;
+            return Ok(Finished { description, outputs, files, report, party });
+        }
+    };
+    progress.stage("computing");
+    let job = Job {
+        planned: &planned,
+        party: prepared.party,
+        inputs,
+        backend: run.resources.storage,
+        swap_dir: prepared.scratch.directory(),
+        limit_bytes: prepared.limit_bytes,
+        origin,
+        turns_max: run.max_iterations,
+        threads: usize::from(run.threads),
+        cache_bytes,
+        progress,
+    };
+    let executed = match (protocol, protocol.field()) {
+        (_, Some(field)) => run_authenticated(job, mesh, &session, (field, accelerator))?,
+        (Protocol::Garbled, _) => run_garbled(job, only_channel(mesh), &session)?,
+        _ => run_shared(job, mesh, &session)?,
+    };
+    over(progress)?;
+    let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
+    let planned = planned.after_run()?;
+    let planned = match run.preprocessing {
+        Preprocessed::Fake => planned.dealt(),
+        _ => planned,
+    };
+    let mut finished = finish((protocol, preprocessing), (prepared, run), planned, executed);
+    finished.report.notes.extend(notes);
+    finished.outputs = arrangements.in_file_order(&finished.description, finished.outputs);
+    Ok(finished)
+}
+
+/// Ends the watch over a run whose outputs are there.
+fn over(progress: &Progress) -> Result<(), Failure> {
+    progress.cancel().release().map_err(|failure| failure.revealed("all outputs were revealed"))
+}
+
+/// Makes this party's part of what a run will need, together with the others.
+pub fn preprocess(
+    registry: &Registry,
+    run: &Run,
+    making: &Making,
+    progress: &Progress,
+) -> Result<KeptReport, Failure> {
+    let Joined { prepared, mesh, agreed } = join(registry, run, &mut |_, _| Ok(()), progress)?;
+    progress.stage("making triples");
+    let Part::Computing(planned, _) = &agreed.part else { unreachable!("clients were refused") };
+    let backend = run.resources.storage;
+    let kept = keep(&prepared, (planned, &agreed.session), (making, backend), mesh);
+    let kept = kept.map_err(|failure| {
+        let failure = progress.cancel().or_reason(failure);
+        failure.revealed(format!("{}; nothing is kept", Told::Wish.sentence()))
+    })?;
+    progress.cancel().release()?;
+    let party = usize::from(prepared.party);
+    Ok(KeptReport {
+        party: planned.description.parties[party].clone(),
+        protocol: agreed.protocol.name().to_owned(),
+        file: making.out.display().to_string(),
+        file_bytes: kept.bytes,
+        amounts: kept.amounts,
+        oblivious_transfers: kept.ots,
+        set_up: kept.setup,
+        preprocessing: kept.making,
+    })
+}
+
+fn keep(
+    prepared: &Preparation<'_>,
+    (planned, session): (&PlannedFile, &SessionId),
+    (making, backend): (&Making, StorageBackend),
+    mut mesh: Mesh,
+) -> Result<Kept, Failure> {
+    // Nothing else compares the sizes of batches, which plans made elsewhere bring along.
+    let costs = &planned.plan().costs;
+    let (peers, doublings) = (mesh[0].iter_mut().flatten(), planned.window_doublings());
+    let aheads = match agreement::exchange_windows(peers, costs, Some(doublings)) {
+        Ok(doublings) => aheads(planned, doublings),
+        Err(failure) => {
+            agreement::give_up_all(mesh, &failure);
+            return Err(failure);
+        }
+    };
+    let mut prg = Prg::from_os().map_err(|error| {
+        Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))
+    })?;
+    let mut last = || {
+        let stream = mesh.pop().expect("shares have two streams, and with garbled values three");
+        let ahead = aheads[mesh.len()];
+        metered(vec![stream], prepared.party, &[ahead]).pop().expect("just put in")
+    };
+    // Tables first: they are of no use without their key, which the other file will have.
+    let path = tables_path(&making.out);
+    let tables = match &planned.garbling {
+        None => None,
+        Some(garbling) => {
+            let (stream, seed) = (last(), Prg::from_seed(prg.next_block()));
+            let place = (prepared.scratch.directory(), backend);
+            Some(garbling.keep(stream, seed, session, &path, place)?)
+        }
+    };
+    let parties = last();
+    let key = prepared.stored_key.as_ref().expect("made when it was prepared");
+    let material = (parties, tables.as_ref().map(|tables| &tables.key));
+    // A file is of no use unless all have theirs.
+    let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
+    let kept = material::keep(&making.out, key, planned, material, prg, session).and_then(|kept| {
+        agreement::exchange_agreement(&mut mesh[0], &all).map(|()| kept).inspect_err(|_| {
+            let _ = std::fs::remove_file(&making.out);
+        })
+    });
+    let (mut kept, parties) = kept.inspect_err(|_| {
+        if tables.is_some() {
+            let _ = std::fs::remove_file(&path);
+        }
+    })?;
+    let mut streams = vec![parties];
+    if let Some(tables) = tables {
+        kept.bytes += tables.bytes;
+        kept.ots += tables.ots;
+        let gates = planned.plan().costs.get(Y_AND_GATES).copied().unwrap_or(0);
+        kept.amounts.insert("garbled_gates".to_owned(), gates);
+        kept.making = kept.making.beside(tables.figures);
+        streams.push(tables.parties);
+    }
+    let used = streams.into_iter().flat_map(Parties::into_channels).flatten();
+    let used = used.map(Metered::into_inner);
+    close_all(used.chain(mesh.into_iter().flatten().flatten()));
+    Ok(kept)
+}
+
+/// The longest time from question to answer, of those to each peer the shortest: the others waited
+/// for a processor.
+fn round_trip(mesh: &Mesh) -> Duration {
+    let peers = 0..mesh.iter().map(Vec::len).max().unwrap_or(0);
+    let of = |peer: usize| {
+        let channels = mesh.iter().filter_map(|row| row.get(peer)?.as_ref());
+        channels.filter_map(FramedChannel::round_trip).min()
+    };
+    peers.filter_map(of).max().unwrap_or(Duration::ZERO)
+}
+
+/// Meets the other parties and agrees with them on everything.
+fn join<'a>(
+    registry: &'a Registry,
+    run: &Run,
+    before_meeting: &mut BeforeMeeting<'_>,
+    progress: &Progress,
+) -> Result<Joined<'a>, Failure> {
+    let prepared = prepare(registry, run, before_meeting)?;
+    // The parent of a local run names its parties as the program does.
+    if let Some(roles) = prepared.roles.as_ref().filter(|_| run.together.child.is_none()) {
+        progress.note(roles);
+    }
+    let Preparation { cluster, cast, party, security, .. } = &prepared;
+    // Triples are made by those who compute.
+    let (members, clients) = match run.making {
+        Some(_) => (cast.computing_names(), 0),
+        None => (&cast.members[..], cast.clients()),
+    };
+    let meeting = Meeting { cluster, members, clients, party: *party, security };
+    let mut mesh = meet(&run.together, &meeting, progress)?;
+    let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
+    progress.cancel().met(aborter.expect("there is another party"));
+    let round_trip = round_trip(&mesh);
+    let agreed = agree_and_plan(run, &prepared, (&mut mesh[0], round_trip), progress);
+    let agreed = agreed.and_then(|agreed| {
+        // A client has one stream to begin with.
+        if !prepared.cast.is_client(prepared.party) {
+            close_unused(&mut mesh, agreed.protocol)?;
+        }
+        Ok(agreed)
+    });
+    match agreed {
+        Ok(agreed) => Ok(Joined { prepared, mesh, agreed }),
+        Err(failure) => {
+            agreement::give_up_all(mesh, &failure);
+            let failure = progress.cancel().or_reason(failure);
+            let unrevealed = failure.revealed.is_none();
+            Err(if unrevealed { failure.revealed(Told::Wish.sentence()) } else { failure })
+        }
+    }
+}
+
+fn finish(
+    (protocol, preprocessing): (Protocol, Option<&str>),
+    (prepared, run): (Preparation<'_>, &Run),
+    planned: PlannedFile,
+    executed: Executed,
+) -> Finished {
+    let (party, stated) = (prepared.party, (prepared.limit_bytes, run.network()));
+    let name = protocol.name();
+    let report = RunReport::new(&planned, party, (name, preprocessing), stated, &executed);
+    Finished {
+        description: planned.description,
+        outputs: executed.outputs,
+        files: prepared.files,
+        report,
+        party,
+    }
+}

@@ -1,0 +1,310 @@
+//! What a party finds out and checks before it meets the others.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use phineus_bytecode::Description;
+use phineus_channels::{ClusterConfig, Identity, PlainLoopback, Security, TrustStore};
+use phineus_frontend::Arguments;
+use phineus_plan::Scratch;
+use phineus_protocols::preprocessing::{StoredFile, StoredKey};
+
+use super::BeforeMeeting;
+use crate::agreement::Wish;
+use crate::binding::{self, Files};
+use crate::blocks::without_openings;
+use crate::casting::Cast;
+use crate::dealt::check_dealt;
+use crate::failure::{Failure, codes};
+use crate::material;
+use crate::meeting::check_parties;
+use crate::memory_budget::{check_limit, default_limit, scratch_memory};
+use crate::registry::Registry;
+use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
+use crate::settings::{
+    Choice, NARROW_MASKS, Preprocessed, Protocol, ProtocolChoice, Resources, Run, Together,
+};
+use crate::sizing::stated_rows;
+
+/// How many rows inputs have, by input.
+type Rows = BTreeMap<String, u64>;
+
+/// What this party is to do, settled before the peer is met.
+pub struct Preparation<'a> {
+    pub resolved: Resolved<'a>,
+    pub arguments: Option<Arguments>,
+    pub parameters: BTreeMap<String, String>,
+    pub program: String,
+    pub party: u16,
+    /// Who takes part; of clients those that the run needs.
+    pub cast: Cast,
+    /// Who is whom, where names differ.
+    pub roles: Option<String>,
+    /// Which party brings which input.
+    pub ports: BTreeMap<String, u16>,
+    pub files: Files,
+    /// Rows of this party's inputs, as counted or stated.
+    pub rows: Rows,
+    /// Rows that this party's user has stated for inputs of others.
+    pub expected_rows: Rows,
+    /// Of material that is kept, if there is some.
+    pub stored_key: Option<StoredKey>,
+    pub cluster: ClusterConfig,
+    pub security: Security,
+    pub limit_bytes: u64,
+    pub scratch: Scratch,
+}
+
+impl Preparation<'_> {
+    /// The name of the party whose wish this is.
+    pub fn name(&self, wish: &Wish) -> &str {
+        &self.cast.members[usize::from(wish.party)]
+    }
+}
+
+/// Everything that can be found wrong without the peer.
+pub fn prepare<'a>(
+    registry: &'a Registry,
+    run: &Run,
+    before_meeting: &mut BeforeMeeting<'_>,
+) -> Result<Preparation<'a>, Failure> {
+    let together = &run.together;
+    let scratch = scratch_of(&run.resources)?;
+    let me = together.as_party.as_deref().ok_or_else(|| {
+        Failure::usage("say which party this is with --as NAME, or run all parties with --local")
+    })?;
+    check_material(run)?;
+    check_ot(together)?;
+    let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
+    // In a local run nobody is waited for, and planning states what would be enough.
+    if together.child.is_none() {
+        check_limit(limit_bytes)?;
+    }
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
+    let cluster = ClusterConfig::load(&together.cluster)?;
+    let cluster = match together.transport {
+        Some(transport) => cluster.with_transport(transport),
+        None => cluster,
+    };
+    let cast = Cast::new(&description, &run.outsourcing, Some(&cluster));
+    let cast = cast.map_err(|failure| failure.of_cluster(&together.cluster))?;
+    check_parties(any_of(together.protocol), cast.computing, cast.members.len())?;
+    let party = cast.place(me)?;
+    let roles = cast.roles(&description);
+    check_client(run, &cast, party)?;
+    cast.apply(&mut description)?;
+    let aliases = cast.members.clone();
+    let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
+    if run.making.is_none() {
+        binding::require_all(&description, &assigned, Some(party))?;
+    }
+    let parties = (&aliases[..], Some(party));
+    let files = binding::count_all(&description, &assigned, &run.reading, parties)?;
+    if run.making.is_none() {
+        binding::check_headers(&description, &files)?;
+    }
+    before_meeting(&description, party)?;
+    let security = security(together, &cluster, me);
+    let security = security.map_err(|failure| failure.of_cluster(&together.cluster))?;
+    let stored_key = stored_key(run)?;
+    let (rows, expected_rows) = rows(run, &description, party, &files, arguments.is_some())?;
+    let mut arguments = arguments;
+    match &mut arguments {
+        Some(arguments) => {
+            let all = expected_rows.iter().chain(&rows);
+            all.for_each(|(port, rows)| arguments.set_rows(port, *rows));
+        }
+        None => binding::check_rows(&description, &files)?,
+    }
+    Ok(Preparation {
+        parameters: match &arguments {
+            Some(arguments) => arguments.values().clone(),
+            None => description.parameters.clone(),
+        },
+        arguments,
+        resolved,
+        program: description.name,
+        party,
+        cast,
+        roles,
+        ports: description.inputs.iter().map(|port| (port.name.clone(), port.party)).collect(),
+        files,
+        rows,
+        expected_rows,
+        stored_key,
+        cluster,
+        security,
+        limit_bytes,
+        scratch,
+    })
+}
+
+/// Refuses an OT extension, or variants of protocols on shares, that a protocol does not take.
+pub fn check_ot(together: &Together) -> Result<(), Failure> {
+    let ProtocolChoice::This(protocol) = together.protocol else { return Ok(()) };
+    for (option, _) in together.variants.typed() {
+        let (takes, of) = match option {
+            NARROW_MASKS => (protocol.field().is_some(), "spdz and spdz-128"),
+            _ => (protocol.assignment().is_some(), "gmw, bmr, arith and mixed"),
+        };
+        if !takes {
+            let message = format!("protocol '{}' takes no {option}", protocol.name());
+            return Err(Failure::usage(message).remedy(format!("{option} is for {of}")));
+        }
+    }
+    if !together.ot.is_silent() || protocol.assignment().is_some() {
+        return Ok(());
+    }
+    let message = format!("protocol '{}' makes no triples with silent OT", protocol.name());
+    Err(Failure::usage(message).remedy("--ot silent is for gmw, bmr, arith and mixed"))
+}
+
+/// Refuses what a client has no part in.
+fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
+    if !cast.is_client(party) {
+        return Ok(());
+    }
+    if run.preprocessing == Preprocessed::Fake {
+        return check_dealt(run.together.protocol);
+    }
+    let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
+    if run.making.is_none() && !is_stored {
+        return Ok(());
+    }
+    let names = cast.computing_names().join(" and ");
+    let name = &cast.members[usize::from(party)];
+    let message = format!("{name} only shares inputs and learns outputs: {names} need triples");
+    Err(Failure::usage(message).remedy("run it there, and here without --preprocessing"))
+}
+
+fn security(together: &Together, cluster: &ClusterConfig, me: &str) -> Result<Security, Failure> {
+    if together.plain {
+        return Ok(Security::Plain(PlainLoopback::new(cluster)?));
+    }
+    Ok(Security::Tls {
+        identity: Identity::load(&together.id_dir, me)?,
+        trusted: TrustStore::load(&together.id_dir)?,
+    })
+}
+
+/// Rows of this party's inputs, and those that are stated for the others'.
+fn rows(
+    run: &Run,
+    description: &Description,
+    party: u16,
+    files: &Files,
+    is_open: bool,
+) -> Result<(Rows, Rows), Failure> {
+    let typed = run.making.iter().flat_map(|making| &making.rows).cloned();
+    let stated = stated_rows(description, &typed.collect::<Vec<_>>())?;
+    if !stated.is_empty() && !is_open {
+        return Err(Failure::usage("a file that is traced or planned has its sizes already"));
+    }
+    let is_ours =
+        |name: &str| description.inputs.iter().any(|port| port.name == name && port.party == party);
+    let (ours, theirs): (Vec<_>, Vec<_>) = stated.into_iter().partition(|(port, _)| is_ours(port));
+    let counted = files.iter().map(|(port, file)| (port.clone(), file.rows));
+    Ok((ours.into_iter().chain(counted).collect(), theirs.into_iter().collect()))
+}
+
+/// A protocol that has the same number of parties as the choice.
+fn any_of(choice: ProtocolChoice) -> Protocol {
+    match choice {
+        ProtocolChoice::This(protocol) => protocol,
+        ProtocolChoice::Auto => Protocol::Gmw,
+    }
+}
+
+/// Refuses material that is kept for a protocol that takes none, or for any.
+pub fn check_material(run: &Run) -> Result<(), Failure> {
+    if run.preprocessing == Preprocessed::Fake {
+        return check_dealt(run.together.protocol);
+    }
+    let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
+    if run.making.is_none() && !is_stored {
+        return Ok(());
+    }
+    let message = match run.together.protocol {
+        ProtocolChoice::This(protocol) if protocol.is_shared() => return Ok(()),
+        ProtocolChoice::This(protocol) => {
+            format!("protocol '{}' has no preprocessing that could be stored", protocol.name())
+        }
+        ProtocolChoice::Auto => "what is stored is for one protocol".to_owned(),
+    };
+    Err(Failure::usage(message).remedy("say which with --protocol gmw, arith, mixed, bmr or spdz"))
+}
+
+/// The key of what is kept, if something is.
+fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
+    let path = run.together.stored_key.clone();
+    let path = path.unwrap_or_else(|| run.together.id_dir.join(STORED_KEY));
+    match (&run.making, &run.preprocessing) {
+        (Some(making), _) => {
+            material::check_free(&making.out)?;
+            material::key(&path, true).map(Some)
+        }
+        (None, Preprocessed::Stored(file)) => open_key(file, &path).map(Some),
+        (None, _) => Ok(None),
+    }
+}
+
+/// The key in `path` of the material in `file`, which must be there and not be used.
+pub fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
+    if !file.exists() {
+        let message = format!("there is no file {}", file.display());
+        return Err(Failure::new(codes::NO_STORED_FILE, message).remedy(
+            "make it with `phineus preprocess`, at all parties together: a file that only others \
+             have, from a run that was cut off here, is of no use",
+        ));
+    }
+    let key = material::key(path, false)?;
+    StoredFile::check_unused(file, &key)?;
+    Ok(key)
+}
+
+/// The key of stored material in the directory of a party's keys.
+const STORED_KEY: &str = "stored.key";
+
+/// The parties and ports, and the parameters if the sizes are still open.
+pub fn shape(
+    resolved: &Resolved<'_>,
+    parameters: &[(String, String)],
+) -> Result<(Option<Arguments>, Description), Failure> {
+    match resolved.program() {
+        Some(program) => {
+            let arguments = arguments_of(program, parameters)?;
+            let description = probe(program, &arguments)?;
+            Ok((Some(arguments), without_openings(&description)))
+        }
+        None => {
+            let Resolved::File(file) = resolved else { unreachable!("it has no program") };
+            if !parameters.is_empty() {
+                let message = "a file that is traced or planned has its parameters already";
+                return Err(Failure::usage(message));
+            }
+            Ok((None, without_openings(&ready(file)?.description)))
+        }
+    }
+}
+
+/// Where what planning writes goes, for a party of these resources.
+///
+/// # Errors
+/// If a directory is stated and nothing can be written there.
+pub fn scratch_of(resources: &Resources) -> Result<Scratch, Failure> {
+    let limit_bytes = resources.memory.unwrap_or_else(default_limit);
+    let Some(directory) = &resources.swap_dir else { return Ok(scratch_within(limit_bytes)) };
+    // Found now, and not in the middle of a run that comes to need it.
+    tempfile::tempfile_in(directory).map_err(|error| {
+        let message = format!("cannot make a temporary file in {}: {error}", directory.display());
+        Failure::new(codes::SCRATCH_DIRECTORY, message)
+            .remedy("name another directory with --swap-dir")
+    })?;
+    Ok(Scratch::new(directory.clone(), scratch_memory(limit_bytes)))
+}
+
+/// The same where the system has temporary files.
+pub fn scratch_within(limit_bytes: u64) -> Scratch {
+    Scratch::new(std::env::temp_dir(), scratch_memory(limit_bytes))
+}

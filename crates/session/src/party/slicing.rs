@@ -1,0 +1,57 @@
+//! Which slice the parties agree on: what a round of openings may hold (`slices.rs`).
+
+use phineus_bytecode::Kind;
+
+use super::agreeing::least_limit;
+use crate::accelerator::matrix_entries;
+use crate::agreement::{self, Peers, Wish};
+use crate::calibration::on_the_way;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::resolve::TracedFile;
+use crate::settings::{Preprocessed, Protocol, Run};
+use crate::slices;
+
+/// The slice that the user states, or that is for the network that the user states.
+pub fn stated(run: &Run, limit_bytes: u64) -> Option<u64> {
+    let for_network =
+        || if is_kept(run) { None } else { slices::stated(run.network(), limit_bytes) };
+    run.slice_bytes.or_else(for_network)
+}
+
+/// Whether this party would have the network measured.
+pub fn measures(run: &Run) -> bool {
+    !is_kept(run) && run.network().is_none()
+}
+
+/// What is kept for later runs, or was, is for the slice that needs no network.
+fn is_kept(run: &Run) -> bool {
+    run.making.is_some() || matches!(run.preprocessing, Preprocessed::Stored(_))
+}
+
+/// The slice that all parties take: the least that anyone states, or else the one for the network
+/// as it is found, where that makes a difference to what `traced` opens; the voice says so.
+pub fn agreed(
+    wishes: &[Wish],
+    protocol: Protocol,
+    traced: &TracedFile,
+    (channels, voice): (&mut Peers, Option<&Progress>),
+) -> Result<Option<u64>, Failure> {
+    let stated = wishes.iter().filter_map(|wish| wish.slice_bytes).min();
+    let (Some(field), None) = (protocol.field(), stated) else { return Ok(stated) };
+    let computing = traced.computing;
+    let all_measure = wishes[..computing].iter().all(|wish| wish.measures);
+    let limit_bytes = least_limit(wishes);
+    let opened_bytes = matrix_entries(traced)?.saturating_mul(field.bytes() as u64);
+    let matters = slices::matters(limit_bytes, opened_bytes);
+    if traced.kind == Kind::Planned || !all_measure || !matters {
+        return Ok(None);
+    }
+    let round_trip = agreement::longest_round_trip(wishes);
+    let on_the_way = on_the_way(&mut channels[..computing], round_trip)?;
+    let (bytes, found) = slices::measured(on_the_way, round_trip, limit_bytes);
+    if let Some(progress) = voice {
+        progress.note(&found);
+    }
+    Ok(Some(bytes))
+}

@@ -1,0 +1,591 @@
+//! Plans a traced program so that the whole process stays within its memory limit.
+
+mod needs;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::layout::SHARE_UNIT_BYTES;
+use phineus_bytecode::{
+    CostModel, Description, Hash, Kind, PlanDescription, PortOrder, RoundModel,
+};
+use phineus_crypto::field::FieldName;
+use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
+use phineus_plan::{
+    Claims, Lookahead, OrderOptions, PlanOptions, Scratch, assign, check_ranges, lower_to_field,
+    lower_with_claims, order, plan, window_instructions,
+};
+use phineus_protocols::demand::BatchScale;
+use phineus_protocols::garbled::GarbledCosts;
+use phineus_protocols::mixed::{MixedCosts, MixedRounds, YaoToArithmetic};
+use phineus_protocols::spdz::{Masks, SpdzCosts, SpdzRounds};
+
+use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
+use crate::clear_costs::ClearCosts;
+use crate::failure::{Failure, codes};
+use crate::garbling::{GarblingPlan, GarblingPlanner};
+use crate::heap;
+use crate::masks;
+use crate::material::check_stated;
+use crate::memory_budget::{
+    Budget, Figures, INDEX_ENTRY_BYTES, Situation, does_not_fit, layout, table_bytes,
+};
+use crate::program_file::ProgramFile;
+use crate::resolve::TracedFile;
+use crate::settings::{Choice, NarrowMasks, Protocol, Variant};
+use crate::shared::planned_scale;
+use crate::slices::held_bytes;
+
+/// How long before its need a page is asked for.
+///
+/// A random read of 64 KiB takes 0.1 ms on NVMe and up to 10 ms on a busy network disk; asking
+/// earlier costs nothing but spare frames, whose number is bounded besides.
+const PREFETCH_NS: u64 = 20_000_000;
+
+/// Spare frames, of which the planner takes at most a quarter of all.
+///
+/// A sub-network of a merge begins by reading its pages faster than the disk on average delivers;
+/// 128 frames (8 MiB) carry it over. With 32 of them the demo waits three times as long for
+/// storage.
+const PREFETCH_FRAMES: u64 = 128;
+
+/// Plans are made again at most this often, each time with what the last one showed.
+const ATTEMPTS: usize = 5;
+
+/// First guesses of what only a plan shows: spill slots per frame and scratch wires.
+const SLOTS_GUESS: u64 = 8192;
+const SCRATCH_WIRES_GUESS: u64 = 16_384;
+
+/// A planned program and what it takes.
+pub struct PlannedFile {
+    pub file: ProgramFile,
+    pub description: Description,
+    pub hash: Hash,
+    pub budget: Budget,
+    /// What a party may be ahead of another while authenticated material is made or gates are
+    /// garbled, as far as its own memory goes.
+    pub ahead_bytes: usize,
+    pub planning: Duration,
+    /// How many of the parties compute, the first ones; the others are clients.
+    pub computing: usize,
+    /// What is garbled beside the run, if anything.
+    pub garbling: Option<GarblingPlan>,
+    /// The blocks, if there are several; the file is then that of the first.
+    pub blocks: Option<Arc<PlannedBlocks>>,
+}
+
+impl PlannedFile {
+    /// The figures of the plan.
+    pub fn plan(&self) -> &PlanDescription {
+        self.description.plan.as_ref().expect("made by the planner, or checked when opened")
+    }
+
+    /// A file that was planned before. Planning knew nothing of the network: windows are longer than
+    /// usual only where there is room for them beside the plan.
+    pub fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
+        let open = |situation: &Situation| {
+            let planned = match &traced.blocks {
+                Some(blocks) => open_blocks((&traced, blocks), situation),
+                None => PlannedFile::open_block(traced.clone(), situation, false),
+            }?;
+            check_clients(&planned, situation)?;
+            Ok(planned)
+        };
+        let usual = Situation { round_trip: Duration::ZERO, ..*situation };
+        open(situation).or_else(|_| open(&usual)).map_err(|failure| {
+            let usual = largest(&traced, &usual);
+            let failure = needs::stated(failure, situation.limit_bytes, |limit_bytes| {
+                open(&Situation { limit_bytes, ..usual }).err()
+            });
+            match failure.remedy.clone() {
+                Some(remedy) if failure.needed_bytes.is_some() => {
+                    failure.remedy(format!("{remedy}, or plan it again for less"))
+                }
+                _ => failure,
+            }
+        })
+    }
+
+    /// How often this party has room to double the usual window.
+    pub fn window_doublings(&self) -> u32 {
+        (self.ahead_bytes / planned_scale(self).ahead_bytes()).ilog2()
+    }
+
+    /// The same for a program of one block, or a block of a program of which `is_garbled` says
+    /// whether it has garbled values.
+    pub fn open_block(
+        traced: TracedFile,
+        situation: &Situation,
+        is_garbled: bool,
+    ) -> Result<PlannedFile, Failure> {
+        let reader = traced.file.reader()?;
+        let Some(plan) = &traced.description.plan else {
+            let message = "the planned file has no figures of its plan; plan it again";
+            return Err(Failure::new(codes::NO_FIGURES, message));
+        };
+        if !BatchScale::is_stated(&plan.costs) {
+            let message = "the planned file states batches of a size that there is not";
+            return Err(Failure::new(codes::NO_FIGURES, message));
+        }
+        let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation)?;
+        let scale = BatchScale::stated(&plan.costs);
+        let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
+        let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
+        let figures = Figures::of_plan(plan, reader.frame_count() as u64);
+        let budget = situation.budget(Figures { garbling_bytes, ..figures });
+        if budget.total() > situation.limit_bytes {
+            return Err(does_not_fit(situation.limit_bytes, budget.total()));
+        }
+        let planned = PlannedFile {
+            hash: traced.hash,
+            file: traced.file,
+            description: traced.description,
+            budget,
+            ahead_bytes,
+            planning: Duration::ZERO,
+            computing: traced.computing,
+            garbling,
+            blocks: None,
+        };
+        check_stated(&planned)?;
+        Ok(planned)
+    }
+}
+
+/// Plans `traced` for `situation`.
+///
+/// The planner's own memory is bounded by the same limit. How much scratch memory and how many
+/// spill slots a plan needs is known only when it is made, so a plan that turns out too large is
+/// made again with fewer frames.
+///
+/// # Errors
+/// Exit 6 with the least limit that is enough: it is tried, and a mebibyte less is not enough.
+pub fn plan_within(
+    traced: &TracedFile,
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    plan_as_stated(traced, protocol, situation, scratch)
+        .map_err(|failure| with_least(failure, (traced, protocol), situation, scratch))
+}
+
+/// `failure` to fit into a limit, with the least limit that is enough for all who take part.
+pub fn with_least(
+    failure: Failure,
+    (traced, protocol): (&TracedFile, Protocol),
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Failure {
+    if traced.kind == Kind::Planned {
+        return failure;
+    }
+    let situation = &largest(traced, situation);
+    needs::stated(failure, situation.limit_bytes, |limit_bytes| {
+        plan_at((traced, protocol), limit_bytes, situation, scratch).err()
+    })
+}
+
+/// Plans without searching for the least limit that would work, for plans that are only compared.
+///
+/// # Errors
+/// Exit 6 if it does not fit.
+pub fn plan_as_stated(
+    traced: &TracedFile,
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    plan_at((traced, protocol), situation.limit_bytes, situation, scratch)
+}
+
+/// Plans for another limit. If there is no room for windows that fit the network, the usual ones do.
+fn plan_at(
+    (traced, protocol): (&TracedFile, Protocol),
+    limit_bytes: u64,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    let is_least = situation.least_limit_bytes == situation.limit_bytes;
+    let least_limit_bytes = if is_least { limit_bytes } else { situation.least_limit_bytes };
+    let situation = Situation { limit_bytes, least_limit_bytes, ..*situation };
+    let plan = |situation: &Situation| match &traced.blocks {
+        Some(blocks) => plan_blocks((traced, blocks), protocol, situation, scratch),
+        None => plan_program((traced, false), protocol, situation, scratch),
+    };
+    let planned = match situation.round_trip {
+        Duration::ZERO => plan(&situation),
+        _ => plan(&situation)
+            .or_else(|_| plan(&Situation { round_trip: Duration::ZERO, ..situation })),
+    };
+    let planned = planned.map_err(|failure| needs::next(failure, &situation))?;
+    check_clients(&planned, &situation)?;
+    Ok(planned)
+}
+
+/// The situation of the party that needs the most: what is stated is for all, as `explain` states it.
+fn largest(traced: &TracedFile, situation: &Situation) -> Situation {
+    Situation {
+        tables_bytes: largest_tables_bytes(traced).max(situation.tables_bytes),
+        client_tables_bytes: client_tables_bytes(traced),
+        ..*situation
+    }
+}
+
+/// Refuses a limit that is to do for clients and does not.
+fn check_clients(planned: &PlannedFile, situation: &Situation) -> Result<(), Failure> {
+    let Some(tables_bytes) = situation.client_tables_bytes else { return Ok(()) };
+    match situation.client_peak_bytes(tables_bytes, planned.plan().planner_bytes) {
+        needed if needed > situation.limit_bytes => {
+            Err(does_not_fit(situation.limit_bytes, needed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The largest tables of a client, if there are clients.
+pub fn client_tables_bytes(traced: &TracedFile) -> Option<u64> {
+    let clients = traced.computing as u16..traced.description.parties.len() as u16;
+    clients.map(|party| table_bytes(&traced.description, party)).max()
+}
+
+/// The tables of the computing party that brings and learns the most.
+pub fn largest_tables_bytes(traced: &TracedFile) -> u64 {
+    let parties = 0..traced.computing as u16;
+    parties.map(|party| table_bytes(&traced.description, party)).max().unwrap_or(0)
+}
+
+/// Plans a block of a program of which `is_garbled` says whether it has garbled values.
+pub fn plan_block_within(
+    (traced, is_garbled): (&TracedFile, bool),
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    plan_program((traced, is_garbled), protocol, situation, scratch)
+}
+
+/// A program of one block.
+fn plan_program(
+    (traced, is_garbled): (&TracedFile, bool),
+    protocol: Protocol,
+    situation: &Situation,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    let start = Instant::now();
+    scratch.forget_tables();
+    let planner = planner_memory(situation)?;
+    let bounds = Bounds {
+        least_limit_bytes: situation.least_limit_bytes,
+        slice_bytes: situation.slice_bytes,
+        planner_memory_bytes: planner,
+        prove_inputs: situation.prove_inputs,
+        y2a: situation.variant.y2a,
+        masks: situation.variant.masks,
+        scale: situation.batch_scale(),
+    };
+    // What has sharings and no rounds yet is of no more use.
+    let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
+    let masks = ordered.as_ref().map_or(Masks::Narrow, |ordered| ordered.masks);
+    let ordered = ordered.map(|ordered| ordered.ordered);
+    let garbled = (ordered.as_ref(), is_garbled);
+    let beside = GarblingPlanner::new(garbled, situation, planner, scratch)?;
+    let mut garbling = beside.plan(situation.limit_bytes / 4)?;
+    let traced = ordered.as_ref().unwrap_or(traced);
+    let program_frames = traced.file.reader()?.frame_count() as u64;
+    let mut figures = Figures {
+        slots: SLOTS_GUESS,
+        scratch_wires: SCRATCH_WIRES_GUESS,
+        scale: situation.batch_scale(),
+        // Directives between the instructions make a plan longer.
+        index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
+        ..Figures::default()
+    };
+    for attempt in 0..ATTEMPTS {
+        garbling = beside.shrunk(garbling, figures)?;
+        let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
+        figures = Figures { garbling_bytes, ..figures };
+        let resident = match resident_frames(situation, figures) {
+            Some(frames) => {
+                let once = plan_once(traced, (protocol, masks), situation, (frames, 0), scratch);
+                once.ok()
+            }
+            None => None,
+        };
+        let planned = match resident {
+            Some(planned) => planned,
+            None => {
+                let frames = (frames(situation, figures, attempt == 0)?, PREFETCH_FRAMES);
+                plan_once(traced, (protocol, masks), situation, frames, scratch)?
+            }
+        };
+        let found = Figures::of_plan(planned.plan(), planned.frame_count);
+        let found = Figures { garbling_bytes, ..found };
+        let budget = situation.budget(found);
+        if budget.total() <= situation.limit_bytes {
+            heap::trim();
+            return Ok(PlannedFile {
+                file: planned.file,
+                description: planned.description,
+                hash: planned.hash,
+                budget,
+                ahead_bytes: situation.ahead_bytes(situation.batch_scale(), garbling.is_some()),
+                planning: start.elapsed(),
+                computing: traced.computing,
+                garbling,
+                blocks: None,
+            });
+        }
+        if budget.running() <= situation.limit_bytes {
+            // A run would fit, but not what plans it.
+            return Err(does_not_fit(situation.limit_bytes, budget.total()));
+        }
+        // Fewer frames may need more slots: leave room for some.
+        figures = Figures { slots: found.slots + found.slots / 8, ..found };
+    }
+    let least = Figures { frames: FRAMES_MIN, ..figures };
+    Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
+}
+
+/// What the planner's tables may take beside all else that the process holds then.
+///
+/// # Errors
+/// Exit 6 if there is nothing left for them.
+pub fn planner_memory(situation: &Situation) -> Result<u64, Failure> {
+    let taken =
+        situation.process_bytes + situation.tables_bytes + situation.planner_buffers_bytes();
+    let left = situation.limit_bytes.saturating_sub(taken);
+    if left == 0 {
+        return Err(does_not_fit(situation.limit_bytes, taken + 1));
+    }
+    Ok(left.min(PLANNER_MEMORY_BYTES))
+}
+
+/// The frames of a plan that swaps nothing, if they fit: such a plan needs no spare frames.
+fn resident_frames(situation: &Situation, figures: Figures) -> Option<u64> {
+    let needed = figures.pages?.max(FRAMES_MIN);
+    let unswapped = Figures { slots: 0, ..figures };
+    (figures.slots > 0 && situation.frames(unswapped) >= needed).then_some(needed)
+}
+
+/// The frames that fit, with these figures or, where they are guesses, with the least.
+fn frames(situation: &Situation, figures: Figures, is_guess: bool) -> Result<u64, Failure> {
+    let frames = situation.frames(figures);
+    if frames >= FRAMES_MIN {
+        return Ok(frames);
+    }
+    let least = Figures { frames: FRAMES_MIN, ..figures };
+    // What was guessed may not be needed.
+    let surely = Figures { slots: 0, scratch_wires: 0, ..least };
+    if is_guess && situation.budget(surely).running() <= situation.limit_bytes {
+        return Ok(FRAMES_MIN);
+    }
+    Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
+}
+
+struct Attempt {
+    file: ProgramFile,
+    description: Description,
+    hash: Hash,
+    frame_count: u64,
+}
+
+impl Attempt {
+    fn plan(&self) -> &PlanDescription {
+        self.description.plan.as_ref().expect("the planner adds it")
+    }
+}
+
+fn plan_once(
+    traced: &TracedFile,
+    (protocol, masks): (Protocol, Masks),
+    situation: &Situation,
+    (frame_count, spare_frames): (u64, u64),
+    scratch: &Scratch,
+) -> Result<Attempt, Failure> {
+    let options = PlanOptions {
+        protocol: protocol.name().to_owned(),
+        port_order: port_order(protocol),
+        memory_limit_bytes: situation.limit_bytes,
+        frame_count,
+        layout: situation.layout(),
+        page_wires: situation.page_wires(),
+        wire_bytes: situation.wire_bytes(),
+        lookahead: Lookahead { time_ns: PREFETCH_NS, frames: spare_frames },
+        planner_memory_bytes: planner_memory(situation)?,
+    };
+    if let Some(field) = protocol.field() {
+        let costs = SpdzCosts::new(situation.parties, field).with_masks(masks);
+        let mut costs = costs.with_scale(situation.batch_scale());
+        return attempt(traced, &options, &mut costs, scratch);
+    }
+    match protocol {
+        Protocol::Garbled => attempt(traced, &options, &mut GarbledCosts::default(), scratch),
+        Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
+        _ => {
+            let costs = MixedCosts::new(situation.parties);
+            let mut costs =
+                with_variant(costs.with_scale(situation.batch_scale()), situation.variant);
+            attempt(traced, &options, &mut costs, scratch)
+        }
+    }
+}
+
+/// Where plans for `protocol` have inputs and outputs: near their values, but where ordering has
+/// put them into rounds.
+pub fn port_order(protocol: Protocol) -> PortOrder {
+    match protocol {
+        Protocol::Garbled | Protocol::Clear => PortOrder::Near,
+        _ => PortOrder::Given,
+    }
+}
+
+/// The costs of this variant.
+pub fn with_variant(costs: MixedCosts, variant: Variant) -> MixedCosts {
+    costs.with_silent_ot(variant.ot.is_silent()).with_broadcast(variant.broadcast)
+}
+
+/// Units that results may take before their turn: 8 MiB of shares.
+const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
+
+/// Integers in a field are of a smaller magnitude than two to this power: comparisons look at the
+/// difference of two, and at its sign.
+pub fn magnitude_bits(field: FieldName) -> u32 {
+    field.bits() - 2
+}
+
+/// How the instructions of `protocol` interact.
+pub fn rounds_model(
+    protocol: Protocol,
+    parties: usize,
+    (y2a, masks): (YaoToArithmetic, Masks),
+) -> Box<dyn RoundModel + Send> {
+    match protocol.field() {
+        Some(field) => Box::new(SpdzRounds::new(field, parties).with_masks(masks)),
+        None => Box::new(MixedRounds::new(parties).with_y2a(y2a)),
+    }
+}
+
+/// What ordering depends on besides the program and the protocol.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// The least memory limit of all parties.
+    pub least_limit_bytes: u64,
+    /// What a round of openings may hold, where somebody says so.
+    pub slice_bytes: Option<u64>,
+    pub planner_memory_bytes: u64,
+    /// Whether authenticated inputs are proven to be in range.
+    pub prove_inputs: bool,
+    /// How garbled values become additive.
+    pub y2a: YaoToArithmetic,
+    /// Which masks authenticated integers of few bits hide behind.
+    pub masks: NarrowMasks,
+    /// In what batches material is made.
+    pub scale: BatchScale,
+}
+
+/// A program with sharings, and the same in rounds.
+pub struct Ordered {
+    pub assigned: ProgramFile,
+    pub ordered: TracedFile,
+    /// The masks that were chosen, on authenticated shares.
+    pub masks: Masks,
+}
+
+/// `traced` with sharings and in rounds, if the protocol has any.
+pub fn ordered(
+    traced: &TracedFile,
+    protocol: Protocol,
+    parties: usize,
+    bounds: Bounds,
+    scratch: &Scratch,
+) -> Result<Option<Ordered>, Failure> {
+    let program = &mut traced.file.reader()?;
+    let (output, notes) = (scratch.file(), scratch.file());
+    let memory = bounds.planner_memory_bytes;
+    let (file, _) = match (protocol.assignment(), protocol.field()) {
+        (Some(assignment), _) => assign(program, output, notes, assignment, memory)?,
+        (_, Some(field)) => {
+            let lowering = (magnitude_bits(field), bounds.prove_inputs);
+            lower_to_field(program, output, notes, lowering, memory)?
+        }
+        (None, None) => return Ok(None),
+    };
+    let assigned = ProgramFile::new_block(file, traced.file.program());
+    let in_rounds =
+        |masks| in_rounds((traced, &assigned), protocol, parties, (bounds, masks), scratch);
+    let (ordered, masks) = match protocol.field() {
+        None => (in_rounds(Masks::Narrow)?, Masks::Narrow),
+        Some(field) => {
+            let terms = (field, parties, bounds.scale);
+            masks::ordered(&assigned, &traced.description, terms, bounds.masks, in_rounds)?
+        }
+    };
+    Ok(Some(Ordered { assigned, ordered, masks }))
+}
+
+/// An assigned or lowered program in rounds.
+fn in_rounds(
+    (traced, assigned): (&TracedFile, &ProgramFile),
+    protocol: Protocol,
+    parties: usize,
+    (bounds, masks): (Bounds, Masks),
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    let Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, .. } = bounds;
+    let held_bytes = held_bytes(protocol, least_limit_bytes, slice_bytes);
+    let options = OrderOptions {
+        layout: layout(protocol, parties),
+        window_instructions: window_instructions(least_limit_bytes),
+        window_units: WINDOW_UNITS.max(held_bytes / 2 / SHARE_UNIT_BYTES as u64),
+        held_bytes,
+        planner_memory_bytes,
+    };
+    let mut model = rounds_model(protocol, parties, (y2a, masks));
+    let (output, notes) = (scratch.file(), scratch.file());
+    let (file, written) = order(&mut assigned.reader()?, output, notes, &options, &mut model)?;
+    Ok(TracedFile {
+        file: ProgramFile::new_block(file, traced.file.program()),
+        description: traced.description.clone(),
+        hash: written.hash,
+        kind: Kind::Program,
+        computing: traced.computing,
+        blocks: None,
+    })
+}
+
+/// Claims about ranges, made in lowering `traced` to a field, that cannot be proven.
+pub fn unproven_ranges(
+    traced: &TracedFile,
+    field: FieldName,
+    Bounds { planner_memory_bytes, prove_inputs, .. }: Bounds,
+    scratch: &Scratch,
+) -> Result<Vec<String>, Failure> {
+    let program = &mut traced.file.reader()?;
+    let (output, notes) = (scratch.file(), scratch.file());
+    let bounds = (magnitude_bits(field), prove_inputs);
+    let mut claims = Claims::default();
+    let note = |claim| claims.note(claim);
+    let (file, _) = lower_with_claims(program, output, notes, bounds, planner_memory_bytes, note)?;
+    let lowered = ProgramFile::new_block(file, traced.file.program());
+    Ok(check_ranges(&mut lowered.reader()?, &claims, magnitude_bits(field))?)
+}
+
+fn attempt(
+    traced: &TracedFile,
+    options: &PlanOptions,
+    costs: &mut impl CostModel,
+    scratch: &Scratch,
+) -> Result<Attempt, Failure> {
+    let (output, notes) = (scratch.plan_file(), scratch.file());
+    let (file, _, written) = plan(&mut traced.file.reader()?, output, notes, options, costs)?;
+    let file = ProgramFile::new_block(file, traced.file.program());
+    let reader = file.reader()?;
+    debug_assert_eq!(reader.kind(), Kind::Planned);
+    Ok(Attempt {
+        description: reader.description().clone(),
+        frame_count: reader.frame_count() as u64,
+        hash: written.hash,
+        file,
+    })
+}

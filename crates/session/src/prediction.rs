@@ -1,0 +1,434 @@
+//! What a plan will take on a network, and which protocol will take the least.
+//!
+//! The same at all parties that give the same program, network and memory limit: `--protocol auto`
+//! rests on it.
+
+mod candidates;
+
+use phineus_bytecode::{Layout, PlanDescription};
+use phineus_channels::{Manner, NetworkModel};
+use phineus_crypto::field::F61;
+use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
+use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
+use phineus_protocols::garbled::totals;
+use phineus_protocols::mascot::costs::costs_of_first_batches;
+use phineus_protocols::mixed;
+use phineus_protocols::ot::FieldBits;
+use phineus_protocols::preprocessing::costs::PairCosts;
+use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
+use serde::{Deserialize, Serialize};
+
+use crate::agreement;
+use crate::material::words;
+use crate::meeting::{STREAMS_MAX, streams};
+use crate::planning::PlannedFile;
+use crate::settings::{Choice, Protocol};
+use crate::shared::planned_scale;
+
+pub use candidates::{Candidate, candidates, cheapest, reason};
+
+/// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
+/// NVMe or a good network disk. `doctor` measures the one at hand.
+const DISK_BYTES_PER_S: f64 = 800e6;
+
+/// Rounds of preprocessing in the background that are waited for: those of the set-up and of the
+/// first batch. Of authenticated material, which takes more, those of the first batch of each kind.
+const ROUNDS_AWAITED_MAX: f64 = 6.0;
+
+/// A round is one direction of the network: its messages leave at once and take half a round trip.
+const ROUND_TRIPS_PER_ROUND: f64 = 0.5;
+
+/// Round trips until all connections stand, which are made at once.
+const CONNECTING_ROUND_TRIPS: f64 = Manner::Tls.round_trips() as f64;
+
+/// Seconds that a process takes from its start to its end besides all that is counted here: `clear`
+/// runs a small program in 2.7 ms of processor time.
+const PROCESS_S: f64 = 3e-3;
+
+/// Seconds of reading keys and tables, agreeing and writing results, of two parties that start at once on
+/// two cores (`benches/predictions.py`).
+const PARTY_S: f64 = 5e-3;
+
+/// Seconds in which both parties plan an instruction, on two cores: `sort n=2048` takes 48 ms for 50,304
+/// garbled instructions, and 113 ms for 67,550 on shares.
+const PLANNING_S_PER_INSTRUCTION: f64 = 1.4e-6;
+
+/// Seconds in which they plan a byte of the circuits of computing on shares: `sha256 n=1` takes 30 ms for 2.9 MB.
+const PLANNING_S_PER_CIRCUIT_BYTE: f64 = 9e-9;
+
+/// Seconds for one connection: 2 ms of processor time for both sides of TLS (a small program takes
+/// 30 ms in all processes with one stream and 50 ms with three, of which 12 are those of other base
+/// oblivious transfers: (50 - 30 - 12) / 2 / 2).
+const CONNECTION_S: f64 = 2e-3;
+
+/// Seconds that parts of a run take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// Of all threads.
+    pub compute: f64,
+    /// Of that what is computed between rounds, by the thread that waits for them.
+    pub online_compute: f64,
+    pub network: f64,
+    pub storage: f64,
+    /// Latency beside which all else goes on in other threads.
+    pub latency: f64,
+    /// Waiting before anything can be computed: latency of set-up and of the first batches, and of authenticated
+    /// material also the time to send them.
+    pub awaited: f64,
+    /// Of `compute`, what nothing else goes on beside: set-up, and the first batches of authenticated material.
+    pub setup: f64,
+    /// Of authenticated material after the first batches: one thread computes, sends and waits in turn.
+    pub making: f64,
+    /// From the start of the process to the first message of the run, and the farewell.
+    pub start: f64,
+}
+
+impl Times {
+    /// From the start of the process to its end.
+    pub fn total(&self) -> f64 {
+        self.start + self.running()
+    }
+
+    /// Time that a report calls running. After set-up, computing, sending and swapping go on at the same
+    /// time. So does preprocessing while the parties wait for each other in rounds.
+    pub fn running(&self) -> f64 {
+        let rounds = self.latency + self.online_compute;
+        let beside = rounds.max(self.compute - self.setup).max(self.network).max(self.storage);
+        self.awaited + self.setup + beside.max(self.making)
+    }
+
+    /// All latency of the run.
+    pub fn all_latency(&self) -> f64 {
+        self.latency + self.awaited
+    }
+
+    pub fn bound(&self) -> &'static str {
+        if self.all_latency() > self.compute.max(self.network).max(self.storage) {
+            "the network's latency"
+        } else if self.network >= self.compute && self.network >= self.storage {
+            "the network's bandwidth"
+        } else if self.storage > self.compute {
+            "storage"
+        } else {
+            "computing"
+        }
+    }
+}
+
+/// Predicted times of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prediction {
+    /// All of it, with preprocessing in the background where there is any.
+    pub whole: Times,
+    /// The preprocessing alone, set-up included, if all of it is made before.
+    pub preprocessing: Times,
+    /// The rest of it then.
+    pub online: Times,
+}
+
+/// What a run of `planned` will take on the network `net`; on one machine if there is none.
+pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
+    let plan = planned.plan();
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0) as f64;
+    let pages = plan.swap_in_count.max(plan.swap_out_count) as f64;
+    let page_bytes = (plan.page_wires * plan.wire_bytes) as f64;
+    // Every link has the stated bandwidth, each way.
+    let links = (planned.computing - 1).max(1) as f64;
+    let bandwidth = net.and_then(|net| net.bandwidth_bits_per_second);
+    let sending =
+        |bytes: f64| bandwidth.map_or(0.0, |bits| (bytes / links * 8.0 / bits as f64).max(0.0));
+    let rtt = net.map_or(0.0, |net| net.rtt.as_secs_f64());
+    let sent = sent_bytes(planned).into_iter().take(planned.computing);
+    let bytes = sent.max().unwrap_or(0) as f64;
+    let before_bytes = bytes_before(planned).into_iter().max().unwrap_or(0) as f64;
+    let trips = ROUND_TRIPS_PER_ROUND;
+    let rounds = (total(totals::ROUNDS) + total(authenticated::CHECK_ROUNDS)) * trips;
+    let before_rounds = rounds_before(plan) as f64 * trips;
+    // Beside a run of one block, batches of triples overlap.
+    let overlapped = if planned.blocks.is_some() { 0 } else { mixed::overlapped_rounds(plan) };
+    let making = total(mixed::totals::PREPROCESSING_ROUNDS) - overlapped as f64;
+    let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
+    let is_authenticated = matches!(plan.layout, Layout::Authenticated { .. });
+    let (first_rounds, first_share) = match plan.layout {
+        Layout::Authenticated { .. } => first_batches(plan),
+        // Each block waits for what is garbled for it alone.
+        _ if planned.blocks.is_some() && planned.is_garbled() => (before_rounds / trips, 0.0),
+        _ => (ROUNDS_AWAITED_MAX, 0.0),
+    };
+    let awaited = before_rounds.min(first_rounds * trips);
+    // Rounds of garbled circuits are those of oblivious transfers and outputs: gates wait for them.
+    let (awaited, rounds) = if is_shared(plan) { (awaited, rounds) } else { (rounds, 0.0) };
+    let latency = rounds.max(beside_rounds - awaited);
+    let compute = total(totals::COMPUTE_NS) * 1e-9;
+    let setup = total(totals::SETUP_NS) * 1e-9;
+    let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
+    let storage = pages * page_bytes / DISK_BYTES_PER_S;
+    // Who makes authenticated material or garbles is ahead of its peer by half of what a channel
+    // takes: more than that lies in a batch, unless windows are as long as one.
+    let is_short = planned.ahead_bytes < LONGEST_AHEAD_BYTES;
+    let fills_channels = is_authenticated || total(garbling::GARBLING_ROUNDS) > 0.0 && is_short;
+    let sending_before = match fills_channels {
+        true => sending(before_bytes).max(before_bytes / links * rtt / planned.ahead_bytes as f64),
+        false => sending(before_bytes),
+    };
+    // One thread makes authenticated material: it computes, sends and waits in turn.
+    let made = before - setup.min(before) + sending_before;
+    let in_turn = |latency: f64| if is_authenticated { made + latency * rtt } else { 0.0 };
+    Prediction {
+        whole: Times {
+            compute,
+            // Garbled circuits state no preprocessing, and set-up all the same.
+            online_compute: compute - before.max(setup),
+            network: sending(bytes).max(sending_before + sending(bytes - before_bytes)),
+            storage,
+            latency: latency * rtt,
+            awaited: awaited * rtt + first_share * sending_before,
+            setup: setup + first_share * (before - setup),
+            making: in_turn(before_rounds - awaited) - first_share * made,
+            start: Starting::of(plan).seconds(rtt) + planning_seconds(plan),
+        },
+        preprocessing: Times {
+            compute: before,
+            network: sending_before,
+            awaited: before_rounds * rtt,
+            setup: setup.min(before),
+            making: in_turn(0.0),
+            ..Times::default()
+        },
+        online: Times {
+            compute: compute - before,
+            online_compute: compute - before,
+            network: sending(bytes - before_bytes),
+            storage,
+            latency: rounds * rtt,
+            ..Times::default()
+        },
+    }
+}
+
+/// Rounds until there is a batch of each kind of authenticated material, and their share of all of it.
+fn first_batches(plan: &PlanDescription) -> (f64, f64) {
+    let demand = stated_demand(&plan.costs);
+    let first = costs_of_first_batches::<F61>(&demand, FieldBits::DEFAULT);
+    let ots = plan.costs.get(mixed::totals::OTS).copied().unwrap_or(0);
+    (first.rounds as f64, (first.ots as f64 / ots.max(1) as f64).min(1.0))
+}
+
+/// Seconds until all parties have planned, if they do so on one machine.
+fn planning_seconds(plan: &PlanDescription) -> f64 {
+    let circuits = plan.costs.get(mixed::totals::CIRCUIT_BYTES).copied().unwrap_or(0);
+    plan.instruction_count as f64 * PLANNING_S_PER_INSTRUCTION
+        + circuits as f64 * PLANNING_S_PER_CIRCUIT_BYTE
+}
+
+/// Work of the parties before a run and after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Starting {
+    /// Connections to each other party, made at once.
+    pub connections: u64,
+    /// Messages that all send at once before the run: each takes half a round trip. A party that is
+    /// dialled has its connections half a round trip early, so a run may take that much less.
+    pub exchanges: u64,
+    /// Times at which all end connections together before the run: those that the protocol does not
+    /// use. The farewell after it leaves with the last messages of the run.
+    pub farewells: u64,
+}
+
+impl Starting {
+    /// Of a run of `plan` whose protocol is stated by all.
+    pub fn of(plan: &PlanDescription) -> Starting {
+        match Protocol::from_name(&plan.protocol) {
+            None | Some(Protocol::Clear) => Starting::default(),
+            Some(Protocol::Garbled) => {
+                Starting { connections: 1, exchanges: agreement::EXCHANGES, farewells: 0 }
+            }
+            Some(protocol) => Starting {
+                connections: u64::from(STREAMS_MAX),
+                exchanges: agreement::EXCHANGES,
+                farewells: u64::from(streams(protocol) < STREAMS_MAX),
+            },
+        }
+    }
+
+    /// Round trips of all of it.
+    pub fn round_trips(&self) -> f64 {
+        let connecting = if self.connections > 0 { CONNECTING_ROUND_TRIPS } else { 0.0 };
+        let halves = self.exchanges + self.farewells;
+        connecting + halves as f64 * ROUND_TRIPS_PER_ROUND
+    }
+
+    fn seconds(&self, rtt: f64) -> f64 {
+        let party = if self.connections > 0 { PARTY_S } else { 0.0 };
+        PROCESS_S + party + self.connections as f64 * CONNECTION_S + self.round_trips() * rtt
+    }
+}
+
+/// Whether parties compute on shares, in rounds.
+pub fn is_shared(plan: &PlanDescription) -> bool {
+    plan.costs.contains_key(mixed::totals::HELD_BYTES)
+}
+
+/// What each party sends.
+pub fn sent_bytes(planned: &PlannedFile) -> Vec<u64> {
+    let costs = &planned.plan().costs;
+    let parties = 0..planned.description.parties.len();
+    let sent = |party| costs.get(&mixed::totals::sent_bytes(party)).copied();
+    parties.map(|party| sent(party).unwrap_or(0)).collect()
+}
+
+/// Rounds that triples and garbled tables take, if all are made in one go.
+pub fn rounds_before(plan: &PlanDescription) -> u64 {
+    let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
+    // They are made at the same time, over channels of their own.
+    total(mixed::totals::PREPROCESSING_ROUNDS).max(total(garbling::GARBLING_ROUNDS))
+}
+
+/// What each party sends and receives to garble.
+fn garbling_bytes(planned: &PlannedFile) -> impl Iterator<Item = u64> {
+    let total = |party| planned.plan().costs.get(&garbling::garbling_bytes(party)).copied();
+    (0..planned.computing).map(move |party| total(party).unwrap_or(0))
+}
+
+/// What a party sends and receives to garble, if anything is.
+pub fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64) {
+    let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
+    if total(garbling::GARBLING_ROUNDS) == 0 {
+        return (0, 0);
+    }
+    let garbled = Garbled {
+        gates: total(garbling::Y_AND_GATES),
+        decoding_bytes: total(mixed::totals::DECODING_BYTES),
+    };
+    let ot = (FieldBits::DEFAULT, planned_scale(planned));
+    let costs = garbling_costs(party, planned.computing, garbled, ot);
+    (costs.sent_bytes, costs.received_bytes)
+}
+
+/// What of that is not sent, and not received, where oblivious transfers are dealt.
+pub fn garbling_ot_bytes(planned: &PlannedFile) -> u64 {
+    planned.plan().costs.get(garbling::GARBLING_OT_BYTES).copied().unwrap_or(0)
+}
+
+/// What each party sends before the online phase, whenever it does.
+pub fn bytes_before(planned: &PlannedFile) -> Vec<u64> {
+    let triples = preprocessing_bytes(planned).into_iter().map(|(sent, _)| sent);
+    triples.zip(garbling_bytes(planned)).map(|(triples, tables)| triples + tables).collect()
+}
+
+/// The most that goes over a link between two parties in one direction.
+pub fn link_bytes(planned: &PlannedFile) -> u64 {
+    let links = (planned.computing as u64 - 1).max(1);
+    let sent = sent_bytes(planned).into_iter().take(planned.computing).max().unwrap_or(0);
+    let to_clients = (planned.computing..planned.description.parties.len())
+        .filter_map(|client| planned.plan().costs.get(&mixed::totals::client_output_bytes(client)));
+    (sent - to_clients.sum::<u64>()).div_ceil(links)
+}
+
+/// What of it is sent for triples, garbled tables and the like.
+pub fn link_bytes_before(planned: &PlannedFile) -> u64 {
+    let links = (planned.computing as u64 - 1).max(1);
+    bytes_before(planned).into_iter().max().unwrap_or(0).div_ceil(links)
+}
+
+/// What each party sends and receives for triples and the like, set-up included.
+pub fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
+    let costs = &planned.plan().costs;
+    if costs.contains_key(&authenticated::online_received_bytes(0)) {
+        let total = |name: String| costs.get(&name).copied().unwrap_or(0);
+        let of = |party| {
+            let sent = total(mixed::totals::sent_bytes(party));
+            let received = total(mixed::totals::received_bytes(party));
+            let online = total(mixed::totals::online_bytes(party));
+            (sent - online, received - total(authenticated::online_received_bytes(party)))
+        };
+        return (0..planned.computing).map(of).collect();
+    }
+    let parties = planned.computing;
+    if !is_shared(planned.plan()) {
+        return vec![(0, 0); parties];
+    }
+    let total = |name: String| costs.get(&name).copied().unwrap_or(0);
+    // What a party sends to another that is neither online nor for garbling.
+    let of = |party: usize| {
+        let others =
+            total(mixed::totals::online_bytes(party)) + total(garbling::garbling_bytes(party));
+        (total(mixed::totals::sent_bytes(party)) - others) / (parties as u64 - 1)
+    };
+    // The first party is the lower one of all its pairs, the last the higher one.
+    let (from_lower_bytes, from_higher_bytes) = (of(0), of(parties - 1));
+    of_links(PairCosts { from_lower_bytes, from_higher_bytes, ..PairCosts::default() }, parties)
+}
+
+/// What a party sends and receives when each two parties have these costs.
+fn of_links(pair: PairCosts, parties: usize) -> Vec<(u64, u64)> {
+    let of = |party: usize| {
+        let (lower, higher) = (party as u64, (parties - 1 - party) as u64);
+        let sent = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
+        let received = lower * pair.from_lower_bytes + higher * pair.from_higher_bytes;
+        (sent, received)
+    };
+    (0..parties).map(of).collect()
+}
+
+/// Material that a plan takes besides the triples of AND gates, and how much.
+pub fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
+    if let Layout::Authenticated { .. } = plan.layout {
+        let demand = stated_demand(&plan.costs);
+        return demand.kinds().map(|(kind, count)| (words(kind), count as u64)).collect();
+    }
+    let kinds = [
+        ("triples_", "multiplication triples"),
+        ("square_pairs_", "square pairs"),
+        ("shared_bits_", "shared bits"),
+    ];
+    let mut found = Vec::new();
+    for (name, &count) in &plan.costs {
+        for (prefix, words) in kinds {
+            if let Some(width) = name.strip_prefix(prefix) {
+                found.push((format!("{words} of {width} bits"), count));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Preprocessing goes on while the parties wait for each other in rounds: the two were added.
+    #[test]
+    fn what_goes_on_at_the_same_time_is_not_added() {
+        let times = Times {
+            compute: 3.0,
+            online_compute: 0.5,
+            network: 2.0,
+            storage: 1.0,
+            latency: 2.0,
+            awaited: 0.25,
+            setup: 0.0,
+            making: 0.0,
+            start: 0.125,
+        };
+        assert_eq!(times.running(), 0.25 + 3.0);
+        assert_eq!(times.total(), 0.125 + 0.25 + 3.0);
+        assert_eq!(Times { latency: 4.0, ..times }.running(), 0.25 + 4.0 + 0.5);
+        assert_eq!(Times { network: 9.0, ..times }.running(), 0.25 + 9.0);
+        // Base oblivious transfers were hidden behind rounds that wait for them.
+        assert_eq!(Times { setup: 1.5, ..times }.running(), 0.25 + 1.5 + 2.5);
+        assert_eq!(Times { setup: 1.5, latency: 4.0, ..times }.running(), 0.25 + 1.5 + 4.5);
+        assert_eq!(Times { making: 5.0, setup: 1.5, ..times }.running(), 0.25 + 1.5 + 5.0);
+        assert_eq!((times.bound(), times.all_latency()), ("computing", 2.25));
+    }
+
+    /// Three streams were nine round trips, one after another.
+    #[test]
+    fn a_start_has_three_round_trips_however_many_connections() {
+        let garbled = Starting { connections: 1, exchanges: 5, farewells: 0 };
+        assert_eq!(garbled.round_trips(), 3.0 + 0.5 * 5.0);
+        assert_eq!(Starting { connections: 3, ..garbled }.round_trips(), 3.0 + 0.5 * 5.0);
+        assert_eq!(Starting::default().round_trips(), 0.0);
+        let second = garbled.seconds(1.0) - garbled.seconds(0.0);
+        assert!((second - garbled.round_trips()).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,101 @@
+//! [`Registry`]: the programs that can be run by name.
+
+use std::path::Path;
+
+use phineus_frontend::{Program, ProgramError};
+
+use crate::c_check::CheckedC;
+use crate::failure::Failure;
+
+/// The programs that a command line knows by name.
+pub struct Registry {
+    programs: Vec<Box<dyn Program>>,
+    /// How many of them, at the beginning, are the user's own.
+    own: usize,
+    /// What reads C programs; nothing leaves them to a process of `phineus-c`.
+    pub c: Option<CLanguage>,
+}
+
+/// What is done with C programs. Behind pointers, so that an executable that does not do it is
+/// linked without LLVM, whose libraries take 48 MiB of a process from its start on.
+#[derive(Clone, Copy)]
+pub struct CLanguage {
+    pub open: fn(&Path) -> Result<Box<dyn Program>, ProgramError>,
+    /// Finds what depends on a secret; the parameters are name and value.
+    pub check: CheckC,
+}
+
+/// Checks a C program.
+pub type CheckC = fn(&Path, &[(String, String)]) -> Result<CheckedC, Failure>;
+
+impl Registry {
+    /// The built-in programs.
+    pub fn built_in() -> Registry {
+        Registry { programs: phineus_programs::all(), own: 0, c: None }
+    }
+
+    /// The same, with C programs by LLVM.
+    #[cfg(feature = "llvm")]
+    pub fn with_c(self) -> Registry {
+        let check = crate::c_check::check;
+        Registry { c: Some(CLanguage { open: crate::resolve::open_c, check }), ..self }
+    }
+
+    /// Adds a program of the user's, which goes before a built-in one of the same name.
+    pub fn with(mut self, program: impl Program + 'static) -> Registry {
+        self.programs.insert(self.own, Box::new(program));
+        self.own += 1;
+        self
+    }
+
+    /// All programs, the user's first.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Program> {
+        self.programs.iter().map(AsRef::as_ref)
+    }
+
+    /// The user's program, if there is just one: what runs without a name.
+    pub fn own(&self) -> Option<&dyn Program> {
+        (self.own == 1).then(|| self.programs[0].as_ref())
+    }
+
+    pub fn find(&self, name: &str) -> Option<&dyn Program> {
+        self.iter().find(|program| program.name() == name)
+    }
+
+    /// The name nearest to a mistyped one.
+    pub fn closest(&self, name: &str) -> Option<&str> {
+        let near = |program: &dyn Program| distance(program.name(), name);
+        let closest = self.programs.iter().min_by_key(|program| near(program.as_ref()))?;
+        (near(closest.as_ref()) <= 1 + name.len() / 4).then(|| closest.name())
+    }
+}
+
+/// Insertions, deletions and replacements between two names.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_name_is_found() {
+        let registry = Registry::built_in();
+        assert_eq!(registry.closest("pasword-reuse"), Some("password-reuse"));
+        assert_eq!(registry.closest("ssort"), Some("sort"));
+        assert_eq!(registry.closest("frobnicate"), None);
+        assert_eq!(distance("abc", "abc"), 0);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}

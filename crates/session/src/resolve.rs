@@ -1,0 +1,357 @@
+//! PROGRAM on the command line: a name, a circuit, a directory of them, a C program, a text form, or
+//! a file that is ready.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use phineus_bytecode::binary::MAGIC;
+use phineus_bytecode::{
+    Description, Hash, Kind, PlanDescription, Violation, parse_text, verify, verify_blocks,
+};
+use phineus_frontend::bristol::Circuit;
+use phineus_frontend::hycc::Hybrid;
+use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
+use phineus_plan::Scratch;
+use phineus_protocols::garbled::totals;
+
+use crate::blocks::{TracedBlocks, directory, traced_blocks};
+use crate::c_reader::ReadApart;
+use crate::casting::computing_of;
+use crate::failure::{Failure, codes};
+use crate::memory_budget::{layout, page_wires, wire_bytes};
+use crate::program_file::ProgramFile;
+use crate::registry::Registry;
+use crate::settings::{Choice, Protocol};
+
+/// Ports that a program may ask the size of while its shape is being found out.
+const PORTS_PROBED: usize = 1000;
+
+/// The executable with LLVM in it.
+const C_EXECUTABLE: &str = "phineus-c";
+
+/// What PROGRAM turned out to be.
+pub enum Resolved<'a> {
+    /// A program known by name, traced for the sizes at hand.
+    Known(&'a dyn Program),
+    /// A circuit file, traced likewise.
+    Loaded(Box<dyn Program>),
+    /// A file of fixed size, traced or planned.
+    File(ProgramFile),
+}
+
+impl Resolved<'_> {
+    /// The program, if its sizes are open.
+    pub fn program(&self) -> Option<&dyn Program> {
+        match self {
+            Resolved::Known(program) => Some(*program),
+            Resolved::Loaded(program) => Some(program.as_ref()),
+            Resolved::File(_) => None,
+        }
+    }
+}
+
+/// Finds what `name` stands for.
+///
+/// # Errors
+/// Says what names there are, or what is wrong with the file.
+pub fn resolve<'a>(
+    registry: &'a Registry,
+    name: Option<&str>,
+    scratch: &Scratch,
+) -> Result<Resolved<'a>, Failure> {
+    let Some(name) = name else {
+        return match registry.own() {
+            Some(program) => Ok(Resolved::Known(program)),
+            None => Err(Failure::usage("which program? Give a name or a file")
+                .remedy("`phineus programs` lists the names")),
+        };
+    };
+    if let Some(program) = registry.find(name) {
+        return Ok(Resolved::Known(program));
+    }
+    let path = Path::new(name);
+    if path.is_dir() && !has_circuits(path)? {
+        let message = format!("{name}: is a directory without a hybrid circuit of HyCC");
+        return Err(Failure::new(codes::NOT_A_FILE, message).remedy(
+            "name a file: a C program (.c), a .phi text, a Bristol circuit or a planned file",
+        ));
+    }
+    if path.is_dir() || path.extension().is_some_and(|extension| extension == "cmb") {
+        return Ok(Resolved::Loaded(Box::new(Hybrid::open(path)?)));
+    }
+    if path.is_file() && is_c(path) {
+        return c_program(registry, path).map(Resolved::Loaded);
+    }
+    if path.is_file() {
+        return resolve_file(path, scratch);
+    }
+    let mut failure =
+        Failure::new(codes::NO_SUCH_PROGRAM, format!("there is no program or file '{name}'"));
+    failure.remedy = Some(match registry.closest(name) {
+        Some(close) => format!("did you mean '{close}'? `phineus programs` lists all names"),
+        None => "`phineus programs` lists the names".to_owned(),
+    });
+    Err(failure)
+}
+
+/// Whether the file is a C program.
+pub fn is_c(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "c")
+}
+
+fn c_program(registry: &Registry, path: &Path) -> Result<Box<dyn Program>, Failure> {
+    match registry.c {
+        Some(c) => Ok((c.open)(path)?),
+        None => Ok(Box::new(ReadApart::open(&c_executable(path)?, path)?)),
+    }
+}
+
+#[cfg(feature = "llvm")]
+pub fn open_c(path: &Path) -> Result<Box<dyn Program>, ProgramError> {
+    Ok(Box::new(phineus_c_frontend::CProgram::open(path)?))
+}
+
+/// The executable that reads C programs, which stands beside this one.
+pub fn c_executable(path: &Path) -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe().unwrap_or_default();
+    let other = own.with_file_name(C_EXECUTABLE);
+    if own != other && other.is_file() {
+        return Ok(other);
+    }
+    let message =
+        format!("{}: {C_EXECUTABLE}, which reads C programs, is not here", path.display());
+    Err(Failure::new(codes::NO_C_READER, message).remedy(
+        "`apt-get install clang-19 llvm-19-dev`, then build both with `cargo build --release \
+         --features llvm`",
+    ))
+}
+
+fn resolve_file<'a>(path: &Path, scratch: &Scratch) -> Result<Resolved<'a>, Failure> {
+    let mut beginning = [0u8; 11];
+    let mut file = File::open(path).map_err(|error| Failure::file(path, &error))?;
+    let count = read_up_to(&mut file, &mut beginning).map_err(|e| Failure::file(path, &e))?;
+    let beginning = &beginning[..count];
+    let named = |failure: Failure| Failure {
+        message: format!("{}: {}", path.display(), failure.message),
+        ..failure
+    };
+    if beginning.starts_with(&MAGIC[..7]) {
+        let file = ProgramFile::open(path)?;
+        if directory(&file).map_err(named)?.is_none() {
+            file.reader().map_err(named)?;
+        }
+        return Ok(Resolved::File(file));
+    }
+    // Some programs begin a text with this mark, U+FEFF.
+    let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
+    let is_text = path.extension().is_some_and(|extension| extension == "phi");
+    if is_text || beginning.starts_with(b"phineus ") {
+        let input = File::open(path).map_err(|error| Failure::file(path, &error))?;
+        let shown = path.display().to_string();
+        let (file, _) = parse_text(BufReader::new(input), &shown, scratch.file())?;
+        // It stays as long as the run does.
+        file.settle()?;
+        return Ok(Resolved::File(ProgramFile::new(file)));
+    }
+    // A circuit file begins with the numbers of its gates and wires.
+    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(u8::is_ascii_digit) {
+        return Ok(Resolved::Loaded(Box::new(Circuit::open(path)?)));
+    }
+    Err(named(match language(path) {
+        Some((language, remedy)) => {
+            let message = format!("is {language}; of source files, C is run as it is (.c)");
+            Failure::new(codes::OTHER_LANGUAGE, message).remedy(remedy)
+        }
+        None => {
+            let message = "is no program: it is not a C program (.c), a planned file, a .phi text \
+                           or a Bristol circuit";
+            Failure::new(codes::OTHER_LANGUAGE, message)
+        }
+    }))
+}
+
+/// The language of a source file that is not run, by its name, and what to do with it.
+fn language(path: &Path) -> Option<(&'static str, &'static str)> {
+    let in_c = "write it in C: docs/c.md says what of C there is";
+    let name_c = "if it is C, give it a name that ends in .c";
+    Some(match path.extension()?.to_str()? {
+        "cpp" | "cc" | "cxx" | "c++" | "C" | "hpp" | "hh" | "hxx" => ("C++", in_c),
+        "CPP" | "CC" | "i" => ("no C program by its name", name_c),
+        "h" => ("a C header", "name the .c file that includes it"),
+        "rs" => (
+            "Rust",
+            "a program in Rust is an executable of its own, with `phineus::main`: \
+             crates/phineus/examples has some",
+        ),
+        "py" => ("Python", in_c),
+        "go" => ("Go", in_c),
+        "java" => ("Java", in_c),
+        "js" | "ts" => ("JavaScript", in_c),
+        "mpc" => ("a program for MP-SPDZ", in_c),
+        "ll" | "bc" => ("LLVM's own form of a program", "name the .c file that it came from"),
+        _ => return None,
+    })
+}
+
+/// Whether a directory has files of a hybrid circuit.
+fn has_circuits(directory: &Path) -> Result<bool, Failure> {
+    let failed = |error| Failure::file(directory, &error);
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let name = PathBuf::from(entry.map_err(failed)?.file_name());
+        if name.extension().is_some_and(|extension| extension == "cmb" || extension == "circ") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn read_up_to(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match file.read(&mut buffer[count..])? {
+            0 => break,
+            more => count += more,
+        }
+    }
+    Ok(count)
+}
+
+/// The parameters as the program takes them.
+pub fn arguments_of(
+    program: &dyn Program,
+    given: &[(String, String)],
+) -> Result<Arguments, Failure> {
+    let given = given.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(Arguments::new(program, given)?)
+}
+
+/// The parties and ports of `program`, found by tracing it, for sizes that need not be right:
+/// sizes that are not known are 1.
+pub fn probe(program: &dyn Program, arguments: &Arguments) -> Result<Description, Failure> {
+    let mut arguments = arguments.clone();
+    for _ in 0..PORTS_PROBED {
+        match trace_into(program, &arguments, std::io::sink()) {
+            Ok(traced) => return Ok(traced.description),
+            Err(ProgramError::MissingRows { input }) if arguments.stated_rows(&input).is_none() => {
+                arguments.set_rows(&input, 1);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::new(codes::TOO_MANY_SIZES, "the program asks for the sizes of too many inputs"))
+}
+
+/// A traced program with what identifies it.
+#[derive(Clone)]
+pub struct TracedFile {
+    pub file: ProgramFile,
+    pub description: Description,
+    pub hash: Hash,
+    /// `Planned` if PROGRAM was a plan.
+    pub kind: Kind,
+    /// How many of its parties compute, the first ones; the others are clients.
+    pub computing: usize,
+    /// The blocks, if there are several.
+    pub blocks: Option<Arc<TracedBlocks>>,
+}
+
+/// Opens a file that is traced or planned already, and verifies it: it comes from anywhere.
+pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
+    let computing = |description: &Description| {
+        let plan = description.plan.as_ref();
+        plan.map_or(description.parties.len(), |plan| computing_of(description, plan))
+    };
+    if let Some(traced) = traced_blocks(file, computing)? {
+        return ready_blocks(traced);
+    }
+    let mut reader = file.reader()?;
+    reader.verify_hash()?;
+    refuse_violations(&verify(&mut reader)?)?;
+    if let Some(plan) = &reader.description().plan {
+        check_figures(reader.description(), plan)?;
+    }
+    Ok(TracedFile {
+        computing: computing(reader.description()),
+        file: file.clone(),
+        description: reader.description().clone(),
+        hash: reader.hash(),
+        kind: reader.kind(),
+        blocks: None,
+    })
+}
+
+/// Verifies a file of several blocks.
+fn ready_blocks(traced: TracedFile) -> Result<TracedFile, Failure> {
+    let parts = &traced.blocks.as_ref().expect("just looked at").parts;
+    parts
+        .iter()
+        .try_for_each(|part| part.file.reader()?.verify_hash().map(drop).map_err(Failure::from))?;
+    let blocks = directory(&traced.file)?.expect("just looked at");
+    refuse_violations(&verify_blocks(&blocks, |block| parts[block].file.reader())?)?;
+    for description in parts.iter().map(|part| &part.description).chain([&traced.description]) {
+        if let Some(plan) = &description.plan {
+            check_figures(description, plan)?;
+        }
+    }
+    Ok(traced)
+}
+
+fn refuse_violations(violations: &[Violation]) -> Result<(), Failure> {
+    if !violations.is_empty() {
+        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        return Err(Failure::new(codes::BAD_INSTRUCTIONS, lines.join("\n"))
+            .remedy("make the file again, with the same version of Phineus"));
+    }
+    Ok(())
+}
+
+/// Refuses a plan whose figures no plan of ours has, whatever its instructions are.
+fn check_figures(description: &Description, plan: &PlanDescription) -> Result<(), Failure> {
+    let has = |name: &str| plan.costs.contains_key(name);
+    let complete = plan.protocol != Protocol::Garbled.name()
+        || [totals::AND_GATES, totals::EVALUATOR_INPUT_BITS, totals::SCRATCH_WIRES]
+            .into_iter()
+            .chain([totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES, totals::ROUNDS])
+            .all(has);
+    let parties = computing_of(description, plan);
+    let known = Protocol::from_name(&plan.protocol);
+    let wire_fits = known.is_some_and(|protocol| {
+        wire_bytes(protocol) == plan.wire_bytes
+            && layout(protocol, parties) == plan.layout
+            && page_wires(protocol, parties) == plan.page_wires
+    });
+    let scratch = plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0);
+    let counts = [plan.frame_count, plan.spill_slot_count, scratch];
+    let possible = counts.into_iter().all(|count| count < u64::from(u32::MAX));
+    if complete && wire_fits && possible {
+        return Ok(());
+    }
+    let message = "the plan states figures that no plan of this version has";
+    Err(Failure::new(codes::UNKNOWN_FIGURES, message).remedy("plan the program again"))
+}
+
+/// Traces `program` into a file without a name.
+pub fn trace(
+    program: &dyn Program,
+    arguments: &Arguments,
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    let file = scratch.file();
+    let traced = trace_into(program, arguments, file.clone())?;
+    program.rest();
+    let file = ProgramFile::new(file);
+    if let Some(blocks) = traced_blocks(&file, |description| description.parties.len())? {
+        return Ok(blocks);
+    }
+    Ok(TracedFile {
+        blocks: None,
+        file,
+        computing: traced.description.parties.len(),
+        description: traced.description,
+        hash: traced.written.hash,
+        kind: Kind::Program,
+    })
+}

@@ -1,0 +1,225 @@
+//! Settings of a run: what a caller states before the parties meet.
+
+use std::path::PathBuf;
+
+use phineus_channels::{NetworkModel, Transport};
+use phineus_engine::StorageBackend;
+use phineus_tables::TextKey;
+
+pub use crate::choices::{
+    BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NarrowMasks, OtExtension, Preprocessed,
+    Protocol, ProtocolChoice, RepeatKeys, Variant, VariantChoices, Y2aChoice,
+};
+
+/// The program, and its public parameters.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramChoice {
+    /// The name of a program of the registry, or a file: C (.c), text (.phi), a Bristol circuit
+    /// (.txt), a traced or planned program. `None` is the registry's only program.
+    pub program: Option<String>,
+    /// Public parameters: name and value.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// Numbers of rows, where the tables themselves are not needed.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Input and number of rows.
+    pub rows: Vec<(String, String)>,
+    /// Files whose rows are counted, `[NAME=]FILE`.
+    pub inputs: Vec<String>,
+    /// How the files are read.
+    pub reading: Reading,
+}
+
+/// Memory, and the place of pages that do not fit.
+#[derive(Clone, Debug, Default)]
+pub struct Resources {
+    /// The most memory that the process may have resident, its code included;
+    /// [`crate::memory_budget::default_limit`] if not stated.
+    pub memory: Option<u64>,
+    /// The directory of the swap file and of plans; the system's temporary directory if not stated.
+    pub swap_dir: Option<PathBuf>,
+    /// How pages move to and from storage.
+    pub storage: StorageBackend,
+    /// Whether a CUDA device multiplies matrices.
+    pub gpu: GpuChoice,
+}
+
+/// The parties, their connections, and the protocol.
+#[derive(Clone, Debug)]
+pub struct Together {
+    /// All parties run on this machine.
+    pub local: bool,
+    /// The name of this party in the cluster file.
+    pub as_party: Option<String>,
+    /// The file with the names and addresses of the parties.
+    pub cluster: PathBuf,
+    /// The directory of this party's key and of the keys that it trusts.
+    pub id_dir: PathBuf,
+    /// The protocol.
+    pub protocol: ProtocolChoice,
+    /// The OT extension that triples are made with.
+    pub ot: OtExtension,
+    /// Variants of protocols on shares.
+    pub variants: VariantChoices,
+    /// The key of stored preprocessing; `stored.key` in `id_dir` if not stated.
+    pub stored_key: Option<PathBuf>,
+    /// A slower network than there is.
+    pub simulate: Option<NetworkModel>,
+    /// How long to wait for the other parties, in seconds.
+    pub timeout_s: u64,
+    /// Connections without TLS: refused unless all parties are on this machine.
+    pub plain: bool,
+    /// The transport, if not the one of the cluster file.
+    pub transport: Option<Transport>,
+    /// In a process that another one has started for a run of all parties on this machine: the
+    /// directory for its results.
+    pub child: Option<PathBuf>,
+}
+
+impl Default for Together {
+    fn default() -> Together {
+        Together {
+            local: false,
+            as_party: None,
+            cluster: PathBuf::from("cluster.toml"),
+            id_dir: PathBuf::from("phineus-id"),
+            protocol: ProtocolChoice::This(Protocol::Garbled),
+            ot: OtExtension::default(),
+            variants: VariantChoices::default(),
+            stored_key: None,
+            simulate: None,
+            timeout_s: 60,
+            plain: false,
+            transport: None,
+            child: None,
+        }
+    }
+}
+
+/// Who computes for whom, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Outsourcing {
+    /// The parties that compute; the program's parties if empty.
+    pub computing: Vec<String>,
+    /// Who brings which input, `[INPUT=]NAME`.
+    pub inputs_from: Vec<String>,
+    /// Who learns which output, `[OUTPUT=]NAME`.
+    pub outputs_to: Vec<String>,
+}
+
+impl Outsourcing {
+    /// Returns whether anything is stated.
+    pub fn is_stated(&self) -> bool {
+        !(self.computing.is_empty() && self.inputs_from.is_empty() && self.outputs_to.is_empty())
+    }
+
+    /// The options of a command line that state the same.
+    pub fn typed(&self, computing: &[String]) -> Vec<String> {
+        let options = [
+            ("--computing", computing),
+            ("--inputs-from", &self.inputs_from[..]),
+            ("--outputs-to", &self.outputs_to[..]),
+        ];
+        let stated = options.into_iter().filter(|(_, values)| !values.is_empty());
+        stated.flat_map(|(name, values)| [name.to_owned(), values.join(",")]).collect()
+    }
+}
+
+/// How input files are read.
+#[derive(Clone, Default)]
+pub struct Reading {
+    /// Columns of other names than the program's, `[INPUT.]WANTED=FOUND`.
+    pub columns: Vec<String>,
+    /// Treatment of rows that repeat a key which must be unique.
+    pub repeat_keys: RepeatKeys,
+    /// The key that texts are hashed with, where one process chooses it for all parties.
+    pub text_key: Option<TextKey>,
+}
+
+impl std::fmt::Debug for Reading {
+    /// Leaves the key out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reading")
+            .field("columns", &self.columns)
+            .field("repeat_keys", &self.repeat_keys)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How often a basic block runs at most, unless stated otherwise: days of even the shortest loop.
+pub const ITERATIONS_MAX: u64 = 1_000_000_000;
+
+/// A run of one party.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The program.
+    pub choice: ProgramChoice,
+    /// The parties and the protocol.
+    pub together: Together,
+    /// Who computes for whom.
+    pub outsourcing: Outsourcing,
+    /// Files of this party's inputs, `[NAME=]FILE`.
+    pub inputs: Vec<String>,
+    /// How they are read.
+    pub reading: Reading,
+    /// Memory and storage.
+    pub resources: Resources,
+    /// The network that predictions are for; all parties state the same.
+    pub net: Option<NetworkModel>,
+    /// When correlated randomness is made.
+    pub preprocessing: Preprocessed,
+    /// Threads that compute on authenticated shares, besides those of the connections.
+    pub threads: u8,
+    /// Memory for one round of openings on authenticated shares, in bytes; measured if not stated.
+    pub slice_bytes: Option<u64>,
+    /// How often any basic block may run whose repetition is decided during the run.
+    pub max_iterations: u64,
+    /// Set for [`crate::party::preprocess`].
+    pub making: Option<Making>,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run {
+            choice: ProgramChoice::default(),
+            together: Together::default(),
+            outsourcing: Outsourcing::default(),
+            inputs: Vec::new(),
+            reading: Reading::default(),
+            resources: Resources::default(),
+            net: None,
+            preprocessing: Preprocessed::Interleaved,
+            threads: 1,
+            slice_bytes: None,
+            max_iterations: ITERATIONS_MAX,
+            making: None,
+        }
+    }
+}
+
+impl Run {
+    /// The network that predictions are for: the stated one, or the simulated one.
+    pub fn network(&self) -> Option<NetworkModel> {
+        self.net.or(self.together.simulate)
+    }
+}
+
+/// Correlated randomness to be made and stored.
+#[derive(Clone, Debug)]
+pub struct Making {
+    /// The file; with `--local` the directory of all parties' files.
+    pub out: PathBuf,
+    /// Numbers of rows, by input.
+    pub rows: Vec<(String, String)>,
+}
+
+/// The text of a network that [`NetworkModel::parse`] reads.
+pub fn network_text(network: &NetworkModel) -> String {
+    let mut text = format!("rtt={}us", network.rtt.as_micros());
+    if let Some(bits) = network.bandwidth_bits_per_second {
+        text.push_str(&format!(",bw={}kbit", bits.div_ceil(1000)));
+    }
+    text
+}

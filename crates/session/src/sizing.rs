@@ -1,0 +1,180 @@
+//! A program with its sizes, for the commands that look at it without running it.
+
+use std::time::Duration;
+
+use phineus_bytecode::{Description, Kind};
+use phineus_channels::{NetworkModel, Transport};
+use phineus_plan::Scratch;
+
+use crate::accelerator::matrix_entries;
+use crate::binding;
+use crate::casting::Cast;
+use crate::failure::Failure;
+use crate::meeting::check_parties;
+use crate::memory_budget::{Budget, PROCESS_BYTES, Situation, connected_process_bytes};
+use crate::party::shape;
+use crate::planning::{
+    PlannedFile, client_tables_bytes, largest_tables_bytes, plan_as_stated, plan_within,
+};
+use crate::registry::Registry;
+use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
+use crate::settings::{Choice, Outsourcing, ProgramChoice, Protocol, Sizes, Variant};
+use crate::slices;
+use crate::verify::all_tables;
+
+/// Traces what `choice` names, with the rows that are stated or counted.
+pub fn traced(
+    registry: &Registry,
+    choice: &ProgramChoice,
+    sizes: &Sizes,
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    traced_for(registry, choice, &Outsourcing::default(), sizes, scratch).map(|(traced, _)| traced)
+}
+
+/// The same, for those who compute and their clients; and one sentence about who learns what, of a
+/// program that has one.
+pub fn traced_for(
+    registry: &Registry,
+    choice: &ProgramChoice,
+    outsourcing: &Outsourcing,
+    sizes: &Sizes,
+    scratch: &Scratch,
+) -> Result<(TracedFile, Option<String>), Failure> {
+    let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
+    let (arguments, description) = shape(&resolved, &choice.parameters)?;
+    // The sentence names the program's own parties, so there is none where others compute for them.
+    let program = resolved.program().filter(|_| !outsourcing.is_stated());
+    let learns = program.zip(arguments.as_ref()).and_then(|(program, a)| program.reveals(a));
+    let cast = match outsourcing.is_stated() {
+        true => Some(Cast::new(&description, outsourcing, None)?),
+        false => None,
+    };
+    let assigned = binding::assign(&description, &sizes.inputs, &[], None)?;
+    let files = binding::count_all(&description, &assigned, &sizes.reading, (&[], None))?;
+    let stated = stated_rows(&description, &sizes.rows)?;
+    let traced = match (&resolved, arguments) {
+        (Resolved::File(file), _) => {
+            if !stated.is_empty() {
+                let message = "a file that is traced or planned has its sizes already";
+                return Err(Failure::usage(message));
+            }
+            binding::check_rows(&description, &files)?;
+            ready(file)?
+        }
+        (resolved, Some(mut arguments)) => {
+            binding::set_rows(&mut arguments, &files);
+            stated.iter().for_each(|(port, rows)| arguments.set_rows(port, *rows));
+            trace(resolved.program().expect("only files have none"), &arguments, scratch)?
+        }
+        (_, None) => unreachable!("a program has arguments"),
+    };
+    let traced = match cast {
+        Some(cast) => cast.recast(traced, scratch)?,
+        None => traced,
+    };
+    Ok((traced, learns))
+}
+
+/// `--rows INPUT=ROWS` by port.
+pub fn stated_rows(
+    description: &Description,
+    rows: &[(String, String)],
+) -> Result<Vec<(String, u64)>, Failure> {
+    rows.iter()
+        .map(|(name, text)| {
+            let port = binding::port_named(description, name)?;
+            match text.replace('_', "").parse::<u64>() {
+                Ok(rows) => Ok((port.name.clone(), rows)),
+                Err(_) => {
+                    Err(Failure::usage(format!("--rows {name}={text}: expected a whole number")))
+                }
+            }
+        })
+        .collect()
+}
+
+/// What a plan is made for that is not run here.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    pub limit_bytes: u64,
+    pub net: Option<NetworkModel>,
+    /// Whether material is dealt, by somebody whom all would have to trust.
+    pub is_dealt: bool,
+    /// Set if plans are only compared: for those that do not fit no least limit is searched.
+    pub is_compared: bool,
+}
+
+/// A plan for the party that needs more memory, as a run on the network would make it.
+pub fn planned(
+    traced: &TracedFile,
+    (protocol, variant): (Protocol, Variant),
+    terms: Terms,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    let planned = planned_to_make(traced, (protocol, variant), terms, scratch)?;
+    Ok(if terms.is_dealt { planned.dealt() } else { planned })
+}
+
+/// The same with the costs of making the material.
+fn planned_to_make(
+    traced: &TracedFile,
+    (protocol, variant): (Protocol, Variant),
+    Terms { limit_bytes, net, is_dealt, is_compared }: Terms,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    let is_clear = protocol == Protocol::Clear;
+    let tables_bytes = match is_clear {
+        true => all_tables(&traced.description),
+        false => largest_tables_bytes(traced),
+    };
+    let members = traced.description.parties.len().max(1);
+    let opened_bytes = match protocol.field() {
+        Some(field) => matrix_entries(traced)?.saturating_mul(field.bytes() as u64),
+        None => 0,
+    };
+    let situation = Situation {
+        limit_bytes,
+        least_limit_bytes: limit_bytes,
+        slice_bytes: slices::expected(net, limit_bytes, opened_bytes),
+        prove_inputs: !is_dealt,
+        process_bytes: match is_clear {
+            true => PROCESS_BYTES,
+            false => connected_process_bytes(members - 1, Transport::Tcp),
+        },
+        tables_bytes,
+        client_tables_bytes: client_tables_bytes(traced),
+        protocol,
+        parties: traced.computing,
+        clients: traced.description.parties.len() - traced.computing,
+        variant,
+        round_trip: net.map_or(Duration::ZERO, |net| net.rtt),
+        transport: Transport::Tcp,
+        network: None,
+    };
+    if traced.kind == Kind::Planned {
+        let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
+        let protocol = protocol.and_then(Protocol::from_name).unwrap_or(situation.protocol);
+        return PlannedFile::open(traced.clone(), &Situation { protocol, ..situation });
+    }
+    check_parties(protocol, traced.computing, traced.description.parties.len())?;
+    match is_compared {
+        true => plan_as_stated(traced, protocol, &situation, scratch),
+        false => plan_within(traced, protocol, &situation, scratch),
+    }
+}
+
+/// The shares of memory as lines.
+pub fn budget_lines(budget: &Budget) -> Vec<(&'static str, u64)> {
+    vec![
+        ("frames", budget.frames),
+        ("process", budget.process),
+        ("tables", budget.tables),
+        ("channel", budget.channel),
+        ("driver", budget.driver),
+        ("scratch", budget.scratch),
+        ("plan readers", budget.readers),
+        ("storage tables", budget.storage),
+        ("planning before", budget.planning),
+    ]
+}

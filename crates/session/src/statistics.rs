@@ -1,0 +1,199 @@
+//! What each phase of a run took, and means over several runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use phineus_tables::quantity;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, codes};
+use crate::metered::PhaseFigures;
+use crate::report::RunReport;
+
+/// Seconds of the online phase on authenticated shares.
+///
+/// A round's messages carry both inputs and what is opened: their time is split like their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Activities {
+    /// Sharing of inputs.
+    pub inputs: f64,
+    /// Everything on shares.
+    pub computing: f64,
+    /// Checks of MACs.
+    pub checking: f64,
+}
+
+/// What one party measured, phase by phase.
+///
+/// Preprocessing that is interleaved goes on during the online phase, so their times overlap.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Base oblivious transfers.
+    pub set_up: PhaseFigures,
+    pub preprocessing: PhaseFigures,
+    pub online: PhaseFigures,
+    /// What the online phase went by with, where that is told apart.
+    #[serde(default)]
+    pub activities: Option<Activities>,
+    /// Preprocessed material that was used, by kind.
+    pub used: BTreeMap<String, u64>,
+    /// How much of the online phase was spent waiting for it.
+    pub waited_for_preprocessing_seconds: f64,
+}
+
+impl Phases {
+    /// The table that `--verbose` prints.
+    pub fn lines(&self, ots: Option<u64>) -> Vec<String> {
+        let mut lines = vec![format!(
+            "  {:<16} {:>10} {:>10} {:>8} {:>12} {:>12}",
+            "phase", "time", "messages", "rounds", "sent", "received"
+        )];
+        for (name, figures) in [
+            ("set-up", &self.set_up),
+            ("preprocessing", &self.preprocessing),
+            ("online", &self.online),
+        ] {
+            lines.push(format!(
+                "  {name:<16} {:>10} {:>10} {:>8} {:>12} {:>12}",
+                time(figures.seconds),
+                quantity::count(figures.messages),
+                quantity::count(figures.rounds),
+                quantity::bytes(figures.sent_bytes),
+                quantity::bytes(figures.received_bytes),
+            ));
+        }
+        if let Some(Activities { inputs, computing, checking }) = self.activities {
+            for (name, seconds) in
+                [("inputs", inputs), ("computing", computing), ("checks", checking)]
+            {
+                lines.push(format!("    {name:<14} {:>10}", time(seconds)));
+            }
+        }
+        let mut primitives: Vec<String> = Vec::new();
+        if let Some(ots) = ots {
+            primitives.push(format!("{} OTs with each party", quantity::count(ots)));
+        }
+        for (name, &count) in &self.used {
+            primitives.push(format!("{} {}", quantity::count(count), kind_words(name)));
+        }
+        lines.push(format!("  used             {}", primitives.join(", ")));
+        if !self.used.is_empty() {
+            let waited = time(self.waited_for_preprocessing_seconds);
+            lines.push(format!("  of the online phase {waited} were waiting for preprocessing"));
+        }
+        lines
+    }
+}
+
+/// `triples_32` as words.
+pub fn kind_words(name: &str) -> String {
+    match name.rsplit_once('_') {
+        Some((kind, width)) if width.parse::<u16>().is_ok() => {
+            let unit = if width == "1" { "bit" } else { "bits" };
+            format!("{} of {width} {unit}", kind.replace('_', " "))
+        }
+        _ => name.replace('_', " "),
+    }
+}
+
+fn time(seconds: f64) -> String {
+    quantity::duration(Duration::from_secs_f64(seconds))
+}
+
+/// A mean and the standard deviation of the sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    pub mean: f64,
+    pub deviation: f64,
+}
+
+impl Spread {
+    /// Of these values.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of(values: &[f64]) -> Spread {
+        assert!(!values.is_empty(), "a mean is of something");
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = if values.len() < 2 { 0.0 } else { (squares / (count - 1.0)).sqrt() };
+        Spread { mean, deviation }
+    }
+}
+
+/// Times of one party over several runs, in seconds; its counts are the same in all.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Repeated {
+    pub party: String,
+    pub runs: usize,
+    pub seconds: BTreeMap<String, Spread>,
+}
+
+/// What several runs of the same parties have in common, party by party.
+///
+/// # Errors
+/// Exit 1 if a count differs between runs: counts follow from the program.
+pub fn repeated(runs: &[Vec<RunReport>]) -> Result<Vec<Repeated>, Failure> {
+    let parties = runs.first().map_or(0, Vec::len);
+    let mut found = Vec::new();
+    for party in 0..parties {
+        let reports: Vec<&RunReport> = runs.iter().map(|run| &run[party]).collect();
+        if reports.windows(2).any(|pair| pair[0].measured != pair[1].measured) {
+            let message = format!("{} measured other counts in another run", reports[0].party);
+            return Err(Failure::new(codes::OTHER_COUNTS, message)
+                .remedy("this is a bug in Phineus, please report it"));
+        }
+        let spread = |of: &dyn Fn(&RunReport) -> f64| {
+            Spread::of(&reports.iter().map(|report| of(report)).collect::<Vec<_>>())
+        };
+        let mut seconds = BTreeMap::new();
+        let mut add = |name: &str, of: &dyn Fn(&RunReport) -> f64| {
+            seconds.insert(name.to_owned(), spread(of));
+        };
+        add("planning", &|report| report.seconds.planning);
+        add("running", &|report| report.seconds.running);
+        add("set_up", &|report| report.phases.set_up.seconds);
+        add("preprocessing", &|report| report.phases.preprocessing.seconds);
+        add("online", &|report| report.phases.online.seconds);
+        add("blocked_on_storage", &|report| report.seconds.blocked_on_storage);
+        add("blocked_on_network", &|report| report.seconds.blocked_on_network);
+        found.push(Repeated { party: reports[0].party.clone(), runs: runs.len(), seconds });
+    }
+    Ok(found)
+}
+
+impl Repeated {
+    /// The table that a repeated run prints.
+    pub fn lines(&self) -> Vec<String> {
+        let (party, runs) = (&self.party, self.runs);
+        let mut lines =
+            vec![format!("{:<18} {:>16} {:>16}   over {runs} runs", party, "mean", "deviation")];
+        for (name, spread) in &self.seconds {
+            let name = name.replace('_', " ");
+            let (mean, deviation) = (time(spread.mean), time(spread.deviation));
+            lines.push(format!("  {name:<18} {mean:>14} {deviation:>16}"));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_that_of_the_sample() {
+        let spread = Spread::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        assert!((spread.mean - 5.0).abs() < 1e-12);
+        assert!((spread.deviation - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!(Spread::of(&[3.5]), Spread { mean: 3.5, deviation: 0.0 });
+    }
+
+    #[test]
+    fn kinds_are_words() {
+        assert_eq!(kind_words("square_pairs_32"), "square pairs of 32 bits");
+        assert_eq!(kind_words("triples_1"), "triples of 1 bit");
+        assert_eq!(kind_words("bit_triples"), "bit triples");
+    }
+}

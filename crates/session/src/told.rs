@@ -1,0 +1,28 @@
+//! What the other parties had been told when a run failed, in each phase of a run.
+
+/// How far a run came before the first value left this party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// No other party was reached for.
+    Nothing,
+    /// Other parties were reached for: those that answered have this party's hello (`channels/src/hello.rs`).
+    Hello,
+    /// The parties have met, and each states what it was asked to do ([`crate::agreement::Wish`]).
+    Wish,
+}
+
+impl Told {
+    /// What is said of it beside the failure.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Told::Nothing => "nothing was sent",
+            Told::Hello => {
+                "nothing was revealed but, at most, a hello: this party's name, version and protocol"
+            }
+            Told::Wish => {
+                "nothing was revealed but what parties tell each other first: program, options, numbers \
+                 of rows, figures of the machine"
+            }
+        }
+    }
+}
