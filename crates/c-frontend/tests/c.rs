@@ -13,6 +13,8 @@ use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
 #[path = "c/random.rs"]
 mod random;
+#[path = "c/traces.rs"]
+mod traces;
 
 /// Programs that are tested at the same time.
 const WORKERS: usize = 4;
@@ -170,20 +172,28 @@ fn products_of_matrices_are_tiles() {
 
 /// What `test` finds wrong with each program of a folder, given its name, text and path.
 fn on_all(folder: &str, test: impl Fn(&str, &str, &Path) -> Vec<String> + Sync) {
-    let (all, next) = (programs(folder), AtomicUsize::new(0));
-    let work = || {
-        let mut wrong = Vec::new();
-        while let Some(path) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            wrong.extend(test(&name, &std::fs::read_to_string(path).expect("readable"), path));
-        }
-        wrong
-    };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
-    });
+    let wrong = in_parallel(&programs(folder), |path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        test(&name, &std::fs::read_to_string(path).expect("readable"), path)
+    })
+    .concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The result of `work` on each item, in no order.
+fn in_parallel<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        while let Some(item) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push(work(item));
+        }
+        done
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(run)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    })
 }
 
 /// Random programs that are tested, without `PHINEUS_C_CASES`.
@@ -198,30 +208,19 @@ fn random_programs_give_what_plain_c_gives() {
     };
     let fresh = Seeds::fresh().draw() % (1 << 40);
     let (count, first) = (number("PHINEUS_C_CASES", CASES), number("PHINEUS_C_FIRST", fresh));
-    let next = std::sync::atomic::AtomicU64::new(first);
     // A folder of its own: the same test may run twice on a machine.
     let folder = tempfile::tempdir().expect("writable");
-    let work = || {
-        let mut wrong = Vec::new();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count {
-                return wrong;
-            }
-            let name = format!("phineus-random-{seed}.c");
-            let path = folder.path().join(&name);
-            std::fs::write(&path, random::program(seed)).expect("writable");
-            if let Err(what) = agrees(&path, 1..3) {
-                let kept = std::env::temp_dir().join(name);
-                std::fs::copy(&path, &kept).expect("writable");
-                wrong.push(format!("{}: {what}", kept.display()));
-            }
-        }
-    };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    let seeds: Vec<u64> = (first..first + count).collect();
+    let wrong = in_parallel(&seeds, |seed| {
+        let name = format!("phineus-random-{seed}.c");
+        let path = folder.path().join(&name);
+        std::fs::write(&path, random::program(*seed)).expect("writable");
+        let what = agrees(&path, 1..3).err()?;
+        let kept = std::env::temp_dir().join(name);
+        std::fs::copy(&path, &kept).expect("writable");
+        Some(format!("{}: {what}", kept.display()))
     });
+    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
