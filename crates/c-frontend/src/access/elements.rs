@@ -1,0 +1,199 @@
+//! Reads and writes at a secret index, many elements at once: the elements are lanes of a vector.
+//!
+//! A read halves the vector with each bit of the index. A write needs to know which element is
+//! meant: a bit for each, of which the index sets one. These bits are made by doubling, `2^k - 2`
+//! ANDs for an index of `k` bits; comparing with each element takes `k - 1` for each.
+//!
+//! Cost: `n - 1` choices to read, `n` choices and about `n` ANDs to write; a few instructions for
+//! each bit of the index and for each 4096 wires.
+
+use std::rc::Rc;
+
+use crate::access::indexed::zero_if_unset;
+use crate::data::{Data, Indexed, Term};
+use crate::interpreter::{Machine, Stop};
+use phineus_frontend::untyped::Value;
+
+const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
+/// Fewer elements are chosen between one by one.
+const ELEMENTS_MIN: usize = 8;
+
+pub(crate) fn is_integer(data: &Data) -> bool {
+    matches!(data, Data::Secret(_) | Data::Lane(..) | Data::Public(_))
+}
+
+/// How many parts the elements are made of: lanes that follow each other in one vector are one.
+fn runs(elements: &[Data]) -> usize {
+    let follows = |pair: &&[Data]| match (&pair[0], &pair[1]) {
+        (Data::Lane(a, i), Data::Lane(b, j)) => Rc::ptr_eq(a, b) && i + 1 == *j,
+        _ => false,
+    };
+    elements.len() - elements.windows(2).filter(follows).count()
+}
+
+/// As lanes of their own.
+fn lanes_of(value: Value) -> impl Iterator<Item = Data> {
+    let (lanes, value) = (value.lanes(), Rc::new(value));
+    (0..lanes).map(move |lane| match lanes {
+        1 => Data::Secret(value.clone()),
+        _ => Data::Lane(value.clone(), lane),
+    })
+}
+
+impl Machine<'_> {
+    /// Whether all of these are integers that are the same in all lanes, in numbers that pay.
+    fn is_row(&self, elements: &[Data], index: &Data) -> bool {
+        let is_single = match index {
+            Data::Secret(value) => value.lanes() == 1,
+            Data::Lane(..) => true,
+            _ => false,
+        };
+        let is_one = |data: &Data| match data {
+            Data::Secret(value) => value.lanes() == 1,
+            data => is_integer(data),
+        };
+        self.rehearsal.is_none()
+            && self.lanes == 1
+            && is_single
+            && elements.len() >= ELEMENTS_MIN
+            && elements.iter().all(is_one)
+    }
+
+    /// The element of `row` that an index says, if it can be found so; `bit` is the first bit of
+    /// the index that is not used yet.
+    pub(crate) fn pick_at_once(
+        &mut self,
+        row: &[Data],
+        index: &Data,
+        mut bit: u16,
+        own: u16,
+    ) -> Option<Data> {
+        // Where each element lies for itself, bringing them together costs what choosing does.
+        if !self.is_row(row, index) || 2 * runs(row) > row.len() {
+            return None;
+        }
+        let bits = self.value(index, 0);
+        let most = 1 << (WIRES / usize::from(own)).ilog2();
+        let mut row = row.to_vec();
+        while row.len() > 1 {
+            let mut rest = Vec::with_capacity(row.len().div_ceil(most));
+            let first = bit;
+            for part in row.chunks(most) {
+                let mut vector = (*self.pack(part, own)).clone();
+                let mut at = first;
+                // All parts use the same bits, also the last one, which may be smaller.
+                while vector.lanes() > 1 && at < bits.width() {
+                    vector = halved(&vector, &bits.bit_slice(at, 1));
+                    at += 1;
+                }
+                bit = bit.max(at);
+                rest.push(self.known(vector.lane_slice(0, 1)));
+            }
+            row = rest;
+        }
+        row.pop()
+    }
+
+    /// Writes where secret indices say, if it can be done so.
+    pub(crate) fn write_at_once(
+        &mut self,
+        indexed: &Indexed,
+        counts: &[(u64, Term)],
+        offsets: &[i64],
+        (bytes, data): (u64, &Data),
+    ) -> Result<bool, Stop> {
+        let object = indexed.object;
+        let inside = |at: &i64| self.memory.check(object, *at, bytes).is_ok();
+        let is_plain = self.rehearsal.is_none() && self.lanes == 1;
+        if !is_plain || offsets.len() > WIRES || !offsets.iter().all(inside) {
+            return Ok(false);
+        }
+        // Two indices may mean one place in several ways, which have to be written in order.
+        let mut sorted = offsets.to_vec();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[1] - pair[0] < bytes as i64) {
+            return Ok(false);
+        }
+        let own = bytes as u16 * 8;
+        let mut old = Vec::with_capacity(offsets.len());
+        for at in offsets {
+            old.push(self.read(object, *at as u64, bytes as u8)?);
+        }
+        if is_integer(data) {
+            old.iter_mut().for_each(zero_if_unset);
+        }
+        let is_set = is_integer(data) && counts.iter().all(|(_, t)| self.is_row(&old, &t.index));
+        let is_one = match data {
+            Data::Secret(value) => value.lanes() == 1,
+            _ => true,
+        };
+        if !is_set || !is_one {
+            return Ok(false);
+        }
+        let mut hits: Option<Value> = None;
+        for (count, term) in counts {
+            let index = self.value(&term.index, term.width);
+            let own = meant(&index, *count as u32);
+            hits = Some(match hits {
+                None => own,
+                Some(outer) => {
+                    let lanes = outer.lanes() * own.lanes();
+                    outer.repeat(lanes).and(&own.tile(lanes))
+                }
+            });
+        }
+        let hits = hits.expect("there is a secret index");
+        let new = self.value(data, own);
+        let most = WIRES / usize::from(own);
+        for (part, first) in old.chunks(most).zip((0..).step_by(most)) {
+            let lanes = part.len() as u32;
+            let before = self.pack(part, own);
+            let chosen = hits.lane_slice(first as u32, lanes).select(&new.tile(lanes), &before);
+            for (element, at) in lanes_of(chosen).zip(&offsets[first..]) {
+                self.write(object, *at as u64, bytes as u8, &element)?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Of each two lanes the second where the bit is 1; a last one without a partner stays.
+fn halved(vector: &Value, bit: &Value) -> Value {
+    let (pairs, odd) = (vector.lanes() / 2, vector.lanes() % 2);
+    let (even, second) = vector.lane_slice(0, 2 * pairs).deinterleave(1);
+    let chosen = bit.select(&second, &even);
+    match odd {
+        1 => chosen.lane_concat(&vector.lane_slice(2 * pairs, 1)),
+        _ => chosen,
+    }
+}
+
+/// For each of `count` numbers whether the index is it. An index that is none of them is the
+/// program's mistake, and may give any.
+fn meant(index: &Value, count: u32) -> Value {
+    let first = index.bit_slice(0, 1);
+    let mut all = first.not();
+    if count > 1 {
+        all = all.lane_concat(&first);
+    }
+    let mut bit = 1;
+    while all.lanes() < count {
+        let lanes = all.lanes();
+        // Beyond the last number nothing is doubled.
+        let doubled = lanes.min(count - lanes);
+        let high = match bit < index.width() {
+            true => index.bit_slice(bit, 1),
+            false => break,
+        };
+        let low = all.lane_slice(0, doubled);
+        let upper = low.and(&high.tile(doubled));
+        let lower = low.xor(&upper);
+        let rest = (doubled < lanes).then(|| all.lane_slice(doubled, lanes - doubled));
+        all = match rest {
+            Some(rest) => lower.lane_concat(&rest).lane_concat(&upper),
+            None => lower.lane_concat(&upper),
+        };
+        bit += 1;
+    }
+    all.lane_slice(0, count)
+}

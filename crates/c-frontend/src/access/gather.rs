@@ -1,0 +1,176 @@
+//! Loads and stores while iterations run together, and what a rehearsal notes of them.
+
+use std::rc::Rc;
+
+use crate::data::Data;
+use crate::interpreter::{Machine, Stop};
+use crate::memory::{Found, Storage};
+use crate::vectoriser::last_lane;
+
+impl Machine<'_> {
+    /// A condition that is the same in all lanes.
+    pub(crate) fn uniform(&mut self, data: Data) -> Result<Data, Stop> {
+        match &data {
+            Data::Spread(values) if values.iter().all(|value| *value == values[0]) => {
+                Ok(Data::Public(values[0]))
+            }
+            Data::Spread(values) if self.rehearsal.is_some() => {
+                let same = values.iter().take_while(|value| **value == values[0]).count();
+                if let Some(rehearsal) = &mut self.rehearsal {
+                    rehearsal.same_way = Some(same as u32);
+                }
+                Err(Stop::Abandon)
+            }
+            // Was a secret in the rehearsal, and turned out to be known.
+            Data::Spread(values) => Ok(Data::Secret(self.spread(1, values))),
+            _ => Ok(data),
+        }
+    }
+
+    /// A value that leads to the same block in all lanes, of a `switch`.
+    pub(crate) fn uniform_case(
+        &mut self,
+        values: Rc<[u128]>,
+        target: impl Fn(u128) -> u32,
+    ) -> Result<Data, Stop> {
+        let first = target(values[0]);
+        let ways: Rc<[u128]> =
+            values.iter().map(|value| u128::from(target(*value) != first)).collect();
+        match ways.contains(&1) {
+            false => Ok(Data::Public(values[0])),
+            true if self.rehearsal.is_some() => self.uniform(Data::Spread(ways)),
+            // As above; the widest that a case may have here.
+            true => Ok(Data::Secret(self.spread(64, &values))),
+        }
+    }
+
+    /// Loads from a place for each lane.
+    pub(crate) fn gather(
+        &mut self,
+        object: u32,
+        places: &Rc<[i64]>,
+        bytes: u64,
+    ) -> Result<Data, Stop> {
+        for place in [places.iter().min(), places.iter().max()].into_iter().flatten() {
+            if let Err(error) = self.memory.check(object, *place, bytes) {
+                return self.outside(object, *place, error);
+            }
+        }
+        if places.iter().all(|place| *place == places[0]) {
+            self.rehearse_read(object, places[0], bytes)?;
+            return self.read(object, places[0] as u64, bytes as u8);
+        }
+        let width = bytes as u16 * 8;
+        if let Some(rehearsal) = &mut self.rehearsal {
+            if matches!(self.memory.object(object).storage, Storage::Table(_)) {
+                return Ok(rehearsal.hidden(width));
+            }
+            rehearsal.read(object, places, bytes);
+        }
+        let cells = self.memory.column(object, places, bytes).map(Ok);
+        let cells = cells.unwrap_or_else(|| {
+            let read = |place: &i64| self.read(object, *place as u64, bytes as u8);
+            places.iter().map(read).collect::<Result<Vec<_>, Stop>>()
+        })?;
+        let publics = cells.iter().map(|cell| match cell {
+            Data::Public(value) => Some(*value),
+            _ => None,
+        });
+        if let Some(values) = publics.collect::<Option<Rc<[u128]>>>() {
+            return Ok(Data::Spread(values));
+        }
+        if !cells.iter().all(|cell| cell.is_secret() || matches!(cell, Data::Public(_))) {
+            return Err(Stop::Abandon);
+        }
+        match &mut self.rehearsal {
+            Some(rehearsal) => Ok(rehearsal.hidden(width)),
+            // As a bias that was stored for all of them.
+            None if cells.iter().all(|cell| cell.is_same(&cells[0])) => Ok(cells[0].clone()),
+            None => Ok(Data::Secret(self.pack_once(&cells, width))),
+        }
+    }
+
+    /// Stores to a place for each lane.
+    pub(crate) fn scatter(
+        &mut self,
+        object: u32,
+        places: &Rc<[i64]>,
+        bytes: u64,
+        data: &Data,
+    ) -> Result<(), Stop> {
+        for place in [places.iter().min(), places.iter().max()].into_iter().flatten() {
+            if let Err(error) = self.memory.check(object, *place, bytes) {
+                self.outside(object, *place, error)?;
+                return Ok(());
+            }
+        }
+        if self.memory.object(object).is_constant {
+            self.error("this writes to a constant", "write to a copy")?;
+            return Ok(());
+        }
+        if let Some(rehearsal) = &mut self.rehearsal {
+            if matches!(data, Data::Indexed(_) | Data::Chosen(_)) {
+                return Err(Stop::Abandon);
+            }
+            rehearsal.write(object, places, bytes);
+        }
+        for (lane, place) in places.iter().enumerate() {
+            let cell = match data {
+                Data::Secret(value) if value.lanes() > 1 => Data::Lane(value.clone(), lane as u32),
+                Data::Spread(values) => Data::Public(values[lane]),
+                Data::Places(object, places) => Data::Pointer(*object, places[lane]),
+                other => other.clone(),
+            };
+            self.write(object, *place as u64, bytes as u8, &cell)?;
+        }
+        if self.arms > 0 {
+            self.memory.log_vector(object, places, bytes);
+        }
+        Ok(())
+    }
+
+    /// Notes a read of the same place by all lanes.
+    pub(crate) fn rehearse_read(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+        if let Some(rehearsal) = &mut self.rehearsal
+            && !matches!(self.memory.object(object).storage, Storage::Table(_))
+        {
+            rehearsal.read(object, &[at], bytes);
+        }
+        Ok(())
+    }
+
+    /// Notes a write to the same place by all lanes.
+    pub(crate) fn rehearse_write(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+        let arms = self.arms;
+        if let Some(rehearsal) = &mut self.rehearsal {
+            // In an arm the old value may stay, so that it is read.
+            if rehearsal.is_in_arm(arms) && !rehearsal.is_own(object) {
+                rehearsal.read(object, &[at], bytes);
+            }
+            rehearsal.write(object, &[at], bytes);
+        } else if self.lanes > 1 {
+            self.own_places.push((object, at as u64, bytes));
+        }
+        Ok(())
+    }
+
+    /// Places that were each lane's own keep the last lane's value.
+    pub(crate) fn keep_last(&mut self, lanes: u32) {
+        for (object, offset, bytes) in std::mem::take(&mut self.own_places) {
+            if !self.memory.object(object).is_alive {
+                continue;
+            }
+            let mut at = offset;
+            while at < offset + bytes {
+                let size = self.memory.size_at(object, at).max(1);
+                if let Found::Whole(data) = self.memory.find(object, at, size.min(16) as u8)
+                    && let Some(last) = last_lane(&data)
+                {
+                    self.memory.put(object, at, size as u8, &last);
+                }
+                at += size;
+            }
+        }
+        debug_assert!(lanes > 0, "a strip has iterations");
+    }
+}

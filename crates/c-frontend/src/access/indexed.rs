@@ -1,0 +1,331 @@
+//! Places that a secret chooses: reads and writes look at all that it can mean.
+//!
+//! A read at a secret index is a tree of choices between all elements that the index can mean, by
+//! the bits of the index: `n - 1` choices. A write chooses between the old and the new value at each
+//! of them: `n` choices. Both are noted. Where elements are alike they are done many at once
+//! (`elements.rs`); the rest here is one by one.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use crate::access::elements::is_integer;
+use crate::data::{Data, Indexed, Term, mask};
+use crate::interpreter::{Machine, Stop};
+use crate::ir::{Binary, Compare, Unary};
+
+/// Elements that one secret index may choose between.
+const SCAN_MAX: u64 = 1 << 20;
+
+impl Machine<'_> {
+    /// An address with one more secret index.
+    pub(crate) fn indexed(&mut self, place: Data, term: Term) -> Result<Data, Stop> {
+        let indexed = match place {
+            Data::Pointer(object, offset) => Indexed { object, offset, terms: vec![term] },
+            Data::Indexed(indexed) => {
+                let mut indexed = (*indexed).clone();
+                indexed.terms.push(term);
+                indexed
+            }
+            Data::Chosen(choices) => {
+                return self
+                    .each_place(&choices, |machine, place| machine.indexed(place, term.clone()));
+            }
+            Data::Places(..) => return Err(Stop::Abandon),
+            _ => return self.error("this indexes something that is no array", "use an array"),
+        };
+        Ok(Data::Indexed(Rc::new(indexed)))
+    }
+
+    /// The same place with indices of the bits that they have, all of which are not negative: where
+    /// one may be, it counts from the beginning of the object.
+    fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
+        let may_fall = |term: &Term| {
+            term.bound.is_none() && term.width > 1 && self.zeros(&term.index, term.width).high == 0
+        };
+        if indexed.terms.len() > 1 && indexed.terms.iter().any(may_fall) {
+            return self.joined(indexed);
+        }
+        let mut settled = Indexed { object: indexed.object, offset: indexed.offset, terms: vec![] };
+        for term in &indexed.terms {
+            let Term { mut index, mut width, mut stride, bound } = term.clone();
+            let zeros = self.zeros(&index, width);
+            let kept = width.saturating_sub(zeros.high + zeros.low);
+            let steps = (1i64 << zeros.low.min(32)).checked_mul(stride);
+            if kept > 0 && kept < width && zeros.low <= 32 && bound.is_none() {
+                let low = Data::Public(zeros.low.into());
+                let moved = self.binary(Binary::LShr, width, &index, &low)?;
+                index = self.unary(Unary::Truncate, width, kept, &moved)?;
+                (width, stride) = (kept, steps.unwrap_or(stride));
+            }
+            let before = if stride > 0 { settled.offset / stride } else { 0 };
+            if zeros.high == 0 && bound.is_none() && width > 1 && before > 0 {
+                let all = self.memory.object(indexed.object).size as i64 / stride + 1;
+                let bits = (64 - all.leading_zeros() as u16).min(width);
+                let low = self.unary(Unary::Truncate, width, bits, &index)?;
+                index = self.binary(Binary::Add, bits, &low, &Data::Public(before as u128))?;
+                (width, settled.offset) = (bits, settled.offset - before * stride);
+            }
+            settled.terms.push(Term { index, width, stride, bound });
+        }
+        Ok(settled)
+    }
+
+    /// The same place with one index, counted from the beginning of the object: what one index goes
+    /// back another may have gone forth.
+    fn joined(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
+        let strides = indexed.terms.iter().map(|term| term.stride.unsigned_abs());
+        let stride = strides.fold(0, gcd).max(1) as i64;
+        let all = self.memory.object(indexed.object).size as i64 / stride + 1;
+        let width = 64 - all.leading_zeros() as u16;
+        let before = indexed.offset.div_euclid(stride);
+        let mut index = Data::Public(before as u128 & mask(width));
+        for term in &indexed.terms {
+            // A bit alone, and what C says the bound of, have no sign.
+            let has_sign = term.width > 1 && term.bound.is_none();
+            let resized = match term.width.cmp(&width) {
+                Ordering::Less if has_sign => Some(Unary::SignExtend),
+                Ordering::Less => Some(Unary::ZeroExtend),
+                Ordering::Equal => None,
+                Ordering::Greater => Some(Unary::Truncate),
+            };
+            let resized = match resized {
+                Some(resize) => self.unary(resize, term.width, width, &term.index)?,
+                None => term.index.clone(),
+            };
+            let times = Data::Public((term.stride / stride) as u128 & mask(width));
+            let moved = self.binary(Binary::Mul, width, &resized, &times)?;
+            index = self.binary(Binary::Add, width, &index, &moved)?;
+        }
+        let term = Term { index, width, stride, bound: None };
+        let (object, offset) = (indexed.object, indexed.offset - before * stride);
+        Ok(Indexed { object, offset, terms: vec![term] })
+    }
+
+    /// The object of an address, and where in it that is, as an integer of 64 bits.
+    pub(crate) fn number(&mut self, place: &Data) -> Result<Option<(u32, Data)>, Stop> {
+        let indexed = match place {
+            Data::Pointer(object, at) => {
+                return Ok(Some((*object, Data::Public(*at as u64 as u128))));
+            }
+            Data::Places(object, places) => {
+                let numbers = places.iter().map(|at| *at as u64 as u128).collect();
+                return Ok(Some((*object, Data::Spread(numbers))));
+            }
+            Data::Indexed(indexed) => indexed.clone(),
+            _ => return Ok(None),
+        };
+        let mut all = Data::Public(indexed.offset as u64 as u128);
+        for term in &indexed.terms {
+            let resized = if term.width > 64 { Unary::Truncate } else { Unary::SignExtend };
+            let wide = self.unary(resized, term.width, 64, &term.index)?;
+            let stride = Data::Public(term.stride as u64 as u128);
+            let bytes = self.binary(Binary::Mul, 64, &wide, &stride)?;
+            all = self.binary(Binary::Add, 64, &all, &bytes)?;
+        }
+        Ok(Some((indexed.object, all)))
+    }
+
+    /// How many elements each secret index can mean, and all offsets, the last index fastest.
+    fn candidates(&mut self, indexed: &Indexed, bytes: u64) -> Result<Vec<(u64, Term)>, Stop> {
+        let object = self.memory.object(indexed.object);
+        let size = object.size as i64;
+        let mut counts = Vec::new();
+        for term in &indexed.terms {
+            let room = match term.stride.signum() {
+                1 => (size - indexed.offset - bytes as i64).max(-1) / term.stride.abs() + 1,
+                -1 => indexed.offset / term.stride.abs() + 1,
+                _ => 1,
+            };
+            let reach = if term.width >= 63 { u64::MAX } else { 1 << term.width };
+            let own = term.bound.unwrap_or(u64::MAX).min(reach);
+            counts.push((own.min(room.max(0) as u64), term.clone()));
+        }
+        for (_, term) in &mut counts {
+            // One value for all comparisons with it.
+            if let Data::Opened(register) = term.index
+                && self.rehearsal.is_none()
+            {
+                term.index = Data::Secret(Rc::new(self.published(register, term.width)));
+            }
+        }
+        let product = counts.iter().try_fold(1u64, |all, (count, _)| all.checked_mul(*count));
+        match product {
+            Some(1..=SCAN_MAX) => Ok(counts),
+            Some(0) => {
+                self.error("no value of this index is within the array", "check the bounds")?;
+                Err(Stop::Fatal)
+            }
+            _ => {
+                let (whose, name) = (whose(indexed), self.memory.object(indexed.object).shown());
+                let many = match product {
+                    Some(many) => format!("{many}"),
+                    None => "more than 2^64".to_owned(),
+                };
+                let what =
+                    format!("{whose} into {name} can mean {many} elements, at most {SCAN_MAX}");
+                self.error(what, "index a smaller array, or a smaller part of it: `a[i & 1023]`")?;
+                Err(Stop::Fatal)
+            }
+        }
+    }
+
+    pub(crate) fn read_indexed(&mut self, indexed: &Indexed, bytes: u64) -> Result<Data, Stop> {
+        let whose = whose(indexed);
+        let is_open = indexed.terms.iter().all(|term| is_opened(&term.index));
+        let indexed = &self.settled(indexed)?;
+        let counts = self.candidates(indexed, bytes)?;
+        let all: u64 = counts.iter().map(|(count, _)| count).product();
+        if all > 1 {
+            let what = format!("a read at {whose} looks at {all} elements");
+            self.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
+        }
+        let mut found = Vec::with_capacity(all as usize);
+        for offset in offsets(indexed.offset, &counts) {
+            found.push(match self.memory.check(indexed.object, offset, bytes) {
+                Ok(()) => {
+                    self.rehearse_read(indexed.object, offset, bytes)?;
+                    Some(self.read(indexed.object, offset as u64, bytes as u8)?)
+                }
+                // Only an index out of bounds chooses it.
+                Err(_) => None,
+            });
+        }
+        let is_function = |data: &Option<Data>| matches!(data, Some(Data::Function(_)));
+        if is_open && all > 1 && found.iter().any(is_function) {
+            let found: Vec<Data> = found.into_iter().flatten().collect();
+            return self.address_differs(&found);
+        }
+        if found.iter().flatten().any(is_integer) {
+            found.iter_mut().flatten().for_each(zero_if_unset);
+        }
+        for (count, term) in counts.iter().rev() {
+            let rows: Vec<Option<Data>> = found;
+            found = Vec::with_capacity(rows.len() / *count as usize);
+            for row in rows.chunks(*count as usize) {
+                found.push(self.pick(row.to_vec(), &term.index, term.width, bytes as u16 * 8)?);
+            }
+        }
+        Ok(found.pop().flatten().unwrap_or(Data::Undefined))
+    }
+
+    /// The element that a secret index says, by a tree of choices; those that it never means are
+    /// none.
+    fn pick(
+        &mut self,
+        mut row: Vec<Option<Data>>,
+        index: &Data,
+        width: u16,
+        own: u16,
+    ) -> Result<Option<Data>, Stop> {
+        let mut bit = 0;
+        while row.len() > 1 {
+            let whole: Option<Vec<Data>> = row.iter().cloned().collect();
+            let found = whole.and_then(|row| self.pick_at_once(&row, index, bit as u16, own));
+            if found.is_some() {
+                return Ok(found);
+            }
+            let moved = self.binary(Binary::LShr, width, index, &Data::Public(bit))?;
+            let odd = self.unary(Unary::Truncate, width, 1, &moved)?;
+            let mut half = Vec::with_capacity(row.len().div_ceil(2));
+            for pair in row.chunks(2) {
+                half.push(match pair {
+                    [Some(even), Some(high)] => Some(self.select(&odd, high, even, own)?),
+                    [even, high] => even.clone().or_else(|| high.clone()),
+                    _ => pair[0].clone(),
+                });
+            }
+            row = half;
+            bit += 1;
+        }
+        Ok(row.pop().flatten())
+    }
+
+    pub(crate) fn write_indexed(
+        &mut self,
+        indexed: &Indexed,
+        bytes: u64,
+        data: &Data,
+    ) -> Result<(), Stop> {
+        let indexed = &self.settled(indexed)?;
+        let counts = self.candidates(indexed, bytes)?;
+        let all: u64 = counts.iter().map(|(count, _)| count).product();
+        if all > 1 {
+            let whose = whose(indexed);
+            let what = format!("a write at {whose} touches {all} elements");
+            self.note(what, &format!("{all} choices of {} bits", bytes * 8));
+        }
+        if self.memory.object(indexed.object).is_constant {
+            self.error("this writes to a constant", "write to a copy")?;
+            return Ok(());
+        }
+        let places = offsets(indexed.offset, &counts);
+        if self.write_at_once(indexed, &counts, &places, (bytes, data))? {
+            return Ok(());
+        }
+        let mut digits = vec![0u64; counts.len()];
+        for offset in places {
+            if self.memory.check(indexed.object, offset, bytes).is_ok() {
+                let mut hit = Data::bit(true);
+                for (digit, (count, term)) in digits.iter().zip(&counts) {
+                    // Within bounds the low bits tell the elements apart.
+                    let bits = (64 - (count - 1).leading_zeros()).clamp(1, 64) as u16;
+                    let bits = bits.min(term.width);
+                    let low = self.unary(Unary::Truncate, term.width, bits, &term.index)?;
+                    let digit = Data::Public(u128::from(*digit));
+                    let is_it = self.compare(Compare::Eq, bits, &low, &digit)?;
+                    hit = self.binary(Binary::And, 1, &hit, &is_it)?;
+                }
+                // The old value stays where the index means another place.
+                self.rehearse_read(indexed.object, offset, bytes)?;
+                self.rehearse_write(indexed.object, offset, bytes)?;
+                let old = self.read(indexed.object, offset as u64, bytes as u8)?;
+                let new = self.select(&hit, data, &old, bytes as u16 * 8)?;
+                self.write(indexed.object, offset as u64, bytes as u8, &new)?;
+            }
+            for (digit, (count, _)) in digits.iter_mut().zip(&counts).rev() {
+                *digit += 1;
+                if *digit < *count {
+                    break;
+                }
+                *digit = 0;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An integer that was not set is 0 where others are.
+pub(crate) fn zero_if_unset(data: &mut Data) {
+    if matches!(data, Data::Undefined) {
+        *data = Data::Public(0);
+    }
+}
+
+fn is_opened(index: &Data) -> bool {
+    matches!(index, Data::Opened(_))
+}
+
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What kind of index it is, for people.
+fn whose(indexed: &Indexed) -> &'static str {
+    match indexed.terms.iter().all(|term| is_opened(&term.index)) {
+        true => "an index that is opened when the program runs",
+        false => "a secret index",
+    }
+}
+
+/// All offsets that the terms give, the last term fastest.
+fn offsets(base: i64, counts: &[(u64, Term)]) -> Vec<i64> {
+    let mut all = vec![base];
+    for (count, term) in counts {
+        let step = |at: &i64| {
+            let (at, stride) = (*at, term.stride);
+            (0..*count as i64).map(move |k| at + k * stride)
+        };
+        all = all.iter().flat_map(step).collect();
+    }
+    all
+}
