@@ -1,19 +1,19 @@
 //! A whole computation: inputs, the function, outputs.
 
 use phineus_bytecode::{InputPort, RowOrder};
+use phineus_frontend::untyped::Value;
+use phineus_frontend::{Tracer, column};
 
+use crate::carried::form::Plan;
 use crate::compiler::ENTRY;
 use crate::data::Data;
 use crate::diagnostic::{Diagnostic, Spot};
-use crate::interpreter::step::OBJECT_BYTES_MAX;
-use crate::interpreter::{Machine, Stop};
-use crate::ir::{Global, Module};
-use crate::memory::{Storage, Table};
-use crate::opened::loops::Plan;
+use crate::evaluate::report::Stop;
+use crate::interpreter::Interpreter;
+use crate::ir::module::{Global, Module};
+use crate::memory::object::{OBJECT_BYTES_MAX, Storage};
+use crate::memory::table::Table;
 use crate::signature::{Port, Rows, Signature};
-use phineus_frontend::Tracer;
-use phineus_frontend::column;
-use phineus_frontend::untyped::Value;
 
 /// Wires of a chunk of an input: those of the widest value there is.
 const CHUNK_WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;
@@ -42,13 +42,13 @@ pub(crate) fn run(
         Ok(plan) => plan,
         Err(diagnostics) => return diagnostics,
     };
-    let mut machine = Machine::new(module, tracer);
-    machine.plan = plan;
-    match compute(&mut machine, signature, tracer, file) {
+    let mut interpreter = Interpreter::new(module, tracer);
+    interpreter.opened.plan = plan;
+    match compute(&mut interpreter, signature, tracer, file) {
         Err(Stop::Abandon | Stop::Pause | Stop::Restart) => {
             unreachable!("only rehearsals and tries are abandoned")
         }
-        Ok(()) | Err(Stop::Fatal) => machine.diagnostics,
+        Ok(()) | Err(Stop::Fatal) => interpreter.access.values.report.diagnostics,
     }
 }
 
@@ -78,14 +78,14 @@ fn find_out(
         for party in tracer.parties() {
             scratch.party(&party);
         }
-        let mut machine = Machine::new(module, &scratch);
-        machine.plan = plan;
-        match compute(&mut machine, signature, &scratch, file) {
-            Err(Stop::Restart) => plan = machine.plan,
-            _ if machine.diagnostics.iter().any(|diagnostic| diagnostic.is_error) => {
-                return Err(machine.diagnostics);
+        let mut interpreter = Interpreter::new(module, &scratch);
+        interpreter.opened.plan = plan;
+        match compute(&mut interpreter, signature, &scratch, file) {
+            Err(Stop::Restart) => plan = interpreter.opened.plan,
+            _ if interpreter.access.values.report.has_errors() => {
+                return Err(interpreter.access.values.report.diagnostics);
             }
-            _ => return Ok(machine.plan),
+            _ => return Ok(interpreter.opened.plan),
         }
     }
     let spot = Spot { file: file.to_owned(), ..Spot::default() };
@@ -94,31 +94,31 @@ fn find_out(
 }
 
 fn compute(
-    machine: &mut Machine<'_>,
+    interpreter: &mut Interpreter<'_>,
     signature: &Signature,
     tracer: &Tracer,
     file: &str,
 ) -> Result<(), Stop> {
-    let arguments = inputs(machine, signature, tracer);
-    if machine.module.reveals() {
-        machine.read_inputs();
+    let arguments = inputs(interpreter, signature, tracer);
+    if interpreter.module.reveals() {
+        interpreter.access.read_inputs();
     }
-    let index = machine.module.function(ENTRY).expect("it was compiled");
+    let index = interpreter.module.function(ENTRY).expect("it was compiled");
     let pointers = arguments.iter().map(|object| Data::Pointer(*object, 0)).collect();
-    machine.check_room()?;
-    machine.run_main(index, pointers)?;
-    machine.check_room()?;
-    if machine.diagnostics.iter().any(|diagnostic| diagnostic.is_error) {
+    interpreter.access.check_room()?;
+    interpreter.run_main(index, pointers)?;
+    interpreter.access.check_room()?;
+    if interpreter.access.values.report.has_errors() {
         return Ok(());
     }
     for port in signature.outputs() {
-        output(machine, tracer, port, arguments[port.parameter], file)?;
+        output(interpreter, tracer, port, arguments[port.parameter], file)?;
     }
     Ok(())
 }
 
 /// The objects that the function gets pointers to: tables, and room for results.
-fn inputs(machine: &mut Machine<'_>, signature: &Signature, tracer: &Tracer) -> Vec<u32> {
+fn inputs(interpreter: &mut Interpreter<'_>, signature: &Signature, tracer: &Tracer) -> Vec<u32> {
     let mut arguments = vec![None; signature.sizes.len()];
     let parties = tracer.parties();
     for table in signature.inputs() {
@@ -132,41 +132,42 @@ fn inputs(machine: &mut Machine<'_>, signature: &Signature, tracer: &Tracer) -> 
         });
         for (index, first) in &table.ports {
             let port = &signature.ports[*index];
-            let object = add_table(machine, &port.name, &port.rows, number, *first);
+            let object = add_table(interpreter, &port.name, &port.rows, number, *first);
             let is_in_it = |other: &&Port| other.parameter == port.parameter;
             let is_alone = signature.ports.iter().filter(is_in_it).count() == 1;
             if is_alone && port.rows.size_bytes() == signature.sizes[port.parameter] {
                 arguments[port.parameter] = Some(object);
                 continue;
             }
-            let whole = arguments[port.parameter].unwrap_or_else(|| room(machine, signature, port));
+            let whole =
+                arguments[port.parameter].unwrap_or_else(|| room(interpreter, signature, port));
             arguments[port.parameter] = Some(whole);
-            fill(machine, port, object, whole);
+            fill(interpreter, port, object, whole);
         }
     }
     for port in &signature.ports {
         if arguments[port.parameter].is_none() {
-            arguments[port.parameter] = Some(room(machine, signature, port));
+            arguments[port.parameter] = Some(room(interpreter, signature, port));
         }
     }
     arguments.into_iter().map(|object| object.expect("all have ports")).collect()
 }
 
 /// Memory for the parameter that a port is in.
-fn room(machine: &mut Machine<'_>, signature: &Signature, port: &Port) -> u32 {
+fn room(interpreter: &mut Interpreter<'_>, signature: &Signature, port: &Port) -> u32 {
     let size = signature.sizes[port.parameter];
     let name = port.name.split('.').next().unwrap_or_default();
-    machine.memory.allocate(name, size, granule(&port.rows))
+    interpreter.access.memory.allocate(name, size, granule(&port.rows))
 }
 
 /// Brings a table to its place in a parameter of several.
-fn fill(machine: &mut Machine<'_>, port: &Port, table: u32, whole: u32) {
+fn fill(interpreter: &mut Interpreter<'_>, port: &Port, table: u32, whole: u32) {
     for row in 0..port.rows.rows {
         for leaf in &port.rows.leaves {
             let (at, bytes) = (row * port.rows.row_bytes + leaf.offset, leaf.bytes as u8);
-            let data = machine.read(table, at, bytes).unwrap_or(Data::Poison);
-            machine.memory.refine(whole, port.offset + at, leaf.bytes);
-            machine.memory.put(whole, port.offset + at, bytes, &data);
+            let data = interpreter.access.read(table, at, bytes).unwrap_or(Data::Poison);
+            interpreter.access.memory.refine(whole, port.offset + at, leaf.bytes);
+            interpreter.access.memory.put(whole, port.offset + at, bytes, &data);
         }
     }
 }
@@ -178,7 +179,7 @@ fn granule(rows: &Rows) -> u8 {
 }
 
 fn add_table(
-    machine: &mut Machine<'_>,
+    interpreter: &mut Interpreter<'_>,
     name: &str,
     rows: &Rows,
     port: u64,
@@ -201,12 +202,12 @@ fn add_table(
         chunks: chunks.collect(),
         lanes,
     };
-    machine.memory.add(name, rows.size_bytes(), granule(rows), Storage::Table(table))
+    interpreter.access.memory.add(name, rows.size_bytes(), granule(rows), Storage::Table(table))
 }
 
 /// Gives a table of results to those who learn it.
 fn output(
-    machine: &mut Machine<'_>,
+    interpreter: &mut Interpreter<'_>,
     tracer: &Tracer,
     port: &Port,
     object: u32,
@@ -219,13 +220,18 @@ fn output(
         let mut cells = Vec::with_capacity(port.rows.rows as usize);
         for row in 0..port.rows.rows {
             let at = port.offset + row * port.rows.row_bytes + leaf.offset;
-            let cell = machine.read(object, at, leaf.bytes as u8)?;
+            let cell = interpreter.access.read(object, at, leaf.bytes as u8)?;
             let is_integer = cell.is_secret() || matches!(cell, Data::Public(_));
             if !is_integer {
                 let name = port.name.split('.').next().unwrap_or_default();
                 let spot = port.line.spot_of(file, name);
                 let what = format!("row {row} of '{}' is never set", leaf.name);
-                machine.diagnostics.push(Diagnostic::error(spot, what, NEVER_SET));
+                interpreter
+                    .access
+                    .values
+                    .report
+                    .diagnostics
+                    .push(Diagnostic::error(spot, what, NEVER_SET));
                 return Ok(());
             }
             cells.push(cell);
@@ -234,7 +240,7 @@ fn output(
         let most = (CHUNK_WIRES / u32::from(width)) as usize;
         let mut chunks: Vec<Value> = Vec::new();
         for cells in cells.chunks(most) {
-            let packed = machine.pack(cells, width);
+            let packed = interpreter.access.values.emit.pack(cells, width);
             let narrowed = if width > bits { packed.bit_slice(0, bits) } else { (*packed).clone() };
             chunks.push(narrowed.with_sign(leaf.element.is_signed()));
         }

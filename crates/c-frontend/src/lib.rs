@@ -17,17 +17,20 @@
 mod access;
 mod annotations;
 mod branches;
+mod carried;
 mod compiler;
 mod computation;
 mod data;
 mod diagnostic;
 mod emit;
 mod evaluate;
+mod frame;
 mod interpreter;
 mod ir;
 mod loops;
 mod memory;
 mod opened;
+mod patterns;
 mod reader;
 mod reference;
 mod signature;
@@ -36,17 +39,13 @@ mod vectoriser;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inkwell::context::Context;
-use phineus_bytecode::Table;
-
 use annotations::Annotations;
 use compiler::Compiler;
 use compiler::debug_types::DebugTypes;
 pub use diagnostic::{Diagnostic, Spot, render};
-use phineus_frontend::ProgramError;
-use phineus_frontend::Tracer;
-use phineus_frontend::{Arguments, Parameter};
-use phineus_frontend::{ColumnRange, Program};
+use inkwell::context::Context;
+use phineus_bytecode::Table;
+use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError, Tracer};
 use signature::Signature;
 
 /// A C file with one function marked `PH_MAIN`.
@@ -69,7 +68,7 @@ const PREPARED_MAX: usize = 2;
 
 /// The program for certain sizes.
 struct Prepared {
-    module: ir::Module,
+    module: ir::module::Module,
     signature: Signature,
 }
 

@@ -11,11 +11,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Column, Lane, Table};
+use phineus_frontend::ProgramError;
 
 use crate::annotations::Annotations;
 use crate::compiler::{Compiler, ENTRY, UNSET_IS_ZERO, defines, entry};
+use crate::memory::table::Leaf;
 use crate::signature::{Port, Signature};
-use phineus_frontend::ProgramError;
 
 /// How long the plain program may take, unless [`SECONDS_VARIABLE`] says. What is traced has at most
 /// some 2^32 operations, and a processor does 2^30 and more a second.
@@ -232,7 +233,7 @@ fn tables_out(signature: &Signature, bytes: &[u8]) -> Result<Vec<Table>, Program
 fn table(port: &Port, bytes: &[u8]) -> Table {
     let mut table = Table::new(port.rows.columns());
     for row in bytes.chunks(port.rows.row_bytes as usize) {
-        let cell = |leaf: &crate::memory::Leaf| {
+        let cell = |leaf: &Leaf| {
             let mut value = [0u8; 16];
             let at = leaf.offset as usize;
             value[..leaf.bytes as usize].copy_from_slice(&row[at..at + leaf.bytes as usize]);

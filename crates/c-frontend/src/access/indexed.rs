@@ -8,39 +8,22 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use crate::access::elements::is_integer;
-use crate::data::{Data, Indexed, Term, mask};
-use crate::interpreter::{Machine, Stop};
+use crate::access::MemoryModel;
+use crate::data::{Data, Indexed, Term, is_integer, mask, zero_if_unset};
+use crate::evaluate::report::Stop;
 use crate::ir::{Binary, Compare, Unary};
 
 /// Elements that one secret index may choose between.
 const SCAN_MAX: u64 = 1 << 20;
 
-impl Machine<'_> {
-    /// An address with one more secret index.
-    pub(crate) fn indexed(&mut self, place: Data, term: Term) -> Result<Data, Stop> {
-        let indexed = match place {
-            Data::Pointer(object, offset) => Indexed { object, offset, terms: vec![term] },
-            Data::Indexed(indexed) => {
-                let mut indexed = (*indexed).clone();
-                indexed.terms.push(term);
-                indexed
-            }
-            Data::Chosen(choices) => {
-                return self
-                    .each_place(&choices, |machine, place| machine.indexed(place, term.clone()));
-            }
-            Data::Places(..) => return Err(Stop::Abandon),
-            _ => return self.error("this indexes something that is no array", "use an array"),
-        };
-        Ok(Data::Indexed(Rc::new(indexed)))
-    }
-
+impl MemoryModel {
     /// The same place with indices of the bits that they have, all of which are not negative: where
     /// one may be, it counts from the beginning of the object.
     fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
         let may_fall = |term: &Term| {
-            term.bound.is_none() && term.width > 1 && self.zeros(&term.index, term.width).high == 0
+            term.bound.is_none()
+                && term.width > 1
+                && self.values.emit.zeros(&term.index, term.width).high == 0
         };
         if indexed.terms.len() > 1 && indexed.terms.iter().any(may_fall) {
             return self.joined(indexed);
@@ -48,21 +31,22 @@ impl Machine<'_> {
         let mut settled = Indexed { object: indexed.object, offset: indexed.offset, terms: vec![] };
         for term in &indexed.terms {
             let Term { mut index, mut width, mut stride, bound } = term.clone();
-            let zeros = self.zeros(&index, width);
+            let zeros = self.values.emit.zeros(&index, width);
             let kept = width.saturating_sub(zeros.high + zeros.low);
             let steps = (1i64 << zeros.low.min(32)).checked_mul(stride);
             if kept > 0 && kept < width && zeros.low <= 32 && bound.is_none() {
                 let low = Data::Public(zeros.low.into());
-                let moved = self.binary(Binary::LShr, width, &index, &low)?;
-                index = self.unary(Unary::Truncate, width, kept, &moved)?;
+                let moved = self.values.binary(Binary::LShr, width, &index, &low)?;
+                index = self.values.unary(Unary::Truncate, width, kept, &moved)?;
                 (width, stride) = (kept, steps.unwrap_or(stride));
             }
             let before = if stride > 0 { settled.offset / stride } else { 0 };
             if zeros.high == 0 && bound.is_none() && width > 1 && before > 0 {
                 let all = self.memory.object(indexed.object).size as i64 / stride + 1;
                 let bits = (64 - all.leading_zeros() as u16).min(width);
-                let low = self.unary(Unary::Truncate, width, bits, &index)?;
-                index = self.binary(Binary::Add, bits, &low, &Data::Public(before as u128))?;
+                let low = self.values.unary(Unary::Truncate, width, bits, &index)?;
+                index =
+                    self.values.binary(Binary::Add, bits, &low, &Data::Public(before as u128))?;
                 (width, settled.offset) = (bits, settled.offset - before * stride);
             }
             settled.terms.push(Term { index, width, stride, bound });
@@ -89,40 +73,16 @@ impl Machine<'_> {
                 Ordering::Greater => Some(Unary::Truncate),
             };
             let resized = match resized {
-                Some(resize) => self.unary(resize, term.width, width, &term.index)?,
+                Some(resize) => self.values.unary(resize, term.width, width, &term.index)?,
                 None => term.index.clone(),
             };
             let times = Data::Public((term.stride / stride) as u128 & mask(width));
-            let moved = self.binary(Binary::Mul, width, &resized, &times)?;
-            index = self.binary(Binary::Add, width, &index, &moved)?;
+            let moved = self.values.binary(Binary::Mul, width, &resized, &times)?;
+            index = self.values.binary(Binary::Add, width, &index, &moved)?;
         }
         let term = Term { index, width, stride, bound: None };
         let (object, offset) = (indexed.object, indexed.offset - before * stride);
         Ok(Indexed { object, offset, terms: vec![term] })
-    }
-
-    /// The object of an address, and where in it that is, as an integer of 64 bits.
-    pub(crate) fn number(&mut self, place: &Data) -> Result<Option<(u32, Data)>, Stop> {
-        let indexed = match place {
-            Data::Pointer(object, at) => {
-                return Ok(Some((*object, Data::Public(*at as u64 as u128))));
-            }
-            Data::Places(object, places) => {
-                let numbers = places.iter().map(|at| *at as u64 as u128).collect();
-                return Ok(Some((*object, Data::Spread(numbers))));
-            }
-            Data::Indexed(indexed) => indexed.clone(),
-            _ => return Ok(None),
-        };
-        let mut all = Data::Public(indexed.offset as u64 as u128);
-        for term in &indexed.terms {
-            let resized = if term.width > 64 { Unary::Truncate } else { Unary::SignExtend };
-            let wide = self.unary(resized, term.width, 64, &term.index)?;
-            let stride = Data::Public(term.stride as u64 as u128);
-            let bytes = self.binary(Binary::Mul, 64, &wide, &stride)?;
-            all = self.binary(Binary::Add, 64, &all, &bytes)?;
-        }
-        Ok(Some((indexed.object, all)))
     }
 
     /// How many elements each secret index can mean, and all offsets, the last index fastest.
@@ -143,16 +103,18 @@ impl Machine<'_> {
         for (_, term) in &mut counts {
             // One value for all comparisons with it.
             if let Data::Opened(register) = term.index
-                && self.rehearsal.is_none()
+                && self.values.scope.dry_run.is_none()
             {
-                term.index = Data::Secret(Rc::new(self.published(register, term.width)));
+                term.index =
+                    Data::Secret(Rc::new(self.values.emit.published(register, term.width)));
             }
         }
         let product = counts.iter().try_fold(1u64, |all, (count, _)| all.checked_mul(*count));
         match product {
             Some(1..=SCAN_MAX) => Ok(counts),
             Some(0) => {
-                self.error("no value of this index is within the array", "check the bounds")?;
+                self.values
+                    .error("no value of this index is within the array", "check the bounds")?;
                 Err(Stop::Fatal)
             }
             _ => {
@@ -163,7 +125,8 @@ impl Machine<'_> {
                 };
                 let what =
                     format!("{whose} into {name} can mean {many} elements, at most {SCAN_MAX}");
-                self.error(what, "index a smaller array, or a smaller part of it: `a[i & 1023]`")?;
+                self.values
+                    .error(what, "index a smaller array, or a smaller part of it: `a[i & 1023]`")?;
                 Err(Stop::Fatal)
             }
         }
@@ -177,7 +140,7 @@ impl Machine<'_> {
         let all: u64 = counts.iter().map(|(count, _)| count).product();
         if all > 1 {
             let what = format!("a read at {whose} looks at {all} elements");
-            self.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
+            self.values.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
         }
         let mut found = Vec::with_capacity(all as usize);
         for offset in offsets(indexed.offset, &counts) {
@@ -193,7 +156,7 @@ impl Machine<'_> {
         let is_function = |data: &Option<Data>| matches!(data, Some(Data::Function(_)));
         if is_open && all > 1 && found.iter().any(is_function) {
             let found: Vec<Data> = found.into_iter().flatten().collect();
-            return self.address_differs(&found);
+            return self.values.address_differs(&found);
         }
         if found.iter().flatten().any(is_integer) {
             found.iter_mut().flatten().for_each(zero_if_unset);
@@ -202,42 +165,15 @@ impl Machine<'_> {
             let rows: Vec<Option<Data>> = found;
             found = Vec::with_capacity(rows.len() / *count as usize);
             for row in rows.chunks(*count as usize) {
-                found.push(self.pick(row.to_vec(), &term.index, term.width, bytes as u16 * 8)?);
+                found.push(self.values.pick(
+                    row.to_vec(),
+                    &term.index,
+                    term.width,
+                    bytes as u16 * 8,
+                )?);
             }
         }
         Ok(found.pop().flatten().unwrap_or(Data::Undefined))
-    }
-
-    /// The element that a secret index says, by a tree of choices; those that it never means are
-    /// none.
-    fn pick(
-        &mut self,
-        mut row: Vec<Option<Data>>,
-        index: &Data,
-        width: u16,
-        own: u16,
-    ) -> Result<Option<Data>, Stop> {
-        let mut bit = 0;
-        while row.len() > 1 {
-            let whole: Option<Vec<Data>> = row.iter().cloned().collect();
-            let found = whole.and_then(|row| self.pick_at_once(&row, index, bit as u16, own));
-            if found.is_some() {
-                return Ok(found);
-            }
-            let moved = self.binary(Binary::LShr, width, index, &Data::Public(bit))?;
-            let odd = self.unary(Unary::Truncate, width, 1, &moved)?;
-            let mut half = Vec::with_capacity(row.len().div_ceil(2));
-            for pair in row.chunks(2) {
-                half.push(match pair {
-                    [Some(even), Some(high)] => Some(self.select(&odd, high, even, own)?),
-                    [even, high] => even.clone().or_else(|| high.clone()),
-                    _ => pair[0].clone(),
-                });
-            }
-            row = half;
-            bit += 1;
-        }
-        Ok(row.pop().flatten())
     }
 
     pub(crate) fn write_indexed(
@@ -252,10 +188,10 @@ impl Machine<'_> {
         if all > 1 {
             let whose = whose(indexed);
             let what = format!("a write at {whose} touches {all} elements");
-            self.note(what, &format!("{all} choices of {} bits", bytes * 8));
+            self.values.note(what, &format!("{all} choices of {} bits", bytes * 8));
         }
         if self.memory.object(indexed.object).is_constant {
-            self.error("this writes to a constant", "write to a copy")?;
+            self.values.error("this writes to a constant", "write to a copy")?;
             return Ok(());
         }
         let places = offsets(indexed.offset, &counts);
@@ -270,16 +206,16 @@ impl Machine<'_> {
                     // Within bounds the low bits tell the elements apart.
                     let bits = (64 - (count - 1).leading_zeros()).clamp(1, 64) as u16;
                     let bits = bits.min(term.width);
-                    let low = self.unary(Unary::Truncate, term.width, bits, &term.index)?;
+                    let low = self.values.unary(Unary::Truncate, term.width, bits, &term.index)?;
                     let digit = Data::Public(u128::from(*digit));
-                    let is_it = self.compare(Compare::Eq, bits, &low, &digit)?;
-                    hit = self.binary(Binary::And, 1, &hit, &is_it)?;
+                    let is_it = self.values.compare(Compare::Eq, bits, &low, &digit)?;
+                    hit = self.values.binary(Binary::And, 1, &hit, &is_it)?;
                 }
                 // The old value stays where the index means another place.
                 self.rehearse_read(indexed.object, offset, bytes)?;
                 self.rehearse_write(indexed.object, offset, bytes)?;
                 let old = self.read(indexed.object, offset as u64, bytes as u8)?;
-                let new = self.select(&hit, data, &old, bytes as u16 * 8)?;
+                let new = self.values.select(&hit, data, &old, bytes as u16 * 8)?;
                 self.write(indexed.object, offset as u64, bytes as u8, &new)?;
             }
             for (digit, (count, _)) in digits.iter_mut().zip(&counts).rev() {
@@ -291,13 +227,6 @@ impl Machine<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// An integer that was not set is 0 where others are.
-pub(crate) fn zero_if_unset(data: &mut Data) {
-    if matches!(data, Data::Undefined) {
-        *data = Data::Public(0);
     }
 }
 

@@ -16,6 +16,9 @@ pub(crate) fn is_stop(name: &str) -> bool {
     ["abort", "exit", "_exit", "_Exit", "quick_exit"].contains(&name)
 }
 
+/// What to do instead of ending the program.
+pub(crate) const NO_STOP: &str = "give a flag as a result instead of stopping";
+
 /// The remedy for a call of a function that is not defined in the program.
 pub(crate) fn remedy(name: &str) -> &'static str {
     let is_any = |names: &[&str]| names.contains(&name);

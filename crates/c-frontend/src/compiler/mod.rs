@@ -18,12 +18,12 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{FunctionValue, PointerValue};
+use phineus_frontend::ProgramError;
 
 use crate::annotations::{Annotations, scan};
 use crate::compiler::debug_types::{CType, DebugTypes};
 use crate::compiler::library::LIBRARY;
 use crate::diagnostic::{Diagnostic, Spot};
-use phineus_frontend::ProgramError;
 
 /// What is shipped as `phineus.h`.
 pub(crate) const HEADER: &str = include_str!("../phineus.h");

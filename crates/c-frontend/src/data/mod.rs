@@ -1,6 +1,8 @@
 //! [`Data`]: what a register or a cell of memory holds while a program is executed.
 
+pub(crate) mod constant;
 pub(crate) mod fold;
+pub(crate) mod lanes;
 
 use std::rc::Rc;
 
@@ -58,6 +60,9 @@ pub(crate) struct Term {
     pub(crate) bound: Option<u64>,
 }
 
+/// Each with its bit.
+pub(crate) type Choices = Rc<[(Data, Data)]>;
+
 impl Data {
     pub(crate) fn bit(bit: bool) -> Data {
         Data::Public(u128::from(bit))
@@ -99,4 +104,45 @@ pub(crate) fn mask(width: u16) -> u128 {
 pub(crate) fn signed(value: u128, width: u16) -> i128 {
     let unused = 128 - u32::from(width.clamp(1, 128));
     ((value << unused) as i128) >> unused
+}
+
+pub(crate) fn is_address(data: &Data) -> bool {
+    matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Chosen(_))
+}
+
+/// Whether it is known which object it is in, if any.
+pub(crate) fn has_place(data: &Data) -> bool {
+    matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Public(0))
+}
+
+pub(crate) fn is_integer(data: &Data) -> bool {
+    matches!(data, Data::Secret(_) | Data::Lane(..) | Data::Public(_))
+}
+
+/// An integer that was not set is 0 where others are.
+pub(crate) fn zero_if_unset(data: &mut Data) {
+    if matches!(data, Data::Undefined) {
+        *data = Data::Public(0);
+    }
+}
+
+/// An address further on.
+pub(crate) fn moved(place: Data, offset: i64) -> Data {
+    match place {
+        _ if offset == 0 => place,
+        Data::Pointer(object, at) => Data::Pointer(object, at.wrapping_add(offset)),
+        Data::Places(object, at) => {
+            Data::Places(object, at.iter().map(|at| at.wrapping_add(offset)).collect())
+        }
+        Data::Indexed(indexed) => {
+            let mut indexed = (*indexed).clone();
+            indexed.offset += offset;
+            Data::Indexed(Rc::new(indexed))
+        }
+        Data::Chosen(choices) => {
+            let to = |(bit, place): &(Data, Data)| (bit.clone(), moved(place.clone(), offset));
+            Data::Chosen(choices.iter().map(to).collect())
+        }
+        other => other,
+    }
 }

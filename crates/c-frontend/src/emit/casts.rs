@@ -8,20 +8,21 @@
 use std::rc::Rc;
 
 use phineus_bytecode::ElementType;
+use phineus_frontend::untyped::Value;
 
 use crate::data::Data;
-use crate::interpreter::Machine;
+use crate::emit::Emitter;
 use crate::ir::Unary;
-use phineus_frontend::untyped::Value;
 
 /// Vectors whose width was changed and are remembered.
 const CASTS_KEPT: usize = 4096;
+
 const WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;
 
-impl Machine<'_> {
+impl Emitter {
     /// A vector times what is the same in all lanes, if that may be part of a product of matrices.
     pub(crate) fn delayed_product(&mut self, a: &Data, b: &Data) -> Option<Data> {
-        if !self.delays {
+        if !self.delays_products {
             return None;
         }
         let lane = |data: &Data| match data {
@@ -41,7 +42,7 @@ impl Machine<'_> {
     /// width: where iterations run together others will ask for its other lanes.
     pub(crate) fn cast_once(&mut self, op: Unary, to: u16, data: &Data) -> Option<Data> {
         let is_cast = matches!(op, Unary::Truncate | Unary::ZeroExtend | Unary::SignExtend);
-        if !is_cast || !self.delays {
+        if !is_cast || !self.delays_products {
             return None;
         }
         match data {
@@ -72,14 +73,14 @@ impl Machine<'_> {
         lanes: u32,
     ) -> Rc<Value> {
         let key = (Rc::as_ptr(value), op, to, first);
-        if let Some((_, known)) = self.casts.get(&key) {
+        if let Some((_, known)) = self.cache.casts.get(&key) {
             return known.clone();
         }
-        if self.casts.len() >= CASTS_KEPT {
-            self.casts.clear();
+        if self.cache.casts.len() >= CASTS_KEPT {
+            self.cache.casts.clear();
         }
         let made = Rc::new(cast(op, to, &value.lane_slice(first, lanes)));
-        self.casts.insert(key, (value.clone(), made.clone()));
+        self.cache.casts.insert(key, (value.clone(), made.clone()));
         made
     }
 }

@@ -1,24 +1,61 @@
-//! Data as values of the tracer: constants, lanes that are cut out, integers for each lane.
+//! The emitter: data of the program as values of the tracer.
+//!
+//! It records what it is given and knows nothing of memory or control flow. Lanes that were cut out
+//! or joined before, and constants, are remembered while a block lasts, so that they are recorded
+//! once (`lanes.rs`, `casts.rs`); so are bits that are known to be 0 (`zeros.rs`).
 
+pub(crate) mod cache;
 pub(crate) mod casts;
+pub(crate) mod lanes;
 pub(crate) mod opened;
-pub(crate) mod pack;
+pub(crate) mod record;
+pub(crate) mod shifts;
 pub(crate) mod zeros;
 
 use std::rc::Rc;
 
 use phineus_bytecode::{ElementType, Lane};
+use phineus_frontend::untyped::Value;
+use phineus_frontend::{BlockId, Tracer};
 
 use crate::data::{Data, mask};
-use crate::interpreter::Machine;
-use phineus_frontend::untyped::Value;
+use crate::emit::cache::{KnownZeros, LaneCache, OpenedIntegers};
 
-/// Constants that differ between lanes and are remembered.
-const SPREADS_KEPT: usize = 256;
-/// Lanes that were cut out and are remembered.
-const SLICES_KEPT: usize = 4096;
+/// Where the program is recorded, and what is remembered of what was recorded.
+pub(crate) struct Emitter {
+    pub(crate) tracer: Tracer,
+    /// Whether products of vectors and factors may be parts of a product of matrices.
+    pub(crate) delays_products: bool,
+    /// Whether nothing may be recorded.
+    pub(crate) is_dry_run: bool,
+    cache: LaneCache,
+    known_zeros: KnownZeros,
+    opened: OpenedIntegers,
+}
 
-impl Machine<'_> {
+impl Emitter {
+    pub(crate) fn new(tracer: &Tracer) -> Emitter {
+        Emitter {
+            tracer: tracer.clone(),
+            delays_products: false,
+            is_dry_run: false,
+            cache: LaneCache::default(),
+            known_zeros: KnownZeros::new(),
+            opened: OpenedIntegers::default(),
+        }
+    }
+}
+
+impl Emitter {
+    /// Records in another block from now on, where nothing is remembered of this one.
+    pub(crate) fn begin(&mut self, block: BlockId) {
+        if block == self.tracer.block() {
+            return;
+        }
+        self.tracer.begin(block);
+        self.cache.clear();
+    }
+
     /// The result of an operation as data: known values are public.
     pub(crate) fn known(&self, value: Value) -> Data {
         match value.public() {
@@ -41,53 +78,6 @@ impl Machine<'_> {
             Data::Opened(register) => Rc::new(self.published(*register, width)),
             _ => unreachable!("only integers become values"),
         }
-    }
-
-    /// A constant that differs between lanes, recorded once.
-    pub(crate) fn spread(&mut self, width: u16, values: &Rc<[u128]>) -> Rc<Value> {
-        let key = (width, values.clone());
-        if let Some(known) = self.spreads.get(&key) {
-            return known.clone();
-        }
-        if self.spreads.len() >= SPREADS_KEPT {
-            self.spreads.clear();
-        }
-        let made = self.spread_anew(width, values);
-        self.spreads.insert(key, made.clone());
-        made
-    }
-
-    /// Counting numbers have their low bits from a constant that all strips share; anything else is
-    /// joined from its runs.
-    fn spread_anew(&mut self, width: u16, values: &Rc<[u128]>) -> Rc<Value> {
-        let lanes = values.len() as u128;
-        let first = values[0];
-        let low_bits = (128 - (lanes - 1).leading_zeros()) as u16;
-        let counts = values.iter().zip(first..).all(|(value, expected)| *value == expected);
-        let is_aligned = first & mask(low_bits) == 0;
-        if counts && is_aligned && low_bits > 0 && low_bits < width {
-            let low: Rc<[u128]> = (0..lanes).collect();
-            let low = self.spread(low_bits, &low);
-            let high = self.constant_value(width - low_bits, first >> low_bits);
-            return Rc::new(low.bit_concat(&high.tile(lanes as u32)));
-        }
-        let cells: Vec<Data> = values.iter().map(|value| Data::Public(*value)).collect();
-        self.pack(&cells, width)
-    }
-
-    /// One lane, which is cut out once while it is remembered. What is remembered must not depend on
-    /// where values lie in memory: all parties make the same program.
-    fn slice(&mut self, value: &Rc<Value>, lane: u32) -> Rc<Value> {
-        let key = (Rc::as_ptr(value), lane);
-        if let Some((_, cut)) = self.slices.get(&key) {
-            return cut.clone();
-        }
-        if self.slices.len() >= SLICES_KEPT {
-            self.slices.clear();
-        }
-        let cut = Rc::new(value.lane_slice(lane, 1));
-        self.slices.insert(key, (value.clone(), cut.clone()));
-        cut
     }
 }
 

@@ -6,67 +6,30 @@
 //! Invariant: a register holds the integer without sign, zero above its width.
 
 use phineus_bytecode::ElementType;
+use phineus_frontend::untyped::Value;
+use phineus_frontend::{Register, RegisterOp};
 
-use crate::data::{Data, mask};
-use crate::interpreter::{Frame, Machine, Stop};
-use crate::ir::{Binary, Compare, Kind, Operand, Unary};
-use phineus_frontend::Register;
-use phineus_frontend::RegisterOp;
+use crate::data::{Data, fold, mask};
+use crate::emit::Emitter;
+use crate::ir::{Binary, Compare, Unary};
 
 /// The widest that a register holds.
 const WIDTH_MAX: u16 = phineus_bytecode::limits::REGISTER_BITS;
 
-impl<'m> Machine<'m> {
-    /// `ph_reveal`: opens a secret of `width` bits to all parties.
-    pub(crate) fn reveal(
-        &mut self,
-        frame: &Frame<'m>,
-        width: u16,
-        operand: Operand,
-    ) -> Result<Data, Stop> {
-        let (width, data) = narrowest(frame, width, operand);
-        match &data {
-            Data::Public(_) | Data::Opened(_) | Data::Poison => return Ok(data),
-            _ => {}
-        }
-        if let Some(unfit) = self.unfit(&data) {
-            return unfit;
-        }
-        if self.rehearsal.is_some() {
-            return Err(Stop::Abandon);
-        }
-        if self.arms > 0 {
-            return self.error(
-                "this is revealed only where a secret says so, which tells the secret",
-                "reveal it before the branch, or reveal the secret that decides the branch",
-            );
-        }
-        if !data.is_secret() {
-            return self.error("what is revealed here is no integer", "reveal integers");
-        }
-        let place = self.spot();
-        let file = std::path::Path::new(&place.file).file_name().unwrap_or_default();
-        let mut name = format!("{}:{}:{}", file.to_string_lossy(), place.line, place.column);
-        let block = self.tracer.block();
-        let opened = self.opened_here.entry((block, name.clone())).or_default();
+impl Emitter {
+    /// Opens a value to all parties under the name of its place; a second one in the same block
+    /// gets a number.
+    pub(crate) fn open(&mut self, mut name: String, value: &Value) -> Register {
+        let opened = self.opened.names.entry((self.tracer.block(), name.clone())).or_default();
         *opened += 1;
         if *opened > 1 {
             name += &format!(" ({opened})");
         }
-        self.note(
-            format!("{width} bits are opened to all parties when the program runs"),
-            "everybody learns it, and what depends on it: how often a loop runs, which way is taken",
-        );
-        let value = self.value(&data, width);
-        Ok(Data::Opened(self.tracer.open(&name, &value)))
+        self.tracer.open(&name, value)
     }
+}
 
-    /// Whether control flow may depend on what is opened here: not where a secret decides whether
-    /// this runs at all, nor for one of several iterations that run together.
-    pub(crate) fn is_at_large(&self) -> bool {
-        self.arms == 0 && self.strips == 0 && self.rehearsal.is_none()
-    }
-
+impl Emitter {
     /// The register of an integer that all parties know when the program runs.
     fn register_of(&mut self, data: &Data) -> Option<Register> {
         match data {
@@ -74,22 +37,18 @@ impl<'m> Machine<'m> {
             Data::Public(value) => {
                 let value = u64::try_from(*value).ok()?;
                 let tracer = &self.tracer;
-                let known = self.constant_registers.entry((tracer.block(), value));
+                let known = self.opened.constants.entry((tracer.block(), value));
                 Some(*known.or_insert_with(|| tracer.register(value)))
             }
             _ => None,
         }
     }
 
-    /// As [`Machine::register_of`], of all operands, if it is worth it.
+    /// As [`Emitter::register_of`], of all operands, if it is worth it.
     fn registers<const N: usize>(&mut self, width: u16, data: [&Data; N]) -> Option<[Register; N]> {
         let is_known = |data: &&Data| matches!(data, Data::Opened(_) | Data::Public(_));
         let any_opened = data.iter().any(|data| matches!(data, Data::Opened(_)));
-        if width > WIDTH_MAX
-            || !any_opened
-            || self.rehearsal.is_some()
-            || !data.iter().all(is_known)
-        {
+        if width > WIDTH_MAX || !any_opened || self.is_dry_run || !data.iter().all(is_known) {
             return None;
         }
         let mut found = data.map(|data| self.register_of(data)).into_iter();
@@ -149,7 +108,7 @@ impl<'m> Machine<'m> {
             if let (Compare::Slt | Compare::Ult, Data::Opened(least)) = (compare, &found)
                 && let (Data::Public(most), _) | (_, Data::Public(most)) = (a, b)
             {
-                self.opened_most.insert(*least, (compare, *most));
+                self.opened.most.insert(*least, (compare, *most));
             }
             return Some(found);
         }
@@ -179,16 +138,17 @@ impl<'m> Machine<'m> {
             (Compare::Ugt, Data::Opened(r), Data::Public(at)) => (Compare::Ult, at, r),
             _ => return false,
         };
-        self.opened_most.get(register).is_some_and(|(known, most)| {
-            *known == op && !crate::data::fold::compare(op, width, *at, *most)
-        })
+        self.opened
+            .most
+            .get(register)
+            .is_some_and(|(known, most)| *known == op && !fold::compare(op, width, *at, *most))
     }
 
     /// Whether a comparison ends with a public one, whatever is opened.
     pub(crate) fn has_most(&self, a: &Data, b: &Data) -> bool {
         match (a, b) {
             (Data::Opened(register), Data::Public(_))
-            | (Data::Public(_), Data::Opened(register)) => self.opened_most.contains_key(register),
+            | (Data::Public(_), Data::Opened(register)) => self.opened.most.contains_key(register),
             _ => false,
         }
     }
@@ -263,19 +223,6 @@ impl<'m> Machine<'m> {
     ) -> phineus_frontend::untyped::Value {
         self.tracer.publish(register, ElementType::unsigned(width), 1)
     }
-}
-
-/// What is revealed, before it was extended with zeros.
-fn narrowest(frame: &Frame<'_>, width: u16, operand: Operand) -> (u16, Data) {
-    if let Operand::Register(register) = operand {
-        let all = frame.function.blocks.iter().flat_map(|block| &block.instructions);
-        for instruction in all.filter(|instruction| instruction.result == register) {
-            if let Kind::Unary(Unary::ZeroExtend, from, _, narrow) = &instruction.kind {
-                return (*from, frame.get(*narrow));
-            }
-        }
-    }
-    (width, frame.get(operand))
 }
 
 /// What a public operand decides alone, whatever is opened: `i >= N || i >= n` where `i` is `N`.

@@ -51,7 +51,7 @@ impl Places {
 }
 
 /// A run of a loop's body in which nothing is recorded.
-pub(crate) struct Rehearsal {
+pub(crate) struct DryRun {
     accesses: Vec<Access>,
     widest: u16,
     arms: u32,
@@ -63,11 +63,11 @@ pub(crate) struct Rehearsal {
     pub(crate) same_way: Option<u32>,
 }
 
-impl Rehearsal {
+impl DryRun {
     /// With so many secret branches being run, and so many objects in memory.
-    pub(crate) fn new(arms: u32, first_own: u32) -> Rehearsal {
+    pub(crate) fn new(arms: u32, first_own: u32) -> DryRun {
         let (accesses, begun) = (Vec::new(), Vec::new());
-        Rehearsal { accesses, widest: 0, arms, first_own, begun, same_way: None }
+        DryRun { accesses, widest: 0, arms, first_own, begun, same_way: None }
     }
 
     /// What the object holds is not set in each iteration anew.

@@ -1,17 +1,14 @@
-//! Choices, and operations of two results or of twice the width.
+//! Choices between two values by a condition.
 
 use std::rc::Rc;
 
-use crate::access::chosen::is_address;
-use crate::data::Data;
-use crate::data::fold;
-use crate::emit::zeros::Zeros;
-use crate::evaluate::arithmetic::log2;
-use crate::interpreter::{Machine, Stop};
-use crate::ir::Binary;
-use phineus_bytecode::ElementType;
+use crate::data::{Choices, Data, is_address, mask};
+use crate::emit::cache::Zeros;
+use crate::evaluate::Evaluator;
+use crate::evaluate::report::Stop;
+use crate::ir::{Binary, Compare};
 
-impl Machine<'_> {
+impl Evaluator {
     /// `a` where the condition holds, else `b`, integers of `width` bits or addresses. An integer that
     /// is not set is 0 there: with the other one in its place who sees the result would learn what
     /// the condition keeps back.
@@ -64,115 +61,93 @@ impl Machine<'_> {
         if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
             return unfit;
         }
-        if let Some(opened) = self.opened_select(condition, a, b, width) {
+        if let Some(opened) = self.emit.opened_select(condition, a, b, width) {
             return Ok(opened);
         }
         let choose = |v: &[u128]| if v[0] & 1 == 1 { v[1] } else { v[2] };
         if let Some(spread) = self.by_lane(&[condition, a, b], choose) {
             return Ok(spread);
         }
-        if let Some(rehearsal) = &mut self.rehearsal {
+        if let Some(rehearsal) = &mut self.scope.dry_run {
             return Ok(rehearsal.hidden(width));
         }
-        let condition = self.value(condition, 1);
-        let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
+        let condition = self.emit.value(condition, 1);
+        let (of_a, of_b) = (self.emit.zeros(a, width), self.emit.zeros(b, width));
         let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
         let chosen = match (a, b) {
             (Data::Public(_), Data::Public(_)) => None,
-            (a, Data::Public(0)) => Some((condition.clone(), self.value(a, width))),
-            (Data::Public(0), b) => Some((Rc::new(condition.not()), self.value(b, width))),
+            (a, Data::Public(0)) => Some((condition.clone(), self.emit.value(a, width))),
+            (Data::Public(0), b) => Some((Rc::new(condition.not()), self.emit.value(b, width))),
             _ => None,
         };
         let chosen = match chosen {
             Some((bit, value)) if value.lanes() < bit.lanes() => bit.mask(&value.tile(bit.lanes())),
             Some((bit, value)) => bit.mask(&value),
-            None => condition.select(&self.value(a, width), &self.value(b, width)),
+            None => condition.select(&self.emit.value(a, width), &self.emit.value(b, width)),
         };
-        let chosen = self.known(chosen);
-        Ok(self.with_zeros(chosen, zeros))
+        let chosen = self.emit.known(chosen);
+        Ok(self.emit.with_zeros(chosen, zeros))
     }
 
-    /// The low and high half of a double width shift.
-    pub(crate) fn funnel(
+    /// One of two addresses by a secret.
+    pub(crate) fn select_address(
         &mut self,
-        left: bool,
-        width: u16,
-        operands: [&Data; 3],
-    ) -> Result<Data, Stop> {
-        let mut each =
-            |machine: &mut Self, p: &[&Data]| machine.funnel(left, width, [p[0], p[1], p[2]]);
-        if let Some(results) = self.elements(&operands, &mut each) {
-            return results;
-        }
-        for data in operands {
-            if let Some(unfit) = self.unfit(data) {
-                return unfit;
-            }
-        }
-        let [high, low, amount] = operands;
-        if let (Data::Public(h), Data::Public(l), Data::Public(s)) = (high, low, amount) {
-            return Ok(Data::Public(fold::funnel(left, width, *h, *l, *s)));
-        }
-        if let Some(rehearsal) = &mut self.rehearsal {
-            return Ok(rehearsal.hidden(2 * width));
-        }
-        let (h, l) = (self.value(high, width), self.value(low, width));
-        let result = match amount {
-            Data::Public(amount) => {
-                let amount = (*amount % u128::from(width)) as u16;
-                // Left by a is right by width - a, but for 0.
-                let start = match (left, amount) {
-                    (true, amount) => width - amount,
-                    (false, amount) => amount,
-                };
-                l.bit_concat(&h).bit_slice(start, width)
-            }
-            _ => {
-                let amount = self.value(amount, width).bit_slice(0, log2(width));
-                let both = l.bit_concat(&h);
-                if left {
-                    both.shift_left_by(&amount).bit_slice(width, width)
-                } else {
-                    both.shift_right_by(&amount).bit_slice(0, width)
-                }
-            }
-        };
-        Ok(self.known(result))
-    }
-
-    /// The wrapped result of a sum, difference or product and whether it wrapped.
-    pub(crate) fn overflow(
-        &mut self,
-        op: Binary,
-        is_signed: bool,
-        width: u16,
+        condition: &Data,
         a: &Data,
         b: &Data,
     ) -> Result<Data, Stop> {
-        if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
-            return unfit;
+        let one = Data::bit(true);
+        let not = self.binary(Binary::Xor, 1, condition, &one)?;
+        let mut all: Vec<(Data, Data)> = Vec::new();
+        for (condition, side) in [(condition, a), (&not, b)] {
+            let places: Choices = match side {
+                Data::Chosen(places) => places.clone(),
+                other if is_address(other) || matches!(other, Data::Public(_)) => {
+                    Rc::new([(one.clone(), other.clone())])
+                }
+                _ => {
+                    let remedy =
+                        "keep them in fields of their own, or set the pointer on both ways";
+                    return self.error("a secret decides whether this is an address", remedy);
+                }
+            };
+            for (bit, place) in places.iter() {
+                let bit = self.binary(Binary::And, 1, condition, bit)?;
+                match all.iter().position(|(_, known)| known.is_same(place)) {
+                    Some(at) => {
+                        all[at].0 = self.binary(Binary::Xor, 1, &all[at].0.clone(), &bit)?
+                    }
+                    None => all.push((bit, place.clone())),
+                }
+            }
         }
-        let pair = |a, b| Ok(Data::Many([a, b].into()));
-        if let (Data::Public(x), Data::Public(y)) = (a, b) {
-            let (result, wrapped) = fold::overflow(op, is_signed, width, *x, *y);
-            return pair(Data::Public(result), Data::bit(wrapped));
+        if all.len() > PLACES_MAX {
+            let what = "an address that a secret chooses can mean too many places";
+            self.error(what, "use an index into one array")?;
+            return Err(Stop::Fatal);
         }
-        if let Some(rehearsal) = &mut self.rehearsal {
-            let hidden = rehearsal.hidden(2 * width);
-            return pair(hidden.clone(), hidden);
+        Ok(Data::Chosen(all.into()))
+    }
+
+    /// The conditions of a switch's cases, one for each target.
+    pub(crate) fn cases(
+        &mut self,
+        value: &Data,
+        cases: &[(u128, u32)],
+    ) -> Result<Vec<(Data, u32)>, Stop> {
+        let width = self.width_of(value);
+        let mut arms: Vec<(Data, u32)> = Vec::new();
+        for (case, target) in cases {
+            let case = Data::Public(*case & mask(width));
+            let hit = self.compare(Compare::Eq, width, value, &case)?;
+            match arms.iter().position(|(_, known)| known == target) {
+                Some(at) => arms[at].0 = self.binary(Binary::Or, 1, &arms[at].0.clone(), &hit)?,
+                None => arms.push((hit, *target)),
+            }
         }
-        let wide =
-            ElementType::integer(if op == Binary::Mul { 2 * width } else { width + 1 }, is_signed);
-        let x = self.value(a, width).with_sign(is_signed);
-        let y = self.value(b, width).with_sign(is_signed);
-        let exact = match op {
-            Binary::Mul => x.mul_full(&y),
-            Binary::Add => x.cast(wide).add(&y.cast(wide)),
-            _ => x.cast(wide).sub(&y.cast(wide)),
-        };
-        let result = exact.bit_slice(0, width);
-        let again = result.with_sign(is_signed).cast(wide).with_sign(false);
-        let wrapped = again.ne(&exact.with_sign(false));
-        pair(self.known(result), self.known(wrapped))
+        Ok(arms)
     }
 }
+
+/// Places that an address may mean.
+const PLACES_MAX: usize = 1 << 12;

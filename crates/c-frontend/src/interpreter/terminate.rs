@@ -1,10 +1,12 @@
 //! How a block ends: where the machine goes on, by a public condition, a secret or an opened one.
 
 use crate::data::Data;
-use crate::interpreter::{End, Frame, Machine, Next, Stop};
+use crate::evaluate::report::Stop;
+use crate::frame::{End, Frame, Next};
+use crate::interpreter::Interpreter;
 use crate::ir::Terminator;
 
-impl<'m> Machine<'m> {
+impl<'m> Interpreter<'m> {
     /// Goes where the block's terminator says.
     pub(crate) fn terminate(
         &mut self,
@@ -24,13 +26,13 @@ impl<'m> Machine<'m> {
             Terminator::Return(Some(value)) => Next::End(End::Returned(frame.get(*value))),
             Terminator::Unreachable => Next::End(End::Never),
             Terminator::Branch(condition, yes, no) => {
-                let condition = self.uniform(frame.get(*condition))?;
+                let condition = self.access.values.uniform(frame.get(*condition))?;
                 match condition {
                     Data::Public(bit) => {
                         self.saw_exit(frame, block);
                         Next::Block(block, if bit & 1 == 1 { *yes } else { *no })
                     }
-                    opened @ Data::Opened(_) if self.is_at_large() => {
+                    opened @ Data::Opened(_) if self.access.values.scope.is_unconditional() => {
                         self.pause(frame, block, vec![(opened, *yes)], *no)?
                     }
                     secret if secret.is_secret() => {
@@ -45,7 +47,7 @@ impl<'m> Machine<'m> {
                     case.map_or(*default, |(_, target)| *target)
                 };
                 let value = match frame.get(*value) {
-                    Data::Spread(values) => self.uniform_case(values, target)?,
+                    Data::Spread(values) => self.access.values.uniform_case(values, target)?,
                     value => value,
                 };
                 match value {
@@ -54,9 +56,9 @@ impl<'m> Machine<'m> {
                         Next::Block(block, target(value))
                     }
                     secret if secret.is_secret() => {
-                        let arms = self.cases(&secret, cases)?;
+                        let arms = self.access.values.cases(&secret, cases)?;
                         let is_opened = arms.iter().all(|(arm, _)| matches!(arm, Data::Opened(_)));
-                        if is_opened && self.is_at_large() {
+                        if is_opened && self.access.values.scope.is_unconditional() {
                             return self.pause(frame, block, arms, *default);
                         }
                         self.branch(frame, block, arms, *default, until)?
@@ -72,14 +74,16 @@ impl<'m> Machine<'m> {
         match found {
             Data::Poison => {}
             Data::Undefined => {
-                self.error("this condition depends on a value that is not set", "set it first")?;
+                self.access
+                    .values
+                    .error("this condition depends on a value that is not set", "set it first")?;
             }
             _ => {
                 let remedy = "compare integers";
-                self.error("this condition is no integer", remedy)?;
+                self.access.values.error("this condition is no integer", remedy)?;
             }
         }
-        if self.rehearsal.is_some() {
+        if self.access.values.scope.dry_run.is_some() {
             return Err(Stop::Abandon);
         }
         Ok(Next::Block(block, self.way_out(frame, block)))

@@ -2,7 +2,8 @@
 //!
 //! Source: Aho, Lam, Sethi, Ullman, "Compilers", 2nd edition, section 9.2.5, Figure 9.16.
 
-use crate::ir::{Function, Operand};
+use crate::ir::Operand;
+use crate::ir::module::Function;
 
 /// For each block, whether each register is needed once the block's phis have their values.
 pub(crate) fn live(function: &Function) -> Vec<Vec<bool>> {

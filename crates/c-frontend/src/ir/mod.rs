@@ -1,10 +1,10 @@
 //! The program as the machine runs it: LLVM's instructions with operands and layouts resolved.
 
 pub(crate) mod bounds;
+pub(crate) mod compare;
 pub(crate) mod control_flow;
 pub(crate) mod liveness;
-
-use std::collections::HashMap;
+pub(crate) mod module;
 
 use crate::diagnostic::Spot;
 
@@ -14,6 +14,17 @@ pub(crate) struct Place {
     pub(crate) file: u16,
     pub(crate) column: u16,
     pub(crate) line: u32,
+}
+
+impl Place {
+    /// The place for people.
+    pub(crate) fn spot(self, files: &[String]) -> Spot {
+        Spot {
+            file: files.get(usize::from(self.file)).cloned().unwrap_or_default(),
+            line: self.line,
+            column: u32::from(self.column),
+        }
+    }
 }
 
 /// A register of the running function, or one of its constants.
@@ -283,76 +294,4 @@ pub(crate) struct Block {
     pub(crate) place: Place,
     /// Whether there was a way out of it that C says is never taken: LLVM leaves an assumption.
     pub(crate) assumes: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) result: Type,
-    pub(crate) registers: u32,
-    pub(crate) constants: Vec<Constant>,
-    /// Parameters that point to structures that are passed by value: their bytes and granule.
-    pub(crate) copied: Vec<(usize, u64, u8)>,
-    /// Of each register, whether it is a load that is only stored again, in the same block.
-    pub(crate) moved: Vec<bool>,
-    /// Registers that are choices between integers: condition and both.
-    pub(crate) choices: HashMap<u32, [Operand; 3]>,
-    pub(crate) bounds: crate::ir::bounds::Bounds,
-    /// The first is where it begins; none if it is only declared.
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) shape: crate::ir::control_flow::Shape,
-    /// Which registers are needed in each block, once it was asked (`live.rs`).
-    pub(crate) live: std::sync::OnceLock<Vec<Vec<bool>>>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Global {
-    pub(crate) name: String,
-    /// Its bytes.
-    pub(crate) size: u64,
-    pub(crate) granule: u8,
-    /// `None` if it is not set, or defined elsewhere.
-    pub(crate) initial: Option<Initial>,
-    pub(crate) is_constant: bool,
-    pub(crate) place: Place,
-}
-
-/// What a global variable holds at first: zeros but for some scalars.
-#[derive(Clone, Debug)]
-pub(crate) struct Initial {
-    /// Where the scalars of an element lie, with their bytes; the variable repeats it.
-    pub(crate) zeros: Vec<(u64, u8)>,
-    pub(crate) element_bytes: u64,
-    /// What is not zero: first byte, bytes, value.
-    pub(crate) scalars: Vec<(u64, u8, Constant)>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Module {
-    pub(crate) functions: Vec<Function>,
-    pub(crate) globals: Vec<Global>,
-    pub(crate) files: Vec<String>,
-}
-
-impl Module {
-    /// Whether anything is opened when the program runs.
-    pub(crate) fn reveals(&self) -> bool {
-        let blocks = self.functions.iter().flat_map(|function| &function.blocks);
-        let mut all = blocks.flat_map(|block| &block.instructions);
-        all.any(|instruction| matches!(instruction.kind, Kind::Reveal(..)))
-    }
-
-    /// A place for people.
-    pub(crate) fn spot(&self, place: Place) -> Spot {
-        Spot {
-            file: self.files.get(usize::from(place.file)).cloned().unwrap_or_default(),
-            line: place.line,
-            column: u32::from(place.column),
-        }
-    }
-
-    pub(crate) fn function(&self, name: &str) -> Option<u32> {
-        let found = self.functions.iter().position(|function| function.name == name);
-        found.map(|index| index as u32)
-    }
 }

@@ -3,8 +3,9 @@
 use std::hash::Hasher;
 use std::rc::Rc;
 
-use crate::data::Data;
 use phineus_frontend::untyped::Value;
+
+use crate::data::Data;
 
 /// One granule of memory.
 #[derive(Clone)]

@@ -8,84 +8,17 @@
 //! costs a name for each 4096 bits that were used.
 
 pub(crate) mod cell;
+pub(crate) mod changes;
+pub(crate) mod log;
+pub(crate) mod object;
 pub(crate) mod pages;
-
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-use std::rc::Rc;
-
-use phineus_bytecode::{ElementType, Encoding};
+pub(crate) mod table;
 
 use crate::data::Data;
-use crate::memory::cell::{Cell, PairHasher, finer};
+use crate::memory::cell::Cell;
+use crate::memory::log::Log;
+use crate::memory::object::{Object, Storage};
 use crate::memory::pages::{Full, Pages, Room};
-use phineus_frontend::untyped::Value;
-
-/// A column of an input table.
-#[derive(Clone, Debug)]
-pub(crate) struct Leaf {
-    pub(crate) name: String,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    /// What it is in the CSV file; in memory it has all its bytes.
-    pub(crate) element: ElementType,
-    /// How it is written there.
-    pub(crate) encoding: Encoding,
-}
-
-/// An input that is read when it is used.
-pub(crate) struct Table {
-    pub(crate) port: u64,
-    /// The first of its columns in the port.
-    pub(crate) first_column: u64,
-    pub(crate) rows: u64,
-    pub(crate) row_bytes: u64,
-    pub(crate) leaves: Vec<Leaf>,
-    /// The leaf that each byte of a row belongs to.
-    pub(crate) leaf_at: Vec<Option<u32>>,
-    /// Rows of a chunk, by leaf.
-    pub(crate) lanes: Vec<u32>,
-    /// The chunks of each leaf.
-    pub(crate) chunks: Vec<Vec<Option<Rc<Value>>>>,
-}
-
-pub(crate) enum Storage {
-    Cells(Pages),
-    Table(Table),
-}
-
-/// Something that pointers point into.
-pub(crate) struct Object {
-    pub(crate) name: String,
-    pub(crate) size: u64,
-    pub(crate) granule: u64,
-    pub(crate) storage: Storage,
-    pub(crate) is_constant: bool,
-    pub(crate) is_alive: bool,
-}
-
-impl Object {
-    /// What it is called, for people.
-    pub(crate) fn shown(&self) -> String {
-        match self.name.as_str() {
-            "" => "an object".to_owned(),
-            name => format!("'{name}'"),
-        }
-    }
-}
-
-type Cells = HashMap<(u32, u32), Cell, BuildHasherDefault<PairHasher>>;
-
-/// What cells held before or hold now.
-#[derive(Default)]
-pub(crate) struct Log {
-    /// By object and index of the cell.
-    pub(crate) cells: Cells,
-    /// Stores to a place for each lane: object, places, bytes.
-    pub(crate) vectors: Vec<(u32, Rc<[i64]>, u64)>,
-    /// The granule of each object in it when it was closed.
-    granules: Vec<(u32, u64)>,
-}
 
 /// All objects.
 #[derive(Default)]
@@ -115,6 +48,11 @@ pub(crate) enum Found {
 }
 
 impl Memory {
+    /// Why there is no room for more; what was written since is lost.
+    pub(crate) fn full(&self) -> Option<Full> {
+        self.room.full
+    }
+
     pub(crate) fn add(&mut self, name: &str, size: u64, granule: u8, storage: Storage) -> u32 {
         let object = Object {
             name: name.to_owned(),
@@ -157,11 +95,6 @@ impl Memory {
         let cells = Pages::repeated(size.div_ceil(granule) as usize, cells.copied());
         let repeating = self.object_mut(object);
         (repeating.storage, repeating.granule) = (Storage::Cells(cells), granule);
-    }
-
-    /// Why there is no room for more; what was written since is lost.
-    pub(crate) fn full(&self) -> Option<Full> {
-        self.room.full
     }
 
     pub(crate) fn release(&mut self, object: u32) {
@@ -272,163 +205,28 @@ impl Memory {
         head as u64 * found.granule + size - offset
     }
 
-    /// Puts a value into cells; all values that it overlaps must be covered whole, see
-    /// [`Memory::straddlers`].
-    pub(crate) fn put(&mut self, object: u32, offset: u64, bytes: u8, data: &Data) {
-        let granule = self.objects[object as usize].granule;
-        let (first, count) = (offset / granule, u64::from(bytes) / granule);
-        let last = (first + count.max(1) - 1) as usize;
-        if let Storage::Cells(cells) = &mut self.objects[object as usize].storage
-            && !cells.make(first as usize, last, &mut self.room)
-        {
-            return;
+    /// What lies at places that are cells of one column of a table, so many rows apart, if all of
+    /// it was read; the access must have been checked. As [`Memory::find`] for each, but faster:
+    /// loops down a column of a matrix read that way.
+    pub(crate) fn column(&self, object: u32, places: &[i64], bytes: u64) -> Option<Vec<Data>> {
+        let Storage::Table(table) = &self.object(object).storage else { return None };
+        let [first, second, ..] = *places else { return None };
+        let (step, row_bytes) = (second - first, table.row_bytes as i64);
+        let (row, within, rows) = (first / row_bytes, first % row_bytes, step / row_bytes);
+        let leaf = table.leaf_at[within as usize]?;
+        let own = &table.leaves[leaf as usize];
+        if own.offset as i64 != within || own.bytes != bytes || rows * row_bytes != step {
+            return None;
         }
-        self.set(object, first as u32, Cell::new(data, bytes));
-        for k in 1..count as u32 {
-            let cell =
-                if matches!(data, Data::Undefined) { Cell::Undefined } else { Cell::Tail(k) };
-            self.set(object, first as u32 + k, cell);
-        }
-    }
-
-    /// Values that lie partly in a stretch and partly outside: where they begin, what they are.
-    pub(crate) fn straddlers(&self, object: u32, offset: u64, bytes: u64) -> Vec<(u64, Data, u8)> {
-        let found = &self.objects[object as usize];
-        let Storage::Cells(cells) = &found.storage else { return Vec::new() };
-        let mut all = Vec::new();
-        for at in [offset, offset + bytes] {
-            let index = (at / found.granule) as usize;
-            if let Some(Cell::Tail(back)) = cells.get(index) {
-                let head = index - *back as usize;
-                let value = cells.at(head).value();
-                let (data, size) = value.expect("a tail has a head");
-                let begin = head as u64 * found.granule;
-                if all.iter().all(|(known, _, _)| *known != begin) {
-                    all.push((begin, data, size));
-                }
-            }
-        }
-        all
-    }
-
-    /// Makes the cells fine enough for an access.
-    pub(crate) fn refine(&mut self, object: u32, offset: u64, bytes: u64) {
-        let granule = self.objects[object as usize].granule;
-        let wanted = granule.min(1 << (offset | bytes | granule).trailing_zeros());
-        if wanted == granule {
-            return;
-        }
-        let factor = (granule / wanted) as u32;
-        let size = self.objects[object as usize].size.div_ceil(wanted) as usize;
-        let Storage::Cells(cells) = &mut self.objects[object as usize].storage else { return };
-        if !cells.refine(factor, size, &mut self.room) {
-            return;
-        }
-        self.objects[object as usize].granule = wanted;
-        self.logs.iter_mut().for_each(|log| refine_log(log, object, factor));
-    }
-
-    /// Brings a closed log to cells that were made finer since.
-    pub(crate) fn renew(&self, log: &mut Log) {
-        for at in 0..log.granules.len() {
-            let (object, granule) = log.granules[at];
-            let now = self.objects[object as usize].granule;
-            if now < granule {
-                refine_log(log, object, (granule / now) as u32);
-                log.granules[at].1 = now;
-            }
-        }
-    }
-
-    fn set(&mut self, object: u32, index: u32, cell: Cell) {
-        let Storage::Cells(cells) = &mut self.objects[object as usize].storage else {
-            unreachable!("a table is made cells before it is written")
-        };
-        let Some(place) = cells.cell_mut(index as usize, &mut self.room) else { return };
-        let old = std::mem::replace(place, cell);
-        if let Some(log) = self.logs.last_mut() {
-            log.cells.entry((object, index)).or_insert(old);
-        }
-    }
-
-    /// From now on changes are logged.
-    pub(crate) fn open_log(&mut self) {
-        self.logs.push(Log::default());
-    }
-
-    /// Undoes all changes since the log was opened, and returns what the cells held just now.
-    pub(crate) fn undo(&mut self) -> Log {
-        let mut log = self.logs.pop().expect("a log is open");
-        if self.logs.is_empty() {
-            self.free.append(&mut self.released);
-        }
-        for ((object, index), cell) in &mut log.cells {
-            if let Storage::Cells(cells) = &mut self.objects[*object as usize].storage
-                && let Some(place) = cells.cell_mut(*index as usize, &mut self.room)
-            {
-                std::mem::swap(place, cell);
-            }
-            let known = log.granules.last().is_some_and(|(last, _)| last == object);
-            if !known && !log.granules.iter().any(|(known, _)| known == object) {
-                log.granules.push((*object, self.objects[*object as usize].granule));
-            }
-        }
-        log
-    }
-
-    /// Puts back what a log of [`Memory::undo`] says.
-    pub(crate) fn apply(&mut self, log: &Log) {
-        for ((object, index), cell) in &log.cells {
-            if self.objects[*object as usize].is_alive {
-                self.set(*object, *index, cell.clone());
-            }
-        }
-        if let Some(top) = self.logs.last_mut() {
-            top.vectors.extend(log.vectors.iter().cloned());
-        }
-    }
-
-    /// Notes that lanes stored to places of their own.
-    pub(crate) fn log_vector(&mut self, object: u32, places: &Rc<[i64]>, bytes: u64) {
-        if let Some(log) = self.logs.last_mut() {
-            let is_it = |known: &(u32, Rc<[i64]>, u64)| {
-                known.0 == object && known.2 == bytes && known.1 == *places
-            };
-            if !log.vectors.iter().any(is_it) {
-                log.vectors.push((object, places.clone(), bytes));
-            }
-        }
-    }
-
-    /// The value that begins in a cell, as a log has it or else memory; `None` in the middle of
-    /// one.
-    pub(crate) fn entry(&self, log: &Log, object: u32, index: u32) -> Option<(Data, u32)> {
-        let found = &self.objects[object as usize];
-        let Storage::Cells(cells) = &found.storage else { return None };
-        let cell = log.cells.get(&(object, index)).or_else(|| cells.get(index as usize))?;
-        match cell {
-            Cell::Tail(_) => None,
-            Cell::Undefined => Some((Data::Undefined, 1)),
-            cell => cell
-                .value()
-                .map(|(data, size)| (data, (u64::from(size) / found.granule).max(1) as u32)),
-        }
+        let cells = places.iter().zip(0..).map(|(place, i)| {
+            let is_next = *place == first + i * step;
+            is_next.then(|| table.cell(leaf, (row + i * rows) as u64)).flatten()
+        });
+        cells.collect()
     }
 }
 
-impl Table {
-    /// A cell, if its chunk was read.
-    pub(crate) fn cell(&self, leaf: u32, row: u64) -> Option<Data> {
-        let lanes = u64::from(self.lanes[leaf as usize]);
-        let chunk = self.chunks[leaf as usize][(row / lanes) as usize].as_ref()?;
-        Some(match chunk.lanes() {
-            1 => Data::Secret(chunk.clone()),
-            _ => Data::Lane(chunk.clone(), (row % lanes) as u32),
-        })
-    }
-}
-
-fn parts(cells: &Pages, granule: u64, offset: u64, bytes: u64) -> Found {
+pub(crate) fn parts(cells: &Pages, granule: u64, offset: u64, bytes: u64) -> Found {
     let mut found = Vec::new();
     let mut index = (offset / granule) as usize;
     if let Cell::Tail(back) = cells.at(index) {
@@ -447,14 +245,79 @@ fn parts(cells: &Pages, granule: u64, offset: u64, bytes: u64) -> Found {
     if found.is_empty() { Found::Whole(Data::Undefined) } else { Found::Parts(found) }
 }
 
-/// Makes an object's cells in a log finer.
-fn refine_log(log: &mut Log, object: u32, factor: u32) {
-    let log = &mut log.cells;
-    let keys: Vec<_> = log.keys().copied().filter(|(owner, _)| *owner == object).collect();
-    let taken: Vec<_> =
-        keys.into_iter().filter_map(|key| Some((key.1, log.remove(&key)?))).collect();
-    for (index, cell) in taken {
-        let fine = finer(cell, factor).into_iter().zip(index * factor..);
-        fine.for_each(|(cell, index)| drop(log.insert((object, index), cell)));
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use phineus_bytecode::{ElementType, Encoding};
+    use phineus_frontend::Tracer;
+    use phineus_frontend::untyped::Value;
+
+    use super::*;
+    use crate::memory::table::{Leaf, Table};
+
+    /// Ten rows of 8 bytes: 4 of a column in chunks of 4 rows, of which the last is not read, 2 of
+    /// a column that is one chunk, 2 of nothing.
+    fn table() -> Table {
+        let tracer = Tracer::new("table", std::io::sink()).expect("a sink takes all");
+        let element = ElementType::unsigned(16);
+        let chunk = |lanes| Some(Rc::new(Value::poisoned(&tracer, element, lanes)));
+        let leaf = |name: &str, offset, bytes| {
+            let encoding = Encoding::default();
+            Leaf { name: name.to_owned(), offset, bytes, element, encoding }
+        };
+        Table {
+            port: 0,
+            first_column: 0,
+            rows: 10,
+            row_bytes: 8,
+            leaves: vec![leaf("x", 0, 4), leaf("y", 4, 2)],
+            leaf_at: [vec![Some(0); 4], vec![Some(1); 2], vec![None; 2]].concat(),
+            lanes: vec![4, 10],
+            chunks: vec![vec![chunk(4), chunk(4), None], vec![chunk(10)]],
+        }
+    }
+
+    /// What every place holds, if it is one value that was read.
+    fn found(memory: &Memory, object: u32, places: &[i64], bytes: u64) -> Option<Vec<Data>> {
+        let each =
+            places.iter().map(|place| match memory.find(object, *place as u64, bytes as u8) {
+                Found::Whole(Data::Undefined) | Found::Parts(_) | Found::Unread(..) => None,
+                Found::Whole(data) => Some(data),
+            });
+        each.collect()
+    }
+
+    #[test]
+    fn a_column_is_what_lies_at_each_of_its_places() {
+        let mut memory = Memory::default();
+        let object = memory.add("t", 80, 1, Storage::Table(table()));
+        let mut whole = 0;
+        for (first, step) in (0..80).flat_map(|first| (-40..=40).map(move |step| (first, step))) {
+            for (count, bytes) in (2..=10).flat_map(|count| [1, 2, 4, 8].map(|b| (count, b))) {
+                let places: Vec<i64> = (0..count).map(|i| first + i * step).collect();
+                if !places.iter().all(|place| memory.check(object, *place, bytes).is_ok()) {
+                    continue;
+                }
+                let column = memory.column(object, &places, bytes);
+                match (column, found(&memory, object, &places, bytes)) {
+                    (Some(a), Some(b)) => {
+                        assert!(a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.is_same(b)));
+                        whole += 1;
+                    }
+                    (None, None) => {}
+                    (None, Some(_)) => assert_ne!(step % 8, 0, "{places:?} are a column"),
+                    (Some(_), None) => panic!("{places:?} are not read, or no whole cells"),
+                }
+            }
+        }
+        assert!(whole > 0);
+        for places in [&[0, 8, 24][..], &[8, 8, 16], &[0, 8, 12], &[0]] {
+            assert!(memory.column(object, places, 4).is_none(), "{places:?}");
+        }
+        let cells = memory.allocate("cells", 80, 4);
+        memory.put(cells, 0, 4, &Data::Public(1));
+        memory.put(cells, 8, 4, &Data::Public(2));
+        assert!(memory.column(cells, &[0, 8], 4).is_none());
     }
 }

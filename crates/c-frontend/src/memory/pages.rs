@@ -58,7 +58,7 @@ impl Room {
         self.full.is_none()
     }
 
-    fn fill(&mut self, why: Full) {
+    pub(crate) fn fill(&mut self, why: Full) {
         self.full = self.full.or(Some(why));
         self.reserve = Vec::new();
     }

@@ -2,7 +2,8 @@
 //!
 //! Cost: 48 bytes a scalar that is not zero.
 
-use crate::ir::{Constant, Global, Initial, Type};
+use crate::ir::module::{Global, Initial};
+use crate::ir::{Constant, Type};
 use crate::reader::Reader;
 use crate::reader::llvm::{LLVMTypeKind, Typ, Val};
 

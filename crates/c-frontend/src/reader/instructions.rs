@@ -2,8 +2,8 @@
 
 use phineus_bytecode::limits::REGISTER_BITS;
 
+use crate::compiler::library::NO_STOP;
 use crate::ir::{Binary, Compare, Kind, Operand, Type, Unary};
-use crate::loops::exits::NO_STOP;
 use crate::reader::llvm::{LLVMIntPredicate, LLVMOpcode, Val};
 use crate::reader::{Names, Reader};
 
@@ -286,7 +286,7 @@ fn binary(opcode: LLVMOpcode) -> Option<Binary> {
     })
 }
 
-fn reduction(name: &str) -> Option<Binary> {
+pub(crate) fn reduction(name: &str) -> Option<Binary> {
     Some(match name {
         "add" => Binary::Add,
         "mul" => Binary::Mul,

@@ -10,10 +10,8 @@ use inkwell::module::Module as LlvmModule;
 
 use crate::compiler::library;
 use crate::ir::control_flow::Shape;
-use crate::ir::{
-    Block, Constant, Function, Index, Instruction, Kind, Module, Operand, Phi, Place, Terminator,
-    Type,
-};
+use crate::ir::module::{Function, Module};
+use crate::ir::{Block, Constant, Index, Instruction, Kind, Operand, Phi, Place, Terminator, Type};
 use crate::reader::instructions::NO_FLOAT;
 use crate::reader::llvm::{Blk, LLVMOpcode, LLVMTypeKind, Layout, Typ, Val};
 

@@ -4,16 +4,15 @@ pub(crate) mod collisions;
 
 use phineus_bytecode::limits::FRACTION_BITS_MAX;
 use phineus_bytecode::{Column, ElementType, Encoding};
+use phineus_frontend::{ColumnRange, column};
 
 use crate::annotations::tokens::Line;
 use crate::annotations::{Annotations, Marked};
 use crate::compiler::debug_types::CType;
 use crate::diagnostic::Diagnostic;
-use crate::interpreter::step::OBJECT_BYTES_MAX;
-use crate::memory::Leaf;
+use crate::memory::object::OBJECT_BYTES_MAX;
+use crate::memory::table::Leaf;
 use crate::signature::collisions::{RENAME, collisions};
-use phineus_frontend::ColumnRange;
-use phineus_frontend::column;
 
 /// Rows of equal bytes, with a column for each scalar in a row.
 #[derive(Clone, Debug)]

@@ -8,42 +8,30 @@
 
 use std::rc::Rc;
 
-use crate::access::chosen::is_address;
+use crate::access::MemoryModel;
 use crate::access::indexed::gcd;
+use crate::carried::nature::{Addresses, Carrier, Nature};
 use crate::data::{Data, Indexed, mask};
-use crate::interpreter::{Machine, Stop};
+use crate::evaluate::report::Stop;
 use crate::ir::{Binary, Compare, Unary};
-use crate::memory::Log;
-use crate::opened::merge::{Carrier, Nature};
 
 /// Addresses that one may be of.
 const ADDRESSES_MAX: usize = 64;
 
 /// Bits of a secret number of one.
 const NUMBER_BITS: u16 = 8;
-const _: () = assert!(ADDRESSES_MAX <= 1 << NUMBER_BITS);
 
 /// As wide as a register.
 const REGISTER_BITS: u16 = phineus_bytecode::limits::REGISTER_BITS;
 
-/// The remedy where a function is not known.
-pub(crate) const CALL_BY_NAME: &str =
-    "call each by its name in a branch: `if (c) f(x); else g(x);`, or `switch`";
-
-/// Whether it is in memory whole or not at all.
-fn stays_whole(data: &Data) -> bool {
-    is_address(data) || matches!(data, Data::Function(_))
-}
-
 /// Whether all parties know it when the program runs.
-fn is_public(data: &Data) -> bool {
+pub(crate) fn is_public(data: &Data) -> bool {
     matches!(data, Data::Opened(_) | Data::Public(_))
 }
 
-/// Places in objects, and the null pointer, each once.
-pub(crate) type Addresses = Rc<[Data]>;
+const _: () = assert!(ADDRESSES_MAX <= 1 << NUMBER_BITS);
 
-impl Machine<'_> {
+impl MemoryModel {
     /// The addresses that this may be, and whether a secret says which.
     pub(crate) fn addresses(&self, data: &Data) -> Option<(Addresses, bool)> {
         match data {
@@ -93,16 +81,16 @@ impl Machine<'_> {
             Data::Indexed(indexed) => {
                 let size = self.memory.object(indexed.object).size;
                 let bits = 64 - size.leading_zeros() as u16;
-                let (places, number) = (self.places(indexed), self.number(data)?);
+                let (places, number) = (self.places(indexed), self.values.number(data)?);
                 let (Some(places), Some((_, number))) = (places, number) else {
                     return Ok(data.clone());
                 };
-                let low = self.unary(Unary::Truncate, 64, bits, &number)?;
+                let low = self.values.unary(Unary::Truncate, 64, bits, &number)?;
                 let mut choices = Vec::with_capacity(places.len());
                 for place in places {
                     let Data::Pointer(_, at) = place else { continue };
                     let at = Data::Public(at as u128 & mask(bits));
-                    choices.push((self.compare(Compare::Eq, bits, &low, &at)?, place));
+                    choices.push((self.values.compare(Compare::Eq, bits, &low, &at)?, place));
                 }
                 Ok(Data::Chosen(choices.into()))
             }
@@ -112,7 +100,10 @@ impl Machine<'_> {
                     match self.spelt_out(place)? {
                         Data::Chosen(inner) => {
                             for (own, place) in inner.iter() {
-                                all.push((self.binary(Binary::And, 1, bit, own)?, place.clone()));
+                                all.push((
+                                    self.values.binary(Binary::And, 1, bit, own)?,
+                                    place.clone(),
+                                ));
                             }
                         }
                         place => all.push((bit.clone(), place)),
@@ -166,8 +157,8 @@ impl Machine<'_> {
         let width = if is_secret { NUMBER_BITS } else { REGISTER_BITS };
         let number = self.number_among(addresses, data, width)?;
         let carrier = match is_secret {
-            true => Carrier::Variable(self.bring_variable(&[number], width, known)),
-            false => Carrier::Register(self.bring_register(&number, known)),
+            true => Carrier::Variable(self.values.emit.bring_variable(&[number], width, known)),
+            false => Carrier::Register(self.values.emit.bring_register(&number, known)),
         };
         Ok(Carrier::Address(addresses.clone(), Box::new(carrier)))
     }
@@ -186,80 +177,10 @@ impl Machine<'_> {
         let Data::Chosen(choices) = self.spelt_out(data)? else { return Ok(position(data)) };
         let mut number = Data::Public(0);
         for (bit, place) in choices.iter() {
-            let own = self.select(bit, &position(place), &Data::Public(0), width)?;
-            number = self.binary(Binary::Or, width, &number, &own)?;
+            let own = self.values.select(bit, &position(place), &Data::Public(0), width)?;
+            number = self.values.binary(Binary::Or, width, &number, &own)?;
         }
         Ok(number)
-    }
-
-    /// Refuses what differs between ways and cannot be carried as an address's number.
-    pub(crate) fn address_differs(&mut self, ways: &[Data]) -> Result<Data, Stop> {
-        let has = |is: fn(&Data) -> bool| ways.iter().any(is);
-        if has(|data| matches!(data, Data::Function(_))) {
-            return self.error(
-                "which function this is depends on what is opened when the program runs",
-                CALL_BY_NAME,
-            );
-        }
-        if has(Data::is_secret) {
-            return self.error(
-                "what is opened when the program runs decides whether this is an address",
-                "keep addresses and integers in variables or fields of their own",
-            );
-        }
-        self.error(
-            "which address this is depends on what is opened when the program runs, and there are \
-             too many",
-            "use an index into one array instead of addresses, of which there may be 64",
-        )
-    }
-
-    /// What begins in a cell in each of two logs; beside an address smaller values, such as the zeros
-    /// of a structure that was cleared, are taken as one.
-    pub(crate) fn entries(
-        &mut self,
-        logs: [&Log; 2],
-        object: u32,
-        index: u32,
-    ) -> Result<[Option<(Data, u32)>; 2], Stop> {
-        let mut found = logs.map(|log| self.memory.entry(log, object, index));
-        for (one, other) in [(0, 1), (1, 0)] {
-            let cells = match (&found[one], &found[other]) {
-                (Some((data, n)), Some((_, m))) if n > m && stays_whole(data) => *n,
-                _ => continue,
-            };
-            if let Some(data) = self.as_one(logs[other], object, (index, cells))? {
-                found[other] = Some((data, cells));
-            }
-        }
-        Ok(found)
-    }
-
-    /// The values in so many cells as one; `None` where one lies across their end.
-    fn as_one(
-        &mut self,
-        log: &Log,
-        object: u32,
-        (first, cells): (u32, u32),
-    ) -> Result<Option<Data>, Stop> {
-        let granule = self.memory.object(object).granule;
-        let (mut parts, mut at) = (Vec::new(), first);
-        while at < first + cells {
-            let Some((data, own)) = self.memory.entry(log, object, at) else { return Ok(None) };
-            parts.push((data, (u64::from(at) * granule) as i64, (u64::from(own) * granule) as u8));
-            at += own;
-        }
-        if at > first + cells {
-            return Ok(None);
-        }
-        let (offset, bytes) = (u64::from(first) * granule, u64::from(cells) * granule);
-        self.join(parts, offset, bytes as u8).map(Some)
-    }
-
-    /// The cells of an address that begins in a cell in one of the logs.
-    pub(crate) fn address_cells(&self, logs: &[&Log], object: u32, index: u32) -> Option<u32> {
-        let entries = logs.iter().filter_map(|log| self.memory.entry(log, object, index));
-        entries.filter(|(data, _)| stays_whole(data)).map(|(_, cells)| cells).max()
     }
 
     /// The address of that number.
@@ -271,13 +192,13 @@ impl Machine<'_> {
         let (number, width) = match carrier {
             Carrier::Register(register) => (Data::Opened(*register), REGISTER_BITS),
             Carrier::Variable(variable) => {
-                (Data::Secret(Rc::new(self.tracer.get(variable))), NUMBER_BITS)
+                (Data::Secret(Rc::new(self.values.emit.tracer.get(variable))), NUMBER_BITS)
             }
             Carrier::Address(..) => unreachable!("a number is no address"),
         };
         let mut choices = Vec::with_capacity(addresses.len());
         for (address, at) in addresses.iter().zip(0..) {
-            let bit = self.compare(Compare::Eq, width, &number, &Data::Public(at))?;
+            let bit = self.values.compare(Compare::Eq, width, &number, &Data::Public(at))?;
             choices.push((bit, address.clone()));
         }
         Ok(Data::Chosen(choices.into()))

@@ -1,49 +1,15 @@
-//! Loads and stores while iterations run together, and what a rehearsal notes of them.
+//! Loads and stores while iterations run together, and what a dry run notes of them.
 
 use std::rc::Rc;
 
+use crate::access::MemoryModel;
 use crate::data::Data;
-use crate::interpreter::{Machine, Stop};
-use crate::memory::{Found, Storage};
-use crate::vectoriser::last_lane;
+use crate::data::lanes::last_lane;
+use crate::evaluate::report::Stop;
+use crate::memory::Found;
+use crate::memory::object::Storage;
 
-impl Machine<'_> {
-    /// A condition that is the same in all lanes.
-    pub(crate) fn uniform(&mut self, data: Data) -> Result<Data, Stop> {
-        match &data {
-            Data::Spread(values) if values.iter().all(|value| *value == values[0]) => {
-                Ok(Data::Public(values[0]))
-            }
-            Data::Spread(values) if self.rehearsal.is_some() => {
-                let same = values.iter().take_while(|value| **value == values[0]).count();
-                if let Some(rehearsal) = &mut self.rehearsal {
-                    rehearsal.same_way = Some(same as u32);
-                }
-                Err(Stop::Abandon)
-            }
-            // Was a secret in the rehearsal, and turned out to be known.
-            Data::Spread(values) => Ok(Data::Secret(self.spread(1, values))),
-            _ => Ok(data),
-        }
-    }
-
-    /// A value that leads to the same block in all lanes, of a `switch`.
-    pub(crate) fn uniform_case(
-        &mut self,
-        values: Rc<[u128]>,
-        target: impl Fn(u128) -> u32,
-    ) -> Result<Data, Stop> {
-        let first = target(values[0]);
-        let ways: Rc<[u128]> =
-            values.iter().map(|value| u128::from(target(*value) != first)).collect();
-        match ways.contains(&1) {
-            false => Ok(Data::Public(values[0])),
-            true if self.rehearsal.is_some() => self.uniform(Data::Spread(ways)),
-            // As above; the widest that a case may have here.
-            true => Ok(Data::Secret(self.spread(64, &values))),
-        }
-    }
-
+impl MemoryModel {
     /// Loads from a place for each lane.
     pub(crate) fn gather(
         &mut self,
@@ -61,7 +27,7 @@ impl Machine<'_> {
             return self.read(object, places[0] as u64, bytes as u8);
         }
         let width = bytes as u16 * 8;
-        if let Some(rehearsal) = &mut self.rehearsal {
+        if let Some(rehearsal) = &mut self.values.scope.dry_run {
             if matches!(self.memory.object(object).storage, Storage::Table(_)) {
                 return Ok(rehearsal.hidden(width));
             }
@@ -82,11 +48,11 @@ impl Machine<'_> {
         if !cells.iter().all(|cell| cell.is_secret() || matches!(cell, Data::Public(_))) {
             return Err(Stop::Abandon);
         }
-        match &mut self.rehearsal {
+        match &mut self.values.scope.dry_run {
             Some(rehearsal) => Ok(rehearsal.hidden(width)),
             // As a bias that was stored for all of them.
             None if cells.iter().all(|cell| cell.is_same(&cells[0])) => Ok(cells[0].clone()),
-            None => Ok(Data::Secret(self.pack_once(&cells, width))),
+            None => Ok(Data::Secret(self.values.emit.pack_once(&cells, width))),
         }
     }
 
@@ -105,10 +71,10 @@ impl Machine<'_> {
             }
         }
         if self.memory.object(object).is_constant {
-            self.error("this writes to a constant", "write to a copy")?;
+            self.values.error("this writes to a constant", "write to a copy")?;
             return Ok(());
         }
-        if let Some(rehearsal) = &mut self.rehearsal {
+        if let Some(rehearsal) = &mut self.values.scope.dry_run {
             if matches!(data, Data::Indexed(_) | Data::Chosen(_)) {
                 return Err(Stop::Abandon);
             }
@@ -123,7 +89,7 @@ impl Machine<'_> {
             };
             self.write(object, *place as u64, bytes as u8, &cell)?;
         }
-        if self.arms > 0 {
+        if self.values.scope.secret_branches > 0 {
             self.memory.log_vector(object, places, bytes);
         }
         Ok(())
@@ -131,7 +97,7 @@ impl Machine<'_> {
 
     /// Notes a read of the same place by all lanes.
     pub(crate) fn rehearse_read(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
-        if let Some(rehearsal) = &mut self.rehearsal
+        if let Some(rehearsal) = &mut self.values.scope.dry_run
             && !matches!(self.memory.object(object).storage, Storage::Table(_))
         {
             rehearsal.read(object, &[at], bytes);
@@ -141,22 +107,22 @@ impl Machine<'_> {
 
     /// Notes a write to the same place by all lanes.
     pub(crate) fn rehearse_write(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
-        let arms = self.arms;
-        if let Some(rehearsal) = &mut self.rehearsal {
+        let arms = self.values.scope.secret_branches;
+        if let Some(rehearsal) = &mut self.values.scope.dry_run {
             // In an arm the old value may stay, so that it is read.
             if rehearsal.is_in_arm(arms) && !rehearsal.is_own(object) {
                 rehearsal.read(object, &[at], bytes);
             }
             rehearsal.write(object, &[at], bytes);
-        } else if self.lanes > 1 {
-            self.own_places.push((object, at as u64, bytes));
+        } else if self.values.scope.lanes > 1 {
+            self.private_places.push((object, at as u64, bytes));
         }
         Ok(())
     }
 
     /// Places that were each lane's own keep the last lane's value.
     pub(crate) fn keep_last(&mut self, lanes: u32) {
-        for (object, offset, bytes) in std::mem::take(&mut self.own_places) {
+        for (object, offset, bytes) in std::mem::take(&mut self.private_places) {
             if !self.memory.object(object).is_alive {
                 continue;
             }
