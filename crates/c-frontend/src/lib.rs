@@ -164,7 +164,12 @@ impl CProgram {
 
     /// The elements of a parameter's first dimension, each of several rows of its table, of which
     /// there are so many, as far as sizes are known.
-    fn elements(&self, parameter: usize, rows: u64, sizes: &Sizes) -> Result<u64, ProgramError> {
+    pub(crate) fn elements(
+        &self,
+        parameter: usize,
+        rows: u64,
+        sizes: &Sizes,
+    ) -> Result<u64, ProgramError> {
         let mut sizes = sizes.clone();
         sizes.sort();
         let each = self.prepare(sizes)?.signature.rows_each(parameter);
@@ -202,7 +207,7 @@ impl CProgram {
     }
 
     fn compile(&self, sizes: &Sizes) -> Result<Prepared, ProgramError> {
-        let expressions = signature::expressions(&self.annotations);
+        let expressions = signature::build::expressions(&self.annotations);
         let bitcode = self.compiler.bitcode(sizes, &self.annotations, &expressions)?;
         let context = Context::create();
         let module = compiler::module(&context, &bitcode)?;

@@ -22,7 +22,7 @@ const ADDRESSES_MAX: usize = 64;
 const NUMBER_BITS: u16 = 8;
 
 /// As wide as a register.
-const REGISTER_BITS: u16 = phineus_bytecode::limits::REGISTER_BITS;
+pub(crate) const REGISTER_BITS: u16 = phineus_bytecode::limits::REGISTER_BITS;
 
 /// Whether all parties know it when the program runs.
 pub(crate) fn is_public(data: &Data) -> bool {

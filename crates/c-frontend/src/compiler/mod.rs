@@ -20,7 +20,8 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::{FunctionValue, PointerValue};
 use phineus_frontend::ProgramError;
 
-use crate::annotations::{Annotations, scan};
+use crate::annotations::Annotations;
+use crate::annotations::scan::scan;
 use crate::compiler::debug_types::{CType, DebugTypes};
 use crate::compiler::library::LIBRARY;
 use crate::diagnostic::{Diagnostic, Spot};

@@ -1,10 +1,71 @@
 //! Operations on values of the tracer: LLVM's, in terms of the bytecode's.
 
+use std::rc::Rc;
+
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::untyped::Value;
 
-use crate::data::mask;
+use crate::data::{Data, mask};
+use crate::emit::Emitter;
+use crate::emit::cache::Zeros;
 use crate::ir::{Binary, Compare};
+
+impl Emitter {
+    /// Records an operation on secrets, in the cheapest form that is known of it.
+    pub(crate) fn record_integers(&mut self, op: Binary, width: u16, a: &Data, b: &Data) -> Data {
+        if matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
+            && let Some(shifted) = self.shifted(op, width, a, b)
+        {
+            return shifted;
+        }
+        if matches!(op, Binary::Or | Binary::Xor | Binary::Add)
+            && let Some(both) = self.side_by_side(width, a, b)
+        {
+            return both;
+        }
+        if op == Binary::Mul
+            && let Some(product) = self.delayed_product(a, b)
+        {
+            return product;
+        }
+        let (x, y) = (self.value(a, width), self.value(b, width));
+        let result = self.known(record_binary(op, &x, &y));
+        let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
+        let zeros = match op {
+            Binary::And => Zeros { low: of_a.low.max(of_b.low), high: of_a.high.max(of_b.high) },
+            Binary::URem => Zeros { low: 0, high: of_a.high.max(of_b.high) },
+            Binary::UDiv => Zeros { low: 0, high: of_a.high },
+            _ => Zeros::default(),
+        };
+        self.with_zeros(result, zeros)
+    }
+
+    /// Records a choice; where one side is 0, it is an AND with the condition.
+    pub(crate) fn record_select(
+        &mut self,
+        condition: &Data,
+        a: &Data,
+        b: &Data,
+        width: u16,
+    ) -> Data {
+        let condition = self.value(condition, 1);
+        let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
+        let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
+        let chosen = match (a, b) {
+            (Data::Public(_), Data::Public(_)) => None,
+            (a, Data::Public(0)) => Some((condition.clone(), self.value(a, width))),
+            (Data::Public(0), b) => Some((Rc::new(condition.not()), self.value(b, width))),
+            _ => None,
+        };
+        let chosen = match chosen {
+            Some((bit, value)) if value.lanes() < bit.lanes() => bit.mask(&value.tile(bit.lanes())),
+            Some((bit, value)) => bit.mask(&value),
+            None => condition.select(&self.value(a, width), &self.value(b, width)),
+        };
+        let chosen = self.known(chosen);
+        self.with_zeros(chosen, zeros)
+    }
+}
 
 pub(crate) fn record_binary(op: Binary, x: &Value, y: &Value) -> Value {
     let width = x.width();

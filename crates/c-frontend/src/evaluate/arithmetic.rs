@@ -3,7 +3,7 @@
 use crate::data::{Data, fold, is_address, mask};
 use crate::emit::cache::Zeros;
 use crate::emit::casts::cast;
-use crate::emit::record::{compared, record_binary, reversed};
+use crate::emit::record::{compared, reversed};
 use crate::evaluate::Evaluator;
 use crate::evaluate::report::Stop;
 use crate::ir::{Binary, Compare, Unary};
@@ -84,31 +84,7 @@ impl Evaluator {
             let is_exact = matches!(op, Binary::UAddSat | Binary::SAddSat | Binary::SSubSat);
             return Ok(rehearsal.hidden(width + u16::from(is_exact)));
         }
-        if matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
-            && let Some(shifted) = self.emit.shifted(op, width, a, b)
-        {
-            return Ok(shifted);
-        }
-        if matches!(op, Binary::Or | Binary::Xor | Binary::Add)
-            && let Some(both) = self.emit.side_by_side(width, a, b)
-        {
-            return Ok(both);
-        }
-        if op == Binary::Mul
-            && let Some(product) = self.emit.delayed_product(a, b)
-        {
-            return Ok(product);
-        }
-        let (x, y) = (self.emit.value(a, width), self.emit.value(b, width));
-        let result = self.emit.known(record_binary(op, &x, &y));
-        let (of_a, of_b) = (self.emit.zeros(a, width), self.emit.zeros(b, width));
-        let zeros = match op {
-            Binary::And => Zeros { low: of_a.low.max(of_b.low), high: of_a.high.max(of_b.high) },
-            Binary::URem => Zeros { low: 0, high: of_a.high.max(of_b.high) },
-            Binary::UDiv => Zeros { low: 0, high: of_a.high },
-            _ => Zeros::default(),
-        };
-        Ok(self.emit.with_zeros(result, zeros))
+        Ok(self.emit.record_integers(op, width, a, b))
     }
 
     pub(crate) fn compare(

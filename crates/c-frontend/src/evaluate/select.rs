@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use crate::data::{Choices, Data, is_address, mask};
-use crate::emit::cache::Zeros;
 use crate::evaluate::Evaluator;
 use crate::evaluate::report::Stop;
 use crate::ir::{Binary, Compare};
@@ -71,22 +70,7 @@ impl Evaluator {
         if let Some(rehearsal) = &mut self.scope.dry_run {
             return Ok(rehearsal.hidden(width));
         }
-        let condition = self.emit.value(condition, 1);
-        let (of_a, of_b) = (self.emit.zeros(a, width), self.emit.zeros(b, width));
-        let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
-        let chosen = match (a, b) {
-            (Data::Public(_), Data::Public(_)) => None,
-            (a, Data::Public(0)) => Some((condition.clone(), self.emit.value(a, width))),
-            (Data::Public(0), b) => Some((Rc::new(condition.not()), self.emit.value(b, width))),
-            _ => None,
-        };
-        let chosen = match chosen {
-            Some((bit, value)) if value.lanes() < bit.lanes() => bit.mask(&value.tile(bit.lanes())),
-            Some((bit, value)) => bit.mask(&value),
-            None => condition.select(&self.emit.value(a, width), &self.emit.value(b, width)),
-        };
-        let chosen = self.emit.known(chosen);
-        Ok(self.emit.with_zeros(chosen, zeros))
+        Ok(self.emit.record_select(condition, a, b, width))
     }
 
     /// One of two addresses by a secret.

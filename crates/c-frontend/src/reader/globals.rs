@@ -99,7 +99,7 @@ impl<'m> Reader<'m> {
 }
 
 /// The type of the elements of an array or vector, and their number.
-fn elements(typ: Typ<'_>) -> (Typ<'_>, u64) {
+pub(super) fn elements(typ: Typ<'_>) -> (Typ<'_>, u64) {
     let count = match typ.kind() {
         LLVMTypeKind::LLVMArrayTypeKind => typ.array_length(),
         _ => typ.vector_length(),

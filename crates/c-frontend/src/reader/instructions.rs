@@ -1,20 +1,17 @@
 //! The reader's part for single instructions and for the functions that LLVM and C define.
 
-use phineus_bytecode::limits::REGISTER_BITS;
-
+use crate::carried::address_set::REGISTER_BITS;
 use crate::compiler::library::NO_STOP;
 use crate::ir::{Binary, Compare, Kind, Operand, Type, Unary};
+use crate::reader::Reader;
 use crate::reader::llvm::{LLVMIntPredicate, LLVMOpcode, Val};
-use crate::reader::{Names, Reader};
+use crate::reader::names::{NO_FLOAT, Names};
 
 fn unsupported(what: impl Into<String>, remedy: &str) -> Option<Kind> {
     Some(Kind::Unsupported(what.into(), remedy.to_owned()))
 }
 
 const STOP: &str = "a stop of the program";
-/// What to do instead of floating point.
-pub(crate) const NO_FLOAT: &str = "use ph_fixed, the fixed-point numbers of phineus.h: PH_FIXED(1.25), \
-    ph_fixed_mul, ph_fixed_div";
 
 impl<'m> Reader<'m> {
     /// What the instruction does; `None` if nothing.
