@@ -105,9 +105,9 @@ fn compute(
     }
     let index = interpreter.module.function(ENTRY).expect("it was compiled");
     let pointers = arguments.iter().map(|object| Data::Pointer(*object, 0)).collect();
-    interpreter.access.check_room()?;
+    interpreter.access.check_budget()?;
     interpreter.run_main(index, pointers)?;
-    interpreter.access.check_room()?;
+    interpreter.access.check_budget()?;
     if interpreter.access.values.report.has_errors() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn compute(
     Ok(())
 }
 
-/// The objects that the function gets pointers to: tables, and room for results.
+/// The objects that the function gets pointers to: tables, and memory for results.
 fn inputs(interpreter: &mut Interpreter<'_>, signature: &Signature, tracer: &Tracer) -> Vec<u32> {
     let mut arguments = vec![None; signature.sizes.len()];
     let parties = tracer.parties();
@@ -139,22 +139,22 @@ fn inputs(interpreter: &mut Interpreter<'_>, signature: &Signature, tracer: &Tra
                 arguments[port.parameter] = Some(object);
                 continue;
             }
-            let whole =
-                arguments[port.parameter].unwrap_or_else(|| room(interpreter, signature, port));
+            let whole = arguments[port.parameter]
+                .unwrap_or_else(|| parameter_memory(interpreter, signature, port));
             arguments[port.parameter] = Some(whole);
             fill(interpreter, port, object, whole);
         }
     }
     for port in &signature.ports {
         if arguments[port.parameter].is_none() {
-            arguments[port.parameter] = Some(room(interpreter, signature, port));
+            arguments[port.parameter] = Some(parameter_memory(interpreter, signature, port));
         }
     }
     arguments.into_iter().map(|object| object.expect("all have ports")).collect()
 }
 
 /// Memory for the parameter that a port is in.
-fn room(interpreter: &mut Interpreter<'_>, signature: &Signature, port: &Port) -> u32 {
+fn parameter_memory(interpreter: &mut Interpreter<'_>, signature: &Signature, port: &Port) -> u32 {
     let size = signature.sizes[port.parameter];
     let name = port.name.split('.').next().unwrap_or_default();
     interpreter.access.memory.allocate(name, size, granule(&port.rows))

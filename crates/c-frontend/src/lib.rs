@@ -2,12 +2,12 @@
 //!
 //! `CProgram` is a `Program` like any other: `phineus.h` says who brings a parameter and who
 //! learns a result, clang translates, and the program is executed with names in the place of its
-//! secrets (`machine.rs`). The same file, compiled by any C compiler, is its plaintext twin.
+//! secrets (`interpreter/`). The same file, compiled by any C compiler, is its plaintext reference.
 //!
 //! Source: Dai, Mendes, Lim, "An LLVM-Based Optimization Pipeline for SPDZ": annotations, privacy
 //! by data flow, whole-array patterns.
-//! Deviation: control flow is executed when planning, so that loops, calls and pointers are those of
-//! C, and lanes come from running iterations together instead of from LLVM's vectoriser.
+//! Deviation: control flow is executed when planning, so that loops, calls and pointers are those
+//! of C, and lanes come from running iterations together instead of from LLVM's vectoriser.
 //!
 //! What it does not protect against: public control flow is part of the program that all parties
 //! agree on; what a result itself tells is the programmer's choice.

@@ -1,7 +1,8 @@
 //! The program as plain C: compiled with the same clang, run on the same inputs in the clear.
 //!
-//! It may do what C leaves undefined, never end, or want all memory, where the computation does not:
-//! it has [`SECONDS_MAX`] and [`MEMORY_BYTES_MAX`], and how it fails is a [`ProgramError::Twin`].
+//! It may do what C leaves undefined, never end, or want all memory, where the computation does
+//! not: it has [`SECONDS_MAX`] and [`MEMORY_BYTES_MAX`], and how it fails is a
+//! [`ProgramError::Twin`].
 
 use std::fmt::Write as _;
 use std::io::{Error, Read as _, Write as _};
@@ -18,8 +19,8 @@ use crate::compiler::{Compiler, ENTRY, UNSET_IS_ZERO, defines, entry};
 use crate::memory::table::Leaf;
 use crate::signature::{Port, Signature};
 
-/// How long the plain program may take, unless [`SECONDS_VARIABLE`] says. What is traced has at most
-/// some 2^32 operations, and a processor does 2^30 and more a second.
+/// How long the plain program may take, unless [`SECONDS_VARIABLE`] says. What is traced has at
+/// most some 2^32 operations, and a processor does 2^30 and more a second.
 const SECONDS_MAX: u64 = 60;
 
 /// The variable that says otherwise.
@@ -46,21 +47,23 @@ pub(crate) fn run(
     // Inputs go through a pipe: nothing of them comes to lie on a disk.
     let given = bytes_in(signature, inputs);
     let wanted: u64 = signature.outputs().map(|port| port.rows.size_bytes()).sum();
-    let mut twin = Command::new(&binary)
+    let mut reference = Command::new(&binary)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let (to_twin, from_twin) = (twin.stdin.take(), twin.stdout.take());
+    let (to_reference, from_reference) = (reference.stdin.take(), reference.stdout.take());
     let (status, output) = thread::scope(|scope| {
         // One that ends before it has read all says so by how it ends.
-        scope.spawn(move || to_twin.and_then(|mut to_twin| to_twin.write_all(&given).ok()));
+        scope.spawn(move || {
+            to_reference.and_then(|mut to_reference| to_reference.write_all(&given).ok())
+        });
         let output = scope.spawn(move || {
             let mut bytes = Vec::new();
-            let read = from_twin.map(|pipe| pipe.take(wanted).read_to_end(&mut bytes));
+            let read = from_reference.map(|pipe| pipe.take(wanted).read_to_end(&mut bytes));
             read.unwrap_or(Ok(0)).map(|_| bytes)
         });
-        let status = wait(&mut twin, Duration::from_secs(limit));
+        let status = wait(&mut reference, Duration::from_secs(limit));
         (status, output.join().unwrap_or_else(|_| Err(Error::other("reading failed"))))
     });
     refuse_failed(status?, limit)?;
@@ -78,16 +81,16 @@ fn seconds_max() -> Result<u64, ProgramError> {
 }
 
 /// Waits for the plain program at most `limit`, and ends it after that: `None`.
-fn wait(twin: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, Error> {
+fn wait(reference: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, Error> {
     let start = Instant::now();
     while start.elapsed() < limit {
-        if let Some(status) = twin.try_wait()? {
+        if let Some(status) = reference.try_wait()? {
             return Ok(Some(status));
         }
         thread::sleep(PAUSE);
     }
-    twin.kill()?;
-    twin.wait().map(|_| None)
+    reference.kill()?;
+    reference.wait().map(|_| None)
 }
 
 /// Says why there is no answer, where the plain program has ended so.

@@ -40,8 +40,8 @@ impl MemoryModel {
                 return self.outside(object, offset, error);
             }
         }
-        self.rehearse_read(from, start, bytes)?;
-        self.rehearse_write(to, at, bytes)?;
+        self.note_read(from, start, bytes)?;
+        self.note_write(to, at, bytes)?;
         // All is read before anything is written: the two may overlap.
         let mut values = Vec::new();
         let mut offset = 0;
@@ -127,7 +127,7 @@ impl MemoryModel {
         if let Err(error) = self.memory.check(object, start, bytes) {
             return self.outside(object, start, error);
         }
-        self.rehearse_write(object, start, bytes)?;
+        self.note_write(object, start, bytes)?;
         let granule = self.memory.object(object).granule;
         let mut at = start as u64;
         let end = at + bytes;

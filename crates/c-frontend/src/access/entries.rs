@@ -12,8 +12,8 @@ fn stays_whole(data: &Data) -> bool {
 }
 
 impl MemoryModel {
-    /// What begins in a cell in each of two logs; beside an address smaller values, such as the zeros
-    /// of a structure that was cleared, are taken as one.
+    /// What begins in a cell in each of two logs; beside an address smaller values, such as the
+    /// zeros of a structure that was cleared, are taken as one.
     pub(crate) fn entries(
         &mut self,
         logs: [&Log; 2],

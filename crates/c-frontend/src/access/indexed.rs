@@ -1,9 +1,9 @@
 //! Places that a secret chooses: reads and writes look at all that it can mean.
 //!
 //! A read at a secret index is a tree of choices between all elements that the index can mean, by
-//! the bits of the index: `n - 1` choices. A write chooses between the old and the new value at each
-//! of them: `n` choices. Both are noted. Where elements are alike they are done many at once
-//! (`elements.rs`); the rest here is one by one.
+//! the bits of the index: `n - 1` choices. A write chooses between the old and the new value at
+//! each of them: `n` choices. Both are noted. Where elements are alike they are done many at once
+//! (`write_at_once.rs`, `evaluate/pick.rs`); the rest here is one by one.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -91,14 +91,14 @@ impl MemoryModel {
         let size = object.size as i64;
         let mut counts = Vec::new();
         for term in &indexed.terms {
-            let room = match term.stride.signum() {
+            let fitting = match term.stride.signum() {
                 1 => (size - indexed.offset - bytes as i64).max(-1) / term.stride.abs() + 1,
                 -1 => indexed.offset / term.stride.abs() + 1,
                 _ => 1,
             };
             let reach = if term.width >= 63 { u64::MAX } else { 1 << term.width };
             let own = term.bound.unwrap_or(u64::MAX).min(reach);
-            counts.push((own.min(room.max(0) as u64), term.clone()));
+            counts.push((own.min(fitting.max(0) as u64), term.clone()));
         }
         for (_, term) in &mut counts {
             // One value for all comparisons with it.
@@ -146,7 +146,7 @@ impl MemoryModel {
         for offset in offsets(indexed.offset, &counts) {
             found.push(match self.memory.check(indexed.object, offset, bytes) {
                 Ok(()) => {
-                    self.rehearse_read(indexed.object, offset, bytes)?;
+                    self.note_read(indexed.object, offset, bytes)?;
                     Some(self.read(indexed.object, offset as u64, bytes as u8)?)
                 }
                 // Only an index out of bounds chooses it.
@@ -212,8 +212,8 @@ impl MemoryModel {
                     hit = self.values.binary(Binary::And, 1, &hit, &is_it)?;
                 }
                 // The old value stays where the index means another place.
-                self.rehearse_read(indexed.object, offset, bytes)?;
-                self.rehearse_write(indexed.object, offset, bytes)?;
+                self.note_read(indexed.object, offset, bytes)?;
+                self.note_write(indexed.object, offset, bytes)?;
                 let old = self.read(indexed.object, offset as u64, bytes as u8)?;
                 let new = self.values.select(&hit, data, &old, bytes as u16 * 8)?;
                 self.write(indexed.object, offset as u64, bytes as u8, &new)?;

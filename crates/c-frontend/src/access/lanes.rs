@@ -23,15 +23,15 @@ impl MemoryModel {
             }
         }
         if places.iter().all(|place| *place == places[0]) {
-            self.rehearse_read(object, places[0], bytes)?;
+            self.note_read(object, places[0], bytes)?;
             return self.read(object, places[0] as u64, bytes as u8);
         }
         let width = bytes as u16 * 8;
-        if let Some(rehearsal) = &mut self.values.scope.dry_run {
+        if let Some(dry_run) = &mut self.values.scope.dry_run {
             if matches!(self.memory.object(object).storage, Storage::Table(_)) {
-                return Ok(rehearsal.hidden(width));
+                return Ok(dry_run.hidden(width));
             }
-            rehearsal.read(object, places, bytes);
+            dry_run.read(object, places, bytes);
         }
         let cells = self.memory.column(object, places, bytes).map(Ok);
         let cells = cells.unwrap_or_else(|| {
@@ -49,7 +49,7 @@ impl MemoryModel {
             return Err(Stop::Abandon);
         }
         match &mut self.values.scope.dry_run {
-            Some(rehearsal) => Ok(rehearsal.hidden(width)),
+            Some(dry_run) => Ok(dry_run.hidden(width)),
             // As a bias that was stored for all of them.
             None if cells.iter().all(|cell| cell.is_same(&cells[0])) => Ok(cells[0].clone()),
             None => Ok(Data::Secret(self.values.emit.pack_once(&cells, width))),
@@ -74,11 +74,11 @@ impl MemoryModel {
             self.values.error("this writes to a constant", "write to a copy")?;
             return Ok(());
         }
-        if let Some(rehearsal) = &mut self.values.scope.dry_run {
+        if let Some(dry_run) = &mut self.values.scope.dry_run {
             if matches!(data, Data::Indexed(_) | Data::Chosen(_)) {
                 return Err(Stop::Abandon);
             }
-            rehearsal.write(object, places, bytes);
+            dry_run.write(object, places, bytes);
         }
         for (lane, place) in places.iter().enumerate() {
             let cell = match data {
@@ -96,24 +96,24 @@ impl MemoryModel {
     }
 
     /// Notes a read of the same place by all lanes.
-    pub(crate) fn rehearse_read(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
-        if let Some(rehearsal) = &mut self.values.scope.dry_run
+    pub(crate) fn note_read(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+        if let Some(dry_run) = &mut self.values.scope.dry_run
             && !matches!(self.memory.object(object).storage, Storage::Table(_))
         {
-            rehearsal.read(object, &[at], bytes);
+            dry_run.read(object, &[at], bytes);
         }
         Ok(())
     }
 
     /// Notes a write to the same place by all lanes.
-    pub(crate) fn rehearse_write(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+    pub(crate) fn note_write(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
         let arms = self.values.scope.secret_branches;
-        if let Some(rehearsal) = &mut self.values.scope.dry_run {
+        if let Some(dry_run) = &mut self.values.scope.dry_run {
             // In an arm the old value may stay, so that it is read.
-            if rehearsal.is_in_arm(arms) && !rehearsal.is_own(object) {
-                rehearsal.read(object, &[at], bytes);
+            if dry_run.is_in_arm(arms) && !dry_run.is_own(object) {
+                dry_run.read(object, &[at], bytes);
             }
-            rehearsal.write(object, &[at], bytes);
+            dry_run.write(object, &[at], bytes);
         } else if self.values.scope.lanes > 1 {
             self.private_places.push((object, at as u64, bytes));
         }

@@ -36,7 +36,7 @@ impl MemoryModel {
         if let Err(error) = self.memory.check(*object, *start, bytes) {
             return self.outside(*object, *start, error);
         }
-        self.rehearse_read(*object, *start, bytes)?;
+        self.note_read(*object, *start, bytes)?;
         let (mut parts, mut offset) = (Vec::new(), 0);
         while offset < bytes {
             let at = *start as u64 + offset;
@@ -57,10 +57,10 @@ impl MemoryModel {
                 if let Err(error) = self.memory.check(object, offset, bytes) {
                     return self.outside(object, offset, error);
                 }
-                self.rehearse_read(object, offset, bytes)?;
+                self.note_read(object, offset, bytes)?;
                 let data = self.read(object, offset as u64, bytes as u8)?;
-                if let (Some(rehearsal), Data::Hidden) = (&mut self.values.scope.dry_run, &data) {
-                    return Ok(rehearsal.hidden(bytes as u16 * 8));
+                if let (Some(dry_run), Data::Hidden) = (&mut self.values.scope.dry_run, &data) {
+                    return Ok(dry_run.hidden(bytes as u16 * 8));
                 }
                 Ok(data)
             }
@@ -117,7 +117,7 @@ impl MemoryModel {
                     self.values.error("this writes to a constant", "write to a copy")?;
                     return Ok(());
                 }
-                self.rehearse_write(object, offset, bytes)?;
+                self.note_write(object, offset, bytes)?;
                 self.write(object, offset as u64, bytes as u8, &data)?;
             }
             Data::Indexed(indexed) => self.write_indexed(&indexed, bytes, &data)?,

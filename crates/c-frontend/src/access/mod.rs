@@ -59,8 +59,7 @@ impl MemoryModel {
         bytes: u8,
         data: &Data,
     ) -> Result<(), Stop> {
-        if self.values.scope.dry_run.as_ref().is_some_and(|rehearsal| rehearsal.keeps(object, data))
-        {
+        if self.values.scope.dry_run.as_ref().is_some_and(|dry_run| dry_run.keeps(object, data)) {
             return Err(Stop::Abandon);
         }
         if matches!(self.memory.object(object).storage, Storage::Table(_)) {
@@ -76,7 +75,7 @@ impl MemoryModel {
             }
         }
         self.memory.put(object, offset, bytes, data);
-        self.check_room()
+        self.check_budget()
     }
 
     /// The value that begins at `offset`, or the part of one, and its bytes: at most `most`.
@@ -140,17 +139,17 @@ impl MemoryModel {
         }
     }
 
-    /// Refuses a program whose objects hold more than there is room for.
+    /// Refuses a program whose objects hold more than its cell budget.
     #[inline]
-    pub(crate) fn check_room(&mut self) -> Result<(), Stop> {
+    pub(crate) fn check_budget(&mut self) -> Result<(), Stop> {
         match self.memory.full() {
             None => Ok(()),
-            Some(why) => self.no_room(why),
+            Some(why) => self.refuse_full(why),
         }
     }
 
     #[cold]
-    fn no_room(&mut self, why: Full) -> Result<(), Stop> {
+    fn refuse_full(&mut self, why: Full) -> Result<(), Stop> {
         let what = match why {
             Full::Limit => format!(
                 "the variables, arrays and heap memory of this program hold more than {CELLS_MAX} \

@@ -37,7 +37,7 @@ impl MemoryModel {
     }
 
     /// Reads what takes more than reading: where control flow is decided at run time, that is done
-    /// before it, for all ways.
+    /// before it, for all paths.
     pub(crate) fn read_inputs(&mut self) {
         let mut unread = Vec::new();
         for object in 0..self.memory.object_count() {

@@ -32,7 +32,7 @@ impl MemoryModel {
         if !is_plain || offsets.len() > WIRES || !offsets.iter().all(inside) {
             return Ok(false);
         }
-        // Two indices may mean one place in several ways, which have to be written in order.
+        // Two indices may mean one place more than once, which have to be written in order.
         let mut sorted = offsets.to_vec();
         sorted.sort_unstable();
         if sorted.windows(2).any(|pair| pair[1] - pair[0] < bytes as i64) {

@@ -1,4 +1,4 @@
-//! What both ways of a secret branch leave: a choice for each cell and phi that differs.
+//! What both arms of a secret branch leave: a choice for each cell and phi that differs.
 
 use crate::access::MemoryModel;
 use crate::data::Data;
@@ -8,11 +8,11 @@ use crate::ir::Binary;
 use crate::memory::log::Log;
 
 impl MemoryModel {
-    /// The ends of all ways, one for each place where they end.
+    /// The ends of all paths, one for each place where they end.
     pub(super) fn gather_arms(
         &mut self,
         frame: &Frame<'_>,
-        ways: &[(Data, u32)],
+        paths: &[(Data, u32)],
         mut arms: Vec<Vec<Outcome>>,
     ) -> Result<Vec<Outcome>, Stop> {
         let first = arms.iter().flatten().next().map(|outcome| outcome.end.key());
@@ -22,15 +22,15 @@ impl MemoryModel {
         let meets = arms.iter().flatten().all(is_simple);
         let mut all = arms.pop().expect("there is a default");
         if meets {
-            // The usual case: all ways meet, so that nothing waits for a condition.
-            for ((condition, _), arm) in ways.iter().zip(arms).rev() {
+            // The usual case: all paths meet, so that nothing waits for a condition.
+            for ((condition, _), arm) in paths.iter().zip(arms).rev() {
                 for outcome in arm {
                     self.add_outcome(frame, condition, outcome, &mut all)?;
                 }
             }
             return Ok(all);
         }
-        for ((condition, _), arm) in ways.iter().zip(arms).rev() {
+        for ((condition, _), arm) in paths.iter().zip(arms).rev() {
             let no = Data::bit(false);
             for outcome in &mut all {
                 outcome.condition = self.values.select(condition, &no, &outcome.condition, 1)?;
@@ -69,8 +69,8 @@ impl MemoryModel {
         Ok(())
     }
 
-    /// The end of a way that is taken where `condition` holds, and of another that ends at the same
-    /// place; memory becomes what a choice between what both left is.
+    /// The end of a path that is taken where `condition` holds, and of another that ends at the
+    /// same place; memory becomes what a choice between what both left is.
     fn merge(
         &mut self,
         frame: &Frame<'_>,
@@ -78,7 +78,7 @@ impl MemoryModel {
         mut yes: Outcome,
         mut no: Outcome,
     ) -> Result<End, Stop> {
-        // One way may have made cells finer that the other one changed before.
+        // One path may have made cells finer that the other one changed before.
         self.memory.renew(&mut yes.log);
         self.memory.renew(&mut no.log);
         let end = match (yes.end, no.end) {
@@ -107,7 +107,7 @@ impl MemoryModel {
         keys.sort_unstable();
         keys.dedup();
         let mut done = (u32::MAX, 0);
-        // Written when all was looked at: what one way did not change is what lies there now.
+        // Written when all was looked at: what one path did not change is what lies there now.
         let mut merged = Vec::new();
         for (object, index) in keys {
             if !self.memory.object(object).is_alive || (object == done.0 && index < done.1) {

@@ -1,11 +1,11 @@
-//! Branches that a secret decides: both ways are run, and what they leave is chosen between.
+//! Branches that a secret decides: both arms are run, and what they leave is chosen between.
 //!
-//! Each way starts from the same memory; its changes are undone and kept aside. Afterwards each cell
-//! that either changed, and each phi of the block where they meet, becomes a choice by the secret.
-//! So a cell costs one choice however often it was written, and what both ways agree on, such as
-//! the counters of their loops, stays public.
+//! Each arm starts from the same memory; its changes are undone and kept aside. Afterwards each
+//! cell that either changed, and each phi of the block where they meet, becomes a choice by the
+//! secret. So a cell costs one choice however often it was written, and what both arms agree on,
+//! such as the counters of their loops, stays public.
 //!
-//! Where one way leaves a loop, or returns, the others go to the next iteration together; what left
+//! Where one arm leaves a loop, or returns, the others go to the next iteration together; what left
 //! waits with its condition until the loop is at its end. So a loop costs what its iterations cost.
 
 pub(crate) mod merge;
@@ -18,43 +18,43 @@ use crate::interpreter::{Interpreter, with_stack};
 use crate::ir::Binary;
 
 impl<'m> Interpreter<'m> {
-    /// Runs all ways of a branch by secret conditions, of which at most one holds.
+    /// Runs all arms of a branch by secret conditions, of which at most one holds.
     pub(crate) fn branch(
         &mut self,
         frame: &mut Frame<'m>,
         block: u32,
-        mut ways: Vec<(Data, u32)>,
+        mut paths: Vec<(Data, u32)>,
         mut default: u32,
         until: &[u32],
     ) -> Result<Next, Stop> {
         let shape = &frame.function.shape;
-        self.check_dead_ends(frame, &ways, default, "depends on a secret")?;
-        ways.retain(|(_, target)| shape.ends[*target as usize]);
+        self.check_dead_ends(frame, &paths, default, "depends on a secret")?;
+        paths.retain(|(_, target)| shape.ends[*target as usize]);
         if !shape.ends[default as usize] {
-            match ways.pop() {
+            match paths.pop() {
                 Some((_, target)) => default = target,
                 None => return Ok(Next::End(End::Never)),
             }
         }
-        if ways.is_empty() {
+        if paths.is_empty() {
             return Ok(Next::Block(block, default));
         }
         if !self.check_loop(frame, block)? {
-            return Ok(Next::Block(block, self.way_out(frame, block)));
+            return Ok(Next::Block(block, self.exit_target(frame, block)));
         }
-        // Ways meet where all do, or at the next iteration of each loop that some leave.
+        // Paths meet where all do, or at the next iteration of each loop that some leave.
         let join = shape.joins[block as usize];
         let leaves = shape.left_before(block, join);
         let stops: Vec<u32> = until.iter().copied().chain(join).chain(leaves.clone()).collect();
         let place = self.access.values.report.place;
         self.access.values.scope.secret_branches += 1;
-        let mut arms = Vec::with_capacity(ways.len() + 1);
-        for target in ways.iter().map(|(_, target)| *target).chain([default]) {
+        let mut arms = Vec::with_capacity(paths.len() + 1);
+        for target in paths.iter().map(|(_, target)| *target).chain([default]) {
             arms.push(self.outcomes(frame, Next::Block(block, target), &stops)?);
         }
         self.access.values.report.place = place;
-        let mut found = self.access.gather_arms(frame, &ways, arms)?;
-        // Rest of the loops first, the innermost foremost: they lead to where the ways meet.
+        let mut found = self.access.gather_arms(frame, &paths, arms)?;
+        // Rest of the loops first, the innermost foremost: they lead to where the paths meet.
         for next in leaves.into_iter().chain(join).filter(|next| !until.contains(next)) {
             self.go_on(frame, next, until, &mut found)?;
         }
@@ -102,7 +102,7 @@ impl<'m> Interpreter<'m> {
         })
     }
 
-    /// Runs on from a block that some ways reached, before those that did not.
+    /// Runs on from a block that some paths reached, before those that did not.
     fn go_on(
         &mut self,
         frame: &mut Frame<'m>,
@@ -118,7 +118,7 @@ impl<'m> Interpreter<'m> {
         }
         let Outcome { condition, end, log } = all.swap_remove(at);
         let End::Reached(_, phis) = end else { unreachable!("it was just seen") };
-        // Other places where ways wait are stops as well.
+        // Other places where paths wait are stops as well.
         let waiting = all.iter().filter_map(|outcome| match outcome.end {
             End::Reached(at, _) => Some(at),
             _ => None,

@@ -1,8 +1,9 @@
-//! Addresses that differ between ways and turns of the run time: one of a few that are known when
-//! the program is planned, and carried as its number among them.
+//! Addresses that differ between paths and iterations of the run time: one of a few that are known
+//! when the program is planned, and carried as its number among them.
 //!
-//! Where it is taken up again it is an address that is chosen (`chosen.rs`), by whether the number
-//! is this one. LLVM makes such addresses itself: of `for (...) a = *p` the one that is read last.
+//! Where it is taken up again it is an address that is chosen (`evaluate/addresses.rs`), by whether
+//! the number is this one. LLVM makes such addresses itself: of `for (...) a = *p` the one that is
+//! read last.
 //!
 //! Cost: a register, or 8 bits of a secret; of `n` addresses a read takes `n - 1` choices.
 
@@ -142,7 +143,7 @@ impl MemoryModel {
         (all.len() <= ADDRESSES_MAX).then_some(Nature::Address(all, is_secret || also))
     }
 
-    /// Gives a carrier, new or known, the number of what one way leaves.
+    /// Gives a carrier, new or known, the number of what one path leaves.
     pub(crate) fn bring_address(
         &mut self,
         addresses: &Addresses,

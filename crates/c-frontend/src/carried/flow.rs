@@ -7,23 +7,23 @@ use crate::data::Data;
 use crate::frame::Frame;
 use crate::memory::log::Log;
 
-/// What the machine paused for, in the last frame of its stack.
+/// What the interpreter paused for, in the last frame of its stack.
 pub(crate) enum Pending {
-    /// A branch: ways of which at most one register is not 0, and another.
-    Fork { block: u32, ways: Vec<(Register, u32)>, default: u32 },
+    /// A branch: paths of which at most one register is not 0, and another.
+    Fork { block: u32, paths: Vec<(Register, u32)>, default: u32 },
     /// The header of a loop whose end is opened at run time, and its phis.
-    Turns(u32, Vec<Data>),
+    Loop(u32, Vec<Data>),
 }
 
-/// Where ways end, in the frame of that depth.
+/// Where paths end, in the frame of that depth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goal {
     Block(usize, u32),
     Return(usize),
 }
 
-/// How a way ends: the state there, but for the frames outside.
-pub(crate) struct Way<'m> {
+/// How a path ends: the state there, but for the frames outside.
+pub(crate) struct PathEnd<'m> {
     pub(crate) goal: Goal,
     /// The phis of the block, or what is returned.
     pub(crate) values: Vec<Data>,
@@ -43,6 +43,6 @@ pub(crate) struct OpenedFlow<'m> {
     pub(crate) pending: Option<Pending>,
     /// What is known of loops whose end is opened, from earlier tries.
     pub(crate) plan: Plan,
-    /// Ways by opened conditions out of loops that are unrolled.
+    /// Exits by opened conditions of loops that are unrolled.
     pub(crate) unrolled: u32,
 }

@@ -1,6 +1,7 @@
-//! What a place holds that several ways leave different, and how that is brought to where they meet.
+//! What a place holds that several paths leave different, and how that is brought to where they
+//! meet.
 //!
-//! An integer that is known in all ways, to the planner or to the parties, becomes a register; a
+//! An integer that is known in all paths, to the planner or to the parties, becomes a register; a
 //! secret a variable of the tracer's, together with its neighbours in one value. Of an address its
 //! number among a few is carried (`address_set.rs`): memory is planned.
 
@@ -21,7 +22,7 @@ pub(crate) type Addresses = Rc<[Data]>;
 /// Wires of a value.
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
 
-/// Where something is that ways may leave different.
+/// Where something is that paths may leave different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Location {
     /// Of the block's phis, or what is returned.
@@ -31,7 +32,7 @@ pub(crate) enum Location {
     Memory(u32, u64, u8),
 }
 
-/// What something is that several ways leave.
+/// What something is that several paths leave.
 #[derive(Clone)]
 pub(crate) enum Nature {
     /// The same in all.
@@ -68,7 +69,7 @@ pub(crate) struct Carried {
     pub(crate) width: u16,
 }
 
-/// A place with what each way leaves there.
+/// A place with what each path leaves there.
 pub(crate) struct Column {
     pub(crate) place: Location,
     pub(crate) width: u16,
@@ -137,7 +138,7 @@ impl MemoryModel {
                 nature.and_then(|nature| self.nature(&nature, data, column.width))
             });
             match nature {
-                // On some ways it is not set, and 0.
+                // On some paths it is not set, and 0.
                 Some(Nature::Known(Data::Public(one))) if one != 0 && column.width <= 64 => {
                     carried.push((vec![at], column.width, Nature::Opened));
                 }
@@ -166,7 +167,7 @@ impl MemoryModel {
 }
 
 impl Emitter {
-    /// Gives a register, new or known, what one way leaves.
+    /// Gives a register, new or known, what one path leaves.
     pub(crate) fn bring_register(&mut self, data: &Data, known: Option<&Carrier>) -> Register {
         let source = match data {
             Data::Opened(register) => *register,
@@ -181,7 +182,7 @@ impl Emitter {
         target
     }
 
-    /// Gives a variable, new or known, what one way leaves.
+    /// Gives a variable, new or known, what one path leaves.
     pub(crate) fn bring_variable(
         &mut self,
         cells: &[Data],

@@ -1,7 +1,7 @@
 //! What a loop has to carry: found by trying, and brought from iteration to iteration.
 
 use crate::access::MemoryModel;
-use crate::carried::flow::Way;
+use crate::carried::flow::PathEnd;
 use crate::carried::form::Form;
 use crate::carried::nature::{Carried, Carrier, Location, Nature, groups};
 use crate::data::Data;
@@ -9,7 +9,7 @@ use crate::data::lanes::lane_of;
 use crate::evaluate::report::Stop;
 
 impl MemoryModel {
-    /// Brings what a loop carries to its first turn; returns what is known there as well.
+    /// Brings what a loop carries to its first iteration; returns what is known there as well.
     #[allow(clippy::type_complexity, reason = "two lists, used at once")]
     pub(crate) fn enter(
         &mut self,
@@ -49,12 +49,12 @@ impl MemoryModel {
         }
     }
 
-    /// Carries what a turn leaves to the next one.
-    pub(crate) fn go_round(&mut self, carried: &[Carried], way: Way<'_>) -> Result<(), Stop> {
-        self.values.emit.begin(way.block);
+    /// Carries what an iteration leaves to the next one.
+    pub(crate) fn go_round(&mut self, carried: &[Carried], path: PathEnd<'_>) -> Result<(), Stop> {
+        self.values.emit.begin(path.block);
         self.memory.open_log();
-        self.memory.apply(&way.log);
-        let done = self.carry(carried, &way.values);
+        self.memory.apply(&path.log);
+        let done = self.carry(carried, &path.values);
         drop(self.memory.undo());
         done
     }
@@ -93,45 +93,45 @@ impl MemoryModel {
     pub(crate) fn wider(
         &mut self,
         form: &Form,
-        ways: &mut [Way<'_>],
+        paths: &mut [PathEnd<'_>],
         header: u32,
         phis: &[Data],
         objects: u32,
     ) -> Result<Option<Form>, Stop> {
         let mut wider = form.clone();
         let mut changed = false;
-        for way in ways.iter_mut() {
-            self.values.emit.begin(way.block);
-            self.memory.renew(&mut way.log);
-            let code = &way.frame.function.blocks[header as usize];
-            for (at, new) in way.values.iter().enumerate() {
+        for path in paths.iter_mut() {
+            self.values.emit.begin(path.block);
+            self.memory.renew(&mut path.log);
+            let code = &path.frame.function.blocks[header as usize];
+            for (at, new) in path.values.iter().enumerate() {
                 let width = code.phis[at].width;
                 let new = self.lasting(new.clone(), objects)?;
                 changed |= self.widen(&mut wider, Location::Value(at), width, &phis[at], &new)?;
             }
-            // What is allocated in the loop is another object in every turn.
-            let mut stretches = self.stretches(&[&way.log, &Default::default()]);
+            // What is allocated in the loop is another object in every iteration.
+            let mut stretches = self.stretches(&[&path.log, &Default::default()]);
             stretches.retain(|(object, ..)| *object < objects);
             for (object, offset, bytes) in stretches {
                 let index = (offset / self.memory.object(object).granule) as u32;
-                let logs = [&way.log, &Default::default()];
+                let logs = [&path.log, &Default::default()];
                 let is_address = self.address_cells(&logs, object, index).is_some();
                 let stretch = (offset, bytes, is_address);
                 for (offset, bytes) in wider.fitting(object, stretch, &mut changed) {
                     let place = Location::Memory(object, offset, bytes);
                     let old = self.look(place)?;
-                    let new = self.look_after(way, place)?;
+                    let new = self.look_after(path, place)?;
                     let new = self.lasting(new, objects)?;
                     let width = u16::from(bytes) * 8;
                     changed |= self.widen(&mut wider, place, width, &old, &new)?;
                 }
             }
-            way.block = self.values.emit.tracer.block();
+            path.block = self.values.emit.tracer.block();
         }
         if !changed {
             return Ok(None);
         }
-        let last = ways.last().expect("something changed");
+        let last = paths.last().expect("something changed");
         let secret =
             |(_, (_, nature)): &(&Location, &(u16, Nature))| matches!(nature, Nature::Secret);
         let places: Vec<(Location, u16)> = wider
@@ -154,8 +154,8 @@ impl MemoryModel {
         Ok(Some(wider))
     }
 
-    /// What a turn leaves, unless it points to what is gone; a loop that keeps memory of its own for
-    /// the next turn is refused.
+    /// What an iteration leaves, unless it points to what is gone; a loop that keeps memory of its
+    /// own for the next iteration is refused.
     fn lasting(&mut self, data: Data, objects: u32) -> Result<Data, Stop> {
         match data {
             Data::Pointer(object, _) => self.lasting_in(object, data, objects),
@@ -184,17 +184,17 @@ impl MemoryModel {
         Ok(data)
     }
 
-    /// What a way leaves at a place in memory.
-    fn look_after(&mut self, way: &Way<'_>, place: Location) -> Result<Data, Stop> {
+    /// What a path leaves at a place in memory.
+    fn look_after(&mut self, path: &PathEnd<'_>, place: Location) -> Result<Data, Stop> {
         self.memory.open_log();
-        self.memory.apply(&way.log);
+        self.memory.apply(&path.log);
         let found = self.look(place);
         drop(self.memory.undo());
         found
     }
 
-    /// Notes what a place is that holds `old` before a turn and `new` after it; whether that says
-    /// more than was known.
+    /// Notes what a place is that holds `old` before an iteration and `new` after it; whether that
+    /// says more than was known.
     fn widen(
         &mut self,
         form: &mut Form,
@@ -206,7 +206,7 @@ impl MemoryModel {
         if old.is_same(new) || matches!(new, Data::Undefined) {
             return Ok(false);
         }
-        // Turns before it is set find 0.
+        // Iterations before it is set find 0.
         let zero = Data::Public(0);
         let is_unset = matches!((old, new), (Data::Undefined, Data::Public(_)));
         let old = if is_unset { &zero } else { old };

@@ -36,8 +36,9 @@ const PASSES: &str = "always-inline,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa),\
     function(loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa)";
 
-/// Variables that are not set are 0. Of those that LLVM knows to be undefined it makes what the other
-/// way of a branch leaves, `choose(c, x, undef) = x`: who sees the result would learn `x` always.
+/// Variables that are not set are 0. Of those that LLVM knows to be undefined it makes what the
+/// other arm of a branch leaves, `choose(c, x, undef) = x`: who sees the result would learn `x`
+/// always.
 pub(crate) const UNSET_IS_ZERO: &str = "-ftrivial-auto-var-init=zero";
 
 const FLAGS: [&str; 14] = [
@@ -257,8 +258,8 @@ pub(crate) fn simplify(module: &LlvmModule<'_>, types: &DebugTypes) -> Result<()
         .map_err(|e| failed(e.to_string()))
 }
 
-/// Sets integers, pointers and structures of them to 0 where they begin: clang leaves out those whose
-/// declaration a `switch` or `goto` passes over. What is set anyway costs nothing.
+/// Sets integers, pointers and structures of them to 0 where they begin: clang leaves out those
+/// whose declaration a `switch` or `goto` passes over. What is set anyway costs nothing.
 fn set_variables(module: &LlvmModule<'_>, function: FunctionValue<'_>) {
     let builder = module.get_context().create_builder();
     let Some(entry) = function.get_first_basic_block() else { return };

@@ -22,7 +22,8 @@ pub(crate) enum Data {
     Pointer(u32, i64),
     /// A place in an object that a secret chooses.
     Indexed(Rc<Indexed>),
-    /// One of several places, by secrets, each with a bit of whether it is meant (`chosen.rs`).
+    /// One of several places, by secrets, each with a bit of whether it is meant
+    /// (`evaluate/addresses.rs`).
     Chosen(Rc<[(Data, Data)]>),
     Function(u32),
     /// A secret of one lane, or of as many as run together.
@@ -31,7 +32,7 @@ pub(crate) enum Data {
     Lane(Rc<Value>, u32),
     /// A public integer that is known when the program runs, as [`Data::Public`] without a sign.
     Opened(Register),
-    /// A secret in a rehearsal, in which nothing is recorded.
+    /// A secret in a dry run, in which nothing is recorded.
     Hidden,
     /// An integer for each lane.
     Spread(Rc<[u128]>),

@@ -67,8 +67,8 @@ impl Emitter {
         self.pack(&cells, width)
     }
 
-    /// One lane, which is cut out once while it is remembered. What is remembered must not depend on
-    /// where values lie in memory: all parties make the same program.
+    /// One lane, which is cut out once while it is remembered. What is remembered must not depend
+    /// on where values lie in memory: all parties make the same program.
     pub(super) fn slice(&mut self, value: &Rc<Value>, lane: u32) -> Rc<Value> {
         let key = (Rc::as_ptr(value), lane);
         if let Some((_, cut)) = self.cache.slices.get(&key) {

@@ -7,8 +7,9 @@
 //! Cost: an address that is itself a choice between two, which have `m` places, takes `m` ANDs of a
 //! bit.
 //!
-//! Invariant: no place is there twice, so that `if (c) p++` in a loop has a place for each turn, not
-//! two for each one before. A place that is not readable is never meant by a correct program.
+//! Invariant: no place is there twice, so that `if (c) p++` in a loop has a place for each
+//! iteration, not two for each one before. A place that is not readable is never meant by a correct
+//! program.
 
 use crate::data::{Choices, Data, has_place, is_address, moved};
 use crate::evaluate::Evaluator;
@@ -85,10 +86,10 @@ impl Evaluator {
     ) -> Option<Result<Data, Stop>> {
         Some(match (a, b) {
             (Data::Chosen(choices), b) => {
-                self.of_each(choices, 1, |machine, place| machine.compare(op, 64, place, b))
+                self.of_each(choices, 1, |evaluator, place| evaluator.compare(op, 64, place, b))
             }
             (a, Data::Chosen(choices)) => {
-                self.of_each(choices, 1, |machine, place| machine.compare(op, 64, a, place))
+                self.of_each(choices, 1, |evaluator, place| evaluator.compare(op, 64, a, place))
             }
             (Data::Indexed(_), _) | (_, Data::Indexed(_)) => match self.numbers(a, b) {
                 Ok(Some((x, y))) => self.compare(op, 64, &x, &y),
@@ -152,10 +153,14 @@ impl Evaluator {
                 self.each_place(choices, |_, place| Ok(moved(place, steps)))
             }
             (Binary::Sub, Data::Chosen(choices), b) if is_address(b) => {
-                self.of_each(choices, width, |machine, place| machine.binary(op, width, place, b))
+                self.of_each(choices, width, |evaluator, place| {
+                    evaluator.binary(op, width, place, b)
+                })
             }
             (Binary::Sub, a, Data::Chosen(choices)) if is_address(a) => {
-                self.of_each(choices, width, |machine, place| machine.binary(op, width, a, place))
+                self.of_each(choices, width, |evaluator, place| {
+                    evaluator.binary(op, width, a, place)
+                })
             }
             (Binary::Sub, a, b) if is_address(a) && is_address(b) => match self.numbers(a, b) {
                 Ok(Some((x, y))) => {
@@ -169,9 +174,9 @@ impl Evaluator {
         })
     }
 
-    /// Refuses what differs between ways and cannot be carried as an address's number.
-    pub(crate) fn address_differs(&mut self, ways: &[Data]) -> Result<Data, Stop> {
-        let has = |is: fn(&Data) -> bool| ways.iter().any(is);
+    /// Refuses what differs between paths and cannot be carried as an address's number.
+    pub(crate) fn address_differs(&mut self, paths: &[Data]) -> Result<Data, Stop> {
+        let has = |is: fn(&Data) -> bool| paths.iter().any(is);
         if has(|data| matches!(data, Data::Function(_))) {
             return self.error(
                 "which function this is depends on what is opened when the program runs",

@@ -59,7 +59,7 @@ impl Evaluator {
             _ => {}
         }
         let mut each =
-            |machine: &mut Self, parts: &[&Data]| machine.binary(op, width, parts[0], parts[1]);
+            |evaluator: &mut Self, parts: &[&Data]| evaluator.binary(op, width, parts[0], parts[1]);
         if let Some(results) = self.elements(&[a, b], &mut each) {
             return results;
         }
@@ -80,9 +80,9 @@ impl Evaluator {
         if let Some(spread) = self.by_lane(&[a, b], apply) {
             return Ok(spread);
         }
-        if let Some(rehearsal) = &mut self.scope.dry_run {
+        if let Some(dry_run) = &mut self.scope.dry_run {
             let is_exact = matches!(op, Binary::UAddSat | Binary::SAddSat | Binary::SSubSat);
-            return Ok(rehearsal.hidden(width + u16::from(is_exact)));
+            return Ok(dry_run.hidden(width + u16::from(is_exact)));
         }
         Ok(self.emit.record_integers(op, width, a, b))
     }
@@ -110,8 +110,9 @@ impl Evaluator {
             }
             _ => {}
         }
-        let mut each =
-            |machine: &mut Self, parts: &[&Data]| machine.compare(op, width, parts[0], parts[1]);
+        let mut each = |evaluator: &mut Self, parts: &[&Data]| {
+            evaluator.compare(op, width, parts[0], parts[1])
+        };
         if let Some(results) = self.elements(&[a, b], &mut each) {
             return results;
         }
@@ -128,8 +129,8 @@ impl Evaluator {
         if let Some(spread) = self.by_lane(&[a, b], apply) {
             return Ok(spread);
         }
-        if let Some(rehearsal) = &mut self.scope.dry_run {
-            return Ok(rehearsal.hidden(width));
+        if let Some(dry_run) = &mut self.scope.dry_run {
+            return Ok(dry_run.hidden(width));
         }
         let (x, y) = (self.emit.value(a, width), self.emit.value(b, width));
         Ok(self.emit.known(compared(op, &x, &y)))
@@ -142,7 +143,8 @@ impl Evaluator {
         if let Data::Undefined = a {
             return Ok(Data::Undefined);
         }
-        let mut each = |machine: &mut Self, parts: &[&Data]| machine.unary(op, from, to, parts[0]);
+        let mut each =
+            |evaluator: &mut Self, parts: &[&Data]| evaluator.unary(op, from, to, parts[0]);
         if let Some(results) = self.elements(&[a], &mut each) {
             return results;
         }
@@ -162,8 +164,8 @@ impl Evaluator {
         if let Some(spread) = self.by_lane(&[a], |v| fold::unary(op, from, to, v[0])) {
             return Ok(spread);
         }
-        if let Some(rehearsal) = &mut self.scope.dry_run {
-            return Ok(rehearsal.hidden(from.max(to)));
+        if let Some(dry_run) = &mut self.scope.dry_run {
+            return Ok(dry_run.hidden(from.max(to)));
         }
         let before = self.emit.zeros(a, from);
         let zeros = match op {

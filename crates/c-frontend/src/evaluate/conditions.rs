@@ -1,8 +1,9 @@
 //! What a loop's condition is made of: the least of two bounds, conjunctions, addresses.
 //!
-//! LLVM makes of `i < n && i < secret` a comparison with the least of both, which it computes before
-//! the loop: a secret of which nobody sees that `n` ends the loop. So where something public is
-//! compared with the least or largest of something public and a secret, it is compared with each.
+//! LLVM makes of `i < n && i < secret` a comparison with the least of both, which it computes
+//! before the loop: a secret of which nobody sees that `n` ends the loop. So where something public
+//! is compared with the least or largest of something public and a secret, it is compared with
+//! each.
 //!
 //! Cost: a comparison for each secret part, as in the program's own words.
 
@@ -80,7 +81,8 @@ impl Evaluator {
                     || has_public_part(frame, swapped(op), a);
                 is_known && [a, b].iter().any(changes)
             }
-            // Of few turns LLVM makes a bit of the index, or carries whether there is another one.
+            // Of few iterations LLVM makes a bit of the index, or carries whether there is another
+            // one.
             Some(Kind::Unary(Unary::Truncate, _, 1, of)) => changes(of) && leaves(whole),
             Some(_) => false,
             None => changes(&whole) && leaves(whole),
@@ -88,7 +90,7 @@ impl Evaluator {
     }
 
     /// Whether a branch is by whether an address is another one, such as null.
-    pub(crate) fn walks(&self, frame: &Frame<'_>, block: u32) -> bool {
+    pub(crate) fn follows_addresses(&self, frame: &Frame<'_>, block: u32) -> bool {
         self.has_part(frame, block, |_, kind| match kind {
             Some(Kind::Compare(Compare::Eq | Compare::Ne, _, sides)) => {
                 sides.iter().any(|side| is_address(&frame.get(*side)))
@@ -135,7 +137,7 @@ impl Evaluator {
 fn apart(frame: &Frame<'_>, op: Compare, bound: Operand) -> Option<(Binary, [Operand; 2])> {
     let Operand::Register(register) = bound else { return None };
     let bound = &frame.registers[register as usize];
-    // Of what is opened the most is known (`opened.rs`).
+    // Of what is opened the most is known (`emit/opened.rs`).
     if !bound.is_secret() || matches!(bound, Data::Opened(_)) {
         return None;
     }

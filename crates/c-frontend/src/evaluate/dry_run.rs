@@ -1,4 +1,4 @@
-//! What the iterations of a loop read and write, and whether they get in each other's way.
+//! What the iterations of a loop read and write, and whether they conflict.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -59,15 +59,16 @@ pub(crate) struct DryRun {
     first_own: u32,
     /// Older objects that begin to live in the body.
     begun: Vec<u32>,
-    /// Where a public branch differs between iterations, how many of the first go the same way.
-    pub(crate) same_way: Option<u32>,
+    /// Where a public branch differs between iterations, how many of the first take the same
+    /// branch.
+    pub(crate) same_branch: Option<u32>,
 }
 
 impl DryRun {
     /// With so many secret branches being run, and so many objects in memory.
     pub(crate) fn new(arms: u32, first_own: u32) -> DryRun {
         let (accesses, begun) = (Vec::new(), Vec::new());
-        DryRun { accesses, widest: 0, arms, first_own, begun, same_way: None }
+        DryRun { accesses, widest: 0, arms, first_own, begun, same_branch: None }
     }
 
     /// What the object holds is not set in each iteration anew.

@@ -47,8 +47,8 @@ impl Evaluator {
             return self.select(&frame.get(*condition), &yes, &no, 64);
         }
         match place {
-            Data::Chosen(choices) => self.each_place(&choices, |machine, place| {
-                machine.stepped(place, given.clone(), index)
+            Data::Chosen(choices) => self.each_place(&choices, |evaluator, place| {
+                evaluator.stepped(place, given.clone(), index)
             }),
             place => self.stepped(place, given, index),
         }
@@ -112,8 +112,9 @@ impl Evaluator {
                 indexed
             }
             Data::Chosen(choices) => {
-                return self
-                    .each_place(&choices, |machine, place| machine.indexed(place, term.clone()));
+                return self.each_place(&choices, |evaluator, place| {
+                    evaluator.indexed(place, term.clone())
+                });
             }
             Data::Places(..) => return Err(Stop::Abandon),
             _ => return self.error("this indexes something that is no array", "use an array"),

@@ -15,12 +15,12 @@ impl Evaluator {
             }
             Data::Spread(values) if self.scope.dry_run.is_some() => {
                 let same = values.iter().take_while(|value| **value == values[0]).count();
-                if let Some(rehearsal) = &mut self.scope.dry_run {
-                    rehearsal.same_way = Some(same as u32);
+                if let Some(dry_run) = &mut self.scope.dry_run {
+                    dry_run.same_branch = Some(same as u32);
                 }
                 Err(Stop::Abandon)
             }
-            // Was a secret in the rehearsal, and turned out to be known.
+            // Was a secret in the dry run, and turned out to be known.
             Data::Spread(values) => Ok(Data::Secret(self.emit.spread(1, values))),
             _ => Ok(data),
         }
@@ -33,11 +33,11 @@ impl Evaluator {
         target: impl Fn(u128) -> u32,
     ) -> Result<Data, Stop> {
         let first = target(values[0]);
-        let ways: Rc<[u128]> =
+        let paths: Rc<[u128]> =
             values.iter().map(|value| u128::from(target(*value) != first)).collect();
-        match ways.contains(&1) {
+        match paths.contains(&1) {
             false => Ok(Data::Public(values[0])),
-            true if self.scope.dry_run.is_some() => self.uniform(Data::Spread(ways)),
+            true if self.scope.dry_run.is_some() => self.uniform(Data::Spread(paths)),
             // As above; the widest that a case may have here.
             true => Ok(Data::Secret(self.emit.spread(64, &values))),
         }

@@ -10,9 +10,9 @@ use crate::ir::Place;
 pub(crate) enum Stop {
     /// A mistake after which nothing sensible can be found out.
     Fatal,
-    /// A rehearsal found that lanes cannot run together.
+    /// A dry run found that lanes cannot run together.
     Abandon,
-    /// What comes next is decided when the program runs (`ways.rs`).
+    /// What comes next is decided when the program runs (`opened/`).
     Pause,
     /// More was found out about a loop of the run time: the program is to be tried anew.
     Restart,

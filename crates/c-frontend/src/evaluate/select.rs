@@ -8,9 +8,9 @@ use crate::evaluate::report::Stop;
 use crate::ir::{Binary, Compare};
 
 impl Evaluator {
-    /// `a` where the condition holds, else `b`, integers of `width` bits or addresses. An integer that
-    /// is not set is 0 there: with the other one in its place who sees the result would learn what
-    /// the condition keeps back.
+    /// `a` where the condition holds, else `b`, integers of `width` bits or addresses. An integer
+    /// that is not set is 0 there: with the other one in its place who sees the result would learn
+    /// what the condition keeps back.
     pub(crate) fn select(
         &mut self,
         condition: &Data,
@@ -35,7 +35,8 @@ impl Evaluator {
             }
             _ => {}
         }
-        let mut each = |machine: &mut Self, p: &[&Data]| machine.select(p[0], p[1], p[2], width);
+        let mut each =
+            |evaluator: &mut Self, p: &[&Data]| evaluator.select(p[0], p[1], p[2], width);
         if let Some(results) = self.elements(&[condition, a, b], &mut each) {
             return results;
         }
@@ -67,8 +68,8 @@ impl Evaluator {
         if let Some(spread) = self.by_lane(&[condition, a, b], choose) {
             return Ok(spread);
         }
-        if let Some(rehearsal) = &mut self.scope.dry_run {
-            return Ok(rehearsal.hidden(width));
+        if let Some(dry_run) = &mut self.scope.dry_run {
+            return Ok(dry_run.hidden(width));
         }
         Ok(self.emit.record_select(condition, a, b, width))
     }

@@ -17,7 +17,7 @@ impl Evaluator {
         operands: [&Data; 3],
     ) -> Result<Data, Stop> {
         let mut each =
-            |machine: &mut Self, p: &[&Data]| machine.funnel(left, width, [p[0], p[1], p[2]]);
+            |evaluator: &mut Self, p: &[&Data]| evaluator.funnel(left, width, [p[0], p[1], p[2]]);
         if let Some(results) = self.elements(&operands, &mut each) {
             return results;
         }
@@ -30,8 +30,8 @@ impl Evaluator {
         if let (Data::Public(h), Data::Public(l), Data::Public(s)) = (high, low, amount) {
             return Ok(Data::Public(fold::funnel(left, width, *h, *l, *s)));
         }
-        if let Some(rehearsal) = &mut self.scope.dry_run {
-            return Ok(rehearsal.hidden(2 * width));
+        if let Some(dry_run) = &mut self.scope.dry_run {
+            return Ok(dry_run.hidden(2 * width));
         }
         let (h, l) = (self.emit.value(high, width), self.emit.value(low, width));
         let result = match amount {
@@ -74,8 +74,8 @@ impl Evaluator {
             let (result, wrapped) = fold::overflow(op, is_signed, width, *x, *y);
             return pair(Data::Public(result), Data::bit(wrapped));
         }
-        if let Some(rehearsal) = &mut self.scope.dry_run {
-            let hidden = rehearsal.hidden(2 * width);
+        if let Some(dry_run) = &mut self.scope.dry_run {
+            let hidden = dry_run.hidden(2 * width);
             return pair(hidden.clone(), hidden);
         }
         let wide =

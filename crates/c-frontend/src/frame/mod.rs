@@ -40,9 +40,9 @@ impl Frame<'_> {
 /// How the body of a loop is run once.
 #[derive(Clone, Default)]
 pub(crate) struct Body {
-    /// The block with the way out, and where to go instead.
+    /// The block with the exit, and where to go instead.
     pub(crate) forced: Option<(u32, u32)>,
-    /// Registers of a contest, which are not computed.
+    /// Registers of an arg-min or arg-max, which are not computed.
     pub(crate) skipped: Vec<u32>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum End {
     Returned(Data),
     /// At a place that is never reached.
     Never,
-    /// In several ways, by secrets.
+    /// On several paths, by secrets.
     Split(Vec<Outcome>),
 }
 
@@ -78,7 +78,7 @@ impl End {
     }
 }
 
-/// One way in which a stretch ends, and what it leaves in memory.
+/// One path on which a stretch ends, and what it leaves in memory.
 pub(crate) struct Outcome {
     pub(crate) condition: Data,
     pub(crate) end: End,

@@ -1,8 +1,8 @@
 //! [`Registers`]: what the registers of a running function hold.
 //!
-//! Ways of the run time begin with the same registers, and each changes a few of them: a copy shares
-//! what neither side wrote. A program of hundreds of blocks has thousands of registers, and is
-//! copied for each way and each try.
+//! Paths of the run time begin with the same registers, and each changes a few of them: a copy
+//! shares what neither side wrote. A program of hundreds of blocks has thousands of registers, and
+//! is copied for each path and each try.
 
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! The interpreter: the public part of a program is done, the secret part is recorded.
 //!
-//! Public integers, addresses and branches are computed; a secret is a name of the tracer's. Where a
-//! secret decides a branch, each way is run up to where they meet, its changes to memory are put
+//! Public integers, addresses and branches are computed; a secret is a name of the tracer's. Where
+//! a secret decides a branch, each arm is run up to where they meet, its changes to memory are put
 //! back, and the results are chosen between (`branches/`). Loops whose iterations are independent
 //! are executed for many lanes at once (`vectoriser/`). Branches on opened integers become blocks
 //! (`opened/`).
@@ -121,10 +121,10 @@ impl<'m> Interpreter<'m> {
                     if until.contains(&block) {
                         return Ok(End::Reached(block, self.incoming(frame, from, block)));
                     }
-                    self.pause_at_turns(frame, Some(from), block, |machine| {
-                        machine.incoming(frame, from, block)
+                    self.pause_at_loop(frame, Some(from), block, |interpreter| {
+                        interpreter.incoming(frame, from, block)
                     })?;
-                    self.check_way_out(frame, block)?;
+                    self.check_has_exit(frame, block)?;
                     if from != u32::MAX
                         && let Some(done) = self.in_lanes(frame, from, block)?
                     {
@@ -139,7 +139,7 @@ impl<'m> Interpreter<'m> {
                     if until.contains(&block) {
                         return Ok(End::Reached(block, values));
                     }
-                    self.pause_at_turns(frame, None, block, |_| values.clone())?;
+                    self.pause_at_loop(frame, None, block, |_| values.clone())?;
                     set_phis(frame, block, values);
                     (block, 0)
                 }

@@ -105,10 +105,10 @@ impl<'m> Interpreter<'m> {
             Kind::Fill(operands) => self.access.fill(frame, operands),
             Kind::Heap(sizes, is_zeroed) => self.access.heap(frame, sizes, *is_zeroed),
             Kind::Begin(place) => {
-                if let (Some(rehearsal), Data::Pointer(object, _)) =
+                if let (Some(dry_run), Data::Pointer(object, _)) =
                     (&mut self.access.values.scope.dry_run, frame.get(*place))
                 {
-                    rehearsal.begin(object);
+                    dry_run.begin(object);
                 }
                 Ok(Data::Undefined)
             }

@@ -1,4 +1,5 @@
-//! How a block ends: where the machine goes on, by a public condition, a secret or an opened one.
+//! How a block ends: where the interpreter goes on, by a public condition, a secret or an opened
+//! one.
 
 use crate::data::Data;
 use crate::evaluate::report::Stop;
@@ -69,7 +70,7 @@ impl<'m> Interpreter<'m> {
         })
     }
 
-    /// Goes on after a condition that cannot be had, the way out of loops if there is one.
+    /// Goes on after a condition that cannot be had, the exit of loops if there is one.
     fn astray(&mut self, frame: &Frame<'m>, block: u32, found: Data) -> Result<Next, Stop> {
         match found {
             Data::Poison => {}
@@ -86,11 +87,11 @@ impl<'m> Interpreter<'m> {
         if self.access.values.scope.dry_run.is_some() {
             return Err(Stop::Abandon);
         }
-        Ok(Next::Block(block, self.way_out(frame, block)))
+        Ok(Next::Block(block, self.exit_target(frame, block)))
     }
 
     /// The successor that leaves the innermost loop, else one that returns.
-    pub(crate) fn way_out(&self, frame: &Frame<'m>, block: u32) -> u32 {
+    pub(crate) fn exit_target(&self, frame: &Frame<'m>, block: u32) -> u32 {
         let shape = &frame.function.shape;
         let successors = frame.function.blocks[block as usize].terminator.successors();
         let outside = |target: &&u32| {

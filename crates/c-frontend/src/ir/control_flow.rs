@@ -1,7 +1,7 @@
 //! The shape of a function's control flow: post-dominators and natural loops.
 //!
-//! Where a secret decides a branch, both ways are run up to the branch's immediate post-dominator.
-//! Blocks from which no way leads to a return (`abort`, `__builtin_unreachable`) do not count.
+//! Where a secret decides a branch, both arms are run up to the branch's immediate post-dominator.
+//! Blocks from which no path leads to a return (`abort`, `__builtin_unreachable`) do not count.
 //! The algorithm is Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001, Figure 3.
 
 use crate::ir::{Block, Terminator};
@@ -10,7 +10,7 @@ use crate::ir::{Block, Terminator};
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
     pub(crate) header: u32,
-    /// Blocks with a way back to the header.
+    /// Blocks with a back edge to the header.
     pub(crate) latches: Vec<u32>,
     /// Whether each block of the function is in it.
     pub(crate) contains: Vec<bool>,
@@ -27,7 +27,7 @@ pub(crate) struct Loop {
 /// What is known of the blocks of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
-    /// Where both ways of a branch in this block meet; `None` if only at the return.
+    /// Where both arms of a branch in this block meet; `None` if only at the return.
     pub(crate) joins: Vec<Option<u32>>,
     /// Whether a return can be reached from the block.
     pub(crate) ends: Vec<bool>,
@@ -134,7 +134,7 @@ impl Shape {
         Shape { joins, ends, halts, loops, header_of, inner }
     }
 
-    /// All blocks that may come after entering `first`, from which no way leads to a return.
+    /// All blocks that may come after entering `first`, from which no path leads to a return.
     pub(crate) fn dead_end(&self, blocks: &[Block], first: u32) -> Vec<u32> {
         let mut found = vec![first];
         let mut at = 0;
@@ -149,7 +149,7 @@ impl Shape {
         found
     }
 
-    /// Headers of the loops around a block that a way to `join` leaves, the innermost first.
+    /// Headers of the loops around a block that a path to `join` leaves, the innermost first.
     pub(crate) fn left_before(
         &self,
         block: u32,

@@ -1,4 +1,4 @@
-//! The program as the machine runs it: LLVM's instructions with operands and layouts resolved.
+//! The program as the interpreter runs it: LLVM's instructions with operands and layouts resolved.
 
 pub(crate) mod bounds;
 pub(crate) mod compare;
@@ -292,6 +292,6 @@ pub(crate) struct Block {
     pub(crate) terminator: Terminator,
     /// Of the terminator.
     pub(crate) place: Place,
-    /// Whether there was a way out of it that C says is never taken: LLVM leaves an assumption.
+    /// Whether there was an edge out of it that C says is never taken: LLVM leaves an assumption.
     pub(crate) assumes: bool,
 }

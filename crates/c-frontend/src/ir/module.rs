@@ -24,7 +24,7 @@ pub(crate) struct Function {
     /// The first is where it begins; none if it is only declared.
     pub(crate) blocks: Vec<Block>,
     pub(crate) shape: Shape,
-    /// Which registers are needed in each block, once it was asked (`live.rs`).
+    /// Which registers are needed in each block, once it was asked (`liveness.rs`).
     pub(crate) live: OnceLock<Vec<Vec<bool>>>,
 }
 

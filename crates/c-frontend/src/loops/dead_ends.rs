@@ -1,6 +1,6 @@
-//! Loops without a way out, and branches that end the program.
+//! Loops without an exit, and branches that end the program.
 //!
-//! A loop without a way out is refused, also where a secret or an opened integer decides whether it
+//! A loop without an exit is refused, also where a secret or an opened integer decides whether it
 //! is entered.
 
 use crate::compiler::library::{NO_STOP, is_assertion};
@@ -17,8 +17,8 @@ const NO_ASSERTION: &str = "give whether it holds as a result, or leave assertio
                             `#define NDEBUG` before `#include <assert.h>`";
 
 impl<'m> Interpreter<'m> {
-    /// Refuses a loop that has no way out.
-    pub(crate) fn check_way_out(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
+    /// Refuses a loop that has no exit.
+    pub(crate) fn check_has_exit(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
         let shape = &frame.function.shape;
         let Some(index) = shape.header_of[block as usize] else { return Ok(()) };
         let entered = &shape.loops[index as usize];
@@ -41,13 +41,13 @@ impl<'m> Interpreter<'m> {
         Err(Stop::Fatal)
     }
 
-    /// Refuses ways that end the program, or keep it from ending; `decided` says what decides
-    /// whether they are taken. A way from which none leads to a return, and which does neither, is
+    /// Refuses branches that end the program, or keep it from ending; `decided` says what decides
+    /// whether they are taken. One from which none leads to a return, and which does neither, is
     /// one that is never taken.
     pub(crate) fn check_dead_ends(
         &mut self,
         frame: &Frame<'m>,
-        ways: &[(Data, u32)],
+        paths: &[(Data, u32)],
         default: u32,
         decided: &str,
     ) -> Result<(), Stop> {
@@ -60,7 +60,7 @@ impl<'m> Interpreter<'m> {
             Kind::Call(called, _) => is_assertion(&module.functions[*called as usize].name),
             _ => false,
         };
-        let targets = ways.iter().map(|(_, target)| *target).chain([default]);
+        let targets = paths.iter().map(|(_, target)| *target).chain([default]);
         for target in targets.filter(|target| !shape.ends[*target as usize]) {
             let behind = shape.dead_end(blocks, target);
             let mut code = behind.iter().flat_map(|block| &blocks[*block as usize].instructions);
@@ -96,7 +96,7 @@ impl Evaluator {
     }
 }
 
-/// Where a loop without a way out begins, if there is one among these blocks of a dead end.
+/// Where a loop without an exit begins, if there is one among these blocks of a dead end.
 fn endless(shape: &Shape, blocks: &[Block], behind: &[u32]) -> Option<Place> {
     let mut stays = behind.iter().filter(|block| !shape.halts[**block as usize]);
     // What is only left where C says that it is not is never entered.
@@ -109,7 +109,7 @@ fn endless(shape: &Shape, blocks: &[Block], behind: &[u32]) -> Option<Place> {
     Some(whole.next().map_or(blocks[*last as usize].place, |found| begins(blocks, found)))
 }
 
-/// Where people see that a loop begins: its header may hold what is inside, and a way back says
+/// Where people see that a loop begins: its header may hold what is inside, and a back edge says
 /// `i++` or the loop's last line.
 fn begins(blocks: &[Block], found: &Loop) -> Place {
     let ends = found.latches.iter().chain([&found.header]);

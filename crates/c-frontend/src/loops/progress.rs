@@ -18,7 +18,7 @@ impl Interpreter<'_> {
     /// Refuses a program that does not end, as far as can be told.
     #[inline]
     pub(crate) fn check_progress(&mut self, place: Place) -> Result<(), Stop> {
-        self.access.check_room()?;
+        self.access.check_budget()?;
         if self.progress.steps <= self.progress.steps_seen + PUBLIC_STEPS_MAX {
             return Ok(());
         }

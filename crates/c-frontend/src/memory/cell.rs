@@ -17,7 +17,7 @@ pub(crate) enum Cell {
     Public(u64, u8),
     /// Lane of a secret integer of so many bytes.
     Lane(Rc<Value>, u32, u8),
-    /// A secret integer of so many bytes in a rehearsal.
+    /// A secret integer of so many bytes in a dry run.
     Hidden(u8),
     /// Anything else of so many bytes.
     Other(Rc<Data>, u8),

@@ -16,7 +16,7 @@ impl Memory {
         let (first, count) = (offset / granule, u64::from(bytes) / granule);
         let last = (first + count.max(1) - 1) as usize;
         if let Storage::Cells(cells) = &mut self.objects[object as usize].storage
-            && !cells.make(first as usize, last, &mut self.room)
+            && !cells.make(first as usize, last, &mut self.budget)
         {
             return;
         }
@@ -58,7 +58,7 @@ impl Memory {
         let factor = (granule / wanted) as u32;
         let size = self.objects[object as usize].size.div_ceil(wanted) as usize;
         let Storage::Cells(cells) = &mut self.objects[object as usize].storage else { return };
-        if !cells.refine(factor, size, &mut self.room) {
+        if !cells.refine(factor, size, &mut self.budget) {
             return;
         }
         self.objects[object as usize].granule = wanted;
@@ -81,7 +81,7 @@ impl Memory {
         let Storage::Cells(cells) = &mut self.objects[object as usize].storage else {
             unreachable!("a table is made cells before it is written")
         };
-        let Some(place) = cells.cell_mut(index as usize, &mut self.room) else { return };
+        let Some(place) = cells.cell_mut(index as usize, &mut self.budget) else { return };
         let old = std::mem::replace(place, cell);
         if let Some(log) = self.logs.last_mut() {
             log.cells.entry((object, index)).or_insert(old);
@@ -101,7 +101,7 @@ impl Memory {
         }
         for ((object, index), cell) in &mut log.cells {
             if let Storage::Cells(cells) = &mut self.objects[*object as usize].storage
-                && let Some(place) = cells.cell_mut(*index as usize, &mut self.room)
+                && let Some(place) = cells.cell_mut(*index as usize, &mut self.budget)
             {
                 std::mem::swap(place, cell);
             }

@@ -2,7 +2,7 @@
 //!
 //! An object is a row of cells, each for a granule of 1 to 16 bytes, the largest that divides all
 //! its scalars. A value of several granules is in the first of its cells. Cells that are arms of a
-//! secret branch or a rehearsal change are logged, and put back afterwards.
+//! secret branch or a dry run change are logged, and put back afterwards.
 //!
 //! Cost: 16 bytes a cell that was written or lies beside such a one (`pages.rs`); an input table
 //! costs a name for each 4096 bits that were used.
@@ -18,7 +18,7 @@ use crate::data::Data;
 use crate::memory::cell::Cell;
 use crate::memory::log::Log;
 use crate::memory::object::{Object, Storage};
-use crate::memory::pages::{Full, Pages, Room};
+use crate::memory::pages::{CellBudget, Full, Pages};
 
 /// All objects.
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Memory {
     /// Released while there were logs.
     released: Vec<u32>,
     logs: Vec<Log>,
-    room: Room,
+    budget: CellBudget,
 }
 
 /// Why an access is impossible.
@@ -48,9 +48,9 @@ pub(crate) enum Found {
 }
 
 impl Memory {
-    /// Why there is no room for more; what was written since is lost.
+    /// Why the cell budget is spent; what was written since is lost.
     pub(crate) fn full(&self) -> Option<Full> {
-        self.room.full
+        self.budget.full
     }
 
     pub(crate) fn add(&mut self, name: &str, size: u64, granule: u8, storage: Storage) -> u32 {
@@ -102,7 +102,7 @@ impl Memory {
         if std::mem::replace(&mut released.is_alive, false) {
             let storage = std::mem::replace(&mut released.storage, Storage::Cells(Pages::new(0)));
             if let Storage::Cells(cells) = storage {
-                self.room.give_back(&cells);
+                self.budget.give_back(&cells);
             }
             match self.logs.is_empty() {
                 true => self.free.push(object),
@@ -207,7 +207,7 @@ impl Memory {
 
     /// What lies at places that are cells of one column of a table, so many rows apart, if all of
     /// it was read; the access must have been checked. As [`Memory::find`] for each, but faster:
-    /// loops down a column of a matrix read that way.
+    /// loops down a column of a matrix read so.
     pub(crate) fn column(&self, object: u32, places: &[i64], bytes: u64) -> Option<Vec<Data>> {
         let Storage::Table(table) = &self.object(object).storage else { return None };
         let [first, second, ..] = *places else { return None };

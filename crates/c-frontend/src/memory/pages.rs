@@ -4,8 +4,9 @@
 //! pattern which repeats: what is not set, or the zeros of one element of an array.
 //!
 //! Cost: 16 bytes a cell of pages that are made, 16 bytes a page before the last of these.
-//! Invariant: all rows together have no more cells than their [`Room`], nor than the computer has
-//! memory for; the write that would need more does not happen, and the room is full from then on.
+//! Invariant: all rows together have no more cells than their [`CellBudget`], nor than the computer
+//! has memory for; the write that would need more does not happen, and the budget is spent from
+//! then on.
 
 use crate::memory::cell::{Cell, finer};
 
@@ -29,7 +30,7 @@ pub(crate) enum Full {
 }
 
 /// The cells that may still be made.
-pub(crate) struct Room {
+pub(crate) struct CellBudget {
     left: u64,
     pub(crate) full: Option<Full>,
     reserve: Vec<u8>,
@@ -43,13 +44,13 @@ pub(crate) struct Pages {
     pages: Vec<Option<Box<[Cell]>>>,
 }
 
-impl Default for Room {
-    fn default() -> Room {
-        Room { left: CELLS_MAX, full: None, reserve: Vec::with_capacity(RESERVE_BYTES) }
+impl Default for CellBudget {
+    fn default() -> CellBudget {
+        CellBudget { left: CELLS_MAX, full: None, reserve: Vec::with_capacity(RESERVE_BYTES) }
     }
 }
 
-impl Room {
+impl CellBudget {
     fn take(&mut self, cells: usize) -> bool {
         match self.left.checked_sub(cells as u64) {
             Some(left) if self.full.is_none() => self.left = left,
@@ -97,25 +98,25 @@ impl Pages {
         self.get(index).expect("accesses are checked")
     }
 
-    /// Makes all pages from one cell to another; `false` if there is no room for them.
-    pub(crate) fn make(&mut self, first: usize, last: usize, room: &mut Room) -> bool {
+    /// Makes all pages from one cell to another; `false` if the budget is spent.
+    pub(crate) fn make(&mut self, first: usize, last: usize, budget: &mut CellBudget) -> bool {
         let last = last.min(self.count.saturating_sub(1));
-        (first / PAGE_CELLS..=last / PAGE_CELLS).all(|page| self.make_page(page, room))
+        (first / PAGE_CELLS..=last / PAGE_CELLS).all(|page| self.make_page(page, budget))
     }
 
-    fn make_page(&mut self, page: usize, room: &mut Room) -> bool {
+    fn make_page(&mut self, page: usize, budget: &mut CellBudget) -> bool {
         if let Some(Some(_)) = self.pages.get(page) {
-            return room.full.is_none();
+            return budget.full.is_none();
         }
         let first = page * PAGE_CELLS;
         let cells = PAGE_CELLS.min(self.count.saturating_sub(first));
-        if !room.take(cells) {
+        if !budget.take(cells) {
             return false;
         }
         let mut made = Vec::new();
         let more = (page + 1).saturating_sub(self.pages.len());
         if made.try_reserve_exact(cells).is_err() || self.pages.try_reserve(more).is_err() {
-            room.fill(Full::Computer);
+            budget.fill(Full::Computer);
             return false;
         }
         let period = self.pattern.len();
@@ -127,17 +128,17 @@ impl Pages {
         true
     }
 
-    /// A cell to write to; `None` if there is none, or no room for it.
-    pub(crate) fn cell_mut(&mut self, index: usize, room: &mut Room) -> Option<&mut Cell> {
-        if index >= self.count || !self.make_page(index / PAGE_CELLS, room) {
+    /// A cell to write to; `None` if there is none, or the budget is spent.
+    pub(crate) fn cell_mut(&mut self, index: usize, budget: &mut CellBudget) -> Option<&mut Cell> {
+        if index >= self.count || !self.make_page(index / PAGE_CELLS, budget) {
             return None;
         }
         self.pages[index / PAGE_CELLS].as_mut()?.get_mut(index % PAGE_CELLS)
     }
 
-    /// Each cell as `factor` cells, `count` in all; `false` if there is no room for them.
-    pub(crate) fn refine(&mut self, factor: u32, count: usize, room: &mut Room) -> bool {
-        if !room.take(self.made() * (factor as usize - 1)) {
+    /// Each cell as `factor` cells, `count` in all; `false` if the budget is spent.
+    pub(crate) fn refine(&mut self, factor: u32, count: usize, budget: &mut CellBudget) -> bool {
+        if !budget.take(self.made() * (factor as usize - 1)) {
             return false;
         }
         let split = |cells: &[Cell]| -> Vec<Cell> {
@@ -158,7 +159,7 @@ impl Pages {
             self.pages.extend(cells[..kept].chunks(PAGE_CELLS).map(|cells| Some(cells.into())));
         }
         // The last page may have been longer than what is left of it.
-        room.left += (before * factor as usize - self.made()) as u64;
+        budget.left += (before * factor as usize - self.made()) as u64;
         true
     }
 
@@ -198,24 +199,24 @@ mod tests {
             let cells: Vec<Cell> = (0..pattern).map(|k| public(100 + k)).collect();
             let mut plain: Vec<Option<u64>> =
                 (0..count).map(|index| Some(100 + index as u64 % pattern as u64)).collect();
-            let mut room = Room::default();
+            let mut budget = CellBudget::default();
             let mut pages = Pages::repeated(count, cells.into());
             assert_eq!(shown(&pages), plain);
             for at in (0..count).step_by(977).chain([count.saturating_sub(1), count]) {
-                let there = pages.cell_mut(at, &mut room).map(|cell| *cell = public(7)).is_some();
+                let there = pages.cell_mut(at, &mut budget).map(|cell| *cell = public(7)).is_some();
                 assert_eq!(there, at < count);
                 plain.iter_mut().skip(at).take(1).for_each(|cell| *cell = Some(7));
             }
             assert_eq!(shown(&pages), plain);
             // Of the last cell there is one part less.
             let fine = (count * 4).saturating_sub(1);
-            assert!(pages.refine(4, fine, &mut room));
+            assert!(pages.refine(4, fine, &mut budget));
             let tails = |cell: &Option<u64>| [*cell, None, None, None];
             let finer: Vec<Option<u64>> = plain.iter().flat_map(tails).take(fine).collect();
             assert_eq!(shown(&pages), finer);
-            assert_eq!(room.left, CELLS_MAX - pages.made() as u64);
-            room.give_back(&pages);
-            assert_eq!((room.left, room.full), (CELLS_MAX, None));
+            assert_eq!(budget.left, CELLS_MAX - pages.made() as u64);
+            budget.give_back(&pages);
+            assert_eq!((budget.left, budget.full), (CELLS_MAX, None));
         }
     }
 
@@ -254,21 +255,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_written_takes_no_room() {
-        let mut room = Room::default();
+    fn what_was_not_written_takes_no_cells() {
+        let mut budget = CellBudget::default();
         let mut pages = Pages::new(1 << 32);
-        assert!(pages.cell_mut((1 << 32) - 1, &mut room).is_some());
-        assert!(pages.cell_mut(0, &mut room).is_some());
+        assert!(pages.cell_mut((1 << 32) - 1, &mut budget).is_some());
+        assert!(pages.cell_mut(0, &mut budget).is_some());
         assert_eq!(pages.made(), 2 * PAGE_CELLS);
     }
 
     #[test]
-    fn a_full_room_takes_no_more() {
-        let mut room = Room { left: 1500, ..Room::default() };
+    fn a_spent_budget_gives_no_more() {
+        let mut budget = CellBudget { left: 1500, ..CellBudget::default() };
         let mut pages = Pages::new(4000);
-        assert!(pages.make(0, 10, &mut room));
-        assert!(!pages.make(1000, 1100, &mut room) && room.full == Some(Full::Limit));
-        assert!(pages.cell_mut(3, &mut room).is_none(), "nothing is written any more");
-        assert!(!pages.refine(2, 8000, &mut room) && pages.count == 4000);
+        assert!(pages.make(0, 10, &mut budget));
+        assert!(!pages.make(1000, 1100, &mut budget) && budget.full == Some(Full::Limit));
+        assert!(pages.cell_mut(3, &mut budget).is_none(), "nothing is written any more");
+        assert!(!pages.refine(2, 8000, &mut budget) && pages.count == 4000);
     }
 }

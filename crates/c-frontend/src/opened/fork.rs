@@ -2,31 +2,31 @@
 
 use phineus_frontend::Register;
 
-use crate::carried::flow::{Goal, Pending, Way};
+use crate::carried::flow::{Goal, PathEnd, Pending};
 use crate::data::Data;
 use crate::evaluate::report::Stop;
 use crate::frame::{End, Frame, Next};
 use crate::interpreter::Interpreter;
 
-/// Ways out of a loop by opened conditions, one after the other, with none by a public condition
+/// Exits of a loop by opened conditions, one after the other, with none by a public condition
 /// between them, after which it is taken to have no public bound.
 const OPENED_EXITS_MAX: u32 = 4;
 
-/// Such ways out of all loops that are unrolled: more of them are quicker planned as a loop that runs
+/// Such exits of all loops that are unrolled: more of them are quicker planned as a loop that runs
 /// at run time. Each takes two blocks, and may take a third where paths meet.
 const UNROLLED_MAX: u32 = 512;
 
 const _: () = assert!(3 * UNROLLED_MAX as usize <= phineus_bytecode::limits::BLOCKS_MAX / 2);
 
 impl<'m> Interpreter<'m> {
-    /// Both ways of a branch, and where they meet.
+    /// Both arms of a branch, and where they meet.
     pub(super) fn fork(
         &mut self,
         block: u32,
-        ways: Vec<(Register, u32)>,
+        paths: Vec<(Register, u32)>,
         default: u32,
         goals: &[Goal],
-    ) -> Result<(Goal, Vec<Way<'m>>), Stop> {
+    ) -> Result<(Goal, Vec<PathEnd<'m>>), Stop> {
         let depth = self.opened.stack.len();
         let frame = self.opened.stack.last().expect("it paused in a function");
         let shape = &frame.function.shape;
@@ -46,9 +46,9 @@ impl<'m> Interpreter<'m> {
         let frame = self.opened.stack.last().expect("it paused in a function");
         let place = frame.function.blocks[block as usize].place;
         let base = self.opened.stack.clone();
-        let mut targets = Vec::with_capacity(ways.len() + 1);
+        let mut targets = Vec::with_capacity(paths.len() + 1);
         let mut last = None;
-        for (register, target) in ways {
+        for (register, target) in paths {
             let (yes, no) = (
                 self.access.values.emit.tracer.new_block(),
                 self.access.values.emit.tracer.new_block(),
@@ -66,15 +66,16 @@ impl<'m> Interpreter<'m> {
             self.access.values.emit.begin(id);
             self.opened.stack.clone_from(&base);
             self.access.values.report.place = place;
-            found
-                .extend(self.relative(|machine| machine.follow(Next::Block(block, target), &all))?);
+            found.extend(
+                self.relative(|interpreter| interpreter.follow(Next::Block(block, target), &all))?,
+            );
         }
         (self.opened.stack, self.access.values.report.place) = (base, place);
         Ok((goal, found))
     }
 
     /// Whether a loop that an opened condition may leave here has a public bound as well, and few
-    /// turns: then each turn is there on its own, and knows its counters.
+    /// iterations: then each iteration is there on its own, and knows its counters.
     fn unrolls(&mut self, block: u32, inner: u32) -> bool {
         let frame = self.opened.stack.last().expect("it paused in a function");
         let is_partly_public = self.access.values.is_partly_public(frame, block, inner);
@@ -85,36 +86,36 @@ impl<'m> Interpreter<'m> {
         *opened <= OPENED_EXITS_MAX && self.opened.unrolled <= UNROLLED_MAX
     }
 
-    /// Pauses for a branch on opened integers, unless one of its ways is never taken.
+    /// Pauses for a branch on opened integers, unless one of its arms is never taken.
     pub(crate) fn pause(
         &mut self,
         frame: &Frame<'m>,
         block: u32,
-        mut ways: Vec<(Data, u32)>,
+        mut paths: Vec<(Data, u32)>,
         mut default: u32,
     ) -> Result<Next, Stop> {
         let shape = &frame.function.shape;
-        self.check_dead_ends(frame, &ways, default, "is opened when it runs")?;
-        ways.retain(|(_, target)| shape.ends[*target as usize]);
+        self.check_dead_ends(frame, &paths, default, "is opened when it runs")?;
+        paths.retain(|(_, target)| shape.ends[*target as usize]);
         if !shape.ends[default as usize] {
-            match ways.pop() {
+            match paths.pop() {
                 Some((_, target)) => default = target,
                 None => return Ok(Next::End(End::Never)),
             }
         }
-        if ways.is_empty() {
+        if paths.is_empty() {
             return Ok(Next::Block(block, default));
         }
-        let ways = ways.into_iter().map(|(condition, target)| match condition {
+        let paths = paths.into_iter().map(|(condition, target)| match condition {
             Data::Opened(register) => (register, target),
             _ => unreachable!("it was asked for opened ones"),
         });
-        self.opened.pending = Some(Pending::Fork { block, ways: ways.collect(), default });
+        self.opened.pending = Some(Pending::Fork { block, paths: paths.collect(), default });
         Err(Stop::Pause)
     }
 
     /// Pauses at the header of a loop whose end is opened, known from an earlier try.
-    pub(crate) fn pause_at_turns(
+    pub(crate) fn pause_at_loop(
         &mut self,
         frame: &Frame<'m>,
         from: Option<u32>,
@@ -132,7 +133,7 @@ impl<'m> Interpreter<'m> {
             return Ok(());
         }
         let phis = phis(self);
-        self.opened.pending = Some(Pending::Turns(block, phis));
+        self.opened.pending = Some(Pending::Loop(block, phis));
         Err(Stop::Pause)
     }
 }

@@ -1,27 +1,28 @@
-//! Loops whose end is opened when the program runs: the body is executed once for all turns.
+//! Loops whose end is opened when the program runs: the body is executed once for all iterations.
 //!
-//! What is different when the body comes back to its header is carried from turn to turn: secrets in
-//! variables, public integers in registers. At first nothing is; whenever the body leaves something
-//! different, that is noted and the whole program is tried anew, until nothing new is found (a fix
-//! point, as each try carries more). What is not carried is known to be the same in every turn.
+//! What is different when the body comes back to its header is carried from iteration to iteration:
+//! secrets in variables, public integers in registers. At first nothing is; whenever the body
+//! leaves something different, that is noted and the whole program is tried anew, until nothing new
+//! is found (a fix point, as each try carries more). What is not carried is known to be the same in
+//! every iteration.
 //!
 //! Cost: a try for each change of what a loop carries, of which there are few.
 
-use crate::carried::flow::{Goal, Way};
+use crate::carried::flow::{Goal, PathEnd};
 use crate::data::Data;
 use crate::evaluate::report::Stop;
 use crate::frame::{Frame, Next, set_phis};
 use crate::interpreter::Interpreter;
 
 impl<'m> Interpreter<'m> {
-    /// Runs a loop of the last frame, whose header is entered with these phis: all ways out of it,
+    /// Runs a loop of the last frame, whose header is entered with these phis: all exits,
     /// and where they meet.
-    pub(crate) fn turns(
+    pub(crate) fn run_opened_loop(
         &mut self,
         header: u32,
         mut phis: Vec<Data>,
         goals: &[Goal],
-    ) -> Result<(Goal, Vec<Way<'m>>), Stop> {
+    ) -> Result<(Goal, Vec<PathEnd<'m>>), Stop> {
         let depth = self.opened.stack.len();
         let frame = self.opened.stack.last().expect("the loop is in a function");
         let shape = &frame.function.shape;
@@ -54,16 +55,17 @@ impl<'m> Interpreter<'m> {
         let frame = self.opened.stack.last_mut().expect("the loop is in a function");
         set_phis(frame, header, phis.clone());
         let all: Vec<Goal> = [goals, &around, &[back, exit]].concat();
-        let ways = self.relative(|machine| machine.follow(Next::Inside(header, 0), &all))?;
-        let (mut returning, out): (Vec<Way<'m>>, Vec<Way<'m>>) =
-            ways.into_iter().partition(|way| way.goal == back);
+        let paths =
+            self.relative(|interpreter| interpreter.follow(Next::Inside(header, 0), &all))?;
+        let (mut returning, out): (Vec<PathEnd<'m>>, Vec<PathEnd<'m>>) =
+            paths.into_iter().partition(|path| path.goal == back);
         self.access.values.report.place = place;
         if let Some(wider) = self.access.wider(&form, &mut returning, header, &phis, objects)? {
             self.opened.plan.insert(key, wider);
             return Err(Stop::Restart);
         }
-        for way in returning {
-            self.access.go_round(&carried, way)?;
+        for path in returning {
+            self.access.go_round(&carried, path)?;
             self.access.values.emit.tracer.jump(id);
         }
         let out = self.go_on_around(&around, &[goals, &[exit]].concat(), &base, out)?;
@@ -71,30 +73,31 @@ impl<'m> Interpreter<'m> {
         Ok((exit, out))
     }
 
-    /// Of the ways that left a loop, those that come to the next turn of a loop around it go on to
-    /// one of the goals. Only now: as they go on, they may come to the loop anew, which is no turn
-    /// of it. The innermost loop is the first.
+    /// Of the paths that left a loop, those that come to the next iteration of a loop around it go
+    /// on to one of the goals. Only now: as they go on, they may come to the loop anew, which is no
+    /// iteration of it. The innermost loop is the first.
     fn go_on_around(
         &mut self,
         around: &[Goal],
         goals: &[Goal],
         base: &[Frame<'m>],
-        mut ways: Vec<Way<'m>>,
-    ) -> Result<Vec<Way<'m>>, Stop> {
+        mut paths: Vec<PathEnd<'m>>,
+    ) -> Result<Vec<PathEnd<'m>>, Stop> {
         for (at, goal) in around.iter().enumerate() {
-            let (here, others): (Vec<_>, _) = ways.into_iter().partition(|way| way.goal == *goal);
-            ways = others;
+            let (here, others): (Vec<_>, _) =
+                paths.into_iter().partition(|path| path.goal == *goal);
+            paths = others;
             if here.is_empty() {
                 continue;
             }
             self.opened.stack = base.to_vec();
             let all = [goals, &around[at + 1..]].concat();
-            let further = self.relative(|machine| {
-                let next = machine.meet(*goal, here)?;
-                machine.follow(next, &all)
+            let further = self.relative(|interpreter| {
+                let next = interpreter.meet(*goal, here)?;
+                interpreter.follow(next, &all)
             });
-            ways.extend(further?);
+            paths.extend(further?);
         }
-        Ok(ways)
+        Ok(paths)
     }
 }

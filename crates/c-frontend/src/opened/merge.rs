@@ -1,8 +1,8 @@
-//! Where ways of the run time meet: what differs between them is carried from each.
+//! Where paths of the run time meet: what differs between them is carried from each.
 
 use std::rc::Rc;
 
-use crate::carried::flow::{Goal, Way};
+use crate::carried::flow::{Goal, PathEnd};
 use crate::carried::nature::{Carried, Carrier, Column, Location, Nature};
 use crate::data::Data;
 use crate::evaluate::report::Stop;
@@ -10,34 +10,34 @@ use crate::interpreter::Interpreter;
 use crate::memory::log::Log;
 
 impl<'m> Interpreter<'m> {
-    /// The state where ways meet that begin with the memory of now, in which recording goes on;
+    /// The state where paths meet that begin with the memory of now, in which recording goes on;
     /// returns the block's phis, or what is returned.
-    pub(crate) fn merge_ways(
+    pub(crate) fn merge_paths(
         &mut self,
         goal: Goal,
-        mut ways: Vec<Way<'m>>,
+        mut paths: Vec<PathEnd<'m>>,
     ) -> Result<Vec<Data>, Stop> {
-        ways.iter_mut().for_each(|way| self.access.memory.renew(&mut way.log));
-        if ways.len() == 1 {
-            let way = ways.pop().expect("there is one");
-            self.access.values.emit.begin(way.block);
-            self.access.memory.apply(&way.log);
-            *self.opened.stack.last_mut().expect("ways are in a frame") = way.frame;
-            return Ok(way.values);
+        paths.iter_mut().for_each(|path| self.access.memory.renew(&mut path.log));
+        if paths.len() == 1 {
+            let path = paths.pop().expect("there is one");
+            self.access.values.emit.begin(path.block);
+            self.access.memory.apply(&path.log);
+            *self.opened.stack.last_mut().expect("ways are in a frame") = path.frame;
+            return Ok(path.values);
         }
-        let columns = self.columns(goal, &mut ways)?;
-        let mut frame = ways[0].frame.clone();
-        for way in &ways[1..] {
+        let columns = self.columns(goal, &mut paths)?;
+        let mut frame = paths[0].frame.clone();
+        for path in &paths[1..] {
             let new =
-                way.frame.objects.iter().filter(|object| !ways[0].frame.objects.contains(object));
+                path.frame.objects.iter().filter(|object| !paths[0].frame.objects.contains(object));
             frame.objects.extend(new);
         }
-        let mut values = ways[0].values.clone();
+        let mut values = paths[0].values.clone();
         let (known, carried) = self.access.sort_out(&columns)?;
         let next = self.access.values.emit.tracer.new_block();
         let mut carriers: Vec<Carried> = Vec::new();
-        for (at, way) in ways.iter().enumerate() {
-            self.access.values.emit.begin(way.block);
+        for (at, path) in paths.iter().enumerate() {
+            self.access.values.emit.begin(path.block);
             for (index, (members, width, nature)) in carried.iter().enumerate() {
                 let cells: Vec<Data> =
                     members.iter().map(|member| columns[*member].data[at].clone()).collect();
@@ -71,30 +71,31 @@ impl<'m> Interpreter<'m> {
         Ok(values)
     }
 
-    /// All that may differ, with what each way leaves there.
-    fn columns(&mut self, goal: Goal, ways: &mut [Way<'m>]) -> Result<Vec<Column>, Stop> {
-        let function = ways[0].frame.function;
+    /// All that may differ, with what each path leaves there.
+    fn columns(&mut self, goal: Goal, paths: &mut [PathEnd<'m>]) -> Result<Vec<Column>, Stop> {
+        let function = paths[0].frame.function;
         let mut columns = Vec::new();
-        for at in 0..ways[0].values.len() {
+        for at in 0..paths[0].values.len() {
             let width = match goal {
                 Goal::Block(_, block) => function.blocks[block as usize].phis[at].width,
                 Goal::Return(_) => function.result.width(),
             };
-            let data = ways.iter().map(|way| way.values[at].clone()).collect();
+            let data = paths.iter().map(|path| path.values[at].clone()).collect();
             columns.push(Column { place: Location::Value(at), width, data });
         }
         if let Goal::Block(_, block) = goal {
-            let live = self.live(ways[0].frame.index);
+            let live = self.live(paths[0].frame.index);
             let phis = &function.blocks[block as usize].phis;
             for register in 0..function.registers {
-                let first = &ways[0].frame.registers[register as usize];
-                let same = |way: &Way<'m>| way.frame.registers[register as usize].is_same(first);
+                let first = &paths[0].frame.registers[register as usize];
+                let same =
+                    |path: &PathEnd<'m>| path.frame.registers[register as usize].is_same(first);
                 let is_needed = live[block as usize][register as usize]
                     && phis.iter().all(|phi| phi.result != register);
-                if is_needed && !ways.iter().all(same) {
-                    let data: Vec<Data> = ways
+                if is_needed && !paths.iter().all(same) {
+                    let data: Vec<Data> = paths
                         .iter()
-                        .map(|way| way.frame.registers[register as usize].clone())
+                        .map(|path| path.frame.registers[register as usize].clone())
                         .collect();
                     let named = |d: &&Data| matches!(d, Data::Secret(_) | Data::Lane(..));
                     let width =
@@ -103,17 +104,17 @@ impl<'m> Interpreter<'m> {
                 }
             }
         }
-        let logs: Vec<&Log> = ways.iter().map(|way| &way.log).collect();
+        let logs: Vec<&Log> = paths.iter().map(|path| &path.log).collect();
         let stretches = self.access.stretches(&logs);
         let first = columns.len();
         for (object, offset, bytes) in stretches {
             let place = Location::Memory(object, offset, bytes);
             columns.push(Column { place, width: u16::from(bytes) * 8, data: Vec::new() });
         }
-        for way in ways.iter_mut() {
-            self.access.values.emit.begin(way.block);
+        for path in paths.iter_mut() {
+            self.access.values.emit.begin(path.block);
             self.access.memory.open_log();
-            self.access.memory.apply(&way.log);
+            self.access.memory.apply(&path.log);
             let found: Result<(), Stop> = (first..columns.len()).try_for_each(|at| {
                 let data = self.access.look(columns[at].place)?;
                 columns[at].data.push(data);
@@ -121,7 +122,7 @@ impl<'m> Interpreter<'m> {
             });
             drop(self.access.memory.undo());
             found?;
-            way.block = self.access.values.emit.tracer.block();
+            path.block = self.access.values.emit.tracer.block();
         }
         Ok(columns)
     }

@@ -1,18 +1,19 @@
-//! Control flow on what is opened when the program runs: each way is a block of its own.
+//! Control flow on what is opened when the program runs: each arm is a block of its own.
 //!
-//! The machine runs up to a branch on an opened integer, and is then at a *pause*: its calls lie in
-//! `stack` instead of on Rust's. Both ways of the branch are executed, each from the same memory, up
-//! to where they meet (`merge.rs`). A loop that such a branch can leave is executed once for all its
-//! turns: what changes from turn to turn is carried (`turns.rs`), all else stays as it was known.
+//! The interpreter runs up to a branch on an opened integer, and is then at a *pause*: its calls
+//! lie in `stack` instead of on Rust's. Both arms of the branch are executed, each from the same
+//! memory, up to where they meet (`opened/merge.rs`). A loop that such a branch can leave is
+//! executed once for all its iterations: what changes from iteration to iteration is carried
+//! (`opened/loops.rs`), all else stays as it was known.
 //!
-//! Cost: program text for each way once; a loop's body is there once however often it will run.
-//! What it does not protect against: everybody sees which way is taken and how often.
+//! Cost: program text for each arm once; a loop's body is there once however often it will run.
+//! What it does not protect against: everybody sees which arm is taken and how often.
 
 pub(crate) mod fork;
 pub(crate) mod loops;
 pub(crate) mod merge;
 
-use crate::carried::flow::{Goal, Pending, Way};
+use crate::carried::flow::{Goal, PathEnd, Pending};
 use crate::data::Data;
 use crate::evaluate::report::Stop;
 use crate::frame::{End, Frame, Next};
@@ -32,13 +33,13 @@ impl<'m> Interpreter<'m> {
         let name = &frame.function.name;
         self.opened.stack = vec![frame];
         let goal = Goal::Return(1);
-        let ways = self.follow(Next::Block(u32::MAX, 0), &[goal])?;
-        if ways.is_empty() {
+        let paths = self.follow(Next::Block(u32::MAX, 0), &[goal])?;
+        if paths.is_empty() {
             let what = format!("'{name}' never returns");
             let remedy = "a computation has to end; give a flag as a result instead of stopping";
             return self.access.values.error(what, remedy);
         }
-        let result = self.merge_ways(goal, ways)?.pop();
+        let result = self.merge_paths(goal, paths)?.pop();
         if self.module.reveals() {
             // Results leave in the last block, in which nothing may be computed any more that is
             // known only behind it.
@@ -90,10 +91,10 @@ impl<'m> Interpreter<'m> {
                     let data = self.access.values.error(what, "a computation has to end")?;
                     self.returned(frame, data)
                 }
-                // A secret leads to the next turn of a loop, or out of it, where an opened integer
-                // ends it: its block is there once, whatever it counts.
+                // A secret leads to the next iteration of a loop, or out of it, where an opened
+                // integer ends it: its block is there once, whatever it counts.
                 Ok(End::Split(_)) => {
-                    self.access.values.refuse_turns()?;
+                    self.access.values.refuse_secret_bound()?;
                     return Err(Stop::Fatal);
                 }
             };
@@ -110,31 +111,33 @@ impl<'m> Interpreter<'m> {
         Next::Inside(block, index + 1)
     }
 
-    /// Runs from `next` on until all ways are at a goal. Memory is then what all of them began with,
-    /// and each way has what it changed.
-    pub(crate) fn follow(&mut self, next: Next, goals: &[Goal]) -> Result<Vec<Way<'m>>, Stop> {
+    /// Runs from `next` on until all paths are at a goal. Memory is then what all of them began
+    /// with, and each path has what it changed.
+    pub(crate) fn follow(&mut self, next: Next, goals: &[Goal]) -> Result<Vec<PathEnd<'m>>, Stop> {
         with_stack(|| self.follow_on(next, goals))
     }
 
-    fn follow_on(&mut self, mut next: Next, goals: &[Goal]) -> Result<Vec<Way<'m>>, Stop> {
+    fn follow_on(&mut self, mut next: Next, goals: &[Goal]) -> Result<Vec<PathEnd<'m>>, Stop> {
         loop {
-            let (goal, ways) = match self.advance(next, goals)? {
+            let (goal, paths) = match self.advance(next, goals)? {
                 Pause::Never => return Ok(Vec::new()),
                 Pause::At(goal, values) => {
                     let frame = self.opened.stack.last().expect("it is there").clone();
                     let (block, log) = (self.access.values.emit.tracer.block(), Log::default());
-                    return Ok(vec![Way { goal, values, frame, block, log }]);
+                    return Ok(vec![PathEnd { goal, values, frame, block, log }]);
                 }
-                Pause::Pending(Pending::Fork { block, ways, default }) => {
-                    self.fork(block, ways, default, goals)?
+                Pause::Pending(Pending::Fork { block, paths, default }) => {
+                    self.fork(block, paths, default, goals)?
                 }
-                Pause::Pending(Pending::Turns(header, phis)) => self.turns(header, phis, goals)?,
+                Pause::Pending(Pending::Loop(header, phis)) => {
+                    self.run_opened_loop(header, phis, goals)?
+                }
             };
             if goals.contains(&goal) {
-                return Ok(ways);
+                return Ok(paths);
             }
-            let (here, mut others): (Vec<Way<'m>>, Vec<Way<'m>>) =
-                ways.into_iter().partition(|way| way.goal == goal);
+            let (here, mut others): (Vec<PathEnd<'m>>, Vec<PathEnd<'m>>) =
+                paths.into_iter().partition(|path| path.goal == goal);
             if here.is_empty() {
                 return Ok(others);
             }
@@ -142,18 +145,18 @@ impl<'m> Interpreter<'m> {
                 next = self.meet(goal, here)?;
                 continue;
             }
-            let further = self.relative(|machine| {
-                let next = machine.meet(goal, here)?;
-                machine.follow(next, goals)
+            let further = self.relative(|interpreter| {
+                let next = interpreter.meet(goal, here)?;
+                interpreter.follow(next, goals)
             });
             others.extend(further?);
             return Ok(others);
         }
     }
 
-    /// Goes on where all of these ways meet.
-    pub(crate) fn meet(&mut self, goal: Goal, ways: Vec<Way<'m>>) -> Result<Next, Stop> {
-        let mut values = self.merge_ways(goal, ways)?;
+    /// Goes on where all of these paths meet.
+    pub(crate) fn meet(&mut self, goal: Goal, paths: Vec<PathEnd<'m>>) -> Result<Next, Stop> {
+        let mut values = self.merge_paths(goal, paths)?;
         Ok(match goal {
             Goal::Block(_, block) => Next::Joined(block, values),
             Goal::Return(_) => {
@@ -163,23 +166,23 @@ impl<'m> Interpreter<'m> {
         })
     }
 
-    /// Ways whose changes begin with the memory of now, which is left as it is.
+    /// Paths whose changes begin with the memory of now, which is left as it is.
     pub(crate) fn relative(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<Vec<Way<'m>>, Stop>,
-    ) -> Result<Vec<Way<'m>>, Stop> {
+        run: impl FnOnce(&mut Self) -> Result<Vec<PathEnd<'m>>, Stop>,
+    ) -> Result<Vec<PathEnd<'m>>, Stop> {
         self.access.memory.open_log();
         let found = run(self);
         let mut own = self.access.memory.undo();
-        let mut ways = found?;
+        let mut paths = found?;
         self.access.memory.renew(&mut own);
-        for way in &mut ways {
-            self.access.memory.renew(&mut way.log);
+        for path in &mut paths {
+            self.access.memory.renew(&mut path.log);
             self.access.memory.open_log();
             self.access.memory.apply(&own);
-            self.access.memory.apply(&way.log);
-            way.log = self.access.memory.undo();
+            self.access.memory.apply(&path.log);
+            path.log = self.access.memory.undo();
         }
-        Ok(ways)
+        Ok(paths)
     }
 }

@@ -8,7 +8,7 @@ pub(super) struct Definitions<'f> {
     pub(super) function: &'f Function,
     pub(super) inside: &'f [bool],
     pub(super) header: u32,
-    /// The way out is at the end of an iteration, after which the header does not run again.
+    /// The exit is at the end of an iteration, after which the header does not run again.
     pub(super) leaves_at_latch: bool,
 }
 
@@ -36,8 +36,8 @@ impl<'f> Definitions<'f> {
         self.of(operand).is_none()
     }
 
-    /// Whether what a register is in the last iteration, which lanes do not know, is used afterwards;
-    /// `next` is known: the value that the iteration leaves to the next.
+    /// Whether what a register is in the last iteration, which lanes do not know, is used
+    /// afterwards; `next` is known: the value that the iteration leaves to the next.
     pub(super) fn is_used_after(&self, register: u32, next: Operand) -> bool {
         let blocks = self.function.blocks.iter().zip(self.inside);
         let mut outside = blocks.filter(|(_, inside)| !**inside).map(|(code, _)| code);

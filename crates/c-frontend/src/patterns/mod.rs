@@ -2,10 +2,11 @@
 //! what one iteration leaves to the next.
 //!
 //! A value that a loop carries is a counter (a public start and step), a reduction (every use leads
-//! through one associative operation back to it), or a contest: the best so far by a comparison,
-//! with what belongs to it (the least distance and its index). Anything else goes in order.
+//! through one associative operation back to it), or an arg-min or arg-max: the best so far by a
+//! comparison, with what belongs to it (the least distance and its index). Anything else goes in
+//! order.
 
-pub(crate) mod arg_best;
+pub(crate) mod arg_min_max;
 pub(crate) mod definitions;
 pub(crate) mod pattern;
 pub(crate) mod reduction;
@@ -15,7 +16,7 @@ use std::rc::Rc;
 
 use crate::ir::module::Function;
 use crate::ir::{Binary, Kind, Operand, Phi, Terminator};
-use crate::patterns::arg_best::contest;
+use crate::patterns::arg_min_max::find_arg_min_max;
 use crate::patterns::definitions::{Definition, Definitions, is};
 use crate::patterns::pattern::{Pattern, Recurrence, Step};
 use crate::patterns::reduction::reduction;
@@ -68,7 +69,7 @@ pub(crate) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
     if !definitions.is_outside(bound) {
         return None;
     }
-    let mut contests = Vec::new();
+    let mut arg_min_max = Vec::new();
     for at in 0..phis.len() {
         if carried[at].is_none() {
             carried[at] = reduction(&definitions, &phis[at], *latch);
@@ -76,11 +77,11 @@ pub(crate) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
     }
     for at in 0..phis.len() {
         if carried[at].is_none() {
-            let contest = contest(&definitions, phis, *latch, &carried, at)?;
-            for (member, _) in &contest.members {
-                carried[*member] = Some(Recurrence::Contest);
+            let found = find_arg_min_max(&definitions, phis, *latch, &carried, at)?;
+            for (member, _) in &found.members {
+                carried[*member] = Some(Recurrence::ArgMinMax);
             }
-            contests.push(contest);
+            arg_min_max.push(found);
         }
     }
     Some(Pattern {
@@ -88,7 +89,7 @@ pub(crate) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
         exit: *exit,
         latch: *latch,
         carried: carried.into_iter().collect::<Option<Vec<_>>>()?,
-        contests,
+        arg_min_max,
         compare: *compare,
         width: *width,
         counter,

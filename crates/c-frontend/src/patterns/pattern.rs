@@ -9,8 +9,8 @@ pub(crate) enum Recurrence {
     Counter(Step),
     /// All iterations' parts together by the operation.
     Reduction(Binary, u16),
-    /// Belongs to a contest.
-    Contest,
+    /// Belongs to an arg-min or arg-max.
+    ArgMinMax,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Step {
 
 /// The challenger replaces the best so far where it compares so with it.
 #[derive(Clone, Debug)]
-pub(crate) struct Contest {
+pub(crate) struct ArgMinMax {
     pub(crate) compare: Compare,
     pub(crate) width: u16,
     /// Phis of the loop's header: each with the challenger's register or constant.
@@ -36,11 +36,11 @@ pub(crate) struct Contest {
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) header: u32,
-    /// The block with the way out, and where that leads.
+    /// The block with the exit, and where that leads.
     pub(crate) exit: (u32, u32),
     pub(crate) latch: u32,
     pub(crate) carried: Vec<Recurrence>,
-    pub(crate) contests: Vec<Contest>,
+    pub(crate) arg_min_max: Vec<ArgMinMax>,
     /// The comparison that decides whether there is another iteration: of this counter's value
     /// (after its step or before) with an operand from outside.
     pub(crate) compare: Compare,

@@ -230,8 +230,8 @@ impl<'m> Val<'m> {
         (0..count).map(|index| llvm!(LLVMGetMaskValue(self.0, index))).collect()
     }
 
-    /// File, line and column, if it is known. Of a file that shares some of its path with the current
-    /// directory, clang has the rest of the path alone, and apart from it that part.
+    /// File, line and column, if it is known. Of a file that shares some of its path with the
+    /// current directory, clang has the rest of the path alone, and apart from it that part.
     pub(crate) fn place(self) -> Option<(String, u32, u32)> {
         let line = llvm!(LLVMGetDebugLocLine(self.0));
         // Global variables without debug information have -1.

@@ -1,7 +1,7 @@
 //! Names that two columns of a table, or two tables, would share.
 //!
 //! Columns are called by the path of their fields (`outer_inner`, `array0`), tables by their
-//! parameter or party: two ways may lead to one name, which a file cannot hold twice.
+//! parameter or party: two paths may lead to one name, which a file cannot hold twice.
 
 use crate::annotations::tokens::Line;
 use crate::signature::{Port, Signature};

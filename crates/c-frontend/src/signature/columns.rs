@@ -150,8 +150,8 @@ fn narrow(name: &str, leaves: &mut [Leaf], (low, high): (i128, i128)) -> Result<
             true => ElementType::signed(bits(low).max(bits(high)) + 1),
             false => ElementType::unsigned(bits(high).max(1)),
         };
-        let room = leaf.element.width() - u16::from(leaf.element.is_signed() && low >= 0);
-        if element.width() > room || (low < 0 && !leaf.element.is_signed()) {
+        let width_max = leaf.element.width() - u16::from(leaf.element.is_signed() && low >= 0);
+        if element.width() > width_max || (low < 0 && !leaf.element.is_signed()) {
             let what = format!("the range of '{name}' does not fit its type, {}", leaf.element);
             return Err((what, "give a smaller range or a wider type"));
         }

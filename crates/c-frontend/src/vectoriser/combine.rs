@@ -1,7 +1,7 @@
 //! What iterations that ran together contribute to what their loop carries.
 //!
-//! Reductions add up lane by lane first and between lanes last; a contest is a tournament between
-//! neighbours, so that of equals the one wins that would in order.
+//! Reductions add up lane by lane first and between lanes last; an arg-min or arg-max is a
+//! tournament between neighbours, so that of equals the one wins that would in order.
 
 use crate::data::Data;
 use crate::evaluate::Evaluator;
@@ -13,15 +13,15 @@ use crate::patterns::pattern::{Pattern, Recurrence};
 pub(crate) struct Parts {
     /// By phi.
     pub(crate) reductions: Vec<Vec<(Data, u32)>>,
-    /// By contest: the challengers of its members.
-    pub(crate) contests: Vec<Vec<(Vec<Data>, u32)>>,
+    /// By arg-min or arg-max: the challengers of its members.
+    pub(crate) arg_min_max: Vec<Vec<(Vec<Data>, u32)>>,
 }
 
 impl Parts {
     pub(crate) fn new(pattern: &Pattern) -> Parts {
         Parts {
             reductions: vec![Vec::new(); pattern.carried.len()],
-            contests: vec![Vec::new(); pattern.contests.len()],
+            arg_min_max: vec![Vec::new(); pattern.arg_min_max.len()],
         }
     }
 }
@@ -42,13 +42,13 @@ impl Evaluator {
             }
         }
         let phis = &frame.function.blocks[pattern.header as usize].phis;
-        for (contest, parts) in pattern.contests.iter().zip(parts.contests) {
+        for (arg_min_max, parts) in pattern.arg_min_max.iter().zip(parts.arg_min_max) {
             let widths: Vec<u16> =
-                contest.members.iter().map(|(member, _)| phis[*member].width).collect();
+                arg_min_max.members.iter().map(|(member, _)| phis[*member].width).collect();
             let best: Vec<Data> =
-                contest.members.iter().map(|(member, _)| state[*member].clone()).collect();
-            let winners = self.decide(contest, &widths, best, parts)?;
-            for ((member, _), winner) in contest.members.iter().zip(winners) {
+                arg_min_max.members.iter().map(|(member, _)| state[*member].clone()).collect();
+            let winners = self.decide(arg_min_max, &widths, best, parts)?;
+            for ((member, _), winner) in arg_min_max.members.iter().zip(winners) {
                 next[*member] = winner;
             }
         }

@@ -50,7 +50,7 @@ pub(super) fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -
     for (carried, start) in pattern.carried.iter().zip(state) {
         let fits = match carried {
             Recurrence::Counter(_) => !matches!(stepped_of(frame, carried, start), Data::Poison),
-            Recurrence::Reduction(..) | Recurrence::Contest => {
+            Recurrence::Reduction(..) | Recurrence::ArgMinMax => {
                 start.is_secret() || matches!(start, Data::Public(_))
             }
         };

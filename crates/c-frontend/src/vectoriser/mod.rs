@@ -1,16 +1,16 @@
 //! Loops whose iterations run together, one in each lane.
 //!
-//! A loop with a pattern (`pattern.rs`) is first rehearsed: its body is executed once for all
+//! A loop with a pattern (`patterns/`) is first run dry: its body is executed once for all
 //! iterations, counters being different in each lane and secrets mere marks, so that nothing is
 //! recorded; all places that it reads and writes are kept. If an iteration touches what another
 //! writes, the loop goes in order, and its inner loops get their chance. If a public branch differs
-//! between iterations, those are done together that go the way of the first, then those behind
+//! between iterations, those are done together that take the branch of the first, then those behind
 //! them; in order, if that makes too many parts. Otherwise the body is executed for as many
 //! iterations at a time as fit a value. So `for i, for j: y[i] += W[i][j] * x[j]` becomes products
 //! of whole columns.
 //!
-//! Lanes are cut and joined as C's arrays say (`pack.rs`); a place that all iterations write before
-//! they read it is each one's own, and holds the last one's value afterwards.
+//! Lanes are cut and joined as C's arrays say (`emit/lanes.rs`); a place that all iterations write
+//! before they read it is each one's own, and holds the last one's value afterwards.
 
 pub(crate) mod combine;
 pub(crate) mod counters;
@@ -29,10 +29,10 @@ use crate::patterns::pattern::Pattern;
 use crate::vectoriser::combine::Parts;
 use crate::vectoriser::counters::iterations;
 
-/// Parts of a loop of which each takes its own way at a public branch.
+/// Parts of a loop of which each takes its own branch at a public branch.
 const PIECES_MAX: u32 = 4;
 
-/// Fewer iterations are not worth a rehearsal.
+/// Fewer iterations are not worth a dry run.
 const ITERATIONS_MIN: u64 = 4;
 
 /// With loops inside, which may have more.
@@ -41,7 +41,7 @@ const OUTER_ITERATIONS_MIN: u64 = 8;
 /// A loop that was refused so often is not tried again.
 const REFUSALS_MAX: u32 = 3;
 
-/// Iterations of a rehearsal: keeps its memory small.
+/// Iterations of a dry run: keeps its memory small.
 const BLOCK: u64 = 1 << 16;
 
 impl<'m> Interpreter<'m> {
@@ -120,7 +120,7 @@ impl<'m> Interpreter<'m> {
             let mut block = (count - done).min(BLOCK);
             let lanes = loop {
                 let is_part = pieces > 0;
-                match self.rehearse(frame, pattern, &state, (block, is_part))? {
+                match self.dry_run_block(frame, pattern, &state, (block, is_part))? {
                     Ok(lanes) => break lanes,
                     Err(Some(same)) if pieces < PIECES_MAX => (block, pieces) = (same, pieces + 1),
                     Err(_) => return Ok((state, done)),

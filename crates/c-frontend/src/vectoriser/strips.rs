@@ -18,9 +18,9 @@ const WIRES: u64 = phineus_bytecode::limits::VALUE_WIRES_MAX as u64;
 
 impl<'m> Interpreter<'m> {
     /// Executes a block of iterations without recording; returns how many may run together, or how
-    /// many of the first take the same way where a public branch differs between them. A part of a
-    /// loop runs also if there is nothing to compute in it, or if it is one iteration.
-    pub(super) fn rehearse(
+    /// many of the first take the same branch where a public branch differs between them. A part of
+    /// a loop runs also if there is nothing to compute in it, or if it is one iteration.
+    pub(super) fn dry_run_block(
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
@@ -38,12 +38,12 @@ impl<'m> Interpreter<'m> {
         self.access.values.start_dry_run(self.access.memory.object_count());
         self.access.memory.open_log();
         let end = self.body(frame, pattern, state, 0, count);
-        let challengers = pattern.contests.iter().flat_map(|contest| &contest.members);
+        let challengers = pattern.arg_min_max.iter().flat_map(|arg_min_max| &arg_min_max.members);
         let fits = challengers
             .map(|(_, operand)| frame.get(*operand))
             .all(|data| data.is_secret() || matches!(data, Data::Public(_) | Data::Spread(_)));
         drop(self.access.memory.undo());
-        let rehearsal = self.access.values.end_dry_run();
+        let dry_run = self.access.values.end_dry_run();
         frame.registers = registers;
         (
             self.access.values.report.place,
@@ -57,11 +57,11 @@ impl<'m> Interpreter<'m> {
             "a rehearsal records nothing"
         );
         match end {
-            Err(Stop::Abandon) => Ok(Err(rehearsal.same_way.map(u64::from))),
+            Err(Stop::Abandon) => Ok(Err(dry_run.same_branch.map(u64::from))),
             Err(stop) => Err(stop),
-            Ok(_) if !fits || !(is_part || rehearsal.is_worth()) => Ok(Err(None)),
-            Ok(_) if count > 1 && rehearsal.has_conflict(&self.access.memory) => Ok(Err(None)),
-            Ok(_) => Ok(Ok(1 << (WIRES / u64::from(rehearsal.widest())).max(1).ilog2())),
+            Ok(_) if !fits || !(is_part || dry_run.is_worth()) => Ok(Err(None)),
+            Ok(_) if count > 1 && dry_run.has_conflict(&self.access.memory) => Ok(Err(None)),
+            Ok(_) => Ok(Ok(1 << (WIRES / u64::from(dry_run.widest())).max(1).ilog2())),
         }
     }
 
@@ -81,8 +81,8 @@ impl<'m> Interpreter<'m> {
                 parts.reductions[at].push((values[at].clone(), lanes as u32));
             }
         }
-        for (contest, parts) in pattern.contests.iter().zip(&mut parts.contests) {
-            let challengers = contest.members.iter().map(|(_, operand)| frame.get(*operand));
+        for (arg_min_max, parts) in pattern.arg_min_max.iter().zip(&mut parts.arg_min_max) {
+            let challengers = arg_min_max.members.iter().map(|(_, operand)| frame.get(*operand));
             parts.push((challengers.collect(), lanes as u32));
         }
         self.access.keep_last(lanes as u32);
@@ -105,7 +105,8 @@ impl<'m> Interpreter<'m> {
             unreachable!("the pattern has a branch there");
         };
         let stay = if pattern.continues_if { *yes } else { *no };
-        let skipped = pattern.contests.iter().flat_map(|contest| contest.skipped.clone());
+        let skipped =
+            pattern.arg_min_max.iter().flat_map(|arg_min_max| arg_min_max.skipped.clone());
         let body = Body { forced: Some((pattern.exit.0, stay)), skipped: skipped.collect() };
         let outer = std::mem::replace(&mut frame.body, body);
         let outer_lanes = std::mem::replace(&mut self.access.values.scope.lanes, lanes as u32);
@@ -119,7 +120,7 @@ impl<'m> Interpreter<'m> {
             .map(|(carried, start)| match carried {
                 Recurrence::Counter(step) => counted(frame, start, *step, first, lanes),
                 Recurrence::Reduction(op, width) => Data::Public(fold::identity(*op, *width)),
-                Recurrence::Contest => Data::Undefined,
+                Recurrence::ArgMinMax => Data::Undefined,
             })
             .collect();
         self.access.values.scope.strips += 1;

@@ -1,5 +1,5 @@
-//! The winner of a contest by a tournament between neighbours, so that of equals the one wins that
-//! would in order.
+//! The winner of an arg-min or arg-max by a tournament between neighbours, so that of equals the
+//! one wins that would in order.
 
 use std::rc::Rc;
 
@@ -9,13 +9,13 @@ use crate::data::Data;
 use crate::emit::record::compared;
 use crate::evaluate::Evaluator;
 use crate::evaluate::report::Stop;
-use crate::patterns::pattern::Contest;
+use crate::patterns::pattern::ArgMinMax;
 
 impl Evaluator {
-    /// The winners of a contest, all members of it.
+    /// The winners of an arg-min or arg-max, all members of it.
     pub(super) fn decide(
         &mut self,
-        contest: &Contest,
+        arg_min_max: &ArgMinMax,
         widths: &[u16],
         best: Vec<Data>,
         parts: Vec<(Vec<Data>, u32)>,
@@ -27,7 +27,7 @@ impl Evaluator {
                 .zip(widths)
                 .map(|(data, width)| self.in_all(data, *width, lanes))
                 .collect();
-            let found = self.tournament(contest, vectors)?;
+            let found = self.tournament(arg_min_max, vectors)?;
             winners.iter_mut().zip(found).for_each(|(all, one)| all.push(Data::Secret(one)));
         }
         let mut rounds: Vec<Vec<Data>> = winners;
@@ -42,7 +42,7 @@ impl Evaluator {
                     .zip(widths)
                     .map(|(all, width)| self.emit.pack(&all[first..end], *width))
                     .collect();
-                let found = self.tournament(contest, vectors)?;
+                let found = self.tournament(arg_min_max, vectors)?;
                 next.iter_mut().zip(found).for_each(|(all, one)| all.push(Data::Secret(one)));
             }
             rounds = next;
@@ -50,8 +50,8 @@ impl Evaluator {
                 break rounds.iter().map(|all| all[0].clone()).collect::<Vec<Data>>();
             }
         };
-        let (key, width) = self.key(contest, widths);
-        let wins = self.compare(contest.compare, width, &found[key], &best[key])?;
+        let (key, width) = self.key(arg_min_max, widths);
+        let wins = self.compare(arg_min_max.compare, width, &found[key], &best[key])?;
         let mut all = Vec::with_capacity(found.len());
         for ((new, old), width) in found.iter().zip(&best).zip(widths) {
             all.push(self.select(&wins, new, old, *width)?);
@@ -59,20 +59,20 @@ impl Evaluator {
         Ok(all)
     }
 
-    fn key(&self, contest: &Contest, widths: &[u16]) -> (usize, u16) {
-        let key = contest.members.iter().position(|(member, _)| *member == contest.key);
+    fn key(&self, arg_min_max: &ArgMinMax, widths: &[u16]) -> (usize, u16) {
+        let key = arg_min_max.members.iter().position(|(member, _)| *member == arg_min_max.key);
         let key = key.expect("the key is a member");
-        debug_assert_eq!(widths[key], contest.width, "what is compared is the key");
-        (key, contest.width)
+        debug_assert_eq!(widths[key], arg_min_max.width, "what is compared is the key");
+        (key, arg_min_max.width)
     }
 
     /// One lane of each vector: of the lanes that win, neighbours against each other.
     fn tournament(
         &mut self,
-        contest: &Contest,
+        arg_min_max: &ArgMinMax,
         mut vectors: Vec<Rc<Value>>,
     ) -> Result<Vec<Rc<Value>>, Stop> {
-        let at = contest.members.iter().position(|(member, _)| *member == contest.key);
+        let at = arg_min_max.members.iter().position(|(member, _)| *member == arg_min_max.key);
         let at = at.expect("the key is a member");
         while vectors[0].lanes() > 1 {
             let lanes = vectors[0].lanes();
@@ -84,7 +84,7 @@ impl Evaluator {
                 first.push(even);
                 second.push(odd);
             }
-            let wins = compared(contest.compare, &second[at], &first[at]);
+            let wins = compared(arg_min_max.compare, &second[at], &first[at]);
             for (k, vector) in vectors.iter_mut().enumerate() {
                 let winner = wins.select(&second[k], &first[k]);
                 *vector = Rc::new(match odd {

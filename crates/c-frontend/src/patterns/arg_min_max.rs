@@ -5,16 +5,16 @@ use crate::ir::{Binary, Compare, Instruction, Kind, Operand, Phi};
 use crate::patterns::definitions::{
     Definition, Definitions, is, is_same, phi_uses, terminator_uses, uses,
 };
-use crate::patterns::pattern::{Contest, Recurrence};
+use crate::patterns::pattern::{ArgMinMax, Recurrence};
 
 /// Phis that are replaced together where one of them loses a comparison.
-pub(super) fn contest(
+pub(super) fn find_arg_min_max(
     definitions: &Definitions<'_>,
     phis: &[Phi],
     latch: u32,
     carried: &[Option<Recurrence>],
     first: usize,
-) -> Option<Contest> {
+) -> Option<ArgMinMax> {
     let open: Vec<usize> = (0..phis.len()).filter(|at| carried[*at].is_none()).collect();
     let is_open = |operand: Operand| open.iter().any(|at| is(operand, phis[*at].result));
     // The comparison: of an open phi with something that depends on none.
@@ -78,7 +78,7 @@ pub(super) fn contest(
     if !is_same(at_key.1, challenger) || !open.contains(&first) {
         return None;
     }
-    is_closed(definitions, phis, latch, &open, &skipped).then_some(Contest {
+    is_closed(definitions, phis, latch, &open, &skipped).then_some(ArgMinMax {
         compare,
         width: *width,
         members,
@@ -87,7 +87,7 @@ pub(super) fn contest(
     })
 }
 
-/// Whether nothing else uses what a contest decides.
+/// Whether nothing else uses what an arg-min or arg-max decides.
 fn is_closed(
     definitions: &Definitions<'_>,
     phis: &[Phi],
