@@ -1,4 +1,4 @@
-//! C programs: those in `c/ok` give what their plain C twins give, those in `c/leaks` are refused
+//! C programs: those in `c/ok` give what their plaintext references give, those in `c/leaks` are refused
 //! at the line and with the words that they say themselves. `PHINEUS_C_ONLY=WORD` takes those with
 //! the word in their path.
 #![cfg(feature = "llvm")]
@@ -31,7 +31,7 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs a program on random inputs and compares with its plain C twin; returns its instructions.
+/// Runs a program on random inputs and compares with its plaintext reference; returns its instructions.
 fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     fn shown(error: impl std::fmt::Display) -> String {
         error.to_string()
@@ -59,7 +59,8 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
             return Err("it is another program the second time, and parties must agree".into());
         }
         let outputs = phineus_frontend::reference::run_file(file, &inputs).map_err(shown)?;
-        let expected = program.twin(&arguments, &inputs).ok_or("no twin")?.map_err(shown)?;
+        let expected =
+            program.twin(&arguments, &inputs).ok_or("no plaintext reference")?.map_err(shown)?;
         let equal = outputs.len() == expected.len()
             && outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b));
         if !equal {
@@ -69,14 +70,14 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     Ok(traced.written.instruction_count)
 }
 
-/// Where outputs differ from those of the twin.
+/// Where outputs differ from those of the plaintext reference.
 fn differences(outputs: &[Table], expected: &[Table]) -> String {
     let mut found = Vec::new();
     for (a, b) in outputs.iter().zip(expected) {
         let rows = (0..a.row_count().min(b.row_count())).filter(|row| a.row(*row) != b.row(*row));
         let name = &a.columns()[0].name;
         found.extend(rows.take(9).map(|row| {
-            format!("row {row} of {name}: {:?}, the twin {:?}", a.row(row), b.row(row))
+            format!("row {row} of {name}: {:?}, in plain C {:?}", a.row(row), b.row(row))
         }));
     }
     found.join("; ")
@@ -114,7 +115,8 @@ fn sizes_are_those_of_the_rows() {
     assert_eq!(inputs[0].row_count(), 10);
     let (file, _) = trace_to_file(&program, &arguments).expect("it is traced");
     let outputs = phineus_frontend::reference::run_file(file, &inputs).expect("it runs");
-    let expected = program.twin(&arguments, &inputs).expect("it has a twin").expect("it runs");
+    let expected =
+        program.twin(&arguments, &inputs).expect("it has a plaintext reference").expect("it runs");
     assert_eq!(outputs[0].row_count(), 5 * 4);
     assert!(outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b)));
     arguments.set_rows("x", 11);

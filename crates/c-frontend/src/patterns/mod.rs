@@ -18,7 +18,7 @@ use crate::ir::module::Function;
 use crate::ir::{Binary, Kind, Operand, Phi, Terminator};
 use crate::patterns::arg_min_max::find_arg_min_max;
 use crate::patterns::definitions::{Definition, Definitions, is};
-use crate::patterns::pattern::{Pattern, Recurrence, Step};
+use crate::patterns::pattern::{LoopCondition, Pattern, Recurrence, Step};
 use crate::patterns::reduction::reduction;
 
 /// Patterns of loops by function and loop, and those that could not run in lanes.
@@ -90,13 +90,15 @@ pub(crate) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
         latch: *latch,
         carried: carried.into_iter().collect::<Option<Vec<_>>>()?,
         arg_min_max,
-        compare: *compare,
-        width: *width,
-        counter,
-        is_stepped,
-        bound,
-        is_bound_first,
-        continues_if,
+        condition: LoopCondition {
+            compare: *compare,
+            width: *width,
+            counter,
+            is_stepped,
+            bound,
+            is_bound_first,
+            continues_if,
+        },
     })
 }
 

@@ -41,10 +41,16 @@ pub(crate) struct Pattern {
     pub(crate) latch: u32,
     pub(crate) carried: Vec<Recurrence>,
     pub(crate) arg_min_max: Vec<ArgMinMax>,
-    /// The comparison that decides whether there is another iteration: of this counter's value
-    /// (after its step or before) with an operand from outside.
+    pub(crate) condition: LoopCondition,
+}
+
+/// The comparison that decides whether there is another iteration: of a counter's value (after its
+/// step or before) with an operand from outside.
+#[derive(Clone, Debug)]
+pub(crate) struct LoopCondition {
     pub(crate) compare: Compare,
     pub(crate) width: u16,
+    /// The phi of the counter.
     pub(crate) counter: usize,
     pub(crate) is_stepped: bool,
     pub(crate) bound: Operand,

@@ -58,14 +58,14 @@ pub(super) fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -
             return None;
         }
     }
-    let Recurrence::Counter(step) = pattern.carried[pattern.counter] else { return None };
+    let Recurrence::Counter(step) = pattern.carried[pattern.condition.counter] else { return None };
     let number = |data: Data| match data {
         Data::Public(value) => Some(value),
         Data::Pointer(_, at) => Some(fold::place(at)),
         _ => None,
     };
-    let bound_data = frame.get(pattern.bound);
-    let start = &state[pattern.counter];
+    let bound_data = frame.get(pattern.condition.bound);
+    let start = &state[pattern.condition.counter];
     match (start, &bound_data) {
         (Data::Public(_), Data::Public(_)) => {}
         (Data::Pointer(a, _), Data::Pointer(b, _)) if a == b => {}
@@ -74,10 +74,11 @@ pub(super) fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -
     let bound = number(bound_data)?;
     let mut count = 0u64;
     loop {
-        let times = if pattern.is_stepped { count + 1 } else { count };
+        let times = if pattern.condition.is_stepped { count + 1 } else { count };
         let value = number(stepped(frame, start, step, times))?;
-        let (a, b) = if pattern.is_bound_first { (bound, value) } else { (value, bound) };
-        let goes_on = fold::compare(pattern.compare, pattern.width, a, b) == pattern.continues_if;
+        let (a, b) = if pattern.condition.is_bound_first { (bound, value) } else { (value, bound) };
+        let goes_on = fold::compare(pattern.condition.compare, pattern.condition.width, a, b)
+            == pattern.condition.continues_if;
         let is_at_end = pattern.exit.0 != pattern.header;
         if !goes_on {
             return Some(count + u64::from(is_at_end));

@@ -104,7 +104,7 @@ impl<'m> Interpreter<'m> {
         else {
             unreachable!("the pattern has a branch there");
         };
-        let stay = if pattern.continues_if { *yes } else { *no };
+        let stay = if pattern.condition.continues_if { *yes } else { *no };
         let skipped =
             pattern.arg_min_max.iter().flat_map(|arg_min_max| arg_min_max.skipped.clone());
         let body = Body { forced: Some((pattern.exit.0, stay)), skipped: skipped.collect() };
