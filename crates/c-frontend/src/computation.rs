@@ -46,7 +46,7 @@ pub(crate) fn run(
     interpreter.opened.plan = plan;
     match compute(&mut interpreter, signature, tracer, file) {
         Err(Stop::Abandon | Stop::Pause | Stop::Restart) => {
-            unreachable!("only rehearsals and tries are abandoned")
+            unreachable!("only dry runs and tries are abandoned")
         }
         Ok(()) | Err(Stop::Fatal) => interpreter.access.values.report.diagnostics,
     }

@@ -12,13 +12,14 @@
 //! What it does not protect against: public control flow is part of the program that all parties
 //! agree on; what a result itself tells is the programmer's choice.
 //!
-//! From the file to the program, each folder uses those before it: `annotations` and `compiler` (text
-//! and bitcode), `ir` and `reader` (LLVM's instructions with layouts resolved), `signature` (tables of
-//! parameters), `data` and `memory` (values, objects and cells), `emit` (records values), `evaluate`
-//! (operations on values), `access` (loads and stores), `patterns` and `carried` (what loops carry),
-//! `interpreter`, and on top of it `branches` (on secrets), `loops` (whether they end), `vectoriser`
-//! (iterations in lanes) and `opened` (branches on opened integers). `computation.rs` runs all of it,
-//! and `reference.rs` the same file as plain C.
+//! From the file to the program, each folder uses those before it: `annotations` and `compiler`
+//! (text and bitcode), `ir` and `reader` (LLVM's instructions with layouts resolved), `data` and
+//! `memory` (values, objects and cells), `signature` (tables of parameters), `frame` (a running
+//! function), `emit` (records values), `evaluate` (operations on values), `access` (loads and
+//! stores), `patterns` and `carried` (what loops carry), `interpreter`, and on top of it `branches`
+//! (on secrets), `loops` (whether they end), `vectoriser` (iterations in lanes) and `opened`
+//! (branches on opened integers). `computation.rs` runs all of it, and `reference.rs` the same file
+//! as plain C.
 
 #![cfg(feature = "llvm")]
 

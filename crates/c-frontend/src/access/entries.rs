@@ -105,7 +105,7 @@ impl MemoryModel {
         true
     }
 
-    /// What one cell holds of the value that it belongs to.
+    /// The part in one cell of the value that it belongs to.
     pub(crate) fn piece(&mut self, log: &Log, object: u32, index: u32) -> Result<Data, Stop> {
         let granule = self.memory.object(object).granule;
         let mut head = index;

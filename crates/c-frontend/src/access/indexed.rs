@@ -238,7 +238,7 @@ pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What kind of index it is, for people.
+/// The kind of index, for messages.
 fn whose(indexed: &Indexed) -> &'static str {
     match indexed.terms.iter().all(|term| is_opened(&term.index)) {
         true => "an index that is opened when the program runs",

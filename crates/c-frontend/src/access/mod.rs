@@ -38,7 +38,7 @@ impl MemoryModel {
 }
 
 impl MemoryModel {
-    /// What lies at a place that was checked.
+    /// Reads a place that was checked.
     pub(crate) fn read(&mut self, object: u32, offset: u64, bytes: u8) -> Result<Data, Stop> {
         match self.memory.find(object, offset, bytes) {
             Found::Whole(data) => Ok(data),

@@ -22,7 +22,7 @@ pub(crate) struct Size {
     pub(crate) default: String,
 }
 
-/// What is said of a parameter or of the result.
+/// Annotations of a parameter or of the result.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marked {
     /// The parameter's name, empty for the result.

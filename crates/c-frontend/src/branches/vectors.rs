@@ -11,7 +11,7 @@ use crate::memory::Found;
 use crate::memory::cell::PairHasher;
 use crate::memory::log::Log;
 
-/// What lanes have at places of their own: object, places, bytes, values.
+/// Values at places that each lane has of its own: object, places, bytes, values.
 #[derive(Default)]
 pub(super) struct Vectors {
     pub(super) all: Vec<(u32, Rc<[i64]>, u64, Data)>,

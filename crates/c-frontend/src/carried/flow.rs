@@ -7,7 +7,7 @@ use crate::data::Data;
 use crate::frame::Frame;
 use crate::memory::log::Log;
 
-/// What the interpreter paused for, in the last frame of its stack.
+/// The reason for a pause, in the last frame of the stack.
 pub(crate) enum Pending {
     /// A branch: paths of which at most one register is not 0, and another.
     Fork { block: u32, paths: Vec<(Register, u32)>, default: u32 },
@@ -41,7 +41,7 @@ pub(crate) struct OpenedFlow<'m> {
     /// Those of them that were on Rust's stack, the innermost first.
     pub(crate) unwound: Vec<Frame<'m>>,
     pub(crate) pending: Option<Pending>,
-    /// What is known of loops whose end is opened, from earlier tries.
+    /// Forms of loops whose end is opened, from earlier tries.
     pub(crate) plan: Plan,
     /// Exits by opened conditions of loops that are unrolled.
     pub(crate) unrolled: u32,

@@ -7,7 +7,7 @@ use crate::carried::nature::{Location, Nature};
 /// Loops whose end is opened: by the calls around them, function and loop.
 pub(crate) type Plan = HashMap<(u64, u32, u32), Form>;
 
-/// What a loop carries.
+/// The places that a loop carries, and in which form.
 #[derive(Clone, Default)]
 pub(crate) struct Form {
     pub(super) places: BTreeMap<Location, (u16, Nature)>,

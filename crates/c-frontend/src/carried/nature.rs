@@ -32,7 +32,7 @@ pub(crate) enum Location {
     Memory(u32, u64, u8),
 }
 
-/// What something is that several paths leave.
+/// The kind of value that several paths leave at a place.
 #[derive(Clone)]
 pub(crate) enum Nature {
     /// The same in all.
@@ -111,7 +111,7 @@ impl MemoryModel {
         })
     }
 
-    /// What is at a place in memory as a log leaves it.
+    /// Reads a place in memory.
     pub(crate) fn look(&mut self, place: Location) -> Result<Data, Stop> {
         let Location::Memory(object, offset, bytes) = place else {
             unreachable!("only memory is looked at")
@@ -119,7 +119,7 @@ impl MemoryModel {
         self.read(object, offset, bytes)
     }
 
-    /// What is known of each column, and which are carried together, as what.
+    /// Separates columns whose value is known from those that are carried, in groups.
     #[allow(clippy::type_complexity, reason = "two lists, used at once")]
     pub(crate) fn sort_out(
         &mut self,

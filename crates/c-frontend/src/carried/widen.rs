@@ -89,7 +89,7 @@ impl MemoryModel {
         Ok(())
     }
 
-    /// What the loop has to carry besides, if anything.
+    /// Returns a wider form if the loop has to carry more.
     pub(crate) fn wider(
         &mut self,
         form: &Form,
@@ -184,7 +184,7 @@ impl MemoryModel {
         Ok(data)
     }
 
-    /// What a path leaves at a place in memory.
+    /// The value at a place in memory at the end of a path.
     fn look_after(&mut self, path: &PathEnd<'_>, place: Location) -> Result<Data, Stop> {
         self.memory.open_log();
         self.memory.apply(&path.log);

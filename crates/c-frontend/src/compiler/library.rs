@@ -3,7 +3,7 @@
 /// Those that are C themselves, each with [`PREFIX`] before its name.
 pub(crate) const LIBRARY: &str = include_str!("library.c");
 
-/// What the names of functions in [`LIBRARY`] begin with.
+/// Prefix of the names of functions in [`LIBRARY`].
 pub(crate) const PREFIX: &str = "phineus_c_";
 
 /// Whether it is what `assert` calls when its condition is false.
@@ -16,7 +16,7 @@ pub(crate) fn is_stop(name: &str) -> bool {
     ["abort", "exit", "_exit", "_Exit", "quick_exit"].contains(&name)
 }
 
-/// What to do instead of ending the program.
+/// Remedy for a stop of the program.
 pub(crate) const NO_STOP: &str = "give a flag as a result instead of stopping";
 
 /// The remedy for a call of a function that is not defined in the program.

@@ -26,7 +26,7 @@ use crate::compiler::debug_types::{CType, DebugTypes};
 use crate::compiler::library::LIBRARY;
 use crate::diagnostic::{Diagnostic, Spot};
 
-/// What is shipped as `phineus.h`.
+/// The text of `phineus.h`.
 pub(crate) const HEADER: &str = include_str!("../phineus.h");
 
 /// Registers instead of memory, simple control flow, loops with one header and one latch, no value
@@ -90,7 +90,7 @@ impl Compiler {
         Ok(Compiler { clang, folder, source })
     }
 
-    /// What the annotations say.
+    /// Reads the annotations of the file.
     pub(crate) fn annotations(&self) -> Result<Annotations, ProgramError> {
         let mut command = self.command();
         command.args(["-E", "-DPHINEUS_SCAN"]).arg(&self.source);

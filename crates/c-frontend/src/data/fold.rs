@@ -39,7 +39,7 @@ pub(crate) fn binary(op: Binary, width: u16, a: u128, b: u128) -> Option<u128> {
     Some(result & all)
 }
 
-/// What changes nothing when it is the other operand.
+/// The identity element of an operation.
 pub(crate) fn identity(op: Binary, width: u16) -> u128 {
     match op {
         Binary::Mul => 1,

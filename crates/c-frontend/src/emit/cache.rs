@@ -17,7 +17,7 @@ pub(crate) type Packs = HashMap<Vec<(*const Value, u32, u32)>, (Vec<Rc<Value>>, 
 /// Vectors whose width was changed before: how, and from which lane on.
 pub(crate) type Casts = HashMap<(*const Value, Unary, u16, u32), (Rc<Value>, Rc<Value>)>;
 
-/// What was cut out, joined and converted in the block that is being recorded.
+/// Lanes cut out, joined and converted in the block that is being recorded.
 #[derive(Default)]
 pub(super) struct LaneCache {
     pub(super) slices: Slices,
@@ -47,13 +47,13 @@ pub(crate) struct Zeros {
 /// Bits that are 0, of values that are kept with it.
 pub(super) type KnownZeros = HashMap<*const Value, (Rc<Value>, Zeros)>;
 
-/// What is known of opened integers, and their registers.
+/// Names, bounds and constant registers of opened integers.
 #[derive(Default)]
 pub(super) struct OpenedIntegers {
     /// How often something was opened in each block under a name.
     pub(super) names: HashMap<(BlockId, String), u32>,
     /// Registers that a block set to a constant.
     pub(super) constants: HashMap<(BlockId, u64), Register>,
-    /// What opened integers are at most, by the comparison that says so.
+    /// Upper bounds of opened integers, each with the comparison that states it.
     pub(super) most: HashMap<Register, (Compare, u128)>,
 }

@@ -21,7 +21,7 @@ pub(crate) const CALL_BY_NAME: &str =
     "call each by its name in a branch: `if (c) f(x); else g(x);`, or `switch`";
 
 impl Evaluator {
-    /// What the place that is meant gives, by a tree of choices.
+    /// Selects among the results of `what` for each place, by a tree of choices.
     pub(super) fn of_each(
         &mut self,
         choices: &Choices,

@@ -133,7 +133,7 @@ impl Evaluator {
     }
 }
 
-/// What makes a comparison with a secret bound of those with its parts.
+/// The operation that joins comparisons with the parts of a secret bound to one with the bound.
 fn apart(frame: &Frame<'_>, op: Compare, bound: Operand) -> Option<(Binary, [Operand; 2])> {
     let Operand::Register(register) = bound else { return None };
     let bound = &frame.registers[register as usize];

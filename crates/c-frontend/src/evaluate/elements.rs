@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::evaluate::Evaluator;
 use crate::evaluate::report::Stop;
 
-/// What is done to each element.
+/// The operation on one element of each operand.
 type Apply<'a, M> = &'a mut dyn FnMut(&mut M, &[&Data]) -> Result<Data, Stop>;
 
 impl Evaluator {

@@ -22,7 +22,7 @@ use crate::evaluate::dry_run::DryRun;
 use crate::evaluate::report::{Report, Stop};
 use crate::evaluate::scope::Scope;
 
-/// What evaluates operations: where they are recorded, what they are inside of, where mistakes go.
+/// Evaluates operations on data, records those on secrets and reports mistakes.
 pub(crate) struct Evaluator {
     pub(crate) emit: Emitter,
     pub(crate) scope: Scope,
@@ -56,7 +56,7 @@ impl Evaluator {
         self.emit.is_dry_run = true;
     }
 
-    /// What the dry run found.
+    /// Ends the dry run and returns its accesses and widths.
     pub(crate) fn end_dry_run(&mut self) -> DryRun {
         self.emit.is_dry_run = false;
         self.scope.dry_run.take().expect("it was begun")

@@ -21,7 +21,7 @@ pub(crate) enum Stop {
 /// Notes of one program.
 const NOTES_MAX: usize = 200;
 
-/// What there is to say about the program so far.
+/// Errors and notes of the program so far.
 pub(crate) struct Report {
     files: Vec<String>,
     /// The instruction that is being run.

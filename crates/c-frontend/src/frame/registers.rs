@@ -19,7 +19,7 @@ pub(crate) struct Registers {
 }
 
 impl Registers {
-    /// So many registers, of which these are set.
+    /// `count` registers, the first of which are set.
     pub(crate) fn new(first: Vec<Data>, count: usize) -> Registers {
         let mut all = first;
         all.resize(count, Data::Undefined);

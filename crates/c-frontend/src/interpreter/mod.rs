@@ -160,7 +160,7 @@ impl<'m> Interpreter<'m> {
         self.run(frame, next, &[header])
     }
 
-    /// What the phis of `block` become when it is entered from `from`.
+    /// Values of the phis of `block` when it is entered from `from`.
     pub(crate) fn incoming(&mut self, frame: &Frame<'m>, from: u32, block: u32) -> Vec<Data> {
         let phis = &frame.function.blocks[block as usize].phis;
         phis.iter().map(|phi: &Phi| frame.get(phi.from(from))).collect()

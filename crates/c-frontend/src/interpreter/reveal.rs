@@ -49,7 +49,7 @@ impl<'m> Interpreter<'m> {
     }
 }
 
-/// What is revealed, before it was extended with zeros.
+/// The revealed operand before it was extended with zeros, and its width.
 fn narrowest(frame: &Frame<'_>, width: u16, operand: Operand) -> (u16, Data) {
     if let Operand::Register(register) = operand {
         let all = frame.function.blocks.iter().flat_map(|block| &block.instructions);

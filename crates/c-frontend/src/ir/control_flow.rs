@@ -24,7 +24,7 @@ pub(crate) struct Loop {
     pub(crate) deepest: u32,
 }
 
-/// What is known of the blocks of a function.
+/// Control flow of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     /// Where both arms of a branch in this block meet; `None` if only at the return.

@@ -34,7 +34,7 @@ pub(crate) enum Operand {
     Constant(u32),
 }
 
-/// What a constant operand is.
+/// A constant operand.
 #[derive(Clone, Debug)]
 pub(crate) enum Constant {
     Undefined,
@@ -193,7 +193,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What it takes.
+    /// The operands.
     pub(crate) fn operands(&self) -> Vec<Operand> {
         match self {
             Kind::Binary(_, _, operands)
@@ -246,7 +246,7 @@ pub(crate) struct Phi {
 }
 
 impl Phi {
-    /// What comes in from block `from`.
+    /// The operand on the edge from block `from`.
     pub(crate) fn from(&self, from: u32) -> Operand {
         let found = self.incoming.iter().find(|(block, _)| *block == from);
         found.expect("a phi names each block that goes to its own").1
@@ -264,7 +264,7 @@ pub(crate) enum Terminator {
 }
 
 impl Terminator {
-    /// What it takes.
+    /// The operands.
     pub(crate) fn operand(&self) -> Option<Operand> {
         match self {
             Terminator::Branch(operand, ..) | Terminator::Switch(operand, ..) => Some(*operand),

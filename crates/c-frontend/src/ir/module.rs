@@ -40,7 +40,7 @@ pub(crate) struct Global {
     pub(crate) place: Place,
 }
 
-/// What a global variable holds at first: zeros but for some scalars.
+/// The initial value of a global variable: zeros but for some scalars.
 #[derive(Clone, Debug)]
 pub(crate) struct Initial {
     /// Where the scalars of an element lie, with their bytes; the variable repeats it.

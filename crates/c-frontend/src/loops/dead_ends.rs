@@ -12,7 +12,7 @@ use crate::interpreter::Interpreter;
 use crate::ir::control_flow::{Loop, Shape};
 use crate::ir::{Block, Kind, Place};
 
-/// What to do instead of asserting what is not known before the run.
+/// Remedy for an assertion on a secret or an opened value.
 const NO_ASSERTION: &str = "give whether it holds as a result, or leave assertions out with \
                             `#define NDEBUG` before `#include <assert.h>`";
 

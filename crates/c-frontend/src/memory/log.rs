@@ -8,7 +8,7 @@ use crate::memory::cell::{Cell, PairHasher, finer};
 
 pub(super) type Cells = HashMap<(u32, u32), Cell, BuildHasherDefault<PairHasher>>;
 
-/// What cells held before or hold now.
+/// Contents of cells before or after changes.
 #[derive(Default)]
 pub(crate) struct Log {
     /// By object and index of the cell.

@@ -38,7 +38,7 @@ pub(crate) enum AccessError {
     Outside(u64),
 }
 
-/// What a load finds.
+/// The result of a load.
 pub(crate) enum Found {
     Whole(Data),
     /// Several values, or parts: each with its first byte and its bytes.
@@ -134,7 +134,7 @@ impl Memory {
         }
     }
 
-    /// What lies at `offset`; the access must have been checked.
+    /// Finds the value at `offset`; the access must have been checked.
     pub(crate) fn find(&self, object: u32, offset: u64, bytes: u8) -> Found {
         let found = &self.objects[object as usize];
         match &found.storage {

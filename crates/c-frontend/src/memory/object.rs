@@ -22,7 +22,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// What it is called, for people.
+    /// The name in messages.
     pub(crate) fn shown(&self) -> String {
         match self.name.as_str() {
             "" => "an object".to_owned(),

@@ -39,7 +39,7 @@ pub(crate) struct CellBudget {
 /// A row of cells.
 pub(crate) struct Pages {
     count: usize,
-    /// What is where no page is, again and again.
+    /// Cells that repeat where no page was made.
     pattern: Box<[Cell]>,
     pages: Vec<Option<Box<[Cell]>>>,
 }
@@ -71,12 +71,12 @@ impl CellBudget {
 }
 
 impl Pages {
-    /// So many cells that are not set.
+    /// A row of `count` cells that are not set.
     pub(crate) fn new(count: usize) -> Pages {
         Pages::repeated(count, Box::new([Cell::Undefined]))
     }
 
-    /// So many cells of a pattern.
+    /// A row of `count` cells that repeat a pattern.
     pub(crate) fn repeated(count: usize, pattern: Box<[Cell]>) -> Pages {
         assert!(!pattern.is_empty(), "a pattern has cells");
         Pages { count, pattern, pages: Vec::new() }

@@ -2,7 +2,7 @@
 
 use crate::ir::{Binary, Compare, Operand};
 
-/// What becomes of a value from one iteration to the next.
+/// How a loop carries a value from one iteration to the next.
 #[derive(Clone, Debug)]
 pub(crate) enum Recurrence {
     /// Adds this: an operand from outside the loop, or bytes to an address.

@@ -14,7 +14,7 @@ fn unsupported(what: impl Into<String>, remedy: &str) -> Option<Kind> {
 const STOP: &str = "a stop of the program";
 
 impl<'m> Reader<'m> {
-    /// What the instruction does; `None` if nothing.
+    /// Translates an instruction; `None` if it has no effect.
     pub(crate) fn kind(&self, names: &mut Names<'m>, instruction: Val<'m>) -> Option<Kind> {
         let values = instruction.operands();
         let own = self.typ(instruction.typ());

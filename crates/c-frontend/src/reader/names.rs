@@ -6,11 +6,11 @@ use crate::ir::{Constant, Kind, Operand};
 use crate::reader::llvm::{Blk, Val};
 use crate::reader::types::FLOAT;
 
-/// What to do instead of floating point.
+/// Remedy for floating point.
 pub(crate) const NO_FLOAT: &str = "use ph_fixed, the fixed-point numbers of phineus.h: PH_FIXED(1.25), \
     ph_fixed_mul, ph_fixed_div";
 
-/// What is known while one function is read.
+/// Registers, blocks and constants of the function that is being read.
 pub(crate) struct Names<'m> {
     pub(super) registers: HashMap<Val<'m>, u32>,
     pub(super) blocks: HashMap<Blk<'m>, u32>,

@@ -4,7 +4,7 @@ use crate::ir::Type;
 use crate::reader::Reader;
 use crate::reader::llvm::{LLVMTypeKind, Typ};
 
-/// What a type is that is floating point.
+/// Name of floating-point types in messages.
 pub(super) const FLOAT: &str = "floating point";
 
 impl<'m> Reader<'m> {

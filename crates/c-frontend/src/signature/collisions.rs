@@ -6,7 +6,7 @@
 use crate::annotations::tokens::Line;
 use crate::signature::{Port, Signature};
 
-/// What to write instead.
+/// Remedy for names that collide.
 pub(crate) const RENAME: &str = "give one of them another name";
 
 /// The line and name of each parameter with such a name, and what is wrong with it.

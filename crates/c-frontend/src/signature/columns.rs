@@ -7,7 +7,7 @@ use crate::compiler::debug_types::CType;
 use crate::memory::table::Leaf;
 use crate::signature::Rows;
 
-/// What is wrong with a parameter, and the remedy.
+/// A fault of a parameter, and the remedy.
 pub(super) type Wrong = (String, &'static str);
 
 /// Columns of a table: more would not fit a program's description.

@@ -129,7 +129,7 @@ impl Signature {
         all
     }
 
-    /// What goes out, in order, the result last.
+    /// The outputs in order, the result last.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = &Port> {
         self.ports.iter().filter(|port| !port.outputs.is_empty())
     }

@@ -85,7 +85,7 @@ impl<'m> Interpreter<'m> {
         let done = self.blocks(frame, &pattern, state, count);
         let (next, done) = match done {
             Ok(done) => done,
-            Err(Stop::Abandon) => unreachable!("what was rehearsed can be run"),
+            Err(Stop::Abandon) => unreachable!("what passed a dry run can be run"),
             Err(stop) => return Err(stop),
         };
         (

@@ -54,7 +54,7 @@ impl<'m> Interpreter<'m> {
         debug_assert_eq!(
             constants,
             self.access.values.emit.spread_count(),
-            "a rehearsal records nothing"
+            "a dry run records nothing"
         );
         match end {
             Err(Stop::Abandon) => Ok(Err(dry_run.same_branch.map(u64::from))),
@@ -132,11 +132,11 @@ impl<'m> Interpreter<'m> {
         match end? {
             End::Reached(_, values) => Ok(values),
             _ if self.access.values.scope.dry_run.is_some() => Err(Stop::Abandon),
-            _ => unreachable!("a rehearsed body goes round"),
+            _ => unreachable!("a body that passed a dry run goes round"),
         }
     }
 
-    /// What the loop carries after a block of iterations.
+    /// The carried values after a block of iterations.
     pub(super) fn after(
         &mut self,
         frame: &mut Frame<'m>,
