@@ -29,7 +29,7 @@ pub struct Diagnostic {
 
 impl Spot {
     /// Where a word is in a line of a file; the line alone if it is not there.
-    pub(super) fn of_word(file: &str, line: u32, word: &str) -> Spot {
+    pub(crate) fn of_word(file: &str, line: u32, word: &str) -> Spot {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let source = line.checked_sub(1).and_then(|line| text.lines().nth(line as usize));
         let source = source.unwrap_or_default();
@@ -45,7 +45,7 @@ impl Spot {
 }
 
 impl Diagnostic {
-    pub(super) fn error(spot: Spot, message: String, remedy: &str) -> Diagnostic {
+    pub(crate) fn error(spot: Spot, message: String, remedy: &str) -> Diagnostic {
         Diagnostic { is_error: true, spot, message, remedy: remedy.to_owned() }
     }
 }

@@ -2,84 +2,60 @@
 //!
 //! `CProgram` is a `Program` like any other: `phineus.h` says who brings a parameter and who
 //! learns a result, clang translates, and the program is executed with names in the place of its
-//! secrets (`machine.rs`). The same file, compiled by any C compiler, is its plaintext twin.
+//! secrets (`interpreter/`). The same file, compiled by any C compiler, is its plaintext reference.
 //!
 //! Source: Dai, Mendes, Lim, "An LLVM-Based Optimization Pipeline for SPDZ": annotations, privacy
 //! by data flow, whole-array patterns.
-//! Deviation: control flow is executed when planning, so that loops, calls and pointers are those of
-//! C, and lanes come from running iterations together instead of from LLVM's vectoriser.
+//! Deviation: control flow is executed when planning, so that loops, calls and pointers are those
+//! of C, and lanes come from running iterations together instead of from LLVM's vectoriser.
 //!
 //! What it does not protect against: public control flow is part of the program that all parties
 //! agree on; what a result itself tells is the programmer's choice.
+//!
+//! From the file to the program, each folder uses those before it: `annotations` and `compiler`
+//! (text and bitcode), `ir` and `reader` (LLVM's instructions with layouts resolved), `data` and
+//! `memory` (values, objects and cells), `signature` (tables of parameters), `frame` (a running
+//! function), `emit` (records values), `evaluate` (operations on values), `access` (loads and
+//! stores), `patterns` and `carried` (what loops carry), `interpreter`, and on top of it `branches`
+//! (on secrets), `loops` (whether they end), `vectoriser` (iterations in lanes) and `opened`
+//! (branches on opened integers). `computation.rs` runs all of it, and `reference.rs` the same file
+//! as plain C.
 
 #![cfg(feature = "llvm")]
 
 mod access;
-mod addresses;
-mod arithmetic;
-mod bounds;
-mod branch;
-mod cell;
-mod choice;
-mod chosen;
-mod collisions;
-mod combine;
-mod compile;
+mod annotations;
+mod branches;
+mod carried;
+mod compiler;
+mod computation;
 mod data;
 mod diagnostic;
-mod elements;
-mod exits;
-mod flow;
-mod globals;
-mod indexed;
-mod instructions;
+mod emit;
+mod evaluate;
+mod frame;
+mod interpreter;
 mod ir;
-mod lanes;
-mod library;
-mod live;
-mod machine;
+mod loops;
 mod memory;
-mod merge;
 mod opened;
-mod pack;
-mod pages;
-mod pattern;
-mod places;
-mod ports;
-mod products;
-mod public;
-mod raw;
+mod patterns;
 mod reader;
-mod registers;
-mod rehearsal;
-mod run;
-mod scan;
-mod steps;
-mod tables;
-mod terminate;
-mod tokens;
-mod turns;
-mod twin;
-mod types;
-mod values;
-mod ways;
-mod zeros;
+mod reference;
+mod signature;
+mod vectoriser;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use annotations::Annotations;
+use compiler::Compiler;
+use compiler::debug_types::DebugTypes;
+pub use diagnostic::{Diagnostic, Spot, render};
 use inkwell::context::Context;
 use phineus_bytecode::Table;
-
-use compile::Compiler;
-pub use diagnostic::{Diagnostic, Spot, render};
-use phineus_frontend::ProgramError;
-use phineus_frontend::Tracer;
-use phineus_frontend::{Arguments, Parameter};
-use phineus_frontend::{ColumnRange, Program};
-use ports::Signature;
-use scan::Annotations;
-use types::DebugTypes;
+use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError, Tracer};
+use signature::Signature;
 
 /// A C file with one function marked `PH_MAIN`.
 pub struct CProgram {
@@ -101,7 +77,7 @@ const PREPARED_MAX: usize = 2;
 
 /// The program for certain sizes.
 struct Prepared {
-    module: ir::Module,
+    module: ir::module::Module,
     signature: Signature,
 }
 
@@ -143,7 +119,7 @@ impl CProgram {
         }
         let prepared = self.prepare(self.sizes(arguments)?)?;
         self.check_rows(arguments, &prepared.signature)?;
-        Ok(run::run(&prepared.module, &prepared.signature, &tracer, &self.shown()))
+        Ok(computation::run(&prepared.module, &prepared.signature, &tracer, &self.shown()))
     }
 
     fn shown(&self) -> String {
@@ -161,7 +137,7 @@ impl CProgram {
         let given = sizes.len();
         let stated = self.annotations.parameters.iter().enumerate().filter_map(|(at, marked)| {
             let rows = arguments.stated_rows(&marked.name).filter(|_| marked.input.is_some())?;
-            let is_size = |size: &&scan::Size| marked.rows.as_ref() == Some(&size.name);
+            let is_size = |size: &&annotations::Size| marked.rows.as_ref() == Some(&size.name);
             let size = self.annotations.sizes.iter().find(is_size)?;
             Some((at, marked, &size.name, rows))
         });
@@ -197,7 +173,12 @@ impl CProgram {
 
     /// The elements of a parameter's first dimension, each of several rows of its table, of which
     /// there are so many, as far as sizes are known.
-    fn elements(&self, parameter: usize, rows: u64, sizes: &Sizes) -> Result<u64, ProgramError> {
+    pub(crate) fn elements(
+        &self,
+        parameter: usize,
+        rows: u64,
+        sizes: &Sizes,
+    ) -> Result<u64, ProgramError> {
         let mut sizes = sizes.clone();
         sizes.sort();
         let each = self.prepare(sizes)?.signature.rows_each(parameter);
@@ -235,16 +216,16 @@ impl CProgram {
     }
 
     fn compile(&self, sizes: &Sizes) -> Result<Prepared, ProgramError> {
-        let expressions = ports::expressions(&self.annotations);
+        let expressions = signature::build::expressions(&self.annotations);
         let bitcode = self.compiler.bitcode(sizes, &self.annotations, &expressions)?;
         let context = Context::create();
-        let module = compile::module(&context, &bitcode)?;
+        let module = compiler::module(&context, &bitcode)?;
         let types = DebugTypes::new(&module.print_to_string().to_string());
         let (main, _) = self.annotations.main.clone().unwrap_or_default();
         let (result, parameters) = types.signature(&main).ok_or_else(|| {
             ProgramError::Refused(format!("'{main}' is declared, but not defined"))
         })?;
-        compile::simplify(&module, &types)?;
+        compiler::simplify(&module, &types)?;
         let module = reader::read(&module);
         let values = (0..expressions.len()).map(|index| {
             let name = format!("phineus_dimension_{index}");
@@ -273,19 +254,20 @@ impl Program for CProgram {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let parameter =
-            |size: &scan::Size| Parameter::new(&size.name, &size.default, "a size in the program");
+        let parameter = |size: &annotations::Size| {
+            Parameter::new(&size.name, &size.default, "a size in the program")
+        };
         self.annotations.sizes.iter().map(parameter).collect()
     }
 
     fn parties(&self) -> Vec<String> {
-        ports::parties(&self.annotations)
+        signature::parties(&self.annotations)
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
         let prepared = self.prepare(self.sizes(arguments)?)?;
         self.check_rows(arguments, &prepared.signature)?;
-        let found = run::run(&prepared.module, &prepared.signature, tracer, &self.shown());
+        let found = computation::run(&prepared.module, &prepared.signature, tracer, &self.shown());
         let errors: Vec<Diagnostic> =
             found.into_iter().filter(|diagnostic| diagnostic.is_error).collect();
         match errors.is_empty() {
@@ -303,7 +285,7 @@ impl Program for CProgram {
             let sizes = self.sizes(arguments)?;
             let prepared = self.prepare(sizes.clone())?;
             let compiler = (&self.compiler, &self.annotations);
-            twin::run(compiler, &prepared.signature, &sizes, inputs)
+            reference::run(compiler, &prepared.signature, &sizes, inputs)
         };
         Some(run())
     }
@@ -312,7 +294,7 @@ impl Program for CProgram {
         let sizes = self.sizes(arguments)?;
         let prepared = self.prepare(sizes.clone())?;
         let compiler = (&self.compiler, &self.annotations);
-        twin::compile(compiler, &prepared.signature, &sizes).map(drop)
+        reference::compile(compiler, &prepared.signature, &sizes).map(drop)
     }
 
     fn ranges(&self, arguments: &Arguments) -> Result<Vec<ColumnRange>, ProgramError> {
@@ -322,6 +304,6 @@ impl Program for CProgram {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let prepared = self.prepare(self.sizes(arguments).ok()?).ok()?;
-        Some(twin::generate(&prepared.signature, seed))
+        Some(reference::generate(&prepared.signature, seed))
     }
 }

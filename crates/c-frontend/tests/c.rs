@@ -1,4 +1,4 @@
-//! C programs: those in `c/ok` give what their plain C twins give, those in `c/leaks` are refused
+//! C programs: those in `c/ok` give what their plaintext references give, those in `c/leaks` are refused
 //! at the line and with the words that they say themselves. `PHINEUS_C_ONLY=WORD` takes those with
 //! the word in their path.
 #![cfg(feature = "llvm")]
@@ -13,6 +13,8 @@ use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
 #[path = "c/random.rs"]
 mod random;
+#[path = "c/traces.rs"]
+mod traces;
 
 /// Programs that are tested at the same time.
 const WORKERS: usize = 4;
@@ -29,7 +31,7 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs a program on random inputs and compares with its plain C twin; returns its instructions.
+/// Runs a program on random inputs and compares with its plaintext reference; returns its instructions.
 fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     fn shown(error: impl std::fmt::Display) -> String {
         error.to_string()
@@ -57,7 +59,8 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
             return Err("it is another program the second time, and parties must agree".into());
         }
         let outputs = phineus_frontend::reference::run_file(file, &inputs).map_err(shown)?;
-        let expected = program.twin(&arguments, &inputs).ok_or("no twin")?.map_err(shown)?;
+        let expected =
+            program.twin(&arguments, &inputs).ok_or("no plaintext reference")?.map_err(shown)?;
         let equal = outputs.len() == expected.len()
             && outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b));
         if !equal {
@@ -67,14 +70,14 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     Ok(traced.written.instruction_count)
 }
 
-/// Where outputs differ from those of the twin.
+/// Where outputs differ from those of the plaintext reference.
 fn differences(outputs: &[Table], expected: &[Table]) -> String {
     let mut found = Vec::new();
     for (a, b) in outputs.iter().zip(expected) {
         let rows = (0..a.row_count().min(b.row_count())).filter(|row| a.row(*row) != b.row(*row));
         let name = &a.columns()[0].name;
         found.extend(rows.take(9).map(|row| {
-            format!("row {row} of {name}: {:?}, the twin {:?}", a.row(row), b.row(row))
+            format!("row {row} of {name}: {:?}, in plain C {:?}", a.row(row), b.row(row))
         }));
     }
     found.join("; ")
@@ -112,7 +115,8 @@ fn sizes_are_those_of_the_rows() {
     assert_eq!(inputs[0].row_count(), 10);
     let (file, _) = trace_to_file(&program, &arguments).expect("it is traced");
     let outputs = phineus_frontend::reference::run_file(file, &inputs).expect("it runs");
-    let expected = program.twin(&arguments, &inputs).expect("it has a twin").expect("it runs");
+    let expected =
+        program.twin(&arguments, &inputs).expect("it has a plaintext reference").expect("it runs");
     assert_eq!(outputs[0].row_count(), 5 * 4);
     assert!(outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b)));
     arguments.set_rows("x", 11);
@@ -170,20 +174,28 @@ fn products_of_matrices_are_tiles() {
 
 /// What `test` finds wrong with each program of a folder, given its name, text and path.
 fn on_all(folder: &str, test: impl Fn(&str, &str, &Path) -> Vec<String> + Sync) {
-    let (all, next) = (programs(folder), AtomicUsize::new(0));
-    let work = || {
-        let mut wrong = Vec::new();
-        while let Some(path) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            wrong.extend(test(&name, &std::fs::read_to_string(path).expect("readable"), path));
-        }
-        wrong
-    };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
-    });
+    let wrong = in_parallel(&programs(folder), |path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        test(&name, &std::fs::read_to_string(path).expect("readable"), path)
+    })
+    .concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The result of `work` on each item, in no order.
+fn in_parallel<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        while let Some(item) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push(work(item));
+        }
+        done
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(run)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    })
 }
 
 /// Random programs that are tested, without `PHINEUS_C_CASES`.
@@ -198,30 +210,19 @@ fn random_programs_give_what_plain_c_gives() {
     };
     let fresh = Seeds::fresh().draw() % (1 << 40);
     let (count, first) = (number("PHINEUS_C_CASES", CASES), number("PHINEUS_C_FIRST", fresh));
-    let next = std::sync::atomic::AtomicU64::new(first);
     // A folder of its own: the same test may run twice on a machine.
     let folder = tempfile::tempdir().expect("writable");
-    let work = || {
-        let mut wrong = Vec::new();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count {
-                return wrong;
-            }
-            let name = format!("phineus-random-{seed}.c");
-            let path = folder.path().join(&name);
-            std::fs::write(&path, random::program(seed)).expect("writable");
-            if let Err(what) = agrees(&path, 1..3) {
-                let kept = std::env::temp_dir().join(name);
-                std::fs::copy(&path, &kept).expect("writable");
-                wrong.push(format!("{}: {what}", kept.display()));
-            }
-        }
-    };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    let seeds: Vec<u64> = (first..first + count).collect();
+    let wrong = in_parallel(&seeds, |seed| {
+        let name = format!("phineus-random-{seed}.c");
+        let path = folder.path().join(&name);
+        std::fs::write(&path, random::program(*seed)).expect("writable");
+        let what = agrees(&path, 1..3).err()?;
+        let kept = std::env::temp_dir().join(name);
+        std::fs::copy(&path, &kept).expect("writable");
+        Some(format!("{}: {what}", kept.display()))
     });
+    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

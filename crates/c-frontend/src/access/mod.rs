@@ -1,0 +1,168 @@
+//! The memory model: loads and stores at places that are known, chosen by secrets, or one for each
+//! lane.
+//!
+//! An access that does not fit a value takes values apart or joins them; that costs nothing but
+//! instructions.
+
+pub(crate) mod allocate;
+pub(crate) mod chosen;
+pub(crate) mod copy;
+pub(crate) mod entries;
+pub(crate) mod indexed;
+pub(crate) mod lanes;
+pub(crate) mod load_store;
+pub(crate) mod tables;
+pub(crate) mod write_at_once;
+
+use crate::data::Data;
+use crate::data::constant::data_of;
+use crate::evaluate::Evaluator;
+use crate::evaluate::report::Stop;
+use crate::ir::module::Initial;
+use crate::memory::object::Storage;
+use crate::memory::pages::{CELLS_MAX, Full};
+use crate::memory::{AccessError, Found, Memory};
+
+/// The program's memory, and what evaluates the values in it.
+pub(crate) struct MemoryModel {
+    pub(crate) values: Evaluator,
+    pub(crate) memory: Memory,
+    /// Places that all lanes wrote, each its own: object, offset, bytes.
+    pub(crate) private_places: Vec<(u32, u64, u64)>,
+}
+
+impl MemoryModel {
+    pub(crate) fn new(values: Evaluator) -> MemoryModel {
+        MemoryModel { values, memory: Memory::default(), private_places: Vec::new() }
+    }
+}
+
+impl MemoryModel {
+    /// Reads a place that was checked.
+    pub(crate) fn read(&mut self, object: u32, offset: u64, bytes: u8) -> Result<Data, Stop> {
+        match self.memory.find(object, offset, bytes) {
+            Found::Whole(data) => Ok(data),
+            Found::Unread(..) if self.values.scope.dry_run.is_some() => Ok(Data::Hidden),
+            Found::Unread(leaf, row) => {
+                self.read_chunk(object, leaf, row);
+                self.read(object, offset, bytes)
+            }
+            Found::Parts(parts) => self.values.join(parts, offset, bytes),
+        }
+    }
+
+    /// Writes at a place that was checked.
+    pub(crate) fn write(
+        &mut self,
+        object: u32,
+        offset: u64,
+        bytes: u8,
+        data: &Data,
+    ) -> Result<(), Stop> {
+        if self.values.scope.dry_run.as_ref().is_some_and(|dry_run| dry_run.keeps(object, data)) {
+            return Err(Stop::Abandon);
+        }
+        if matches!(self.memory.object(object).storage, Storage::Table(_)) {
+            self.table_to_cells(object)?;
+        }
+        self.memory.refine(object, offset, u64::from(bytes));
+        for (begin, old, size) in self.memory.straddlers(object, offset, u64::from(bytes)) {
+            let granule = self.memory.object(object).granule;
+            for at in (begin..begin + u64::from(size)).step_by(granule as usize) {
+                let part =
+                    self.values.join(vec![(old.clone(), begin as i64, size)], at, granule as u8)?;
+                self.memory.put(object, at, granule as u8, &part);
+            }
+        }
+        self.memory.put(object, offset, bytes, data);
+        self.check_budget()
+    }
+
+    /// The value that begins at `offset`, or the part of one, and its bytes: at most `most`.
+    pub(crate) fn next_value(
+        &mut self,
+        object: u32,
+        offset: u64,
+        most: u64,
+    ) -> Result<(Data, u8), Stop> {
+        let size = match &self.memory.object(object).storage {
+            Storage::Table(table) => {
+                let within = offset % table.row_bytes;
+                match table.leaf_at[within as usize] {
+                    Some(leaf) => {
+                        let leaf = &table.leaves[leaf as usize];
+                        leaf.offset + leaf.bytes - within
+                    }
+                    None => 1,
+                }
+            }
+            Storage::Cells(_) => self.memory.size_at(object, offset),
+        };
+        let size = size.min(most).min(16) as u8;
+        Ok((self.read(object, offset, size)?, size))
+    }
+
+    /// Sets a global to its value.
+    pub(crate) fn initialize(&mut self, object: u32, initial: &Initial) {
+        let granule = self.memory.object(object).granule as u8;
+        let element = self.memory.allocate("", initial.element_bytes, granule);
+        for (at, bytes) in &initial.zeros {
+            self.memory.refine(element, *at, u64::from(*bytes));
+            self.memory.put(element, *at, *bytes, &Data::Public(0));
+        }
+        if initial.element_bytes > 0 {
+            self.memory.repeat(object, element);
+        }
+        self.memory.release(element);
+        for (at, bytes, constant) in &initial.scalars {
+            let data = data_of(constant);
+            self.memory.refine(object, *at, u64::from(*bytes));
+            self.memory.put(object, *at, *bytes, &data);
+        }
+    }
+
+    pub(crate) fn outside(
+        &mut self,
+        object: u32,
+        offset: i64,
+        error: AccessError,
+    ) -> Result<Data, Stop> {
+        let name = self.memory.object(object).shown();
+        match error {
+            AccessError::Outside(size) => self.values.error(
+                format!("byte {offset} of {name} is out of bounds: it has {size} bytes"),
+                "keep the index within the array",
+            ),
+            AccessError::Dead => self
+                .values
+                .error(format!("{name} does not exist any more"), "keep it until it is used"),
+        }
+    }
+
+    /// Refuses a program whose objects hold more than its cell budget.
+    #[inline]
+    pub(crate) fn check_budget(&mut self) -> Result<(), Stop> {
+        match self.memory.full() {
+            None => Ok(()),
+            Some(why) => self.refuse_full(why),
+        }
+    }
+
+    #[cold]
+    fn refuse_full(&mut self, why: Full) -> Result<(), Stop> {
+        let what = match why {
+            Full::Limit => format!(
+                "the variables, arrays and heap memory of this program hold more than {CELLS_MAX} \
+                 elements"
+            ),
+            Full::Computer => {
+                "this computer has no memory left for the variables, arrays and heap \
+                               memory of this program"
+                    .to_owned()
+            }
+        };
+        self.values
+            .error(what, "use smaller sizes, or write to less of them; free what is done with")?;
+        Err(Stop::Fatal)
+    }
+}

@@ -1,0 +1,122 @@
+//! Writes at a secret index, many elements at once: the elements are lanes of a vector.
+//!
+//! A write needs to know which element is meant: a bit for each, of which the index sets one. These
+//! bits are made by doubling, `2^k - 2` ANDs for an index of `k` bits; comparing with each element
+//! takes `k - 1` for each.
+//!
+//! Cost: `n` choices and about `n` ANDs; a few instructions for each bit of the index and for each
+//! 4096 wires.
+
+use std::rc::Rc;
+
+use phineus_frontend::untyped::Value;
+
+use crate::access::MemoryModel;
+use crate::data::{Data, Indexed, Term, is_integer, zero_if_unset};
+use crate::evaluate::report::Stop;
+
+const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
+
+impl MemoryModel {
+    /// Writes where secret indices say, if it can be done so.
+    pub(crate) fn write_at_once(
+        &mut self,
+        indexed: &Indexed,
+        counts: &[(u64, Term)],
+        offsets: &[i64],
+        (bytes, data): (u64, &Data),
+    ) -> Result<bool, Stop> {
+        let object = indexed.object;
+        let inside = |at: &i64| self.memory.check(object, *at, bytes).is_ok();
+        let is_plain = self.values.scope.dry_run.is_none() && self.values.scope.lanes == 1;
+        if !is_plain || offsets.len() > WIRES || !offsets.iter().all(inside) {
+            return Ok(false);
+        }
+        // Two indices may mean one place more than once, which have to be written in order.
+        let mut sorted = offsets.to_vec();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[1] - pair[0] < bytes as i64) {
+            return Ok(false);
+        }
+        let own = bytes as u16 * 8;
+        let mut old = Vec::with_capacity(offsets.len());
+        for at in offsets {
+            old.push(self.read(object, *at as u64, bytes as u8)?);
+        }
+        if is_integer(data) {
+            old.iter_mut().for_each(zero_if_unset);
+        }
+        let is_set =
+            is_integer(data) && counts.iter().all(|(_, t)| self.values.is_row(&old, &t.index));
+        let is_one = match data {
+            Data::Secret(value) => value.lanes() == 1,
+            _ => true,
+        };
+        if !is_set || !is_one {
+            return Ok(false);
+        }
+        let mut hits: Option<Value> = None;
+        for (count, term) in counts {
+            let index = self.values.emit.value(&term.index, term.width);
+            let own = meant(&index, *count as u32);
+            hits = Some(match hits {
+                None => own,
+                Some(outer) => {
+                    let lanes = outer.lanes() * own.lanes();
+                    outer.repeat(lanes).and(&own.tile(lanes))
+                }
+            });
+        }
+        let hits = hits.expect("there is a secret index");
+        let new = self.values.emit.value(data, own);
+        let most = WIRES / usize::from(own);
+        for (part, first) in old.chunks(most).zip((0..).step_by(most)) {
+            let lanes = part.len() as u32;
+            let before = self.values.emit.pack(part, own);
+            let chosen = hits.lane_slice(first as u32, lanes).select(&new.tile(lanes), &before);
+            for (element, at) in lanes_of(chosen).zip(&offsets[first..]) {
+                self.write(object, *at as u64, bytes as u8, &element)?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// As lanes of their own.
+fn lanes_of(value: Value) -> impl Iterator<Item = Data> {
+    let (lanes, value) = (value.lanes(), Rc::new(value));
+    (0..lanes).map(move |lane| match lanes {
+        1 => Data::Secret(value.clone()),
+        _ => Data::Lane(value.clone(), lane),
+    })
+}
+
+/// For each of `count` numbers whether the index is it. An index that is none of them is the
+/// program's mistake, and may give any.
+fn meant(index: &Value, count: u32) -> Value {
+    let first = index.bit_slice(0, 1);
+    let mut all = first.not();
+    if count > 1 {
+        all = all.lane_concat(&first);
+    }
+    let mut bit = 1;
+    while all.lanes() < count {
+        let lanes = all.lanes();
+        // Beyond the last number nothing is doubled.
+        let doubled = lanes.min(count - lanes);
+        let high = match bit < index.width() {
+            true => index.bit_slice(bit, 1),
+            false => break,
+        };
+        let low = all.lane_slice(0, doubled);
+        let upper = low.and(&high.tile(doubled));
+        let lower = low.xor(&upper);
+        let rest = (doubled < lanes).then(|| all.lane_slice(doubled, lanes - doubled));
+        all = match rest {
+            Some(rest) => lower.lane_concat(&rest).lane_concat(&upper),
+            None => lower.lane_concat(&upper),
+        };
+        bit += 1;
+    }
+    all.lane_slice(0, count)
+}

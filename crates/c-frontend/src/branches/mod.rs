@@ -1,0 +1,142 @@
+//! Branches that a secret decides: both arms are run, and what they leave is chosen between.
+//!
+//! Each arm starts from the same memory; its changes are undone and kept aside. Afterwards each
+//! cell that either changed, and each phi of the block where they meet, becomes a choice by the
+//! secret. So a cell costs one choice however often it was written, and what both arms agree on,
+//! such as the counters of their loops, stays public.
+//!
+//! Where one arm leaves a loop, or returns, the others go to the next iteration together; what left
+//! waits with its condition until the loop is at its end. So a loop costs what its iterations cost.
+
+pub(crate) mod merge;
+pub(crate) mod vectors;
+
+use crate::data::Data;
+use crate::evaluate::report::Stop;
+use crate::frame::{End, Frame, Next, Outcome};
+use crate::interpreter::{Interpreter, with_stack};
+use crate::ir::Binary;
+
+impl<'m> Interpreter<'m> {
+    /// Runs all arms of a branch by secret conditions, of which at most one holds.
+    pub(crate) fn branch(
+        &mut self,
+        frame: &mut Frame<'m>,
+        block: u32,
+        mut paths: Vec<(Data, u32)>,
+        mut default: u32,
+        until: &[u32],
+    ) -> Result<Next, Stop> {
+        let shape = &frame.function.shape;
+        self.check_dead_ends(frame, &paths, default, "depends on a secret")?;
+        paths.retain(|(_, target)| shape.ends[*target as usize]);
+        if !shape.ends[default as usize] {
+            match paths.pop() {
+                Some((_, target)) => default = target,
+                None => return Ok(Next::End(End::Never)),
+            }
+        }
+        if paths.is_empty() {
+            return Ok(Next::Block(block, default));
+        }
+        if !self.check_loop(frame, block)? {
+            return Ok(Next::Block(block, self.exit_target(frame, block)));
+        }
+        // Paths meet where all do, or at the next iteration of each loop that some leave.
+        let join = shape.joins[block as usize];
+        let leaves = shape.left_before(block, join);
+        let stops: Vec<u32> = until.iter().copied().chain(join).chain(leaves.clone()).collect();
+        let place = self.access.values.report.place;
+        self.access.values.scope.secret_branches += 1;
+        let mut arms = Vec::with_capacity(paths.len() + 1);
+        for target in paths.iter().map(|(_, target)| *target).chain([default]) {
+            arms.push(self.outcomes(frame, Next::Block(block, target), &stops)?);
+        }
+        self.access.values.report.place = place;
+        let mut found = self.access.gather_arms(frame, &paths, arms)?;
+        // Rest of the loops first, the innermost foremost: they lead to where the paths meet.
+        for next in leaves.into_iter().chain(join).filter(|next| !until.contains(next)) {
+            self.go_on(frame, next, until, &mut found)?;
+        }
+        self.access.values.scope.secret_branches -= 1;
+        self.access.values.report.place = place;
+        match (found.pop(), found.is_empty()) {
+            (None, _) => Ok(Next::End(End::Never)),
+            (Some(only), true) => {
+                self.access.memory.apply(&only.log);
+                Ok(match only.end {
+                    End::Reached(block, phis) => Next::Joined(block, phis),
+                    end => Next::End(end),
+                })
+            }
+            (Some(last), false) => {
+                found.push(last);
+                Ok(Next::End(End::Split(found)))
+            }
+        }
+    }
+
+    /// Runs on from `next`, and undoes what that changes: how it may end.
+    fn outcomes(
+        &mut self,
+        frame: &mut Frame<'m>,
+        next: Next,
+        stops: &[u32],
+    ) -> Result<Vec<Outcome>, Stop> {
+        self.access.memory.open_log();
+        let end = with_stack(|| self.run(frame, next, stops));
+        let log = self.access.memory.undo();
+        Ok(match end? {
+            End::Never => Vec::new(),
+            End::Split(outcomes) => {
+                let whole = |mut outcome: Outcome| {
+                    self.access.memory.renew(&mut outcome.log);
+                    self.access.memory.open_log();
+                    self.access.memory.apply(&log);
+                    self.access.memory.apply(&outcome.log);
+                    Outcome { log: self.access.memory.undo(), ..outcome }
+                };
+                outcomes.into_iter().map(whole).collect()
+            }
+            end => vec![Outcome { condition: Data::bit(true), end, log }],
+        })
+    }
+
+    /// Runs on from a block that some paths reached, before those that did not.
+    fn go_on(
+        &mut self,
+        frame: &mut Frame<'m>,
+        block: u32,
+        until: &[u32],
+        all: &mut Vec<Outcome>,
+    ) -> Result<(), Stop> {
+        let is_it = |outcome: &Outcome| matches!(outcome.end, End::Reached(at, _) if at == block);
+        let Some(at) = all.iter().position(is_it) else { return Ok(()) };
+        if all.len() == 1 {
+            // All are there: no need to do it in an arm.
+            return Ok(());
+        }
+        let Outcome { condition, end, log } = all.swap_remove(at);
+        let End::Reached(_, phis) = end else { unreachable!("it was just seen") };
+        // Other places where paths wait are stops as well.
+        let waiting = all.iter().filter_map(|outcome| match outcome.end {
+            End::Reached(at, _) => Some(at),
+            _ => None,
+        });
+        let stops: Vec<u32> = until.iter().copied().chain(waiting).collect();
+        self.access.memory.open_log();
+        self.access.memory.apply(&log);
+        let further = self.outcomes(frame, Next::Joined(block, phis), &stops);
+        let log = self.access.memory.undo();
+        for outcome in further? {
+            let own = self.access.values.binary(Binary::And, 1, &condition, &outcome.condition)?;
+            self.access.memory.open_log();
+            self.access.memory.apply(&log);
+            self.access.memory.apply(&outcome.log);
+            let log = self.access.memory.undo();
+            let outcome = Outcome { condition: own, log, end: outcome.end };
+            self.access.add_outcome(frame, &condition, outcome, all)?;
+        }
+        Ok(())
+    }
+}

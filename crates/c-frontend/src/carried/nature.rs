@@ -1,0 +1,225 @@
+//! What a place holds that several paths leave different, and how that is brought to where they
+//! meet.
+//!
+//! An integer that is known in all paths, to the planner or to the parties, becomes a register; a
+//! secret a variable of the tracer's, together with its neighbours in one value. Of an address its
+//! number among a few is carried (`address_set.rs`): memory is planned.
+
+use std::rc::Rc;
+
+use phineus_frontend::untyped::Value;
+use phineus_frontend::{Register, Variable};
+
+use crate::access::MemoryModel;
+use crate::data::Data;
+use crate::data::lanes::lane_of;
+use crate::emit::Emitter;
+use crate::evaluate::report::Stop;
+
+/// Places in objects, and the null pointer, each once.
+pub(crate) type Addresses = Rc<[Data]>;
+
+/// Wires of a value.
+const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
+
+/// Where something is that paths may leave different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Location {
+    /// Of the block's phis, or what is returned.
+    Value(usize),
+    Register(u32),
+    /// Object, offset, bytes.
+    Memory(u32, u64, u8),
+}
+
+/// The kind of value that several paths leave at a place.
+#[derive(Clone)]
+pub(crate) enum Nature {
+    /// The same in all.
+    Known(Data),
+    Opened,
+    Secret,
+    /// One of several addresses, and whether which one is a secret.
+    Address(Addresses, bool),
+}
+
+/// How it is brought from one block to another.
+pub(crate) enum Carrier {
+    Register(Register),
+    Variable(Variable),
+    /// Which of these addresses it is.
+    Address(Addresses, Box<Carrier>),
+}
+
+impl Carrier {
+    /// The register, also of the number of an address.
+    pub(crate) fn register(&self) -> Option<Register> {
+        match self {
+            Carrier::Register(register) => Some(*register),
+            Carrier::Variable(_) => None,
+            Carrier::Address(_, number) => number.register(),
+        }
+    }
+}
+
+/// What is carried together: places of one width, more than one only in a variable.
+pub(crate) struct Carried {
+    pub(crate) carrier: Carrier,
+    pub(crate) places: Vec<Location>,
+    pub(crate) width: u16,
+}
+
+/// A place with what each path leaves there.
+pub(crate) struct Column {
+    pub(crate) place: Location,
+    pub(crate) width: u16,
+    pub(crate) data: Vec<Data>,
+}
+
+impl MemoryModel {
+    /// What `a` or `b` is; `None` if one is an address and the other something else, or there are
+    /// too many.
+    pub(crate) fn nature(&self, a: &Nature, b: &Data, width: u16) -> Option<Nature> {
+        let is_secret = |data: &Data| matches!(data, Data::Secret(_) | Data::Lane(..));
+        let of = |data: &Data| match data {
+            data if is_secret(data) => Nature::Secret,
+            Data::Opened(_) => Nature::Opened,
+            Data::Chosen(_) | Data::Indexed(_) => match self.addresses(data) {
+                Some((addresses, is_secret)) => Nature::Address(addresses, is_secret),
+                None => Nature::Known(data.clone()),
+            },
+            other => Nature::Known(other.clone()),
+        };
+        Some(match (a, of(b)) {
+            (Nature::Known(Data::Poison), _) | (_, Nature::Known(Data::Poison)) => {
+                Nature::Known(Data::Poison)
+            }
+            (Nature::Known(Data::Undefined), new) => new,
+            (old, Nature::Known(Data::Undefined)) => old.clone(),
+            (Nature::Known(a), Nature::Known(b)) if a.is_same(&b) => Nature::Known(b),
+            (Nature::Known(Data::Public(_)), Nature::Known(Data::Public(_))) if width > 64 => {
+                Nature::Secret
+            }
+            (Nature::Known(Data::Public(_)), Nature::Known(Data::Public(_))) => Nature::Opened,
+            (Nature::Known(Data::Public(_)), new @ (Nature::Opened | Nature::Secret)) => new,
+            (old @ (Nature::Opened | Nature::Secret), Nature::Known(Data::Public(_))) => {
+                old.clone()
+            }
+            (Nature::Opened, Nature::Opened) => Nature::Opened,
+            (Nature::Opened | Nature::Secret, Nature::Opened | Nature::Secret) => Nature::Secret,
+            (a, b) => return self.either_address(a, &b),
+        })
+    }
+
+    /// Reads a place in memory.
+    pub(crate) fn look(&mut self, place: Location) -> Result<Data, Stop> {
+        let Location::Memory(object, offset, bytes) = place else {
+            unreachable!("only memory is looked at")
+        };
+        self.read(object, offset, bytes)
+    }
+
+    /// Separates columns whose value is known from those that are carried, in groups.
+    #[allow(clippy::type_complexity, reason = "two lists, used at once")]
+    pub(crate) fn sort_out(
+        &mut self,
+        columns: &[Column],
+    ) -> Result<(Vec<(Location, Data)>, Vec<(Vec<usize>, u16, Nature)>), Stop> {
+        let (mut known, mut carried) = (Vec::new(), Vec::new());
+        let mut secrets = Vec::new();
+        for (at, column) in columns.iter().enumerate() {
+            let first = &column.data[0];
+            if column.data.iter().all(|data| data.is_same(first)) {
+                known.push((column.place, first.clone()));
+                continue;
+            }
+            let start = Some(Nature::Known(Data::Undefined));
+            let nature = column.data.iter().fold(start, |nature, data| {
+                nature.and_then(|nature| self.nature(&nature, data, column.width))
+            });
+            match nature {
+                // On some paths it is not set, and 0.
+                Some(Nature::Known(Data::Public(one))) if one != 0 && column.width <= 64 => {
+                    carried.push((vec![at], column.width, Nature::Opened));
+                }
+                Some(Nature::Known(Data::Public(one))) if one != 0 => {
+                    secrets.push((at, column.width, None));
+                }
+                Some(Nature::Known(data)) => known.push((column.place, data)),
+                Some(nature @ (Nature::Opened | Nature::Address(..))) => {
+                    carried.push((vec![at], column.width, nature));
+                }
+                Some(Nature::Secret) => {
+                    let mut lanes = column.data.iter().filter_map(lane_of);
+                    secrets.push((at, column.width, lanes.next()));
+                }
+                None => {
+                    let data = self.values.address_differs(&column.data)?;
+                    known.push((column.place, data));
+                }
+            }
+        }
+        let groups = groups(&secrets);
+        let secret = |(members, width)| (members, width, Nature::Secret);
+        carried.extend(groups.into_iter().map(secret));
+        Ok((known, carried))
+    }
+}
+
+impl Emitter {
+    /// Gives a register, new or known, what one path leaves.
+    pub(crate) fn bring_register(&mut self, data: &Data, known: Option<&Carrier>) -> Register {
+        let source = match data {
+            Data::Opened(register) => *register,
+            Data::Public(value) => self.tracer.register(*value as u64),
+            _ => self.tracer.register(0),
+        };
+        let target = match known {
+            Some(Carrier::Register(register)) => *register,
+            _ => self.tracer.register(0),
+        };
+        self.tracer.assign(target, source);
+        target
+    }
+
+    /// Gives a variable, new or known, what one path leaves.
+    pub(crate) fn bring_variable(
+        &mut self,
+        cells: &[Data],
+        width: u16,
+        known: Option<&Carrier>,
+    ) -> Variable {
+        let value = self.carried_value(cells, width);
+        match known {
+            Some(Carrier::Variable(variable)) => {
+                self.tracer.set(variable, &value);
+                variable.clone()
+            }
+            _ => self.tracer.variable(&value),
+        }
+    }
+}
+
+/// Secrets that are lanes of the same value go together: numbers of secrets, and their width.
+pub(crate) fn groups(secrets: &[(usize, u16, Option<Rc<Value>>)]) -> Vec<(Vec<usize>, u16)> {
+    let mut found: Vec<(Vec<usize>, u16)> = Vec::new();
+    let mut open: std::collections::HashMap<(*const Value, u16), usize> = Default::default();
+    for (at, width, value) in secrets {
+        let key = value.as_ref().map(|value| (Rc::as_ptr(value), *width));
+        let known = key.and_then(|key| open.get(&key)).copied();
+        let known = known.filter(|known| {
+            let lanes = found[*known].0.len() + 1;
+            lanes * usize::from(*width) <= WIRES
+        });
+        match known {
+            Some(known) => found[known].0.push(*at),
+            None => {
+                found.push((vec![*at], *width));
+                if let Some(key) = key {
+                    open.insert(key, found.len() - 1);
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,64 @@
+//! The evaluator: operations on [`Data`]. Public ones are computed, secret ones recorded.
+//!
+//! It knows addresses as data, but not what lies there (`access/`).
+
+pub(crate) mod addresses;
+pub(crate) mod arithmetic;
+pub(crate) mod conditions;
+pub(crate) mod dry_run;
+pub(crate) mod elements;
+pub(crate) mod index;
+pub(crate) mod lanes;
+pub(crate) mod pick;
+pub(crate) mod report;
+pub(crate) mod scope;
+pub(crate) mod select;
+pub(crate) mod vectors;
+pub(crate) mod wide;
+
+use crate::data::Data;
+use crate::emit::Emitter;
+use crate::evaluate::dry_run::DryRun;
+use crate::evaluate::report::{Report, Stop};
+use crate::evaluate::scope::Scope;
+
+/// Evaluates operations on data, records those on secrets and reports mistakes.
+pub(crate) struct Evaluator {
+    pub(crate) emit: Emitter,
+    pub(crate) scope: Scope,
+    pub(crate) report: Report,
+}
+
+impl Evaluator {
+    pub(crate) fn new(emit: Emitter, report: Report) -> Evaluator {
+        Evaluator { emit, scope: Scope::default(), report }
+    }
+
+    /// Reports a mistake at the current place; the program goes on with a value that is none. A dry
+    /// run ends there.
+    pub(crate) fn error(&mut self, message: impl Into<String>, remedy: &str) -> Result<Data, Stop> {
+        match self.scope.dry_run {
+            Some(_) => Err(Stop::Abandon),
+            None => self.report.error(message.into(), remedy),
+        }
+    }
+
+    /// Notes something once about the current place.
+    pub(crate) fn note(&mut self, message: String, remedy: &str) {
+        if self.scope.dry_run.is_none() {
+            self.report.note(message, remedy);
+        }
+    }
+
+    /// From now on nothing is recorded, and objects from `first_own` on are the dry run's own.
+    pub(crate) fn start_dry_run(&mut self, first_own: u32) {
+        self.scope.dry_run = Some(DryRun::new(self.scope.secret_branches, first_own));
+        self.emit.is_dry_run = true;
+    }
+
+    /// Ends the dry run and returns its accesses and widths.
+    pub(crate) fn end_dry_run(&mut self) -> DryRun {
+        self.emit.is_dry_run = false;
+        self.scope.dry_run.take().expect("it was begun")
+    }
+}

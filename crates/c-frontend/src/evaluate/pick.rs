@@ -1,0 +1,125 @@
+//! The element of a row that a secret index means, by a tree of choices.
+//!
+//! Cost: `n - 1` choices; many at once where the elements are lanes of a vector, which each bit of
+//! the index halves.
+
+use std::rc::Rc;
+
+use phineus_frontend::untyped::Value;
+
+use crate::data::{Data, is_integer};
+use crate::evaluate::Evaluator;
+use crate::evaluate::report::Stop;
+use crate::ir::{Binary, Unary};
+
+const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
+
+/// Fewer elements are chosen between one by one.
+const ELEMENTS_MIN: usize = 8;
+
+/// How many parts the elements are made of: lanes that follow each other in one vector are one.
+fn runs(elements: &[Data]) -> usize {
+    let follows = |pair: &&[Data]| match (&pair[0], &pair[1]) {
+        (Data::Lane(a, i), Data::Lane(b, j)) => Rc::ptr_eq(a, b) && i + 1 == *j,
+        _ => false,
+    };
+    elements.len() - elements.windows(2).filter(follows).count()
+}
+
+impl Evaluator {
+    /// Whether all of these are integers that are the same in all lanes, in numbers that pay.
+    pub(crate) fn is_row(&self, elements: &[Data], index: &Data) -> bool {
+        let is_single = match index {
+            Data::Secret(value) => value.lanes() == 1,
+            Data::Lane(..) => true,
+            _ => false,
+        };
+        let is_one = |data: &Data| match data {
+            Data::Secret(value) => value.lanes() == 1,
+            data => is_integer(data),
+        };
+        self.scope.dry_run.is_none()
+            && self.scope.lanes == 1
+            && is_single
+            && elements.len() >= ELEMENTS_MIN
+            && elements.iter().all(is_one)
+    }
+
+    /// The element that a secret index says, by a tree of choices; those that it never means are
+    /// none.
+    pub(crate) fn pick(
+        &mut self,
+        mut row: Vec<Option<Data>>,
+        index: &Data,
+        width: u16,
+        own: u16,
+    ) -> Result<Option<Data>, Stop> {
+        let mut bit = 0;
+        while row.len() > 1 {
+            let whole: Option<Vec<Data>> = row.iter().cloned().collect();
+            let found = whole.and_then(|row| self.pick_at_once(&row, index, bit as u16, own));
+            if found.is_some() {
+                return Ok(found);
+            }
+            let moved = self.binary(Binary::LShr, width, index, &Data::Public(bit))?;
+            let odd = self.unary(Unary::Truncate, width, 1, &moved)?;
+            let mut half = Vec::with_capacity(row.len().div_ceil(2));
+            for pair in row.chunks(2) {
+                half.push(match pair {
+                    [Some(even), Some(high)] => Some(self.select(&odd, high, even, own)?),
+                    [even, high] => even.clone().or_else(|| high.clone()),
+                    _ => pair[0].clone(),
+                });
+            }
+            row = half;
+            bit += 1;
+        }
+        Ok(row.pop().flatten())
+    }
+
+    /// The element of `row` that an index says, if it can be found so; `bit` is the first bit of
+    /// the index that is not used yet.
+    pub(crate) fn pick_at_once(
+        &mut self,
+        row: &[Data],
+        index: &Data,
+        mut bit: u16,
+        own: u16,
+    ) -> Option<Data> {
+        // Where each element lies for itself, bringing them together costs what choosing does.
+        if !self.is_row(row, index) || 2 * runs(row) > row.len() {
+            return None;
+        }
+        let bits = self.emit.value(index, 0);
+        let most = 1 << (WIRES / usize::from(own)).ilog2();
+        let mut row = row.to_vec();
+        while row.len() > 1 {
+            let mut rest = Vec::with_capacity(row.len().div_ceil(most));
+            let first = bit;
+            for part in row.chunks(most) {
+                let mut vector = (*self.emit.pack(part, own)).clone();
+                let mut at = first;
+                // All parts use the same bits, also the last one, which may be smaller.
+                while vector.lanes() > 1 && at < bits.width() {
+                    vector = halved(&vector, &bits.bit_slice(at, 1));
+                    at += 1;
+                }
+                bit = bit.max(at);
+                rest.push(self.emit.known(vector.lane_slice(0, 1)));
+            }
+            row = rest;
+        }
+        row.pop()
+    }
+}
+
+/// Of each two lanes the second where the bit is 1; a last one without a partner stays.
+fn halved(vector: &Value, bit: &Value) -> Value {
+    let (pairs, odd) = (vector.lanes() / 2, vector.lanes() % 2);
+    let (even, second) = vector.lane_slice(0, 2 * pairs).deinterleave(1);
+    let chosen = bit.select(&second, &even);
+    match odd {
+        1 => chosen.lane_concat(&vector.lane_slice(2 * pairs, 1)),
+        _ => chosen,
+    }
+}

@@ -1,0 +1,69 @@
+//! Mistakes and notes, and where the program is.
+
+use phineus_frontend::FAULTS_MAX;
+
+use crate::data::Data;
+use crate::diagnostic::{Diagnostic, Spot};
+use crate::ir::Place;
+
+/// Why execution does not go on.
+pub(crate) enum Stop {
+    /// A mistake after which nothing sensible can be found out.
+    Fatal,
+    /// A dry run found that lanes cannot run together.
+    Abandon,
+    /// What comes next is decided when the program runs (`opened/`).
+    Pause,
+    /// More was found out about a loop of the run time: the program is to be tried anew.
+    Restart,
+}
+
+/// Notes of one program.
+const NOTES_MAX: usize = 200;
+
+/// Errors and notes of the program so far.
+pub(crate) struct Report {
+    files: Vec<String>,
+    /// The instruction that is being run.
+    pub(crate) place: Place,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    pub(crate) fn new(files: &[String]) -> Report {
+        Report { files: files.to_vec(), place: Place::default(), diagnostics: Vec::new() }
+    }
+
+    /// The current place for people.
+    pub(crate) fn spot(&self) -> Spot {
+        self.place.spot(&self.files)
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.is_error)
+    }
+
+    pub(super) fn error(&mut self, message: String, remedy: &str) -> Result<Data, Stop> {
+        let diagnostic = Diagnostic::error(self.spot(), message, remedy);
+        if !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+        let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error).count();
+        if errors >= FAULTS_MAX { Err(Stop::Fatal) } else { Ok(Data::Poison) }
+    }
+
+    pub(super) fn note(&mut self, message: String, remedy: &str) {
+        let note =
+            Diagnostic { is_error: false, ..Diagnostic::error(self.spot(), message, remedy) };
+        // `a[i]++` reads and writes at one place.
+        let kind = |message: &str| message.split(' ').nth(1).map(str::to_owned);
+        let is_known = |known: &Diagnostic| {
+            known.spot == note.spot
+                && !known.is_error
+                && kind(&known.message) == kind(&note.message)
+        };
+        if !self.diagnostics.iter().any(is_known) && self.diagnostics.len() < NOTES_MAX {
+            self.diagnostics.push(note);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Choices between two values by a condition.
+
+use std::rc::Rc;
+
+use crate::data::{Choices, Data, is_address, mask};
+use crate::evaluate::Evaluator;
+use crate::evaluate::report::Stop;
+use crate::ir::{Binary, Compare};
+
+impl Evaluator {
+    /// `a` where the condition holds, else `b`, integers of `width` bits or addresses. An integer
+    /// that is not set is 0 there: with the other one in its place who sees the result would learn
+    /// what the condition keeps back.
+    pub(crate) fn select(
+        &mut self,
+        condition: &Data,
+        a: &Data,
+        b: &Data,
+        width: u16,
+    ) -> Result<Data, Stop> {
+        if let Data::Public(bit) = condition {
+            return Ok(if bit & 1 == 1 { a.clone() } else { b.clone() });
+        }
+        let is_vector = |data: &Data| matches!(data, Data::Many(_));
+        if a.is_same(b) && !is_vector(condition) {
+            return Ok(a.clone());
+        }
+        match (a, b) {
+            (Data::Poison, _) | (_, Data::Poison) => return Ok(Data::Poison),
+            // An address that is not set means no place.
+            (Data::Undefined, other) | (other, Data::Undefined)
+                if is_address(other) || matches!(other, Data::Function(_)) =>
+            {
+                return Ok(other.clone());
+            }
+            _ => {}
+        }
+        let mut each =
+            |evaluator: &mut Self, p: &[&Data]| evaluator.select(p[0], p[1], p[2], width);
+        if let Some(results) = self.elements(&[condition, a, b], &mut each) {
+            return results;
+        }
+        let zero = Data::Public(0);
+        let set = |data| if matches!(data, &Data::Undefined) { &zero } else { data };
+        let (a, b) = (set(a), set(b));
+        if let Some(unfit) = self.unfit(condition) {
+            return unfit;
+        }
+        if is_address(a) || is_address(b) {
+            return self.select_address(condition, a, b);
+        }
+        if matches!((a, b), (Data::Function(_), _) | (_, Data::Function(_))) {
+            if let Data::Opened(_) = condition {
+                return self.address_differs(&[a.clone(), b.clone()]);
+            }
+            return self.error(
+                "which function this is depends on a secret",
+                "call both, and choose between what they return",
+            );
+        }
+        if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
+            return unfit;
+        }
+        if let Some(opened) = self.emit.opened_select(condition, a, b, width) {
+            return Ok(opened);
+        }
+        let choose = |v: &[u128]| if v[0] & 1 == 1 { v[1] } else { v[2] };
+        if let Some(spread) = self.by_lane(&[condition, a, b], choose) {
+            return Ok(spread);
+        }
+        if let Some(dry_run) = &mut self.scope.dry_run {
+            return Ok(dry_run.hidden(width));
+        }
+        Ok(self.emit.record_select(condition, a, b, width))
+    }
+
+    /// One of two addresses by a secret.
+    pub(crate) fn select_address(
+        &mut self,
+        condition: &Data,
+        a: &Data,
+        b: &Data,
+    ) -> Result<Data, Stop> {
+        let one = Data::bit(true);
+        let not = self.binary(Binary::Xor, 1, condition, &one)?;
+        let mut all: Vec<(Data, Data)> = Vec::new();
+        for (condition, side) in [(condition, a), (&not, b)] {
+            let places: Choices = match side {
+                Data::Chosen(places) => places.clone(),
+                other if is_address(other) || matches!(other, Data::Public(_)) => {
+                    Rc::new([(one.clone(), other.clone())])
+                }
+                _ => {
+                    let remedy =
+                        "keep them in fields of their own, or set the pointer on both ways";
+                    return self.error("a secret decides whether this is an address", remedy);
+                }
+            };
+            for (bit, place) in places.iter() {
+                let bit = self.binary(Binary::And, 1, condition, bit)?;
+                match all.iter().position(|(_, known)| known.is_same(place)) {
+                    Some(at) => {
+                        all[at].0 = self.binary(Binary::Xor, 1, &all[at].0.clone(), &bit)?
+                    }
+                    None => all.push((bit, place.clone())),
+                }
+            }
+        }
+        if all.len() > PLACES_MAX {
+            let what = "an address that a secret chooses can mean too many places";
+            self.error(what, "use an index into one array")?;
+            return Err(Stop::Fatal);
+        }
+        Ok(Data::Chosen(all.into()))
+    }
+
+    /// The conditions of a switch's cases, one for each target.
+    pub(crate) fn cases(
+        &mut self,
+        value: &Data,
+        cases: &[(u128, u32)],
+    ) -> Result<Vec<(Data, u32)>, Stop> {
+        let width = self.width_of(value);
+        let mut arms: Vec<(Data, u32)> = Vec::new();
+        for (case, target) in cases {
+            let case = Data::Public(*case & mask(width));
+            let hit = self.compare(Compare::Eq, width, value, &case)?;
+            match arms.iter().position(|(_, known)| known == target) {
+                Some(at) => arms[at].0 = self.binary(Binary::Or, 1, &arms[at].0.clone(), &hit)?,
+                None => arms.push((hit, *target)),
+            }
+        }
+        Ok(arms)
+    }
+}
+
+/// Places that an address may mean.
+const PLACES_MAX: usize = 1 << 12;

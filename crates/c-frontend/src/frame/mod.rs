@@ -1,0 +1,94 @@
+//! A running function, and how a stretch of it ends.
+
+pub(crate) mod registers;
+
+use std::rc::Rc;
+
+use crate::data::Data;
+use crate::frame::registers::Registers;
+use crate::ir::Operand;
+use crate::ir::module::Function;
+use crate::memory::log::Log;
+
+/// A running function.
+#[derive(Clone)]
+pub(crate) struct Frame<'m> {
+    pub(crate) index: u32,
+    pub(crate) function: &'m Function,
+    pub(crate) constants: Rc<[Data]>,
+    pub(crate) registers: Registers,
+    pub(crate) objects: Vec<u32>,
+    /// For each loop, how often a secret might have left it since a public condition might have.
+    pub(crate) secret_exits: Vec<u32>,
+    pub(crate) body: Body,
+    /// The calls that led here.
+    pub(crate) path: u64,
+    /// Block and instruction of the call that is being run, at a pause.
+    pub(crate) position: (u32, usize),
+}
+
+impl Frame<'_> {
+    #[inline]
+    pub(crate) fn get(&self, operand: Operand) -> Data {
+        match operand {
+            Operand::Register(index) => self.registers[index as usize].clone(),
+            Operand::Constant(index) => self.constants[index as usize].clone(),
+        }
+    }
+}
+
+/// How the body of a loop is run once.
+#[derive(Clone, Default)]
+pub(crate) struct Body {
+    /// The block with the exit, and where to go instead.
+    pub(crate) forced: Option<(u32, u32)>,
+    /// Registers of an arg-min or arg-max, which are not computed.
+    pub(crate) skipped: Vec<u32>,
+}
+
+/// Where execution goes on.
+pub(crate) enum Next {
+    /// In this block, entered from another.
+    Block(u32, u32),
+    /// In this block, whose phis are known.
+    Joined(u32, Vec<Data>),
+    /// In the middle of a block, at this instruction.
+    Inside(u32, usize),
+    End(End),
+}
+
+/// How a stretch of a function ends.
+pub(crate) enum End {
+    /// At a block that it should run to, with the values of that block's phis.
+    Reached(u32, Vec<Data>),
+    Returned(Data),
+    /// At a place that is never reached.
+    Never,
+    /// On several paths, by secrets.
+    Split(Vec<Outcome>),
+}
+
+impl End {
+    /// The block that was reached, if it was one; the same for ends at the same place.
+    pub(crate) fn key(&self) -> Option<u32> {
+        match self {
+            End::Reached(block, _) => Some(*block),
+            End::Returned(_) | End::Never | End::Split(_) => None,
+        }
+    }
+}
+
+/// One path on which a stretch ends, and what it leaves in memory.
+pub(crate) struct Outcome {
+    pub(crate) condition: Data,
+    pub(crate) end: End,
+    pub(crate) log: Log,
+}
+
+/// Gives the phis of a block their values.
+pub(crate) fn set_phis(frame: &mut Frame<'_>, block: u32, values: Vec<Data>) {
+    let function = frame.function;
+    for (phi, value) in function.blocks[block as usize].phis.iter().zip(values) {
+        frame.registers[phi.result as usize] = value;
+    }
+}

@@ -1,0 +1,118 @@
+//! One instruction.
+
+use crate::data::Data;
+use crate::evaluate::report::Stop;
+use crate::frame::Frame;
+use crate::interpreter::Interpreter;
+use crate::ir::Kind;
+
+impl<'m> Interpreter<'m> {
+    /// Does what an instruction says; returns its result.
+    pub(crate) fn execute(&mut self, frame: &mut Frame<'m>, kind: &'m Kind) -> Result<Data, Stop> {
+        match kind {
+            Kind::Binary(op, width, [a, b]) => {
+                self.access.values.binary(*op, *width, &frame.get(*a), &frame.get(*b))
+            }
+            Kind::Compare(op, width, [a, b]) => {
+                if let Some(found) =
+                    self.access.values.compare_bound(frame, *op, *width, [*a, *b])?
+                {
+                    return Ok(found);
+                }
+                self.access.values.compare(*op, *width, &frame.get(*a), &frame.get(*b))
+            }
+            Kind::Unary(op, from, to, a) => {
+                self.access.values.unary(*op, *from, *to, &frame.get(*a))
+            }
+            Kind::Select(width, [condition, a, b]) => self.access.values.select(
+                &frame.get(*condition),
+                &frame.get(*a),
+                &frame.get(*b),
+                *width,
+            ),
+            Kind::Funnel(left, width, [high, low, amount]) => {
+                let operands = [&frame.get(*high), &frame.get(*low), &frame.get(*amount)];
+                self.access.values.funnel(*left, *width, operands)
+            }
+            Kind::Overflow(op, is_signed, width, [a, b]) => {
+                self.access.values.overflow(*op, *is_signed, *width, &frame.get(*a), &frame.get(*b))
+            }
+            Kind::Reduce(op, width, vector) => {
+                let Data::Many(elements) = frame.get(*vector) else { return Ok(Data::Poison) };
+                let mut all = elements.to_vec();
+                while all.len() > 1 {
+                    let pairs = all.chunks(2).map(|pair| match pair {
+                        [a, b] => self.access.values.binary(*op, *width, a, b),
+                        _ => Ok(pair[0].clone()),
+                    });
+                    all = pairs.collect::<Result<_, _>>()?;
+                }
+                Ok(all.pop().unwrap_or(Data::Undefined))
+            }
+            Kind::Freeze(a) => Ok(frame.get(*a)),
+            Kind::Reveal(width, operand) => self.reveal(frame, *width, *operand),
+            Kind::Unsupported(what, remedy) => {
+                self.access.values.error(format!("{what} is not supported"), remedy)
+            }
+            Kind::Extract(..)
+            | Kind::Insert(..)
+            | Kind::ExtractElement(_)
+            | Kind::InsertElement(_)
+            | Kind::Shuffle(..) => self.access.values.rearrange(frame, kind),
+            _ => self.access(frame, kind),
+        }
+    }
+
+    /// Memory, addresses and calls.
+    fn access(&mut self, frame: &mut Frame<'m>, kind: &'m Kind) -> Result<Data, Stop> {
+        match kind {
+            Kind::Load(type_, place) => {
+                let place = frame.get(*place);
+                let (block, index) = frame.position;
+                let code = &frame.function.blocks[block as usize];
+                match frame.function.moved[code.instructions[index].result as usize] {
+                    true => self.access.load_to_move(type_, place),
+                    false => self.access.load(type_, place),
+                }
+            }
+            Kind::Store(type_, [data, place]) => {
+                self.access.store(type_, frame.get(*data), frame.get(*place))?;
+                Ok(Data::Undefined)
+            }
+            Kind::Allocate(name, bytes, granule, count) => {
+                self.access.allocate(frame, name, (*bytes, *granule), *count)
+            }
+            Kind::Address(base, offset, indices) => {
+                self.access.values.address(frame, frame.get(*base), *offset, indices)
+            }
+            Kind::ToInteger(a) | Kind::ToPointer(a) => Ok(frame.get(*a)),
+            Kind::Call(function, arguments) => {
+                let arguments = arguments.iter().map(|argument| frame.get(*argument)).collect();
+                self.call(*function, arguments)
+            }
+            Kind::CallPointer(target, arguments) => match frame.get(*target) {
+                Data::Function(function) => {
+                    let arguments = arguments.iter().map(|argument| frame.get(*argument)).collect();
+                    self.call(function, arguments)
+                }
+                Data::Poison => Ok(Data::Poison),
+                _ => self.access.values.error(
+                    "which function is called here is not known",
+                    "call functions by name, or choose with a public index",
+                ),
+            },
+            Kind::Copy(operands) => self.access.copy(frame, operands),
+            Kind::Fill(operands) => self.access.fill(frame, operands),
+            Kind::Heap(sizes, is_zeroed) => self.access.heap(frame, sizes, *is_zeroed),
+            Kind::Begin(place) => {
+                if let (Some(dry_run), Data::Pointer(object, _)) =
+                    (&mut self.access.values.scope.dry_run, frame.get(*place))
+                {
+                    dry_run.begin(object);
+                }
+                Ok(Data::Undefined)
+            }
+            _ => unreachable!("all other kinds were done"),
+        }
+    }
+}

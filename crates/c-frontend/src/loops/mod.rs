@@ -1,0 +1,5 @@
+//! Whether loops end.
+
+pub(crate) mod dead_ends;
+pub(crate) mod exits;
+pub(crate) mod progress;

@@ -1,0 +1,32 @@
+//! Objects: what pointers point into.
+
+use crate::memory::pages::Pages;
+use crate::memory::table::Table;
+
+/// Bytes that one object may have.
+pub(crate) const OBJECT_BYTES_MAX: u128 = 1 << 32;
+
+pub(crate) enum Storage {
+    Cells(Pages),
+    Table(Table),
+}
+
+/// Something that pointers point into.
+pub(crate) struct Object {
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    pub(crate) granule: u64,
+    pub(crate) storage: Storage,
+    pub(crate) is_constant: bool,
+    pub(crate) is_alive: bool,
+}
+
+impl Object {
+    /// The name in messages.
+    pub(crate) fn shown(&self) -> String {
+        match self.name.as_str() {
+            "" => "an object".to_owned(),
+            name => format!("'{name}'"),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! LLVM's module to ours: every operand, layout and address resolved once, before anything runs.
+
+pub(crate) mod blocks;
+pub(crate) mod constants;
+pub(crate) mod globals;
+pub(crate) mod instructions;
+pub(crate) mod llvm;
+pub(crate) mod names;
+pub(crate) mod types;
+pub(crate) mod uses;
+
+use std::collections::HashMap;
+
+use inkwell::module::Module as LlvmModule;
+
+use crate::compiler::library;
+use crate::ir::module::Module;
+use crate::reader::llvm::{Layout, Val};
+
+/// Reads a module, after its passes.
+pub(crate) fn read(module: &LlvmModule<'_>) -> Module {
+    let (functions, globals) = (llvm::functions(module), llvm::globals(module));
+    let library = functions.iter().zip(0..).filter_map(|(function, index)| {
+        Some((function.name().strip_prefix(library::PREFIX)?.to_owned(), index))
+    });
+    let mut reader = Reader {
+        library: library.collect(),
+        layout: llvm::layout(module),
+        functions: functions.iter().copied().zip(0..).collect(),
+        globals: globals.iter().copied().zip(0..).collect(),
+        files: Vec::new(),
+    };
+    let globals = globals.into_iter().map(|global| reader.global(global)).collect();
+    let functions = functions.into_iter().map(|function| reader.function(function)).collect();
+    Module { functions, globals, files: reader.files }
+}
+
+pub(crate) struct Reader<'m> {
+    pub(crate) layout: Layout<'m>,
+    pub(crate) functions: HashMap<Val<'m>, u32>,
+    /// Functions of C's library, by their names there.
+    pub(crate) library: HashMap<String, u32>,
+    globals: HashMap<Val<'m>, u32>,
+    files: Vec<String>,
+}

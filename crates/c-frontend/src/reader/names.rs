@@ -1,0 +1,43 @@
+//! Names of one function: its registers, blocks and constants.
+
+use std::collections::HashMap;
+
+use crate::ir::{Constant, Kind, Operand};
+use crate::reader::llvm::{Blk, Val};
+use crate::reader::types::FLOAT;
+
+/// Remedy for floating point.
+pub(crate) const NO_FLOAT: &str = "use ph_fixed, the fixed-point numbers of phineus.h: PH_FIXED(1.25), \
+    ph_fixed_mul, ph_fixed_div";
+
+/// Registers, blocks and constants of the function that is being read.
+pub(crate) struct Names<'m> {
+    pub(super) registers: HashMap<Val<'m>, u32>,
+    pub(super) blocks: HashMap<Blk<'m>, u32>,
+    pub(super) constants: Vec<Constant>,
+    pub(super) known: HashMap<Val<'m>, u32>,
+}
+
+impl Names<'_> {
+    /// What is said if one of the operands is a constant that nothing is known of.
+    pub(super) fn lacks(&self, operands: impl Iterator<Item = Operand>) -> Option<Kind> {
+        let constants = operands.filter_map(|operand| match operand {
+            Operand::Constant(index) => Some(&self.constants[index as usize]),
+            Operand::Register(_) => None,
+        });
+        let (mut is_float, mut is_unknown) = (false, false);
+        for constant in constants {
+            is_float |= matches!(constant, Constant::Float);
+            is_unknown |= matches!(constant, Constant::Unsupported);
+        }
+        let (what, remedy) = match (is_float, is_unknown) {
+            (true, _) => (FLOAT, NO_FLOAT),
+            (false, true) => (
+                "a constant that is no integer and no address of a variable or function",
+                "use a variable or a function of this file",
+            ),
+            (false, false) => return None,
+        };
+        Some(Kind::Unsupported(what.to_owned(), remedy.to_owned()))
+    }
+}

@@ -1,0 +1,45 @@
+//! Loads that are only stored again, and choices.
+
+use std::collections::HashMap;
+
+use crate::ir::{Block, Instruction, Kind, Operand, Type};
+
+/// Which registers are loads that are only stored again, in the block of the load: how clang copies
+/// small structures.
+pub(super) fn moved(blocks: &[Block], registers: usize) -> Vec<bool> {
+    let (mut loaded, mut used) = (vec![None; registers], vec![false; registers]);
+    let operand = |used: &mut Vec<bool>, operand: &Operand| {
+        if let Operand::Register(register) = operand {
+            used[*register as usize] = true;
+        }
+    };
+    for (block, code) in blocks.iter().enumerate() {
+        let phis = code.phis.iter().flat_map(|phi| &phi.incoming);
+        phis.for_each(|(_, incoming)| operand(&mut used, incoming));
+        code.terminator.operand().iter().for_each(|condition| operand(&mut used, condition));
+        for instruction in &code.instructions {
+            match &instruction.kind {
+                Kind::Store(_, [Operand::Register(data), place])
+                    if loaded[*data as usize] == Some(block) =>
+                {
+                    operand(&mut used, place);
+                }
+                kind => kind.operands().iter().for_each(|one| operand(&mut used, one)),
+            }
+            if let Kind::Load(Type::Integer(_), _) = &instruction.kind {
+                loaded[instruction.result as usize] = Some(block);
+            }
+        }
+    }
+    loaded.iter().zip(used).map(|(loaded, used)| loaded.is_some() && !used).collect()
+}
+
+/// The choices between integers, by register.
+pub(super) fn choices(blocks: &[Block]) -> HashMap<u32, [Operand; 3]> {
+    let all = blocks.iter().flat_map(|block| &block.instructions);
+    let choice = |instruction: &Instruction| match &instruction.kind {
+        Kind::Select(_, operands) => Some((instruction.result, *operands)),
+        _ => None,
+    };
+    all.filter_map(choice).collect()
+}
