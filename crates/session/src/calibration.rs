@@ -1,8 +1,8 @@
 //! What a run adapts to without being told: what the network between the parties has on the way
 //! (bandwidth times delay), measured before a run, and the cache of the processor.
 //!
-//! Each party sends [`PROBE_BYTES`] to all others at once, as in a round, and waits for theirs; how
-//! much longer that takes than a few bytes is what the bytes take. The first of [`REPETITIONS`]
+//! Each party sends `PROBE_BYTES` to all others at once, as in a round, and waits for theirs; how
+//! much longer that takes than a few bytes is what the bytes take. The first of `REPETITIONS`
 //! finds connections that have sent nothing yet and send little at a time; the shortest counts.
 //! Cost: 768 KiB to each peer and eight round trips. Invariant: all parties end with the same
 //! figure, the largest that anyone has; which of two plans it decides for is bounded by

@@ -1,7 +1,7 @@
 //! [`PrivateDirectory`]: where the parties of a local run have their keys, data and results.
 //!
 //! It is removed at the end, also when interrupted. A process that is killed removes nothing: then
-//! its children do, who are told of its end (`signals.rs` of the command line), or else the next run. A file [`LOCK`]
+//! its children do, who are told of its end (`signals.rs` of the command line), or else the next run. A file `LOCK`
 //! in it says what the directory is, and is locked as long as its owner lives. Where the file
 //! system has no locks there is no such file: then nobody but the owner removes the directory.
 

@@ -3,7 +3,7 @@
 //! On authenticated shares a product of matrices of any size is one round, if memory holds it. Each
 //! round costs a round trip; what a round holds was touched by none before, which costs page faults
 //! and misses. So slices are as large as the rule of [`held_bytes`] lets them be where rounds would
-//! else be short beside the wait for them, and else no larger than costs nothing ([`fitting`];
+//! else be short beside the wait for them, and else no larger than costs nothing (`fitting`;
 //! `docs/decisions/0024-slices.md` has the measurements). What the network has on the way is
 //! stated, or measured before a run (`calibration.rs`). All parties order alike: each says what it
 //! would have, and the least counts (`agreement.rs`).

@@ -258,7 +258,7 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::OtherProgram { .. } | StoreError::OtherProtocol { .. } => failure.remedy(
                 "`preprocess` and `run` take the same PROGRAM, --param, --protocol and rows, `run` \
-                 no --slice, and both, below 64 MiB (spdz: 1280 MiB), the same least --memory",
+                 no --slice, and both, below 256 MiB (spdz: 1280 MiB), the same least --memory",
             ),
             _ => failure,
         }
