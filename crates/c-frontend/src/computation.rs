@@ -56,7 +56,7 @@ pub(crate) fn run(
 fn too_large(module: &Module) -> Vec<Diagnostic> {
     let large = module.globals.iter().filter(|global| u128::from(global.size) > OBJECT_BYTES_MAX);
     let fault = |global: &Global| {
-        let what = format!("'{}' is larger than 4 GiB", global.name);
+        let what = format!("'{}' has 2 GiB or more", global.name);
         Diagnostic::error(module.spot(global.place), what, "use smaller parts")
     };
     large.map(fault).collect()

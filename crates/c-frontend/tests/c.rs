@@ -282,7 +282,9 @@ fn errors(name: &str, path: &Path, expected: &[(u32, &str)]) -> Vec<(u32, String
             let error = error.to_string();
             let is_there = |line: &u32| error.contains(&format!("{name}:{line}"));
             let lines = expected.iter().map(|(line, _)| *line).filter(is_there);
-            return lines.map(|line| (line, error.clone())).collect();
+            let found: Vec<_> = lines.map(|line| (line, error.clone())).collect();
+            // An error about no line is unexpected, and shown.
+            return if found.is_empty() { vec![(0, error)] } else { found };
         }
     };
     let arguments = Arguments::new(&program, []).expect("defaults are arguments");

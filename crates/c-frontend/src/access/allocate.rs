@@ -49,7 +49,7 @@ impl MemoryModel {
         };
         let size = count.saturating_mul(u128::from(bytes));
         if size > OBJECT_BYTES_MAX {
-            self.values.error("this array is larger than 4 GiB", "use smaller parts")?;
+            self.values.error("this array has 2 GiB or more", "use smaller parts")?;
             return Err(Stop::Fatal);
         }
         let object = self.memory.allocate(name, size as u64, granule);
@@ -72,7 +72,7 @@ impl MemoryModel {
             size = size.saturating_mul(own);
         }
         if size > OBJECT_BYTES_MAX {
-            self.values.error("this is more than 4 GiB", "use smaller parts")?;
+            self.values.error("this is 2 GiB or more", "use smaller parts")?;
             return Err(Stop::Fatal);
         }
         if size.is_multiple_of(8) {

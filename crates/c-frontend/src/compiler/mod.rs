@@ -25,6 +25,7 @@ use crate::annotations::scan::scan;
 use crate::compiler::debug_types::{CType, DebugTypes};
 use crate::compiler::library::LIBRARY;
 use crate::diagnostic::{Diagnostic, Spot};
+use crate::memory::object::OBJECT_BYTES_MAX;
 
 /// The text of `phineus.h`.
 pub(crate) const HEADER: &str = include_str!("../phineus.h");
@@ -41,13 +42,19 @@ const PASSES: &str = "always-inline,\
 /// always.
 pub(crate) const UNSET_IS_ZERO: &str = "-ftrivial-auto-var-init=zero";
 
-const FLAGS: [&str; 14] = [
+/// Larger variables are refused, so they need not be set ([`OBJECT_BYTES_MAX`]): clang 19 takes twice
+/// the size of an array in memory for that, 16 GiB for one of 8.
+const UNSET_BYTES_MAX: &str = "-ftrivial-auto-var-init-max-size=2147483647";
+const _: () = assert!(OBJECT_BYTES_MAX == 2_147_483_647);
+
+const FLAGS: [&str; 15] = [
     "-O1",
     "-Xclang",
     "-disable-llvm-passes",
     "-g",
     "-fwrapv",
     UNSET_IS_ZERO,
+    UNSET_BYTES_MAX,
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-fno-unroll-loops",
@@ -157,6 +164,12 @@ impl Compiler {
             .lines()
             .filter(|line| !(line.starts_with("In file included from") && line.contains(&wrapper)));
         let shown: Vec<&str> = lines.collect();
+        if shown.is_empty() {
+            // It was ended from outside, or its output could not be written.
+            let what =
+                format!("{} ended with {}, saying nothing", self.clang.display(), output.status);
+            return Err(std::io::Error::other(what).into());
+        }
         Err(ProgramError::Refused(format!("clang refuses the program\n{}", shown.join("\n"))))
     }
 }

@@ -3,8 +3,8 @@
 use crate::memory::pages::Pages;
 use crate::memory::table::Table;
 
-/// Bytes that one object may have.
-pub(crate) const OBJECT_BYTES_MAX: u128 = 1 << 32;
+/// Bytes that one object may have: the most that clang sets to 0 (`compiler::UNSET_BYTES_MAX`).
+pub(crate) const OBJECT_BYTES_MAX: u128 = (1 << 31) - 1;
 
 pub(crate) enum Storage {
     Cells(Pages),
