@@ -62,7 +62,7 @@ fn too_large(module: &Module) -> Vec<Diagnostic> {
     large.map(fault).collect()
 }
 
-/// What loops carry whose end is opened when the program runs, by trying.
+/// Finds by trying which values are carried by loops whose end is opened at run time.
 fn find_out(
     module: &Module,
     signature: &Signature,

@@ -6,14 +6,14 @@ use crate::evaluate::report::Stop;
 use crate::ir::{Binary, Unary};
 use crate::memory::log::Log;
 
-/// Whether it is in memory whole or not at all.
+/// Returns whether the value is never split into bytes in memory.
 fn stays_whole(data: &Data) -> bool {
     is_address(data) || matches!(data, Data::Function(_))
 }
 
 impl MemoryModel {
-    /// What begins in a cell in each of two logs; beside an address smaller values, such as the
-    /// zeros of a structure that was cleared, are taken as one.
+    /// The values that begin in a cell, in each of two logs. Where one of them is an address, smaller
+    /// values in the other, such as zeros of a cleared structure, are read as one value.
     pub(crate) fn entries(
         &mut self,
         logs: [&Log; 2],

@@ -52,7 +52,7 @@ pub(crate) struct Annotations {
 }
 
 impl Annotations {
-    /// What is wrong with a file that has no computation: at its last function, which it may be.
+    /// The fault of a file without a marked computation; the place is its last function.
     pub(crate) fn no_main(&self, path: &Path) -> Diagnostic {
         let what = "which function is the computation?".to_owned();
         let file = path.display().to_string();
@@ -83,7 +83,7 @@ struct Marking {
 }
 
 impl Marked {
-    /// What is said here, and otherwise what was said before.
+    /// These annotations, and those of `before` where one is missing.
     fn or(self, before: Marked) -> Marked {
         Marked {
             input: self.input.or(before.input),

@@ -78,7 +78,7 @@ impl Annotations {
         Ok(())
     }
 
-    /// What a declaration of the computation says goes before what was said.
+    /// Adds a declaration of the computation; its annotations override earlier ones.
     fn merge(&mut self, marking: Marking) {
         let before = std::mem::take(&mut self.parameters);
         let together = marking.parameters.into_iter().enumerate();

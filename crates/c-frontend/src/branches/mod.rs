@@ -23,19 +23,15 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         block: u32,
-        mut paths: Vec<(Data, u32)>,
-        mut default: u32,
+        paths: Vec<(Data, u32)>,
+        default: u32,
         until: &[u32],
     ) -> Result<Next, Stop> {
-        let shape = &frame.function.shape;
-        self.check_dead_ends(frame, &paths, default, "depends on a secret")?;
-        paths.retain(|(_, target)| shape.ends[*target as usize]);
-        if !shape.ends[default as usize] {
-            match paths.pop() {
-                Some((_, target)) => default = target,
-                None => return Ok(Next::End(End::Never)),
-            }
-        }
+        let Some((paths, default)) =
+            self.live_arms(frame, paths, default, "depends on a secret")?
+        else {
+            return Ok(Next::End(End::Never));
+        };
         if paths.is_empty() {
             return Ok(Next::Block(block, default));
         }
@@ -43,6 +39,7 @@ impl<'m> Interpreter<'m> {
             return Ok(Next::Block(block, self.exit_target(frame, block)));
         }
         // Paths meet where all do, or at the next iteration of each loop that some leave.
+        let shape = &frame.function.shape;
         let join = shape.joins[block as usize];
         let leaves = shape.left_before(block, join);
         let stops: Vec<u32> = until.iter().copied().chain(join).chain(leaves.clone()).collect();

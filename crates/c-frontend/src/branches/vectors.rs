@@ -64,8 +64,8 @@ impl MemoryModel {
         Ok(chosen)
     }
 
-    /// What lies at places of lanes, not set if none of it is; `None` where one iteration after the
-    /// other is run, and it is neither: addresses, or only a part is set.
+    /// The values at the places of all lanes; undefined if none is set. `None` if some are set and some
+    /// not, or if they are addresses: the iterations then run one by one.
     fn view(&mut self, object: u32, places: &Rc<[i64]>, bytes: u64) -> Result<Option<Data>, Stop> {
         let is_unset = |place: &i64| {
             let found = self.memory.find(object, *place as u64, bytes as u8);

@@ -1,4 +1,4 @@
-//! What a loop of the run time carries.
+//! The set of values that a loop of the run time carries.
 
 use std::collections::{BTreeMap, HashMap};
 

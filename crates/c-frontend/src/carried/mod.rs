@@ -1,5 +1,5 @@
-//! What is carried from one block of the run time to another where they meet: integers, secrets,
-//! and which one of a few addresses.
+//! Values carried from one basic block of the run time to another: integers, secrets, and which
+//! one of a few addresses.
 
 pub(crate) mod address_set;
 pub(crate) mod flow;

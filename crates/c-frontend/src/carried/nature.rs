@@ -1,5 +1,4 @@
-//! What a place holds that several paths leave different, and how that is brought to where they
-//! meet.
+//! Kinds of values that differ between paths, and how they are brought to where the paths meet.
 //!
 //! An integer that is known in all paths, to the planner or to the parties, becomes a register; a
 //! secret a variable of the tracer's, together with its neighbours in one value. Of an address its
@@ -35,7 +34,7 @@ pub(crate) enum Location {
 /// The kind of value that several paths leave at a place.
 #[derive(Clone)]
 pub(crate) enum Nature {
-    /// The same in all.
+    /// The same value on all paths.
     Known(Data),
     Opened,
     Secret,
@@ -62,7 +61,7 @@ impl Carrier {
     }
 }
 
-/// What is carried together: places of one width, more than one only in a variable.
+/// Places of one width that are carried together; more than one only in a variable.
 pub(crate) struct Carried {
     pub(crate) carrier: Carrier,
     pub(crate) places: Vec<Location>,
@@ -77,7 +76,7 @@ pub(crate) struct Column {
 }
 
 impl MemoryModel {
-    /// What `a` or `b` is; `None` if one is an address and the other something else, or there are
+    /// The kind of a value that is `a` or `b`; `None` if one is an address and the other something else, or there are
     /// too many.
     pub(crate) fn nature(&self, a: &Nature, b: &Data, width: u16) -> Option<Nature> {
         let is_secret = |data: &Data| matches!(data, Data::Secret(_) | Data::Lane(..));

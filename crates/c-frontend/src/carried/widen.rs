@@ -1,4 +1,4 @@
-//! What a loop has to carry: found by trying, and brought from iteration to iteration.
+//! Finds by trying which values a loop must carry from iteration to iteration.
 
 use crate::access::MemoryModel;
 use crate::carried::flow::PathEnd;
@@ -154,8 +154,8 @@ impl MemoryModel {
         Ok(Some(wider))
     }
 
-    /// What an iteration leaves, unless it points to what is gone; a loop that keeps memory of its
-    /// own for the next iteration is refused.
+    /// The value that an iteration hands on. A pointer to an object that is gone becomes undefined;
+    /// a loop that keeps memory of its own for the next iteration is refused.
     fn lasting(&mut self, data: Data, objects: u32) -> Result<Data, Stop> {
         match data {
             Data::Pointer(object, _) => self.lasting_in(object, data, objects),

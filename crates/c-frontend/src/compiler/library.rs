@@ -6,7 +6,7 @@ pub(crate) const LIBRARY: &str = include_str!("library.c");
 /// Prefix of the names of functions in [`LIBRARY`].
 pub(crate) const PREFIX: &str = "phineus_c_";
 
-/// Whether it is what `assert` calls when its condition is false.
+/// Returns whether `assert` calls the function when its condition is false.
 pub(crate) fn is_assertion(name: &str) -> bool {
     ["__assert_fail", "__assert_perror_fail", "__assert_rtn", "__assert"].contains(&name)
 }

@@ -50,7 +50,7 @@ pub(crate) fn identity(op: Binary, width: u16) -> u128 {
     }
 }
 
-/// What a place in an object compares as: one before its first byte is less, as addresses are.
+/// The order of a place in an object: one before its first byte is less, as with addresses.
 pub(crate) fn place(offset: i64) -> u128 {
     u128::from(offset as u64 ^ 1 << 63)
 }

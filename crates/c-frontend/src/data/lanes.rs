@@ -1,4 +1,4 @@
-//! What differs between lanes, seen in one of them.
+//! Values that differ between lanes, as seen in one of them.
 
 use std::rc::Rc;
 

@@ -69,7 +69,7 @@ impl Data {
         Data::Public(u128::from(bit))
     }
 
-    /// Whether it is the name of an integer that is not known yet.
+    /// Returns whether the value is an integer that is known only at run time.
     pub(crate) fn is_secret(&self) -> bool {
         matches!(self, Data::Secret(_) | Data::Lane(..) | Data::Hidden | Data::Opened(_))
     }
@@ -111,7 +111,7 @@ pub(crate) fn is_address(data: &Data) -> bool {
     matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Chosen(_))
 }
 
-/// Whether it is known which object it is in, if any.
+/// Returns whether the object that the address points into is known, if it points into one.
 pub(crate) fn has_place(data: &Data) -> bool {
     matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Public(0))
 }

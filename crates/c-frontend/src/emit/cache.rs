@@ -1,4 +1,4 @@
-//! What the emitter remembers of what it recorded.
+//! Values that the emitter recorded before, to be used again.
 
 use std::collections::HashMap;
 use std::rc::Rc;

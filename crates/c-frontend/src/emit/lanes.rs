@@ -1,6 +1,6 @@
 //! Lanes cut out and brought together: the fewest slices and concatenations that give them.
 //!
-//! What is remembered must not depend on where values lie in memory: all parties make the same
+//! The cache must not depend on where values lie in memory: all parties make the same
 //! program.
 
 use std::rc::Rc;

@@ -225,7 +225,7 @@ impl Emitter {
     }
 }
 
-/// What a public operand decides alone, whatever is opened: `i >= N || i >= n` where `i` is `N`.
+/// The result that a public operand decides alone, whatever is opened: `i >= N || i >= n` where `i` is `N`.
 fn decided(op: Binary, width: u16, a: &Data, b: &Data) -> Option<u128> {
     let known = match (a, b) {
         (Data::Public(known), Data::Opened(_)) | (Data::Opened(_), Data::Public(known)) => *known,

@@ -1,4 +1,4 @@
-//! What a loop's condition is made of: the least of two bounds, conjunctions, addresses.
+//! The parts of a loop's condition: the least of two bounds, conjunctions, addresses.
 //!
 //! LLVM makes of `i < n && i < secret` a comparison with the least of both, which it computes
 //! before the loop: a secret of which nobody sees that `n` ends the loop. So where something public

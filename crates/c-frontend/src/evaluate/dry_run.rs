@@ -1,4 +1,4 @@
-//! What the iterations of a loop read and write, and whether they conflict.
+//! Records the reads and writes of a loop's iterations, and finds conflicts between them.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -71,7 +71,7 @@ impl DryRun {
         DryRun { accesses, widest: 0, arms, first_own, begun, same_branch: None }
     }
 
-    /// What the object holds is not set in each iteration anew.
+    /// Notes that the life of the object begins in the iteration, with no value of an earlier one.
     pub(crate) fn begin(&mut self, object: u32) {
         if !self.begun.contains(&object) {
             self.begun.push(object);

@@ -12,7 +12,7 @@ pub(crate) enum Stop {
     Fatal,
     /// A dry run found that lanes cannot run together.
     Abandon,
-    /// What comes next is decided when the program runs (`opened/`).
+    /// An opened value decides at run time which code is next (`opened/`).
     Pause,
     /// More was found out about a loop of the run time: the program is to be tried anew.
     Restart,

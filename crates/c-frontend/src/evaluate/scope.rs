@@ -1,4 +1,4 @@
-//! What the running code is inside of.
+//! The regions that enclose the running code.
 
 use crate::evaluate::dry_run::DryRun;
 

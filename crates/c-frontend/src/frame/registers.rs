@@ -60,7 +60,7 @@ mod tests {
         }
     }
 
-    /// What one copy writes no other one sees, and all else they share.
+    /// A copy does not see what another one writes, and shares everything else.
     #[test]
     fn copies_share_what_is_not_written() {
         let mut first = Registers::new(vec![Data::Public(7), Data::Public(8)], 150);

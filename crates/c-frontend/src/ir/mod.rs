@@ -188,7 +188,7 @@ pub(crate) enum Kind {
     Freeze(Operand),
     /// `ph_reveal`: a secret of this width becomes public when the program runs.
     Reveal(u16, Operand),
-    /// What is not supported, and what to write instead.
+    /// An unsupported construct, and what to write instead.
     Unsupported(String, String),
 }
 

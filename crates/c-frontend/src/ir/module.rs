@@ -46,7 +46,7 @@ pub(crate) struct Initial {
     /// Where the scalars of an element lie, with their bytes; the variable repeats it.
     pub(crate) zeros: Vec<(u64, u8)>,
     pub(crate) element_bytes: u64,
-    /// What is not zero: first byte, bytes, value.
+    /// Scalars that are not zero: first byte, bytes, value.
     pub(crate) scalars: Vec<(u64, u8, Constant)>,
 }
 

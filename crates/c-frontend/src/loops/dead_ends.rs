@@ -16,6 +16,9 @@ use crate::ir::{Block, Kind, Place};
 const NO_ASSERTION: &str = "give whether it holds as a result, or leave assertions out with \
                             `#define NDEBUG` before `#include <assert.h>`";
 
+/// The arms of a branch: conditions with their targets, and the default target.
+type Arms = (Vec<(Data, u32)>, u32);
+
 impl<'m> Interpreter<'m> {
     /// Refuses a loop that has no exit.
     pub(crate) fn check_has_exit(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
@@ -41,10 +44,33 @@ impl<'m> Interpreter<'m> {
         Err(Stop::Fatal)
     }
 
+    /// The arms of a branch from which the function can return, and one of them as the default;
+    /// `None` if it cannot return from any.
+    ///
+    /// # Errors
+    /// If an arm ends the program, or keeps it from ending; `decided` says what decides whether
+    /// it is taken.
+    pub(crate) fn live_arms(
+        &mut self,
+        frame: &Frame<'m>,
+        mut paths: Vec<(Data, u32)>,
+        mut default: u32,
+        decided: &str,
+    ) -> Result<Option<Arms>, Stop> {
+        self.check_dead_ends(frame, &paths, default, decided)?;
+        let ends = &frame.function.shape.ends;
+        paths.retain(|(_, target)| ends[*target as usize]);
+        if !ends[default as usize] {
+            let Some((_, target)) = paths.pop() else { return Ok(None) };
+            default = target;
+        }
+        Ok(Some((paths, default)))
+    }
+
     /// Refuses branches that end the program, or keep it from ending; `decided` says what decides
     /// whether they are taken. One from which none leads to a return, and which does neither, is
     /// one that is never taken.
-    pub(crate) fn check_dead_ends(
+    fn check_dead_ends(
         &mut self,
         frame: &Frame<'m>,
         paths: &[(Data, u32)],

@@ -178,7 +178,7 @@ impl Memory {
         }
     }
 
-    /// What lies in a table where its row has a byte that belongs to nothing.
+    /// The values from a padding byte of a row on.
     fn behind_padding(&self, object: u32, offset: u64, bytes: u8) -> Found {
         if bytes == 1 {
             return Found::Whole(Data::Undefined);
@@ -205,9 +205,9 @@ impl Memory {
         head as u64 * found.granule + size - offset
     }
 
-    /// What lies at places that are cells of one column of a table, so many rows apart, if all of
-    /// it was read; the access must have been checked. As [`Memory::find`] for each, but faster:
-    /// loops down a column of a matrix read so.
+    /// The values at cells of one column of a table, a fixed number of rows apart, if all of them were
+    /// read; the access must have been checked. The same as [`Memory::find`] for each, but faster, for
+    /// loops down a column of a matrix.
     pub(crate) fn column(&self, object: u32, places: &[i64], bytes: u64) -> Option<Vec<Data>> {
         let Storage::Table(table) = &self.object(object).storage else { return None };
         let [first, second, ..] = *places else { return None };
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// What every place holds, if it is one value that was read.
+    /// The value at every place, if each is one value that was read.
     fn found(memory: &Memory, object: u32, places: &[i64], bytes: u64) -> Option<Vec<Data>> {
         let each =
             places.iter().map(|place| match memory.find(object, *place as u64, bytes as u8) {

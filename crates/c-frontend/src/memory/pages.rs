@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// What is said about a program.
+    /// The diagnostics of a program, as text.
     fn faults(text: &str) -> String {
         let folder = tempfile::tempdir().expect("a folder for the program");
         let path = folder.path().join("large.c");

@@ -13,7 +13,7 @@ pub(crate) struct Leaf {
     pub(crate) name: String,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// What it is in the CSV file; in memory it has all its bytes.
+    /// Its type in the CSV file; in memory it has all its bytes.
     pub(crate) element: ElementType,
     /// How it is written there.
     pub(crate) encoding: Encoding,

@@ -91,18 +91,14 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &Frame<'m>,
         block: u32,
-        mut paths: Vec<(Data, u32)>,
-        mut default: u32,
+        paths: Vec<(Data, u32)>,
+        default: u32,
     ) -> Result<Next, Stop> {
-        let shape = &frame.function.shape;
-        self.check_dead_ends(frame, &paths, default, "is opened when it runs")?;
-        paths.retain(|(_, target)| shape.ends[*target as usize]);
-        if !shape.ends[default as usize] {
-            match paths.pop() {
-                Some((_, target)) => default = target,
-                None => return Ok(Next::End(End::Never)),
-            }
-        }
+        let Some((paths, default)) =
+            self.live_arms(frame, paths, default, "is opened when it runs")?
+        else {
+            return Ok(Next::End(End::Never));
+        };
         if paths.is_empty() {
             return Ok(Next::Block(block, default));
         }

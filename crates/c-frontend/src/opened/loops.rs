@@ -1,6 +1,6 @@
 //! Loops whose end is opened when the program runs: the body is executed once for all iterations.
 //!
-//! What is different when the body comes back to its header is carried from iteration to iteration:
+//! Values that differ when the body returns to its header are carried from iteration to iteration:
 //! secrets in variables, public integers in registers. At first nothing is; whenever the body
 //! leaves something different, that is noted and the whole program is tried anew, until nothing new
 //! is found (a fix point, as each try carries more). What is not carried is known to be the same in

@@ -1,4 +1,4 @@
-//! What global variables hold before the program runs: only what is not zero, and one element.
+//! Initial values of global variables: only those that are not zero, one for each element.
 //!
 //! Cost: 48 bytes a scalar that is not zero.
 

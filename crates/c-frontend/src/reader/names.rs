@@ -19,7 +19,7 @@ pub(crate) struct Names<'m> {
 }
 
 impl Names<'_> {
-    /// What is said if one of the operands is a constant that nothing is known of.
+    /// The fault of an instruction with a constant operand that the reader does not support.
     pub(super) fn lacks(&self, operands: impl Iterator<Item = Operand>) -> Option<Kind> {
         let constants = operands.filter_map(|operand| match operand {
             Operand::Constant(index) => Some(&self.constants[index as usize]),

@@ -128,7 +128,7 @@ const VALUES_MAX: u64 = 1 << 28;
 /// The name of what is returned.
 const RESULT: &str = "result";
 
-/// What a parameter points to, or is, and whether it is a scalar that is passed by value.
+/// The type that a parameter points to, or its own; and whether it is a scalar passed by value.
 fn pointee(marked: &Marked, name: &str, typ: &CType) -> Result<(CType, bool), Wrong> {
     if marked.input.is_none() && marked.outputs.is_empty() {
         let remedy = "write PH_IN(party) or PH_OUT(party) before it";

@@ -1,4 +1,4 @@
-//! What the parameters of the computation are: tables that come in and go out.
+//! Parameters of the computation: tables that come in and go out.
 
 pub(crate) mod build;
 pub(crate) mod collisions;

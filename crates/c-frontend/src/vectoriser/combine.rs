@@ -1,4 +1,4 @@
-//! What iterations that ran together contribute to what their loop carries.
+//! Combines the results of iterations that ran together into the values that their loop carries.
 //!
 //! Reductions add up lane by lane first and between lanes last; an arg-min or arg-max is a
 //! tournament between neighbours, so that of equals the one wins that would in order.
