@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
+use phineus_engine::StorageBackend;
 use phineus_session::choices::{GpuChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice};
 use phineus_session::settings;
 use phineus_tables::quantity::parse_size;
 
-pub(crate) use choices::{Backend, OtChoice};
+pub(crate) use choices::OtChoice;
 pub(crate) use inputs::{Outsourcing, Reading};
 
 use choices::{Variants, choice};
@@ -161,8 +162,9 @@ pub(crate) struct Resources {
     #[arg(long, value_name = "DIR", env = "PHINEUS_SWAP_DIR")]
     pub(crate) swap_dir: Option<PathBuf>,
     /// How pages move to and from storage
-    #[arg(long, value_enum, default_value_t = Backend::Auto, env = "PHINEUS_STORAGE")]
-    pub(crate) storage: Backend,
+    #[arg(long, value_name = "BACKEND", default_value = "auto", env = "PHINEUS_STORAGE")]
+    #[arg(value_parser = choice::<StorageBackend>())]
+    pub(crate) storage: StorageBackend,
     /// Whether a CUDA device multiplies the matrices that it multiplies faster, copies included
     #[arg(long, value_name = "WHEN", default_value = "auto", env = "PHINEUS_GPU")]
     #[arg(value_parser = choice::<GpuChoice>())]
@@ -172,7 +174,7 @@ pub(crate) struct Resources {
 impl Resources {
     pub(crate) fn settings(&self) -> settings::Resources {
         let Resources { memory, swap_dir, storage, gpu } = self.clone();
-        settings::Resources { memory, swap_dir, storage: storage.storage(), gpu }
+        settings::Resources { memory, swap_dir, storage, gpu }
     }
 }
 

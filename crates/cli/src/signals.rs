@@ -53,12 +53,13 @@ pub(crate) enum Telling {
 static STATE: Mutex<State> = Mutex::new(State { of_parent: None, telling: Telling::Text });
 
 extern "C" fn note(_: libc::c_int) {
+    CANCEL.request();
     REQUESTS.fetch_add(1, Ordering::Relaxed);
 }
 
-extern "C" fn note_orphaned(_: libc::c_int) {
+extern "C" fn note_orphaned(signal: libc::c_int) {
     IS_ORPHAN.store(true, Ordering::Relaxed);
-    REQUESTS.fetch_add(1, Ordering::Relaxed);
+    note(signal);
 }
 
 /// The handle that ends the session of this command.
@@ -74,9 +75,11 @@ pub(crate) fn tells_in_json() -> bool {
 /// Takes over the signals and starts the watching thread.
 pub(crate) fn install(telling: Telling) {
     with(|state| state.telling = telling);
+    // The handler must not be the first to use it.
+    LazyLock::force(&CANCEL);
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let handler = note as extern "C" fn(libc::c_int);
-        // SAFETY: the handler does nothing but add to an atomic, which is async-signal-safe.
+        // SAFETY: the handler does nothing but change atomics, which is async-signal-safe.
         unsafe { libc::signal(signal, handler as libc::sighandler_t) };
     }
     let watcher =
@@ -127,18 +130,13 @@ pub(crate) fn end_group() -> ! {
     std::process::exit(0);
 }
 
-/// Returns whether a signal asked to stop, or the session is being ended.
-pub(crate) fn requested() -> bool {
-    REQUESTS.load(Ordering::Relaxed) > 0 || CANCEL.is_requested()
-}
-
 fn with<R>(change: impl FnOnce(&mut State) -> R) -> R {
     let mut state = STATE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     change(&mut state)
 }
 
 fn watch() {
-    while !requested() {
+    while !CANCEL.is_requested() {
         std::thread::sleep(PAUSE);
     }
     if is_orphan() || !CANCEL.is_heard() {

@@ -52,9 +52,15 @@ impl Cancel {
         }))
     }
 
+    /// Requests the end and does nothing else, so that a signal handler may call it. The session finds it
+    /// out by itself if it computes; another thread calls [`Cancel::cancel`] in case it waits.
+    pub fn request(&self) {
+        self.0.is_requested.store(true, Ordering::Relaxed);
+    }
+
     /// Ends the session: the others are told that its user stopped it.
     pub fn cancel(&self) {
-        self.0.is_requested.store(true, Ordering::Relaxed);
+        self.request();
         self.stops_session();
     }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use phineus_bytecode::{PlanDescription, Sharing};
 use phineus_crypto::field::FieldName;
+use phineus_engine::StorageBackend;
 use phineus_plan::Assignment;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_protocols::spdz::Masks;
@@ -66,6 +67,28 @@ impl Choice for GpuChoice {
 
     fn is_hidden(self) -> bool {
         self == GpuChoice::Always
+    }
+}
+
+/// How pages move to and from storage.
+impl Choice for StorageBackend {
+    const ALL: &'static [StorageBackend] =
+        &[StorageBackend::Auto, StorageBackend::IoUring, StorageBackend::Threads];
+
+    fn name(self) -> &'static str {
+        match self {
+            StorageBackend::Auto => "auto",
+            StorageBackend::IoUring => "uring",
+            StorageBackend::Threads => "threads",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            StorageBackend::Auto => "io_uring where the kernel allows it, else threads",
+            StorageBackend::IoUring => "io_uring or an error",
+            StorageBackend::Threads => "A few threads",
+        }
     }
 }
 
@@ -188,18 +211,15 @@ pub enum ProtocolChoice {
 }
 
 impl Choice for ProtocolChoice {
-    const ALL: &'static [ProtocolChoice] = &[
-        ProtocolChoice::This(Protocol::Garbled),
-        ProtocolChoice::This(Protocol::Gmw),
-        ProtocolChoice::This(Protocol::Bmr),
-        ProtocolChoice::This(Protocol::Arith),
-        ProtocolChoice::This(Protocol::Mixed),
-        ProtocolChoice::This(Protocol::Spdz),
-        ProtocolChoice::This(Protocol::Spdz128),
-        ProtocolChoice::This(Protocol::Spdz32),
-        ProtocolChoice::This(Protocol::Clear),
-        ProtocolChoice::Auto,
-    ];
+    const ALL: &'static [ProtocolChoice] = &{
+        let mut all = [ProtocolChoice::Auto; Protocol::ALL.len() + 1];
+        let mut index = 0;
+        while index < Protocol::ALL.len() {
+            all[index] = ProtocolChoice::This(Protocol::ALL[index]);
+            index += 1;
+        }
+        all
+    };
 
     fn name(self) -> &'static str {
         match self {

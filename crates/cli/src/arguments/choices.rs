@@ -1,8 +1,7 @@
 //! Options that choose between named alternatives.
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
-use phineus_engine::StorageBackend;
 use phineus_session::choices::{
     BroadcastChoice, Choice, NarrowMasks, OtExtension, VariantChoices, Y2aChoice,
 };
@@ -14,36 +13,6 @@ pub(crate) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value =
     });
     PossibleValuesParser::new(values)
         .map(|name| T::from_name(&name).expect("only names of alternatives are accepted"))
-}
-
-/// How pages move to and from storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Backend {
-    /// io_uring where the kernel allows it, else threads
-    Auto,
-    /// io_uring or an error
-    Uring,
-    /// A few threads
-    Threads,
-}
-
-impl Backend {
-    pub(crate) fn storage(self) -> StorageBackend {
-        match self {
-            Backend::Auto => StorageBackend::Auto,
-            Backend::Uring => StorageBackend::IoUring,
-            Backend::Threads => StorageBackend::Threads,
-        }
-    }
-
-    /// The name of a backend as it is typed.
-    pub(crate) fn name(backend: StorageBackend) -> &'static str {
-        match backend {
-            StorageBackend::Auto => "auto",
-            StorageBackend::IoUring => "uring",
-            StorageBackend::Threads => "threads",
-        }
-    }
 }
 
 /// `--ot` of commands that can choose one.

@@ -280,7 +280,7 @@ fn follow(
             Ok((_, Some(Line::End(End::Done)))) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if signals::requested() && !is_interrupted {
+        if signals::cancel().is_requested() && !is_interrupted {
             is_interrupted = true;
             deadline = Some(Instant::now() + FAREWELL);
             parties.0.iter().for_each(|party| interrupt_child(&party.child));

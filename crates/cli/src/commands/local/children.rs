@@ -8,8 +8,6 @@ use phineus_session::failure::Failure;
 use phineus_session::settings::{Choice, Preprocessed, Run, network_text};
 use phineus_tables::is_stdin;
 
-use crate::arguments::Backend;
-
 /// The report that a child leaves in its directory.
 pub(super) const REPORT: &str = "run.json";
 
@@ -52,7 +50,7 @@ pub(super) fn child_command(
         command.arg("--swap-dir").arg(swap_dir);
     }
     if run.resources.storage != StorageBackend::Auto {
-        command.arg("--storage").arg(Backend::name(run.resources.storage));
+        command.arg("--storage").arg(run.resources.storage.name());
     }
     command.arg("--gpu").arg(run.resources.gpu.name());
     if let Some(network) = &together.simulate {
