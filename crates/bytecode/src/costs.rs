@@ -26,6 +26,24 @@ pub trait CostModel {
     fn totals(&self, description: &Description) -> BTreeMap<String, u64>;
 }
 
+impl<M: CostModel + ?Sized> CostModel for Box<M> {
+    fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
+        (**self).duration_ns(instruction)
+    }
+
+    fn count(&mut self, instruction: &Instruction, description: &Description) {
+        (**self).count(instruction, description);
+    }
+
+    fn count_and_predict(&mut self, instruction: &Instruction, description: &Description) -> u64 {
+        (**self).count_and_predict(instruction, description)
+    }
+
+    fn totals(&self, description: &Description) -> BTreeMap<String, u64> {
+        (**self).totals(description)
+    }
+}
+
 /// A cost model whose protocol runs programs of several blocks.
 pub trait BlockCosts: CostModel + Sized {
     /// Adds the end of a block.

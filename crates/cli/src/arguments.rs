@@ -9,8 +9,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_engine::StorageBackend;
-use phineus_session::choices::{GpuChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice};
 use phineus_session::settings;
+use phineus_session::settings::{GpuChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice};
 use phineus_tables::quantity::parse_size;
 
 pub(crate) use choices::OtChoice;

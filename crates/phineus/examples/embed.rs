@@ -12,7 +12,7 @@ use phineus::session::party::{self, Finished};
 use phineus::session::progress::{Event, Progress};
 use phineus::session::registry::Registry;
 use phineus::session::settings::{
-    ProgramChoice, Protocol, ProtocolChoice, Resources, Run, Together,
+    ProgramChoice, ProtocolChoice, Resources, Run, Together, protocols,
 };
 
 /// Both parties are in this process, so each limit is for both.
@@ -48,7 +48,7 @@ fn run(name: &str, directory: &Path) -> Result<Finished, Failure> {
             as_party: Some(name.to_owned()),
             cluster: directory.join("cluster.toml"),
             id_dir: directory.join(name),
-            protocol: ProtocolChoice::This(Protocol::Gmw),
+            protocol: ProtocolChoice::This(protocols::GMW),
             ..Default::default()
         },
         inputs: vec![file.display().to_string()],

@@ -77,7 +77,7 @@ fn protocols_are_compared_and_refused() -> Result {
     place.three()?;
     let line = "explain three.phi --protocols garbled,gmw,mixed --net rtt=40ms,bw=1gbit";
     let done = place.run(line)?.succeeded()?;
-    assert!(done.stdout.contains("garbled circuits are for two parties"), "{}", done.stdout);
+    assert!(done.stdout.contains("protocol 'garbled' is for 2 parties"), "{}", done.stdout);
     assert!(done.stdout.contains("cheapest  "), "{}", done.stdout);
     place.run(&format!("{RUN} --protocol garbled"))?.failed_with(3)?.says("for two parties")?;
     place.write("wrong.phi", THREE.replace("lt u32@bx3 %7 %6", "lt u32@bx3 %7 %5"))?;

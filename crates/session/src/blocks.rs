@@ -31,11 +31,9 @@ use crate::memory_budget::{Budget, Figures, Situation, does_not_fit};
 use crate::output_file::write_atomically;
 use crate::planning::{PlannedFile, magnitude_bits, plan_block_within};
 use crate::program_file::{ProgramFile, write_beside};
+use crate::protocol::{Protocol, Representation};
 use crate::resolve::TracedFile;
-use crate::settings::{NarrowMasks, Preprocessed, Protocol, Variant};
-use crate::shared::planned_scale;
-
-pub use figures::totals_of;
+use crate::settings::{NarrowMasks, Preprocessed, Variant};
 
 /// How often plans are made again for less memory, because blocks need the most of different
 /// things.
@@ -164,10 +162,10 @@ pub fn check_preprocessing(
 
 /// The type in which `protocol` carries what a program says is of type `element`.
 fn carried_as(protocol: Protocol, element: ElementType) -> ElementType {
-    match (protocol.assignment(), protocol.field()) {
-        (Some(assignment), _) => assignment.carried(element),
-        (_, Some(field)) => carried_in_field(element, magnitude_bits(field)),
-        (None, None) => element,
+    match protocol.representation() {
+        Representation::AsWritten => element,
+        Representation::Sharings(assignment) => assignment.carried(element),
+        Representation::Field(field) => carried_in_field(element, magnitude_bits(field)),
     }
 }
 
@@ -329,17 +327,17 @@ fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
     for part in parts {
         let garbling = part.garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         // The OTs of all blocks are of one size, which the plan of all has.
-        let silent = Figures::of_plan(part.plan(), 0).silent_bytes;
+        let silent = Figures::of_plan(part.plan(), 0).making.silent_bytes;
         let scratch = part.budget.scratch - garbling - silent;
         budget.raise_to(&Budget { scratch, ..part.budget.clone() });
     }
     // What is garbled beside one block has its frames while another one computes.
     let plans = || parts.iter().filter_map(|part| part.garbling.as_ref());
     budget.scratch += bytes_of_blocks(plans(), situation.parties);
-    let (is_garbled, scale) = (plans().next().is_some(), planned_scale(&parts[0]));
+    let (is_garbled, scale) = (plans().next().is_some(), parts[0].scale());
     if is_garbled {
         // One block may use the streams of the garbling, and another one those of material.
-        let is_made = parts.iter().any(|part| mixed::needs_material(part.plan()));
+        let is_made = parts.iter().any(|part| Figures::of_plan(part.plan(), 0).making.is_made);
         budget.channel = situation.connections_bytes(scale, is_garbled, is_made);
     }
     budget
@@ -376,7 +374,7 @@ fn join(
     budget.tables = situation.tables_bytes + beside;
     // The circuits of one block stay for the next time that it runs.
     budget.driver = driver + circuits(&plan);
-    budget.scratch += Figures::of_plan(&plan, 0).silent_bytes;
+    budget.scratch += Figures::of_plan(&plan, 0).making.silent_bytes;
     let description = Description { plan: Some(plan), ..description };
     let (_, written) = blocks.write(std::io::sink(), &description, false)?;
     Ok(PlannedFile {

@@ -13,13 +13,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{Description, Kind, Layout, PlanDescription, ProgramWriter, Written};
+use phineus_bytecode::{Description, Kind, PlanDescription, ProgramWriter, Written};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
 use crate::blocks::TracedBlocks;
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
+use crate::protocol::Protocol;
 use crate::resolve::TracedFile;
 use crate::settings::Outsourcing;
 
@@ -201,9 +202,9 @@ impl Cast {
 
 /// How many of the parties of a planned program compute.
 pub fn computing_of(description: &Description, plan: &PlanDescription) -> usize {
-    match plan.layout {
-        Layout::Shares { parties } => usize::from(parties).min(description.parties.len()),
-        _ => description.parties.len(),
+    match Protocol::of_plan(plan) {
+        Some(protocol) => protocol.computing(description, plan),
+        None => description.parties.len(),
     }
 }
 

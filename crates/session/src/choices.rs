@@ -1,14 +1,12 @@
-//! Named alternatives: protocols, OT extensions, and the like.
+//! Named alternatives: OT extensions, storage backends, and the like.
 //!
 //! A command line, a configuration file and the messages of the parties all use the names of
 //! [`Choice::name`]; [`Choice::meaning`] is the text of a help page.
 
 use std::path::PathBuf;
 
-use phineus_bytecode::{PlanDescription, Sharing};
-use phineus_crypto::field::FieldName;
+use phineus_bytecode::PlanDescription;
 use phineus_engine::StorageBackend;
-use phineus_plan::Assignment;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_protocols::spdz::Masks;
 
@@ -88,152 +86,6 @@ impl Choice for StorageBackend {
             StorageBackend::Auto => "io_uring where the kernel allows it, else threads",
             StorageBackend::IoUring => "io_uring or an error",
             StorageBackend::Threads => "A few threads",
-        }
-    }
-}
-
-/// A protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// Two-party garbled circuits.
-    Garbled,
-    /// XOR shares and GMW.
-    Gmw,
-    /// Garbled circuits of two parties or more.
-    Bmr,
-    /// Additive shares for sums and products, XOR shares for everything else.
-    Arith,
-    /// The sharing that the program states for each part.
-    Mixed,
-    /// SPDZ with MASCOT modulo 2^61-1.
-    Spdz,
-    /// The same modulo 2^128-159.
-    Spdz128,
-    /// The same modulo 2^32-5.
-    Spdz32,
-    /// No protection at all: the reference.
-    Clear,
-}
-
-impl Choice for Protocol {
-    const ALL: &'static [Protocol] = &[
-        Protocol::Garbled,
-        Protocol::Gmw,
-        Protocol::Bmr,
-        Protocol::Arith,
-        Protocol::Mixed,
-        Protocol::Spdz,
-        Protocol::Spdz128,
-        Protocol::Spdz32,
-        Protocol::Clear,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Protocol::Garbled => "garbled",
-            Protocol::Gmw => "gmw",
-            Protocol::Bmr => "bmr",
-            Protocol::Arith => "arith",
-            Protocol::Mixed => "mixed",
-            Protocol::Spdz => "spdz",
-            Protocol::Spdz128 => "spdz-128",
-            Protocol::Spdz32 => "spdz-32",
-            Protocol::Clear => "clear",
-        }
-    }
-
-    fn meaning(self) -> &'static str {
-        match self {
-            Protocol::Garbled => "Two-party garbled circuits, semi-honest",
-            Protocol::Gmw => {
-                "XOR shares and GMW, two parties or more, semi-honest: few bytes, rounds by depth"
-            }
-            Protocol::Bmr => {
-                "Garbled circuits of two parties or more (BMR), semi-honest: few rounds, more bytes"
-            }
-            Protocol::Arith => "Additive shares for sums and products, XOR shares for all else",
-            Protocol::Mixed => {
-                "The sharing that the program states; XOR shares where it states none"
-            }
-            Protocol::Spdz => {
-                "Authenticated shares modulo 2^61-1 (SPDZ with MASCOT): all other parties may cheat"
-            }
-            Protocol::Spdz128 => "The same modulo 2^128-159: for larger integers",
-            Protocol::Spdz32 => {
-                "The same modulo 2^32-5: too weak for use, to compare with the literature"
-            }
-            Protocol::Clear => "No protection at all: the reference",
-        }
-    }
-}
-
-impl Protocol {
-    /// Those that `auto` chooses from; of several that take the same time, the first.
-    pub const AUTOMATIC: [Protocol; 5] =
-        [Protocol::Garbled, Protocol::Gmw, Protocol::Bmr, Protocol::Arith, Protocol::Mixed];
-
-    /// How values get their sharings, if parties compute on shares without authentication.
-    pub fn assignment(self) -> Option<Assignment> {
-        match self {
-            Protocol::Garbled | Protocol::Clear => None,
-            Protocol::Spdz | Protocol::Spdz128 | Protocol::Spdz32 => None,
-            Protocol::Gmw => Some(Assignment::Uniform(Sharing::Boolean)),
-            Protocol::Bmr => Some(Assignment::Uniform(Sharing::Garbled)),
-            Protocol::Arith => Some(Assignment::Arithmetic),
-            Protocol::Mixed => Some(Assignment::Stated(Sharing::Boolean)),
-        }
-    }
-
-    /// Returns whether parties compute on shares, in rounds.
-    pub fn is_shared(self) -> bool {
-        self.assignment().is_some() || self.field().is_some()
-    }
-
-    /// The field of authenticated shares.
-    pub fn field(self) -> Option<FieldName> {
-        match self {
-            Protocol::Spdz => Some(FieldName::F61),
-            Protocol::Spdz128 => Some(FieldName::F128),
-            Protocol::Spdz32 => Some(FieldName::F32),
-            Protocol::Garbled | Protocol::Gmw | Protocol::Bmr => None,
-            Protocol::Arith | Protocol::Mixed | Protocol::Clear => None,
-        }
-    }
-}
-
-/// A protocol, or the fastest one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolChoice {
-    /// The one with the least predicted time.
-    Auto,
-    /// This one.
-    This(Protocol),
-}
-
-impl Choice for ProtocolChoice {
-    const ALL: &'static [ProtocolChoice] = &{
-        let mut all = [ProtocolChoice::Auto; Protocol::ALL.len() + 1];
-        let mut index = 0;
-        while index < Protocol::ALL.len() {
-            all[index] = ProtocolChoice::This(Protocol::ALL[index]);
-            index += 1;
-        }
-        all
-    };
-
-    fn name(self) -> &'static str {
-        match self {
-            ProtocolChoice::Auto => "auto",
-            ProtocolChoice::This(protocol) => protocol.name(),
-        }
-    }
-
-    fn meaning(self) -> &'static str {
-        match self {
-            ProtocolChoice::Auto => {
-                "The one that is predicted to be the fastest on the network of --net"
-            }
-            ProtocolChoice::This(protocol) => protocol.meaning(),
         }
     }
 }

@@ -8,26 +8,27 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{CostModel, Kind, Lane, Openings, Table};
+use phineus_bytecode::{Kind, Lane, Openings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Outputs, RunError};
 use phineus_plan::Scratch;
 use phineus_protocols::ProtocolError;
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::mixed::{MixedClient, MixedCosts};
+use phineus_protocols::spdz::Masks;
 
 use crate::agreement::{exchange_ready, give_up_all};
-use crate::blocks::{TracedBlocks, readers_bytes, results, totals_of};
+use crate::blocks::{TracedBlocks, readers_bytes, results};
 use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Failure, codes};
 use crate::memory_budget::{Situation, does_not_fit};
 use crate::metered::{Metered, PhaseFigures, Reading, close_all};
-use crate::planning::{Bounds, ordered, planner_memory, with_variant};
+use crate::planning::{Bounds, ordered, planner_memory};
 use crate::program_file::{ProgramFile, Reader};
 use crate::progress::{Progress, Watch};
+use crate::protocol::{BlockRuns, Client, ClientStart, CostTerms, Protocol};
 use crate::resolve::TracedFile;
-use crate::settings::{Protocol, Variant};
+use crate::settings::Variant;
 
 /// The program as a client walks through it, and what that costs.
 pub struct ClientWalk {
@@ -37,6 +38,7 @@ pub struct ClientWalk {
     pub peak_bytes: u64,
     pub process_bytes: u64,
     pub ordering: Duration,
+    protocol: Protocol,
     scale: BatchScale,
     variant: Variant,
 }
@@ -123,8 +125,16 @@ impl ClientWalk {
             Some(plan) => (BatchScale::stated(&plan.costs), Variant::stated(plan)),
         };
         let costs = BTreeMap::new();
-        let walk =
-            ClientWalk { program, costs, peak_bytes, process_bytes, ordering, scale, variant };
+        let walk = ClientWalk {
+            program,
+            costs,
+            peak_bytes,
+            process_bytes,
+            ordering,
+            protocol,
+            scale,
+            variant,
+        };
         let costs = walk.costs_of(&vec![1; blocks])?;
         Ok(ClientWalk { costs, ..walk })
     }
@@ -132,18 +142,23 @@ impl ClientWalk {
     /// The costs of a run in which blocks run so many times, or of a program of one.
     fn costs_of(&self, times: &[u64]) -> Result<BTreeMap<String, u64>, Failure> {
         let TracedFile { file, description, blocks, computing, .. } = &self.program;
-        let costs =
-            || with_variant(MixedCosts::new(*computing).with_scale(self.scale), self.variant);
+        let terms = CostTerms {
+            parties: *computing,
+            scale: self.scale,
+            variant: self.variant,
+            masks: Masks::Narrow,
+        };
         if let Some(blocks) = blocks {
-            let files = blocks.parts.iter().map(|part| &part.file);
-            let turns = times.iter().copied().enumerate().collect();
-            let mut totals = totals_of(files, costs, description, &[turns])?;
+            let files: Vec<&ProgramFile> = blocks.parts.iter().map(|part| &part.file).collect();
+            let runs = &[times.iter().copied().enumerate().collect()];
+            let blocks = BlockRuns { files: &files, description, runs };
+            let mut totals = self.protocol.block_totals(&terms, &blocks)?;
             return Ok(totals.pop().expect("one run was asked for"));
         }
         if let Some(plan) = &description.plan {
             return Ok(plan.costs.clone());
         }
-        let mut costs = costs();
+        let mut costs = self.protocol.costs(&terms);
         file.reader()?.for_each::<Failure>(|instruction| {
             costs.count(instruction, description);
             Ok(())
@@ -162,7 +177,7 @@ impl ClientWalk {
     /// Goes through the blocks as what is opened says; counts how often each is run.
     fn walk(
         &self,
-        client: &mut MixedClient<Metered<FramedChannel>>,
+        client: &mut dyn Client,
         readers: &mut [Reader],
         (turns, turns_max): (&mut [u64], u64),
         watch: &Watch,
@@ -218,9 +233,10 @@ impl ClientWalk {
         let mut turns = vec![0; readers.len()];
         let walked = || -> Result<(Vec<Metered<FramedChannel>>, Outputs), Failure> {
             let me = usize::from(job.party);
-            let mut client = MixedClient::new(channels, &mut prg, description, me, inputs)?;
-            self.walk(&mut client, &mut readers, (&mut turns, job.turns_max), &watch)?;
-            Ok(client.finish()?)
+            let start = ClientStart { channels, prg: &mut prg, description, me, inputs };
+            let mut client = self.protocol.client(start)?;
+            self.walk(client.as_mut(), &mut readers, (&mut turns, job.turns_max), &watch)?;
+            client.finish()
         };
         let (channels, outputs) = walked().map_err(|failure| {
             job.progress
@@ -249,7 +265,7 @@ impl ClientWalk {
 
 /// What a client has learned of what decides on what runs next; it holds nothing of what is
 /// published.
-struct Learned<'a>(&'a MixedClient<Metered<FramedChannel>>);
+struct Learned<'a>(&'a dyn Client);
 
 impl Openings for Learned<'_> {
     type Error = Infallible;

@@ -10,7 +10,7 @@ use phineus_protocols::mixed::totals;
 use crate::failure::Failure;
 use crate::planning::PlannedFile;
 use crate::prediction::{garbling_ot_bytes, preprocessing_bytes};
-use crate::settings::ProtocolChoice;
+use crate::protocol::{Protocol, ProtocolChoice};
 
 impl PlannedFile {
     /// The same with the costs of a run whose material is dealt.
@@ -54,11 +54,11 @@ impl PlannedFile {
 /// Refuses dealt material for a protocol that takes none.
 pub fn check_dealt(choice: ProtocolChoice) -> Result<(), Failure> {
     match choice {
-        ProtocolChoice::This(protocol) if protocol.is_shared() => Ok(()),
-        _ => {
+        ProtocolChoice::This(protocol) if protocol.has_preprocessing() => Ok(()),
+        ProtocolChoice::This(_) | ProtocolChoice::Auto => {
             let message = "fake preprocessing is for measurements of one protocol on shares";
-            Err(Failure::usage(message)
-                .remedy("state --protocol gmw, bmr, arith, mixed, spdz or spdz-128"))
+            let takers = Protocol::names(|protocol| protocol.has_preprocessing());
+            Err(Failure::usage(message).remedy(format!("state --protocol: {takers}")))
         }
     }
 }

@@ -2,25 +2,20 @@
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    Carried, ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
-    StorageConfig, StorageError, StorageStatistics, run, run_blocks,
+    Carried, Driver, FrameMemory, Inputs, Memory, Storage, StorageBackend, StorageConfig,
+    StorageError, StorageStatistics, run, run_blocks,
 };
-use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
-use phineus_protocols::ot::SessionId;
 
-use crate::agreement::{exchange_ready, give_up};
-use crate::blocks::results;
 use crate::cancel::Cancel;
 use crate::failure::{Failure, codes};
 use crate::material::Origin;
 use crate::memory_budget::STORAGE_DEPTH;
-use crate::metered::{Metered, Reading, close_all};
 use crate::planning::PlannedFile;
 use crate::progress::{Progress, Watch};
 use crate::statistics::Phases;
@@ -86,6 +81,11 @@ impl<'a, D> Recorded<'a, D> {
         let revealed = vec![0; description.outputs.len()];
         let brought_bits = vec![0; description.parties.len()];
         Recorded { driver, description, cancel: cancel.clone(), revealed, brought_bits }
+    }
+
+    /// Bits that `party` has brought.
+    pub fn brought_bits(&self, party: usize) -> u64 {
+        self.brought_bits[party]
     }
 
     /// One sentence about what the parties have learned.
@@ -180,7 +180,7 @@ pub fn frames_and_swap(
 
 impl Job<'_> {
     /// Makes frames and swap file for the plan.
-    fn memory(&self) -> Result<Memory, Failure> {
+    pub fn memory(&self) -> Result<Memory, Failure> {
         let plan = self.planned.plan();
         let page_bytes = plan.page_wires.saturating_mul(plan.wire_bytes);
         for (number, what) in [
@@ -259,78 +259,6 @@ pub fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
     Ok((inputs, prg, job.memory()?))
 }
 
-/// Runs the job as one of two parties.
-pub fn run_garbled(
-    mut job: Job<'_>,
-    mut channel: FramedChannel,
-    session: &SessionId,
-) -> Result<Executed, Failure> {
-    let prepared = prepare(&mut job);
-    let (inputs, mut prg, mut memory) = match prepared {
-        Ok(prepared) => prepared,
-        Err(failure) => {
-            give_up(channel, &failure);
-            return Err(unrevealed(failure, job.progress.cancel()));
-        }
-    };
-    let description = &job.planned.description;
-    let plan = description.plan.as_ref().expect("it is planned");
-    if let Err(failure) = exchange_ready([&mut channel], &plan.costs) {
-        give_up(channel, &failure);
-        return Err(unrevealed(failure, job.progress.cancel()));
-    }
-    let peer = channel.peer().to_owned();
-    let monitor = channel.monitor();
-    let watch = job.progress.watch(&peer, Some(monitor), job.total()?, job.limit_bytes);
-    let start = Instant::now();
-    let channel = Metered::new(channel);
-    let before = Reading::of([&channel].into_iter());
-    let (set_up, ready, used, outputs, and_gates, ots, rounds);
-    if job.party == GARBLER {
-        let driver = Garbler::new(channel, &mut prg, session, description, inputs);
-        let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
-        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
-        let mut recorded = Recorded::new(driver, description, job.progress.cancel());
-        job.drive(&mut recorded, &mut memory, &watch, None)?;
-        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
-        rounds = recorded.driver.rounds();
-        (used, outputs) = recorded.driver.into_parts();
-    } else {
-        let upcoming = Box::new(job.planned.file.reader()?.into_inputs());
-        let driver = Evaluator::new(channel, &mut prg, session, description, inputs, upcoming);
-        let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
-        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
-        let mut recorded = Recorded::new(driver, description, job.progress.cancel());
-        job.drive(&mut recorded, &mut memory, &watch, None)?;
-        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits[1]);
-        rounds = recorded.driver.rounds();
-        (used, outputs) = recorded.driver.into_parts();
-    }
-    let running = start.elapsed();
-    let channel: Metered<FramedChannel> = used;
-    let online = Reading::of([&channel].into_iter()).since(&ready, running - set_up);
-    let phases = Phases { set_up: ready.since(&before, set_up), online, ..Phases::default() };
-    let (storage, storage_name) = storage_figures(&memory);
-    let channel = channel.into_inner();
-    let (traffic, wire_traffic) = traffic_of([&channel].into_iter());
-    Ok(Executed {
-        exchanges: channel.exchanges(),
-        outputs: results(description, outputs.into_tables()),
-        and_gates: Some(and_gates),
-        garbled_and_gates: None,
-        ots: Some(ots),
-        rounds: Some(rounds),
-        phases,
-        traffic,
-        wire_traffic,
-        storage,
-        storage_name,
-        running,
-        blocked_on_network: watch.waited(),
-        farewell: close_all(std::iter::once(channel)),
-    })
-}
-
 /// Payload and bytes on the wire of all channels together.
 pub fn traffic_of<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> (Traffic, Traffic) {
     let add = |sum: Traffic, one: Traffic| Traffic {
@@ -339,42 +267,5 @@ pub fn traffic_of<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> (Tra
     };
     channels.fold((Traffic::default(), Traffic::default()), |(payload, wire), channel| {
         (add(payload, Channel::traffic(channel)), add(wire, channel.wire_traffic()))
-    })
-}
-
-/// Runs the job in the clear, for all parties at once.
-pub fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
-    let description = &job.planned.description;
-    let inputs = Inputs::new(description, std::mem::take(&mut job.inputs))?;
-    let mut memory = job.memory()?;
-    let watch = job.progress.watch("", None, job.total()?, job.limit_bytes);
-    let start = Instant::now();
-    let parties = 0..description.parties.len() as u16;
-    let outputs = parties.map(|party| Outputs::new(description, party)).collect();
-    let mut recorded =
-        Recorded::new(ClearDriver::new(inputs, outputs), description, job.progress.cancel());
-    job.drive(&mut recorded, &mut memory, &watch, None)?;
-    let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
-    for outputs in recorded.driver.into_outputs() {
-        for (merged, table) in merged.iter_mut().zip(outputs.into_tables()) {
-            *merged = merged.take().or(table);
-        }
-    }
-    let (storage, storage_name) = storage_figures(&memory);
-    Ok(Executed {
-        exchanges: 0,
-        outputs: results(description, merged),
-        and_gates: None,
-        garbled_and_gates: None,
-        ots: None,
-        rounds: None,
-        phases: Phases::default(),
-        traffic: Traffic::default(),
-        wire_traffic: Traffic::default(),
-        storage,
-        storage_name,
-        running: start.elapsed(),
-        blocked_on_network: Duration::ZERO,
-        farewell: None,
     })
 }

@@ -1,13 +1,13 @@
 //! The first sentences of a report: who learnt what.
 
 use phineus_bytecode::{Description, OutputPort, RowOrder, Table};
-use phineus_crypto::field::FieldName;
 use phineus_tables::format_value;
 use phineus_tables::quantity;
 
 use crate::own_rows::found_rows;
+use crate::protocol::{Adversary, Protocol};
 use crate::report::OutputReport;
-use crate::settings::{Choice, Preprocessed, Protocol};
+use crate::settings::{Choice, Preprocessed};
 
 /// Said beside malicious security, of programs whose owners sort their tables themselves.
 const ORDER_IS_PROVEN: &str =
@@ -112,6 +112,8 @@ pub enum Basis {
     Dealt,
     /// All parties follow the protocol.
     SemiHonest,
+    /// All parties follow the protocol, and no two of them compare what they saw.
+    SemiHonestApart,
     /// One party is honest; a lie passes with a probability that does not matter.
     Malicious,
     /// One party is honest, but a lie passes with a probability that matters.
@@ -121,14 +123,15 @@ pub enum Basis {
 impl Basis {
     /// Of a run under `protocol`, by its name.
     pub fn of(protocol: &str, preprocessing: &Preprocessed) -> Basis {
-        match Protocol::from_name(protocol) {
-            Some(Protocol::Clear) => Basis::Clear,
+        let adversary =
+            Protocol::from_name(protocol).map_or(Adversary::SemiHonest, |known| known.adversary());
+        match adversary {
+            Adversary::Nobody => Basis::Clear,
             _ if *preprocessing == Preprocessed::Fake => Basis::Dealt,
-            protocol => match protocol.and_then(Protocol::field) {
-                Some(FieldName::F61 | FieldName::F128) => Basis::Malicious,
-                Some(FieldName::F32) => Basis::Weak,
-                None => Basis::SemiHonest,
-            },
+            Adversary::SemiHonest => Basis::SemiHonest,
+            Adversary::SemiHonestApart => Basis::SemiHonestApart,
+            Adversary::Malicious => Basis::Malicious,
+            Adversary::MaliciousWeak => Basis::Weak,
         }
     }
 
@@ -142,6 +145,10 @@ impl Basis {
             Basis::SemiHonest => {
                 "Nobody learnt anything else about the data but what `phineus explain` lists, if \
                  all parties followed the protocol."
+            }
+            Basis::SemiHonestApart => {
+                "Nobody learnt anything else about the data but what `phineus explain` lists, if \
+                 all parties followed the protocol and no two of them compare what they saw."
             }
             Basis::Malicious => {
                 "Nobody learnt anything else about the data but what `phineus explain` lists, even \

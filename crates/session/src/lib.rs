@@ -15,7 +15,6 @@
 
 pub mod accelerator;
 pub mod agreement;
-pub mod authenticated;
 pub mod binding;
 pub mod blocks;
 pub mod c_check;
@@ -24,7 +23,6 @@ pub mod calibration;
 pub mod cancel;
 pub mod casting;
 pub mod choices;
-pub mod clear_costs;
 pub mod client;
 pub mod dealt;
 pub mod execute;
@@ -47,17 +45,18 @@ pub mod prediction;
 pub mod private_directory;
 pub mod program_file;
 pub mod progress;
+pub mod protocol;
 pub mod reading;
 pub mod registry;
 pub mod report;
 pub mod resolve;
 pub mod settings;
-pub mod shared;
 pub mod sizing;
 pub mod slices;
 pub mod statistics;
 pub mod text_key;
 pub mod told;
+pub mod totals;
 pub mod verify;
 
 pub use phineus_engine::forbid_core_dumps;

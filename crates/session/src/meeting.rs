@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use phineus_channels::{
-    ChannelError, ClusterConfig, FramedChannel, Mesh, MeshSettings, PARTIES_MAX, Security,
-    Timeouts, Transport, connect_mesh,
+    ChannelError, ClusterConfig, FramedChannel, Mesh, MeshSettings, Security, Timeouts, Transport,
+    connect_mesh,
 };
 
 use crate::failure::{Failure, codes};
 use crate::progress::Progress;
-use crate::settings::{Choice, Protocol, ProtocolChoice, Together};
+use crate::protocol::{Adversary, Protocol, ProtocolChoice, STREAMS_MAX};
+use crate::settings::{Choice, Together};
 use crate::told::Told;
 
 /// What is needed to meet the other parties.
@@ -24,22 +25,6 @@ pub struct Meeting<'a> {
     pub party: u16,
     pub security: &'a Security,
 }
-
-/// Streams between each two parties.
-pub fn streams(protocol: Protocol) -> u16 {
-    match protocol {
-        // Its transfers are in the stream of its gates.
-        Protocol::Garbled | Protocol::Clear => 1,
-        // Openings, and what is made in the background.
-        Protocol::Gmw | Protocol::Arith => 2,
-        Protocol::Spdz | Protocol::Spdz128 | Protocol::Spdz32 => 2,
-        // And garbling.
-        Protocol::Bmr | Protocol::Mixed => STREAMS_MAX,
-    }
-}
-
-/// Streams that any protocol takes.
-pub const STREAMS_MAX: u16 = 3;
 
 /// How many different reasons are shown why somebody was turned away: one is a mistake, and many are
 /// somebody who plays with our port.
@@ -60,18 +45,9 @@ pub fn meet(
         cluster: &cluster,
         me: names[usize::from(meeting.party)],
         streams: match together.protocol {
-            ProtocolChoice::This(Protocol::Garbled | Protocol::Clear) => 1,
+            ProtocolChoice::This(protocol) if protocol.streams() == 1 => 1,
             // The protocol is agreed on, or chosen, when all are there.
-            ProtocolChoice::Auto
-            | ProtocolChoice::This(
-                Protocol::Gmw
-                | Protocol::Bmr
-                | Protocol::Arith
-                | Protocol::Mixed
-                | Protocol::Spdz
-                | Protocol::Spdz128
-                | Protocol::Spdz32,
-            ) => STREAMS_MAX,
+            ProtocolChoice::Auto | ProtocolChoice::This(_) => STREAMS_MAX,
         },
         clients: meeting.clients,
         security: meeting.security,
@@ -143,7 +119,7 @@ fn placed(error: ChannelError, cluster: &ClusterConfig, together: &Together) -> 
 /// # Errors
 /// When a peer does not close them.
 pub fn close_unused(mesh: &mut Mesh, protocol: Protocol) -> Result<(), Failure> {
-    let unused = mesh.drain(usize::from(streams(protocol)).min(mesh.len())..);
+    let unused = mesh.drain(usize::from(protocol.streams()).min(mesh.len())..);
     for channel in unused.flatten().flatten() {
         channel.close()?;
     }
@@ -154,32 +130,33 @@ pub fn close_unused(mesh: &mut Mesh, protocol: Protocol) -> Result<(), Failure> 
 ///
 /// Of `members`, the first `count` compute.
 pub fn check_parties(protocol: Protocol, count: usize, members: usize) -> Result<(), Failure> {
-    if protocol == Protocol::Garbled && count < members {
-        let message = "garbled circuits are between the two whose inputs they are: no others can \
-                       compute for them";
-        return Err(Failure::new(codes::NUMBER_OF_PARTIES, message)
-            .remedy("run it with --protocol bmr, gmw, arith or mixed"));
+    let takes_clients = |protocol: Protocol| count == members || protocol.takes_clients();
+    let is_possible =
+        |protocol: Protocol| protocol.parties().contains(&count) && takes_clients(protocol);
+    if is_possible(protocol) {
+        return Ok(());
     }
-    if protocol.field().is_some() && count < members {
-        let message = "authenticated shares are of those who have the inputs: there are no clients";
-        return Err(Failure::new(codes::NUMBER_OF_PARTIES, message)
-            .remedy("run it with --protocol bmr, gmw, arith or mixed"));
-    }
-    let message = match protocol {
-        Protocol::Garbled if count != 2 => {
-            format!("garbled circuits are for two parties, this program has {count}")
+    let name = protocol.name();
+    let message = match takes_clients(protocol) {
+        false => format!(
+            "under protocol '{name}' only parties that compute have inputs and outputs: there are no \
+             clients"
+        ),
+        true => {
+            let (least, most) = protocol.parties().into_inner();
+            let wanted =
+                if least == most { least.to_string() } else { format!("{least} to {most}") };
+            format!("protocol '{name}' is for {wanted} parties, this program has {count}")
         }
-        protocol if protocol.is_shared() && !(2..=PARTIES_MAX).contains(&count) => {
-            format!("this protocol is for 2 to {PARTIES_MAX} parties, this program has {count}")
-        }
-        _ => return Ok(()),
     };
     let failure = Failure::new(codes::NUMBER_OF_PARTIES, message);
-    Err(match protocol {
-        _ if count < 2 => {
-            failure.remedy("run it with --protocol clear: nobody has a secret from another")
+    Err(match count {
+        0 | 1 => failure.remedy("run it with --protocol clear: nobody has a secret from another"),
+        _ => {
+            let others = Protocol::names(|other| {
+                other.adversary() != Adversary::Nobody && is_possible(other)
+            });
+            failure.remedy(format!("protocols that can run it: {others}"))
         }
-        Protocol::Garbled => failure.remedy("run it with --protocol gmw or bmr"),
-        _ => failure,
     })
 }

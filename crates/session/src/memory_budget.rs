@@ -16,11 +16,12 @@ use phineus_channels::{
 };
 use phineus_engine::Storage;
 use phineus_protocols::demand::BatchScale;
+use phineus_protocols::spdz::Masks;
 use phineus_tables::quantity;
 
 use crate::failure::{Failure, codes};
-use crate::meeting::{STREAMS_MAX, streams};
-use crate::settings::{Protocol, Variant};
+use crate::protocol::{CostTerms, Protocol, STREAMS_MAX};
+use crate::settings::Variant;
 use crate::told::Told;
 
 pub use figures::Figures;
@@ -102,43 +103,6 @@ pub fn scratch_memory(limit_bytes: u64) -> u64 {
 /// when planning is over, so that it adds nothing to what a run has at its peak.
 const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
 
-/// What recording a circuit takes for a moment besides the circuit, for two of its bytes: gates and the
-/// tables of gates that are known, then levels, readers and slots. Measured with SHA-256 for one byte:
-/// 2.1 on XOR shares, 2.8 garbled, 2.1 as a script of SPDZ.
-fn recording_bytes_per_two(protocol: Protocol) -> u64 {
-    match protocol {
-        Protocol::Bmr | Protocol::Garbled => 6,
-        _ => 5,
-    }
-}
-
-/// Bytes of a wire under a protocol, or of a unit of shares.
-pub fn wire_bytes(protocol: Protocol) -> u64 {
-    match protocol {
-        Protocol::Clear => 1,
-        _ => 16,
-    }
-}
-
-/// How values lie in memory under a protocol of so many parties.
-pub fn layout(protocol: Protocol, parties: usize) -> Layout {
-    match (protocol, protocol.field()) {
-        (_, Some(field)) => Layout::Authenticated { element_bytes: field.bytes() as u16 },
-        (Protocol::Garbled | Protocol::Clear, _) => Layout::Wires,
-        _ => Layout::Shares { parties: parties as u16 },
-    }
-}
-
-/// Wires or units of a page: any value fits, and labels make 64 KiB at least.
-pub fn page_wires(protocol: Protocol, parties: usize) -> u64 {
-    let has_keys = matches!(protocol, Protocol::Bmr | Protocol::Mixed);
-    match layout(protocol, parties) {
-        layout @ Layout::Shares { .. } if has_keys => layout.units_max().next_power_of_two(),
-        layout @ Layout::Authenticated { .. } => layout.units_max().max(PAGE_WIRES),
-        _ => PAGE_WIRES,
-    }
-}
-
 /// Transfers in flight at the device.
 pub const STORAGE_DEPTH: u32 = 32;
 
@@ -196,40 +160,37 @@ impl Situation {
 
     /// Bytes of a wire, or of a unit of shares.
     pub fn wire_bytes(&self) -> u64 {
-        wire_bytes(self.protocol)
+        self.protocol.unit_bytes()
+    }
+
+    /// What the costs of a plan depend on.
+    pub fn cost_terms(&self, masks: Masks) -> CostTerms {
+        let (parties, scale) = (self.parties, self.batch_scale());
+        CostTerms { parties, scale, variant: self.variant, masks }
     }
 
     /// How values lie in memory.
     pub fn layout(&self) -> Layout {
-        layout(self.protocol, self.parties)
+        self.protocol.layout(self.parties)
     }
 
     /// Wires or units of a page.
     pub fn page_wires(&self) -> u64 {
-        page_wires(self.protocol, self.parties)
+        self.protocol.page_units(self.parties)
     }
 
     /// Connections of this party's process to others that compute, of those that are used. What is
     /// never used is never resident: the streams of the garbling where nothing is garbled, and of
     /// material where none is made.
     fn channels(&self, is_garbled: bool, is_made: bool) -> u64 {
-        match self.protocol {
-            Protocol::Clear => 0,
-            Protocol::Garbled => 1,
-            protocol => {
-                let unused = u16::from(!is_garbled) + u16::from(!is_made);
-                let streams = streams(protocol).min(STREAMS_MAX - unused);
-                u64::from(streams) * (self.parties as u64 - 1)
-            }
-        }
+        let unused = u16::from(!is_garbled) + u16::from(!is_made);
+        let streams = self.protocol.streams().min(STREAMS_MAX - unused);
+        u64::from(streams) * (self.parties as u64).saturating_sub(1)
     }
 
     /// What the connections to clients hold: they are not made smaller (`shared::take_clients`).
     fn client_channel_bytes(&self) -> u64 {
-        match self.protocol {
-            Protocol::Clear | Protocol::Garbled => 0,
-            _ => self.channel_bytes(BatchScale::FULL) * self.clients as u64,
-        }
+        self.channel_bytes(BatchScale::FULL) * self.clients as u64
     }
 
     /// What a connection holds.
@@ -257,14 +218,14 @@ impl Situation {
             channel: self.connections_bytes(
                 figures.scale,
                 figures.garbling_bytes > 0,
-                figures.is_made,
+                figures.making.is_made,
             ),
             driver: self.driver_bytes(&figures)
                 + self.window_bytes(figures.scale, figures.garbling_bytes > 0),
             scratch: figures.scratch_wires * self.wire_bytes()
                 + figures.held_bytes
-                + figures.material_bytes
-                + figures.silent_bytes
+                + figures.making.ready_bytes
+                + figures.making.silent_bytes
                 + figures.garbling_bytes
                 + figures.circuit_bytes,
             readers: 2 * (READER_BYTES + figures.index_bytes),
@@ -280,7 +241,7 @@ impl Situation {
     /// What planning takes, when nothing else is there yet: buffers, the circuits and, the largest
     /// time, what records one.
     fn planning_bytes(&self, figures: &Figures) -> u64 {
-        let recording = recording_bytes_per_two(self.protocol) * figures.largest_circuit_bytes / 2;
+        let recording = self.protocol.recording_bytes_per_two() * figures.largest_circuit_bytes / 2;
         let planner = figures.planner_bytes + figures.template_bytes + recording;
         self.process_bytes + self.tables_bytes + planner + self.planner_buffers_bytes()
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Table};
-use phineus_channels::{FramedChannel, Mesh, only_channel};
+use phineus_channels::{FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_engine::StorageBackend;
 use phineus_protocols::Parties;
@@ -18,21 +18,20 @@ use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
-use crate::authenticated::run_authenticated;
 use crate::binding::Files;
 use crate::blocks::without_openings;
 use crate::client::ClientJob;
-use crate::execute::{Executed, Job, run_garbled};
+use crate::execute::{Executed, Job};
 use crate::failure::{Failure, codes};
 use crate::material::{self, Kept, tables_path};
 use crate::meeting::{Meeting, close_unused, meet};
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::planning::PlannedFile;
 use crate::progress::Progress;
+use crate::protocol::{Protocol, Start, aheads, metered};
 use crate::registry::Registry;
 use crate::report::RunReport;
-use crate::settings::{Choice, Making, Preprocessed, Protocol, Run};
-use crate::shared::{aheads, metered, run_shared};
+use crate::settings::{Choice, Making, Preprocessed, Run};
 use crate::told::Told;
 
 use agreeing::{Agreed, Part, agree_and_plan};
@@ -124,13 +123,9 @@ pub fn run(
         cache_bytes,
         progress,
     };
-    let executed = match (protocol, protocol.field()) {
-        (_, Some(field)) => run_authenticated(job, mesh, &session, (field, accelerator))?,
-        (Protocol::Garbled, _) => run_garbled(job, only_channel(mesh), &session)?,
-        _ => run_shared(job, mesh, &session)?,
-    };
+    let executed = protocol.run(job, Start { mesh, session: &session, accelerator })?;
     over(progress)?;
-    let preprocessing = protocol.is_shared().then(|| run.preprocessing.name());
+    let preprocessing = protocol.has_preprocessing().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
     let planned = match run.preprocessing {
         Preprocessed::Fake => planned.dealt(),

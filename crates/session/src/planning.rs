@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{
-    CostModel, Description, Hash, Kind, PlanDescription, PortOrder, RoundModel,
-};
+use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{
@@ -16,24 +14,22 @@ use phineus_plan::{
     lower_with_claims, order, plan, window_instructions,
 };
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::garbled::GarbledCosts;
-use phineus_protocols::mixed::{MixedCosts, MixedRounds, YaoToArithmetic};
-use phineus_protocols::spdz::{Masks, SpdzCosts, SpdzRounds};
+use phineus_protocols::mixed::YaoToArithmetic;
+use phineus_protocols::spdz::Masks;
 
 use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
-use crate::clear_costs::ClearCosts;
 use crate::failure::{Failure, codes};
 use crate::garbling::{GarblingPlan, GarblingPlanner};
 use crate::heap;
 use crate::masks;
 use crate::material::check_stated;
 use crate::memory_budget::{
-    Budget, Figures, INDEX_ENTRY_BYTES, Situation, does_not_fit, layout, table_bytes,
+    Budget, Figures, INDEX_ENTRY_BYTES, Situation, does_not_fit, table_bytes,
 };
 use crate::program_file::ProgramFile;
+use crate::protocol::{CostTerms, Protocol, Representation};
 use crate::resolve::TracedFile;
-use crate::settings::{Choice, NarrowMasks, Protocol, Variant};
-use crate::shared::planned_scale;
+use crate::settings::{NarrowMasks, Variant};
 use crate::slices::held_bytes;
 
 /// How long before its need a page is asked for.
@@ -106,9 +102,14 @@ impl PlannedFile {
         })
     }
 
+    /// How large the batches of the plan are.
+    pub fn scale(&self) -> BatchScale {
+        BatchScale::stated(&self.plan().costs)
+    }
+
     /// How often this party has room to double the usual window.
     pub fn window_doublings(&self) -> u32 {
-        (self.ahead_bytes / planned_scale(self).ahead_bytes()).ilog2()
+        (self.ahead_bytes / self.scale().ahead_bytes()).ilog2()
     }
 
     /// The same for a program of one block, or a block of a program of which `is_garbled` says
@@ -405,7 +406,7 @@ fn plan_once(
 ) -> Result<Attempt, Failure> {
     let options = PlanOptions {
         protocol: protocol.name().to_owned(),
-        port_order: port_order(protocol),
+        port_order: protocol.port_order(),
         memory_limit_bytes: situation.limit_bytes,
         frame_count,
         layout: situation.layout(),
@@ -414,35 +415,8 @@ fn plan_once(
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: spare_frames },
         planner_memory_bytes: planner_memory(situation)?,
     };
-    if let Some(field) = protocol.field() {
-        let costs = SpdzCosts::new(situation.parties, field).with_masks(masks);
-        let mut costs = costs.with_scale(situation.batch_scale());
-        return attempt(traced, &options, &mut costs, scratch);
-    }
-    match protocol {
-        Protocol::Garbled => attempt(traced, &options, &mut GarbledCosts::default(), scratch),
-        Protocol::Clear => attempt(traced, &options, &mut ClearCosts, scratch),
-        _ => {
-            let costs = MixedCosts::new(situation.parties);
-            let mut costs =
-                with_variant(costs.with_scale(situation.batch_scale()), situation.variant);
-            attempt(traced, &options, &mut costs, scratch)
-        }
-    }
-}
-
-/// Where plans for `protocol` have inputs and outputs: near their values, but where ordering has
-/// put them into rounds.
-pub fn port_order(protocol: Protocol) -> PortOrder {
-    match protocol {
-        Protocol::Garbled | Protocol::Clear => PortOrder::Near,
-        _ => PortOrder::Given,
-    }
-}
-
-/// The costs of this variant.
-pub fn with_variant(costs: MixedCosts, variant: Variant) -> MixedCosts {
-    costs.with_silent_ot(variant.ot.is_silent()).with_broadcast(variant.broadcast)
+    let terms = situation.cost_terms(masks);
+    attempt(traced, &options, &mut protocol.costs(&terms), scratch)
 }
 
 /// Units that results may take before their turn: 8 MiB of shares.
@@ -452,18 +426,6 @@ const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
 /// difference of two, and at its sign.
 pub fn magnitude_bits(field: FieldName) -> u32 {
     field.bits() - 2
-}
-
-/// How the instructions of `protocol` interact.
-pub fn rounds_model(
-    protocol: Protocol,
-    parties: usize,
-    (y2a, masks): (YaoToArithmetic, Masks),
-) -> Box<dyn RoundModel + Send> {
-    match protocol.field() {
-        Some(field) => Box::new(SpdzRounds::new(field, parties).with_masks(masks)),
-        None => Box::new(MixedRounds::new(parties).with_y2a(y2a)),
-    }
 }
 
 /// What ordering depends on besides the program and the protocol.
@@ -503,13 +465,13 @@ pub fn ordered(
     let program = &mut traced.file.reader()?;
     let (output, notes) = (scratch.file(), scratch.file());
     let memory = bounds.planner_memory_bytes;
-    let (file, _) = match (protocol.assignment(), protocol.field()) {
-        (Some(assignment), _) => assign(program, output, notes, assignment, memory)?,
-        (_, Some(field)) => {
+    let (file, _) = match protocol.representation() {
+        Representation::AsWritten => return Ok(None),
+        Representation::Sharings(assignment) => assign(program, output, notes, assignment, memory)?,
+        Representation::Field(field) => {
             let lowering = (magnitude_bits(field), bounds.prove_inputs);
             lower_to_field(program, output, notes, lowering, memory)?
         }
-        (None, None) => return Ok(None),
     };
     let assigned = ProgramFile::new_block(file, traced.file.program());
     let in_rounds =
@@ -532,16 +494,18 @@ fn in_rounds(
     (bounds, masks): (Bounds, Masks),
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    let Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, .. } = bounds;
+    let Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, scale, .. } = bounds;
     let held_bytes = held_bytes(protocol, least_limit_bytes, slice_bytes);
     let options = OrderOptions {
-        layout: layout(protocol, parties),
+        layout: protocol.layout(parties),
         window_instructions: window_instructions(least_limit_bytes),
         window_units: WINDOW_UNITS.max(held_bytes / 2 / SHARE_UNIT_BYTES as u64),
         held_bytes,
         planner_memory_bytes,
     };
-    let mut model = rounds_model(protocol, parties, (y2a, masks));
+    let variant = Variant { y2a, ..Variant::default() };
+    let terms = CostTerms { parties, scale, variant, masks };
+    let mut model = protocol.rounds(&terms).expect("what has sharings or a field has rounds");
     let (output, notes) = (scratch.file(), scratch.file());
     let (file, written) = order(&mut assigned.reader()?, output, notes, &options, &mut model)?;
     Ok(TracedFile {

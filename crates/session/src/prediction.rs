@@ -5,35 +5,27 @@
 
 mod candidates;
 
-use phineus_bytecode::{Layout, PlanDescription};
+use phineus_bytecode::PlanDescription;
 use phineus_channels::{Manner, NetworkModel};
-use phineus_crypto::field::F61;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
-use phineus_protocols::mascot::costs::costs_of_first_batches;
 use phineus_protocols::mixed;
 use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::costs::PairCosts;
-use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
+use phineus_protocols::spdz::costs::totals as authenticated;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
-use crate::material::words;
-use crate::meeting::{STREAMS_MAX, streams};
 use crate::planning::PlannedFile;
-use crate::settings::{Choice, Protocol};
-use crate::shared::planned_scale;
+use crate::protocol::list::CLEAR;
+use crate::protocol::{Protocol, STREAMS_MAX};
 
 pub use candidates::{Candidate, candidates, cheapest, reason};
 
 /// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
 /// NVMe or a good network disk. `doctor` measures the one at hand.
 const DISK_BYTES_PER_S: f64 = 800e6;
-
-/// Rounds of preprocessing in the background that are waited for: those of the set-up and of the
-/// first batch. Of authenticated material, which takes more, those of the first batch of each kind.
-const ROUNDS_AWAITED_MAX: f64 = 6.0;
 
 /// A round is one direction of the network: its messages leave at once and take half a round trip.
 const ROUND_TRIPS_PER_ROUND: f64 = 0.5;
@@ -148,12 +140,12 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let overlapped = if planned.blocks.is_some() { 0 } else { mixed::overlapped_rounds(plan) };
     let making = total(mixed::totals::PREPROCESSING_ROUNDS) - overlapped as f64;
     let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
-    let is_authenticated = matches!(plan.layout, Layout::Authenticated { .. });
-    let (first_rounds, first_share) = match plan.layout {
-        Layout::Authenticated { .. } => first_batches(plan),
+    let protocol = Protocol::of_plan(plan).unwrap_or(CLEAR);
+    let is_authenticated = protocol.field().is_some();
+    let (first_rounds, first_share) = match planned.blocks.is_some() && planned.is_garbled() {
         // Each block waits for what is garbled for it alone.
-        _ if planned.blocks.is_some() && planned.is_garbled() => (before_rounds / trips, 0.0),
-        _ => (ROUNDS_AWAITED_MAX, 0.0),
+        true => (before_rounds / trips, 0.0),
+        false => protocol.first_batches(plan),
     };
     let awaited = before_rounds.min(first_rounds * trips);
     // Rounds of garbled circuits are those of oblivious transfers and outputs: gates wait for them.
@@ -206,14 +198,6 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     }
 }
 
-/// Rounds until there is a batch of each kind of authenticated material, and their share of all of it.
-fn first_batches(plan: &PlanDescription) -> (f64, f64) {
-    let demand = stated_demand(&plan.costs);
-    let first = costs_of_first_batches::<F61>(&demand, FieldBits::DEFAULT);
-    let ots = plan.costs.get(mixed::totals::OTS).copied().unwrap_or(0);
-    (first.rounds as f64, (first.ots as f64 / ots.max(1) as f64).min(1.0))
-}
-
 /// Seconds until all parties have planned, if they do so on one machine.
 fn planning_seconds(plan: &PlanDescription) -> f64 {
     let circuits = plan.costs.get(mixed::totals::CIRCUIT_BYTES).copied().unwrap_or(0);
@@ -237,15 +221,14 @@ pub struct Starting {
 impl Starting {
     /// Of a run of `plan` whose protocol is stated by all.
     pub fn of(plan: &PlanDescription) -> Starting {
-        match Protocol::from_name(&plan.protocol) {
-            None | Some(Protocol::Clear) => Starting::default(),
-            Some(Protocol::Garbled) => {
-                Starting { connections: 1, exchanges: agreement::EXCHANGES, farewells: 0 }
-            }
-            Some(protocol) => Starting {
+        let exchanges = agreement::EXCHANGES;
+        match Protocol::of_plan(plan).map_or(0, |protocol| protocol.streams()) {
+            0 => Starting::default(),
+            1 => Starting { connections: 1, exchanges, farewells: 0 },
+            streams => Starting {
                 connections: u64::from(STREAMS_MAX),
-                exchanges: agreement::EXCHANGES,
-                farewells: u64::from(streams(protocol) < STREAMS_MAX),
+                exchanges,
+                farewells: u64::from(streams < STREAMS_MAX),
             },
         }
     }
@@ -299,7 +282,7 @@ pub fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64) {
         gates: total(garbling::Y_AND_GATES),
         decoding_bytes: total(mixed::totals::DECODING_BYTES),
     };
-    let ot = (FieldBits::DEFAULT, planned_scale(planned));
+    let ot = (FieldBits::DEFAULT, planned.scale());
     let costs = garbling_costs(party, planned.computing, garbled, ot);
     (costs.sent_bytes, costs.received_bytes)
 }
@@ -370,26 +353,9 @@ fn of_links(pair: PairCosts, parties: usize) -> Vec<(u64, u64)> {
     (0..parties).map(of).collect()
 }
 
-/// Material that a plan takes besides the triples of AND gates, and how much.
+/// Correlated randomness that a plan takes besides the triples of AND gates, and how much.
 pub fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
-    if let Layout::Authenticated { .. } = plan.layout {
-        let demand = stated_demand(&plan.costs);
-        return demand.kinds().map(|(kind, count)| (words(kind), count as u64)).collect();
-    }
-    let kinds = [
-        ("triples_", "multiplication triples"),
-        ("square_pairs_", "square pairs"),
-        ("shared_bits_", "shared bits"),
-    ];
-    let mut found = Vec::new();
-    for (name, &count) in &plan.costs {
-        for (prefix, words) in kinds {
-            if let Some(width) = name.strip_prefix(prefix) {
-                found.push((format!("{words} of {width} bits"), count));
-            }
-        }
-    }
-    found
+    Protocol::of_plan(plan).map_or(Vec::new(), |protocol| protocol.making_in_words(plan))
 }
 
 #[cfg(test)]

@@ -20,10 +20,9 @@ use crate::blocks::{TracedBlocks, directory, traced_blocks};
 use crate::c_reader::ReadApart;
 use crate::casting::computing_of;
 use crate::failure::{Failure, codes};
-use crate::memory_budget::{layout, page_wires, wire_bytes};
 use crate::program_file::ProgramFile;
+use crate::protocol::Protocol;
 use crate::registry::Registry;
-use crate::settings::{Choice, Protocol};
 
 /// Ports that a program may ask the size of while its shape is being found out.
 const PORTS_PROBED: usize = 1000;
@@ -310,23 +309,17 @@ fn refuse_violations(violations: &[Violation]) -> Result<(), Failure> {
 
 /// Refuses a plan whose figures no plan of ours has, whatever its instructions are.
 fn check_figures(description: &Description, plan: &PlanDescription) -> Result<(), Failure> {
-    let has = |name: &str| plan.costs.contains_key(name);
-    let complete = plan.protocol != Protocol::Garbled.name()
-        || [totals::AND_GATES, totals::EVALUATOR_INPUT_BITS, totals::SCRATCH_WIRES]
-            .into_iter()
-            .chain([totals::GARBLER_SENT_BYTES, totals::EVALUATOR_SENT_BYTES, totals::ROUNDS])
-            .all(has);
-    let parties = computing_of(description, plan);
-    let known = Protocol::from_name(&plan.protocol);
-    let wire_fits = known.is_some_and(|protocol| {
-        wire_bytes(protocol) == plan.wire_bytes
-            && layout(protocol, parties) == plan.layout
-            && page_wires(protocol, parties) == plan.page_wires
+    let fits = Protocol::of_plan(plan).is_some_and(|protocol| {
+        let parties = protocol.computing(description, plan);
+        protocol.is_complete(plan)
+            && protocol.unit_bytes() == plan.wire_bytes
+            && protocol.layout(parties) == plan.layout
+            && protocol.page_units(parties) == plan.page_wires
     });
     let scratch = plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0);
     let counts = [plan.frame_count, plan.spill_slot_count, scratch];
     let possible = counts.into_iter().all(|count| count < u64::from(u32::MAX));
-    if complete && wire_fits && possible {
+    if fits && possible {
         return Ok(());
     }
     let message = "the plan states figures that no plan of this version has";

@@ -8,8 +8,9 @@ use phineus_tables::TextKey;
 
 pub use crate::choices::{
     BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NarrowMasks, OtExtension, Preprocessed,
-    Protocol, ProtocolChoice, RepeatKeys, Variant, VariantChoices, Y2aChoice,
+    RepeatKeys, Variant, VariantChoices, Y2aChoice,
 };
+pub use crate::protocol::{Protocol, ProtocolChoice, list as protocols};
 
 /// The program, and its public parameters.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +86,7 @@ impl Default for Together {
             as_party: None,
             cluster: PathBuf::from("cluster.toml"),
             id_dir: PathBuf::from("phineus-id"),
-            protocol: ProtocolChoice::This(Protocol::Garbled),
+            protocol: ProtocolChoice::This(protocols::GARBLED),
             ot: OtExtension::default(),
             variants: VariantChoices::default(),
             stored_key: None,

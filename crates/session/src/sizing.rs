@@ -16,9 +16,10 @@ use crate::party::shape;
 use crate::planning::{
     PlannedFile, client_tables_bytes, largest_tables_bytes, plan_as_stated, plan_within,
 };
+use crate::protocol::{Adversary, Protocol};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
-use crate::settings::{Choice, Outsourcing, ProgramChoice, Protocol, Sizes, Variant};
+use crate::settings::{Choice, Outsourcing, ProgramChoice, Sizes, Variant};
 use crate::slices;
 use crate::verify::all_tables;
 
@@ -123,7 +124,7 @@ fn planned_to_make(
     Terms { limit_bytes, net, is_dealt, is_compared }: Terms,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
-    let is_clear = protocol == Protocol::Clear;
+    let is_clear = protocol.adversary() == Adversary::Nobody;
     let tables_bytes = match is_clear {
         true => all_tables(&traced.description),
         false => largest_tables_bytes(traced),

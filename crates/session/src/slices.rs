@@ -13,7 +13,7 @@ use std::time::Duration;
 use phineus_channels::NetworkModel;
 use phineus_tables::quantity;
 
-use crate::settings::Protocol;
+use crate::protocol::Protocol;
 
 /// What the instructions in flight may hold together, at the least, where memory is not short.
 const HELD_BYTES: u64 = 4 << 20;
@@ -138,6 +138,7 @@ pub fn sentence(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::list::SPDZ;
 
     fn network(rtt_us: u64, megabits: u64) -> Option<NetworkModel> {
         let bandwidth_bits_per_second = Some(megabits * 1_000_000);
@@ -159,13 +160,13 @@ mod tests {
         assert_eq!(expected(None, limit, 17 << 20), Some(FREE_BYTES));
         assert_eq!(expected(None, limit, 16 << 20), None, "it is not measured");
         for limit in [1 << 24, 1 << 26, 1 << 28, 1 << 30, 1 << 34] {
-            let rule = held_bytes(Protocol::Spdz, limit, None);
+            let rule = held_bytes(SPDZ, limit, None);
             for net in [network(10, 100), network(200, 10_000), network(100_000, 10_000)] {
                 let slice = stated(net, limit);
-                assert!(held_bytes(Protocol::Spdz, limit, slice) <= rule, "{limit}: {slice:?}");
+                assert!(held_bytes(SPDZ, limit, slice) <= rule, "{limit}: {slice:?}");
             }
         }
-        let held = |slice| held_bytes(Protocol::Spdz, 1 << 30, slice);
+        let held = |slice| held_bytes(SPDZ, 1 << 30, slice);
         assert_eq!((held(None), held(Some(1 << 40))), (128 << 20, 256 << 20), "as asked for");
     }
 

@@ -7,15 +7,17 @@ use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
 
-use crate::execute::{Job, run_clear};
+use crate::execute::Job;
 use crate::failure::{Failure, codes};
 use crate::material::Origin;
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
 use crate::own_rows::without_meaningless;
 use crate::planning::{PlannedFile, plan_within};
 use crate::progress::Progress;
+use crate::protocol::list::CLEAR;
+use crate::protocol::{Protocol, run_clear};
 use crate::resolve::TracedFile;
-use crate::settings::{Choice, Protocol, Variant};
+use crate::settings::{Choice, Variant};
 
 /// Why plain C may say something else (docs/c.md, "What is accepted").
 const WHERE_C_DIFFERS: &str = "\
@@ -165,7 +167,7 @@ pub fn in_the_clear(
         process_bytes: PROCESS_BYTES,
         tables_bytes: all_tables(&traced.description),
         client_tables_bytes: None,
-        protocol: Protocol::Clear,
+        protocol: CLEAR,
         parties: traced.computing,
         clients: 0,
         variant: Variant::default(),
@@ -175,15 +177,15 @@ pub fn in_the_clear(
     };
     if traced.kind == Kind::Planned {
         let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
-        let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
-        if protocol.is_shared() {
+        let protocol = protocol.and_then(Protocol::from_name).unwrap_or(CLEAR);
+        if protocol.has_rounds() {
             let message = format!("a plan for protocol '{}' has no clear form", protocol.name());
             return Err(Failure::new(codes::NO_CLEAR_FORM, message)
                 .remedy("run the program that it was made from"));
         }
         return PlannedFile::open(traced, &Situation { protocol, ..situation });
     }
-    plan_within(&traced, Protocol::Clear, &situation, scratch)
+    plan_within(&traced, CLEAR, &situation, scratch)
 }
 
 pub fn all_tables(description: &Description) -> u64 {

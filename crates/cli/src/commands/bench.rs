@@ -23,7 +23,7 @@ use phineus_session::planning::PlannedFile;
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::{arguments_of, trace};
-use phineus_session::settings::{Protocol, Variant};
+use phineus_session::settings::{Variant, protocols};
 use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;
 use serde_json::{Value, json};
@@ -257,7 +257,7 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let start = Instant::now();
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
-    let choice = (Protocol::Garbled, Variant::default());
+    let choice = (protocols::GARBLED, Variant::default());
     let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     Ok((sizing::planned(&traced, choice, terms, &scratch)?, tracing))
 }

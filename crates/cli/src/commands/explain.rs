@@ -6,12 +6,12 @@ mod variants;
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Layout, Phase, PlanDescription, RoundModel};
+use phineus_bytecode::{Description, Phase, PlanDescription, RoundModel};
+use phineus_crypto::field::FieldName;
 use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
-use phineus_protocols::spdz::Masks;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use phineus_session::accelerator::{Accelerator, planned_entries};
 use phineus_session::blocks::without_openings;
@@ -20,10 +20,11 @@ use phineus_session::failure::Failure;
 use phineus_session::masks;
 use phineus_session::memory_budget::default_limit;
 use phineus_session::party::scratch_of;
-use phineus_session::planning::{PlannedFile, rounds_model};
+use phineus_session::planning::PlannedFile;
 use phineus_session::prediction::{
     Starting, Times, candidates, material, predict, preprocessing_bytes, sent_bytes,
 };
+use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
 use phineus_session::report::outputs;
 use phineus_session::resolve::TracedFile;
@@ -103,7 +104,7 @@ pub(crate) fn run(
         }
         document["learns"] = json!(learns);
         document["rounds_before_batching"] = json!(rounds_alone(planned)?);
-        if let Layout::Authenticated { .. } = planned.plan().layout {
+        if field_of(planned.plan()).is_some() {
             document["multiplications"] = json!(multiplications(planned.plan()));
         }
         if let Some(accelerator) = accelerator {
@@ -159,16 +160,21 @@ fn explained_accelerator(
     choice: GpuChoice,
     limit: u64,
 ) -> Option<Accelerator> {
-    let field = Protocol::from_name(&planned.plan().protocol).and_then(Protocol::field);
+    let field = field_of(planned.plan());
     let entries = planned_entries(planned);
     (entries > 0).then(|| Accelerator::find(choice, field, entries, (limit, 1)))
+}
+
+/// The field that a plan computes in, if it is one for authenticated shares.
+fn field_of(plan: &PlanDescription) -> Option<FieldName> {
+    Protocol::of_plan(plan).and_then(Protocol::field)
 }
 
 /// What is counted of a plan in a line.
 fn cost_line(plan: &PlanDescription) -> String {
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
     let (rounds, instructions) = (total(totals::ROUNDS), quantity::count(plan.instruction_count));
-    if let Layout::Authenticated { .. } = plan.layout {
+    if field_of(plan).is_some() {
         let checks = total(authenticated::CHECK_ROUNDS);
         let opened = quantity::count(total(authenticated::OPENED));
         let products = quantity::count(multiplications(plan));
@@ -206,10 +212,9 @@ fn multiplications(plan: &PlanDescription) -> u64 {
 /// Rounds if no instruction began before the one before it was done: what batching saves.
 fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     let plan = planned.plan();
-    let protocol = Protocol::from_name(&plan.protocol).filter(|protocol| protocol.is_shared());
-    let (Some(protocol), None) = (protocol, &planned.blocks) else { return Ok(None) };
-    let variant = (mixed::y2a(plan), Masks::stated(&plan.costs));
-    let mut model = rounds_model(protocol, planned.computing, variant);
+    let terms = CostTerms::stated(plan, planned.computing);
+    let model = Protocol::of_plan(plan).and_then(|protocol| protocol.rounds(&terms));
+    let (Some(mut model), None) = (model, &planned.blocks) else { return Ok(None) };
     let mut rounds = 0;
     planned.file.reader()?.for_each::<Failure>(|instruction| {
         let begins = !instruction.op.is_directive() && instruction.phase != Phase::Finish;
@@ -224,7 +229,9 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
 /// What authenticated material takes to make, beside the bytes of the online phase.
 fn print_making(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
     let plan = planned.plan();
-    let Layout::Authenticated { .. } = plan.layout else { return Ok(()) };
+    if field_of(plan).is_none() {
+        return Ok(());
+    }
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
     let ots = quantity::count(total(mixed::totals::OTS));
     let rounds = total(mixed::totals::PREPROCESSING_ROUNDS);

@@ -17,9 +17,12 @@ use phineus_session::output_file::check_writable;
 use phineus_session::party::{scratch_of, scratch_within};
 use phineus_session::planning;
 use phineus_session::prediction::candidates;
+use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::{TracedFile, arguments_of, is_c, trace};
-use phineus_session::settings::{Choice, NarrowMasks, ProgramChoice, Protocol, Sizes, Variant};
+use phineus_session::settings::{
+    Choice, NarrowMasks, ProgramChoice, Protocol, Sizes, Variant, protocols,
+};
 use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;
 use serde_json::json;
@@ -295,7 +298,7 @@ fn in_rounds(
     scratch: &Scratch,
 ) -> Result<(TracedFile, Vec<String>), Failure> {
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
-    let protocol = protocol.and_then(Protocol::from_name).unwrap_or(Protocol::Clear);
+    let protocol = protocol.and_then(Protocol::from_name).unwrap_or(protocols::CLEAR);
     let parties = description.plan.as_ref().map_or(0, |plan| computing_of(description, plan));
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
     let bounds = planning::Bounds {
@@ -313,8 +316,9 @@ fn in_rounds(
     match planning::ordered(&source, protocol, parties, bounds, scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {
-            let variant = (bounds.y2a, ordered.masks);
-            let mut model = planning::rounds_model(protocol, parties, variant);
+            let variant = Variant { y2a: bounds.y2a, ..Variant::default() };
+            let terms = CostTerms { parties, scale: bounds.scale, variant, masks: ordered.masks };
+            let mut model = protocol.rounds(&terms).expect("it was ordered into rounds");
             let (assigned, ordered) = (ordered.assigned, ordered.ordered);
             let mut faults =
                 check_order(&mut assigned.reader()?, &mut ordered.file.reader()?, &mut model)?;

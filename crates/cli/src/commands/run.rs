@@ -8,7 +8,7 @@ use phineus_frontend::same_rows;
 use phineus_session::binding::{self, Files, Inputs};
 use phineus_session::blocks::check_preprocessing;
 use phineus_session::casting::Cast;
-use phineus_session::execute::{Job, run_clear};
+use phineus_session::execute::Job;
 use phineus_session::failure::{Failure, codes};
 use phineus_session::learnt::{self, Basis};
 use phineus_session::material::Origin;
@@ -16,10 +16,11 @@ use phineus_session::memory_budget::default_limit;
 use phineus_session::output_file::check_writable;
 use phineus_session::own_rows;
 use phineus_session::party::{self, check_material, scratch_of, shape};
+use phineus_session::protocol::run_clear;
 use phineus_session::registry::Registry;
 use phineus_session::report::{OutputReport, RunReport, write_json};
 use phineus_session::resolve::{Resolved, ready, resolve, trace};
-use phineus_session::settings::{Choice, Preprocessed, Protocol, ProtocolChoice, Run};
+use phineus_session::settings::{Choice, Preprocessed, ProtocolChoice, Run, protocols};
 use phineus_session::statistics::{Repeated, repeated};
 use phineus_session::text_key;
 use phineus_session::verify::{self, Reference, Verified};
@@ -81,10 +82,12 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
     if run.preprocessing == Preprocessed::Fake {
         console.say("INSECURE: --fake-preprocessing lets every party compute all secrets");
     }
-    if run.together.protocol == ProtocolChoice::This(Protocol::Spdz32) {
-        console.say("WEAK: with spdz-32 a lie passes a check with probability 2^-30; --protocol spdz is for use");
+    if let ProtocolChoice::This(protocol) = run.together.protocol
+        && let Some(warning) = protocol.warning()
+    {
+        console.say(warning);
     }
-    if run.together.protocol == ProtocolChoice::This(Protocol::Clear) {
+    if run.together.protocol == ProtocolChoice::This(protocols::CLEAR) {
         check_material(run)?;
         if run.outsourcing.is_stated() {
             return Err(Failure::usage("the clear protocol has nobody who computes for others"));
@@ -465,7 +468,7 @@ fn run_in_the_clear(
     let executed = run_clear(job)?;
     display.clear();
     let planned = planned.after_run()?;
-    let name = Protocol::Clear.name();
+    let name = protocols::CLEAR.name();
     let mut report = RunReport::new(&planned, 0, (name, None), (limit_bytes, None), &executed);
     report.notes.extend(notes);
     let description = &planned.description;

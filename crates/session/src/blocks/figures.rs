@@ -2,51 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use phineus_bytecode::{BlockCosts, BlockEnd, Description, Hash, Next, PlanDescription, Step};
+use phineus_bytecode::{BlockEnd, Description, Hash, Next, PlanDescription, Step};
 use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
-use phineus_protocols::demand::BatchScale;
-use phineus_protocols::garbled::{GarbledCosts, totals};
-use phineus_protocols::mixed::{self, MixedCosts};
-use phineus_protocols::spdz::{Masks, SpdzCosts};
+use phineus_protocols::garbled::totals;
+use phineus_protocols::mixed;
 use phineus_tables::quantity;
 use sha2::{Digest, Sha256};
 
 use super::PlannedBlocks;
-use crate::clear_costs::ClearCosts;
 use crate::failure::Failure;
 use crate::planning::PlannedFile;
 use crate::program_file::ProgramFile;
-use crate::settings::{Choice, Protocol};
-
-/// The blocks that run, and how often each does.
-pub type Turns = Vec<(usize, u64)>;
-
-/// The exact totals of runs in which the blocks in these files run so many times, by run.
-pub fn totals_of<'a, M: BlockCosts>(
-    files: impl Iterator<Item = &'a ProgramFile>,
-    new: impl Fn() -> M,
-    description: &Description,
-    runs: &[Turns],
-) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
-    let count = |file: &ProgramFile| {
-        let mut model = new();
-        file.reader()?.for_each::<Failure>(|instruction| {
-            if !instruction.op.is_directive() && !instruction.op.is_carrying() {
-                model.count_and_predict(instruction, description);
-            }
-            Ok(())
-        })?;
-        model.end_block();
-        Ok(model)
-    };
-    let blocks = files.map(count).collect::<Result<Vec<M>, Failure>>()?;
-    let total = |turns: &Turns| {
-        let mut all = new();
-        turns.iter().for_each(|&(block, times)| all.add_block(&blocks[block], times));
-        all.totals(description)
-    };
-    Ok(runs.iter().map(total).collect())
-}
+use crate::protocol::list::CLEAR;
+use crate::protocol::{BlockRuns, CostTerms, Protocol, Totals};
 
 impl PlannedBlocks {
     /// The figures of a run in which blocks run so many times.
@@ -113,37 +81,14 @@ impl PlannedBlocks {
     fn totals(
         &self,
         description: &Description,
-        runs: &[Turns],
+        runs: &[Vec<(usize, u64)>],
         parties: usize,
-    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+    ) -> Result<Vec<Totals>, Failure> {
         let plan = self.parts[0].plan();
-        let (name, scale) = (&plan.protocol, BatchScale::stated(&plan.costs));
-        let protocol = Protocol::from_name(name).unwrap_or(Protocol::Clear);
-        match (protocol, protocol.field()) {
-            (_, Some(field)) => {
-                let masks = Masks::stated(&plan.costs);
-                let costs = || SpdzCosts::new(parties, field).with_scale(scale);
-                let new = || costs().with_masks(masks);
-                self.counted_by(new, description, runs)
-            }
-            (Protocol::Garbled, _) => self.counted_by(GarbledCosts::default, description, runs),
-            (Protocol::Clear, _) => self.counted_by(|| ClearCosts, description, runs),
-            _ => {
-                let (broadcast, is_silent) = (mixed::broadcast(plan), mixed::is_silent(plan));
-                let costs = || MixedCosts::new(parties).with_scale(scale);
-                let new = || costs().with_broadcast(broadcast).with_silent_ot(is_silent);
-                self.counted_by(new, description, runs)
-            }
-        }
-    }
-
-    fn counted_by<M: BlockCosts>(
-        &self,
-        new: impl Fn() -> M,
-        description: &Description,
-        runs: &[Turns],
-    ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
-        totals_of(self.parts.iter().map(|part| &part.file), new, description, runs)
+        let files: Vec<&ProgramFile> = self.parts.iter().map(|part| &part.file).collect();
+        let protocol = Protocol::of_plan(plan).unwrap_or(CLEAR);
+        let blocks = BlockRuns { files: &files, description, runs };
+        protocol.block_totals(&CostTerms::stated(plan, parties), &blocks)
     }
 
     /// What one run of each block adds to the totals.
@@ -153,8 +98,8 @@ impl PlannedBlocks {
         parties: usize,
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
         let one = |block: usize| vec![(block, 1)];
-        let mut runs: Vec<Turns> = (0..self.parts.len()).map(one).collect();
-        runs.push(Turns::new());
+        let mut runs: Vec<Vec<(usize, u64)>> = (0..self.parts.len()).map(one).collect();
+        runs.push(Vec::new());
         let mut totals = self.totals(description, &runs, parties)?;
         // What happens once in a run is no part of a block.
         let before = totals.pop().expect("a run of nothing was asked for");

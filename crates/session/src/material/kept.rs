@@ -20,7 +20,8 @@ use crate::failure::{Failure, codes};
 use crate::leftovers;
 use crate::metered::PhaseFigures;
 use crate::planning::PlannedFile;
-use crate::settings::{Choice, Protocol};
+use crate::protocol::Protocol;
+use crate::settings::Choice;
 
 /// What was made and kept.
 pub struct Kept {
@@ -168,10 +169,11 @@ fn being_made(partial: &Path) -> Failure {
 /// figures, and taken by the instructions.
 pub fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
     let protocol = Protocol::from_name(&planned.plan().protocol);
-    let is_stated = match (protocol, field(planned)) {
+    let takes_any = protocol.is_some_and(|protocol| protocol.has_preprocessing());
+    let is_stated = match (takes_any, field(planned)) {
         (_, Some(field)) => authenticated::is_stated(planned, field)?,
-        (Some(protocol), None) if protocol.is_shared() => shares::is_stated(planned)?,
-        _ => true,
+        (true, None) => shares::is_stated(planned)?,
+        (false, None) => true,
     };
     if is_stated {
         return Ok(());

@@ -19,7 +19,6 @@ use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_t
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::planning::PlannedFile;
-use crate::shared::planned_scale;
 
 /// What it is asked by; lives as long as it likes.
 type Shares = dyn Preprocessing;
@@ -230,7 +229,7 @@ fn set_up(
 
 /// The OTs that a plan's material is made of, and how large its batches are.
 fn kind_of(planned: &PlannedFile) -> (OtKind, BatchScale) {
-    (mixed::ot_kind(planned.plan()), planned_scale(planned))
+    (mixed::ot_kind(planned.plan()), planned.scale())
 }
 
 /// What the plan needs, in the order in which it needs it.

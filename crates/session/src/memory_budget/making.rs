@@ -3,44 +3,27 @@
 //! Batches, what is on the way and the connections' memory follow the least limit of all parties; all
 //! parties find the same sizes, because nothing else goes into them but what they have agreed on.
 
-use phineus_channels::{FramedChannel, Transport, channel_memory_bytes};
+use phineus_channels::{Transport, channel_memory_bytes};
 use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
-use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::ot::FieldBits;
-use phineus_protocols::preprocessing::Generator;
 
 use super::{Figures, OPTIMISED_PROCESS_BYTES, Situation};
-use crate::settings::Protocol;
+use crate::protocol::{DriverTerms, Making};
 
 /// Recorded circuits, where there is no plan yet that says what they take: a gate is 16 bytes at most,
 /// and SHA-256 and AES together have 150,000.
 const TEMPLATE_BYTES: u64 = 3 << 20;
 
-/// Elements that making authenticated material holds and that lie ready, besides those for each other
-/// party: of whole batches, and of batches of a few. Measured as the growth of the resident set: up to
-/// 28 MiB for two parties, 4 MiB for a comparison.
-const AUTHENTICATED_ELEMENTS: [u64; 2] = [3 << 20, 1 << 19];
-const AUTHENTICATED_PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
-
-/// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
-const WHOLE_BATCH: u64 = 8192;
-
 /// What a line carries for which windows are made, and the longest one.
 const LINE_BYTES_PER_S: f64 = 125e6;
 const AHEAD_BYTES_MAX: u64 = 8 << 20;
-
-/// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
-/// elements, in all fields.
-const DEALER_BYTES: u64 = 2 << 20;
 
 impl Situation {
     /// How large batches are, and what is on the way: no larger than what leaves a third of the
     /// least limit to the program itself, if there is such a size.
     pub fn batch_scale(&self) -> BatchScale {
-        let is_shared = self.protocol.assignment().is_some() || self.protocol.field().is_some();
-        if !is_shared || self.variant.ot.is_silent() {
+        if !self.protocol.has_preprocessing() || self.variant.ot.is_silent() {
             return BatchScale::FULL;
         }
         // All parties must find the same one: what differs between them is left out.
@@ -53,17 +36,16 @@ impl Situation {
 
     /// What a process and all that is made and sent take with batches of a size.
     fn making_bytes(&self, scale: BatchScale) -> u64 {
-        let may_garble = matches!(self.protocol, Protocol::Bmr | Protocol::Mixed);
+        let may_garble = self.protocol.may_garble();
         let garbling = match may_garble {
             true => garbling_bytes(self.parties, (FieldBits::DEFAULT, scale), 0, u64::MAX),
             false => 0,
         };
-        // Garbled values alone take no material.
-        let is_made = self.protocol != Protocol::Bmr;
+        let is_made = self.protocol.may_take_triples();
         // Scripts are of the program itself, for which room is left.
         let template_bytes = if self.protocol.field().is_some() { 0 } else { TEMPLATE_BYTES };
-        let triples = u64::MAX;
-        let figures = Figures { triples, scale, template_bytes, is_made, ..Figures::default() };
+        let making = Making { triples: u64::MAX, is_made, ..Making::default() };
+        let figures = Figures { making, scale, template_bytes, ..Figures::default() };
         let channels = self.channel_bytes(scale) * self.channels(may_garble, is_made);
         OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
@@ -103,49 +85,12 @@ impl Situation {
 
     /// What the driver holds, except for scratch wires and instructions in flight.
     pub(super) fn driver_bytes(&self, figures: &Figures) -> u64 {
-        match self.protocol {
-            Protocol::Clear => 0,
-            Protocol::Garbled => DRIVER_MEMORY_BYTES,
-            // Nothing is made: the dealer works on a few pieces that lie in the cache.
-            protocol if protocol.field().is_some() && !self.prove_inputs => {
-                DEALER_BYTES + figures.template_bytes
-            }
-            protocol if protocol.field().is_some() => {
-                let batch = WHOLE_BATCH >> figures.scale.halvings();
-                let made = figures.triples.min(batch).max(figures.largest.min(WHOLE_BATCH));
-                // What is the same for all batches is room for what is on the way, too.
-                let fixed = u64::from(figures.scale.halvings() >= 2);
-                let of =
-                    |[whole, few]: [u64; 2]| (few >> fixed) + (whole - few) * made / WHOLE_BATCH;
-                let peers = self.parties as u64 - 1;
-                let elements = of(AUTHENTICATED_ELEMENTS) + of(AUTHENTICATED_PEER_ELEMENTS) * peers;
-                let element_bytes = protocol.field().map_or(0, |field| field.bytes().max(8));
-                elements * element_bytes as u64 + figures.template_bytes
-            }
-            _ => {
-                let (ot, scale) = (FieldBits::DEFAULT, figures.scale);
-                let generator = Generator::<FramedChannel>::memory_bytes(self.parties, ot, scale);
-                let generator = if figures.is_made { generator as u64 } else { 0 };
-                generator + figures.template_bytes
-            }
-        }
+        self.protocol.driver_bytes(&DriverTerms {
+            parties: self.parties,
+            prove_inputs: self.prove_inputs,
+            scale: figures.scale,
+            template_bytes: figures.template_bytes,
+            making: figures.making,
+        })
     }
-}
-
-/// How many triples weigh as much as this material while it is made: a full batch of matrices has
-/// 2^16 elements. And how many the largest matrix does, of which no part is made.
-pub(super) fn weight(demand: &Demand) -> (u64, u64) {
-    let of = |kind: Kind, count: u64| match kind {
-        Kind::Triple | Kind::Square | Kind::Bit => count,
-        Kind::Mask { .. } | Kind::BitMask { .. } => count.div_ceil(2),
-        // Each is eleven elements that are authenticated, of which a triple is four.
-        Kind::Bounded => 4 * count,
-        Kind::Matrix(size) => {
-            let entries = (u64::from(size.rows) + 1).saturating_mul(size.factors() as u64);
-            count.saturating_mul(entries).div_ceil(8)
-        }
-    };
-    let all = demand.kinds().map(|(kind, count)| of(kind, count as u64));
-    let largest = demand.kinds().map(|(kind, _)| of(kind, 1)).max();
-    (all.fold(0, u64::saturating_add), largest.unwrap_or(0))
 }

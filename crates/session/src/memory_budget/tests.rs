@@ -1,6 +1,7 @@
 //! Shares of memory add up to no more than the limit.
 
 use super::*;
+use crate::protocol::list::{BMR, GARBLED, GMW, MIXED, SPDZ};
 
 fn situation(limit_bytes: u64) -> Situation {
     Situation {
@@ -11,7 +12,7 @@ fn situation(limit_bytes: u64) -> Situation {
         process_bytes: PROCESS_BYTES,
         tables_bytes: 1 << 20,
         client_tables_bytes: None,
-        protocol: Protocol::Garbled,
+        protocol: GARBLED,
         parties: 2,
         clients: 0,
         variant: Variant::default(),
@@ -37,7 +38,7 @@ fn frames_fill_the_limit_and_never_exceed_it() {
 #[test]
 fn channels_to_clients_are_counted_whole() {
     let small = BatchScale::ALL[BatchScale::ALL.len() - 1];
-    let with = |clients| Situation { protocol: Protocol::Gmw, clients, ..situation(1 << 30) };
+    let with = |clients| Situation { protocol: GMW, clients, ..situation(1 << 30) };
     let channel =
         |clients, scale| with(clients).budget(Figures { scale, ..Figures::default() }).channel;
     let whole = with(0).channel_bytes(BatchScale::FULL);
@@ -58,19 +59,19 @@ fn windows_follow_the_round_trip_and_the_limit() {
         ..situation(limit_mib << 20)
     };
     let ahead = |situation: Situation| situation.ahead_bytes(full, true) >> 20;
-    let garbled = |parties, limit, millis| ahead(at(Protocol::Bmr, parties, limit, millis));
+    let garbled = |parties, limit, millis| ahead(at(BMR, parties, limit, millis));
     assert_eq!([0, 4, 5, 9, 40, 100].map(|millis| garbled(2, 1024, millis)), [1, 1, 2, 4, 4, 4]);
     assert_eq!([32, 64, 127, 128].map(|limit| garbled(2, limit, 40)), [1, 2, 2, 4]);
     assert_eq!([2, 3, 4, 5].map(|parties| garbled(parties, 256, 40)), [4, 4, 2, 2]);
-    assert_eq!(ahead(at(Protocol::Spdz, 2, 1024, 100)), 8);
+    assert_eq!(ahead(at(SPDZ, 2, 1024, 100)), 8);
     // Nothing is garbled, or batches are small.
-    let slow = at(Protocol::Mixed, 3, 1024, 40);
+    let slow = at(MIXED, 3, 1024, 40);
     assert_eq!(slow.ahead_bytes(full, false), full.ahead_bytes());
     assert_eq!(slow.ahead_bytes(BatchScale::ALL[1], true), BatchScale::ALL[1].ahead_bytes());
     let driver = |situation: Situation, garbling_bytes| {
         situation.budget(Figures { garbling_bytes, ..Figures::default() }).driver
     };
-    let fast = at(Protocol::Mixed, 3, 1024, 0);
+    let fast = at(MIXED, 3, 1024, 0);
     assert_eq!(
         driver(slow, 1) - driver(fast, 1),
         2 * (6 << 20),

@@ -28,13 +28,14 @@ use crate::memory_budget::{
     GROWTH_BYTES, PLANNER_BUFFERS_BYTES, Situation, connected_process_bytes, table_bytes,
 };
 use crate::own_rows::Arrangements;
-use crate::planning::{PlannedFile, plan_within, port_order, with_least};
+use crate::planning::{PlannedFile, plan_within, with_least};
 use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
+use crate::protocol::Protocol;
 use crate::resolve::{Resolved, TracedFile, ready, trace};
 use crate::settings::{
-    Choice, NARROW_MASKS, OtExtension, Preprocessed, Protocol, ProtocolChoice, Run, Variant,
-    network_text,
+    Choice, NARROW_MASKS, OtExtension, Preprocessed, ProtocolChoice, Run, Variant, network_text,
+    protocols,
 };
 use crate::sizing::Terms;
 use crate::told::Told;
@@ -78,7 +79,7 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         || run.together.variants.variants(&[run.together.ot]).len() > 1;
     let takes_material = match protocol {
         ProtocolChoice::Auto => true,
-        ProtocolChoice::This(protocol) => protocol.is_shared(),
+        ProtocolChoice::This(protocol) => protocol.has_preprocessing(),
     };
     let preprocessing = match &run.making {
         Some(_) => "made for a later run",
@@ -146,7 +147,7 @@ pub fn agree_and_plan(
         // Who stops before the others would look like one that is gone.
         items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
     }
-    let ports = description.plan.as_ref().map_or(port_order(protocol), |plan| plan.port_order);
+    let ports = description.plan.as_ref().map_or(protocol.port_order(), |plan| plan.port_order);
     if protocol.field().is_some() {
         items.insert(NARROW_MASKS.to_owned(), run.together.variants.narrow_masks.name().to_owned());
     }
@@ -275,7 +276,9 @@ fn chosen(
     let cast = &prepared.cast;
     let asked = match run.together.protocol {
         ProtocolChoice::This(protocol) => vec![protocol],
-        ProtocolChoice::Auto => Protocol::AUTOMATIC.to_vec(),
+        ProtocolChoice::Auto => {
+            Protocol::ALL.iter().copied().filter(|protocol| protocol.is_automatic()).collect()
+        }
     };
     let possible: Vec<Protocol> = asked
         .into_iter()
@@ -514,7 +517,7 @@ fn situation(
         tables_bytes,
         client_tables_bytes: None,
         // The caller knows.
-        protocol: Protocol::Garbled,
+        protocol: protocols::GARBLED,
         parties: 2,
         clients: 0,
         // The caller knows.

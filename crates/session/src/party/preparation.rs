@@ -19,11 +19,10 @@ use crate::failure::{Failure, codes};
 use crate::material;
 use crate::meeting::check_parties;
 use crate::memory_budget::{check_limit, default_limit, scratch_memory};
+use crate::protocol::{Protocol, Setting};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
-use crate::settings::{
-    Choice, NARROW_MASKS, Preprocessed, Protocol, ProtocolChoice, Resources, Run, Together,
-};
+use crate::settings::{Choice, Preprocessed, ProtocolChoice, Resources, Run, Together};
 use crate::sizing::stated_rows;
 
 /// How many rows inputs have, by input.
@@ -89,7 +88,13 @@ pub fn prepare<'a>(
     };
     let cast = Cast::new(&description, &run.outsourcing, Some(&cluster));
     let cast = cast.map_err(|failure| failure.of_cluster(&together.cluster))?;
-    check_parties(any_of(together.protocol), cast.computing, cast.members.len())?;
+    match together.protocol {
+        ProtocolChoice::This(protocol) => {
+            check_parties(protocol, cast.computing, cast.members.len())?;
+        }
+        // Those that cannot have so many parties are left out when one is chosen.
+        ProtocolChoice::Auto => {}
+    }
     let party = cast.place(me)?;
     let roles = cast.roles(&description);
     check_client(run, &cast, party)?;
@@ -144,20 +149,19 @@ pub fn prepare<'a>(
 pub fn check_ot(together: &Together) -> Result<(), Failure> {
     let ProtocolChoice::This(protocol) = together.protocol else { return Ok(()) };
     for (option, _) in together.variants.typed() {
-        let (takes, of) = match option {
-            NARROW_MASKS => (protocol.field().is_some(), "spdz and spdz-128"),
-            _ => (protocol.assignment().is_some(), "gmw, bmr, arith and mixed"),
-        };
-        if !takes {
+        let setting = Setting::of_option(option).expect("each variant is a setting");
+        if !protocol.settings().contains(&setting) {
             let message = format!("protocol '{}' takes no {option}", protocol.name());
-            return Err(Failure::usage(message).remedy(format!("{option} is for {of}")));
+            let takers = setting.takers();
+            return Err(Failure::usage(message).remedy(format!("{option} is for {takers}")));
         }
     }
-    if !together.ot.is_silent() || protocol.assignment().is_some() {
+    if !together.ot.is_silent() || protocol.settings().contains(&Setting::Ot) {
         return Ok(());
     }
     let message = format!("protocol '{}' makes no triples with silent OT", protocol.name());
-    Err(Failure::usage(message).remedy("--ot silent is for gmw, bmr, arith and mixed"))
+    let takers = Setting::Ot.takers();
+    Err(Failure::usage(message).remedy(format!("--ot silent is for {takers}")))
 }
 
 /// Refuses what a client has no part in.
@@ -208,14 +212,6 @@ fn rows(
     Ok((ours.into_iter().chain(counted).collect(), theirs.into_iter().collect()))
 }
 
-/// A protocol that has the same number of parties as the choice.
-fn any_of(choice: ProtocolChoice) -> Protocol {
-    match choice {
-        ProtocolChoice::This(protocol) => protocol,
-        ProtocolChoice::Auto => Protocol::Gmw,
-    }
-}
-
 /// Refuses material that is kept for a protocol that takes none, or for any.
 pub fn check_material(run: &Run) -> Result<(), Failure> {
     if run.preprocessing == Preprocessed::Fake {
@@ -226,13 +222,16 @@ pub fn check_material(run: &Run) -> Result<(), Failure> {
         return Ok(());
     }
     let message = match run.together.protocol {
-        ProtocolChoice::This(protocol) if protocol.is_shared() => return Ok(()),
+        ProtocolChoice::This(protocol) if protocol.has_preprocessing() => return Ok(()),
         ProtocolChoice::This(protocol) => {
             format!("protocol '{}' has no preprocessing that could be stored", protocol.name())
         }
         ProtocolChoice::Auto => "what is stored is for one protocol".to_owned(),
     };
-    Err(Failure::usage(message).remedy("say which with --protocol gmw, arith, mixed, bmr or spdz"))
+    Err(Failure::usage(message).remedy(format!(
+        "say which with --protocol: {}",
+        Protocol::names(|protocol| protocol.has_preprocessing())
+    )))
 }
 
 /// The key of what is kept, if something is.

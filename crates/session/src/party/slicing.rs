@@ -8,8 +8,9 @@ use crate::agreement::{self, Peers, Wish};
 use crate::calibration::on_the_way;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::protocol::Protocol;
 use crate::resolve::TracedFile;
-use crate::settings::{Preprocessed, Protocol, Run};
+use crate::settings::{Preprocessed, Run};
 use crate::slices;
 
 /// The slice that the user states, or that is for the network that the user states.

@@ -10,8 +10,9 @@ use phineus_tables::quantity;
 use super::{Prediction, predict};
 use crate::failure::{Exit, Failure, codes};
 use crate::planning::PlannedFile;
+use crate::protocol::{Protocol, Setting};
 use crate::resolve::TracedFile;
-use crate::settings::{Choice, Protocol, Variant};
+use crate::settings::{Choice, Variant};
 use crate::sizing::{self, Terms};
 
 /// Predicted times that differ by less than this are the same.
@@ -55,7 +56,7 @@ pub fn candidates(
         }),
     };
     let best = |&protocol: &Protocol| {
-        let has_variants = protocol.assignment().is_some();
+        let has_variants = protocol.settings().contains(&Setting::Ot);
         let only = [Variant { masks: variants[0].masks, ..Variant::default() }];
         let variants = if has_variants { variants } else { &only };
         let first = plan(protocol, *variants.first().expect("there is a variant"));

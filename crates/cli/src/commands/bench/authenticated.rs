@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use phineus_channels::{MemoryChannel, memory_pair};
 use phineus_crypto::Prg;
+use phineus_crypto::field::FieldName;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_protocols::Parties;
 use phineus_protocols::demand::BatchScale;
@@ -18,14 +19,14 @@ use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_session::failure::{Failure, codes};
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
-use phineus_session::settings::{Choice, Protocol};
+use phineus_session::settings::{Choice, Protocol, protocols};
 use phineus_tables::quantity;
 
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
 use crate::arguments::Bench;
 
 /// The three primes.
-const PROTOCOLS: [Protocol; 3] = [Protocol::Spdz32, Protocol::Spdz, Protocol::Spdz128];
+const PROTOCOLS: [Protocol; 3] = [protocols::SPDZ_32, protocols::SPDZ, protocols::SPDZ_128];
 
 /// Sizes of the linear layer, and a sixth of the seconds that MP-SPDZ took with 2^32-5, sharing of
 /// inputs left out; with 2^61-1 the target is a third.
@@ -93,10 +94,10 @@ fn layer(
         }));
         all.push(slowest(&|report| report.phases.online.seconds));
     }
-    let target = match protocol {
-        Protocol::Spdz32 => format!("target {target} s"),
-        Protocol::Spdz => format!("target {:.2} s", 2.0 * target),
-        _ => "no target".to_owned(),
+    let target = match protocol.field() {
+        Some(FieldName::F32) => format!("target {target} s"),
+        Some(FieldName::F61) => format!("target {:.2} s", 2.0 * target),
+        Some(FieldName::F128) | None => "no target".to_owned(),
     };
     let name = format!("linear layer {n}, {}", protocol.name());
     table.add(&format!("{name}, inputs shared"), &mut online, "s", &target)?;
@@ -109,7 +110,7 @@ fn biometric(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result
     let n = bench.n.unwrap_or(1024);
     let parameters = [("n", n.to_string()), ("width", "8".to_owned())];
     let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).to_vec();
-    let workload = Workload::with(program, parameters, Protocol::Spdz)?;
+    let workload = Workload::with(program, parameters, protocols::SPDZ)?;
     let (mut times, mut last) = (Vec::new(), Vec::new());
     for _ in 0..bench.repeat {
         last = workload.run(registry, UNBOUNDED_BYTES, false)?;
@@ -131,7 +132,7 @@ fn scaling(
     let parameters = [("n", n.to_string()), ("width", "16".to_owned())];
     let parameters = parameters.into_iter().chain([("parties", parties.to_string())]);
     let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).collect();
-    let mut workload = Workload::with(program, parameters, Protocol::Spdz)?;
+    let mut workload = Workload::with(program, parameters, protocols::SPDZ)?;
     workload.flags.push("--fake-preprocessing".to_owned());
     let cpu = || phineus_engine::children_cpu_time().unwrap_or_default().as_secs_f64();
     let (mut times, mut last) = (Vec::new(), Vec::new());

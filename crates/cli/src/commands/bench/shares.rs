@@ -5,7 +5,7 @@ use phineus_session::failure::{Exit, Failure};
 use phineus_session::party::scratch_within;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::{arguments_of, trace};
-use phineus_session::settings::{Choice, Protocol, Variant};
+use phineus_session::settings::{Choice, Protocol, Variant, protocols};
 use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;
 
@@ -50,13 +50,13 @@ const fn line(
 const fn beside(parameters: Settings, target: &'static str) -> Line {
     Line {
         options: &[("--simulate", "rtt=2ms")],
-        ..line("beside", parameters, Protocol::Gmw, target)
+        ..line("beside", parameters, protocols::GMW, target)
     }
 }
 
 /// A conversion of 1000 exclusive ors of 32 bits, without what they take in the sharing `from`.
 const fn conversion(parameters: Settings, from: Settings, options: Settings) -> Line {
-    let line = line("intops", parameters, Protocol::Mixed, "15 ms, 1 MiB");
+    let line = line("intops", parameters, protocols::MIXED, "15 ms, 1 MiB");
     Line { options, beyond: Some(from), ..line }
 }
 
@@ -74,60 +74,60 @@ pub(super) fn names() -> Vec<&'static str> {
 }
 
 const SUITE: [Line; 27] = [
-    line("and", &[("n", "1000000")], Protocol::Gmw, "120 ms, 8 MB"),
-    line("aes128", &[("n", "1")], Protocol::Gmw, "40 ms"),
-    line("aes128", &[("n", "1000")], Protocol::Gmw, "600 ms"),
-    line("sha256", &[("n", "1")], Protocol::Gmw, "300 ms"),
+    line("and", &[("n", "1000000")], protocols::GMW, "120 ms, 8 MB"),
+    line("aes128", &[("n", "1")], protocols::GMW, "40 ms"),
+    line("aes128", &[("n", "1000")], protocols::GMW, "600 ms"),
+    line("sha256", &[("n", "1")], protocols::GMW, "300 ms"),
     Line {
         memory: Memory::Bytes(512 << 20),
-        ..line("aes128", &[("n", "1000")], Protocol::Bmr, "8 s")
+        ..line("aes128", &[("n", "1000")], protocols::BMR, "8 s")
     },
-    line("aes128", &[("n", "100"), ("parties", "3")], Protocol::Bmr, "1.5 s"),
+    line("aes128", &[("n", "100"), ("parties", "3")], protocols::BMR, "1.5 s"),
     line(
         "intops",
         &[("op", "mul"), ("width", "32"), ("sharing", "arith")],
-        Protocol::Mixed,
+        protocols::MIXED,
         "40 ms",
     ),
     line(
         "intops",
         &[("op", "mul"), ("width", "64"), ("sharing", "arith")],
-        Protocol::Mixed,
+        protocols::MIXED,
         "60 ms",
     ),
-    line("intops", &[("op", "div"), ("width", "32")], Protocol::Gmw, "250 ms"),
-    line("intops", &[("op", "div"), ("width", "32")], Protocol::Bmr, "250 ms"),
-    line("intops", &[("op", "gt"), ("width", "32")], Protocol::Gmw, ""),
+    line("intops", &[("op", "div"), ("width", "32")], protocols::GMW, "250 ms"),
+    line("intops", &[("op", "div"), ("width", "32")], protocols::BMR, "250 ms"),
+    line("intops", &[("op", "gt"), ("width", "32")], protocols::GMW, ""),
     conversion(&[("op", "b2a")], BOOLEAN, &[]),
     conversion(&[("op", "y2a")], GARBLED, &[]),
     conversion(&[("op", "y2a")], GARBLED, &[("--y2a", "masks")]),
-    line("biometric", &[("n", "4096")], Protocol::Mixed, "0.4 s, planning included"),
+    line("biometric", &[("n", "4096")], protocols::MIXED, "0.4 s, planning included"),
     line(
         "biometric",
         &[("n", "4096"), ("parties", "3")],
-        Protocol::Mixed,
+        protocols::MIXED,
         "0.9 s, planning included",
     ),
     Line {
         options: &[("--broadcast", "star")],
-        ..line("biometric", &[("n", "4096"), ("parties", "3")], Protocol::Mixed, "")
+        ..line("biometric", &[("n", "4096"), ("parties", "3")], protocols::MIXED, "")
     },
-    line("sort", &[("n", "4096")], Protocol::Gmw, ""),
-    line("merge", &[("n", "4096")], Protocol::Bmr, ""),
+    line("sort", &[("n", "4096")], protocols::GMW, ""),
+    line("merge", &[("n", "4096")], protocols::BMR, ""),
     Line {
         memory: Memory::Quarter,
-        ..line("merge", &[("n", "4096")], Protocol::Bmr, "1.1 times the line before")
+        ..line("merge", &[("n", "4096")], protocols::BMR, "1.1 times the line before")
     },
-    line("beside", &[("n", "4000"), ("part", "deep")], Protocol::Gmw, ""),
-    line("beside", &[("n", "4000"), ("part", "wide")], Protocol::Gmw, ""),
-    line("beside", &[("n", "4000")], Protocol::Gmw, "the slower of both before and 10 %"),
+    line("beside", &[("n", "4000"), ("part", "deep")], protocols::GMW, ""),
+    line("beside", &[("n", "4000"), ("part", "wide")], protocols::GMW, ""),
+    line("beside", &[("n", "4000")], protocols::GMW, "the slower of both before and 10 %"),
     // Without latency there is no waiting to fill: the cores do one part's work and the other's.
     beside(&[("n", "4000"), ("part", "deep")], ""),
     beside(&[("n", "4000"), ("part", "wide")], ""),
     beside(&[("n", "4000")], "the slower of both before and 10 %"),
     Line {
         options: &[("--simulate", "rtt=40ms")],
-        ..line("aes128", &[("n", "1")], Protocol::Gmw, "rounds x 20 ms and 15 %")
+        ..line("aes128", &[("n", "1")], protocols::GMW, "rounds x 20 ms and 15 %")
     },
 ];
 

@@ -9,7 +9,7 @@ use phineus_session::private_directory::PrivateDirectory;
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::arguments_of;
-use phineus_session::settings::{Choice, Protocol};
+use phineus_session::settings::{Choice, Protocol, protocols};
 
 use super::sized;
 use crate::arguments::{Cli, Command, Run};
@@ -34,7 +34,7 @@ pub(super) struct Workload {
 
 impl Workload {
     pub(super) fn new(program: &dyn Program, n: u64) -> Result<Workload, Failure> {
-        Workload::with(program, sized(program, n), Protocol::Garbled)
+        Workload::with(program, sized(program, n), protocols::GARBLED)
     }
 
     pub(super) fn with(

@@ -1,7 +1,6 @@
 //! What a program is: its parties, what each brings, and who learns what.
 
 use phineus_bytecode::Description;
-use phineus_crypto::field::FieldName;
 use phineus_session::blocks::without_openings;
 use phineus_session::failure::Failure;
 use phineus_session::report::outputs;
@@ -24,12 +23,7 @@ pub(super) fn describe(
     let name = &description.name;
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name);
-    let adversary = match protocol.and_then(Protocol::field) {
-        Some(FieldName::F61) => "malicious, a lie passes with probability 2^-59",
-        Some(FieldName::F128) => "malicious, a lie passes with probability 2^-126",
-        Some(FieldName::F32) => "malicious, a lie passes with probability 2^-30: too weak for use",
-        None => "semi-honest",
-    };
+    let adversary = protocol.map_or("unknown", |protocol| protocol.adversary_in_words());
     console.print(&format!("program   {name}   parties {parties}{clients}   {adversary}"))?;
     for (name, value) in &description.parameters {
         console.print(&format!("parameter {name}={value}"))?;

@@ -6,7 +6,8 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_session::planning::PlannedFile;
 use phineus_session::prediction::{is_shared, link_bytes, link_bytes_before, predict};
-use phineus_session::settings::{Choice, Protocol, Variant};
+use phineus_session::protocol::Setting;
+use phineus_session::settings::{Protocol, Variant};
 use phineus_tables::quantity;
 use serde_json::json;
 
@@ -35,8 +36,8 @@ pub(super) fn alternatives(variant: Variant, planned: &PlannedFile) -> Vec<Varia
 
 /// Whether the protocol of a plan can open values in more than one way.
 fn variants_matter(planned: &PlannedFile) -> bool {
-    let protocol = Protocol::from_name(&planned.plan().protocol);
-    protocol.and_then(Protocol::assignment).is_some()
+    let protocol = Protocol::of_plan(planned.plan());
+    protocol.is_some_and(|protocol| protocol.settings().contains(&Setting::Broadcast))
 }
 
 /// The names of the options that choose `variant`.

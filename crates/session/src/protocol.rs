@@ -1,0 +1,409 @@
+//! A protocol as one value: [`Definition`] says everything that the rest of the session must know of a
+//! protocol, and [`list`] names all of them. Nothing else in the session knows one protocol from another.
+//!
+//! To add a protocol, write a driver in `phineus-protocols`, a definition of it in this folder, and one
+//! line in [`list`].
+
+mod authenticated;
+mod choice;
+mod clear;
+mod garbled;
+pub mod list;
+mod on_shares;
+mod shares;
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, RangeInclusive};
+
+use phineus_bytecode::{
+    CostModel, Description, Instruction, Lane, Layout, PlanDescription, PortOrder, RoundModel,
+};
+use phineus_channels::{FramedChannel, Mesh};
+use phineus_crypto::Prg;
+use phineus_crypto::field::FieldName;
+use phineus_engine::{Inputs, Outputs};
+use phineus_plan::Assignment;
+use phineus_protocols::demand::BatchScale;
+use phineus_protocols::ot::SessionId;
+use phineus_protocols::spdz::Masks;
+
+use crate::accelerator::Accelerator;
+use crate::choices::{Choice, Variant};
+use crate::execute::{Executed, Job};
+use crate::failure::Failure;
+use crate::metered::Metered;
+use crate::program_file::ProgramFile;
+
+pub use choice::ProtocolChoice;
+pub use clear::run_clear;
+pub use on_shares::{aheads, metered};
+
+/// Streams that any protocol takes.
+pub const STREAMS_MAX: u16 = 3;
+
+/// Whom a protocol protects against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adversary {
+    /// Nobody: one process sees everything.
+    Nobody,
+    /// Parties that follow the protocol, any number of them together.
+    SemiHonest,
+    /// Parties that follow the protocol, none of them together with another.
+    SemiHonestApart,
+    /// Parties that deviate in any way, any number of them together.
+    Malicious,
+    /// The same, but a lie passes with a probability that matters.
+    MaliciousWeak,
+}
+
+/// What planning makes of the instructions of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Representation {
+    /// They stay as they are.
+    AsWritten,
+    /// Each value gets a sharing, and instructions are ordered into rounds.
+    Sharings(Assignment),
+    /// Integers become elements of a field, and instructions are ordered into rounds.
+    Field(FieldName),
+}
+
+/// An option that only some protocols take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The OT extension of the correlated randomness.
+    Ot,
+    /// How garbled values become additive.
+    YaoToArithmetic,
+    /// How opened values go to all parties.
+    Broadcast,
+    /// Masks of narrow comparisons.
+    NarrowMasks,
+}
+
+impl Setting {
+    /// The option of the command line.
+    pub fn option(self) -> &'static str {
+        match self {
+            Setting::Ot => "--ot",
+            Setting::YaoToArithmetic => "--y2a",
+            Setting::Broadcast => "--broadcast",
+            Setting::NarrowMasks => crate::choices::NARROW_MASKS,
+        }
+    }
+
+    /// The setting of an option of the command line.
+    pub fn of_option(option: &str) -> Option<Setting> {
+        [Setting::Ot, Setting::YaoToArithmetic, Setting::Broadcast, Setting::NarrowMasks]
+            .into_iter()
+            .find(|setting| setting.option() == option)
+    }
+
+    /// The protocols that take it, as in `gmw, bmr and mixed`.
+    pub fn takers(self) -> String {
+        Protocol::names(|protocol| protocol.settings().contains(&self))
+    }
+}
+
+/// What costs depend on besides the program.
+#[derive(Clone, Copy, Debug)]
+pub struct CostTerms {
+    /// How many parties compute.
+    pub parties: usize,
+    /// The size of the batches of correlated randomness.
+    pub scale: BatchScale,
+    /// Variants of protocols on shares.
+    pub variant: Variant,
+    /// The masks that authenticated integers of few bits hide behind.
+    pub masks: Masks,
+}
+
+impl CostTerms {
+    /// Those that a plan states, for so many computing parties.
+    pub fn stated(plan: &PlanDescription, parties: usize) -> CostTerms {
+        CostTerms {
+            parties,
+            scale: BatchScale::stated(&plan.costs),
+            variant: Variant::stated(plan),
+            masks: Masks::stated(&plan.costs),
+        }
+    }
+}
+
+/// The blocks of a program in rounds, and how often each of them runs in each of several runs.
+pub struct BlockRuns<'a> {
+    /// The program of each block.
+    pub files: &'a [&'a ProgramFile],
+    /// The description of the whole program.
+    pub description: &'a Description,
+    /// For each run, blocks and how often each of them runs.
+    pub runs: &'a [Vec<(usize, u64)>],
+}
+
+/// Totals by name, as in a plan.
+pub type Totals = BTreeMap<String, u64>;
+
+/// The correlated randomness of a plan, as far as memory depends on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Making {
+    /// Authenticated randomness in all, as so many triples.
+    pub triples: u64,
+    /// The largest piece of it that is made as a whole, as so many triples.
+    pub largest: u64,
+    /// What lies ready, in bytes.
+    pub ready_bytes: u64,
+    /// What silent OTs hold beyond what other OTs do.
+    pub silent_bytes: u64,
+    /// Whether anything is made at all.
+    pub is_made: bool,
+}
+
+/// What the memory of a driver depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverTerms {
+    /// How many parties compute.
+    pub parties: usize,
+    /// Whether authenticated inputs are proven to be in the range of their types.
+    pub prove_inputs: bool,
+    /// The size of the batches of correlated randomness.
+    pub scale: BatchScale,
+    /// Bytes of recorded circuits.
+    pub template_bytes: u64,
+    /// The correlated randomness.
+    pub making: Making,
+}
+
+/// What a run starts with besides its job.
+pub struct Start<'a> {
+    /// Channels to all others, by stream and party.
+    pub mesh: Mesh,
+    /// The name of the session, which is never used again.
+    pub session: &'a SessionId,
+    /// Where products of matrices are computed.
+    pub accelerator: Accelerator,
+}
+
+/// A channel whose traffic is measured.
+pub type ClientChannel = Metered<FramedChannel>;
+
+/// What a client starts with.
+pub struct ClientStart<'a> {
+    /// A channel to each computing party.
+    pub channels: Vec<ClientChannel>,
+    /// A generator of its own.
+    pub prg: &'a mut Prg,
+    /// The program's description.
+    pub description: &'a Description,
+    /// The client's place among the parties of the description.
+    pub me: usize,
+    /// Its tables.
+    pub inputs: Inputs,
+}
+
+/// A client in the middle of a run.
+pub trait Client {
+    /// Goes through the next instruction of the ordered program.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    fn step(&mut self, instruction: &Instruction) -> Result<(), Failure>;
+
+    /// What output port `port` has opened.
+    fn opened(&self, port: u32) -> Lane;
+
+    /// The channels and the outputs, after the last instruction.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    fn finish(self: Box<Self>) -> Result<(Vec<ClientChannel>, Outputs), Failure>;
+}
+
+/// What the session has to know of a protocol.
+pub trait Definition: Sync {
+    /// The name that users type and parties send.
+    fn name(&self) -> &'static str;
+
+    /// One line for a help page.
+    fn meaning(&self) -> &'static str;
+
+    /// Whom it protects against.
+    fn adversary(&self) -> Adversary;
+
+    /// The same in words, with the probability of a lie that passes.
+    fn adversary_in_words(&self) -> &'static str;
+
+    /// A sentence that users read before each run.
+    fn warning(&self) -> Option<&'static str>;
+
+    /// Returns whether `auto` may choose it.
+    fn is_automatic(&self) -> bool;
+
+    /// How many parties can compute.
+    fn parties(&self) -> RangeInclusive<usize>;
+
+    /// Returns whether parties that do not compute can bring inputs and learn outputs.
+    fn takes_clients(&self) -> bool;
+
+    /// What planning makes of a program.
+    fn representation(&self) -> Representation;
+
+    /// The options that it takes.
+    fn settings(&self) -> &'static [Setting];
+
+    /// How values of so many computing parties lie in memory.
+    fn layout(&self, parties: usize) -> Layout;
+
+    /// Bytes of a unit of the layout.
+    fn unit_bytes(&self) -> u64;
+
+    /// Units of a page: any value fits.
+    fn page_units(&self, parties: usize) -> u64;
+
+    /// How many of the parties of a planned program compute.
+    fn computing(&self, description: &Description, plan: &PlanDescription) -> usize;
+
+    /// Returns whether a plan states all totals that every plan of this protocol has.
+    fn is_complete(&self, plan: &PlanDescription) -> bool;
+
+    /// Streams between each two parties: the first for the online phase, a second one for correlated
+    /// randomness, a third one for garbling.
+    fn streams(&self) -> u16;
+
+    /// Returns whether correlated randomness is made before or beside the online phase, so that it can
+    /// be made earlier and stored.
+    fn has_preprocessing(&self) -> bool;
+
+    /// Returns whether a program may take triples, shared bits and the like.
+    fn may_take_triples(&self) -> bool;
+
+    /// Returns whether a program may have garbled values, whose tables are made beside the run.
+    fn may_garble(&self) -> bool;
+
+    /// The rounds of instructions, if they are ordered.
+    fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>>;
+
+    /// The costs of a program of one block.
+    fn costs(&self, terms: &CostTerms) -> Box<dyn CostModel>;
+
+    /// The exact totals of runs of a program of several blocks.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    fn block_totals(
+        &self,
+        terms: &CostTerms,
+        blocks: &BlockRuns<'_>,
+    ) -> Result<Vec<Totals>, Failure>;
+
+    /// The correlated randomness of a plan.
+    fn making(&self, plan: &PlanDescription) -> Making;
+
+    /// The same in words, with amounts; AND gates are counted elsewhere.
+    fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)>;
+
+    /// Rounds until there is a batch of each kind of correlated randomness, and their share of all of it.
+    fn first_batches(&self, plan: &PlanDescription) -> (f64, f64);
+
+    /// What the driver holds, except for scratch wires and instructions in flight.
+    fn driver_bytes(&self, terms: &DriverTerms) -> u64;
+
+    /// What recording a circuit takes for a moment besides the circuit, for two of its bytes.
+    fn recording_bytes_per_two(&self) -> u64;
+
+    /// Runs a plan as one of the parties.
+    ///
+    /// # Errors
+    /// Whatever ends the run, with what had been revealed.
+    fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure>;
+
+    /// A client at the beginning of a run.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    fn client(&self, start: ClientStart<'_>) -> Result<Box<dyn Client>, Failure>;
+}
+
+/// A protocol of [`list`].
+#[derive(Clone, Copy)]
+pub struct Protocol(&'static dyn Definition);
+
+impl Protocol {
+    /// How values get their sharings, if parties compute on shares without authentication.
+    pub fn assignment(self) -> Option<Assignment> {
+        match self.representation() {
+            Representation::Sharings(assignment) => Some(assignment),
+            Representation::AsWritten | Representation::Field(_) => None,
+        }
+    }
+
+    /// The field of authenticated shares.
+    pub fn field(self) -> Option<FieldName> {
+        match self.representation() {
+            Representation::Field(field) => Some(field),
+            Representation::AsWritten | Representation::Sharings(_) => None,
+        }
+    }
+
+    /// Returns whether instructions are ordered into rounds.
+    pub fn has_rounds(self) -> bool {
+        self.representation() != Representation::AsWritten
+    }
+
+    /// Where plans have inputs and outputs: near their values, but where ordering has put them into
+    /// rounds.
+    pub fn port_order(self) -> PortOrder {
+        match self.has_rounds() {
+            true => PortOrder::Given,
+            false => PortOrder::Near,
+        }
+    }
+
+    /// The protocol that a plan was made for, if it is known here.
+    pub fn of_plan(plan: &PlanDescription) -> Option<Protocol> {
+        Protocol::from_name(&plan.protocol)
+    }
+
+    /// The names of those that `is_meant` accepts, as in `gmw, bmr and mixed`.
+    pub fn names(is_meant: impl Fn(Protocol) -> bool) -> String {
+        let all = Protocol::ALL.iter().copied().filter(|&protocol| is_meant(protocol));
+        let names: Vec<&str> = all.map(Choice::name).collect();
+        match names.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => "no protocol".to_owned(),
+        }
+    }
+}
+
+impl Deref for Protocol {
+    type Target = dyn Definition;
+
+    fn deref(&self) -> &(dyn Definition + 'static) {
+        self.0
+    }
+}
+
+impl PartialEq for Protocol {
+    fn eq(&self, other: &Protocol) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Protocol {}
+
+impl std::fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+impl Choice for Protocol {
+    const ALL: &'static [Protocol] = list::ALL;
+
+    fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    fn meaning(self) -> &'static str {
+        self.0.meaning()
+    }
+}

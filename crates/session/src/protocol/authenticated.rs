@@ -1,0 +1,337 @@
+//! Authenticated shares in a prime field (`phineus_protocols::spdz`).
+
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use phineus_bytecode::{CostModel, Description, Layout, PlanDescription, RoundModel};
+use phineus_channels::{Mesh, PARTIES_MAX};
+use phineus_crypto::Prg;
+use phineus_crypto::field::{F32, F61, F128, Field, FieldName, MatrixProducts};
+use phineus_protocols::mascot::costs::costs_of_first_batches;
+use phineus_protocols::mascot::{Demand, Kind};
+use phineus_protocols::mixed;
+use phineus_protocols::ot::{FieldBits, SessionId};
+use phineus_protocols::spdz::costs::stated_demand;
+use phineus_protocols::spdz::{Activity, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+
+use super::on_shares::{Begun, Ran, channels_of, metered};
+use super::{
+    Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
+    Representation, Setting, Start, Totals,
+};
+use crate::accelerator::Warning;
+use crate::execute::{Executed, Job, Recorded, unrevealed};
+use crate::failure::Failure;
+use crate::material::{AuthenticatedMaterial, Origin, words};
+use crate::memory_budget::PAGE_WIRES;
+use crate::metered::Reading;
+use crate::statistics::Activities;
+use crate::totals::totals_of_blocks;
+
+/// Elements that making authenticated material holds and that lie ready, besides those for each other
+/// party: of whole batches, and of batches of a few. Measured as the growth of the resident set: up to
+/// 28 MiB for two parties, 4 MiB for a comparison.
+const ELEMENTS: [u64; 2] = [3 << 20, 1 << 19];
+const PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
+
+/// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
+const WHOLE_BATCH: u64 = 8192;
+
+/// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
+/// elements, in all fields.
+const DEALER_BYTES: u64 = 2 << 20;
+
+/// SPDZ in one field.
+pub(super) struct Authenticated {
+    pub(super) name: &'static str,
+    pub(super) meaning: &'static str,
+    pub(super) field: FieldName,
+}
+
+impl Authenticated {
+    fn model(&self, terms: &CostTerms) -> SpdzCosts {
+        SpdzCosts::new(terms.parties, self.field).with_masks(terms.masks).with_scale(terms.scale)
+    }
+}
+
+impl Definition for Authenticated {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn meaning(&self) -> &'static str {
+        self.meaning
+    }
+
+    fn adversary(&self) -> Adversary {
+        match self.field {
+            FieldName::F61 | FieldName::F128 => Adversary::Malicious,
+            FieldName::F32 => Adversary::MaliciousWeak,
+        }
+    }
+
+    fn adversary_in_words(&self) -> &'static str {
+        match self.field {
+            FieldName::F61 => "malicious, a lie passes with probability 2^-59",
+            FieldName::F128 => "malicious, a lie passes with probability 2^-126",
+            FieldName::F32 => "malicious, a lie passes with probability 2^-30: too weak for use",
+        }
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        match self.field {
+            FieldName::F61 | FieldName::F128 => None,
+            FieldName::F32 => Some(
+                "WEAK: with spdz-32 a lie passes a check with probability 2^-30; --protocol spdz is for use",
+            ),
+        }
+    }
+
+    fn is_automatic(&self) -> bool {
+        false
+    }
+
+    fn parties(&self) -> RangeInclusive<usize> {
+        2..=PARTIES_MAX
+    }
+
+    fn takes_clients(&self) -> bool {
+        false
+    }
+
+    fn representation(&self) -> Representation {
+        Representation::Field(self.field)
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        &[Setting::NarrowMasks]
+    }
+
+    fn layout(&self, _: usize) -> Layout {
+        Layout::Authenticated { element_bytes: self.field.bytes() as u16 }
+    }
+
+    fn unit_bytes(&self) -> u64 {
+        16
+    }
+
+    fn page_units(&self, parties: usize) -> u64 {
+        self.layout(parties).units_max().max(PAGE_WIRES)
+    }
+
+    fn computing(&self, description: &Description, _: &PlanDescription) -> usize {
+        description.parties.len()
+    }
+
+    fn is_complete(&self, _: &PlanDescription) -> bool {
+        true
+    }
+
+    fn streams(&self) -> u16 {
+        2
+    }
+
+    fn has_preprocessing(&self) -> bool {
+        true
+    }
+
+    fn may_take_triples(&self) -> bool {
+        true
+    }
+
+    fn may_garble(&self) -> bool {
+        false
+    }
+
+    fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
+        Some(Box::new(SpdzRounds::new(self.field, terms.parties).with_masks(terms.masks)))
+    }
+
+    fn costs(&self, terms: &CostTerms) -> Box<dyn CostModel> {
+        Box::new(self.model(terms))
+    }
+
+    fn block_totals(
+        &self,
+        terms: &CostTerms,
+        blocks: &BlockRuns<'_>,
+    ) -> Result<Vec<Totals>, Failure> {
+        totals_of_blocks(|| self.model(terms), blocks)
+    }
+
+    fn making(&self, plan: &PlanDescription) -> Making {
+        let (triples, largest) = weight(&stated_demand(&plan.costs));
+        // Batches are of a fixed size, which the driver's share counts.
+        Making { triples, largest, is_made: true, ..Making::default() }
+    }
+
+    fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)> {
+        let demand = stated_demand(&plan.costs);
+        demand.kinds().map(|(kind, count)| (words(kind), count as u64)).collect()
+    }
+
+    fn first_batches(&self, plan: &PlanDescription) -> (f64, f64) {
+        let demand = stated_demand(&plan.costs);
+        let first = costs_of_first_batches::<F61>(&demand, FieldBits::DEFAULT);
+        let ots = plan.costs.get(mixed::totals::OTS).copied().unwrap_or(0);
+        (first.rounds as f64, (first.ots as f64 / ots.max(1) as f64).min(1.0))
+    }
+
+    fn driver_bytes(&self, terms: &DriverTerms) -> u64 {
+        // If a dealer makes everything, it works on a few pieces that lie in the cache.
+        if !terms.prove_inputs {
+            return DEALER_BYTES + terms.template_bytes;
+        }
+        let (making, halvings) = (terms.making, terms.scale.halvings());
+        let batch = WHOLE_BATCH >> halvings;
+        let made = making.triples.min(batch).max(making.largest.min(WHOLE_BATCH));
+        // What is the same for all batches is room for what is on the way, too.
+        let fixed = u64::from(halvings >= 2);
+        let of = |[whole, few]: [u64; 2]| (few >> fixed) + (whole - few) * made / WHOLE_BATCH;
+        let elements = of(ELEMENTS) + of(PEER_ELEMENTS) * (terms.parties as u64 - 1);
+        elements * self.field.bytes().max(8) as u64 + terms.template_bytes
+    }
+
+    fn recording_bytes_per_two(&self) -> u64 {
+        // Measured with SHA-256 for one byte of a script: 2.1.
+        5
+    }
+
+    fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
+        run_authenticated(job, self.field, start)
+    }
+
+    fn client(&self, _: ClientStart<'_>) -> Result<Box<dyn Client>, Failure> {
+        unreachable!("authenticated shares have no clients")
+    }
+}
+
+/// How many triples weigh as much as this material while it is made: a full batch of matrices has
+/// 2^16 elements. And how many the largest matrix does, of which no part is made.
+fn weight(demand: &Demand) -> (u64, u64) {
+    let of = |kind: Kind, count: u64| match kind {
+        Kind::Triple | Kind::Square | Kind::Bit => count,
+        Kind::Mask { .. } | Kind::BitMask { .. } => count.div_ceil(2),
+        // Each is eleven elements that are authenticated, of which a triple is four.
+        Kind::Bounded => 4 * count,
+        Kind::Matrix(size) => {
+            let entries = (u64::from(size.rows) + 1).saturating_mul(size.factors() as u64);
+            count.saturating_mul(entries).div_ceil(8)
+        }
+    };
+    let all = demand.kinds().map(|(kind, count)| of(kind, count as u64));
+    let largest = demand.kinds().map(|(kind, _)| of(kind, 1)).max();
+    (all.fold(0, u64::saturating_add), largest.unwrap_or(0))
+}
+
+/// Tells the activities of the online phase apart.
+struct Clock {
+    activity: Activity,
+    since: Instant,
+    seconds: Activities,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        let seconds = Activities::default();
+        Clock { activity: Activity::Computing, since: Instant::now(), seconds }
+    }
+
+    fn turn_to(&mut self, activity: Activity) {
+        let now = Instant::now();
+        let seconds = (now - self.since).as_secs_f64();
+        match self.activity {
+            Activity::Sharing => self.seconds.inputs += seconds,
+            Activity::Computing => self.seconds.computing += seconds,
+            Activity::Checking => self.seconds.checking += seconds,
+            Activity::Exchanging { told, opened } => {
+                let inputs = seconds * told as f64 / (told + opened).max(1) as f64;
+                self.seconds.inputs += inputs;
+                self.seconds.computing += seconds - inputs;
+            }
+        }
+        (self.activity, self.since) = (activity, now);
+    }
+}
+
+/// Runs the job as one of any number of parties, of which all others may cheat.
+fn run_authenticated(
+    job: Job<'_>,
+    field: FieldName,
+    start: Start<'_>,
+) -> Result<Executed, Failure> {
+    let Start { mesh, session, accelerator } = start;
+    let (warning, progress) = (Warning::default(), job.progress);
+    let executed = match field {
+        FieldName::F61 => {
+            run_in::<F61>(job, mesh, session, (field, accelerator.products(&warning)))
+        }
+        FieldName::F32 => {
+            run_in::<F32>(job, mesh, session, (field, accelerator.products(&warning)))
+        }
+        FieldName::F128 => run_in::<F128>(job, mesh, session, (field, None)),
+    };
+    if let Some(text) = warning.get() {
+        progress.note(text);
+    }
+    executed
+}
+
+fn run_in<F: Field>(
+    mut job: Job<'_>,
+    mesh: Mesh,
+    session: &SessionId,
+    (field, device): (FieldName, Option<Box<dyn MatrixProducts<F>>>),
+) -> Result<Executed, Failure> {
+    let (begun, mesh) = Begun::begin(&mut job, mesh)?;
+    let description = &job.planned.description;
+    let mut streams = metered(mesh, job.party, &begun.aheads).into_iter();
+    let mut online = streams.next().expect("shares have two streams");
+    let background = streams.next().expect("shares have two streams");
+    let Begun { inputs, mut prg, mut memory, watch, start, .. } = begun;
+    let seed = Prg::from_seed(prg.next_block());
+    let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
+    let (planned, swap_dir) = ((job.planned, field), job.swap_dir);
+    let made =
+        AuthenticatedMaterial::<F>::make(origin, planned, swap_dir, background, seed, session);
+    let (material, entered) = made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
+    let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
+    let (me, count) = (online.me(), online.count());
+    let opening = Opening::new(me, count, material.delta(), session, prg);
+    let clock = Arc::new(Mutex::new(Clock::start()));
+    let watched = clock.clone();
+    let turn_to = move |activity| {
+        watched.lock().unwrap_or_else(PoisonError::into_inner).turn_to(activity);
+    };
+    let driver = SpdzDriver::new(online, material, opening, description, inputs, field)
+        .with_threads(job.threads)
+        .with_cache(job.cache_bytes)
+        .with_watch(Box::new(turn_to))
+        .with_device(device);
+    let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+    job.drive(&mut recorded, &mut memory, &watch, entered)?;
+    let activities = {
+        let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.turn_to(Activity::Computing);
+        clock.seconds
+    };
+    let rounds = recorded.driver.rounds();
+    let (mut online, outputs, material) = recorded.driver.into_parts();
+    let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
+    let (background, material) = material.finish().map_err(Failure::from)?;
+    let ran = Ran {
+        outputs,
+        rounds,
+        online: phase,
+        and_gates: None,
+        garbled_and_gates: None,
+        ots: material.ots,
+        material,
+        running: start.elapsed(),
+        channels: channels_of([online, background]).collect(),
+    };
+    let mut executed = ran.executed(description, &watch, &memory);
+    executed.phases.activities = Some(activities);
+    Ok(executed)
+}

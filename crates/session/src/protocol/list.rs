@@ -1,0 +1,78 @@
+//! All protocols, in the order in which help pages list them; of several that `auto` predicts to take
+//! the same time, it takes the first.
+
+use phineus_bytecode::Sharing;
+use phineus_crypto::field::FieldName;
+use phineus_plan::Assignment;
+
+use super::Protocol;
+use super::authenticated::Authenticated;
+use super::clear::Clear;
+use super::garbled::Garbled;
+use super::shares::Shares;
+
+/// Garbled circuits of two parties.
+pub const GARBLED: Protocol = Protocol(&Garbled);
+
+/// XOR shares.
+pub const GMW: Protocol = Protocol(&Shares {
+    name: "gmw",
+    meaning: "XOR shares and GMW, two parties or more, semi-honest: few bytes, rounds by depth",
+    assignment: Assignment::Uniform(Sharing::Boolean),
+    takes_triples: true,
+    garbles: false,
+});
+
+/// Garbled circuits of two parties or more.
+pub const BMR: Protocol = Protocol(&Shares {
+    name: "bmr",
+    meaning: "Garbled circuits of two parties or more (BMR), semi-honest: few rounds, more bytes",
+    assignment: Assignment::Uniform(Sharing::Garbled),
+    takes_triples: false,
+    garbles: true,
+});
+
+/// Additive shares for sums and products.
+pub const ARITH: Protocol = Protocol(&Shares {
+    name: "arith",
+    meaning: "Additive shares for sums and products, XOR shares for all else",
+    assignment: Assignment::Arithmetic,
+    takes_triples: true,
+    garbles: false,
+});
+
+/// The sharing that the program states for each part.
+pub const MIXED: Protocol = Protocol(&Shares {
+    name: "mixed",
+    meaning: "The sharing that the program states; XOR shares where it states none",
+    assignment: Assignment::Stated(Sharing::Boolean),
+    takes_triples: true,
+    garbles: true,
+});
+
+/// SPDZ with MASCOT modulo 2^61-1.
+pub const SPDZ: Protocol = Protocol(&Authenticated {
+    name: "spdz",
+    meaning: "Authenticated shares modulo 2^61-1 (SPDZ with MASCOT): all other parties may cheat",
+    field: FieldName::F61,
+});
+
+/// The same modulo 2^128-159.
+pub const SPDZ_128: Protocol = Protocol(&Authenticated {
+    name: "spdz-128",
+    meaning: "The same modulo 2^128-159: for larger integers",
+    field: FieldName::F128,
+});
+
+/// The same modulo 2^32-5.
+pub const SPDZ_32: Protocol = Protocol(&Authenticated {
+    name: "spdz-32",
+    meaning: "The same modulo 2^32-5: too weak for use, to compare with the literature",
+    field: FieldName::F32,
+});
+
+/// No protection at all: the reference.
+pub const CLEAR: Protocol = Protocol(&Clear);
+
+/// All of them.
+pub const ALL: &[Protocol] = &[GARBLED, GMW, BMR, ARITH, MIXED, SPDZ, SPDZ_128, SPDZ_32, CLEAR];

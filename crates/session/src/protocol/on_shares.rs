@@ -1,0 +1,140 @@
+//! What runs on shares have in common, whether authenticated or not.
+
+use std::time::{Duration, Instant};
+
+use phineus_bytecode::Description;
+use phineus_channels::{FramedChannel, Mesh};
+use phineus_crypto::Prg;
+use phineus_engine::{Inputs, Memory, Outputs};
+use phineus_protocols::Parties;
+
+use super::Protocol;
+use crate::agreement::{exchange_windows, give_up_all};
+use crate::blocks::results;
+use crate::execute::{Executed, Job, prepare, storage_figures, traffic_of, unrevealed};
+use crate::failure::Failure;
+use crate::material::MaterialFigures;
+use crate::metered::{Metered, PhaseFigures, close_all};
+use crate::planning::PlannedFile;
+use crate::progress::Watch;
+use crate::statistics::Phases;
+
+/// A run on shares that all parties are ready for.
+pub struct Begun {
+    pub inputs: Inputs,
+    pub prg: Prg,
+    pub memory: Memory,
+    pub watch: Watch,
+    /// When all were ready.
+    pub start: Instant,
+    /// What a party may be ahead of another on each stream.
+    pub aheads: [usize; 3],
+}
+
+/// What a run on shares came to.
+pub struct Ran {
+    pub outputs: Outputs,
+    pub rounds: u64,
+    pub online: PhaseFigures,
+    pub material: MaterialFigures,
+    /// Where there are gates.
+    pub and_gates: Option<u64>,
+    pub garbled_and_gates: Option<u64>,
+    pub ots: u64,
+    /// From the beginning to the last message.
+    pub running: Duration,
+    /// All of them, used to their end.
+    pub channels: Vec<FramedChannel>,
+}
+
+impl Begun {
+    /// Does everything of our own that can fail, and waits until the others have, too.
+    pub fn begin(job: &mut Job<'_>, mut mesh: Mesh) -> Result<(Begun, Mesh), Failure> {
+        let (inputs, prg, memory) = match prepare(job) {
+            Ok(prepared) => prepared,
+            Err(failure) => {
+                give_up_all(mesh, &failure);
+                return Err(unrevealed(failure, job.progress.cancel()));
+            }
+        };
+        let costs = &job.planned.plan().costs;
+        let doublings = job.planned.window_doublings();
+        let agreed = exchange_windows(mesh[0].iter_mut().flatten(), costs, Some(doublings));
+        let aheads = match agreed {
+            Ok(doublings) => aheads(job.planned, doublings),
+            Err(failure) => {
+                give_up_all(mesh, &failure);
+                return Err(unrevealed(failure, job.progress.cancel()));
+            }
+        };
+        let peers: Vec<String> =
+            mesh[0].iter().flatten().map(|channel| channel.peer().to_owned()).collect();
+        let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
+        let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
+        Ok((Begun { inputs, prg, memory, watch, start: Instant::now(), aheads }, mesh))
+    }
+}
+
+impl Ran {
+    /// Says goodbye to all, and adds what storage and waiting took.
+    pub fn executed(self, description: &Description, watch: &Watch, memory: &Memory) -> Executed {
+        let (traffic, wire_traffic) = traffic_of(self.channels.iter());
+        let exchanges = self.channels.iter().map(FramedChannel::exchanges).max().unwrap_or(0);
+        let (storage, storage_name) = storage_figures(memory);
+        let MaterialFigures { setup, making, used, waited, .. } = self.material;
+        Executed {
+            exchanges,
+            outputs: results(description, self.outputs.into_tables()),
+            and_gates: self.and_gates,
+            garbled_and_gates: self.garbled_and_gates,
+            ots: Some(self.ots),
+            rounds: Some(self.rounds),
+            phases: Phases {
+                set_up: setup,
+                preprocessing: making,
+                online: self.online,
+                activities: None,
+                used,
+                waited_for_preprocessing_seconds: waited.as_secs_f64(),
+            },
+            traffic,
+            wire_traffic,
+            storage,
+            storage_name,
+            running: self.running,
+            blocked_on_network: watch.waited(),
+            farewell: close_all(self.channels.into_iter()),
+        }
+    }
+}
+
+/// The channels of streams that have been used to their end.
+pub fn channels_of(
+    streams: impl IntoIterator<Item = Parties<Metered<FramedChannel>>>,
+) -> impl Iterator<Item = FramedChannel> {
+    streams.into_iter().flat_map(Parties::into_channels).flatten().map(Metered::into_inner)
+}
+
+/// What a party may be ahead of another on each stream (openings, material, garbling), where all have
+/// room to double the window of what is made so often.
+pub fn aheads(planned: &PlannedFile, doublings: u32) -> [usize; 3] {
+    let usual = planned.scale().ahead_bytes();
+    let longer = usual << doublings;
+    // Authenticated material has a stream, and nothing is garbled beside it.
+    let field = Protocol::of_plan(planned.plan()).and_then(Protocol::field);
+    let material = if field.is_some() { longer } else { usual };
+    [usual, material, longer]
+}
+
+/// The channels of each stream, metered, with room for what all have agreed to be ahead by.
+pub fn metered(mesh: Mesh, party: u16, aheads: &[usize]) -> Vec<Parties<Metered<FramedChannel>>> {
+    let stream = |(channels, &ahead): (Vec<Option<FramedChannel>>, &usize)| {
+        let with_room = |mut channel: FramedChannel| {
+            channel.set_ahead(ahead);
+            Metered::new(channel)
+        };
+        let channels = channels.into_iter().map(|channel| channel.map(with_room)).collect();
+        Parties::new(usize::from(party), channels)
+    };
+    mesh.into_iter().zip(aheads).map(stream).collect()
+}

@@ -1,0 +1,308 @@
+//! Shares without authentication (`phineus_protocols::mixed`): `gmw`, `bmr`, `arith` and `mixed`.
+
+use std::ops::RangeInclusive;
+use std::time::Instant;
+
+use phineus_bytecode::{
+    CostModel, Description, Instruction, Lane, Layout, PlanDescription, RoundModel,
+};
+use phineus_channels::{FramedChannel, Mesh, PARTIES_MAX};
+use phineus_crypto::Prg;
+use phineus_engine::Outputs;
+use phineus_plan::Assignment;
+use phineus_protocols::demand::BatchScale;
+use phineus_protocols::mixed::{self, MixedClient, MixedCosts, MixedDriver, MixedRounds};
+use phineus_protocols::ot::{FieldBits, OtKind};
+use phineus_protocols::preprocessing::Generator;
+
+use super::on_shares::{Begun, Ran, channels_of, metered};
+use super::{
+    Adversary, BlockRuns, Client, ClientChannel, ClientStart, CostTerms, Definition, DriverTerms,
+    Making, Representation, Setting, Start, Totals,
+};
+use crate::execute::{Executed, Job, Recorded, unrevealed};
+use crate::failure::Failure;
+use crate::garbling::Beside;
+use crate::material::{BIT_TRIPLES, Origin, SharedMaterial};
+use crate::memory_budget::PAGE_WIRES;
+use crate::metered::{Metered, Reading};
+use crate::totals::totals_of_blocks;
+
+/// Rounds of preprocessing in the background that are waited for: those of the set-up and of the
+/// first batch.
+const ROUNDS_AWAITED_MAX: f64 = 6.0;
+
+/// A protocol of [`MixedDriver`].
+pub(super) struct Shares {
+    pub(super) name: &'static str,
+    pub(super) meaning: &'static str,
+    /// Which sharing each value has.
+    pub(super) assignment: Assignment,
+    /// Whether values may be in sharings that take triples.
+    pub(super) takes_triples: bool,
+    /// Whether values may be garbled.
+    pub(super) garbles: bool,
+}
+
+impl Shares {
+    fn model(&self, terms: &CostTerms) -> MixedCosts {
+        MixedCosts::new(terms.parties)
+            .with_scale(terms.scale)
+            .with_silent_ot(terms.variant.ot.is_silent())
+            .with_broadcast(terms.variant.broadcast)
+    }
+}
+
+impl Definition for Shares {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn meaning(&self) -> &'static str {
+        self.meaning
+    }
+
+    fn adversary(&self) -> Adversary {
+        Adversary::SemiHonest
+    }
+
+    fn adversary_in_words(&self) -> &'static str {
+        "semi-honest"
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn is_automatic(&self) -> bool {
+        true
+    }
+
+    fn parties(&self) -> RangeInclusive<usize> {
+        2..=PARTIES_MAX
+    }
+
+    fn takes_clients(&self) -> bool {
+        true
+    }
+
+    fn representation(&self) -> Representation {
+        Representation::Sharings(self.assignment)
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        &[Setting::Ot, Setting::YaoToArithmetic, Setting::Broadcast]
+    }
+
+    fn layout(&self, parties: usize) -> Layout {
+        Layout::Shares { parties: parties as u16 }
+    }
+
+    fn unit_bytes(&self) -> u64 {
+        16
+    }
+
+    fn page_units(&self, parties: usize) -> u64 {
+        match self.garbles {
+            // Keys of all parties for each wire.
+            true => self.layout(parties).units_max().next_power_of_two(),
+            false => PAGE_WIRES,
+        }
+    }
+
+    fn computing(&self, description: &Description, plan: &PlanDescription) -> usize {
+        let stated = match plan.layout {
+            Layout::Shares { parties } => usize::from(parties),
+            Layout::Wires | Layout::Authenticated { .. } => usize::MAX,
+        };
+        stated.min(description.parties.len())
+    }
+
+    fn is_complete(&self, _: &PlanDescription) -> bool {
+        true
+    }
+
+    fn streams(&self) -> u16 {
+        if self.garbles { 3 } else { 2 }
+    }
+
+    fn has_preprocessing(&self) -> bool {
+        true
+    }
+
+    fn may_take_triples(&self) -> bool {
+        self.takes_triples
+    }
+
+    fn may_garble(&self) -> bool {
+        self.garbles
+    }
+
+    fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
+        Some(Box::new(MixedRounds::new(terms.parties).with_y2a(terms.variant.y2a)))
+    }
+
+    fn costs(&self, terms: &CostTerms) -> Box<dyn CostModel> {
+        Box::new(self.model(terms))
+    }
+
+    fn block_totals(
+        &self,
+        terms: &CostTerms,
+        blocks: &BlockRuns<'_>,
+    ) -> Result<Vec<Totals>, Failure> {
+        totals_of_blocks(|| self.model(terms), blocks)
+    }
+
+    fn making(&self, plan: &PlanDescription) -> Making {
+        let (parties, scale) = match plan.layout {
+            Layout::Shares { parties } => (usize::from(parties), BatchScale::stated(&plan.costs)),
+            Layout::Wires | Layout::Authenticated { .. } => return Making::default(),
+        };
+        let generator =
+            |kind: OtKind| Generator::<FramedChannel>::memory_bytes(parties, kind, scale) as u64;
+        let least = generator(FieldBits::DEFAULT.into());
+        Making {
+            ready_bytes: mixed::material_bytes(plan),
+            silent_bytes: generator(mixed::ot_kind(plan)).saturating_sub(least),
+            is_made: mixed::needs_material(plan),
+            ..Making::default()
+        }
+    }
+
+    fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)> {
+        let kinds = [
+            ("triples_", "multiplication triples"),
+            ("square_pairs_", "square pairs"),
+            ("shared_bits_", "shared bits"),
+        ];
+        let mut found = Vec::new();
+        for (name, &count) in &plan.costs {
+            for (prefix, words) in kinds {
+                if let Some(width) = name.strip_prefix(prefix) {
+                    found.push((format!("{words} of {width} bits"), count));
+                }
+            }
+        }
+        found
+    }
+
+    fn first_batches(&self, _: &PlanDescription) -> (f64, f64) {
+        (ROUNDS_AWAITED_MAX, 0.0)
+    }
+
+    fn driver_bytes(&self, terms: &DriverTerms) -> u64 {
+        let ot = FieldBits::DEFAULT;
+        let generator = Generator::<FramedChannel>::memory_bytes(terms.parties, ot, terms.scale);
+        let generator = if terms.making.is_made { generator as u64 } else { 0 };
+        generator + terms.template_bytes
+    }
+
+    fn recording_bytes_per_two(&self) -> u64 {
+        // Measured with SHA-256 for one byte of a circuit: 2.1 on XOR shares, 2.8 garbled.
+        if self.takes_triples { 5 } else { 6 }
+    }
+
+    fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
+        run_shared(job, start)
+    }
+
+    fn client(&self, start: ClientStart<'_>) -> Result<Box<dyn Client>, Failure> {
+        let ClientStart { channels, prg, description, me, inputs } = start;
+        Ok(Box::new(MixedClient::new(channels, prg, description, me, inputs)?))
+    }
+}
+
+impl Client for MixedClient<ClientChannel> {
+    fn step(&mut self, instruction: &Instruction) -> Result<(), Failure> {
+        Ok(MixedClient::step(self, instruction)?)
+    }
+
+    fn opened(&self, port: u32) -> Lane {
+        MixedClient::opened(self, port)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(Vec<ClientChannel>, Outputs), Failure> {
+        Ok(MixedClient::finish(*self)?)
+    }
+}
+
+/// Runs the job as one of any number of parties that compute on shares.
+fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
+    let Start { mesh, session, accelerator: _ } = start;
+    let (begun, mut mesh) = Begun::begin(&mut job, mesh)?;
+    let Begun { inputs, mut prg, mut memory, watch, start, aheads } = begun;
+    let description = &job.planned.description;
+    let clients = take_clients(&mut mesh, job.planned.computing);
+    let mut streams = metered(mesh, job.party, &aheads).into_iter();
+    let mut online = streams.next().expect("shares have two streams");
+    let background = streams.next().expect("shares have two streams");
+    let mut beside = Beside::Idle(streams.next());
+    // What is kept is used only when the file that has its key is used up.
+    let mut tables = match &mut job.origin {
+        Origin::Stored(_, kept) => kept.take().map(|kept| *kept),
+        _ => None,
+    };
+    if let (None, true, Beside::Idle(stream)) = (&tables, job.planned.is_garbled(), &mut beside) {
+        let stream = stream.take().expect("protocols that garble have three streams");
+        let seed = Prg::from_seed(prg.next_block());
+        let session = (session, matches!(job.origin, Origin::Fake));
+        let place = (job.swap_dir, job.backend);
+        let started = job.planned.start_garbling(stream, seed, session, place, job.turns_max);
+        let (made, thread) =
+            started.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
+        (tables, beside) = (Some(made), Beside::Garbling(thread));
+    }
+    let seed = Prg::from_seed(prg.next_block());
+    let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
+    let (planned, swap_dir) = (job.planned, job.swap_dir);
+    let made = SharedMaterial::make(origin, planned, swap_dir, background, seed, session);
+    let (material, entered) = made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
+    let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
+    let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
+    let broadcast = mixed::broadcast(planned.plan());
+    let driver = driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
+    let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
+    let driver = match tables {
+        Some(tables) => driver.with_tables(tables),
+        None => driver,
+    };
+    let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+    job.drive(&mut recorded, &mut memory, &watch, entered)?;
+    let rounds = recorded.driver.rounds();
+    let garbled_gates = recorded.driver.garbled_gates();
+    let clients = recorded.driver.take_clients();
+    let (mut online, outputs, material) = recorded.driver.into_parts();
+    let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
+    let phase = phase.since(&before, made.elapsed());
+    let (background, mut material) = material.finish().map_err(Failure::from)?;
+    let running = start.elapsed();
+    let (mut garbled, garbling_ots) = beside.finish().map_err(Failure::from)?;
+    // A stream that nothing was garbled over has carried nothing.
+    if let Some(stream) = &mut garbled {
+        let reading = Reading::of_parties(stream);
+        let last = reading.last_received().map(|last| last.saturating_duration_since(start));
+        let garbling = reading.since(&Reading::default(), last.unwrap_or_default());
+        material.making = material.making.beside(garbling);
+    }
+    let streams = [Some(online), Some(background), garbled].into_iter().flatten();
+    let clients = clients.into_iter().map(Metered::into_inner);
+    let ran = Ran {
+        outputs,
+        rounds,
+        online: phase,
+        and_gates: Some(material.used.get(BIT_TRIPLES).copied().unwrap_or(0)),
+        garbled_and_gates: Some(garbled_gates),
+        ots: material.ots + garbling_ots,
+        material,
+        running,
+        channels: channels_of(streams).chain(clients).collect(),
+    };
+    Ok(ran.executed(description, &watch, &memory))
+}
+
+/// Takes the channels to clients, the parties from `computing` on, out of a mesh.
+fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChannel>> {
+    let clients = mesh.iter_mut().flat_map(|row| row.split_off(computing));
+    clients.flatten().map(Metered::new).collect()
+}
