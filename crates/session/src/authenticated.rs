@@ -6,7 +6,7 @@ use std::time::Instant;
 use phineus_channels::Mesh;
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName, MatrixProducts};
-use phineus_protocols::ot::SessionId;
+use phineus_ot::SessionId;
 use phineus_protocols::spdz::{Activity, Material, Opening, SpdzDriver};
 
 use crate::accelerator::{Accelerator, Warning};

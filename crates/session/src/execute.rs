@@ -11,8 +11,8 @@ use phineus_engine::{
     Carried, ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
     StorageConfig, StorageError, StorageStatistics, run, run_blocks,
 };
+use phineus_ot::SessionId;
 use phineus_protocols::garbled::{Evaluator, GARBLER, Garbler};
-use phineus_protocols::ot::SessionId;
 
 use crate::agreement::{exchange_ready, give_up};
 use crate::blocks::results;

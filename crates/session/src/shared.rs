@@ -7,10 +7,10 @@ use phineus_bytecode::{Description, Layout};
 use phineus_channels::{FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Memory, Outputs};
+use phineus_ot::SessionId;
 use phineus_protocols::Parties;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{self, MixedDriver};
-use phineus_protocols::ot::SessionId;
 
 use crate::agreement::{exchange_windows, give_up_all};
 use crate::blocks::results;

@@ -2,12 +2,12 @@
 
 use phineus_bytecode::{Layout, PlanDescription};
 use phineus_channels::FramedChannel;
+use phineus_ot::{FieldBits, OtKind};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
-use phineus_protocols::ot::{FieldBits, OtKind};
 use phineus_protocols::preprocessing::Generator;
 use phineus_protocols::spdz::costs::stated_demand;
 

@@ -4,11 +4,11 @@
 //! parties find the same sizes, because nothing else goes into them but what they have agreed on.
 
 use phineus_channels::{FramedChannel, Transport, channel_memory_bytes};
+use phineus_ot::FieldBits;
 use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
 use phineus_protocols::mascot::{Demand, Kind};
-use phineus_protocols::ot::FieldBits;
 use phineus_protocols::preprocessing::Generator;
 
 use super::{Figures, OPTIMISED_PROCESS_BYTES, Situation};
