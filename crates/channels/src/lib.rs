@@ -5,6 +5,8 @@
 //! wire is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by
 //! an [`Identity`] and a [`TrustStore`].
 
+#[cfg(feature = "testing")]
+mod altering;
 mod channel;
 mod cluster;
 mod dialling;
@@ -42,6 +44,8 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "testing")]
+pub use altering::{Altering, Place, flip_bit};
 pub use channel::{Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 pub use cluster::{
     Address, ClusterConfig, ClusterError, ClusterFault, DEFAULT_PORT, PARTIES_MAX, PartyConfig,

@@ -13,8 +13,8 @@ use std::thread;
 
 use phineus::channels::{Channel, memory_pair};
 use phineus::crypto::{Delta, Prg};
-use phineus::protocols::ProtocolError;
-use phineus::protocols::ot::{
+use phineus::ot::OtError;
+use phineus::ot::{
     ChoiceBits, Correlation, FieldBits, RandomOtReceiver, RandomOtSender, SessionId,
     SoftSpokenReceiver, SoftSpokenSender,
 };
@@ -28,7 +28,7 @@ fn multiply_server(
     session: &SessionId,
     bits: &[bool],
     values: &[u64],
-) -> Result<Vec<u64>, ProtocolError> {
+) -> Result<Vec<u64>, OtError> {
     let delta = Delta::random(&mut prg);
     let ots = SoftSpokenSender::setup(channel, &mut prg, session, FieldBits::DEFAULT, delta)?;
     let mut ots = RandomOtSender::new(ots, session);
@@ -51,7 +51,7 @@ fn multiply_client(
     mut prg: Prg,
     session: &SessionId,
     bits: &[bool],
-) -> Result<Vec<u64>, ProtocolError> {
+) -> Result<Vec<u64>, OtError> {
     let ots = SoftSpokenReceiver::setup(channel, &mut prg, session, FieldBits::DEFAULT)?;
     let mut ots = RandomOtReceiver::new(ots, session);
     let mut choices = vec![0; bits.len().div_ceil(64)];

@@ -22,6 +22,7 @@ pub use phineus_channels as channels;
 pub use phineus_crypto as crypto;
 pub use phineus_frontend::*;
 pub use phineus_oblivious as oblivious;
+pub use phineus_ot as ot;
 pub use phineus_protocols as protocols;
 pub use phineus_session as session;
 

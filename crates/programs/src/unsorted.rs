@@ -13,11 +13,11 @@ use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{FrameMemory, Inputs, Memory, RunError, run};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
+use phineus_ot::SessionId;
 use phineus_plan::{
     Lookahead, OrderOptions, PlanOptions, check_order, lower_to_field, order, plan,
 };
 use phineus_protocols::mixed::totals;
-use phineus_protocols::ot::SessionId;
 use phineus_protocols::spdz::{Dealer, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 use phineus_protocols::{ProtocolError, memory_mesh};
 

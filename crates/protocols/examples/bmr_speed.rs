@@ -16,11 +16,11 @@ use phineus_bytecode::{
 use phineus_channels::MemoryChannel;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{FrameMemory, Inputs, Memory, StorageError, peak_resident_bytes, run};
+use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, order, plan};
 use phineus_protocols::bmr::costs::totals as garbling_totals;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram};
 use phineus_protocols::mixed::{MixedCosts, MixedDriver, MixedRounds, totals};
-use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::preprocessing::Dealer;
 use phineus_protocols::{Parties, memory_mesh};
 

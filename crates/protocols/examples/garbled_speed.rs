@@ -22,9 +22,9 @@ use phineus_channels::{
 };
 use phineus_crypto::Prg;
 use phineus_engine::{Driver, FrameMemory, Inputs, Memory, run};
+use phineus_ot::SessionId;
 use phineus_plan::{Lookahead, PlanOptions, plan};
 use phineus_protocols::garbled::{Evaluator, GarbledCosts, Garbler, totals};
-use phineus_protocols::ot::SessionId;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

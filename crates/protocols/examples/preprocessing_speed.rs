@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Instant;
 
 use phineus_crypto::{Block, Prg};
+use phineus_ot::{FieldBits, LpnParameters, OtKind, SessionId};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::memory_mesh;
-use phineus_protocols::ot::{FieldBits, LpnParameters, OtKind, SessionId};
 use phineus_protocols::preprocessing::{Batch, Generator, Kind, costs};
 
 const BATCHES: usize = 8;

@@ -1,6 +1,7 @@
 //! What can go wrong while a protocol runs.
 
 use phineus_channels::ChannelError;
+use phineus_ot::OtError;
 
 /// Why a protocol session is dead. Nothing secret is in any of these.
 #[derive(Debug, thiserror::Error)]
@@ -41,4 +42,13 @@ pub enum ProtocolError {
         /// The check of the protocol; never which value failed it.
         during: &'static str,
     },
+}
+
+impl From<OtError> for ProtocolError {
+    fn from(error: OtError) -> ProtocolError {
+        match error {
+            OtError::Channel(error) => ProtocolError::Channel(error),
+            OtError::Misbehaved { during } => ProtocolError::Misbehaved { during },
+        }
+    }
 }

@@ -1,5 +1,4 @@
-//! What tests of whole runs have in common: programs, plans, memory, inputs, what is right, and
-//! channels of parties that lie.
+//! What tests of whole runs have in common: programs, plans, memory, inputs, and what is right.
 
 use std::fs::File;
 use std::io::Cursor;
@@ -8,7 +7,6 @@ use phineus_bytecode::random::Random;
 use phineus_bytecode::{
     Description, InputPort, Instruction, Kind, Layout, ProgramReader, ProgramWriter, Table,
 };
-use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic};
 use phineus_engine::{
     ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
 };
@@ -131,74 +129,4 @@ pub(crate) fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
         }
     }
     merged.into_iter().map(|table| table.expect("every port has a learner")).collect()
-}
-
-/// Which of the messages of a channel one is.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    /// How many were sent before it.
-    pub(crate) message: usize,
-    /// How many bytes were.
-    pub(crate) first_byte: u64,
-}
-
-/// A channel of a party that lies: what it sends is altered on its way.
-pub(crate) struct Altering<A> {
-    channel: MemoryChannel,
-    alter: A,
-    message: usize,
-}
-
-impl<A: FnMut(Place, &mut [u8]) + Send> Altering<A> {
-    pub(crate) fn new(channel: MemoryChannel, alter: A) -> Altering<A> {
-        Altering { channel, alter, message: 0 }
-    }
-
-    /// How many messages were sent.
-    pub(crate) fn messages(&self) -> usize {
-        self.message
-    }
-
-    /// The name of the party at the other end.
-    pub(crate) fn peer(&self) -> &str {
-        self.channel.peer()
-    }
-}
-
-impl<A: FnMut(Place, &mut [u8]) + Send> Channel for Altering<A> {
-    fn send_with<R>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let first_byte = self.channel.traffic().sent_bytes;
-        let place = Place { message: self.message, first_byte };
-        self.message += 1;
-        self.channel.send_with(len, |bytes| {
-            let result = fill(bytes);
-            (self.alter)(place, bytes);
-            result
-        })
-    }
-
-    fn recv_with<R>(
-        &mut self,
-        len: usize,
-        read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        self.channel.recv_with(len, read)
-    }
-
-    fn flush(&mut self) -> Result<(), ChannelError> {
-        self.channel.flush()
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.channel.traffic()
-    }
-}
-
-/// Flips a bit of a message that has so many.
-pub(crate) fn flip_bit(bytes: &mut [u8], bit: usize) {
-    bytes[bit / 8] ^= 1 << (bit % 8);
 }

@@ -1,4 +1,4 @@
-//! Protocols: two-party garbled circuits, sharing among any number of parties, oblivious transfer.
+//! Protocols: two-party garbled circuits, sharing among any number of parties.
 
 pub mod bmr;
 pub mod demand;
@@ -8,7 +8,6 @@ pub mod garbled;
 mod harness;
 pub mod mascot;
 pub mod mixed;
-pub mod ot;
 mod parties;
 pub mod preprocessing;
 pub mod spdz;

@@ -11,8 +11,8 @@ use phineus_bytecode::binary::FORMAT_VERSION;
 use phineus_bytecode::{Description, InputPort, OutputPort};
 use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel, Mesh};
 use phineus_crypto::Prg;
+use phineus_ot::SessionId;
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -10,6 +10,7 @@ use phineus_bytecode::Error as BytecodeError;
 use phineus_channels::{AbortReason, ChannelError, ClusterError, IdentityError, NetworkModelError};
 use phineus_engine::{DataError, RunError, StorageError};
 use phineus_frontend::ProgramError;
+use phineus_ot::OtError;
 use phineus_plan::Error as PlanError;
 use phineus_protocols::ProtocolError;
 use phineus_tables::{Error as TableError, Kind};
@@ -375,6 +376,12 @@ impl From<ProtocolError> for Failure {
             ProtocolError::Unsorted { .. } => Failure::new(codes::UNSORTED, error.to_string()),
             error => Failure::new(codes::CHECK_FAILED, error.to_string()),
         }
+    }
+}
+
+impl From<OtError> for Failure {
+    fn from(error: OtError) -> Failure {
+        ProtocolError::from(error).into()
     }
 }
 

@@ -10,6 +10,7 @@ use phineus_bytecode::{Description, Layout, PlanDescription, verify_without_port
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
+use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_plan::{Lookahead, PlanOptions, Scratch, check, plan};
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
@@ -18,7 +19,6 @@ use phineus_protocols::bmr::{
     Garbling, GarblingCosts, GarblingProgram, GarblingThread, Made, TableKey, Tables,
 };
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::{Parties, ProtocolError};
 use sha2::{Digest, Sha256};
 

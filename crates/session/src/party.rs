@@ -12,9 +12,9 @@ use phineus_bytecode::{Description, Table};
 use phineus_channels::{FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_engine::StorageBackend;
+use phineus_ot::SessionId;
 use phineus_protocols::Parties;
 use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
-use phineus_protocols::ot::SessionId;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;

@@ -12,11 +12,11 @@ use phineus_channels::memory_pair;
 use phineus_crypto::measure::{self, Side};
 use phineus_crypto::{Block, Delta, Kernel, Prg};
 use phineus_frontend::Program;
-use phineus_protocols::garbled::totals;
-use phineus_protocols::ot::{
+use phineus_ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
     SoftSpokenSender, extension_bytes,
 };
+use phineus_protocols::garbled::totals;
 use phineus_session::failure::{Exit, Failure, codes};
 use phineus_session::party::scratch_within;
 use phineus_session::planning::PlannedFile;

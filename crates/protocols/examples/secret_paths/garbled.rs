@@ -4,8 +4,8 @@ use std::io::Cursor;
 
 use phineus_bytecode::{Layout, ProgramReader, Table};
 use phineus_engine::{Driver, run};
+use phineus_ot::SessionId;
 use phineus_protocols::garbled::{Evaluator, GarbledCosts, Garbler};
-use phineus_protocols::ot::SessionId;
 
 use crate::programs::{
     Program, assert_learned, fresh_seed, memory, planned, random, read, secret_inputs, write,

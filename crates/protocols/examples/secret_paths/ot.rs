@@ -1,7 +1,7 @@
 //! Oblivious transfer: base OTs, both extensions, all flavours.
 
 use phineus_crypto::{Block, Delta};
-use phineus_protocols::ot::{
+use phineus_ot::{
     ChoiceBits, ChosenOtReceiver, ChosenOtSender, CorrelatedOtReceiver, CorrelatedOtSender,
     Correlation, FieldBits, LpnParameters, OtExtensionReceiver, OtExtensionSender, OtKind,
     PrecomputedReceiver, PrecomputedSender, RandomOtReceiver, RandomOtSender, Security, SessionId,
@@ -21,20 +21,14 @@ pub fn base() {
         |mut channel| {
             let mut pads = vec![[Block::ZERO; 2]; 70];
             let prg = &mut secret_prg(1);
-            phineus_protocols::ot::base::send(&mut channel, prg, &session(1), &mut pads)
+            phineus_ot::base::send(&mut channel, prg, &session(1), &mut pads)
                 .expect("both are honest");
         },
         |mut channel| {
             let (prg, mut pads) = (&mut secret_prg(2), vec![Block::ZERO; 70]);
             let choices = secret_words(prg, 2);
-            phineus_protocols::ot::base::receive(
-                &mut channel,
-                prg,
-                &session(1),
-                &choices,
-                &mut pads,
-            )
-            .expect("both are honest");
+            phineus_ot::base::receive(&mut channel, prg, &session(1), &choices, &mut pads)
+                .expect("both are honest");
         },
     );
 }

@@ -1,7 +1,7 @@
 //! Triples, square pairs and shared bits, from either extension.
 
+use phineus_ot::{FieldBits, SessionId};
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::preprocessing::{Batch, Generator, Kind};
 
 use crate::wire::{mesh, on_threads, secret_prg};

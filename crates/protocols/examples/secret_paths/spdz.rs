@@ -3,9 +3,9 @@
 use phineus_bytecode::Layout;
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_engine::run;
+use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{lower_to_field, order};
 use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
-use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::{Masks, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 use crate::programs::{

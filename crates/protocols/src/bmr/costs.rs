@@ -6,6 +6,7 @@ use phineus_bytecode::{CostModel, Description, Instruction, Op};
 use phineus_circuits::record::Template;
 use phineus_crypto::Block;
 use phineus_engine::bits::Family;
+use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 
 use super::garbler::summed_bytes;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
@@ -13,7 +14,6 @@ use super::program::SUMS;
 use super::{Rows, is_linear};
 use crate::demand::BatchScale;
 use crate::mixed::{Templates, sum_of_shares};
-use crate::ot::{FieldBits, extension_bytes, setup_bytes};
 
 /// The names of the totals.
 pub mod totals {

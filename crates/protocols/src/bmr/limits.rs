@@ -3,10 +3,10 @@
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
 use phineus_channels::MAX_BORROW_BYTES;
 use phineus_crypto::Block;
+use phineus_ot::FieldBits;
+use phineus_ot::limits::{BASE_OT_COUNT, HASH_BLOCKS, TILE_OTS};
 
 use crate::demand::BatchScale;
-use crate::ot::FieldBits;
-use crate::ot::limits::{BASE_OT_COUNT, HASH_BLOCKS, TILE_OTS};
 
 /// Keys of a garbled gate for each party.
 pub const ROWS: usize = 3;
@@ -107,7 +107,7 @@ fn held_bytes(
     // a byte; a value's may come a batch later.
     let decoding = gates + VALUE_WIRES_MAX as usize / 8;
     let bits = gates / 8 * (5 + 3 * parties) + decoding;
-    let links = 2 * crate::ot::state_bytes(field) * (parties - 1);
+    let links = 2 * phineus_ot::state_bytes(field) * (parties - 1);
     let on_their_way = if parties == 2 { 3 } else { 4 };
     let made = batch_count.saturating_add(1).min(on_their_way);
     let drawn = (whole - gates) * size_of::<Block>();

@@ -6,15 +6,15 @@
 
 use phineus_channels::Channel;
 use phineus_crypto::{Block, CrHash, Delta, Prg};
+use phineus_ot::ideal::{self, IdealReceiver, IdealSender};
+use phineus_ot::limits::{HASH_BLOCKS, TILE_OTS};
+use phineus_ot::{
+    CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, OtError, SessionId, SoftSpokenReceiver,
+    SoftSpokenSender, setup_both,
+};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::ot::ideal::{self, IdealReceiver, IdealSender};
-use crate::ot::limits::{HASH_BLOCKS, TILE_OTS};
-use crate::ot::{
-    CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
-    SoftSpokenSender, setup_both,
-};
 use crate::{Parties, ProtocolError};
 
 /// Where the OTs with one peer come from.
@@ -33,11 +33,7 @@ impl Ends {
         }
     }
 
-    fn send(
-        &mut self,
-        channel: &mut impl Channel,
-        shares: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    fn send(&mut self, channel: &mut impl Channel, shares: &mut [Block]) -> Result<(), OtError> {
         match self {
             Ends::Extended(ends) => ends.0.extend(channel, shares),
             Ends::Dealt(ends) => ends.0.extend(channel, shares),
@@ -49,7 +45,7 @@ impl Ends {
         channel: &mut impl Channel,
         choices: &[u64],
         shares: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         match self {
             Ends::Extended(ends) => ends.1.extend(channel, choices, shares),
             Ends::Dealt(ends) => ends.1.extend(channel, choices, shares),
@@ -201,7 +197,7 @@ impl Link {
         shares: &mut [Block],
     ) -> Result<(), ProtocolError> {
         self.ots_made += shares.len() as u64;
-        self.ends.receive(channel, choices, shares)
+        Ok(self.ends.receive(channel, choices, shares)?)
     }
 
     /// The other end of [`Link::receive`]; adds to `shares` if they are `begun`, else sets them.
@@ -223,7 +219,7 @@ impl Link {
     ) -> Result<(), ProtocolError> {
         self.ots_made += shares.len() as u64;
         if !begun {
-            return self.ends.send(channel, shares);
+            return Ok(self.ends.send(channel, shares)?);
         }
         let ots = &mut self.ots[..shares.len()];
         self.ends.send(channel, ots)?;

@@ -14,6 +14,7 @@ use phineus_bytecode::{Description, Flow, Lane, ProgramReader};
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_engine::{Carried, CarriedLayout, Memory, RunError, StorageError, run, run_blocks};
+use phineus_ot::{FieldBits, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -25,7 +26,6 @@ use super::sink::Sink;
 use super::stored::{TableFile, TableKey};
 use super::tables::{Common, Producer, Tables};
 use crate::demand::BatchScale;
-use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::StoreError;
 use crate::stored::UnfinishedFile;
 use crate::{Parties, ProtocolError};

@@ -5,6 +5,7 @@ use std::thread;
 use phineus_bytecode::{ElementType, Instruction, Op};
 use phineus_circuits::record::{And, Level, Template};
 use phineus_crypto::{Block, Prg, SecretBit};
+use phineus_ot::{FieldBits, SessionId};
 
 use super::costs::{Garbled, garbling_costs_of_blocks};
 use super::garbler::Garbler;
@@ -15,7 +16,6 @@ use super::tables::{Common, TableBatch, Tables};
 use super::{Evaluation, Garbling, links};
 use crate::ProtocolError;
 use crate::demand::BatchScale;
-use crate::ot::{FieldBits, SessionId};
 use crate::{memory_mesh, memory_mesh_scaled};
 
 const FULL: (FieldBits, BatchScale) = (FieldBits::DEFAULT, BatchScale::FULL);

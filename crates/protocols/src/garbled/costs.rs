@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op};
 use phineus_circuits::{BitAlgebra, CountingAlgebra};
 use phineus_engine::bits;
+use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 
 use crate::garbled::limits::OTS_PER_BATCH;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, packed_bytes};
-use crate::ot::{FieldBits, extension_bytes, setup_bytes};
 
 /// The names of the totals.
 pub mod totals {

@@ -5,6 +5,7 @@ use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
 use phineus_crypto::{AndIndex, Block, GarbledGate, HalfGates, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
+use phineus_ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -14,7 +15,6 @@ use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PEN
 use crate::garbled::pieces::{Piece, chain_pieces, pieces};
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
-use crate::ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
 
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
 const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;

@@ -9,6 +9,7 @@ use phineus_crypto::{
     AndIndex, Block, Delta, GarbledGate, HalfGates, Prg, SecretBit, declassify_value,
 };
 use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
+use phineus_ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -18,7 +19,6 @@ use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PEN
 use crate::garbled::pieces::{Piece, chain_pieces, pieces};
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
-use crate::ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
 
 /// Garbles gates: the label of a wire here is that of *false*.
 struct GarblerAlgebra<C> {

@@ -14,10 +14,10 @@ use phineus_engine::{
     ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
     StorageConfig, run,
 };
+use phineus_ot::SessionId;
 use phineus_plan::{Lookahead, PlanOptions, check, plan};
 
 use crate::garbled::{EVALUATOR, Evaluator, GARBLER, GarbledCosts, Garbler, totals};
-use crate::ot::SessionId;
 
 type Reader = ProgramReader<BufReader<File>>;
 

@@ -11,11 +11,11 @@
 
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Prg, declassify};
+use phineus_ot::SessionId;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::ot::SessionId;
 use crate::{Parties, ProtocolError};
 
 pub(super) const DIGEST_BYTES: usize = 32;

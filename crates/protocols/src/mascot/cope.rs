@@ -14,14 +14,14 @@
 use phineus_channels::Channel;
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
+use phineus_ot::softspoken::{SoftSpokenReceiver, SoftSpokenSender};
+use phineus_ot::{RandomOtReceiver, RandomOtSender};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::coin::misbehaved;
 use super::products::add_bit;
 use crate::ProtocolError;
-use crate::ot::softspoken::{SoftSpokenReceiver, SoftSpokenSender};
-use crate::ot::{RandomOtReceiver, RandomOtSender};
 
 /// The party whose elements are multiplied with the peer's key.
 pub(super) struct CopeOwner {

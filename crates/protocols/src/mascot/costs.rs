@@ -4,6 +4,8 @@
 //! masks and bits that one party knows go from their owner to all others.
 
 use phineus_crypto::field::Field;
+use phineus_ot::FieldBits;
+use phineus_ot::consistency::{malicious_extension_bytes, malicious_setup_bytes};
 
 use super::authenticate::CHECK_ELEMENTS;
 use super::check::{COMMIT_BYTES, open_bytes};
@@ -13,8 +15,6 @@ use super::ranges::Ranges;
 use super::triples::COINS;
 use super::{Demand, Kind, masks};
 use crate::demand::BatchScale;
-use crate::ot::FieldBits;
-use crate::ot::consistency::{malicious_extension_bytes, malicious_setup_bytes};
 use crate::preprocessing::costs::PairCosts;
 
 const DIGEST: u64 = DIGEST_BYTES as u64;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use phineus_channels::{Channel, SEND_AHEAD_BYTES};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Prg, declassify};
+use phineus_ot::{FieldBits, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -30,7 +31,6 @@ use super::link::Link;
 use super::products::Products;
 use super::trust::Trust;
 use crate::demand::BatchScale;
-use crate::ot::{FieldBits, SessionId};
 use crate::{Parties, ProtocolError};
 
 /// Makes authenticated material with all other parties.
@@ -138,16 +138,16 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let count = limits::BATCH_ELEMENTS;
         let inputs = 4 * count + 2;
         let planes = count / 8 * tau * F::BITS as usize;
-        let blocks = 3 * tile + 2 * crate::ot::limits::BATCH_OTS;
+        let blocks = 3 * tile + 2 * phineus_ot::limits::BATCH_OTS;
         let rows = 3 * tile + limits::tiles_room::<F>(SEND_AHEAD_BYTES);
         let room = 2 * tau * count + count + 3 * inputs + 2 * count;
         let openings = (2 + parties) * 2 * (count + CHECK_ELEMENTS);
         let own = planes + blocks * 16 + (rows + room + openings) * F::BYTES;
         let pads = limits::tiles_room::<F>(SEND_AHEAD_BYTES);
         let link = (2 * inputs + pads) * F::BYTES
-            + 2 * crate::ot::state_bytes(field)
+            + 2 * phineus_ot::state_bytes(field)
             + 3 * F::BITS as usize * size_of::<Prg>()
-            + 2 * crate::ot::limits::BATCH_OTS * 16;
+            + 2 * phineus_ot::limits::BATCH_OTS * 16;
         own + (parties - 1) * link
     }
 

@@ -2,9 +2,9 @@
 
 use phineus_channels::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN};
 use phineus_crypto::field::{F128, Field};
+use phineus_ot::limits::{BASE_OT_COUNT, TILE_OTS};
 
 use crate::demand::BatchScale;
-use crate::ot::limits::{BASE_OT_COUNT, TILE_OTS};
 
 /// The most bytes of an element.
 pub const ELEMENT_BYTES_MAX: usize = 16;

@@ -7,16 +7,16 @@
 use phineus_channels::Channel;
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Delta, Prg};
+use phineus_ot::{
+    FieldBits, RandomOtReceiver, RandomOtSender, Security, SessionId, SoftSpokenReceiver,
+    SoftSpokenSender,
+};
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::cope::{CopeHolder, CopeOwner};
 use super::limits::tiles_room;
-use crate::ot::{
-    FieldBits, RandomOtReceiver, RandomOtSender, Security, SessionId, SoftSpokenReceiver,
-    SoftSpokenSender,
-};
 use crate::{Parties, ProtocolError};
 
 /// What one party has with one peer.

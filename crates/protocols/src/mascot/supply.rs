@@ -10,12 +10,12 @@ use std::path::Path;
 use phineus_channels::Channel;
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
+use phineus_ot::{FieldBits, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::{Batch, Demand, Generator, Kind};
 use crate::demand::BatchScale;
-use crate::ot::{FieldBits, SessionId};
 use crate::spdz::{Material, MatrixSize, Share};
 use crate::stored::{
     self, SequentialSource, StoreError, StoredFile, StoredKey, StoredSource, UnfinishedFile,

@@ -10,11 +10,11 @@ use std::thread;
 use phineus_channels::Channel;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg};
+use phineus_ot::{FieldBits, SessionId};
 
 use super::costs::{Pair, batch_costs, setup_costs};
 use super::*;
 use crate::demand::BatchScale;
-use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::costs::PairCosts;
 use crate::spdz::{BOUNDED_BITS, MatrixSize, Share};
 use crate::{Parties, ProtocolError, memory_mesh, memory_mesh_scaled};

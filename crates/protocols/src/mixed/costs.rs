@@ -6,6 +6,7 @@ use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Sharing,
 };
+use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
 use super::client::sent_share_bytes;
@@ -16,7 +17,6 @@ use crate::bmr::costs::{
     totals as garbling_totals,
 };
 use crate::demand::BatchScale;
-use crate::ot::{FieldBits, OtKind};
 use crate::preprocessing::Demand;
 use crate::preprocessing::costs::{
     demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,

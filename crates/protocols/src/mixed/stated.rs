@@ -3,13 +3,13 @@
 use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, Instruction, Layout, PlanDescription, ProgramReader};
+use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
 use super::broadcast::Broadcast;
 use super::costs::totals;
 use super::replay::Replay;
 use super::templates::YaoToArithmetic;
 use crate::demand::BatchScale;
-use crate::ot::{FieldBits, LpnParameters, OtKind};
 use crate::preprocessing::costs::ots_of_a_direction;
 use crate::preprocessing::{Demand, Kind};
 

@@ -7,6 +7,7 @@ use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
+use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{check, check_order, order, plan};
 
 use super::{
@@ -18,7 +19,6 @@ use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
-use crate::ot::{FieldBits, SessionId};
 use crate::preprocessing::{Dealer, Demand, Preprocessing};
 use crate::{Parties, ProtocolError, memory_mesh};
 

@@ -1,13 +1,13 @@
 //! [`Batch`]: material of one kind, made together, column by column.
 
 use phineus_crypto::Block;
+use phineus_ot::packing::copy_bits;
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Kind;
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
 use crate::demand::BatchScale;
-use crate::ot::packing::copy_bits;
 use crate::stored::StoredBatch;
 use crate::supply::MaterialBatch;
 

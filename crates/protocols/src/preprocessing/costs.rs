@@ -3,11 +3,12 @@
 //! All parties make the same batches, so every pair of parties sends the same; only the halves of
 //! square pairs and shared bits differ by the direction when a count is odd.
 
+use phineus_ot::{Correlation, OtKind, product_bytes};
+
 use super::schedule::batches;
 use super::shared_bits::lower_half;
 use super::{Demand, Kind};
 use crate::demand::BatchScale;
-use crate::ot::{Correlation, OtKind, product_bytes};
 
 /// What goes over one link in one direction or both, and how long it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

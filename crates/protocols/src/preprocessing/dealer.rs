@@ -4,11 +4,11 @@
 //! All parties make the same calls; each call draws all parties' shares and keeps its own.
 
 use phineus_crypto::{Block, Prg};
+use phineus_ot::packing::mask;
 
 use super::generator::clear_beyond;
 use super::{Kind, Preprocessing};
 use crate::ProtocolError;
-use crate::ot::packing::mask;
 
 /// A dealer that all parties trust and nobody should.
 pub struct Dealer {

@@ -8,7 +8,7 @@
 //!   (Asharov, Lindell, Schneider, Zohner, CCS 2013, Section 5.2).
 //! * Three parties and more: choices are the same towards all peers, and one bit per OT corrects
 //!   `m_0 ^ m_1` to the same `a`.
-//! * Triples and square pairs in `Z_2^w`: `ot::product`. The cross products of a square come
+//! * Triples and square pairs in `Z_2^w`: `phineus_ot::product`. The cross products of a square come
 //!   twice, so they are needed in `Z_2^(w-1)` only, and one direction of a pair suffices: each
 //!   direction does one half of a batch.
 //!
@@ -19,6 +19,8 @@
 
 use phineus_channels::Channel;
 use phineus_crypto::Prg;
+use phineus_ot::packing::{mask, pack, unpack};
+use phineus_ot::{ChoiceBits, OtKind, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -27,8 +29,6 @@ use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_max};
 use super::pair::{Pair, pair};
 use super::{Batch, Kind};
 use crate::demand::BatchScale;
-use crate::ot::packing::{mask, pack, unpack};
-use crate::ot::{ChoiceBits, OtKind, SessionId};
 use crate::{Parties, ProtocolError};
 
 /// Makes preprocessed material with all other parties.

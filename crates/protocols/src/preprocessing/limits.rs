@@ -1,9 +1,9 @@
 //! The limits of preprocessing, related to each other by compile-time assertions.
 
 use phineus_channels::SEND_AHEAD_BYTES;
+use phineus_ot::{LpnParameters, OtKind};
 
 use crate::demand::BatchScale;
-use crate::ot::{LpnParameters, OtKind};
 
 /// OTs that a batch takes in each direction between two parties, at most.
 ///

@@ -5,14 +5,14 @@
 
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta, Prg};
+use phineus_ot::{
+    OtExtensionReceiver, OtExtensionSender, OtKind, RandomOtReceiver, RandomOtSender, SessionId,
+};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
 use crate::demand::BatchScale;
-use crate::ot::{
-    OtExtensionReceiver, OtExtensionSender, OtKind, RandomOtReceiver, RandomOtSender, SessionId,
-};
 use crate::{Parties, ProtocolError};
 
 /// The OTs with one peer, in both directions, and room for what waits for its messages.
@@ -53,7 +53,7 @@ impl Pair {
 
     /// Bytes of memory that the OTs with one peer hold.
     pub(super) fn memory_bytes(kind: OtKind, scale: BatchScale) -> usize {
-        let ots = crate::ot::limits::BATCH_OTS + 4 * crate::ot::limits::TILE_OTS;
+        let ots = phineus_ot::limits::BATCH_OTS + 4 * phineus_ot::limits::TILE_OTS;
         let words = BATCH_OTS + 2 * (BATCH_ELEMENTS / 2) + BATCH_OTS / 64;
         let words = scale.of(words);
         2 * kind.state_bytes() + ots * size_of::<Block>() + words * size_of::<u64>()

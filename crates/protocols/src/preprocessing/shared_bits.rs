@@ -14,12 +14,12 @@
 use std::ops::Range;
 
 use phineus_channels::Channel;
+use phineus_ot::packing::mask;
+use phineus_ot::{ChoiceBits, Correlation};
 
 use super::generator::{Generator, clear_beyond};
 use super::pair::{Pair, pair};
 use crate::ProtocolError;
-use crate::ot::packing::mask;
-use crate::ot::{ChoiceBits, Correlation};
 use zerocopy::IntoBytes;
 
 /// Bits of a batch whose chain begins at party 0; in the rest it begins at the last party. Whole

@@ -3,11 +3,11 @@
 
 use phineus_channels::Traffic;
 use phineus_crypto::{Block, Prg};
+use phineus_ot::{FieldBits, LpnParameters, OtKind, SessionId};
 
 use super::costs::{demand_costs, demands_costs, kind_costs, ots_of_a_direction, setup_costs};
 use super::tests::{assert_meaning, everybody};
 use super::*;
-use crate::ot::{FieldBits, LpnParameters, OtKind, SessionId};
 
 const OT: OtKind = OtKind::Silent(LpnParameters::SMALL);
 

@@ -6,12 +6,12 @@ use std::thread;
 
 use phineus_channels::{MemoryChannel, Traffic};
 use phineus_crypto::{Block, Prg};
+use phineus_ot::packing::mask;
+use phineus_ot::{FieldBits, SessionId};
 
 use super::costs::{PairCosts, batch_costs, demand_costs, kind_costs, setup_costs};
 use super::*;
 use crate::demand::BatchScale;
-use crate::ot::packing::mask;
-use crate::ot::{FieldBits, SessionId};
 use crate::stored::UnfinishedFile;
 use crate::{Parties, memory_mesh_scaled};
 

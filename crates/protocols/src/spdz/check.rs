@@ -48,11 +48,11 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 use zeroize::Zeroize;
 
 use message::Exchange;
+use phineus_ot::SessionId;
 use sums::{SEGMENT, Segment, combine};
 
 use super::Share;
 use super::commitment::{COMMITMENT_BYTES, Commitments, RANDOMNESS_BYTES};
-use crate::ot::SessionId;
 use crate::{Parties, ProtocolError};
 
 const SEED_BYTES: usize = size_of::<Block>();

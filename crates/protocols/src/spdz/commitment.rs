@@ -6,12 +6,12 @@
 //! Cost: 32 bytes, and 16 besides the message when it is opened.
 
 use phineus_crypto::Prg;
+use phineus_ot::SessionId;
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
 use crate::ProtocolError;
-use crate::ot::SessionId;
 
 /// Bytes of a commitment.
 pub(super) const COMMITMENT_BYTES: usize = 32;

@@ -28,12 +28,12 @@ use phineus_channels::{Channel, ChannelError, MemoryChannel};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
+use phineus_ot::{FieldBits, SessionId, base};
 
 use super::costs::{Needs, stated_demand};
 use super::{Dealer, Material, Opening, SpdzDriver};
 use crate::harness::{memory, own, read};
 use crate::mascot::{Generator, Live};
-use crate::ot::{FieldBits, SessionId, base};
 use crate::{Parties, ProtocolError, memory_mesh};
 use alike::{Alike, Crooked};
 use case::Case;

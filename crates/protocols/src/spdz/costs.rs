@@ -9,6 +9,7 @@ use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+use phineus_ot::FieldBits;
 
 use super::check::{check_cost, confirm_cost, message_bytes};
 use super::distance::checks_of_batch;
@@ -20,7 +21,6 @@ use crate::demand::BatchScale;
 use crate::mascot::costs::{Pair, demand_costs, setup_costs};
 use crate::mascot::{Demand, Kind};
 use crate::mixed::totals as shared;
-use crate::ot::FieldBits;
 use crate::preprocessing::costs::PairCosts;
 
 /// The names of the totals that other protocols on shares do not have.

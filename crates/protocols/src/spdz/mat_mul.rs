@@ -308,9 +308,9 @@ mod tests {
     use phineus_channels::MemoryChannel;
     use phineus_crypto::field::{F32, F61};
     use phineus_crypto::{Block, Prg};
+    use phineus_ot::SessionId;
 
     use super::*;
-    use crate::ot::SessionId;
     use crate::spdz::{Dealer, Opening};
     use crate::{Parties, memory_mesh};
 

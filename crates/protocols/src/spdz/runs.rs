@@ -10,6 +10,7 @@ use phineus_bytecode::{
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
+use phineus_ot::SessionId;
 use phineus_plan::{
     Claims, Error, check, check_order, check_ranges, lower_with_claims, order, plan,
 };
@@ -19,7 +20,6 @@ use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
 use crate::mixed::totals;
-use crate::ot::SessionId;
 use crate::{ProtocolError, memory_mesh};
 
 /// Lowers, orders and plans `program`, whose inputs are proven; all checkers agree.

@@ -13,12 +13,12 @@ use phineus_bytecode::{
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
+use phineus_ot::SessionId;
 
 use super::runs::planned_with;
 use super::{Dealer, Material, Opening, SpdzDriver};
 use crate::harness::{expected, memory, own_in_any_order, read, write};
 use crate::mixed::totals;
-use crate::ot::SessionId;
 use crate::{ProtocolError, memory_mesh};
 
 fn column(name: &str, width: u16) -> Column {

@@ -11,9 +11,9 @@ use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{BlockEnd, Flow, Next, Written};
 use phineus_crypto::Prg;
 use phineus_engine::StorageBackend;
+use phineus_ot::{FieldBits, SessionId};
 use phineus_protocols::bmr::GarblingBlocks;
 use phineus_protocols::bmr::limits::memory_bytes_of_blocks;
-use phineus_protocols::ot::{FieldBits, SessionId};
 
 use super::{GarblingPlan, Needs, Started, Stream, no_thread, set_up_any};
 use crate::blocks::PlannedBlocks;

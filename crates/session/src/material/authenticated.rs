@@ -6,10 +6,10 @@ use std::time::Instant;
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_crypto::field::{Field, FieldName};
+use phineus_ot::{FieldBits, SessionId};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::demand::BlockSchedule;
 use phineus_protocols::mascot::{Binding, Demand, Generator, Kind, Live, Sequential, Stored};
-use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::costs::{Needs, stated_demand};
 use phineus_protocols::spdz::{Dealer, Material as Authenticated, MatrixSize, Share};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, FieldName};
+use phineus_ot::SessionId;
 use phineus_protocols::bmr::{TableKey, Tables};
 use phineus_protocols::demand::Demand;
-use phineus_protocols::ot::SessionId;
 use phineus_protocols::preprocessing::{self, StoreError, StoredFile, StoredKey};
 use phineus_protocols::stored::{Binding, UnfinishedFile};
 use phineus_protocols::{ProtocolError, mascot};

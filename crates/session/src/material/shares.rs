@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use phineus_channels::FramedChannel;
 use phineus_crypto::{Block, Prg};
+use phineus_ot::{OtKind, SessionId};
 use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::TableKey;
 use phineus_protocols::demand::{BatchScale, BlockSchedule, Demand};
 use phineus_protocols::mixed::{self, Needs};
-use phineus_protocols::ot::{OtKind, SessionId};
 use phineus_protocols::preprocessing::{
     Binding, Dealer, Generator, Kind, Live, Preprocessing, Sequential, Stored,
 };

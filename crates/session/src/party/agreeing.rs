@@ -6,8 +6,8 @@ use std::time::Duration;
 use phineus_bytecode::{Description, Kind, PlanDescription, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, ColumnRange};
+use phineus_ot::SessionId;
 use phineus_protocols::mixed::totals::SILENT_OT;
-use phineus_protocols::ot::SessionId;
 use phineus_tables::TextKey;
 use phineus_tables::quantity;
 

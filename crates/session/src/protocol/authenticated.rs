@@ -8,10 +8,10 @@ use phineus_bytecode::{CostModel, Description, Layout, PlanDescription, RoundMod
 use phineus_channels::{Mesh, PARTIES_MAX};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName, MatrixProducts};
+use phineus_ot::{FieldBits, SessionId};
 use phineus_protocols::mascot::costs::costs_of_first_batches;
 use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::mixed;
-use phineus_protocols::ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::costs::stated_demand;
 use phineus_protocols::spdz::{Activity, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 

@@ -9,10 +9,10 @@ use phineus_bytecode::{
 use phineus_channels::{FramedChannel, Mesh, PARTIES_MAX};
 use phineus_crypto::Prg;
 use phineus_engine::Outputs;
+use phineus_ot::{FieldBits, OtKind};
 use phineus_plan::Assignment;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{self, MixedClient, MixedCosts, MixedDriver, MixedRounds};
-use phineus_protocols::ot::{FieldBits, OtKind};
 use phineus_protocols::preprocessing::Generator;
 
 use super::on_shares::{Begun, Ran, channels_of, metered};

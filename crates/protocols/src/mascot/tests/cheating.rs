@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use phineus_channels::ChannelError;
+use phineus_channels::{Altering, Place, flip_bit};
+use phineus_ot::base;
 
 use super::*;
-use crate::harness::{Altering, Place, flip_bit};
 use crate::mascot::lies::{About, Lie};
-use crate::ot::base;
 
 /// What the last party does wrong.
 #[derive(Clone, Copy, Default)]

@@ -3,11 +3,11 @@
 use std::thread;
 
 use phineus_channels::MemoryChannel;
+use phineus_channels::{Altering, Place, flip_bit};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::{F32, F61, F128};
 
 use super::*;
-use crate::harness::{Altering, Place, flip_bit};
 use crate::memory_mesh;
 use crate::spdz::{Dealer, Material, MatrixSize};
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic};
 
-use crate::harness::{Altering, Place, flip_bit};
+use phineus_channels::{Altering, Place, flip_bit};
 
 /// What happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::packing::{BitSink, BitSource, mask};
 use super::random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
-use crate::ProtocolError;
+use crate::OtError;
 
 use super::correlated::{Correlation, pad_word};
 
@@ -63,7 +63,7 @@ impl PrecomputedSender {
         channel: &mut impl Channel,
         correlation: Correlation,
         count: usize,
-    ) -> Result<PrecomputedSender, ProtocolError> {
+    ) -> Result<PrecomputedSender, OtError> {
         check(correlation);
         let mut pads = Zeroizing::new(vec![[0; 2]; count]);
         let choices = super::tile::Choices::Random;
@@ -91,7 +91,7 @@ impl PrecomputedSender {
     ///
     /// # Panics
     /// If there are not enough OTs left.
-    pub fn issue(&mut self, channel: &mut impl Channel, x: &[u64]) -> Result<(), ProtocolError> {
+    pub fn issue(&mut self, channel: &mut impl Channel, x: &[u64]) -> Result<(), OtError> {
         assert!(x.len() <= self.left(), "every OT made ahead is used once");
         let bits = self.correlation.bits() as u32;
         let pads = &self.pads[self.issued..][..x.len()];
@@ -117,7 +117,7 @@ impl PrecomputedSender {
         &mut self,
         channel: &mut impl Channel,
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert!(self.finished + shares.len() <= self.issued, "an offer comes first");
         let bits = self.correlation.bits() as u32;
         self.source.start(shares.len() as u64);
@@ -148,7 +148,7 @@ impl PrecomputedReceiver {
         channel: &mut impl Channel,
         correlation: Correlation,
         count: usize,
-    ) -> Result<PrecomputedReceiver, ProtocolError> {
+    ) -> Result<PrecomputedReceiver, OtError> {
         check(correlation);
         let mut pads = Zeroizing::new(vec![0; count]);
         let mut choices = Zeroizing::new(vec![0; count.div_ceil(64)]);
@@ -186,7 +186,7 @@ impl PrecomputedReceiver {
         channel: &mut impl Channel,
         count: usize,
         choices: &[u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert!(count <= self.left(), "every OT made ahead is used once");
         assert_eq!(choices.len(), count.div_ceil(64), "one choice bit per OT");
         for first in (0..count).step_by(64) {
@@ -212,7 +212,7 @@ impl PrecomputedReceiver {
         channel: &mut impl Channel,
         choices: &[u64],
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert!(self.finished + shares.len() <= self.issued, "a choice comes first");
         let bits = self.correlation.bits() as u32;
         self.source.start(u64::from(bits) * shares.len() as u64);

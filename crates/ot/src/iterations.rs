@@ -12,26 +12,26 @@ use super::lpn::{LocalCode, LpnParameters};
 use super::{SessionId, spcot};
 
 /// The deepest tree of any size.
-pub(super) const DEPTH_MAX: usize = LpnParameters::HUGE.depth();
+pub(crate) const DEPTH_MAX: usize = LpnParameters::HUGE.depth();
 
 /// What a sender knows of the trees of an iteration.
 #[derive(Zeroize)]
-pub(super) struct Roots {
-    pub(super) delta: Delta,
-    pub(super) roots: Vec<Block>,
+pub(crate) struct Roots {
+    pub(crate) delta: Delta,
+    pub(crate) roots: Vec<Block>,
 }
 
 /// What a receiver knows of the trees of an iteration.
 #[derive(Zeroize)]
-pub(super) struct Paths {
+pub(crate) struct Paths {
     /// The number of each tree's unknown leaf.
-    pub(super) points: Vec<u32>,
+    pub(crate) points: Vec<u32>,
     /// The sums of each level of each tree on the side off the path.
-    pub(super) sums: Vec<Block>,
+    pub(crate) sums: Vec<Block>,
 }
 
 /// What makes the leaves of one tree of an iteration.
-pub(super) trait Trees: Zeroize {
+pub(crate) trait Trees: Zeroize {
     fn leaves(&self, hash: &CrHash, tree: usize, tweak: u64, out: &mut [Block], room: &mut [Block]);
 }
 
@@ -70,33 +70,33 @@ impl Trees for Paths {
 }
 
 /// The iterations of one party; `T` is what it knows of the trees.
-pub(super) struct Iterations<T: Zeroize> {
-    pub(super) size: LpnParameters,
-    pub(super) hash: CrHash,
+pub(crate) struct Iterations<T: Zeroize> {
+    pub(crate) size: LpnParameters,
+    pub(crate) hash: CrHash,
     code: LocalCode,
     /// What this iteration stretches.
     secret: Zeroizing<Vec<Block>>,
     /// The first OTs of this iteration, from which the next is made.
-    pub(super) seed: Zeroizing<Vec<Block>>,
+    pub(crate) seed: Zeroizing<Vec<Block>>,
     trees: Zeroizing<T>,
     /// The trees of the next iteration, if `is_ready`.
-    pub(super) next_trees: Zeroizing<T>,
-    pub(super) is_ready: bool,
+    pub(crate) next_trees: Zeroizing<T>,
+    pub(crate) is_ready: bool,
     /// Iterations so far, this one included.
-    pub(super) started: u64,
+    pub(crate) started: u64,
     /// Trees of this iteration that have been expanded.
     expanded: usize,
     /// OTs of the tree that was expanded last, of which the last `unused` are unused.
     leaves: Zeroizing<Vec<Block>>,
     unused: usize,
-    pub(super) room: Zeroizing<Vec<Block>>,
+    pub(crate) room: Zeroizing<Vec<Block>>,
     /// OTs of this iteration that were neither given nor belong to the seed.
     left: usize,
 }
 
 impl<T: Trees> Iterations<T> {
     /// Before the first iteration, which starts from `seed`.
-    pub(super) fn new(
+    pub(crate) fn new(
         session: &SessionId,
         purpose: &str,
         size: LpnParameters,
@@ -125,7 +125,7 @@ impl<T: Trees> Iterations<T> {
     }
 
     /// Whether `count` OTs are there without another message.
-    pub(super) fn has(&self, count: usize) -> bool {
+    pub(crate) fn has(&self, count: usize) -> bool {
         assert!(count <= self.size.output_ots(), "more OTs than an iteration has at a time");
         self.left + if self.is_ready { self.size.output_ots() } else { 0 } >= count
     }
@@ -140,7 +140,7 @@ impl<T: Trees> Iterations<T> {
     }
 
     /// The first OTs of the first iteration, of which nothing else is used.
-    pub(super) fn only_one(mut self, count: usize) -> Zeroizing<Vec<Block>> {
+    pub(crate) fn only_one(mut self, count: usize) -> Zeroizing<Vec<Block>> {
         self.start();
         let mut out = Zeroizing::new(vec![Block::ZERO; count]);
         self.fill(&mut out);
@@ -148,7 +148,7 @@ impl<T: Trees> Iterations<T> {
     }
 
     /// Takes OTs that were reserved.
-    pub(super) fn take(&mut self, mut out: &mut [Block]) {
+    pub(crate) fn take(&mut self, mut out: &mut [Block]) {
         while !out.is_empty() {
             if self.left == 0 {
                 self.start();
@@ -185,7 +185,7 @@ impl<T: Trees> Iterations<T> {
 }
 
 /// The first tweak of a tree: all leaves of a session have one each.
-pub(super) fn first_tweak(size: LpnParameters, iteration: u64, tree: usize) -> u64 {
+pub(crate) fn first_tweak(size: LpnParameters, iteration: u64, tree: usize) -> u64 {
     let before = iteration.checked_mul(size.length() as u64).filter(|ots| *ots < OT_COUNT_MAX);
     before.expect("a session has at most 2^63 OTs") + ((tree as u64) << size.depth())
 }

@@ -6,7 +6,7 @@ mod attacks;
 use std::process::ExitCode;
 
 use attacks::{Estimate, Instance, local};
-use phineus_protocols::ot::LpnParameters;
+use phineus_ot::LpnParameters;
 
 fn main() -> ExitCode {
     let arguments: Result<Vec<usize>, _> = std::env::args().skip(1).map(|a| a.parse()).collect();

@@ -16,7 +16,7 @@ use super::packing::{bits_at, mask};
 use super::random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 use super::tile::Choices;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
-use crate::ProtocolError;
+use crate::OtError;
 
 /// Bytes from sender to receiver for `count` products, besides those of the random OTs.
 pub fn product_bytes(width: u16, count: usize) -> u64 {
@@ -40,7 +40,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         random: bool,
         x: &[u64],
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let ring = Correlation::additive(width, 1);
         let width = u32::from(width);
         assert_eq!(x.len(), shares.len(), "a share per element");
@@ -81,7 +81,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         channel: &mut impl Channel,
         mut choices: ChoiceBits<'_>,
         pads: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(choices.words().len(), pads.len().div_ceil(64), "one choice bit per OT");
         self.extend_pieces(channel, &mut choices, pads.len(), 1, |first, messages| {
             for (pad, message) in pads[first..].iter_mut().zip(messages.chunks_exact(1)) {
@@ -104,7 +104,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         choices: &[u64],
         pads: &[u64],
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let ring = Correlation::additive(width, 1);
         let width = u32::from(width);
         assert_eq!(pads.len(), shares.len() * width as usize, "a pad per OT");

@@ -24,6 +24,7 @@ pub mod base;
 pub mod chosen;
 pub mod consistency;
 pub mod correlated;
+mod error;
 pub mod ideal;
 mod iterations;
 mod kind;
@@ -31,7 +32,7 @@ pub mod limits;
 mod lpn;
 #[cfg(test)]
 mod lpn_attacks_tests;
-pub(crate) mod packing;
+pub mod packing;
 mod pprf;
 pub mod precomputed;
 pub mod product;
@@ -56,10 +57,9 @@ use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta};
 use sha2::{Digest, Sha256};
 
-use crate::ProtocolError;
-
 pub use chosen::{ChosenOtReceiver, ChosenOtSender};
 pub use correlated::Correlation;
+pub use error::OtError;
 pub use kind::{OtExtensionReceiver, OtExtensionSender, OtKind};
 pub use lpn::LpnParameters;
 pub use precomputed::{PrecomputedReceiver, PrecomputedSender};
@@ -89,7 +89,7 @@ pub trait CorrelatedOtSender {
     ///
     /// # Panics
     /// If `count` is more than can be reserved at a time ([`LpnParameters::output_ots`]).
-    fn reserve(&mut self, _: &mut impl Channel, _count: usize) -> Result<(), ProtocolError> {
+    fn reserve(&mut self, _: &mut impl Channel, _count: usize) -> Result<(), OtError> {
         Ok(())
     }
 
@@ -97,17 +97,14 @@ pub trait CorrelatedOtSender {
     ///
     /// # Errors
     /// When the channel fails.
-    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), ProtocolError>;
+    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), OtError>;
 
     /// As [`CorrelatedOtSender::extend`], with random choices.
     ///
     /// # Errors
     /// When the channel fails.
-    fn extend_random(
-        &mut self,
-        channel: &mut impl Channel,
-        q: &mut [Block],
-    ) -> Result<(), ProtocolError>;
+    fn extend_random(&mut self, channel: &mut impl Channel, q: &mut [Block])
+    -> Result<(), OtError>;
 }
 
 /// The party that chooses in correlated OTs.
@@ -121,7 +118,7 @@ pub trait CorrelatedOtReceiver {
     ///
     /// # Panics
     /// If `count` is more than can be reserved at a time ([`LpnParameters::output_ots`]).
-    fn reserve(&mut self, _: &mut impl Channel, _count: usize) -> Result<(), ProtocolError> {
+    fn reserve(&mut self, _: &mut impl Channel, _count: usize) -> Result<(), OtError> {
         Ok(())
     }
 
@@ -140,7 +137,7 @@ pub trait CorrelatedOtReceiver {
         channel: &mut impl Channel,
         choices: &[u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError>;
+    ) -> Result<(), OtError>;
 
     /// As [`CorrelatedOtReceiver::extend`], but with random choices, which it writes; a little
     /// cheaper. Bits of `choices` beyond the last OT mean nothing.
@@ -155,7 +152,7 @@ pub trait CorrelatedOtReceiver {
         channel: &mut impl Channel,
         choices: &mut [u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError>;
+    ) -> Result<(), OtError>;
 }
 
 /// What names a session: public, the same at both parties, never used for two sessions.

@@ -11,7 +11,7 @@ use super::softspoken::{FieldBits, Security};
 const TILE_BLOCKS: usize = TILE_OTS / 128;
 
 /// Blocks of the longest row: a full tile and the OTs that mask its check.
-pub(super) const ROW_BLOCKS_MAX: usize = TILE_BLOCKS + 1;
+pub(crate) const ROW_BLOCKS_MAX: usize = TILE_BLOCKS + 1;
 
 /// Blocks from the end of a column of a semi-honest tile to the next one, a line of the cache. A
 /// full tile's columns have 512 bytes: without it, the lines that a transposition reads of all 128
@@ -19,7 +19,7 @@ pub(super) const ROW_BLOCKS_MAX: usize = TILE_BLOCKS + 1;
 const COLUMN_GAP: usize = 4;
 
 /// Blocks from one column of the longest rows to the next.
-pub(super) const COLUMN_STRIDE_MAX: usize = TILE_BLOCKS + COLUMN_GAP;
+pub(crate) const COLUMN_STRIDE_MAX: usize = TILE_BLOCKS + COLUMN_GAP;
 
 /// Who determines the choice bits of an extension.
 ///
@@ -28,7 +28,7 @@ pub(super) const COLUMN_STRIDE_MAX: usize = TILE_BLOCKS + COLUMN_GAP;
 /// that `u` as well. Sending instead the difference of *every* VOLE's `u` to the choices is the
 /// same information (each row is the old one XOR that difference) and takes no second pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choices {
+pub(crate) enum Choices {
     /// The receiver says them.
     Chosen,
     /// They are drawn.
@@ -37,40 +37,40 @@ pub(super) enum Choices {
 
 impl Choices {
     /// Whether VOLE `index` sends a correction.
-    pub(super) fn corrects(self, index: usize) -> bool {
+    pub(crate) fn corrects(self, index: usize) -> bool {
         self == Choices::Chosen || index > 0
     }
 
     /// Corrections per tile.
-    pub(super) fn rows(self, field: FieldBits) -> usize {
+    pub(crate) fn rows(self, field: FieldBits) -> usize {
         field.vole_count() - usize::from(self == Choices::Random)
     }
 }
 
 /// The working memory of one tile and the count of OTs so far.
-pub(super) struct Tile {
-    pub(super) field: FieldBits,
-    pub(super) security: Security,
+pub(crate) struct Tile {
+    pub(crate) field: FieldBits,
+    pub(crate) security: Security,
     /// The rows of one tree's leaves.
-    pub(super) leaves: Zeroizing<Vec<Block>>,
+    pub(crate) leaves: Zeroizing<Vec<Block>>,
     /// One row: the `u` of a VOLE or its correction.
-    pub(super) common: Zeroizing<Vec<Block>>,
+    pub(crate) common: Zeroizing<Vec<Block>>,
     /// The bit matrix, one row per bit of delta, [`Tile::stride`] apart.
-    pub(super) columns: Zeroizing<Vec<Block>>,
+    pub(crate) columns: Zeroizing<Vec<Block>>,
     ot_count: u64,
     /// What a test's receiver lies about.
     #[cfg(test)]
-    pub(super) lies: Lies,
+    pub(crate) lies: Lies,
 }
 
 /// Bits of a VOLE's `u` that a malicious receiver flips: the VOLE, and the OT of the tile.
 #[cfg(test)]
 #[derive(Default)]
-pub(super) struct Lies(pub(super) Vec<(usize, usize)>);
+pub(crate) struct Lies(pub(crate) Vec<(usize, usize)>);
 
 #[cfg(test)]
 impl Lies {
-    pub(super) fn tell(&self, vole: usize, u: &mut [Block]) {
+    pub(crate) fn tell(&self, vole: usize, u: &mut [Block]) {
         for &(_, ot) in self.0.iter().filter(|lie| lie.0 == vole) {
             u[ot / 128] ^= Block::from_bits(1 << (ot % 128));
         }
@@ -78,7 +78,7 @@ impl Lies {
 }
 
 impl Tile {
-    pub(super) fn new(field: FieldBits, security: Security) -> Tile {
+    pub(crate) fn new(field: FieldBits, security: Security) -> Tile {
         let rows = |count: usize| Zeroizing::new(vec![Block::ZERO; count * ROW_BLOCKS_MAX]);
         Tile {
             field,
@@ -96,13 +96,13 @@ impl Tile {
     ///
     /// # Panics
     /// When the session's OTs are exhausted.
-    pub(super) fn count(&mut self, ots: usize) {
+    pub(crate) fn count(&mut self, ots: usize) {
         let total = self.ot_count.checked_add(ots as u64).filter(|total| *total <= OT_COUNT_MAX);
         self.ot_count = total.expect("a session has at most 2^63 OTs");
     }
 
     /// Blocks of a row for `ots` OTs, and its bytes in a correction.
-    pub(super) fn row(&self, ots: usize) -> (usize, usize) {
+    pub(crate) fn row(&self, ots: usize) -> (usize, usize) {
         match self.security {
             Security::SemiHonest => (ots.div_ceil(128), ots.div_ceil(8)),
             Security::Malicious => {
@@ -114,7 +114,7 @@ impl Tile {
 
     /// Blocks from one of the columns of `row` blocks to the next. Those that are checked lie close
     /// together, and are not of 512 bytes.
-    pub(super) fn stride(&self, row: usize) -> usize {
+    pub(crate) fn stride(&self, row: usize) -> usize {
         match self.security {
             Security::SemiHonest => row + COLUMN_GAP,
             Security::Malicious => row,
@@ -122,7 +122,7 @@ impl Tile {
     }
 
     /// Turns the columns into one block per OT.
-    pub(super) fn transpose(&self, out: &mut [Block]) {
+    pub(crate) fn transpose(&self, out: &mut [Block]) {
         let row_bytes = self.stride(self.row(out.len()).0) * size_of::<Block>();
         let columns = self.columns.as_bytes();
         let (whole, rest) = out.split_at_mut(out.len() / 128 * 128);

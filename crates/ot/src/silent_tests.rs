@@ -262,17 +262,17 @@ fn a_peer_that_fails_gives_an_error() {
         },
         |mut ot, mut channel| ot.reserve(&mut channel, 1).err(),
     );
-    assert!(closed && matches!(error, Some(ProtocolError::Channel(_))));
+    assert!(closed && matches!(error, Some(OtError::Channel(_))));
 
     let (mut a, mut b) = memory_pair();
     a.send(&vec![0xff; 1 << 18]).expect("the pipe is open");
     a.flush().expect("the pipe is open");
     let error = SilentReceiver::setup(&mut b, &mut prg(1), &session(1), SIZE).err();
-    assert!(matches!(error, Some(ProtocolError::Misbehaved { during: "base OT" })));
+    assert!(matches!(error, Some(OtError::Misbehaved { during: "base OT" })));
     let (mut a, mut b) = memory_pair();
     a.send(&vec![0xff; 1 << 18]).expect("the pipe is open");
     a.flush().expect("the pipe is open");
     let delta = Delta::random(&mut prg(2));
     let error = SilentSender::setup(&mut b, &mut prg(1), &session(1), SIZE, delta).err();
-    assert!(matches!(error, Some(ProtocolError::Misbehaved { during: "base OT" })));
+    assert!(matches!(error, Some(OtError::Misbehaved { during: "base OT" })));
 }

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 use super::limits::{BASE_OT_COUNT, TILE_OTS};
 use super::softspoken::FieldBits;
 use super::{SessionId, setup_bytes};
-use crate::ProtocolError;
+use crate::OtError;
 
 const DIGEST_BYTES: usize = 32;
 /// The hash of the choices and the digest of the columns' hashes.
@@ -56,16 +56,16 @@ fn checked_bytes(count: u64, rows: u64) -> u64 {
 
 /// The hash of all trees and corrections so far: where the challenges come from. Without the trees
 /// a receiver could try one after the other until a challenge for its corrections suits them.
-pub(super) struct Challenges([u8; DIGEST_BYTES]);
+pub(crate) struct Challenges([u8; DIGEST_BYTES]);
 
 impl Challenges {
-    pub(super) fn new(session: &SessionId) -> Challenges {
+    pub(crate) fn new(session: &SessionId) -> Challenges {
         let hash = Sha256::new().chain_update(b"phineus extension check 1");
         Challenges(hash.chain_update(session.as_bytes()).finalize().into())
     }
 
     /// Takes in a message: that of a tree, its proof, the corrections of a tile.
-    pub(super) fn absorb(&mut self, message: &[u8]) {
+    pub(crate) fn absorb(&mut self, message: &[u8]) {
         self.0 = Sha256::new().chain_update(self.0).chain_update(message).finalize().into();
     }
 
@@ -92,12 +92,12 @@ fn hash_columns(hash: &Polyval, columns: &[Block]) -> Zeroizing<[Block; BASE_OT_
 }
 
 /// Proves that all VOLEs of the last tile are corrected to `choices`, whose last block is random.
-pub(super) fn prove_columns(
+pub(crate) fn prove_columns(
     channel: &mut impl Channel,
     challenges: &Challenges,
     choices: &[Block],
     columns: &[Block],
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     let hash = challenges.hash();
     let digest = challenges.digest(&hash_columns(&hash, columns));
     channel.send(hash.hash(choices.as_bytes(), Block::ZERO).as_bytes())?;
@@ -105,12 +105,12 @@ pub(super) fn prove_columns(
 }
 
 /// Checks it: every column is the receiver's, and the choices where delta has a bit.
-pub(super) fn check_columns(
+pub(crate) fn check_columns(
     channel: &mut impl Channel,
     challenges: &Challenges,
     delta: &Delta,
     columns: &[Block],
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     let mut choices = [Block::ZERO];
     let mut digest = [0; DIGEST_BYTES];
     channel.recv(choices.as_mut_bytes())?;
@@ -144,11 +144,11 @@ fn digest_of(openings: &[[u8; OPENING_BYTES]]) -> [u8; DIGEST_BYTES] {
 }
 
 /// Proves that the tree with these leaves is the one that was sent; the leaves become seeds.
-pub(super) fn prove_tree(
+pub(crate) fn prove_tree(
     channel: &mut impl Channel,
     challenges: &mut Challenges,
     leaves: &mut [Block],
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     let openings = open_leaves(leaves);
     let mut sum = [0; OPENING_BYTES];
     openings.iter().for_each(|opening| add_opening(&mut sum, opening));
@@ -161,12 +161,12 @@ pub(super) fn prove_tree(
 
 /// Checks it. `leaves` are numbered relative to `path`, as `pprf::evaluate` gives them; number 0
 /// stays unknown.
-pub(super) fn check_tree(
+pub(crate) fn check_tree(
     channel: &mut impl Channel,
     challenges: &mut Challenges,
     path: &[SecretBit],
     leaves: &mut [Block],
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     let (mut sum, mut digest) = ([0; OPENING_BYTES], [0; DIGEST_BYTES]);
     channel.recv(&mut sum)?;
     channel.recv(&mut digest)?;
@@ -195,10 +195,10 @@ pub(super) fn check_tree(
     require(digest_of(&openings).ct_eq(&digest))
 }
 
-fn require(holds: Choice) -> Result<(), ProtocolError> {
+fn require(holds: Choice) -> Result<(), OtError> {
     if declassify_choice(holds, "whether the check of a peer holds: the run ends if not") {
         Ok(())
     } else {
-        Err(ProtocolError::Misbehaved { during: "OT extension" })
+        Err(OtError::Misbehaved { during: "OT extension" })
     }
 }

@@ -24,7 +24,7 @@ use super::consistency::{self, Challenges};
 use super::limits::{BASE_OT_COUNT, BATCH_OTS, FIELD_BITS_MAX, TILE_OTS};
 use super::tile::{COLUMN_STRIDE_MAX, Choices, ROW_BLOCKS_MAX, Tile};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, base, pprf, vole};
-use crate::ProtocolError;
+use crate::OtError;
 
 /// The logarithm `k` of the field size: more means fewer bytes and more computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub fn setup_both(
     (outgoing, incoming): (&SessionId, &SessionId),
     field: FieldBits,
     delta: Delta,
-) -> Result<(SoftSpokenSender, SoftSpokenReceiver), ProtocolError> {
+) -> Result<(SoftSpokenSender, SoftSpokenReceiver), OtError> {
     let asked = SenderSetup::issue(channel, prg, outgoing, field, Security::SemiHonest, delta)?;
     let receiver = SoftSpokenReceiver::setup(channel, prg, incoming, field)?;
     Ok((asked.finish(channel)?, receiver))
@@ -132,13 +132,13 @@ pub fn setup_both(
 pub struct SoftSpokenReceiver {
     /// One generator per leaf, tree after tree.
     generators: Vec<Prg>,
-    pub(super) tile: Tile,
+    pub(crate) tile: Tile,
     /// What the checks of a malicious peer hash.
     challenges: Challenges,
 }
 
 /// A sender whose set-up has begun: its base OTs are asked for.
-pub(super) struct SenderSetup {
+pub(crate) struct SenderSetup {
     session: SessionId,
     field: FieldBits,
     security: Security,
@@ -148,14 +148,14 @@ pub(super) struct SenderSetup {
 
 impl SenderSetup {
     /// Asks for the base OTs.
-    pub(super) fn issue(
+    pub(crate) fn issue(
         channel: &mut impl Channel,
         prg: &mut Prg,
         session: &SessionId,
         field: FieldBits,
         security: Security,
         delta: Delta,
-    ) -> Result<SenderSetup, ProtocolError> {
+    ) -> Result<SenderSetup, OtError> {
         let path = Zeroizing::new(delta.block().to_bits());
         // A base OT gives the seeds beside the path: the choice is the complement of delta's bit.
         let choices = Zeroizing::new([!*path as u64, (!*path >> 64) as u64]);
@@ -164,10 +164,7 @@ impl SenderSetup {
     }
 
     /// Takes the base OTs and the trees.
-    pub(super) fn finish(
-        self,
-        channel: &mut impl Channel,
-    ) -> Result<SoftSpokenSender, ProtocolError> {
+    pub(crate) fn finish(self, channel: &mut impl Channel) -> Result<SoftSpokenSender, OtError> {
         let SenderSetup { session, field, security, delta, asked } = self;
         let path = Zeroizing::new(delta.block().to_bits());
         let bit = |column: usize| SecretBit::lowest((*path >> column) as u64);
@@ -208,7 +205,7 @@ impl SoftSpokenSender {
         session: &SessionId,
         field: FieldBits,
         delta: Delta,
-    ) -> Result<SoftSpokenSender, ProtocolError> {
+    ) -> Result<SoftSpokenSender, OtError> {
         SoftSpokenSender::setup_for(channel, prg, session, field, Security::SemiHonest, delta)
     }
 
@@ -224,7 +221,7 @@ impl SoftSpokenSender {
         field: FieldBits,
         security: Security,
         delta: Delta,
-    ) -> Result<SoftSpokenSender, ProtocolError> {
+    ) -> Result<SoftSpokenSender, OtError> {
         SenderSetup::issue(channel, prg, session, field, security, delta)?.finish(channel)
     }
 
@@ -233,7 +230,7 @@ impl SoftSpokenSender {
         channel: &mut impl Channel,
         choices: Choices,
         q: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let delta = self.delta.block().to_bits();
         let (field, (row, row_bytes)) = (self.tile.field, self.tile.row(q.len()));
         let stride = self.tile.stride(row);
@@ -275,7 +272,7 @@ impl SoftSpokenSender {
         channel: &mut impl Channel,
         choices: Choices,
         q: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.tile.count(q.len());
         q.chunks_mut(TILE_OTS).try_for_each(|q| self.extend_tile(channel, choices, q))
     }
@@ -286,7 +283,7 @@ impl CorrelatedOtSender for SoftSpokenSender {
         &self.delta
     }
 
-    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), ProtocolError> {
+    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), OtError> {
         self.extend_all(channel, Choices::Chosen, q)
     }
 
@@ -294,7 +291,7 @@ impl CorrelatedOtSender for SoftSpokenSender {
         &mut self,
         channel: &mut impl Channel,
         q: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.extend_all(channel, Choices::Random, q)
     }
 }
@@ -309,7 +306,7 @@ impl SoftSpokenReceiver {
         prg: &mut Prg,
         session: &SessionId,
         field: FieldBits,
-    ) -> Result<SoftSpokenReceiver, ProtocolError> {
+    ) -> Result<SoftSpokenReceiver, OtError> {
         SoftSpokenReceiver::setup_for(channel, prg, session, field, Security::SemiHonest)
     }
 
@@ -323,7 +320,7 @@ impl SoftSpokenReceiver {
         session: &SessionId,
         field: FieldBits,
         security: Security,
-    ) -> Result<SoftSpokenReceiver, ProtocolError> {
+    ) -> Result<SoftSpokenReceiver, OtError> {
         let mut pads = Zeroizing::new([[Block::ZERO; 2]; BASE_OT_COUNT]);
         base::send(channel, prg, session, &mut *pads)?;
 
@@ -355,7 +352,7 @@ impl SoftSpokenReceiver {
         choices: Choices,
         chosen: &mut [Block; ROW_BLOCKS_MAX],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let (field, (row, row_bytes)) = (self.tile.field, self.tile.row(t.len()));
         let stride = self.tile.stride(row);
         let correction_bytes = choices.rows(field) * row_bytes;
@@ -407,7 +404,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
         channel: &mut impl Channel,
         choices: &[u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.tile.count(t.len());
         let mut chosen = Zeroizing::new([Block::ZERO; ROW_BLOCKS_MAX]);
@@ -429,7 +426,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
         channel: &mut impl Channel,
         choices: &mut [u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.tile.count(t.len());
         let mut chosen = Zeroizing::new([Block::ZERO; ROW_BLOCKS_MAX]);
@@ -447,7 +444,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
     }
 }
 
-fn flush_after_batch(channel: &mut impl Channel, tile: usize) -> Result<(), ProtocolError> {
+fn flush_after_batch(channel: &mut impl Channel, tile: usize) -> Result<(), OtError> {
     if (tile + 1).is_multiple_of(BATCH_OTS / TILE_OTS) {
         channel.flush()?;
     }

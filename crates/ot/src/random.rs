@@ -18,7 +18,7 @@ use super::limits::{BATCH_OTS, HASH_BLOCKS, OT_COUNT_MAX, TILE_OTS};
 use super::packing::{BitSink, BitSource};
 use super::tile::Choices;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId};
-use crate::ProtocolError;
+use crate::OtError;
 
 /// The party that gets both messages of each OT.
 pub struct RandomOtSender<S> {
@@ -28,7 +28,7 @@ pub struct RandomOtSender<S> {
     q: Zeroizing<Vec<Block>>,
     /// Room for the messages of both choices that are hashed at a time.
     messages: [Zeroizing<Vec<Block>>; 2],
-    pub(super) sink: BitSink,
+    pub(crate) sink: BitSink,
 }
 
 /// The party that gets the message of its choice.
@@ -39,7 +39,7 @@ pub struct RandomOtReceiver<R> {
     t: Zeroizing<Vec<Block>>,
     /// Room for the messages that are hashed at a time.
     messages: Zeroizing<Vec<Block>>,
-    pub(super) source: BitSource,
+    pub(crate) source: BitSource,
 }
 
 /// The choices of a receiver, packed: its own, or drawn and written here.
@@ -64,7 +64,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
     }
 
     /// Blocks of messages made so far: as many as OTs where a message is one block.
-    pub(crate) fn blocks_made(&self) -> u64 {
+    pub fn blocks_made(&self) -> u64 {
         self.pads.next
     }
 
@@ -73,11 +73,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
     ///
     /// # Errors
     /// When the channel fails.
-    pub fn reserve(
-        &mut self,
-        channel: &mut impl Channel,
-        count: usize,
-    ) -> Result<(), ProtocolError> {
+    pub fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         self.correlated.reserve(channel, count)
     }
 
@@ -89,7 +85,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         &mut self,
         channel: &mut impl Channel,
         messages: &mut [[Block; 2]],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.extend_pairs(channel, Choices::Chosen, messages)
     }
 
@@ -101,7 +97,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         &mut self,
         channel: &mut impl Channel,
         messages: &mut [[Block; 2]],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.extend_pairs(channel, Choices::Random, messages)
     }
 
@@ -110,7 +106,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         channel: &mut impl Channel,
         choices: Choices,
         messages: &mut [[Block; 2]],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.extend_tiles(channel, choices, messages.len(), 1, |_, _, first, zero, one| {
             for ((pair, &zero), &one) in messages[first..].iter_mut().zip(zero).zip(one) {
                 *pair = [zero, one];
@@ -122,20 +118,14 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
     /// Makes `count` OTs with messages of `blocks` blocks. `take` gets piece after piece: the sink
     /// and channel of this party, the number of the first OT of the piece, and the messages for
     /// choice 0 and choice 1.
-    pub(super) fn extend_tiles<C: Channel>(
+    pub(crate) fn extend_tiles<C: Channel>(
         &mut self,
         channel: &mut C,
         choices: Choices,
         count: usize,
         blocks: usize,
-        mut take: impl FnMut(
-            &mut BitSink,
-            &mut C,
-            usize,
-            &[Block],
-            &[Block],
-        ) -> Result<(), ProtocolError>,
-    ) -> Result<(), ProtocolError> {
+        mut take: impl FnMut(&mut BitSink, &mut C, usize, &[Block], &[Block]) -> Result<(), OtError>,
+    ) -> Result<(), OtError> {
         let piece = piece_ots(blocks);
         for messages in &mut self.messages {
             ensure_room(messages, piece * blocks);
@@ -180,7 +170,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
     }
 
     /// Blocks of messages made so far: as many as OTs where a message is one block.
-    pub(crate) fn blocks_made(&self) -> u64 {
+    pub fn blocks_made(&self) -> u64 {
         self.pads.next
     }
 
@@ -188,11 +178,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
     ///
     /// # Errors
     /// When the channel fails.
-    pub fn reserve(
-        &mut self,
-        channel: &mut impl Channel,
-        count: usize,
-    ) -> Result<(), ProtocolError> {
+    pub fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         self.correlated.reserve(channel, count)
     }
 
@@ -209,7 +195,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         channel: &mut impl Channel,
         choices: &[u64],
         messages: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.extend_unhashed(channel, choices, messages)?;
         self.hash(messages);
         Ok(())
@@ -227,38 +213,38 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         channel: &mut impl Channel,
         choices: &mut [u64],
         messages: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.correlated.extend_random(channel, choices, messages)?;
         self.hash(messages);
         Ok(())
     }
 
     /// The first half of [`RandomOtReceiver::extend`], so that more can be sent before hashing.
-    pub(super) fn extend_unhashed(
+    pub(crate) fn extend_unhashed(
         &mut self,
         channel: &mut impl Channel,
         choices: &[u64],
         messages: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.correlated.extend(channel, choices, messages)
     }
 
     /// The second half: hashes in the order of the OTs.
-    pub(super) fn hash(&mut self, messages: &mut [Block]) {
+    pub(crate) fn hash(&mut self, messages: &mut [Block]) {
         let first = self.pads.advance(messages.len());
         self.pads.hash.hash_blocks(first, messages);
     }
 
     /// Makes `count` OTs with messages of `blocks` blocks; `take` gets piece after piece the
     /// number of its first OT and its messages. Only sends.
-    pub(super) fn extend_pieces(
+    pub(crate) fn extend_pieces(
         &mut self,
         channel: &mut impl Channel,
         choices: &mut ChoiceBits<'_>,
         count: usize,
         blocks: usize,
         mut take: impl FnMut(usize, &[Block]),
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let piece = piece_ots(blocks);
         ensure_room(&mut self.messages, piece * blocks);
         for batch in (0..count).step_by(BATCH_OTS) {
@@ -289,7 +275,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
 
 impl ChoiceBits<'_> {
     /// Their words.
-    pub(super) fn words(&self) -> &[u64] {
+    pub(crate) fn words(&self) -> &[u64] {
         match self {
             ChoiceBits::Chosen(words) => words,
             ChoiceBits::Random(words) => words,

@@ -19,7 +19,7 @@ use super::limits::FIELD_BITS_MAX;
 
 /// Sets `columns` (k rows, `stride` blocks from each to the next) to `v` and `u` to `u`, from the
 /// 2^k rows of `leaves`.
-pub(super) fn fold_all(
+pub(crate) fn fold_all(
     field_bits: usize,
     leaves: &[Block],
     (columns, stride): (&mut [Block], usize),
@@ -35,7 +35,7 @@ pub(super) fn fold_all(
 /// 0, which is zero.
 ///
 /// Bit `b` of `delta` belongs to row `b`.
-pub(super) fn fold_but_one(
+pub(crate) fn fold_but_one(
     field_bits: usize,
     leaves: &[Block],
     (columns, stride): (&mut [Block], usize),
@@ -299,14 +299,14 @@ mod x86 {
     );
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn run_avx512(field_bits: usize, row: usize, pass: impl Pass) {
+    pub(crate) fn run_avx512(field_bits: usize, row: usize, pass: impl Pass) {
         phineus_crypto::public([field_bits, row]);
         phineus_crypto::public(pass.sizes());
         run::<__m512i>(field_bits, row, pass);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn run_avx2(field_bits: usize, row: usize, pass: impl Pass) {
+    pub(crate) fn run_avx2(field_bits: usize, row: usize, pass: impl Pass) {
         phineus_crypto::public([field_bits, row]);
         phineus_crypto::public(pass.sizes());
         run::<__m256i>(field_bits, row, pass);
@@ -345,8 +345,9 @@ fn run<L: Lane>(field_bits: usize, row: usize, mut pass: impl Pass) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use phineus_crypto::Prg;
+
+    use super::*;
 
     /// The sums of Section 3.1, word by word, as they stand there.
     fn plain(field_bits: usize, leaves: &[u64], row: usize) -> (Vec<u64>, Vec<u64>) {

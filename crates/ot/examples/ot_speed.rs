@@ -10,9 +10,9 @@ use std::time::Instant;
 use phineus_channels::memory_pair;
 use phineus_channels::{Channel, ChannelError, MAX_BORROW_BYTES, MemoryChannel, Traffic};
 use phineus_crypto::{Block, Delta, Prg};
-use phineus_protocols::ProtocolError;
-use phineus_protocols::ot::limits::{BASE_OT_COUNT, BATCH_OTS};
-use phineus_protocols::ot::{
+use phineus_ot::OtError;
+use phineus_ot::limits::{BASE_OT_COUNT, BATCH_OTS};
+use phineus_ot::{
     ChoiceBits, CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, LpnParameters,
     RandomOtReceiver, RandomOtSender, Security, SessionId, SilentReceiver, SilentSender,
     SoftSpokenReceiver, SoftSpokenSender, base, extension_bytes, silent,
@@ -20,7 +20,7 @@ use phineus_protocols::ot::{
 
 const REPETITIONS: usize = 7;
 
-fn main() -> Result<(), ProtocolError> {
+fn main() -> Result<(), OtError> {
     let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let count = 1usize << arguments.first().copied().unwrap_or(22);
     let fields = arguments.get(1..).filter(|fields| !fields.is_empty()).unwrap_or(&[2, 4, 8, 0]);
@@ -58,7 +58,7 @@ fn main() -> Result<(), ProtocolError> {
     Ok(())
 }
 
-fn report_silent(size: LpnParameters, count: usize) -> Result<(), ProtocolError> {
+fn report_silent(size: LpnParameters, count: usize) -> Result<(), OtError> {
     let (sent, received) = silent::setup_bytes(size);
     let iterations = silent::iterations(count as u64, size);
     let bytes = sent + received + iterations * size.iteration_bytes();
@@ -77,7 +77,7 @@ fn report_silent(size: LpnParameters, count: usize) -> Result<(), ProtocolError>
 }
 
 /// Set-up and `count` OTs.
-fn silent_ots(size: LpnParameters, count: usize) -> Result<(), ProtocolError> {
+fn silent_ots(size: LpnParameters, count: usize) -> Result<(), OtError> {
     both(
         |channel| {
             let mut prg = prg(1);
@@ -107,7 +107,7 @@ fn report(what: &str, times: &[f64], show: impl Fn(f64) -> String) {
     println!("{what}: best {}, median {}", show(times[0]), show(times[times.len() / 2]));
 }
 
-fn repeat(mut run: impl FnMut() -> Result<(), ProtocolError>) -> Result<Vec<f64>, ProtocolError> {
+fn repeat(mut run: impl FnMut() -> Result<(), OtError>) -> Result<Vec<f64>, OtError> {
     (0..REPETITIONS)
         .map(|_| {
             let start = Instant::now();
@@ -127,9 +127,9 @@ fn session() -> SessionId {
 
 /// Runs the two parties as two threads.
 fn both<A: Send, B: Send>(
-    sender: impl FnOnce(&mut MemoryChannel) -> Result<A, ProtocolError> + Send,
-    receiver: impl FnOnce(&mut MemoryChannel) -> Result<B, ProtocolError> + Send,
-) -> Result<(A, B), ProtocolError> {
+    sender: impl FnOnce(&mut MemoryChannel) -> Result<A, OtError> + Send,
+    receiver: impl FnOnce(&mut MemoryChannel) -> Result<B, OtError> + Send,
+) -> Result<(A, B), OtError> {
     let (mut a, mut b) = memory_pair();
     thread::scope(|scope| {
         let sender = scope.spawn(move || sender(&mut a));
@@ -138,7 +138,7 @@ fn both<A: Send, B: Send>(
     })
 }
 
-fn base_ots() -> Result<(), ProtocolError> {
+fn base_ots() -> Result<(), OtError> {
     let choices = [0x0123_4567_89ab_cdef; BASE_OT_COUNT / 64];
     both(
         |channel| {
@@ -153,14 +153,14 @@ fn base_ots() -> Result<(), ProtocolError> {
     Ok(())
 }
 
-fn setup(field: FieldBits) -> Result<(SoftSpokenSender, SoftSpokenReceiver), ProtocolError> {
+fn setup(field: FieldBits) -> Result<(SoftSpokenSender, SoftSpokenReceiver), OtError> {
     setup_for(field, Security::SemiHonest)
 }
 
 fn setup_for(
     field: FieldBits,
     security: Security,
-) -> Result<(SoftSpokenSender, SoftSpokenReceiver), ProtocolError> {
+) -> Result<(SoftSpokenSender, SoftSpokenReceiver), OtError> {
     both(
         |channel| {
             let mut prg = prg(1);
@@ -171,16 +171,13 @@ fn setup_for(
     )
 }
 
-fn sender_alone(sender: &mut SoftSpokenSender, count: usize) -> Result<Vec<f64>, ProtocolError> {
+fn sender_alone(sender: &mut SoftSpokenSender, count: usize) -> Result<Vec<f64>, OtError> {
     let mut channel = OneParty(vec![0x5a; MAX_BORROW_BYTES]);
     let mut q = vec![Block::ZERO; BATCH_OTS];
     repeat(|| (0..count / BATCH_OTS).try_for_each(|_| sender.extend(&mut channel, &mut q)))
 }
 
-fn receiver_alone(
-    receiver: &mut SoftSpokenReceiver,
-    count: usize,
-) -> Result<Vec<f64>, ProtocolError> {
+fn receiver_alone(receiver: &mut SoftSpokenReceiver, count: usize) -> Result<Vec<f64>, OtError> {
     let mut channel = OneParty(vec![0; MAX_BORROW_BYTES]);
     let choices = vec![0x0123_4567_89ab_cdef; BATCH_OTS / 64];
     let mut t = vec![Block::ZERO; BATCH_OTS];
@@ -193,7 +190,7 @@ fn correlated(
     sender: &mut SoftSpokenSender,
     receiver: &mut SoftSpokenReceiver,
     count: usize,
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     let choices = vec![0x0123_4567_89ab_cdef; BATCH_OTS / 64];
     both(
         |channel| {
@@ -212,7 +209,7 @@ fn random(
     sender: &mut RandomOtSender<SoftSpokenSender>,
     receiver: &mut RandomOtReceiver<SoftSpokenReceiver>,
     count: usize,
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     let mut choices = vec![0; BATCH_OTS / 64];
     both(
         |channel| {
@@ -232,7 +229,7 @@ fn random_bits(
     sender: &mut RandomOtSender<SoftSpokenSender>,
     receiver: &mut RandomOtReceiver<SoftSpokenReceiver>,
     count: usize,
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     let words = || vec![0; BATCH_OTS / 64];
     both(
         |channel| {

@@ -20,7 +20,7 @@ use super::packing::mask;
 use super::random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 use super::tile::Choices;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
-use crate::ProtocolError;
+use crate::OtError;
 
 /// The group of the correlation of one OT. An element is a row of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,19 +82,19 @@ impl Correlation {
 
     /// What the sender sends for `x`.
     #[inline(always)]
-    pub(super) fn offer(&self, x: u64, zero: u64, one: u64) -> u64 {
+    pub(crate) fn offer(&self, x: u64, zero: u64, one: u64) -> u64 {
         if self.additive { x.wrapping_add(zero).wrapping_add(one) } else { x ^ zero ^ one }
     }
 
     /// The sender's share under its pad.
     #[inline(always)]
-    pub(super) fn sender_share(&self, pad: u64) -> u64 {
+    pub(crate) fn sender_share(&self, pad: u64) -> u64 {
         if self.additive { pad.wrapping_neg() } else { pad }
     }
 
     /// The receiver's share under its pad.
     #[inline(always)]
-    pub(super) fn receiver_share(&self, choice: SecretBit, offer: u64, pad: u64) -> u64 {
+    pub(crate) fn receiver_share(&self, choice: SecretBit, offer: u64, pad: u64) -> u64 {
         let chosen = choice.mask();
         if self.additive {
             // offer - pad, or pad.
@@ -107,7 +107,7 @@ impl Correlation {
 
 /// Half `word` of the pad that starts at `blocks`.
 #[inline(always)]
-pub(super) fn pad_word(blocks: &[Block], word: usize) -> u64 {
+pub(crate) fn pad_word(blocks: &[Block], word: usize) -> u64 {
     (blocks[word / 2].to_bits() >> (64 * (word % 2))) as u64
 }
 
@@ -126,7 +126,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         correlation: Correlation,
         x: &[u64],
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.correlate_with(channel, Choices::Chosen, correlation, x, shares)
     }
 
@@ -143,7 +143,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         correlation: Correlation,
         x: &[u64],
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.correlate_with(channel, Choices::Random, correlation, x, shares)
     }
 
@@ -154,7 +154,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         correlation: Correlation,
         x: &[u64],
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let (words, blocks) = (correlation.words(), correlation.blocks());
         assert_eq!(x.len(), shares.len(), "a share per element");
         assert!(x.len().is_multiple_of(words), "whole elements");
@@ -192,7 +192,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         random: bool,
         zero: &mut [u64],
         one: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(zero.len(), one.len(), "two words per OT");
         let choices = if random { Choices::Random } else { Choices::Chosen };
         self.extend_tiles(channel, choices, zero.len(), 1, |_, _, first, zeros, ones| {
@@ -219,7 +219,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         x: &[u64],
         zero: &mut [u64],
         one: &[u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(correlation.words(), 1, "an element is a word");
         assert!(x.len() == zero.len() && x.len() == one.len(), "an OT per element");
         let bits = correlation.bits() as u32;
@@ -250,7 +250,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         correlation: Correlation,
         mut choices: ChoiceBits<'_>,
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let (words, blocks) = (correlation.words(), correlation.blocks());
         assert!(shares.len().is_multiple_of(words), "whole elements");
         let count = shares.len() / words;
@@ -275,7 +275,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         correlation: Correlation,
         choices: &[u64],
         shares: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         let words = correlation.words();
         let count = shares.len() / words;
         self.source.start(correlation.bits() as u64 * count as u64);

@@ -27,7 +27,7 @@ use super::limits::TILE_OTS;
 use super::lpn::LpnParameters;
 use super::softspoken::{self, FieldBits, SoftSpokenReceiver, SoftSpokenSender};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, spcot};
-use crate::ProtocolError;
+use crate::OtError;
 
 /// The extension that gives the first correlated OTs: the fewest bytes.
 const START_FIELD: FieldBits = FieldBits::QUIET;
@@ -96,7 +96,7 @@ impl SilentSender {
         session: &SessionId,
         size: LpnParameters,
         delta: Delta,
-    ) -> Result<SilentSender, ProtocolError> {
+    ) -> Result<SilentSender, OtError> {
         let mut start = SoftSpokenSender::setup(channel, prg, session, START_FIELD, delta.clone())?;
         let mut seed = Zeroizing::new(vec![Block::ZERO; START.seed_ots()]);
         start.extend_random(channel, &mut seed)?;
@@ -128,7 +128,7 @@ impl SilentSender {
     }
 
     /// Draws the trees of the next iteration and sends the sums of their levels.
-    fn send_trees(&mut self, channel: &mut impl Channel) -> Result<(), ProtocolError> {
+    fn send_trees(&mut self, channel: &mut impl Channel) -> Result<(), OtError> {
         let Iterations { size, hash, seed, next_trees, started, room, .. } = &mut self.iterations;
         self.prg.fill_blocks(&mut next_trees.roots);
         let pads = seed[size.secret_length()..].chunks_exact(size.depth());
@@ -150,11 +150,11 @@ impl CorrelatedOtSender for SilentSender {
         &self.delta
     }
 
-    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), ProtocolError> {
+    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         if self.iterations.has(count) { Ok(()) } else { self.send_trees(channel) }
     }
 
-    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), ProtocolError> {
+    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), OtError> {
         let delta = self.delta.block();
         let mut differences = [0; TILE_OTS / 8];
         for q in q.chunks_mut(TILE_OTS) {
@@ -168,11 +168,7 @@ impl CorrelatedOtSender for SilentSender {
         Ok(())
     }
 
-    fn extend_random(
-        &mut self,
-        _: &mut impl Channel,
-        q: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    fn extend_random(&mut self, _: &mut impl Channel, q: &mut [Block]) -> Result<(), OtError> {
         self.iterations.take(q);
         Ok(())
     }
@@ -188,7 +184,7 @@ impl SilentReceiver {
         prg: &mut Prg,
         session: &SessionId,
         size: LpnParameters,
-    ) -> Result<SilentReceiver, ProtocolError> {
+    ) -> Result<SilentReceiver, OtError> {
         let mut start = SoftSpokenReceiver::setup(channel, prg, session, START_FIELD)?;
         let mut seed = Zeroizing::new(vec![Block::ZERO; START.seed_ots()]);
         let mut choices = Zeroizing::new(vec![0u64; START.seed_ots().div_ceil(64)]);
@@ -220,7 +216,7 @@ impl SilentReceiver {
     }
 
     /// Takes the sums of the next iteration's trees, those on the side that the choices say.
-    fn receive_trees(&mut self, channel: &mut impl Channel) -> Result<(), ProtocolError> {
+    fn receive_trees(&mut self, channel: &mut impl Channel) -> Result<(), OtError> {
         let Iterations { size, seed, next_trees, .. } = &mut self.iterations;
         let Paths { points, sums } = &mut **next_trees;
         channel.recv(sums.as_mut_bytes())?;
@@ -239,7 +235,7 @@ impl SilentReceiver {
 }
 
 impl CorrelatedOtReceiver for SilentReceiver {
-    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), ProtocolError> {
+    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         if self.iterations.has(count) { Ok(()) } else { self.receive_trees(channel) }
     }
 
@@ -248,7 +244,7 @@ impl CorrelatedOtReceiver for SilentReceiver {
         channel: &mut impl Channel,
         choices: &[u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         for (t, choices) in t.chunks_mut(TILE_OTS).zip(choices.chunks(TILE_OTS / 64)) {
             self.iterations.take(t);
@@ -269,7 +265,7 @@ impl CorrelatedOtReceiver for SilentReceiver {
         _: &mut impl Channel,
         choices: &mut [u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.iterations.take(t);
         choices.iter_mut().zip(t.chunks(64)).for_each(|(word, t)| *word = select_bits(t));

@@ -17,14 +17,14 @@ use zeroize::Zeroizing;
 const BLOCKS_PER_LEVEL: usize = 2;
 
 /// Blocks of the message that goes with a tree of `levels` levels.
-pub(super) const fn message_blocks(levels: usize) -> usize {
+pub(crate) const fn message_blocks(levels: usize) -> usize {
     BLOCKS_PER_LEVEL * (levels - 1)
 }
 
 /// Builds the tree whose level `l` is bound to the base OT with the pads `pads[l]`.
 ///
 /// Fills `leaves` (2^levels) with seeds and `message` with what the other party needs.
-pub(super) fn build(pads: &[[Block; 2]], leaves: &mut [Block], message: &mut [Block]) {
+pub(crate) fn build(pads: &[[Block; 2]], leaves: &mut [Block], message: &mut [Block]) {
     assert_eq!(leaves.len(), 1 << pads.len(), "a tree has 2^levels leaves");
     assert_eq!(message.len(), message_blocks(pads.len()), "two sums per level but the first");
     // The root is implicit: its children are the pads of the first base OT.
@@ -47,7 +47,7 @@ pub(super) fn build(pads: &[[Block; 2]], leaves: &mut [Block], message: &mut [Bl
 /// `pads[l]` is the pad of the base OT of level `l` with choice `1 - path[l]`. `leaves[y]` becomes
 /// the builder's leaf `y ^ p` for the punctured leaf `p` (first level in the most significant
 /// bit); `leaves[0]`, the unknown one, is zero.
-pub(super) fn evaluate(
+pub(crate) fn evaluate(
     path: &[SecretBit],
     pads: &[Block],
     message: &[Block],

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use phineus_channels::{Altering, Place};
 use phineus_channels::{Channel, memory_pair};
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
 
@@ -10,7 +11,6 @@ use super::consistency::{
 };
 use super::limits::TILE_OTS;
 use super::*;
-use crate::harness::{Altering, Place};
 
 const FIELD: FieldBits = FieldBits::DEFAULT;
 
@@ -26,7 +26,7 @@ fn sender(
     channel: &mut impl Channel,
     field: FieldBits,
     seed: u128,
-) -> Result<SoftSpokenSender, ProtocolError> {
+) -> Result<SoftSpokenSender, OtError> {
     let mut prg = prg(seed);
     let delta = Delta::random(&mut prg);
     let security = Security::Malicious;
@@ -37,7 +37,7 @@ fn receiver(
     channel: &mut impl Channel,
     field: FieldBits,
     seed: u128,
-) -> Result<SoftSpokenReceiver, ProtocolError> {
+) -> Result<SoftSpokenReceiver, OtError> {
     let mut prg = prg(!seed);
     let security = Security::Malicious;
     SoftSpokenReceiver::setup_for(channel, &mut prg, &session(seed), field, security)
@@ -100,7 +100,7 @@ fn session_with(
     count: usize,
     flipped: Option<u64>,
     lies: Vec<(usize, usize)>,
-) -> Result<bool, ProtocolError> {
+) -> Result<bool, OtError> {
     let (mut a, b) = memory_pair();
     let choices: Vec<u64> = vec![0x0123_4567_89ab_cdef; count.div_ceil(64)];
     let chosen = choices.clone();
@@ -116,7 +116,7 @@ fn session_with(
         ots.tile.lies.0 = lies;
         let mut t = vec![Block::ZERO; count];
         ots.extend(&mut channel, &chosen, &mut t)?;
-        Ok::<_, ProtocolError>(t)
+        Ok::<_, OtError>(t)
     });
     let result = sender(&mut a, FIELD, seed).and_then(|mut ots| {
         let mut q = vec![Block::ZERO; count];
@@ -144,7 +144,7 @@ fn a_receiver_that_corrects_to_different_choices_is_caught_or_harmless() {
         match session_with(0x1111 + seed, count, None, lies) {
             // It was about bits where delta is 0.
             Ok(right) => assert!(right, "seed {seed}"),
-            Err(ProtocolError::Misbehaved { during: "OT extension" }) => caught += 1,
+            Err(OtError::Misbehaved { during: "OT extension" }) => caught += 1,
             Err(error) => panic!("the wrong error: {error}"),
         }
     }
@@ -163,7 +163,7 @@ fn a_receiver_that_flips_any_bit_is_caught_or_harmless() {
         match session_with(0x2222, count, Some(at), Vec::new()) {
             // Half of a tree's sums are not looked at.
             Ok(right) => assert!(right && at < setup, "byte {at}"),
-            Err(ProtocolError::Misbehaved { .. }) => caught += 1,
+            Err(OtError::Misbehaved { .. }) => caught += 1,
             Err(error) => panic!("byte {at}, the wrong error: {error}"),
         }
     }

@@ -23,7 +23,7 @@ use phineus_crypto::{Block, CrHash, Delta, SecretBit};
 ///
 /// `sums[l]` becomes the sum of level `l`'s left nodes. `nodes` (`2^sums.len()`) becomes the
 /// leaves, `room` is half as long; the tweaks are those from `first_tweak`, as many as leaves.
-pub(super) fn build(
+pub(crate) fn build(
     hash: &CrHash,
     first_tweak: u64,
     delta: &Delta,
@@ -52,7 +52,7 @@ pub(super) fn build(
 /// Rebuilds the leaves of a tree, but leaf `path`, which becomes its value XOR delta.
 ///
 /// `sums[l]` is the sum of the nodes of level `l` on the side that is not bit `l` of `path`.
-pub(super) fn evaluate(
+pub(crate) fn evaluate(
     hash: &CrHash,
     first_tweak: u64,
     path: u32,
@@ -110,8 +110,9 @@ fn hash_level<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use phineus_crypto::Prg;
+
+    use super::*;
 
     #[test]
     fn all_leaves_agree_and_the_point_differs_by_delta() {

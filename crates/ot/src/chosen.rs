@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::limits::{BATCH_OTS, BATCHES_AHEAD, TILE_OTS};
 use super::random::{RandomOtReceiver, RandomOtSender};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId};
-use crate::ProtocolError;
+use crate::OtError;
 
 const PAIR_BYTES: usize = size_of::<[Block; 2]>();
 const _: () = assert!(TILE_OTS * PAIR_BYTES <= MAX_BORROW_BYTES);
@@ -39,11 +39,7 @@ impl<S: CorrelatedOtSender> ChosenOtSender<S> {
     ///
     /// # Errors
     /// When the channel fails.
-    pub fn reserve(
-        &mut self,
-        channel: &mut impl Channel,
-        count: usize,
-    ) -> Result<(), ProtocolError> {
+    pub fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         self.random.reserve(channel, count)
     }
 
@@ -55,7 +51,7 @@ impl<S: CorrelatedOtSender> ChosenOtSender<S> {
         &mut self,
         channel: &mut impl Channel,
         messages: &[[Block; 2]],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         for (i, messages) in messages.chunks(TILE_OTS).enumerate() {
             let pads = &mut self.pads[..messages.len()];
             self.random.extend(channel, pads)?;
@@ -81,11 +77,7 @@ impl<R: CorrelatedOtReceiver> ChosenOtReceiver<R> {
     ///
     /// # Errors
     /// When the channel fails.
-    pub fn reserve(
-        &mut self,
-        channel: &mut impl Channel,
-        count: usize,
-    ) -> Result<(), ProtocolError> {
+    pub fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         self.random.reserve(channel, count)
     }
 
@@ -102,7 +94,7 @@ impl<R: CorrelatedOtReceiver> ChosenOtReceiver<R> {
         channel: &mut impl Channel,
         choices: &[u64],
         messages: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(choices.len(), messages.len().div_ceil(64), "one choice bit per OT");
         let count = messages.len();
         let mut extended = 0;
@@ -126,7 +118,7 @@ impl<R: CorrelatedOtReceiver> ChosenOtReceiver<R> {
         channel: &mut impl Channel,
         choices: &[u64],
         messages: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.random.hash(messages);
         for (i, messages) in messages.chunks_mut(TILE_OTS).enumerate() {
             let choices = &choices[i * TILE_OTS / 64..];

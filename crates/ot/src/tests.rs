@@ -432,7 +432,7 @@ fn a_peer_that_leaves_anywhere_gives_an_error() {
                 channel.flush().expect("the channel is open");
             },
         );
-        assert!(matches!(result, Err(ProtocolError::Channel(_))), "cut {cut}");
+        assert!(matches!(result, Err(OtError::Channel(_))), "cut {cut}");
     }
 }
 
@@ -453,7 +453,7 @@ fn points_off_the_group_are_refused() {
                 channel.recv(&mut [0; 3 * 80]).expect("the functions come first");
             },
         );
-        assert!(matches!(result, Err(ProtocolError::Misbehaved { during: "base OT" })));
+        assert!(matches!(result, Err(OtError::Misbehaved { during: "base OT" })));
     }
     // A base OT's element may be the identity but not garbage; its string may be anything.
     identity[31] = 0x80;
@@ -471,6 +471,6 @@ fn points_off_the_group_are_refused() {
                 channel.recv(&mut [0; 32]).expect("the element comes first");
             },
         );
-        assert!(matches!(result, Err(ProtocolError::Misbehaved { during: "base OT" })));
+        assert!(matches!(result, Err(OtError::Misbehaved { during: "base OT" })));
     }
 }

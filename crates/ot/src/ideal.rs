@@ -6,7 +6,7 @@ use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
 
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
-use crate::ProtocolError;
+use crate::OtError;
 
 /// The dealer's end for the sender.
 pub struct IdealSender {
@@ -36,7 +36,7 @@ impl CorrelatedOtSender for IdealSender {
         &self.delta
     }
 
-    fn extend(&mut self, _: &mut impl Channel, q: &mut [Block]) -> Result<(), ProtocolError> {
+    fn extend(&mut self, _: &mut impl Channel, q: &mut [Block]) -> Result<(), OtError> {
         self.blocks.fill_blocks(q);
         Ok(())
     }
@@ -45,7 +45,7 @@ impl CorrelatedOtSender for IdealSender {
         &mut self,
         channel: &mut impl Channel,
         q: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.extend(channel, q)
     }
 }
@@ -56,7 +56,7 @@ impl CorrelatedOtReceiver for IdealReceiver {
         _: &mut impl Channel,
         choices: &[u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(choices.len(), t.len().div_ceil(64), "one choice bit per OT");
         self.blocks.fill_blocks(t);
         for (j, t) in t.iter_mut().enumerate() {
@@ -70,7 +70,7 @@ impl CorrelatedOtReceiver for IdealReceiver {
         channel: &mut impl Channel,
         choices: &mut [u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         for choices in choices.iter_mut() {
             *choices = self.choices.next_block().to_bits() as u64;
         }

@@ -7,17 +7,17 @@ use phineus_channels::Channel;
 use phineus_crypto::Block;
 use zeroize::Zeroizing;
 
-use crate::ProtocolError;
+use crate::OtError;
 
 /// The lowest `bits` bits of a word.
 #[inline(always)]
-pub(crate) fn mask(bits: u32) -> u64 {
+pub fn mask(bits: u32) -> u64 {
     debug_assert!((1..=64).contains(&bits), "a number has 1 to 64 bits");
     u64::MAX >> (64 - bits)
 }
 
 /// Packs bit 0 of every block; bits beyond the last block are 0.
-pub(super) fn select_bits(blocks: &[Block], out: &mut [u64]) {
+pub(crate) fn select_bits(blocks: &[Block], out: &mut [u64]) {
     for (blocks, out) in blocks.chunks(64).zip(out) {
         let mut word = 0;
         for (i, block) in blocks.iter().enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn select_bits(blocks: &[Block], out: &mut [u64]) {
 }
 
 /// Packs the lowest `width` bits of every number into `out`, which has just room for them.
-pub(crate) fn pack(width: u32, numbers: &[u64], out: &mut [u64]) {
+pub fn pack(width: u32, numbers: &[u64], out: &mut [u64]) {
     let (mut pending, mut filled, mut at) = (0u64, 0, 0);
     for number in numbers {
         let number = number & mask(width);
@@ -48,7 +48,7 @@ pub(crate) fn pack(width: u32, numbers: &[u64], out: &mut [u64]) {
 }
 
 /// The inverse of [`pack`].
-pub(crate) fn unpack(width: u32, words: &[u64], numbers: &mut [u64]) {
+pub fn unpack(width: u32, words: &[u64], numbers: &mut [u64]) {
     let mut at = 0;
     for number in numbers {
         *number = bits_at(words, at, width);
@@ -58,7 +58,7 @@ pub(crate) fn unpack(width: u32, words: &[u64], numbers: &mut [u64]) {
 
 /// The `bits` bits from bit `at` on.
 #[inline(always)]
-pub(crate) fn bits_at(words: &[u64], at: usize, bits: u32) -> u64 {
+pub fn bits_at(words: &[u64], at: usize, bits: u32) -> u64 {
     let (word, shift) = (at / 64, (at % 64) as u32);
     let low = words[word] >> shift;
     let high = if shift + bits > 64 { words[word + 1] << (64 - shift) } else { 0 };
@@ -66,7 +66,7 @@ pub(crate) fn bits_at(words: &[u64], at: usize, bits: u32) -> u64 {
 }
 
 /// Copies `count` bits from bit `from` of `source` to the bits from `to` of `target` on.
-pub(crate) fn copy_bits(source: &[u64], from: usize, target: &mut [u64], to: usize, count: usize) {
+pub fn copy_bits(source: &[u64], from: usize, target: &mut [u64], to: usize, count: usize) {
     let mut done = 0;
     while done < count {
         let room = 64 - (to + done) % 64;
@@ -79,7 +79,7 @@ pub(crate) fn copy_bits(source: &[u64], from: usize, target: &mut [u64], to: usi
 }
 
 /// Sends numbers of any width as one string of bits.
-pub(super) struct BitSink {
+pub(crate) struct BitSink {
     whole: Zeroizing<Vec<u64>>,
     pending: u64,
     filled: u32,
@@ -87,13 +87,13 @@ pub(super) struct BitSink {
 
 impl BitSink {
     /// Room for `words` words between two calls of [`BitSink::send_whole`].
-    pub(super) fn with_capacity(words: usize) -> BitSink {
+    pub(crate) fn with_capacity(words: usize) -> BitSink {
         BitSink { whole: Zeroizing::new(Vec::with_capacity(words + 1)), pending: 0, filled: 0 }
     }
 
     /// Appends `number`, which is less than `2^bits`.
     #[inline(always)]
-    pub(super) fn push(&mut self, number: u64, bits: u32) {
+    pub(crate) fn push(&mut self, number: u64, bits: u32) {
         self.pending |= number << self.filled;
         self.filled += bits;
         if self.filled >= 64 {
@@ -104,14 +104,14 @@ impl BitSink {
     }
 
     /// Sends every word that is full.
-    pub(super) fn send_whole(&mut self, channel: &mut impl Channel) -> Result<(), ProtocolError> {
+    pub(crate) fn send_whole(&mut self, channel: &mut impl Channel) -> Result<(), OtError> {
         channel.send(zerocopy::IntoBytes::as_bytes(&self.whole[..]))?;
         self.whole.clear();
         Ok(())
     }
 
     /// Sends all that is left and flushes; the sink is then empty.
-    pub(super) fn finish(&mut self, channel: &mut impl Channel) -> Result<(), ProtocolError> {
+    pub(crate) fn finish(&mut self, channel: &mut impl Channel) -> Result<(), OtError> {
         self.send_whole(channel)?;
         let rest = self.pending.to_le_bytes();
         channel.send(&rest[..self.filled.div_ceil(8) as usize])?;
@@ -121,7 +121,7 @@ impl BitSink {
 }
 
 /// Receives what a [`BitSink`] sends.
-pub(super) struct BitSource {
+pub(crate) struct BitSource {
     words: Zeroizing<Vec<u64>>,
     /// The next bit of `words`.
     at: usize,
@@ -132,22 +132,18 @@ pub(super) struct BitSource {
 }
 
 impl BitSource {
-    pub(super) fn with_capacity(words: usize) -> BitSource {
+    pub(crate) fn with_capacity(words: usize) -> BitSource {
         let words = Zeroizing::new(vec![0; words + 2]);
         BitSource { words, at: 0, end: 0, coming: 0 }
     }
 
     /// Begins a string of `bits` bits.
-    pub(super) fn start(&mut self, bits: u64) {
+    pub(crate) fn start(&mut self, bits: u64) {
         (self.at, self.end, self.coming) = (0, 0, bits);
     }
 
     /// Waits until the next `bits` bits are there.
-    pub(super) fn fill(
-        &mut self,
-        channel: &mut impl Channel,
-        bits: usize,
-    ) -> Result<(), ProtocolError> {
+    pub(crate) fn fill(&mut self, channel: &mut impl Channel, bits: usize) -> Result<(), OtError> {
         // At most one word is left over; it moves to the front.
         let kept = self.at / 64;
         let used = self.end.div_ceil(64);
@@ -176,7 +172,7 @@ impl BitSource {
 
     /// The next number of `bits` bits.
     #[inline(always)]
-    pub(super) fn pull(&mut self, bits: u32) -> u64 {
+    pub(crate) fn pull(&mut self, bits: u32) -> u64 {
         let number = bits_at(&self.words, self.at, bits);
         self.at += bits as usize;
         number
@@ -185,9 +181,10 @@ impl BitSource {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use phineus_channels::memory_pair;
     use phineus_crypto::Prg;
+
+    use super::*;
 
     #[test]
     fn every_width_comes_back_from_memory_and_channel() {

@@ -10,7 +10,7 @@ use super::lpn::LpnParameters;
 use super::silent::{self, SilentReceiver, SilentSender};
 use super::softspoken::{self, FieldBits, SoftSpokenReceiver, SoftSpokenSender};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId};
-use crate::ProtocolError;
+use crate::OtError;
 
 /// A semi-honest OT extension and its size; the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl OtKind {
         (outgoing, incoming): (&SessionId, &SessionId),
         delta: Delta,
         first: bool,
-    ) -> Result<(OtExtensionSender, OtExtensionReceiver), ProtocolError> {
+    ) -> Result<(OtExtensionSender, OtExtensionReceiver), OtError> {
         if let OtKind::SoftSpoken(field) = self {
             let sessions = (outgoing, incoming);
             let (sender, receiver) = softspoken::setup_both(channel, prg, sessions, field, delta)?;
@@ -149,7 +149,7 @@ impl OtExtensionSender {
         session: &SessionId,
         kind: OtKind,
         delta: Delta,
-    ) -> Result<OtExtensionSender, ProtocolError> {
+    ) -> Result<OtExtensionSender, OtError> {
         Ok(match kind {
             OtKind::SoftSpoken(field) => {
                 let ot = SoftSpokenSender::setup(channel, prg, session, field, delta)?;
@@ -173,7 +173,7 @@ impl OtExtensionReceiver {
         prg: &mut Prg,
         session: &SessionId,
         kind: OtKind,
-    ) -> Result<OtExtensionReceiver, ProtocolError> {
+    ) -> Result<OtExtensionReceiver, OtError> {
         Ok(match kind {
             OtKind::SoftSpoken(field) => {
                 let ot = SoftSpokenReceiver::setup(channel, prg, session, field)?;
@@ -195,14 +195,14 @@ impl CorrelatedOtSender for OtExtensionSender {
         }
     }
 
-    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), ProtocolError> {
+    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         match self {
             OtExtensionSender::SoftSpoken(ot) => ot.reserve(channel, count),
             OtExtensionSender::Silent(ot) => ot.reserve(channel, count),
         }
     }
 
-    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), ProtocolError> {
+    fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), OtError> {
         match self {
             OtExtensionSender::SoftSpoken(ot) => ot.extend(channel, q),
             OtExtensionSender::Silent(ot) => ot.extend(channel, q),
@@ -213,7 +213,7 @@ impl CorrelatedOtSender for OtExtensionSender {
         &mut self,
         channel: &mut impl Channel,
         q: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         match self {
             OtExtensionSender::SoftSpoken(ot) => ot.extend_random(channel, q),
             OtExtensionSender::Silent(ot) => ot.extend_random(channel, q),
@@ -222,7 +222,7 @@ impl CorrelatedOtSender for OtExtensionSender {
 }
 
 impl CorrelatedOtReceiver for OtExtensionReceiver {
-    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), ProtocolError> {
+    fn reserve(&mut self, channel: &mut impl Channel, count: usize) -> Result<(), OtError> {
         match self {
             OtExtensionReceiver::SoftSpoken(ot) => ot.reserve(channel, count),
             OtExtensionReceiver::Silent(ot) => ot.reserve(channel, count),
@@ -234,7 +234,7 @@ impl CorrelatedOtReceiver for OtExtensionReceiver {
         channel: &mut impl Channel,
         choices: &[u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         match self {
             OtExtensionReceiver::SoftSpoken(ot) => ot.extend(channel, choices, t),
             OtExtensionReceiver::Silent(ot) => ot.extend(channel, choices, t),
@@ -246,7 +246,7 @@ impl CorrelatedOtReceiver for OtExtensionReceiver {
         channel: &mut impl Channel,
         choices: &mut [u64],
         t: &mut [Block],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         match self {
             OtExtensionReceiver::SoftSpoken(ot) => ot.extend_random(channel, choices, t),
             OtExtensionReceiver::Silent(ot) => ot.extend_random(channel, choices, t),

@@ -98,7 +98,7 @@ impl LpnParameters {
 }
 
 /// The matrices of one session's iterations, row after row.
-pub(super) struct LocalCode {
+pub(crate) struct LocalCode {
     rows: Prg,
     mask: u32,
     entries: Box<[u32]>,
@@ -106,7 +106,7 @@ pub(super) struct LocalCode {
 
 impl LocalCode {
     /// The code of `session` for a purpose; both parties have the same.
-    pub(super) fn new(session: &SessionId, purpose: &str, size: LpnParameters) -> LocalCode {
+    pub(crate) fn new(session: &SessionId, purpose: &str, size: LpnParameters) -> LocalCode {
         LocalCode {
             rows: Prg::from_seed(session.hash_key(purpose)),
             mask: (1 << size.secret_bits) - 1,
@@ -117,7 +117,7 @@ impl LocalCode {
     /// Adds the next rows times `secret` to `noise`.
     ///
     /// Pieces of any multiple of [`ROWS_AT_ONCE`] rows give the same.
-    pub(super) fn encode(&mut self, secret: &[Block], noise: &mut [Block]) {
+    pub(crate) fn encode(&mut self, secret: &[Block], noise: &mut [Block]) {
         assert_eq!(secret.len(), self.mask as usize + 1, "the secret has the length of the code");
         for noise in noise.chunks_mut(ROWS_AT_ONCE) {
             self.rows.fill_bytes(self.entries.as_mut_bytes());

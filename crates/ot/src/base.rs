@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 
 use super::SessionId;
 use super::limits::BASE_OT_CHUNK;
-use crate::ProtocolError;
+use crate::OtError;
 
 const POINT_BYTES: usize = 32;
 /// The string `s`: three times the security parameter, as the proof has it.
@@ -50,8 +50,8 @@ pub fn send(
     prg: &mut Prg,
     session: &SessionId,
     pads: &mut [[Block; 2]],
-) -> Result<(), ProtocolError> {
-    #[cfg(test)]
+) -> Result<(), OtError> {
+    #[cfg(any(test, feature = "testing"))]
     if Ideal::is_on() {
         Ideal::deal(session, pads);
         return Ok(());
@@ -93,13 +93,13 @@ pub fn receive(
     session: &SessionId,
     choices: &[u64],
     pads: &mut [Block],
-) -> Result<(), ProtocolError> {
+) -> Result<(), OtError> {
     Asked::issue(channel, prg, session, choices, pads.len())?.finish(channel, pads)
 }
 
 /// A receiver that has sent its elements and not yet heard from the sender. Until it does, this
 /// party may act as the sender of other OTs over the same channel.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     session: SessionId,
     choices: Zeroizing<Vec<u64>>,
     half_secrets: Zeroizing<Vec<Scalar>>,
@@ -111,15 +111,15 @@ impl Asked {
     ///
     /// # Panics
     /// If `choices` is not exactly long enough.
-    pub(super) fn issue(
+    pub(crate) fn issue(
         channel: &mut impl Channel,
         prg: &mut Prg,
         session: &SessionId,
         choices: &[u64],
         count: usize,
-    ) -> Result<Asked, ProtocolError> {
+    ) -> Result<Asked, OtError> {
         assert_eq!(choices.len(), count.div_ceil(64), "one choice bit per pad");
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         if Ideal::is_on() {
             let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
             return Ok(Asked {
@@ -143,12 +143,12 @@ impl Asked {
     }
 
     /// Takes the sender's element, which gives the pads.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         self,
         channel: &mut impl Channel,
         pads: &mut [Block],
-    ) -> Result<(), ProtocolError> {
-        #[cfg(test)]
+    ) -> Result<(), OtError> {
+        #[cfg(any(test, feature = "testing"))]
         if Ideal::is_on() {
             let mut both = Zeroizing::new(vec![[Block::ZERO; 2]; pads.len()]);
             Ideal::deal(&self.session, &mut both);
@@ -217,7 +217,7 @@ fn shared_keys(
     first: usize,
     functions: &[Function],
     half_secret: &Scalar,
-) -> Result<Zeroizing<Vec<Encoded>>, ProtocolError> {
+) -> Result<Zeroizing<Vec<Encoded>>, OtError> {
     let mut halves = Zeroizing::new(Vec::with_capacity(2 * functions.len()));
     for (index, function) in (first..).zip(functions) {
         let (encoded, string) =
@@ -303,12 +303,12 @@ fn encode_doubled(halves: &[RistrettoPoint]) -> Zeroizing<Vec<Encoded>> {
     Zeroizing::new(encoded.iter().map(CompressedRistretto::to_bytes).collect())
 }
 
-fn decode(encoded: &Encoded) -> Result<RistrettoPoint, ProtocolError> {
+fn decode(encoded: &Encoded) -> Result<RistrettoPoint, OtError> {
     CompressedRistretto(*encoded).decompress().ok_or_else(misbehaved)
 }
 
-fn misbehaved() -> ProtocolError {
-    ProtocolError::Misbehaved { during: "base OT" }
+fn misbehaved() -> OtError {
+    OtError::Misbehaved { during: "base OT" }
 }
 
 fn random_scalar(prg: &mut Prg) -> Zeroizing<Scalar> {
@@ -319,18 +319,18 @@ fn random_scalar(prg: &mut Prg) -> Zeroizing<Scalar> {
 
 /// Base OTs from a dealer in the process, for tests of what comes after them: the same pads at both
 /// parties, from the session alone, and no message.
-#[cfg(test)]
-pub(crate) struct Ideal;
+#[cfg(any(test, feature = "testing"))]
+pub struct Ideal;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 thread_local! {
     static IS_IDEAL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Ideal {
     /// All base OTs of this thread are from the dealer, until this is dropped.
-    pub(crate) fn in_this_thread() -> Ideal {
+    pub fn in_this_thread() -> Ideal {
         IS_IDEAL.set(true);
         Ideal
     }
@@ -347,7 +347,7 @@ impl Ideal {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Drop for Ideal {
     fn drop(&mut self) {
         IS_IDEAL.set(false);

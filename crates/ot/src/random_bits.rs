@@ -9,7 +9,7 @@ use super::packing::select_bits;
 use super::random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 use super::tile::Choices;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
-use crate::ProtocolError;
+use crate::OtError;
 
 impl<S: CorrelatedOtSender> RandomOtSender<S> {
     /// Makes `count` OTs of bits with choices of the receiver: the bits for choice 0 and for
@@ -26,7 +26,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         count: usize,
         zero: &mut [u64],
         one: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.bits(channel, Choices::Chosen, count, zero, one)
     }
 
@@ -43,7 +43,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         count: usize,
         zero: &mut [u64],
         one: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         self.bits(channel, Choices::Random, count, zero, one)
     }
 
@@ -54,7 +54,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         count: usize,
         zero: &mut [u64],
         one: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(zero.len(), count.div_ceil(64), "one bit per OT");
         assert_eq!(one.len(), zero.len(), "one bit per OT");
         self.extend_tiles(channel, choices, count, 1, |_, _, first, messages, others| {
@@ -79,7 +79,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         mut choices: ChoiceBits<'_>,
         count: usize,
         bits: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), OtError> {
         assert_eq!(bits.len(), count.div_ceil(64), "one bit per OT");
         assert_eq!(choices.words().len(), bits.len(), "one choice bit per OT");
         self.extend_pieces(channel, &mut choices, count, 1, |first, messages| {
