@@ -14,10 +14,10 @@ use phineus_protocols::spdz::costs::stated_demand;
 use phineus_tables::quantity;
 use serde_json::{Value, json};
 
+use crate::choices::GpuChoice;
 use crate::failure::Failure;
-use crate::planning::PlannedFile;
-use crate::resolve::TracedFile;
-use crate::settings::GpuChoice;
+use crate::planned::PlannedFile;
+use crate::traced::TracedFile;
 
 /// Entries of matrices for which a device is looked for. A core multiplies some 10^9 of them in a
 /// second, and opening a device takes tenths of one.

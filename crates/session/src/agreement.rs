@@ -16,8 +16,8 @@ use phineus_protocols::demand::BatchScale;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::choices::{NARROW_MASKS, Preprocessed};
 use crate::failure::{Exit, Failure, codes};
-use crate::settings::{NARROW_MASKS, Preprocessed};
 use crate::told::Told;
 
 /// What a party was asked to do.

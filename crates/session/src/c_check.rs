@@ -1,42 +1,29 @@
-//! Checks of C programs: what depends on a secret, as a compiler says it.
+//! C programs by LLVM, in a build that has it: how they are opened, and what of them depends on a secret,
+//! as a compiler says it.
 
-#[cfg(feature = "llvm")]
 use std::path::Path;
 
-#[cfg(feature = "llvm")]
-use crate::failure::Failure;
+use phineus_frontend::{Program, ProgramError};
 
-/// The findings in one C program.
-#[derive(Clone, Debug)]
-pub struct CheckedC {
-    /// All findings, errors and notes.
-    pub diagnostics: Vec<CDiagnostic>,
-    /// The same as text, with the lines of the source.
-    pub text: String,
+use crate::failure::Failure;
+use crate::registry::{CDiagnostic, CLanguage, CheckedC, Registry};
+use crate::resolve::arguments_of;
+
+impl Registry {
+    /// The same, with C programs by LLVM.
+    pub fn with_c(self) -> Registry {
+        Registry { c: Some(CLanguage { open, check }), ..self }
+    }
 }
 
-/// One finding.
-#[derive(Clone, Debug)]
-pub struct CDiagnostic {
-    /// Whether the program is refused for it; if not, it is a note.
-    pub is_error: bool,
-    /// The source file.
-    pub file: String,
-    /// The line, counted from 1; 0 is unknown.
-    pub line: u32,
-    /// The column, counted from 1; 0 is unknown.
-    pub column: u32,
-    /// The fault.
-    pub message: String,
-    /// What to write instead, or what it costs.
-    pub remedy: String,
+fn open(path: &Path) -> Result<Box<dyn Program>, ProgramError> {
+    Ok(Box::new(phineus_c_frontend::CProgram::open(path)?))
 }
 
 /// Checks the program at `path` with these parameters.
-#[cfg(feature = "llvm")]
-pub(crate) fn check(path: &Path, parameters: &[(String, String)]) -> Result<CheckedC, Failure> {
+fn check(path: &Path, parameters: &[(String, String)]) -> Result<CheckedC, Failure> {
     let program = phineus_c_frontend::CProgram::open(path)?;
-    let arguments = crate::resolve::arguments_of(&program, parameters)?;
+    let arguments = arguments_of(&program, parameters)?;
     let found = program.check(&arguments)?;
     let text = phineus_c_frontend::render(&found);
     let diagnostic = |found: phineus_c_frontend::Diagnostic| CDiagnostic {

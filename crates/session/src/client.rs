@@ -18,7 +18,7 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::Masks;
 
 use crate::agreement::{exchange_ready, give_up_all};
-use crate::blocks::{TracedBlocks, readers_bytes, results};
+use crate::choices::Variant;
 use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Failure, codes};
 use crate::memory_budget::{Situation, does_not_fit};
@@ -27,8 +27,8 @@ use crate::planning::{Bounds, ordered, planner_memory};
 use crate::program_file::{ProgramFile, Reader};
 use crate::progress::{Progress, Watch};
 use crate::protocol::{BlockRuns, Client, ClientStart, CostTerms, Protocol};
-use crate::resolve::TracedFile;
-use crate::settings::Variant;
+use crate::traced::TracedFile;
+use crate::traced::{TracedBlocks, readers_bytes, results};
 
 /// The program as a client walks through it, and what that costs.
 pub struct ClientWalk {

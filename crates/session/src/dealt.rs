@@ -8,7 +8,7 @@ use phineus_protocols::bmr::costs::{garbling_ns, totals as garbling};
 use phineus_protocols::mixed::totals;
 
 use crate::failure::Failure;
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 use crate::prediction::{garbling_ot_bytes, preprocessing_bytes};
 use crate::protocol::{Protocol, ProtocolChoice};
 

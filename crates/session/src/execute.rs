@@ -15,11 +15,13 @@ use phineus_engine::{
 use crate::cancel::Cancel;
 use crate::failure::{Failure, codes};
 use crate::material::Origin;
-use crate::memory_budget::STORAGE_DEPTH;
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 use crate::progress::{Progress, Watch};
 use crate::statistics::Phases;
 use crate::told::Told;
+
+/// Transfers in flight at the device.
+pub const STORAGE_DEPTH: u32 = 32;
 
 /// What to run, as which party, with what.
 pub struct Job<'a> {

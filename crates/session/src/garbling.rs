@@ -1,4 +1,4 @@
-//! Garbling by any number of parties beside a run: its plan, its memory, its thread.
+//! Garbling by any number of parties beside a run: its memory, its thread, its tables.
 
 mod blocks;
 
@@ -11,59 +11,34 @@ use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_plan::limits::FRAMES_MIN;
-use phineus_plan::{Lookahead, PlanOptions, Scratch, check, plan};
+use phineus_plan::{Scratch, check};
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
-use phineus_protocols::bmr::{
-    Garbling, GarblingCosts, GarblingProgram, GarblingThread, Made, TableKey, Tables,
-};
+use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::{Parties, ProtocolError};
 use sha2::{Digest, Sha256};
 
-use crate::execute::frames_and_swap;
+use crate::execute::{STORAGE_DEPTH, frames_and_swap};
 use crate::failure::{Failure, codes};
 use crate::material::{dealt_seed, made_at};
-use crate::memory_budget::{Figures, PAGE_WIRES, STORAGE_DEPTH, Situation};
 use crate::metered::{Metered, PhaseFigures, Reading};
-use crate::planning::PlannedFile;
+use crate::planned::{GarblingNeeds, GarblingPlan, PAGE_WIRES, PlannedFile};
 use crate::program_file::ProgramFile;
-use crate::resolve::TracedFile;
+use crate::traced::TracedFile;
 
 pub use blocks::{bytes_of_blocks, write_blocks};
 
-/// Spare frames of the garbling walk, and how long before its need a page is asked for.
-const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
-
 /// What the plan of a garbling program says in place of a protocol.
-const PROTOCOL: &str = "garbling";
+pub(crate) const PROTOCOL: &str = "garbling";
 
 /// The channels of one stream.
 type Stream = Parties<Metered<FramedChannel>>;
 
-/// The planned garbling program of a program with garbled values.
-pub struct GarblingPlan {
-    file: ProgramFile,
-    /// All that garbling holds, frames included.
-    pub bytes: u64,
-    needs: Needs,
-    scale: BatchScale,
-}
-
-/// What of a plan the memory of garbling depends on.
-#[derive(Clone, Copy, Default)]
-struct Needs {
-    frames: u64,
-    slots: u64,
-    circuit_bytes: u64,
-    gates: u64,
-}
-
-impl Needs {
-    fn of(figures: &PlanDescription) -> Needs {
+impl GarblingNeeds {
+    fn of(figures: &PlanDescription) -> GarblingNeeds {
         let total = |name: &str| figures.costs.get(name).copied();
-        Needs {
+        GarblingNeeds {
             frames: figures.frame_count,
             slots: figures.spill_slot_count,
             circuit_bytes: total(SCRATCH_BYTES).unwrap_or(0),
@@ -71,7 +46,7 @@ impl Needs {
         }
     }
 
-    fn frames_bytes(self) -> u64 {
+    pub(crate) fn frames_bytes(self) -> u64 {
         self.frames * PAGE_WIRES * 16
     }
 
@@ -86,90 +61,18 @@ impl Needs {
 }
 
 /// If `ordered` is a block, the description of the program of all that is garbled beside blocks.
-fn described_beside(ordered: &ProgramFile) -> Option<Arc<Description>> {
+pub(crate) fn described_beside(ordered: &ProgramFile) -> Option<Arc<Description>> {
     ordered.program().map(|program| Arc::new(GarblingProgram::describe(&program)))
 }
 
-/// Plans what is garbled beside a run, if anything is.
-pub struct GarblingPlanner<'a> {
-    program: Option<ProgramFile>,
-    situation: &'a Situation,
-    planner_memory_bytes: u64,
-    scratch: &'a Scratch,
-}
-
-impl<'a> GarblingPlanner<'a> {
-    /// Derives the garbling program of `ordered`, a program with sharings; `is_garbled` says that
-    /// another block of the same program has garbled values.
-    pub fn new(
-        (ordered, is_garbled): (Option<&TracedFile>, bool),
-        situation: &'a Situation,
-        planner_memory_bytes: u64,
-        scratch: &'a Scratch,
-    ) -> Result<GarblingPlanner<'a>, Failure> {
-        let program = match ordered {
-            None => None,
-            Some(ordered) => {
-                let program = &mut ordered.file.reader()?;
-                let (file, written) = GarblingProgram::derive(program, scratch.file())?;
-                let described = described_beside(&ordered.file);
-                let is_there = is_garbled || written.instruction_count > 0;
-                is_there.then(|| ProgramFile::new_block(file, described))
-            }
-        };
-        Ok(GarblingPlanner { program, situation, planner_memory_bytes, scratch })
-    }
-
-    /// Its plan with at most so much for frames, and never less than the least; `None` if nothing
-    /// is garbled.
-    pub fn plan(&self, frames_bytes: u64) -> Result<Option<GarblingPlan>, Failure> {
-        let Some(program) = &self.program else { return Ok(None) };
-        let page_bytes = PAGE_WIRES * 16;
-        let options = PlanOptions {
-            protocol: PROTOCOL.to_owned(),
-            port_order: phineus_bytecode::PortOrder::Given,
-            memory_limit_bytes: self.situation.limit_bytes,
-            frame_count: (frames_bytes / page_bytes).max(FRAMES_MIN),
-            layout: Layout::Wires,
-            page_wires: PAGE_WIRES,
-            wire_bytes: 16,
-            lookahead: LOOKAHEAD,
-            planner_memory_bytes: self.planner_memory_bytes,
-        };
-        let (parties, scale) = (self.situation.parties, self.situation.batch_scale());
-        let mut costs = GarblingCosts::new(parties).with_scale(scale);
-        let (output, notes) = (self.scratch.plan_file(), self.scratch.file());
-        let (file, figures, _) = plan(&mut program.reader()?, output, notes, &options, &mut costs)?;
-        let file = ProgramFile::new_block(file, program.program());
-        Ok(Some(GarblingPlan::new(file, &figures, (parties, scale))))
-    }
-
-    /// The same plan if its frames take at most half of what the rest leaves, or else another one.
-    pub fn shrunk(
-        &self,
-        garbling: Option<GarblingPlan>,
-        figures: Figures,
-    ) -> Result<Option<GarblingPlan>, Failure> {
-        let Some(garbling) = garbling else { return Ok(None) };
-        let garbling_bytes = garbling.bytes - garbling.needs.frames_bytes();
-        let rest = Figures { frames: FRAMES_MIN, garbling_bytes, ..figures };
-        let rest_bytes = self.situation.budget(rest).running();
-        let frames_bytes = self.situation.limit_bytes.saturating_sub(rest_bytes) / 2;
-        let least_bytes = FRAMES_MIN * PAGE_WIRES * 16;
-        match garbling.needs.frames_bytes() <= frames_bytes.max(least_bytes) {
-            true => Ok(Some(garbling)),
-            false => self.plan(frames_bytes),
-        }
-    }
-}
-
 impl GarblingPlan {
-    fn new(
+    /// A plan with what it will hold.
+    pub(crate) fn new(
         file: ProgramFile,
         figures: &PlanDescription,
         (parties, scale): (usize, BatchScale),
     ) -> GarblingPlan {
-        let needs = Needs::of(figures);
+        let needs = GarblingNeeds::of(figures);
         let sizes = (FieldBits::DEFAULT, scale);
         let state = memory_bytes(parties, sizes, needs.circuit_bytes, needs.gates);
         GarblingPlan { file, bytes: needs.paged_bytes() + state, needs, scale }
@@ -184,7 +87,7 @@ impl GarblingPlan {
     pub fn open(
         planned: &TracedFile,
         (plan, is_garbled): (&PlanDescription, bool),
-        situation: &Situation,
+        parties: usize,
     ) -> Result<Option<GarblingPlan>, Failure> {
         let stated = |plan: &PlanDescription, name: &str| plan.costs.get(name).copied();
         if !is_garbled && stated(plan, GARBLING_ROUNDS).unwrap_or(0) == 0 {
@@ -217,7 +120,7 @@ impl GarblingPlan {
             return Err(refused("what is garbled beside the plan is of another one"));
         }
         let scale = BatchScale::stated(&plan.costs);
-        Ok(Some(GarblingPlan::new(file, &figures, (situation.parties, scale))))
+        Ok(Some(GarblingPlan::new(file, &figures, (parties, scale))))
     }
 
     /// The planned garbling program.
@@ -273,12 +176,6 @@ fn no_thread(error: std::io::Error) -> Failure {
 }
 
 impl PlannedFile {
-    /// Whether anything is garbled beside a run.
-    pub fn is_garbled(&self) -> bool {
-        let of_blocks = self.blocks.as_ref().is_some_and(|blocks| blocks.parts[0].is_garbled());
-        self.garbling.is_some() || of_blocks
-    }
-
     /// Sets garbling up and starts its thread, where something is garbled; of several blocks, of
     /// which each may run so often.
     pub fn start_garbling(

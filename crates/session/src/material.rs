@@ -3,9 +3,9 @@
 //! [`Material`] is any of it, of whatever maker: it measures how much is taken and how long that
 //! takes. `shares` and `authenticated` know the two sorts, `kept` the files.
 
-mod authenticated;
+pub(crate) mod authenticated;
 mod kept;
-mod shares;
+pub(crate) mod shares;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
@@ -21,9 +21,8 @@ use crate::failure::{Failure, codes};
 use crate::metered::{Metered, PhaseFigures, Reading};
 
 pub use authenticated::{AuthenticatedMaterial, words};
-pub use kept::{
-    Kept, check_free, check_stated, keep, key, made_at, open, open_tables, tables_path,
-};
+pub(crate) use kept::NewFile;
+pub use kept::{Kept, check_free, key, made_at, open_tables, tables_path};
 pub use shares::{BIT_TRIPLES, SharedMaterial, dealt_seed};
 
 /// Material that is kept in memory when all of it is made before.

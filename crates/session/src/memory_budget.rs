@@ -9,7 +9,7 @@ mod making;
 
 use std::time::Duration;
 
-use phineus_bytecode::{Column, Description, Layout};
+use phineus_bytecode::Layout;
 use phineus_channels::{
     CONNECTING_MEMORY_BYTES, NetworkModel, QUIC_MEMORY_BYTES, SEND_AHEAD_BYTES_MIN, Transport,
     channel_memory_bytes,
@@ -19,15 +19,14 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::Masks;
 use phineus_tables::quantity;
 
+use crate::choices::Variant;
+use crate::execute::STORAGE_DEPTH;
 use crate::failure::{Failure, codes};
+use crate::planned::Budget;
 use crate::protocol::{CostTerms, Protocol, STREAMS_MAX};
-use crate::settings::Variant;
 use crate::told::Told;
 
 pub use figures::Figures;
-
-/// Wires of a page: the largest value, and 64 KiB of labels, at which disks reach their bandwidth.
-pub const PAGE_WIRES: u64 = 4096;
 
 /// Code, read-only data, stacks and the heap of a process that is connected and has planned.
 ///
@@ -102,24 +101,6 @@ pub fn scratch_memory(limit_bytes: u64) -> u64 {
 /// Programs of some three million instructions; less than the connections of a run take, which come
 /// when planning is over, so that it adds nothing to what a run has at its peak.
 const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
-
-/// Transfers in flight at the device.
-pub const STORAGE_DEPTH: u32 = 32;
-
-/// A share of memory for each purpose, in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Budget {
-    pub process: u64,
-    pub tables: u64,
-    pub channel: u64,
-    pub driver: u64,
-    pub scratch: u64,
-    pub readers: u64,
-    pub storage: u64,
-    pub frames: u64,
-    /// All that planning takes, before the run and in place of it.
-    pub planning: u64,
-}
 
 /// What the shares depend on.
 #[derive(Clone, Copy, Debug)]
@@ -271,55 +252,6 @@ impl Situation {
 
 /// A reader's note of where a frame of the program is.
 pub const INDEX_ENTRY_BYTES: u64 = 40;
-
-impl Budget {
-    /// As much of each as the other has, if that is more.
-    pub fn raise_to(&mut self, other: &Budget) {
-        for (own, other) in [
-            (&mut self.process, other.process),
-            (&mut self.tables, other.tables),
-            (&mut self.channel, other.channel),
-            (&mut self.driver, other.driver),
-            (&mut self.scratch, other.scratch),
-            (&mut self.readers, other.readers),
-            (&mut self.storage, other.storage),
-            (&mut self.frames, other.frames),
-            (&mut self.planning, other.planning),
-        ] {
-            *own = (*own).max(other);
-        }
-    }
-
-    /// The most that the process will have resident.
-    pub fn total(&self) -> u64 {
-        self.running().max(self.planning)
-    }
-
-    /// The shares of a run together.
-    pub fn running(&self) -> u64 {
-        self.process
-            + self.tables
-            + self.channel
-            + self.driver
-            + self.scratch
-            + self.readers
-            + self.storage
-            + self.frames
-    }
-}
-
-/// Bytes of the tables that `party` brings and learns.
-pub fn table_bytes(description: &Description, party: u16) -> u64 {
-    let row = |columns: &[Column]| -> u64 {
-        columns.iter().map(|column| u64::from(column.element.width()).div_ceil(8)).sum()
-    };
-    let inputs = description.inputs.iter().filter(|port| port.party == party);
-    let outputs = description.outputs.iter().filter(|port| port.parties.contains(&party));
-    let sizes = inputs
-        .map(|port| port.rows.saturating_mul(row(&port.columns)))
-        .chain(outputs.map(|port| port.rows.saturating_mul(row(&port.columns))));
-    sizes.fold(0, u64::saturating_add)
-}
 
 /// The refusal when `needed` bytes are more than the limit.
 pub fn does_not_fit(limit: u64, needed: u64) -> Failure {

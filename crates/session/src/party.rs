@@ -19,25 +19,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::binding::Files;
-use crate::blocks::without_openings;
 use crate::client::ClientJob;
 use crate::execute::{Executed, Job};
 use crate::failure::{Failure, codes};
-use crate::material::{self, Kept, tables_path};
+use crate::material::{Kept, tables_path};
 use crate::meeting::{Meeting, close_unused, meet};
 use crate::metered::{Metered, PhaseFigures, close_all};
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 use crate::progress::Progress;
 use crate::protocol::{Protocol, Start, aheads, metered};
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::settings::{Choice, Making, Preprocessed, Run};
 use crate::told::Told;
+use crate::traced::without_openings;
 
 use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, prepare};
 
-pub use preparation::{check_material, check_ot, open_key, scratch_of, scratch_within, shape};
+pub use preparation::{check_material, check_ot, open_key, scratch_of, scratch_within};
 
 /// What a finished run leaves.
 pub struct Finished {
@@ -211,11 +211,12 @@ fn keep(
     let material = (parties, tables.as_ref().map(|tables| &tables.key));
     // A file is of no use unless all have theirs.
     let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
-    let kept = material::keep(&making.out, key, planned, material, prg, session).and_then(|kept| {
-        agreement::exchange_agreement(&mut mesh[0], &all).map(|()| kept).inspect_err(|_| {
-            let _ = std::fs::remove_file(&making.out);
-        })
-    });
+    let kept =
+        crate::stored::keep(&making.out, key, planned, material, prg, session).and_then(|kept| {
+            agreement::exchange_agreement(&mut mesh[0], &all).map(|()| kept).inspect_err(|_| {
+                let _ = std::fs::remove_file(&making.out);
+            })
+        });
     let (mut kept, parties) = kept.inspect_err(|_| {
         if tables.is_some() {
             let _ = std::fs::remove_file(&path);

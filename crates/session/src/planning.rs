@@ -1,8 +1,10 @@
 //! Plans a traced program so that the whole process stays within its memory limit.
 
+mod blocks;
+mod garbling;
+mod masks;
 mod needs;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
@@ -17,20 +19,19 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
 
-use crate::blocks::{PlannedBlocks, open_blocks, plan_blocks};
+use crate::choices::{NarrowMasks, Variant};
 use crate::failure::{Failure, codes};
-use crate::garbling::{GarblingPlan, GarblingPlanner};
 use crate::heap;
-use crate::masks;
-use crate::material::check_stated;
-use crate::memory_budget::{
-    Budget, Figures, INDEX_ENTRY_BYTES, Situation, does_not_fit, table_bytes,
-};
+use crate::memory_budget::{Figures, INDEX_ENTRY_BYTES, Situation, does_not_fit};
+use crate::planned::{GarblingPlan, PlannedFile};
 use crate::program_file::ProgramFile;
 use crate::protocol::{CostTerms, Protocol, Representation};
-use crate::resolve::TracedFile;
-use crate::settings::{NarrowMasks, Variant};
 use crate::slices::held_bytes;
+use crate::stored::check_stated;
+use crate::traced::{TracedFile, client_tables_bytes, largest_tables_bytes};
+
+use self::blocks::{open_blocks, plan_blocks};
+use self::garbling::GarblingPlanner;
 
 /// How long before its need a page is asked for.
 ///
@@ -52,30 +53,7 @@ const ATTEMPTS: usize = 5;
 const SLOTS_GUESS: u64 = 8192;
 const SCRATCH_WIRES_GUESS: u64 = 16_384;
 
-/// A planned program and what it takes.
-pub struct PlannedFile {
-    pub file: ProgramFile,
-    pub description: Description,
-    pub hash: Hash,
-    pub budget: Budget,
-    /// What a party may be ahead of another while authenticated material is made or gates are
-    /// garbled, as far as its own memory goes.
-    pub ahead_bytes: usize,
-    pub planning: Duration,
-    /// How many of the parties compute, the first ones; the others are clients.
-    pub computing: usize,
-    /// What is garbled beside the run, if anything.
-    pub garbling: Option<GarblingPlan>,
-    /// The blocks, if there are several; the file is then that of the first.
-    pub blocks: Option<Arc<PlannedBlocks>>,
-}
-
 impl PlannedFile {
-    /// The figures of the plan.
-    pub fn plan(&self) -> &PlanDescription {
-        self.description.plan.as_ref().expect("made by the planner, or checked when opened")
-    }
-
     /// A file that was planned before. Planning knew nothing of the network: windows are longer than
     /// usual only where there is room for them beside the plan.
     pub fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
@@ -102,16 +80,6 @@ impl PlannedFile {
         })
     }
 
-    /// How large the batches of the plan are.
-    pub fn scale(&self) -> BatchScale {
-        BatchScale::stated(&self.plan().costs)
-    }
-
-    /// How often this party has room to double the usual window.
-    pub fn window_doublings(&self) -> u32 {
-        (self.ahead_bytes / self.scale().ahead_bytes()).ilog2()
-    }
-
     /// The same for a program of one block, or a block of a program of which `is_garbled` says
     /// whether it has garbled values.
     pub fn open_block(
@@ -128,7 +96,7 @@ impl PlannedFile {
             let message = "the planned file states batches of a size that there is not";
             return Err(Failure::new(codes::NO_FIGURES, message));
         }
-        let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation)?;
+        let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation.parties)?;
         let scale = BatchScale::stated(&plan.costs);
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
@@ -242,18 +210,6 @@ fn check_clients(planned: &PlannedFile, situation: &Situation) -> Result<(), Fai
         }
         _ => Ok(()),
     }
-}
-
-/// The largest tables of a client, if there are clients.
-pub fn client_tables_bytes(traced: &TracedFile) -> Option<u64> {
-    let clients = traced.computing as u16..traced.description.parties.len() as u16;
-    clients.map(|party| table_bytes(&traced.description, party)).max()
-}
-
-/// The tables of the computing party that brings and learns the most.
-pub fn largest_tables_bytes(traced: &TracedFile) -> u64 {
-    let parties = 0..traced.computing as u16;
-    parties.map(|party| table_bytes(&traced.description, party)).max().unwrap_or(0)
 }
 
 /// Plans a block of a program of which `is_garbled` says whether it has garbled values.

@@ -17,7 +17,7 @@ use phineus_protocols::spdz::costs::totals as authenticated;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 use crate::protocol::list::CLEAR;
 use crate::protocol::{Protocol, STREAMS_MAX};
 

@@ -11,6 +11,7 @@ mod garbled;
 pub mod list;
 mod on_shares;
 mod shares;
+mod totals;
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, RangeInclusive};
@@ -360,6 +361,12 @@ impl Protocol {
     /// The protocol that a plan was made for, if it is known here.
     pub fn of_plan(plan: &PlanDescription) -> Option<Protocol> {
         Protocol::from_name(&plan.protocol)
+    }
+
+    /// How many of the parties of a planned program compute: of an unknown protocol, all.
+    pub fn computing_of(description: &Description, plan: &PlanDescription) -> usize {
+        let known = Protocol::of_plan(plan);
+        known.map_or(description.parties.len(), |protocol| protocol.computing(description, plan))
     }
 
     /// The names of those that `is_meant` accepts, as in `gmw, bmr and mixed`.

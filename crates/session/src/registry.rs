@@ -4,7 +4,6 @@ use std::path::Path;
 
 use phineus_frontend::{Program, ProgramError};
 
-use crate::c_check::CheckedC;
 use crate::failure::Failure;
 
 /// The programs that a command line knows by name.
@@ -25,6 +24,32 @@ pub struct CLanguage {
     pub check: CheckC,
 }
 
+/// The findings in one C program.
+#[derive(Clone, Debug)]
+pub struct CheckedC {
+    /// All findings, errors and notes.
+    pub diagnostics: Vec<CDiagnostic>,
+    /// The same as text, with the lines of the source.
+    pub text: String,
+}
+
+/// One finding.
+#[derive(Clone, Debug)]
+pub struct CDiagnostic {
+    /// Whether the program is refused for it; if not, it is a note.
+    pub is_error: bool,
+    /// The source file.
+    pub file: String,
+    /// The line, counted from 1; 0 is unknown.
+    pub line: u32,
+    /// The column, counted from 1; 0 is unknown.
+    pub column: u32,
+    /// The fault.
+    pub message: String,
+    /// What to write instead, or what it costs.
+    pub remedy: String,
+}
+
 /// Checks a C program.
 pub type CheckC = fn(&Path, &[(String, String)]) -> Result<CheckedC, Failure>;
 
@@ -32,13 +57,6 @@ impl Registry {
     /// The built-in programs.
     pub fn built_in() -> Registry {
         Registry { programs: phineus_programs::all(), own: 0, c: None }
-    }
-
-    /// The same, with C programs by LLVM.
-    #[cfg(feature = "llvm")]
-    pub fn with_c(self) -> Registry {
-        let check = crate::c_check::check;
-        Registry { c: Some(CLanguage { open: crate::resolve::open_c, check }), ..self }
     }
 
     /// Adds a program of the user's, which goes before a built-in one of the same name.

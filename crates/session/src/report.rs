@@ -12,16 +12,16 @@ use phineus_protocols::mixed;
 use phineus_tables::quantity;
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::without_openings;
 use crate::client::{ClientRun, ClientWalk};
+use crate::distance;
 use crate::execute::Executed;
 use crate::failure::{Failure, codes};
-use crate::masks;
 use crate::output_file::write_atomically;
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 use crate::prediction::{Starting, garbling_traffic, predict, preprocessing_bytes};
 use crate::settings::Preprocessed;
 use crate::statistics::Phases;
+use crate::traced::without_openings;
 
 /// How a run is called whose material was made before.
 pub const STORED: &str = "stored";
@@ -208,7 +208,7 @@ impl RunReport {
             preprocessing: preprocessing.map(str::to_owned),
             statistical_distance: match preprocessing == Some(Preprocessed::Fake.name()) {
                 true => serde_json::Value::Null,
-                false => masks::distance_json(planned, true),
+                false => distance::distance_json(planned, true),
             },
             party: match executed.rounds {
                 Some(_) => description.parties[usize::from(party)].clone(),

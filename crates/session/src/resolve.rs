@@ -4,11 +4,10 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use phineus_bytecode::binary::MAGIC;
 use phineus_bytecode::{
-    Description, Hash, Kind, PlanDescription, Violation, parse_text, verify, verify_blocks,
+    Description, Kind, PlanDescription, Violation, parse_text, verify, verify_blocks,
 };
 use phineus_frontend::bristol::Circuit;
 use phineus_frontend::hycc::Hybrid;
@@ -16,13 +15,12 @@ use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
 use phineus_plan::Scratch;
 use phineus_protocols::garbled::totals;
 
-use crate::blocks::{TracedBlocks, directory, traced_blocks};
 use crate::c_reader::ReadApart;
-use crate::casting::computing_of;
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
 use crate::registry::Registry;
+use crate::traced::{TracedFile, directory, traced_blocks, without_openings};
 
 /// Ports that a program may ask the size of while its shape is being found out.
 const PORTS_PROBED: usize = 1000;
@@ -105,11 +103,6 @@ fn c_program(registry: &Registry, path: &Path) -> Result<Box<dyn Program>, Failu
         Some(c) => Ok((c.open)(path)?),
         None => Ok(Box::new(ReadApart::open(&c_executable(path)?, path)?)),
     }
-}
-
-#[cfg(feature = "llvm")]
-pub fn open_c(path: &Path) -> Result<Box<dyn Program>, ProgramError> {
-    Ok(Box::new(phineus_c_frontend::CProgram::open(path)?))
 }
 
 /// The executable that reads C programs, which stands beside this one.
@@ -243,25 +236,33 @@ pub fn probe(program: &dyn Program, arguments: &Arguments) -> Result<Description
     Err(Failure::new(codes::TOO_MANY_SIZES, "the program asks for the sizes of too many inputs"))
 }
 
-/// A traced program with what identifies it.
-#[derive(Clone)]
-pub struct TracedFile {
-    pub file: ProgramFile,
-    pub description: Description,
-    pub hash: Hash,
-    /// `Planned` if PROGRAM was a plan.
-    pub kind: Kind,
-    /// How many of its parties compute, the first ones; the others are clients.
-    pub computing: usize,
-    /// The blocks, if there are several.
-    pub blocks: Option<Arc<TracedBlocks>>,
+/// The parties and ports, and the parameters if the sizes are still open.
+pub fn shape(
+    resolved: &Resolved<'_>,
+    parameters: &[(String, String)],
+) -> Result<(Option<Arguments>, Description), Failure> {
+    match resolved.program() {
+        Some(program) => {
+            let arguments = arguments_of(program, parameters)?;
+            let description = probe(program, &arguments)?;
+            Ok((Some(arguments), without_openings(&description)))
+        }
+        None => {
+            let Resolved::File(file) = resolved else { unreachable!("it has no program") };
+            if !parameters.is_empty() {
+                let message = "a file that is traced or planned has its parameters already";
+                return Err(Failure::usage(message));
+            }
+            Ok((None, without_openings(&ready(file)?.description)))
+        }
+    }
 }
 
 /// Opens a file that is traced or planned already, and verifies it: it comes from anywhere.
 pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
     let computing = |description: &Description| {
         let plan = description.plan.as_ref();
-        plan.map_or(description.parties.len(), |plan| computing_of(description, plan))
+        plan.map_or(description.parties.len(), |plan| Protocol::computing_of(description, plan))
     };
     if let Some(traced) = traced_blocks(file, computing)? {
         return ready_blocks(traced);

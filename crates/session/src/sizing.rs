@@ -11,17 +11,19 @@ use crate::binding;
 use crate::casting::Cast;
 use crate::failure::Failure;
 use crate::meeting::check_parties;
-use crate::memory_budget::{Budget, PROCESS_BYTES, Situation, connected_process_bytes};
-use crate::party::shape;
-use crate::planning::{
-    PlannedFile, client_tables_bytes, largest_tables_bytes, plan_as_stated, plan_within,
-};
+use crate::memory_budget::{PROCESS_BYTES, Situation, connected_process_bytes};
+use crate::planned::Budget;
+use crate::planned::PlannedFile;
+use crate::planning::{plan_as_stated, plan_within};
 use crate::protocol::{Adversary, Protocol};
 use crate::registry::Registry;
-use crate::resolve::{Resolved, TracedFile, ready, resolve, trace};
+use crate::resolve::shape;
+use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::settings::{Choice, Outsourcing, ProgramChoice, Sizes, Variant};
 use crate::slices;
-use crate::verify::all_tables;
+use crate::traced::TracedFile;
+use crate::traced::all_tables;
+use crate::traced::{client_tables_bytes, largest_tables_bytes};
 
 /// Traces what `choice` names, with the rows that are stated or counted.
 pub fn traced(

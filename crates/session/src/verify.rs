@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Kind, Table};
+use phineus_bytecode::{Kind, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
@@ -12,12 +12,13 @@ use crate::failure::{Failure, codes};
 use crate::material::Origin;
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
 use crate::own_rows::without_meaningless;
-use crate::planning::{PlannedFile, plan_within};
+use crate::planned::PlannedFile;
+use crate::planning::plan_within;
 use crate::progress::Progress;
 use crate::protocol::list::CLEAR;
 use crate::protocol::{Protocol, run_clear};
-use crate::resolve::TracedFile;
 use crate::settings::{Choice, Variant};
+use crate::traced::{TracedFile, all_tables};
 
 /// Why plain C may say something else (docs/c.md, "What is accepted").
 const WHERE_C_DIFFERS: &str = "\
@@ -186,11 +187,6 @@ pub fn in_the_clear(
         return PlannedFile::open(traced, &Situation { protocol, ..situation });
     }
     plan_within(&traced, CLEAR, &situation, scratch)
-}
-
-pub fn all_tables(description: &Description) -> u64 {
-    let parties = 0..description.parties.len() as u16;
-    parties.map(|party| crate::memory_budget::table_bytes(description, party)).sum()
 }
 
 /// The failure of an answer that is wrong.

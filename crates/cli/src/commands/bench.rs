@@ -19,7 +19,7 @@ use phineus_ot::{
 use phineus_protocols::garbled::totals;
 use phineus_session::failure::{Exit, Failure, codes};
 use phineus_session::party::scratch_within;
-use phineus_session::planning::PlannedFile;
+use phineus_session::planned::PlannedFile;
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::{arguments_of, trace};

@@ -4,8 +4,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use phineus_session::c_check::CheckedC;
 use phineus_session::failure::{Failure, codes};
+use phineus_session::registry::CheckedC;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::c_executable;
 use serde_json::json;

@@ -14,25 +14,25 @@ use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use phineus_session::accelerator::{Accelerator, planned_entries};
-use phineus_session::blocks::without_openings;
 use phineus_session::dealt::check_dealt;
+use phineus_session::distance;
 use phineus_session::failure::Failure;
-use phineus_session::masks;
 use phineus_session::memory_budget::default_limit;
 use phineus_session::party::scratch_of;
-use phineus_session::planning::PlannedFile;
+use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
     Starting, Times, candidates, material, predict, preprocessing_bytes, sent_bytes,
 };
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
 use phineus_session::report::outputs;
-use phineus_session::resolve::TracedFile;
 use phineus_session::settings::{
     Choice, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Variant,
 };
 use phineus_session::sizing::{self, Terms, traced_for};
 use phineus_session::slices;
+use phineus_session::traced::TracedFile;
+use phineus_session::traced::without_openings;
 use phineus_tables::quantity;
 use serde_json::json;
 
@@ -100,7 +100,7 @@ pub(crate) fn run(
         let mut document = to_json(planned, limit, &time);
         match explain.fake_preprocessing {
             true => document["preprocessing"] = Preprocessed::Fake.name().into(),
-            false => document["statistical_distance"] = masks::distance_json(planned, false),
+            false => document["statistical_distance"] = distance::distance_json(planned, false),
         }
         document["learns"] = json!(learns);
         document["rounds_before_batching"] = json!(rounds_alone(planned)?);
@@ -313,7 +313,7 @@ fn print_costs(
         line("slice", slice)?;
     }
     if !explain.fake_preprocessing {
-        for (number, text) in masks::distance_lines(planned).into_iter().enumerate() {
+        for (number, text) in distance::distance_lines(planned).into_iter().enumerate() {
             line(if number == 0 { "distance" } else { "" }, text)?;
         }
     }

@@ -8,22 +8,23 @@ use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{Scratch, check, check_order};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed;
-use phineus_session::blocks::TracedBlocks;
-use phineus_session::casting::{computing_of, described};
+use phineus_session::casting::described;
 use phineus_session::failure::{Failure, codes};
-use phineus_session::garbling::GarblingPlan;
 use phineus_session::memory_budget::default_limit;
 use phineus_session::output_file::check_writable;
 use phineus_session::party::{scratch_of, scratch_within};
+use phineus_session::planned::GarblingPlan;
 use phineus_session::planning;
 use phineus_session::prediction::candidates;
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
-use phineus_session::resolve::{TracedFile, arguments_of, is_c, trace};
+use phineus_session::resolve::{arguments_of, is_c, trace};
 use phineus_session::settings::{
     Choice, NarrowMasks, ProgramChoice, Protocol, Sizes, Variant, protocols,
 };
 use phineus_session::sizing::{self, Terms};
+use phineus_session::traced::TracedBlocks;
+use phineus_session::traced::TracedFile;
 use phineus_tables::quantity;
 use serde_json::json;
 
@@ -299,7 +300,8 @@ fn in_rounds(
 ) -> Result<(TracedFile, Vec<String>), Failure> {
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(protocols::CLEAR);
-    let parties = description.plan.as_ref().map_or(0, |plan| computing_of(description, plan));
+    let parties =
+        description.plan.as_ref().map_or(0, |plan| Protocol::computing_of(description, plan));
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
     let bounds = planning::Bounds {
         least_limit_bytes: limit,

@@ -15,18 +15,17 @@ use phineus_ot::{FieldBits, SessionId};
 use phineus_protocols::bmr::GarblingBlocks;
 use phineus_protocols::bmr::limits::memory_bytes_of_blocks;
 
-use super::{GarblingPlan, Needs, Started, Stream, no_thread, set_up_any};
-use crate::blocks::PlannedBlocks;
+use super::{Started, Stream, no_thread, set_up_any};
 use crate::execute::frames_and_swap;
 use crate::failure::Failure;
-use crate::planning::PlannedFile;
+use crate::planned::{GarblingNeeds, GarblingPlan, PlannedBlocks, PlannedFile};
 
 /// What garbling holds if it may come to any of these blocks of so many parties' program.
 pub fn bytes_of_blocks<'a>(plans: impl Iterator<Item = &'a GarblingPlan>, parties: usize) -> u64 {
-    let (mut most, mut scale) = (Needs::default(), None);
+    let (mut most, mut scale) = (GarblingNeeds::default(), None);
     for plan in plans {
-        let Needs { frames, slots, circuit_bytes, gates } = plan.needs;
-        most = Needs {
+        let GarblingNeeds { frames, slots, circuit_bytes, gates } = plan.needs;
+        most = GarblingNeeds {
             frames: most.frames.max(frames),
             slots: most.slots.max(slots),
             circuit_bytes: most.circuit_bytes.max(circuit_bytes),

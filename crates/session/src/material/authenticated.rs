@@ -18,7 +18,7 @@ use super::shares::dealt_seed;
 use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_thread};
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, Reading};
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 
 /// What it is asked by; lives as long as it likes.
 type Macs<F> = dyn Authenticated<F>;
@@ -237,7 +237,7 @@ fn needs(
 }
 
 /// Whether a plan states what its instructions need.
-pub(super) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool, Failure> {
+pub(crate) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool, Failure> {
     let mut demand = Demand::default();
     for need in needs(planned, planned.computing, field)? {
         let (kind, count) = need?;
@@ -247,12 +247,12 @@ pub(super) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool,
 }
 
 /// What stored material is for.
-pub(super) fn binding(planned: &PlannedFile) -> Binding {
+pub(crate) fn binding(planned: &PlannedFile) -> Binding {
     super::kept::binding(planned, stated_demand(&planned.plan().costs))
 }
 
 /// Makes all that the plan demands, with the others, into a file.
-pub(super) fn keep<F: Field>(
+pub(crate) fn keep<F: Field>(
     file: &NewFile<'_>,
     (planned, field): (&PlannedFile, FieldName),
     parties: Stream,

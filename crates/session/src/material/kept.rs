@@ -6,22 +6,17 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use phineus_crypto::Prg;
-use phineus_crypto::field::{F32, F61, F128, FieldName};
-use phineus_ot::SessionId;
+use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::{TableKey, Tables};
 use phineus_protocols::demand::Demand;
-use phineus_protocols::preprocessing::{self, StoreError, StoredFile, StoredKey};
+use phineus_protocols::preprocessing::{StoreError, StoredFile, StoredKey};
 use phineus_protocols::stored::{Binding, UnfinishedFile};
-use phineus_protocols::{ProtocolError, mascot};
 use sha2::{Digest, Sha256};
 
-use super::{Stream, authenticated, shares};
 use crate::failure::{Failure, codes};
 use crate::leftovers;
 use crate::metered::PhaseFigures;
-use crate::planning::PlannedFile;
-use crate::protocol::Protocol;
-use crate::settings::Choice;
+use crate::planned::PlannedFile;
 
 /// What was made and kept.
 pub struct Kept {
@@ -33,14 +28,9 @@ pub struct Kept {
 }
 
 /// A file that does not exist yet, and its key.
-pub(super) struct NewFile<'a> {
-    path: &'a Path,
-    key: &'a StoredKey,
-}
-
-/// The field of the plan's protocol, if its shares are authenticated.
-fn field(planned: &PlannedFile) -> Option<FieldName> {
-    Protocol::from_name(&planned.plan().protocol).and_then(Protocol::field)
+pub(crate) struct NewFile<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) key: &'a StoredKey,
 }
 
 /// What stored material is bound to: the protocol, and the program in its rounds, whose order
@@ -54,28 +44,6 @@ pub(super) fn binding<K>(planned: &PlannedFile, demand: Demand<K>) -> Binding<K>
         .chain_update(&plan.protocol)
         .chain_update(&plan.program_hash);
     Binding { protocol: plan.protocol.clone(), program: hash.finalize().into(), demand }
-}
-
-/// Opens what was stored for this plan; uses nothing up.
-pub fn open(
-    path: &Path,
-    key: &StoredKey,
-    planned: &PlannedFile,
-    party: u16,
-) -> Result<Box<StoredFile>, Failure> {
-    let (me, parties) = (usize::from(party), planned.computing);
-    let opened = match field(planned) {
-        None => preprocessing::Stored::open(path, key, &shares::binding(planned), me, parties),
-        Some(field) => {
-            let binding = authenticated::binding(planned);
-            match field {
-                FieldName::F61 => mascot::Stored::<F61>::open(path, key, &binding, me, parties),
-                FieldName::F32 => mascot::Stored::<F32>::open(path, key, &binding, me, parties),
-                FieldName::F128 => mascot::Stored::<F128>::open(path, key, &binding, me, parties),
-            }
-        }
-    };
-    Ok(Box::new(opened?))
 }
 
 /// The key in `path`, which is made if it is not there and `may_create`.
@@ -163,45 +131,6 @@ fn being_made(partial: &Path) -> Failure {
     );
     Failure::new(codes::STORED_UNFINISHED, message)
         .remedy("remove it, unless another run is making it")
-}
-
-/// Refuses a plan whose figures are not those of its instructions: material is made by the
-/// figures, and taken by the instructions.
-pub fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
-    let protocol = Protocol::from_name(&planned.plan().protocol);
-    let takes_any = protocol.is_some_and(|protocol| protocol.has_preprocessing());
-    let is_stated = match (takes_any, field(planned)) {
-        (_, Some(field)) => authenticated::is_stated(planned, field)?,
-        (true, None) => shares::is_stated(planned)?,
-        (false, None) => true,
-    };
-    if is_stated {
-        return Ok(());
-    }
-    let message = "the plan states other preprocessed material than its instructions take";
-    Err(Failure::new(codes::OTHER_MATERIAL, message).remedy("plan it again"))
-}
-
-/// Makes all that the plan demands, with the others, into a file that does not exist yet, with the key
-/// of the garbled tables beside it. Leaves nothing behind if it fails.
-pub fn keep(
-    path: &Path,
-    key: &StoredKey,
-    planned: &PlannedFile,
-    (parties, tables): (Stream, Option<&TableKey>),
-    prg: Prg,
-    session: &SessionId,
-) -> Result<(Kept, Stream), Failure> {
-    let file = NewFile { path, key };
-    let Some(field) = field(planned) else {
-        return shares::keep(&file, (planned, tables), parties, prg, session);
-    };
-    let planned = (planned, field);
-    match field {
-        FieldName::F61 => authenticated::keep::<F61>(&file, planned, parties, prg, session),
-        FieldName::F32 => authenticated::keep::<F32>(&file, planned, parties, prg, session),
-        FieldName::F128 => authenticated::keep::<F128>(&file, planned, parties, prg, session),
-    }
 }
 
 /// The bytes of a file after `make` has made it; if that fails, nothing is left of it. Of two runs

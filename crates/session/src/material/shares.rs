@@ -18,7 +18,7 @@ use super::kept::{Kept, file_of};
 use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_thread};
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, Reading};
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 
 /// What it is asked by; lives as long as it likes.
 type Shares = dyn Preprocessing;
@@ -242,7 +242,7 @@ fn needs(
 }
 
 /// Whether a plan states what its instructions need.
-pub(super) fn is_stated(planned: &PlannedFile) -> Result<bool, Failure> {
+pub(crate) fn is_stated(planned: &PlannedFile) -> Result<bool, Failure> {
     let mut demand = Demand::default();
     for need in needs(planned, planned.computing)? {
         let (kind, count) = need?;
@@ -252,12 +252,12 @@ pub(super) fn is_stated(planned: &PlannedFile) -> Result<bool, Failure> {
 }
 
 /// What stored material is for.
-pub(super) fn binding(planned: &PlannedFile) -> Binding {
+pub(crate) fn binding(planned: &PlannedFile) -> Binding {
     super::kept::binding(planned, mixed::demand(&planned.description))
 }
 
 /// Makes all that the plan demands, with the others, into a file.
-pub(super) fn keep(
+pub(crate) fn keep(
     file: &super::kept::NewFile<'_>,
     (planned, tables): (&PlannedFile, Option<&TableKey>),
     parties: Stream,

@@ -16,29 +16,32 @@ use super::slicing;
 use crate::accelerator::{Accelerator, matrix_entries};
 use crate::agreement::{self, Choosing, Peers, Wish};
 use crate::binding::{self, Inputs};
-use crate::blocks::check_preprocessing;
 use crate::calibration::cache_bytes;
 use crate::client::ClientWalk;
+use crate::distance;
 use crate::failure::{Failure, codes};
 use crate::heap;
-use crate::masks;
 use crate::material::{self, Origin};
 use crate::meeting::check_parties;
 use crate::memory_budget::{
-    GROWTH_BYTES, PLANNER_BUFFERS_BYTES, Situation, connected_process_bytes, table_bytes,
+    GROWTH_BYTES, PLANNER_BUFFERS_BYTES, Situation, connected_process_bytes,
 };
 use crate::own_rows::Arrangements;
-use crate::planning::{PlannedFile, plan_within, with_least};
+use crate::planned::PlannedFile;
+use crate::planning::{plan_within, with_least};
 use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::protocol::Protocol;
-use crate::resolve::{Resolved, TracedFile, ready, trace};
+use crate::resolve::{Resolved, ready, trace};
 use crate::settings::{
     Choice, NARROW_MASKS, OtExtension, Preprocessed, ProtocolChoice, Run, Variant, network_text,
     protocols,
 };
 use crate::sizing::Terms;
+use crate::stored::check_preprocessing;
 use crate::told::Told;
+use crate::traced::TracedFile;
+use crate::traced::table_bytes;
 
 /// Rows that a peer may bring: as many as one can sort here.
 const ROWS_MAX: u64 = 1 << 32;
@@ -324,7 +327,7 @@ fn origin(
         Preprocessed::Fake => Ok(Origin::Fake),
         Preprocessed::Stored(path) => {
             let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
-            let file = material::open(path, key, planned, prepared.party)?;
+            let file = crate::stored::open(path, key, planned, prepared.party)?;
             let tables = material::open_tables(path, &file, planned)?;
             let pairing: String =
                 file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -456,7 +459,7 @@ fn plan_for_process(
     if traced.kind == Kind::Planned {
         check_protocol(&traced.description, protocol, run.together.ot)?;
         let planned = PlannedFile::open(traced, &situation)?;
-        masks::check_planned(&planned, run.together.variants.narrow_masks)?;
+        distance::check_planned(&planned, run.together.variants.narrow_masks)?;
         return Ok(planned);
     }
     plan_within(&traced, protocol, &situation, &prepared.scratch)

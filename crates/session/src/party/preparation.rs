@@ -12,7 +12,6 @@ use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 use super::BeforeMeeting;
 use crate::agreement::Wish;
 use crate::binding::{self, Files};
-use crate::blocks::without_openings;
 use crate::casting::Cast;
 use crate::dealt::check_dealt;
 use crate::failure::{Failure, codes};
@@ -21,7 +20,7 @@ use crate::meeting::check_parties;
 use crate::memory_budget::{check_limit, default_limit, scratch_memory};
 use crate::protocol::{Protocol, Setting};
 use crate::registry::Registry;
-use crate::resolve::{Resolved, arguments_of, probe, ready, resolve};
+use crate::resolve::{Resolved, resolve, shape};
 use crate::settings::{Choice, Preprocessed, ProtocolChoice, Resources, Run, Together};
 use crate::sizing::stated_rows;
 
@@ -264,28 +263,6 @@ pub fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
 
 /// The key of stored material in the directory of a party's keys.
 const STORED_KEY: &str = "stored.key";
-
-/// The parties and ports, and the parameters if the sizes are still open.
-pub fn shape(
-    resolved: &Resolved<'_>,
-    parameters: &[(String, String)],
-) -> Result<(Option<Arguments>, Description), Failure> {
-    match resolved.program() {
-        Some(program) => {
-            let arguments = arguments_of(program, parameters)?;
-            let description = probe(program, &arguments)?;
-            Ok((Some(arguments), without_openings(&description)))
-        }
-        None => {
-            let Resolved::File(file) = resolved else { unreachable!("it has no program") };
-            if !parameters.is_empty() {
-                let message = "a file that is traced or planned has its parameters already";
-                return Err(Failure::usage(message));
-            }
-            Ok((None, without_openings(&ready(file)?.description)))
-        }
-    }
-}
 
 /// Where what planning writes goes, for a party of these resources.
 ///

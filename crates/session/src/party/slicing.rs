@@ -9,9 +9,9 @@ use crate::calibration::on_the_way;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::protocol::Protocol;
-use crate::resolve::TracedFile;
 use crate::settings::{Preprocessed, Run};
 use crate::slices;
+use crate::traced::TracedFile;
 
 /// The slice that the user states, or that is for the network that the user states.
 pub fn stated(run: &Run, limit_bytes: u64) -> Option<u64> {

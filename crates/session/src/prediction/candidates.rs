@@ -9,11 +9,11 @@ use phineus_tables::quantity;
 
 use super::{Prediction, predict};
 use crate::failure::{Exit, Failure, codes};
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 use crate::protocol::{Protocol, Setting};
-use crate::resolve::TracedFile;
 use crate::settings::{Choice, Variant};
 use crate::sizing::{self, Terms};
+use crate::traced::TracedFile;
 
 /// Predicted times that differ by less than this are the same.
 const SAME_TIME: f64 = 1.01;

@@ -16,6 +16,7 @@ use phineus_protocols::spdz::costs::stated_demand;
 use phineus_protocols::spdz::{Activity, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 use super::on_shares::{Begun, Ran, channels_of, metered};
+use super::totals::totals_of_blocks;
 use super::{
     Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
     Representation, Setting, Start, Totals,
@@ -24,10 +25,9 @@ use crate::accelerator::Warning;
 use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
 use crate::material::{AuthenticatedMaterial, Origin, words};
-use crate::memory_budget::PAGE_WIRES;
 use crate::metered::Reading;
+use crate::planned::PAGE_WIRES;
 use crate::statistics::Activities;
-use crate::totals::totals_of_blocks;
 
 /// Elements that making authenticated material holds and that lie ready, besides those for each other
 /// party: of whole batches, and of batches of a few. Measured as the growth of the resident set: up to

@@ -10,16 +10,16 @@ use phineus_bytecode::{
 use phineus_channels::Traffic;
 use phineus_engine::{ClearDriver, Inputs, Outputs};
 
+use super::totals::totals_of_blocks;
 use super::{
     Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
     Representation, Setting, Start, Totals,
 };
-use crate::blocks::results;
 use crate::execute::{Executed, Job, Recorded, storage_figures};
 use crate::failure::Failure;
-use crate::memory_budget::PAGE_WIRES;
+use crate::planned::PAGE_WIRES;
 use crate::statistics::Phases;
-use crate::totals::totals_of_blocks;
+use crate::traced::results;
 
 /// The clear driver.
 pub(super) struct Clear;

@@ -8,18 +8,18 @@ use phineus_channels::{FramedChannel, only_channel};
 use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
 use phineus_protocols::garbled::{Evaluator, GARBLER, GarbledCosts, Garbler, totals};
 
+use super::totals::totals_of_blocks;
 use super::{
     Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
     Representation, Setting, Start, Totals,
 };
 use crate::agreement::{exchange_ready, give_up};
-use crate::blocks::results;
 use crate::execute::{Executed, Job, Recorded, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
-use crate::memory_budget::PAGE_WIRES;
 use crate::metered::{Metered, Reading, close_all};
+use crate::planned::PAGE_WIRES;
 use crate::statistics::Phases;
-use crate::totals::totals_of_blocks;
+use crate::traced::results;
 
 /// Half gates, streamed.
 pub(super) struct Garbled;

@@ -10,14 +10,14 @@ use phineus_protocols::Parties;
 
 use super::Protocol;
 use crate::agreement::{exchange_windows, give_up_all};
-use crate::blocks::results;
 use crate::execute::{Executed, Job, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
 use crate::material::MaterialFigures;
 use crate::metered::{Metered, PhaseFigures, close_all};
-use crate::planning::PlannedFile;
+use crate::planned::PlannedFile;
 use crate::progress::Watch;
 use crate::statistics::Phases;
+use crate::traced::results;
 
 /// A run on shares that all parties are ready for.
 pub struct Begun {

@@ -16,6 +16,7 @@ use phineus_protocols::mixed::{self, MixedClient, MixedCosts, MixedDriver, Mixed
 use phineus_protocols::preprocessing::Generator;
 
 use super::on_shares::{Begun, Ran, channels_of, metered};
+use super::totals::totals_of_blocks;
 use super::{
     Adversary, BlockRuns, Client, ClientChannel, ClientStart, CostTerms, Definition, DriverTerms,
     Making, Representation, Setting, Start, Totals,
@@ -24,9 +25,8 @@ use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
 use crate::garbling::Beside;
 use crate::material::{BIT_TRIPLES, Origin, SharedMaterial};
-use crate::memory_budget::PAGE_WIRES;
 use crate::metered::{Metered, Reading};
-use crate::totals::totals_of_blocks;
+use crate::planned::PAGE_WIRES;
 
 /// Rounds of preprocessing in the background that are waited for: those of the set-up and of the
 /// first batch.

@@ -8,14 +8,14 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_session::failure::Failure;
-use phineus_session::planning::PlannedFile;
+use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
     Candidate, Prediction, candidates, cheapest, is_shared, link_bytes, link_bytes_before,
     material, reason, rounds_before, sent_bytes,
 };
-use phineus_session::resolve::TracedFile;
 use phineus_session::settings::{Choice, Protocol, Variant};
 use phineus_session::sizing::Terms;
+use phineus_session::traced::TracedFile;
 use phineus_tables::quantity;
 use serde_json::json;
 

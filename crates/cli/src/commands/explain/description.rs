@@ -1,10 +1,10 @@
 //! What a program is: its parties, what each brings, and who learns what.
 
 use phineus_bytecode::Description;
-use phineus_session::blocks::without_openings;
 use phineus_session::failure::Failure;
 use phineus_session::report::outputs;
 use phineus_session::settings::{Choice, Protocol};
+use phineus_session::traced::without_openings;
 use phineus_tables::quantity;
 
 use crate::output::Console;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
-use phineus_session::planning::PlannedFile;
+use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{is_shared, link_bytes, link_bytes_before, predict};
 use phineus_session::protocol::Setting;
 use phineus_session::settings::{Protocol, Variant};

@@ -2,15 +2,15 @@
 
 use phineus_bytecode::BlockCosts;
 
+use super::{BlockRuns, Totals};
 use crate::failure::Failure;
 use crate::program_file::ProgramFile;
-use crate::protocol::{BlockRuns, Totals};
 
 /// The exact totals of runs of these blocks, by run; `new` makes an empty model.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn totals_of_blocks<M: BlockCosts>(
+pub(super) fn totals_of_blocks<M: BlockCosts>(
     new: impl Fn() -> M,
     blocks: &BlockRuns<'_>,
 ) -> Result<Vec<Totals>, Failure> {

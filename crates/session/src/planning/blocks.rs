@@ -1,4 +1,4 @@
-//! Programs of several blocks: their files, plans, memory and costs.
+//! Programs of several blocks: their plans, memory and costs.
 //!
 //! Each block is planned as a program of its own, for the same pages and layout. A run has the
 //! frames, slots and scratch of the block that needs the most of each, and what blocks carry beside
@@ -11,154 +11,33 @@ use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    Blocks, Description, ElementType, Flow, Layout, Op, PlanDescription, Shared, Sharing, Slot,
-    Table, Written,
+    Description, ElementType, Flow, Layout, Op, PlanDescription, Shared, Sharing, Slot, Written,
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::{Scratch, carried_in_field};
 use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::mixed;
 
+use super::{magnitude_bits, masks, plan_block_within};
+use crate::choices::{NarrowMasks, Variant};
+use crate::distance::are_too_far;
 use crate::failure::{Failure, codes};
-use crate::garbling::{GarblingPlan, bytes_of_blocks, write_blocks};
-use crate::masks;
-use crate::memory_budget::{Budget, Figures, Situation, does_not_fit};
+use crate::garbling::{bytes_of_blocks, write_blocks};
+use crate::memory_budget::{Figures, Situation, does_not_fit};
 use crate::output_file::write_atomically;
-use crate::planning::{PlannedFile, magnitude_bits, plan_block_within};
+use crate::planned::{Budget, CarriedPlaces, GarblingPlan, PlannedBlocks, PlannedFile};
 use crate::program_file::{ProgramFile, write_beside};
 use crate::protocol::{Protocol, Representation};
-use crate::resolve::TracedFile;
-use crate::settings::{NarrowMasks, Preprocessed, Variant};
+use crate::traced::{TracedBlocks, TracedFile, readers_bytes, without_openings};
 
 /// How often plans are made again for less memory, because blocks need the most of different
 /// things.
 const ATTEMPTS: usize = 5;
-
-/// What there is for a block that is run besides what its reader counts itself.
-const BLOCK_BYTES: u64 = 8 << 10;
-
-/// The blocks of a traced program.
-pub struct TracedBlocks {
-    pub flow: Flow,
-    pub parts: Vec<TracedFile>,
-}
-
-/// The blocks of a planned program.
-pub struct PlannedBlocks {
-    pub flow: Flow,
-    pub parts: Vec<PlannedFile>,
-    pub carried: CarriedPlaces,
-    /// How often each has run, counted by the run.
-    pub turns: Vec<AtomicU64>,
-}
-
-/// Where blocks carry values.
-#[derive(Clone)]
-pub struct CarriedPlaces {
-    pub own: CarriedLayout,
-    /// Where what is garbled beside them carries its own, if anything is.
-    pub garbled: Option<CarriedLayout>,
-}
-
-/// The blocks of `file`, and what they have in common; nothing if it is a program of one.
-pub fn traced_blocks(
-    file: &ProgramFile,
-    computing: impl Fn(&Description) -> usize,
-) -> Result<Option<TracedFile>, Failure> {
-    let Some(blocks) = Blocks::read(file.view())? else { return Ok(None) };
-    let computing = computing(&blocks.description);
-    let program = Arc::new(blocks.description.of_block());
-    let garbling = garbling_places(file, &blocks)?;
-    let part = |(number, &place): (usize, &Section)| {
-        let mut file = file.section(place, &program);
-        if let Some((garbling, places, program)) = &garbling {
-            file = file.with_garbling(garbling, places[number], program);
-        }
-        let reader = file.reader()?;
-        let (description, hash, kind) =
-            (reader.description().clone(), reader.hash(), reader.kind());
-        Ok(TracedFile { file, description, hash, kind, computing, blocks: None })
-    };
-    let parts = blocks.places.iter().enumerate().map(part).collect::<Result<_, Failure>>()?;
-    Ok(Some(TracedFile {
-        file: file.clone(),
-        description: blocks.description,
-        hash: blocks.hash,
-        kind: blocks.kind,
-        computing,
-        blocks: Some(Arc::new(TracedBlocks { flow: blocks.flow, parts })),
-    }))
-}
-
-/// The offset and length of a block in its file.
-type Section = (u64, u64);
-
-/// The garbled parts beside the blocks of a plan: the file, the section of each
-/// block, and their description.
-type GarblingPlaces = (ProgramFile, Vec<Section>, Arc<Description>);
-
-/// Finds the garbled parts beside the plan in `file`, which has these blocks.
-fn garbling_places(
-    file: &ProgramFile,
-    planned: &Blocks,
-) -> Result<Option<GarblingPlaces>, Failure> {
-    let Some(garbling) = file.garbling() else { return Ok(None) };
-    match directory(&garbling)? {
-        Some(blocks) if blocks.places.len() == planned.places.len() => {
-            let mut description = blocks.description.of_block();
-            if description.slots == planned.description.slots {
-                // One list: each block compares them.
-                description.slots = planned.description.slots.clone();
-            }
-            Ok(Some((garbling, blocks.places, Arc::new(description))))
-        }
-        _ => {
-            let message = "what is garbled beside the plan has other blocks than it";
-            Err(Failure::new(codes::OTHER_GARBLING, message).remedy("plan the program again"))
-        }
-    }
-}
-
-/// The directory of a file of several blocks, with a reader for each.
-pub fn directory(file: &ProgramFile) -> Result<Option<Blocks>, Failure> {
-    Ok(Blocks::read(file.view())?)
-}
-
-/// Without what is opened while the program runs: what it reveals at its end.
-pub fn without_openings(description: &Description) -> Description {
-    let outputs = description.outputs.iter().enumerate();
-    let kept = outputs.filter(|(index, _)| !description.is_opened(*index));
-    let outputs = kept.map(|(_, port)| port.clone()).collect();
-    Description { outputs, opened: Vec::new().into(), ..description.clone() }
-}
-
-/// The tables of what the program reveals at its end.
-pub fn results(description: &Description, tables: Vec<Option<Table>>) -> Vec<Option<Table>> {
-    let tables = tables.into_iter().enumerate();
-    tables.filter(|(index, _)| !description.is_opened(*index)).map(|(_, table)| table).collect()
-}
-
-/// Refuses what needs to know before the run how often each block runs.
-pub fn check_preprocessing(
-    traced: &TracedFile,
-    preprocessing: &Preprocessed,
-    is_made_before: bool,
-) -> Result<(), Failure> {
-    let is_before = is_made_before
-        || matches!(preprocessing, Preprocessed::Sequential | Preprocessed::Stored(_));
-    if traced.blocks.is_none() || !is_before {
-        return Ok(());
-    }
-    let message = "how often the blocks of this program run turns out when it runs, so what they \
-                   need cannot be made before";
-    Err(Failure::new(codes::NOT_BEFOREHAND, message)
-        .remedy("leave --preprocessing away: all that is needed is then made while it runs"))
-}
 
 /// The type in which `protocol` carries what a program says is of type `element`.
 fn carried_as(protocol: Protocol, element: ElementType) -> ElementType {
@@ -257,7 +136,7 @@ pub fn plan_blocks(
         )?;
         let total = joined.budget.total();
         if total <= situation.limit_bytes {
-            if is_chosen && masks::are_too_far(&joined) {
+            if is_chosen && are_too_far(&joined) {
                 // Of checks as well as of openings, which alone are few enough.
                 let variant = Variant { masks: NarrowMasks::Never, ..situation.variant };
                 let situation = &Situation { variant, ..*situation };
@@ -280,11 +159,6 @@ fn beside<'a>(
     let walks = [Some(&carried.own), carried.garbled.as_ref()].into_iter().flatten();
     let carried: u64 = walks.map(CarriedLayout::bytes).sum();
     Ok(carried + readers_bytes(files)?)
-}
-
-/// What a reader for each of these blocks takes.
-pub fn readers_bytes<'a>(files: impl Iterator<Item = &'a ProgramFile>) -> Result<u64, Failure> {
-    files.map(|file| Ok(file.reader()?.memory_bytes() + BLOCK_BYTES)).sum()
 }
 
 /// A plan of blocks that was made before.
@@ -390,34 +264,7 @@ fn join(
     })
 }
 
-impl TracedBlocks {
-    /// Returns these blocks as blocks of the program that `program` describes.
-    pub fn of_program(&self, program: &Arc<Description>) -> TracedBlocks {
-        let part = |part: &TracedFile| TracedFile {
-            file: part.file.clone().of_program(program.clone()),
-            description: Description::clone(program),
-            ..part.clone()
-        };
-        TracedBlocks { flow: self.flow.clone(), parts: self.parts.iter().map(part).collect() }
-    }
-}
-
 impl PlannedBlocks {
-    /// Instructions of all blocks.
-    pub fn instruction_count(&self) -> u64 {
-        self.parts.iter().map(|part| part.plan().instruction_count).sum()
-    }
-
-    /// Notes that a block begins.
-    pub fn enter(&self, block: usize) {
-        self.turns[block].fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// How often each block has run.
-    pub fn counted(&self) -> Vec<u64> {
-        self.turns.iter().map(|turns| turns.load(Ordering::Relaxed)).collect()
-    }
-
     /// Writes the file of all blocks; without the blocks' own files only what there is to know of
     /// it.
     fn write<W: Write>(
@@ -458,14 +305,6 @@ impl PlannedFile {
                 true => write_beside(output, own, |output| write_blocks(plans(), output)),
             }
         })
-    }
-
-    /// Bytes of the plan.
-    pub fn length_bytes(&self) -> Result<u64, Failure> {
-        match &self.blocks {
-            None => self.file.length_bytes(),
-            Some(blocks) => blocks.parts.iter().map(|part| part.file.length_bytes()).sum(),
-        }
     }
 
     /// After a run: with the figures of the blocks that ran, and what is revealed at the end.

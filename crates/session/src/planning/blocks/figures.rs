@@ -9,9 +9,8 @@ use phineus_protocols::mixed;
 use phineus_tables::quantity;
 use sha2::{Digest, Sha256};
 
-use super::PlannedBlocks;
 use crate::failure::Failure;
-use crate::planning::PlannedFile;
+use crate::planned::{PlannedBlocks, PlannedFile};
 use crate::program_file::ProgramFile;
 use crate::protocol::list::CLEAR;
 use crate::protocol::{BlockRuns, CostTerms, Protocol, Totals};

@@ -1,0 +1,100 @@
+//! Correlated randomness that is made for one run and kept in a file, whatever its protocol.
+
+use std::path::Path;
+
+use phineus_crypto::Prg;
+use phineus_crypto::field::{F32, F61, F128, FieldName};
+use phineus_ot::SessionId;
+use phineus_protocols::bmr::TableKey;
+use phineus_protocols::mascot;
+use phineus_protocols::preprocessing::{self, StoredFile, StoredKey};
+
+use crate::choices::Preprocessed;
+use crate::failure::{Failure, codes};
+use crate::material::{Kept, NewFile, Stream, authenticated, shares};
+use crate::planned::PlannedFile;
+use crate::protocol::Protocol;
+use crate::traced::TracedFile;
+
+/// The field of the plan's protocol, if its shares are authenticated.
+fn field(planned: &PlannedFile) -> Option<FieldName> {
+    Protocol::of_plan(planned.plan()).and_then(Protocol::field)
+}
+
+/// Opens what was stored for this plan; uses nothing up.
+pub fn open(
+    path: &Path,
+    key: &StoredKey,
+    planned: &PlannedFile,
+    party: u16,
+) -> Result<Box<StoredFile>, Failure> {
+    let (me, parties) = (usize::from(party), planned.computing);
+    let opened = match field(planned) {
+        None => preprocessing::Stored::open(path, key, &shares::binding(planned), me, parties),
+        Some(field) => {
+            let binding = authenticated::binding(planned);
+            match field {
+                FieldName::F61 => mascot::Stored::<F61>::open(path, key, &binding, me, parties),
+                FieldName::F32 => mascot::Stored::<F32>::open(path, key, &binding, me, parties),
+                FieldName::F128 => mascot::Stored::<F128>::open(path, key, &binding, me, parties),
+            }
+        }
+    };
+    Ok(Box::new(opened?))
+}
+
+/// Refuses a plan whose figures are not those of its instructions: material is made by the
+/// figures, and taken by the instructions.
+pub fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
+    let protocol = Protocol::of_plan(planned.plan());
+    let takes_any = protocol.is_some_and(|protocol| protocol.has_preprocessing());
+    let is_stated = match (takes_any, field(planned)) {
+        (_, Some(field)) => authenticated::is_stated(planned, field)?,
+        (true, None) => shares::is_stated(planned)?,
+        (false, None) => true,
+    };
+    if is_stated {
+        return Ok(());
+    }
+    let message = "the plan states other preprocessed material than its instructions take";
+    Err(Failure::new(codes::OTHER_MATERIAL, message).remedy("plan it again"))
+}
+
+/// Makes all that the plan demands, with the others, into a file that does not exist yet, with the key
+/// of the garbled tables beside it. Leaves nothing behind if it fails.
+pub fn keep(
+    path: &Path,
+    key: &StoredKey,
+    planned: &PlannedFile,
+    (parties, tables): (Stream, Option<&TableKey>),
+    prg: Prg,
+    session: &SessionId,
+) -> Result<(Kept, Stream), Failure> {
+    let file = NewFile { path, key };
+    let Some(field) = field(planned) else {
+        return shares::keep(&file, (planned, tables), parties, prg, session);
+    };
+    let planned = (planned, field);
+    match field {
+        FieldName::F61 => authenticated::keep::<F61>(&file, planned, parties, prg, session),
+        FieldName::F32 => authenticated::keep::<F32>(&file, planned, parties, prg, session),
+        FieldName::F128 => authenticated::keep::<F128>(&file, planned, parties, prg, session),
+    }
+}
+
+/// Refuses what needs to know before the run how often each block runs.
+pub fn check_preprocessing(
+    traced: &TracedFile,
+    preprocessing: &Preprocessed,
+    is_made_before: bool,
+) -> Result<(), Failure> {
+    let is_before = is_made_before
+        || matches!(preprocessing, Preprocessed::Sequential | Preprocessed::Stored(_));
+    if traced.blocks.is_none() || !is_before {
+        return Ok(());
+    }
+    let message = "how often the blocks of this program run turns out when it runs, so what they \
+                   need cannot be made before";
+    Err(Failure::new(codes::NOT_BEFOREHAND, message)
+        .remedy("leave --preprocessing away: all that is needed is then made while it runs"))
+}
