@@ -8,13 +8,14 @@ use phineus_ot::SessionId;
 use phineus_protocols::garbled::{Evaluator, GarbledCosts, Garbler};
 
 use crate::programs::{
-    Program, assert_learned, fresh_seed, memory, planned, random, read, secret_inputs, write,
+    Program, assert_learned, memory, planned, random, read, secret_inputs, write,
 };
 use crate::shares::expected;
+use crate::watch;
 use crate::wire::{both, secret_prg};
 
 pub fn all() {
-    let seed = fresh_seed("garbled");
+    let seed = watch::seed("garbled");
     for (k, size) in [(8, 200), (64, 600), (256, 1500)].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), 2, size);
         let right = expected(&program);

@@ -6,7 +6,7 @@
 //! cases without looking at them.
 //!
 //! Secret are the seeds of all generators, keys, and the tables that parties bring, and so all that
-//! is drawn or computed from them. Public are bytes that were sent ([`wire::Wire`]), and what the
+//! is drawn or computed from them. Public are bytes that were sent ([`watch::Log`]), and what the
 //! code declares so by `declassify`, with a reason.
 
 mod crypto;
@@ -17,6 +17,7 @@ mod preprocessing;
 mod programs;
 mod shares;
 mod spdz;
+mod watch;
 mod wire;
 
 use std::hint::black_box;
@@ -31,6 +32,7 @@ const CASES: &[(&str, fn())] = &[
     ("mascot", spdz::mascot),
     ("spdz-whole", spdz::whole),
     ("spdz", spdz::small),
+    ("spdz-dealt", spdz::dealt),
     ("preprocessing", preprocessing::all),
     ("bmr", shares::garbled),
     ("gmw", shares::boolean),

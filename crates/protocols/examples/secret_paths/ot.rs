@@ -84,21 +84,24 @@ fn receive_all(channel: &mut Wire, ot: &mut impl CorrelatedOtReceiver, counts: &
 }
 
 pub fn silent() {
-    let kind = OtKind::Silent(LpnParameters::SMALL);
     // Into the second iteration: the first starts from SoftSpoken, the second from the first. But
     // not through all of one, which takes minutes under valgrind.
-    let counts = [300, 5000];
+    extension_of_kind(OtKind::Silent(LpnParameters::SMALL), &[300, 5000]);
+}
+
+/// Both kinds of OTs of an extension, so many at a time.
+pub fn extension_of_kind(kind: OtKind, counts: &[usize]) {
     both(
         |mut channel| {
             let prg = &mut secret_prg(1);
             let delta = Delta::random(prg);
             let ot = OtExtensionSender::setup(&mut channel, prg, &session(9), kind, delta);
-            send_all(&mut channel, &mut ot.expect("both are honest"), &counts);
+            send_all(&mut channel, &mut ot.expect("both are honest"), counts);
         },
         |mut channel| {
             let prg = &mut secret_prg(2);
             let ot = OtExtensionReceiver::setup(&mut channel, prg, &session(9), kind);
-            receive_all(&mut channel, &mut ot.expect("both are honest"), &counts);
+            receive_all(&mut channel, &mut ot.expect("both are honest"), counts);
         },
     );
 }

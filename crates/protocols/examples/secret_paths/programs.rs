@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Cursor;
 
-use phineus_bytecode::random::{RandomOptions, random_inputs, random_program};
+use phineus_bytecode::random::{RandomOptions, random_inputs};
 use phineus_bytecode::{
     CostModel, Description, ElementType, Instruction, Kind, Lane, Layout, Op, PortOrder,
     ProgramReader, ProgramWriter, Sharing, Table,
@@ -11,6 +11,8 @@ use phineus_bytecode::{
 use phineus_crypto::secret::{classify, declassify};
 use phineus_engine::{FrameMemory, Inputs, Memory, Storage, StorageBackend, StorageConfig};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, plan};
+
+use crate::watch;
 
 /// A program in the clear: what protocols are compared with.
 pub struct Program {
@@ -39,20 +41,9 @@ pub fn random_of(
         party_count,
         ..RandomOptions::default()
     };
-    let (instructions, description) = random_program(seed, &options);
+    let (instructions, description) = watch::program(seed, &options);
     let tables = random_inputs(seed, &description);
     Program { instructions, description, tables }
-}
-
-/// A seed that is new in each run, printed; `PHINEUS_SEED` replays one.
-pub fn fresh_seed(case: &str) -> u64 {
-    let given = std::env::var("PHINEUS_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = given.unwrap_or_else(|| {
-        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        time.map_or(0, |time| time.as_nanos() as u64)
-    });
-    println!("{case}: PHINEUS_SEED={seed}");
-    seed
 }
 
 pub fn scratch() -> File {
@@ -99,7 +90,10 @@ pub fn planned(
         lookahead: Lookahead { time_ns: 100_000, frames: 4 },
         planner_memory_bytes: 64 << 20,
     };
-    plan(&mut read(program), Vec::new(), scratch(), &options, costs).expect("it fits").0
+    let plan = plan(&mut read(program), Vec::new(), scratch(), &options, costs);
+    let plan = plan.expect("it fits").0;
+    watch::planned(&plan);
+    plan
 }
 
 /// Frames and a swap file for a plan.

@@ -15,9 +15,10 @@ use phineus_protocols::preprocessing::{Dealer, Generator, Preprocessing, Sequent
 use phineus_protocols::{Parties, ProtocolError};
 
 use crate::programs::{
-    Program, assert_learned, assigned, fresh_seed, memory, ordering, planned, random, read,
-    scratch, secret_inputs, write,
+    Program, assert_learned, assigned, memory, ordering, planned, random, read, scratch,
+    secret_inputs, write,
 };
+use crate::watch;
 use crate::wire::{Wire, mesh, pair, secret_block, secret_prg};
 
 /// Where triples and the OTs of garbling come from.
@@ -42,7 +43,7 @@ struct Plans {
 const SOURCES: [Source; 2] = [Source::Parties, Source::Dealer];
 
 pub fn boolean() {
-    let seed = fresh_seed("gmw");
+    let seed = watch::seed("gmw");
     for (k, parties) in [2, 3].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), parties, ([40, 256][k], 600));
         check(&program, (seed, 0, SOURCES[k]), |_| Sharing::Boolean);
@@ -50,7 +51,7 @@ pub fn boolean() {
 }
 
 pub fn arithmetic() {
-    let seed = fresh_seed("arith");
+    let seed = watch::seed("arith");
     for (k, parties) in [2, 3].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), parties, (64, 300));
         let pick = |instruction: &Instruction| match can_be_additive(instruction) {
@@ -62,7 +63,7 @@ pub fn arithmetic() {
 }
 
 pub fn garbled() {
-    let seed = fresh_seed("bmr");
+    let seed = watch::seed("bmr");
     for (k, parties) in [2, 3].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), parties, (40, 300));
         check(&program, (seed, 0, SOURCES[k]), |_| Sharing::Garbled);
@@ -70,7 +71,7 @@ pub fn garbled() {
 }
 
 pub fn mixed() {
-    let seed = fresh_seed("mixed");
+    let seed = watch::seed("mixed");
     for (k, parties) in [2, 2, 3, 3].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), parties, (64, 300));
         check(&program, (seed.wrapping_add(k as u64), 0, Source::Dealer), any(seed));
@@ -78,7 +79,7 @@ pub fn mixed() {
 }
 
 pub fn clients() {
-    let seed = fresh_seed("clients");
+    let seed = watch::seed("clients");
     check(&random(seed, 4, (64, 300)), (seed, 2, Source::Dealer), any(seed));
 }
 

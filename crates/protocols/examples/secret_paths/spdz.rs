@@ -1,19 +1,23 @@
 //! Authenticated shares: the material of MASCOT and runs of SPDZ.
 
-use phineus_bytecode::Layout;
+use phineus_bytecode::{Layout, Table};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{lower_to_field, order};
+use phineus_protocols::Parties;
 use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
-use phineus_protocols::spdz::{Masks, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+use phineus_protocols::spdz::{
+    Dealer, Masks, Material, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds,
+};
 
 use crate::programs::{
-    Program, assert_learned, fresh_seed, memory, ordering, planned, random_of, read, scratch,
-    secret_inputs, write,
+    Program, assert_learned, memory, ordering, planned, random_of, read, scratch, secret_inputs,
+    write,
 };
 use crate::shares::expected;
-use crate::wire::{mesh, on_threads, secret_prg};
+use crate::watch;
+use crate::wire::{Wire, mesh, on_threads, secret_block, secret_prg};
 
 const KINDS: [(Kind, usize); 8] = [
     (Kind::Triple, 5),
@@ -25,6 +29,17 @@ const KINDS: [(Kind, usize); 8] = [
     (Kind::BitMask { owner: 1 }, 65),
     (Kind::Bounded, 4),
 ];
+
+const SESSION: [u8; 32] = [6; 32];
+
+/// Where triples, bits and masks come from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// From the parties, by MASCOT.
+    Parties,
+    /// From a dealer with a secret seed.
+    Dealer,
+}
 
 pub fn mascot() {
     material::<F61>(3);
@@ -45,25 +60,31 @@ fn material<F: Field>(parties: usize) {
 }
 
 pub fn small() {
-    let seed = fresh_seed("spdz");
-    authenticated::<F61>(seed, (2, 30), (FieldName::F61, Masks::Narrow));
+    let seed = watch::seed("spdz");
+    authenticated::<F61>(seed, (2, 30), (FieldName::F61, Masks::Narrow), Source::Parties);
+}
+
+/// With material from a dealer who has a secret seed.
+pub fn dealt() {
+    let seed = watch::seed("spdz-dealt");
+    authenticated::<F61>(seed, (2, 60), (FieldName::F61, Masks::Narrow), Source::Dealer);
 }
 
 /// Openings are behind masks over the whole field.
 pub fn whole() {
-    let seed = fresh_seed("spdz-whole");
-    authenticated::<F61>(seed, (2, 15), (FieldName::F61, Masks::Whole));
+    let seed = watch::seed("spdz-whole");
+    authenticated::<F61>(seed, (2, 15), (FieldName::F61, Masks::Whole), Source::Parties);
 }
 
 /// With three parties, sums of shares and checks of what others sent take other paths than with two.
 pub fn three() {
-    let seed = fresh_seed("spdz-three");
-    authenticated::<F61>(seed, (3, 15), (FieldName::F61, Masks::Narrow));
+    let seed = watch::seed("spdz-three");
+    authenticated::<F61>(seed, (3, 15), (FieldName::F61, Masks::Narrow), Source::Parties);
 }
 
 pub fn large() {
-    let seed = fresh_seed("spdz-128");
-    authenticated::<F128>(seed, (2, 30), (FieldName::F128, Masks::Narrow));
+    let seed = watch::seed("spdz-128");
+    authenticated::<F128>(seed, (2, 30), (FieldName::F128, Masks::Narrow), Source::Parties);
 }
 
 /// Runs a random program of so many instructions among `count` parties.
@@ -71,6 +92,7 @@ fn authenticated<F: Field>(
     seed: u64,
     (count, instructions): (u16, usize),
     (field, masks): (FieldName, Masks),
+    source: Source,
 ) {
     // Some programs need numbers that the field does not hold: the next one then.
     let mut made = (seed..).find_map(|seed| {
@@ -84,20 +106,40 @@ fn authenticated<F: Field>(
     assert_eq!(stated, Some(masks), "the driver takes the masks that the plan states");
     let pairs: Vec<_> = mesh(count.into()).into_iter().zip(mesh(count.into())).collect();
     on_threads(pairs, |(online, offline)| {
-        let me = online.me();
-        let session = SessionId::new([6; 32]);
-        let prg = |number: u128| secret_prg(16 * me as u128 + number);
-        let material = Mascot::<F, _>::setup(offline, prg(1), &session, FieldBits::LAN);
-        let material = material.expect("all are honest");
-        let delta = phineus_protocols::spdz::Material::delta(&material);
-        let opening = Opening::new(me, online.count(), delta, &session, prg(2));
-        let inputs = secret_inputs(description, &program.tables, me);
-        let mut driver = SpdzDriver::new(online, material, opening, description, inputs, field);
-        let mut memory = memory(description);
-        run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
-        let learned = driver.into_parts().1.into_tables();
+        let (me, count) = (online.me(), online.count());
+        let learned = match source {
+            Source::Parties => {
+                let prg = secret_prg(16 * me as u128 + 1);
+                let material =
+                    Mascot::<F, _>::setup(offline, prg, &SessionId::new(SESSION), FieldBits::LAN);
+                let material = material.expect("all are honest");
+                compute(online, material, (&bytes, field), &program.tables)
+            }
+            Source::Dealer => {
+                let material = Dealer::<F>::insecure(secret_block(5), me, count);
+                compute(online, material, (&bytes, field), &program.tables)
+            }
+        };
         assert_learned(description, me, learned, &right);
     });
+}
+
+fn compute<F: Field, M: Material<F>>(
+    online: Parties<Wire>,
+    material: M,
+    (bytes, field): (&[u8], FieldName),
+    tables: &[Table],
+) -> Vec<Option<Table>> {
+    let (me, count) = (online.me(), online.count());
+    let description = &read(bytes).description().clone();
+    let prg = secret_prg(16 * me as u128 + 2);
+    let session = SessionId::new(SESSION);
+    let opening = Opening::new(me, count, material.delta(), &session, prg);
+    let inputs = secret_inputs(description, tables, me);
+    let mut driver = SpdzDriver::new(online, material, opening, description, inputs, field);
+    let mut memory = memory(description);
+    run(&mut read(bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
+    driver.into_parts().1.into_tables()
 }
 
 fn plan<F: Field>(program: &Program, (field, masks): (FieldName, Masks)) -> Option<Vec<u8>> {

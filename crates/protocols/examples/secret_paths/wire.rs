@@ -3,12 +3,17 @@
 use std::thread;
 
 use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic, memory_pair};
-use phineus_crypto::secret::{classify, declassify};
+use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg};
 use phineus_protocols::{Parties, memory_mesh};
 
-/// A channel whose bytes are public from the moment they are sent.
-pub struct Wire(MemoryChannel);
+use crate::watch::Log;
+
+/// A channel whose messages are watched from the moment they are sent.
+pub struct Wire {
+    channel: MemoryChannel,
+    log: Log,
+}
 
 impl Channel for Wire {
     fn send_with<R>(
@@ -16,9 +21,10 @@ impl Channel for Wire {
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, ChannelError> {
-        self.0.send_with(len, |bytes| {
+        let log = &mut self.log;
+        self.channel.send_with(len, |bytes| {
             let result = fill(bytes);
-            declassify(bytes, "sent to the peer");
+            log.sent(bytes);
             result
         })
     }
@@ -28,34 +34,37 @@ impl Channel for Wire {
         len: usize,
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, ChannelError> {
-        self.0.recv_with(len, read)
+        self.channel.recv_with(len, read)
     }
 
     fn flush(&mut self) -> Result<(), ChannelError> {
-        self.0.flush()
+        self.channel.flush()
     }
 
     fn traffic(&self) -> Traffic {
-        self.0.traffic()
+        self.channel.traffic()
     }
 
     fn ahead_bytes(&self) -> usize {
-        self.0.ahead_bytes()
+        self.channel.ahead_bytes()
     }
 }
 
 /// Two ends.
 pub fn pair() -> (Wire, Wire) {
     let (a, b) = memory_pair();
-    (Wire(a), Wire(b))
+    (Wire { channel: a, log: Log::new(0, 1) }, Wire { channel: b, log: Log::new(1, 0) })
 }
 
 /// All parties of a protocol, joined pairwise.
 pub fn mesh(count: usize) -> Vec<Parties<Wire>> {
     let wired = |parties: Parties<MemoryChannel>| {
         let me = parties.me();
-        let channels = parties.into_channels().into_iter();
-        Parties::new(me, channels.map(|channel| channel.map(Wire)).collect())
+        let channels = parties.into_channels().into_iter().enumerate();
+        let wired = channels.map(|(peer, channel)| {
+            channel.map(|channel| Wire { channel, log: Log::new(me, peer) })
+        });
+        Parties::new(me, wired.collect())
     };
     memory_mesh(count).into_iter().map(wired).collect()
 }
