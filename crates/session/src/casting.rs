@@ -13,14 +13,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{Description, Kind, PlanDescription, ProgramWriter, Written};
+use phineus_bytecode::{Description, Kind, ProgramWriter, Written};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
 use crate::blocks::TracedBlocks;
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
-use crate::protocol::Protocol;
 use crate::resolve::TracedFile;
 use crate::settings::Outsourcing;
 
@@ -60,8 +59,8 @@ impl Cast {
         options: &Outsourcing,
         cluster: Option<&ClusterConfig>,
     ) -> Result<Cast, Failure> {
-        if let Some(plan) = &description.plan {
-            return Cast::of_plan(description, computing_of(description, plan), options, cluster);
+        if description.plan.is_some() {
+            return Cast::of_plan(description, description.computing(), options, cluster);
         }
         let stated = computing(options, cluster)?;
         if stated.is_none() && !options.is_stated() {
@@ -197,14 +196,6 @@ impl Cast {
         let mut description = traced.description.clone();
         self.apply(&mut description)?;
         described(&TracedFile { computing: self.computing, ..traced }, description, scratch)
-    }
-}
-
-/// How many of the parties of a planned program compute.
-pub fn computing_of(description: &Description, plan: &PlanDescription) -> usize {
-    match Protocol::of_plan(plan) {
-        Some(protocol) => protocol.computing(description, plan),
-        None => description.parties.len(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use phineus_bytecode::{Description, Layout, PlanDescription, verify_without_ports};
+use phineus_bytecode::{Description, PlanDescription, verify_without_ports};
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
@@ -19,7 +19,7 @@ use phineus_protocols::bmr::{
     Garbling, GarblingCosts, GarblingProgram, GarblingThread, Made, TableKey, Tables,
 };
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::{Parties, ProtocolError};
+use phineus_protocols::{Parties, ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 
 use crate::execute::frames_and_swap;
@@ -130,9 +130,9 @@ impl<'a> GarblingPlanner<'a> {
             port_order: phineus_bytecode::PortOrder::Given,
             memory_limit_bytes: self.situation.limit_bytes,
             frame_count: (frames_bytes / page_bytes).max(FRAMES_MIN),
-            layout: Layout::Wires,
+            computing: None,
+            layout: garbled::layout(),
             page_wires: PAGE_WIRES,
-            wire_bytes: 16,
             lookahead: LOOKAHEAD,
             planner_memory_bytes: self.planner_memory_bytes,
         };
@@ -206,8 +206,7 @@ impl GarblingPlan {
         };
         let gates = stated(&figures, Y_AND_GATES);
         let fits = figures.protocol == PROTOCOL
-            && figures.layout == Layout::Wires
-            && (figures.page_wires, figures.wire_bytes) == (PAGE_WIRES, 16)
+            && (figures.layout, figures.page_wires) == (garbled::layout(), PAGE_WIRES)
             && figures.frame_count.max(figures.spill_slot_count) < u64::from(u32::MAX)
             && reader.description().parties == planned.description.parties
             && reader.description().slots == planned.description.slots

@@ -252,14 +252,8 @@ pub trait Definition: Sync {
     /// How values of so many computing parties lie in memory.
     fn layout(&self, parties: usize) -> Layout;
 
-    /// Bytes of a unit of the layout.
-    fn unit_bytes(&self) -> u64;
-
     /// Units of a page: any value fits.
     fn page_units(&self, parties: usize) -> u64;
-
-    /// How many of the parties of a planned program compute.
-    fn computing(&self, description: &Description, plan: &PlanDescription) -> usize;
 
     /// Returns whether a plan states all totals that every plan of this protocol has.
     fn is_complete(&self, plan: &PlanDescription) -> bool;

@@ -9,7 +9,7 @@ use phineus_plan::{Scratch, check, check_order};
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed;
 use phineus_session::blocks::TracedBlocks;
-use phineus_session::casting::{computing_of, described};
+use phineus_session::casting::described;
 use phineus_session::failure::{Failure, codes};
 use phineus_session::garbling::GarblingPlan;
 use phineus_session::memory_budget::default_limit;
@@ -299,7 +299,7 @@ fn in_rounds(
 ) -> Result<(TracedFile, Vec<String>), Failure> {
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(protocols::CLEAR);
-    let parties = description.plan.as_ref().map_or(0, |plan| computing_of(description, plan));
+    let parties = description.computing();
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
     let bounds = planning::Bounds {
         least_limit_bytes: limit,
