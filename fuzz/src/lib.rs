@@ -74,9 +74,9 @@ fn plan_program(reader: &mut ProgramReader<Cursor<&[u8]>>) {
             port_order,
             memory_limit_bytes: 0,
             frame_count: 9,
-            layout: Layout::Wires,
+            computing: None,
+            layout: Layout::wires(16),
             page_wires: 4096,
-            wire_bytes: 16,
             lookahead: Lookahead { time_ns: 100_000, frames: 2 },
             planner_memory_bytes: 64 << 20,
         };

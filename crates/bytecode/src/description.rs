@@ -217,13 +217,13 @@ pub struct PlanDescription {
     pub port_order: PortOrder,
     /// The memory limit that it was planned for, in bytes.
     pub memory_limit_bytes: u64,
+    /// How many of the program's parties compute, the first ones; all if it is not stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computing: Option<u16>,
     /// How values lie in memory.
-    #[serde(default)]
     pub layout: Layout,
-    /// Wires in a page, or whatever the layout's units are.
+    /// Units of the layout in a page.
     pub page_wires: u64,
-    /// Bytes in a wire or unit.
-    pub wire_bytes: u64,
     /// Frames that the run uses.
     pub frame_count: u64,
     /// Pages that the swap file must hold.
@@ -245,7 +245,20 @@ pub struct PlanDescription {
     pub costs: BTreeMap<String, u64>,
 }
 
+impl PlanDescription {
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_wires.saturating_mul(self.layout.unit_bytes.into())
+    }
+}
+
 impl Description {
+    /// The parties that compute, the first ones of the program; the others are clients.
+    pub fn computing(&self) -> usize {
+        let stated = self.plan.as_ref().and_then(|plan| plan.computing);
+        stated.map_or(self.parties.len(), usize::from)
+    }
+
     /// The description of an unplanned block of the program that `self` describes.
     pub fn of_block(&self) -> Description {
         Description { plan: None, is_block: true, ..self.clone() }
@@ -329,6 +342,12 @@ impl Description {
                     port.name, port.parties
                 ));
             }
+        }
+        if let Some(computing) = self.plan.as_ref().and_then(|plan| plan.computing)
+            && !self.is_block
+            && !(1..=parties).contains(&usize::from(computing))
+        {
+            faults.push(format!("the plan states {computing} computing parties, of {parties}"));
         }
         faults.extend(self.outputs.iter().flat_map(|port| self.rows_of_faults(port)));
         faults.extend(self.carrying_faults());

@@ -29,7 +29,7 @@ pub use error::Error;
 pub use flow::{BlockEnd, Flow, Next, Openings, RegisterOp, Step};
 pub use instruction::{ElementType, Instruction, Phase, Shape, Sharing};
 pub use interaction::{Interaction, RoundModel};
-pub use layout::Layout;
+pub use layout::{Domain, Layout, ValueSize};
 pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use shared::Shared;

@@ -17,6 +17,27 @@ pub const RING_WIDTH_MAX: u16 = 64;
 /// measured reach their bandwidth, so that one value never straddles two pages.
 pub const VALUE_WIRES_MAX: u32 = 4096;
 
+/// The most bytes of a unit of memory: a layout counts the memory of values in units.
+pub const UNIT_BYTES_MAX: u16 = 4096;
+
+/// The most units of a value whose size does not depend on its shape.
+///
+/// With units of 16 bytes they are 256 MiB, more than a ciphertext of homomorphic encryption takes.
+pub const VALUE_UNITS_MAX: u32 = 1 << 24;
+
+/// The most copies of elements or rows, and the most units for each wire, in a value.
+///
+/// Keys of [`PARTIES_MAX`] parties are 64 units for each wire.
+pub const COPIES_MAX: u16 = 256;
+
+/// The most bytes of an element of a field.
+pub const ELEMENT_BYTES_MAX: u16 = 64;
+
+// Sizes of values are computed in 32 bits.
+const _: () = assert!(
+    VALUE_WIRES_MAX as u64 * COPIES_MAX as u64 * ELEMENT_BYTES_MAX as u64 <= u32::MAX as u64
+);
+
 /// The most results of one instruction.
 pub const RESULTS_MAX: usize = 2;
 

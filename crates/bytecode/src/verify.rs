@@ -173,7 +173,7 @@ impl<'a> Checker<'a> {
         Checker {
             kind,
             description,
-            layout: plan.map_or(Layout::Wires, |plan| plan.layout),
+            layout: plan.map_or(Layout::wires(1), |plan| plan.layout),
             page_wires,
             end: plan.map_or(0, |plan| plan.frame_count.saturating_mul(page_wires)),
             shapes: Shapes::All(Vec::new()),
@@ -394,11 +394,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The digit of steps that an input of a plan on authenticated shares brings, if it brings one.
+    /// The digit of steps that an input of a plan in a field brings, if it brings one.
     fn step_digit(&self, port: &InputPort, i: &Instruction) -> Option<StepDigit> {
-        let is_authenticated = matches!(self.layout, Layout::Authenticated { .. });
         let k = (i.immediates[1] as usize).checked_sub(port.columns.len())?;
-        port.step_digits().get(k).copied().filter(|_| is_authenticated)
+        port.step_digits().get(k).copied().filter(|_| self.layout.is_in_field())
     }
 
     fn check_output(&mut self, i: &Instruction, faults: &mut Vec<String>) {
@@ -447,15 +446,15 @@ fn check_shapes(i: &Instruction, layout: Layout, faults: &mut Vec<String>) -> bo
         faults.push(format!("{}: {message}", info.name));
         return false;
     }
-    let is_element = matches!(layout, Layout::Authenticated { .. })
-        && i.element.sharing() == Sharing::Arithmetic;
+    let is_arithmetic = i.element.sharing() == Sharing::Arithmetic;
+    let is_element = is_arithmetic && layout.is_in_field();
     if i.op == Op::RequireZero && !is_element {
-        faults.push(format!("{} belongs into plans on authenticated shares only", info.name));
+        faults.push(format!("{} belongs into plans in a field only", info.name));
         return false;
     }
     // In a field there are more operations on integers than modulo 2^w.
-    let in_field = matches!(layout, Layout::Authenticated { .. }) && i.op.is_arithmetic_in_field();
-    if i.element.sharing() == Sharing::Arithmetic && !i.op.is_arithmetic() && !in_field {
+    let in_field = layout.is_in_field() && i.op.is_arithmetic_in_field();
+    if is_arithmetic && !i.op.is_arithmetic() && !in_field {
         faults.push(format!(
             "{} does not work on arithmetic shares: convert the operands to Boolean or garbled \
              sharing before",
@@ -464,9 +463,7 @@ fn check_shapes(i: &Instruction, layout: Layout, faults: &mut Vec<String>) -> bo
         return false;
     }
     let widens = i.op == Op::LaneSum && i.immediates[0] < u64::from(i.element.width());
-    let is_ring = i.element.sharing() == Sharing::Arithmetic
-        && !matches!(layout, Layout::Authenticated { .. });
-    if widens && is_ring {
+    if widens && is_arithmetic && !layout.is_in_field() {
         faults.push(
             "lane_sum of arithmetic shares cannot widen: they are modulo 2^from_width; convert \
              the operand to Boolean or garbled sharing before"

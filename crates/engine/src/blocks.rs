@@ -26,21 +26,16 @@ const PAGE_BYTES: u32 = 1 << 16;
 /// Where carried values lie.
 #[derive(Clone, Debug)]
 pub struct CarriedLayout {
-    /// By carried value, in wires: its length, and its places, which may be the same.
+    /// By carried value, in units: its length, and its places, which may be the same.
     places: Vec<(usize, [usize; 2])>,
     wires: usize,
-    wire_bytes: usize,
+    unit_bytes: usize,
 }
 
 impl CarriedLayout {
-    /// For these values of so many bytes a wire; `places` says of each how many it has: two if a
+    /// For these values; `places` says of each how many it has: two if a
     /// block loads and stores it, and none if it is not carried here.
-    pub fn new(
-        slots: &[Slot],
-        layout: Layout,
-        wire_bytes: usize,
-        places: impl Fn(usize) -> usize,
-    ) -> CarriedLayout {
+    pub fn new(slots: &[Slot], layout: Layout, places: impl Fn(usize) -> usize) -> CarriedLayout {
         let mut wires = 0;
         let place = |(slot, carried): (usize, &Slot)| {
             let (count, first) = (places(slot), wires);
@@ -49,7 +44,7 @@ impl CarriedLayout {
             (length, [first, wires - length])
         };
         let places = slots.iter().enumerate().map(place).collect();
-        CarriedLayout { places, wires, wire_bytes }
+        CarriedLayout { places, wires, unit_bytes: layout.unit_bytes.into() }
     }
 
     /// Bytes of all values, in whole pages, and of the notes of where they are.
@@ -59,7 +54,7 @@ impl CarriedLayout {
     }
 
     fn pages(&self) -> u32 {
-        let pages = (self.wires * self.wire_bytes).div_ceil(PAGE_BYTES as usize).max(1);
+        let pages = (self.wires * self.unit_bytes).div_ceil(PAGE_BYTES as usize).max(1);
         u32::try_from(pages).expect("carried values are part of a memory limit")
     }
 }

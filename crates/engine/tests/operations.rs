@@ -155,9 +155,9 @@ fn the_engine_computes_what_the_program_says() {
             port_order: phineus_bytecode::PortOrder::Near,
             memory_limit_bytes: 0,
             frame_count: 8 + frames_more,
-            layout: phineus_bytecode::Layout::Wires,
+            computing: None,
+            layout: phineus_bytecode::Layout::wires(1),
             page_wires: 4096,
-            wire_bytes: 1,
             lookahead: Lookahead { time_ns: 5000, frames: 3 },
             planner_memory_bytes: 1 << 30,
         };

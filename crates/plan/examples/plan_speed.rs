@@ -72,9 +72,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         memory_limit_bytes: 0,
         // An eighth of the pages that the living values need: 128 of 32 wires in each.
         frame_count: (live / 128 / 8).max(16),
-        layout: phineus_bytecode::Layout::Wires,
+        computing: None,
+        layout: phineus_bytecode::Layout::wires(16),
         page_wires: 4096,
-        wire_bytes: 16,
         lookahead: Lookahead { time_ns: 1_000_000, frames: 32 },
         planner_memory_bytes: 256 << 20,
     };

@@ -38,12 +38,12 @@ pub struct PlanOptions {
     pub memory_limit_bytes: u64,
     /// Frames that fit into it, all buffers accounted for.
     pub frame_count: u64,
+    /// How many of the program's parties compute, if not all.
+    pub computing: Option<u16>,
     /// How values lie in memory.
     pub layout: Layout,
-    /// Wires, or units of the layout, in a page: a power of two that holds any value.
+    /// Units of the layout in a page: a power of two that holds any value.
     pub page_wires: u64,
-    /// Bytes in a wire or unit.
-    pub wire_bytes: u64,
     /// How far to look ahead.
     pub lookahead: Lookahead,
     /// The most memory that planning itself may take.
@@ -220,9 +220,9 @@ impl<W: Write> Scheduled<W> {
             protocol: options.protocol.clone(),
             port_order: options.port_order,
             memory_limit_bytes: options.memory_limit_bytes,
+            computing: options.computing,
             layout: options.layout,
             page_wires: options.page_wires,
-            wire_bytes: options.wire_bytes,
             frame_count: self.frame_count,
             spill_slot_count: placed.spill_slot_count,
             swap_in_count: self.swap_in_count,

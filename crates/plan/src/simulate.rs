@@ -61,7 +61,7 @@ pub fn simulate<R: Read + Seek>(
 ) -> Result<Prediction, Error> {
     let not_planned = Error::Invalid { instruction: 0, what: "it is not planned" };
     let plan = planned.description().plan.clone().ok_or(not_planned)?;
-    let page_bytes = plan.page_wires * plan.wire_bytes;
+    let page_bytes = plan.page_bytes();
     let transfer_ns = nanoseconds(page_bytes, machine.disk_bytes_per_second);
     let mut arrivals = vec![0u64; plan.frame_count as usize];
     let (mut clock, mut disk_free) = (0u64, 0u64);

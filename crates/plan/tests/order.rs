@@ -79,7 +79,7 @@ fn ordered_in(
     held_bytes: u64,
 ) -> File {
     let options = OrderOptions {
-        layout: Layout::Wires,
+        layout: Layout::wires(1),
         window_units,
         window_instructions,
         held_bytes,
@@ -155,9 +155,9 @@ proptest! {
             port_order: phineus_bytecode::PortOrder::Given,
             memory_limit_bytes: 0,
             frame_count: 16,
-            layout: Layout::Wires,
+            computing: None,
+            layout: Layout::wires(1),
             page_wires: 4096,
-            wire_bytes: 1,
             lookahead: Lookahead { time_ns: 1_000, frames: 4 },
             planner_memory_bytes: 256 << 20,
         };
@@ -245,7 +245,7 @@ fn tables_are_counted_and_bounded() {
     let program = deep_and_wide(300, 30_000);
     let order_within = |window_instructions: u64, planner_memory_bytes: u64| {
         let options = OrderOptions {
-            layout: Layout::Wires,
+            layout: Layout::wires(1),
             window_units: u64::MAX,
             window_instructions,
             held_bytes: u64::MAX,

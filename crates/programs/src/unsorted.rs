@@ -7,7 +7,7 @@ use std::io::{Cursor, Read, Seek};
 use std::thread;
 
 use phineus_bytecode::{
-    InputPort, Kind, Lane, Layout, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
+    InputPort, Kind, Lane, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
 };
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
@@ -87,7 +87,7 @@ fn planned_with<F: Field>(
         None => lower_to_field(reader, Vec::new(), scratch(), bounds, 64 << 20),
     };
     let lowered = lowered.expect("it can be lowered").0;
-    let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
+    let layout = phineus_protocols::spdz::layout(F::BYTES);
     let ordering = OrderOptions {
         layout,
         window_units: 1 << 20,
@@ -105,9 +105,9 @@ fn planned_with<F: Field>(
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count: 1 << 10,
+        computing: None,
         layout,
         page_wires: layout.units_max().next_power_of_two().max(4096),
-        wire_bytes: 16,
         lookahead: Lookahead { time_ns: 100_000, frames: 4 },
         planner_memory_bytes: 64 << 20,
     };
@@ -144,7 +144,7 @@ fn ends<F: Field>(plan: &Plan, field: FieldName, inputs: &[Table]) -> Vec<End> {
             let opening = Opening::new(me, count, dealer.delta(), &session, prg);
             let mut driver = SpdzDriver::new(parties, dealer, opening, &description, inputs, field);
             let stated = description.plan.as_ref().expect("it is planned");
-            let page_bytes = (stated.page_wires * stated.wire_bytes) as u32;
+            let page_bytes = stated.page_bytes() as u32;
             let frames = FrameMemory::new(stated.frame_count as u32, page_bytes).expect("memory");
             let memory = &mut Memory { frames, storage: None };
             let ran = run(&mut read(&plan), &mut driver, memory, &mut |_| true);

@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Instant;
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Layout, Op,
-    OutputPort, ProgramReader, ProgramWriter, RowOrder, Sharing, Table,
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
+    ProgramReader, ProgramWriter, RowOrder, Sharing, Table,
 };
 use phineus_channels::MemoryChannel;
 use phineus_crypto::{Block, Prg};
@@ -129,7 +129,7 @@ fn open(bytes: &[u8]) -> Result<ProgramReader<Cursor<Vec<u8>>>, phineus_bytecode
 fn memory(planned: &[u8]) -> Result<Memory, StorageError> {
     let reader = open(planned).expect("just planned");
     let plan = reader.description().plan.as_ref().expect("just planned");
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
     Ok(Memory { frames, storage: None })
 }
@@ -137,7 +137,7 @@ fn memory(planned: &[u8]) -> Result<Memory, StorageError> {
 /// The planned program and its planned garbling program.
 fn plans(parties: usize, instances: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     let program = program(parties, instances)?;
-    let layout = Layout::Shares { parties: parties as u16 };
+    let layout = phineus_protocols::mixed::layout(parties);
     let order_options = OrderOptions {
         layout,
         window_units: 1 << 16,
@@ -153,16 +153,16 @@ fn plans(parties: usize, instances: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> 
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count: 1 << 12,
+        computing: None,
         layout,
         page_wires: layout.units_max().next_power_of_two().max(PAGE_UNITS),
-        wire_bytes: 16,
         lookahead: Lookahead { time_ns: 0, frames: 2 },
         planner_memory_bytes: 256 << 20,
     };
     let mut costs = MixedCosts::new(parties);
     let planned = plan(&mut open(&ordered)?, Vec::new(), scratch()?, &options, &mut costs)?.0;
     let garbling = GarblingProgram::derive(&mut open(&ordered)?, Vec::new())?.0;
-    (options.layout, options.page_wires) = (Layout::Wires, 4096);
+    (options.layout, options.page_wires) = (phineus_protocols::garbled::layout(), 4096);
     let mut costs = GarblingCosts::new(parties);
     let garbling = plan(&mut open(&garbling)?, Vec::new(), scratch()?, &options, &mut costs)?.0;
     Ok((planned, garbling))

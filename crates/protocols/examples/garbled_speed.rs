@@ -130,9 +130,9 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
         frame_count: 1000,
-        layout: phineus_bytecode::Layout::Wires,
+        computing: None,
+        layout: phineus_protocols::garbled::layout(),
         page_wires: 4096,
-        wire_bytes: 16,
         lookahead: Lookahead { time_ns: 0, frames: 2 },
         planner_memory_bytes: 64 << 20,
     };

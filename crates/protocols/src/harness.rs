@@ -41,7 +41,7 @@ pub(crate) fn ordering(layout: Layout) -> OrderOptions {
 pub(crate) fn options(
     protocol: &str,
     layout: Layout,
-    (page_wires, wire_bytes): (u64, u64),
+    page_wires: u64,
     frame_count: u64,
 ) -> PlanOptions {
     PlanOptions {
@@ -49,9 +49,9 @@ pub(crate) fn options(
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count,
+        computing: None,
         layout,
         page_wires,
-        wire_bytes,
         lookahead: Lookahead { time_ns: 100_000, frames: 4 },
         planner_memory_bytes: 64 << 20,
     }
@@ -60,7 +60,7 @@ pub(crate) fn options(
 /// Frames and a swap file for a plan.
 pub(crate) fn memory(description: &Description) -> Memory {
     let plan = description.plan.as_ref().expect("it is planned");
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
     let config = StorageConfig {
         directory: std::env::temp_dir(),
@@ -111,7 +111,7 @@ fn tables_of(description: &Description, tables: &[Table], party: usize) -> Vec<O
 pub(crate) fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
     let reader = read(program);
     let description = reader.description().clone();
-    let options = options("clear", Layout::Wires, (4096, 1), 1 << 16);
+    let options = options("clear", Layout::wires(1), 4096, 1 << 16);
     let mut costs = MixedCosts::new(description.parties.len());
     let planned = plan(&mut read(program), Vec::new(), scratch(), &options, &mut costs);
     let planned = planned.expect("it fits").0;

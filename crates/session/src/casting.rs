@@ -19,7 +19,6 @@ use phineus_plan::Scratch;
 
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
-use crate::protocol::Protocol;
 use crate::settings::Outsourcing;
 use crate::traced::{TracedBlocks, TracedFile};
 
@@ -59,13 +58,8 @@ impl Cast {
         options: &Outsourcing,
         cluster: Option<&ClusterConfig>,
     ) -> Result<Cast, Failure> {
-        if let Some(plan) = &description.plan {
-            return Cast::of_plan(
-                description,
-                Protocol::computing_of(description, plan),
-                options,
-                cluster,
-            );
+        if description.plan.is_some() {
+            return Cast::of_plan(description, description.computing(), options, cluster);
         }
         let stated = computing(options, cluster)?;
         if stated.is_none() && !options.is_stated() {

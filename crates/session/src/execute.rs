@@ -171,7 +171,7 @@ pub fn frames_and_swap(
     directory: &Path,
     backend: StorageBackend,
 ) -> Result<Memory, StorageError> {
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
     let slots = plan.spill_slot_count as u32;
     let directory = directory.to_owned();
@@ -184,7 +184,7 @@ impl Job<'_> {
     /// Makes frames and swap file for the plan.
     pub fn memory(&self) -> Result<Memory, Failure> {
         let plan = self.planned.plan();
-        let page_bytes = plan.page_wires.saturating_mul(plan.wire_bytes);
+        let page_bytes = plan.page_bytes();
         for (number, what) in [
             (page_bytes, "wires in a page"),
             (plan.frame_count, "frames"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use phineus_bytecode::{Description, Layout, PlanDescription, verify_without_ports};
+use phineus_bytecode::{Description, PlanDescription, verify_without_ports};
 use phineus_channels::FramedChannel;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
@@ -16,7 +16,7 @@ use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AN
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::{Parties, ProtocolError};
+use phineus_protocols::{Parties, ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 
 use crate::execute::{STORAGE_DEPTH, frames_and_swap};
@@ -109,8 +109,7 @@ impl GarblingPlan {
         };
         let gates = stated(&figures, Y_AND_GATES);
         let fits = figures.protocol == PROTOCOL
-            && figures.layout == Layout::Wires
-            && (figures.page_wires, figures.wire_bytes) == (PAGE_WIRES, 16)
+            && (figures.layout, figures.page_wires) == (garbled::layout(), PAGE_WIRES)
             && figures.frame_count.max(figures.spill_slot_count) < u64::from(u32::MAX)
             && reader.description().parties == planned.description.parties
             && reader.description().slots == planned.description.slots

@@ -141,7 +141,7 @@ impl Situation {
 
     /// Bytes of a wire, or of a unit of shares.
     pub fn wire_bytes(&self) -> u64 {
-        self.protocol.unit_bytes()
+        self.layout().unit_bytes.into()
     }
 
     /// What the costs of a plan depend on.

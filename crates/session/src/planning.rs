@@ -365,9 +365,9 @@ fn plan_once(
         port_order: protocol.port_order(),
         memory_limit_bytes: situation.limit_bytes,
         frame_count,
+        computing: Some(traced.computing as u16),
         layout: situation.layout(),
         page_wires: situation.page_wires(),
-        wire_bytes: situation.wire_bytes(),
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: spare_frames },
         planner_memory_bytes: planner_memory(situation)?,
     };

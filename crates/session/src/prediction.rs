@@ -123,7 +123,7 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0) as f64;
     let pages = plan.swap_in_count.max(plan.swap_out_count) as f64;
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as f64;
+    let page_bytes = plan.page_bytes() as f64;
     // Every link has the stated bandwidth, each way.
     let links = (planned.computing - 1).max(1) as f64;
     let bandwidth = net.and_then(|net| net.bandwidth_bits_per_second);
@@ -137,7 +137,11 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let rounds = (total(totals::ROUNDS) + total(authenticated::CHECK_ROUNDS)) * trips;
     let before_rounds = rounds_before(plan) as f64 * trips;
     // Beside a run of one block, batches of triples overlap.
-    let overlapped = if planned.blocks.is_some() { 0 } else { mixed::overlapped_rounds(plan) };
+    let overlapped = if planned.blocks.is_some() {
+        0
+    } else {
+        mixed::overlapped_rounds(plan, planned.computing)
+    };
     let making = total(mixed::totals::PREPROCESSING_ROUNDS) - overlapped as f64;
     let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
     let protocol = Protocol::of_plan(plan).unwrap_or(CLEAR);

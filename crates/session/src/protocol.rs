@@ -253,14 +253,8 @@ pub trait Definition: Sync {
     /// How values of so many computing parties lie in memory.
     fn layout(&self, parties: usize) -> Layout;
 
-    /// Bytes of a unit of the layout.
-    fn unit_bytes(&self) -> u64;
-
     /// Units of a page: any value fits.
     fn page_units(&self, parties: usize) -> u64;
-
-    /// How many of the parties of a planned program compute.
-    fn computing(&self, description: &Description, plan: &PlanDescription) -> usize;
 
     /// Returns whether a plan states all totals that every plan of this protocol has.
     fn is_complete(&self, plan: &PlanDescription) -> bool;
@@ -361,12 +355,6 @@ impl Protocol {
     /// The protocol that a plan was made for, if it is known here.
     pub fn of_plan(plan: &PlanDescription) -> Option<Protocol> {
         Protocol::from_name(&plan.protocol)
-    }
-
-    /// How many of the parties of a planned program compute: of an unknown protocol, all.
-    pub fn computing_of(description: &Description, plan: &PlanDescription) -> usize {
-        let known = Protocol::of_plan(plan);
-        known.map_or(description.parties.len(), |protocol| protocol.computing(description, plan))
     }
 
     /// The names of those that `is_meant` accepts, as in `gmw, bmr and mixed`.

@@ -218,7 +218,7 @@ impl RunReport {
             plan_hash: planned.hash.to_string(),
             kernel: phineus_crypto::kernel_name().to_owned(),
             storage: executed.storage_name.to_owned(),
-            page_bytes: plan.page_wires * plan.wire_bytes,
+            page_bytes: plan.page_bytes(),
             instructions: plan.instruction_count,
             wire_bytes_sent: executed.wire_traffic.sent_bytes,
             wire_bytes_received: executed.wire_traffic.received_bytes,

@@ -260,11 +260,7 @@ pub fn shape(
 
 /// Opens a file that is traced or planned already, and verifies it: it comes from anywhere.
 pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
-    let computing = |description: &Description| {
-        let plan = description.plan.as_ref();
-        plan.map_or(description.parties.len(), |plan| Protocol::computing_of(description, plan))
-    };
-    if let Some(traced) = traced_blocks(file, computing)? {
+    if let Some(traced) = traced_blocks(file, Description::computing)? {
         return ready_blocks(traced);
     }
     let mut reader = file.reader()?;
@@ -274,7 +270,7 @@ pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
         check_figures(reader.description(), plan)?;
     }
     Ok(TracedFile {
-        computing: computing(reader.description()),
+        computing: reader.description().computing(),
         file: file.clone(),
         description: reader.description().clone(),
         hash: reader.hash(),
@@ -311,9 +307,8 @@ fn refuse_violations(violations: &[Violation]) -> Result<(), Failure> {
 /// Refuses a plan whose figures no plan of ours has, whatever its instructions are.
 fn check_figures(description: &Description, plan: &PlanDescription) -> Result<(), Failure> {
     let fits = Protocol::of_plan(plan).is_some_and(|protocol| {
-        let parties = protocol.computing(description, plan);
+        let parties = description.computing();
         protocol.is_complete(plan)
-            && protocol.unit_bytes() == plan.wire_bytes
             && protocol.layout(parties) == plan.layout
             && protocol.page_units(parties) == plan.page_wires
     });

@@ -104,7 +104,7 @@ fn a_rich_description_round_trips() {
         "@0 @8192 = div_rem i4x9 @4096 @4160\n",
     );
     let plan = PlanDescription {
-        layout: crate::Layout::Wires,
+        layout: crate::Layout::wires(16),
         page_wires: 4096,
         frame_count: 3,
         spill_slot_count: 18,

@@ -200,7 +200,7 @@ fn programs_have_no_directives() {
 /// The lines before the instructions of a plan with 3 frames and 2 spill slots.
 fn planned() -> String {
     let plan = PlanDescription {
-        layout: crate::Layout::Wires,
+        layout: crate::Layout::wires(16),
         page_wires: 4096,
         frame_count: 3,
         spill_slot_count: 2,

@@ -277,7 +277,7 @@ fn print_costs(
 ) -> Result<(), Failure> {
     let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
-    let page_bytes = plan.page_wires * plan.wire_bytes;
+    let page_bytes = plan.page_bytes();
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
     line("cost", cost_line(plan))?;
     if explain.fake_preprocessing {

@@ -300,8 +300,7 @@ fn in_rounds(
 ) -> Result<(TracedFile, Vec<String>), Failure> {
     let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(protocols::CLEAR);
-    let parties =
-        description.plan.as_ref().map_or(0, |plan| Protocol::computing_of(description, plan));
+    let parties = description.computing();
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
     let bounds = planning::Bounds {
         least_limit_bytes: limit,

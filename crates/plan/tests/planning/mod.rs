@@ -56,9 +56,9 @@ pub fn options(frame_count: u64, lookahead_frames: u64, lookahead_ns: u64) -> Pl
         port_order: PortOrder::Near,
         memory_limit_bytes: 0,
         frame_count,
-        layout: phineus_bytecode::Layout::Wires,
+        computing: None,
+        layout: phineus_bytecode::Layout::wires(1),
         page_wires: 4096,
-        wire_bytes: 1,
         lookahead: Lookahead { time_ns: lookahead_ns, frames: lookahead_frames },
         planner_memory_bytes: 256 << 20,
     }

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use phineus_bytecode::{Layout, ProgramReader, Table};
+use phineus_bytecode::{ProgramReader, Table};
 use phineus_engine::{Driver, run};
 use phineus_ot::SessionId;
 use phineus_protocols::garbled::{Evaluator, GarbledCosts, Garbler};
@@ -26,7 +26,7 @@ pub fn all() {
 fn garble(program: &Program, right: &[Table]) {
     let bytes = write(&program.instructions, &program.description);
     let costs = &mut GarbledCosts::default();
-    let bytes = planned(&bytes, "garbled", Layout::Wires, (4096, 16), 16, costs);
+    let bytes = planned(&bytes, "garbled", phineus_protocols::garbled::layout(), 4096, 16, costs);
     let description = read(&bytes).description().clone();
     let (bytes, description) = (&bytes, &description);
     let session = &SessionId::new([1; 32]);

@@ -75,7 +75,7 @@ pub fn planned(
     program: &[u8],
     protocol: &str,
     layout: Layout,
-    (page_wires, wire_bytes): (u64, u64),
+    page_wires: u64,
     frame_count: u64,
     costs: &mut impl CostModel,
 ) -> Vec<u8> {
@@ -84,9 +84,9 @@ pub fn planned(
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count,
+        computing: None,
         layout,
         page_wires,
-        wire_bytes,
         lookahead: Lookahead { time_ns: 100_000, frames: 4 },
         planner_memory_bytes: 64 << 20,
     };
@@ -99,7 +99,7 @@ pub fn planned(
 /// Frames and a swap file for a plan.
 pub fn memory(description: &Description) -> Memory {
     let plan = description.plan.as_ref().expect("it is planned");
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
     let config = StorageConfig {
         directory: std::env::temp_dir(),

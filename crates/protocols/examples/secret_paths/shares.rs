@@ -105,7 +105,7 @@ pub fn expected(program: &Program) -> Vec<Table> {
     let description = &program.description;
     let bytes = write(&program.instructions, description);
     let mut costs = MixedCosts::new(description.parties.len());
-    let bytes = planned(&bytes, "clear", Layout::Wires, (4096, 1), 1 << 16, &mut costs);
+    let bytes = planned(&bytes, "clear", Layout::wires(1), 4096, 1 << 16, &mut costs);
     let mut reader = read(&bytes);
     let inputs = Inputs::new(description, program.tables.iter().cloned().map(Some).collect());
     let parties = 0..description.parties.len() as u16;
@@ -136,7 +136,7 @@ fn check(
 }
 
 fn plans(program: &[u8], count: usize, seed: u64, source: Source) -> Plans {
-    let layout = Layout::Shares { parties: count as u16 };
+    let layout = phineus_protocols::mixed::layout(count);
     let y2a = [YaoToArithmetic::SharedBits, YaoToArithmetic::Masks][seed as usize % 2];
     let broadcast = [Broadcast::Direct, Broadcast::Star][seed as usize / 2 % 2];
     let mut model = MixedRounds::new(count).with_y2a(y2a);
@@ -144,12 +144,12 @@ fn plans(program: &[u8], count: usize, seed: u64, source: Source) -> Plans {
     let ordered = ordered.expect("a valid program").0;
     let page_wires = layout.units_max().next_power_of_two();
     let mut costs = MixedCosts::new(count).with_broadcast(broadcast);
-    let program = planned(&ordered, "mixed", layout, (page_wires, 16), 16, &mut costs);
+    let program = planned(&ordered, "mixed", layout, page_wires, 16, &mut costs);
     let (garbling, written) =
         GarblingProgram::derive(&mut read(&ordered), Vec::new()).expect("memory");
     let garbling = (written.instruction_count > 0).then(|| {
         let mut costs = GarblingCosts::new(count);
-        planned(&garbling, "garbling", Layout::Wires, (4096, 16), 16, &mut costs)
+        planned(&garbling, "garbling", phineus_protocols::garbled::layout(), 4096, 16, &mut costs)
     });
     Plans { ordered, program, garbling, broadcast, source }
 }

@@ -1,6 +1,6 @@
 //! Authenticated shares: the material of MASCOT and runs of SPDZ.
 
-use phineus_bytecode::{Layout, Table};
+use phineus_bytecode::Table;
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
@@ -148,11 +148,11 @@ fn plan<F: Field>(program: &Program, (field, masks): (FieldName, Masks)) -> Opti
     let lowering = (F::BITS - 2, true);
     let lowered = lower_to_field(&mut read(&bytes), Vec::new(), scratch(), lowering, 64 << 20);
     let lowered = lowered.ok()?.0;
-    let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
+    let layout = phineus_protocols::spdz::layout(F::BYTES);
     let mut model = SpdzRounds::new(field, count).with_masks(masks);
     let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering(layout), &mut model);
     let ordered = ordered.expect("a valid program").0;
     let mut costs = SpdzCosts::new(count, field).with_masks(masks);
     let page_wires = layout.units_max().next_power_of_two().max(4096);
-    Some(planned(&ordered, "spdz", layout, (page_wires, 16), 64, &mut costs))
+    Some(planned(&ordered, "spdz", layout, page_wires, 64, &mut costs))
 }

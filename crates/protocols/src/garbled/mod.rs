@@ -34,13 +34,19 @@ pub use costs::{GarbledCosts, totals};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 
-use phineus_bytecode::{Description, Instruction};
+use phineus_bytecode::{Description, Instruction, Layout};
+use phineus_crypto::Block;
 
 /// The party that garbles, by its index in the program.
 pub const GARBLER: u16 = 0;
 
 /// The party that evaluates.
 pub const EVALUATOR: u16 = 1;
+
+/// How labels lie in memory: one for each wire.
+pub fn layout() -> Layout {
+    Layout::wires(size_of::<Block>() as u16)
+}
 
 /// Who brings the values of an input instruction.
 fn owner(description: &Description, instruction: &Instruction) -> u16 {

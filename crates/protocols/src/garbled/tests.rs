@@ -40,16 +40,16 @@ fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
     writer.finish(description).expect("a valid description").0
 }
 
-/// Plans `program` for `frame_count` frames of `wire_bytes` per wire, and checks the plan.
-fn planned(program: &[u8], frame_count: u64, wire_bytes: u64) -> Vec<u8> {
+/// Plans `program` for `frame_count` frames of `unit_bytes` for each wire, and checks the plan.
+fn planned(program: &[u8], frame_count: u64, unit_bytes: u16) -> Vec<u8> {
     let options = PlanOptions {
         protocol: "garbled".to_string(),
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
         frame_count,
-        layout: phineus_bytecode::Layout::Wires,
+        computing: None,
+        layout: phineus_bytecode::Layout::wires(unit_bytes),
         page_wires: 4096,
-        wire_bytes,
         lookahead: Lookahead { time_ns: 100_000, frames: 4 },
         planner_memory_bytes: 64 << 20,
     };
@@ -64,7 +64,7 @@ fn planned(program: &[u8], frame_count: u64, wire_bytes: u64) -> Vec<u8> {
 
 fn memory(description: &Description) -> Memory {
     let plan = description.plan.as_ref().expect("planned");
-    let page_bytes = (plan.page_wires * plan.wire_bytes) as u32;
+    let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
     let config = StorageConfig {
         directory: std::env::temp_dir(),

@@ -47,6 +47,9 @@ mod tests;
 mod values;
 mod words;
 
+use phineus_bytecode::layout::SHARE_UNIT_BYTES;
+use phineus_bytecode::{Domain, Layout, ValueSize};
+
 pub use broadcast::Broadcast;
 pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
@@ -57,3 +60,15 @@ pub use stated::{
 };
 pub use templates::{MixedRounds, YaoToArithmetic};
 pub(crate) use templates::{Templates, is_masked, sum_of_shares};
+
+/// How shares of `parties` lie in memory: one share of each value, or for each garbled wire a key of
+/// every party.
+pub fn layout(parties: usize) -> Layout {
+    Layout {
+        unit_bytes: SHARE_UNIT_BYTES as u16,
+        domain: Domain::Ring,
+        arithmetic: ValueSize::RingElements { copies: 1 },
+        boolean: ValueSize::Rows { copies: 1 },
+        garbled: ValueSize::Wires { units: parties as u16 },
+    }
+}

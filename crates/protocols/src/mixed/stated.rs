@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use phineus_bytecode::{Description, Instruction, Layout, PlanDescription, ProgramReader};
+use phineus_bytecode::{Description, Instruction, PlanDescription, ProgramReader};
 use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
 use super::broadcast::Broadcast;
@@ -75,14 +75,13 @@ pub fn material_bytes(plan: &PlanDescription) -> u64 {
     stated_demand(plan).ready_bytes()
 }
 
-/// Rounds less than stated in which all of it is made just ahead of its use, of a program of one block:
+/// Rounds less than stated in which `parties` make all of it just ahead of its use, in a program of
+/// one block:
 /// batches are begun before those before them are finished.
-pub fn overlapped_rounds(plan: &PlanDescription) -> u64 {
-    match plan.layout {
-        Layout::Shares { parties: 2 } if !is_silent(plan) => {
-            stated_demand(plan).overlapped_rounds()
-        }
-        _ => 0,
+pub fn overlapped_rounds(plan: &PlanDescription, parties: usize) -> u64 {
+    match parties == 2 && !plan.layout.is_in_field() && !is_silent(plan) {
+        true => stated_demand(plan).overlapped_rounds(),
+        false => 0,
     }
 }
 

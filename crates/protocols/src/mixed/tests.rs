@@ -3,7 +3,7 @@
 use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
-use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
+use phineus_bytecode::{Description, Instruction, Op, Sharing, Table};
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
@@ -93,7 +93,7 @@ struct Plans {
 
 /// Orders and plans `program` for so many parties; both checkers agree.
 fn planned(program: &[u8], parties: usize, frame_count: u64, ways: Ways) -> Plans {
-    let layout = Layout::Shares { parties: parties as u16 };
+    let layout = super::layout(parties);
     let ordering = ordering(layout);
     let mut model = MixedRounds::new(parties).with_y2a(ways.y2a);
     let ordered = order(&mut read(program), Vec::new(), scratch(), &ordering, &mut model);
@@ -102,7 +102,7 @@ fn planned(program: &[u8], parties: usize, frame_count: u64, ways: Ways) -> Plan
     let faults = faults.expect("readable");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let page_wires = layout.units_max().next_power_of_two();
-    let options = options("mixed", layout, (page_wires, 16), frame_count);
+    let options = options("mixed", layout, page_wires, frame_count);
     let mut costs = MixedCosts::new(parties).with_broadcast(ways.broadcast);
     let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
     let bytes = bytes.expect("it fits").0;
@@ -124,7 +124,7 @@ fn planned_garbling(
     if written.instruction_count == 0 {
         return None;
     }
-    let options = options("garbling", Layout::Wires, (4096, 16), frame_count);
+    let options = options("garbling", crate::garbled::layout(), 4096, frame_count);
     let mut costs = GarblingCosts::new(parties);
     let bytes = plan(&mut read(&garbling), Vec::new(), scratch(), &options, &mut costs);
     let bytes = bytes.expect("it fits").0;

@@ -33,6 +33,9 @@ mod tests;
 #[cfg(test)]
 mod unsorted;
 
+use phineus_bytecode::layout::SHARE_UNIT_BYTES;
+use phineus_bytecode::{Domain, Layout, ValueSize};
+
 pub use check::Opening;
 pub use costs::SpdzCosts;
 pub use dealer::Dealer;
@@ -41,3 +44,17 @@ pub use driver::{Activity, SpdzDriver, Watch};
 pub use material::{BOUNDED_BITS, Material, MatrixSize, STATISTICAL_BITS};
 pub use operations::SpdzRounds;
 pub use share::Share;
+
+/// How authenticated shares lie in memory: an element of the field, of `element_bytes` bytes, for
+/// the share of a value, and one for the share of its MAC.
+pub fn layout(element_bytes: usize) -> Layout {
+    let bytes = element_bytes as u16;
+    let bits = ValueSize::WireElements { bytes, copies: 2 };
+    Layout {
+        unit_bytes: SHARE_UNIT_BYTES as u16,
+        domain: Domain::Field,
+        arithmetic: ValueSize::LaneElements { bytes, copies: 2 },
+        boolean: bits,
+        garbled: bits,
+    }
+}

@@ -4,8 +4,7 @@ use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Layout, Op,
-    OutputPort, Table,
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort, Table,
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
@@ -46,7 +45,7 @@ pub(super) fn planned_with<F: Field>(
     let lowered = lower_with_claims(program, Vec::new(), scratch(), lowering, 64 << 20, note)?.0;
     let faults = check_ranges(&mut read(&lowered), &claims, F::BITS - 2)?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let layout = Layout::Authenticated { element_bytes: F::BYTES as u16 };
+    let layout = super::layout(F::BYTES);
     let ordering = ordering(layout);
     let mut model = SpdzRounds::new(field, parties);
     let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering, &mut model)?.0;
@@ -54,7 +53,7 @@ pub(super) fn planned_with<F: Field>(
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let mut costs = SpdzCosts::new(parties, field);
     let page_wires = layout.units_max().next_power_of_two().max(4096);
-    let options = options("spdz", layout, (page_wires, 16), frame_count);
+    let options = options("spdz", layout, page_wires, frame_count);
     let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs)?.0;
     let faults = check(&mut read(&ordered), &mut read(&bytes))?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    Description, ElementType, Flow, Layout, Op, PlanDescription, Shared, Sharing, Slot, Written,
+    Description, ElementType, Flow, Op, PlanDescription, Shared, Sharing, Slot, Written,
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::{Scratch, carried_in_field};
 use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
-use phineus_protocols::mixed;
+use phineus_protocols::{garbled, mixed};
 
 use super::{magnitude_bits, masks, plan_block_within};
 use crate::choices::{NarrowMasks, Variant};
@@ -70,15 +70,14 @@ fn carried_places(
         let both = used.iter().filter(|(_, used)| **used == [true; 2]);
         both.for_each(|(&slot, _)| is_doubled[slot as usize] = true);
     }
-    let wire_bytes = situation.wire_bytes() as usize;
     let places = |slot: usize| 1 + usize::from(is_doubled[slot]);
     let garbled_places = |slot: usize| match slots[slot].element.sharing() {
         Sharing::Garbled => places(slot),
         _ => 0,
     };
-    let garbled = || CarriedLayout::new(slots, Layout::Wires, 16, garbled_places);
+    let garbled = || CarriedLayout::new(slots, garbled::layout(), garbled_places);
     Ok(CarriedPlaces {
-        own: CarriedLayout::new(slots, situation.layout(), wire_bytes, places),
+        own: CarriedLayout::new(slots, situation.layout(), places),
         garbled: is_garbled.then(garbled),
     })
 }

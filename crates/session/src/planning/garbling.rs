@@ -1,9 +1,10 @@
 //! The plan of what is garbled beside a run.
 
-use phineus_bytecode::{Layout, PortOrder};
+use phineus_bytecode::PortOrder;
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_plan::{Lookahead, PlanOptions, Scratch, plan};
 use phineus_protocols::bmr::{GarblingCosts, GarblingProgram};
+use phineus_protocols::garbled;
 
 use crate::failure::Failure;
 use crate::garbling::{PROTOCOL, described_beside};
@@ -55,9 +56,9 @@ impl<'a> GarblingPlanner<'a> {
             port_order: PortOrder::Given,
             memory_limit_bytes: self.situation.limit_bytes,
             frame_count: (frames_bytes / page_bytes).max(FRAMES_MIN),
-            layout: Layout::Wires,
+            computing: None,
+            layout: garbled::layout(),
             page_wires: PAGE_WIRES,
-            wire_bytes: 16,
             lookahead: LOOKAHEAD,
             planner_memory_bytes: self.planner_memory_bytes,
         };

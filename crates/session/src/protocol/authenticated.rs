@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use phineus_bytecode::{CostModel, Description, Layout, PlanDescription, RoundModel};
+use phineus_bytecode::{CostModel, Layout, PlanDescription, RoundModel};
 use phineus_channels::{Mesh, PARTIES_MAX};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName, MatrixProducts};
@@ -109,19 +109,11 @@ impl Definition for Authenticated {
     }
 
     fn layout(&self, _: usize) -> Layout {
-        Layout::Authenticated { element_bytes: self.field.bytes() as u16 }
-    }
-
-    fn unit_bytes(&self) -> u64 {
-        16
+        phineus_protocols::spdz::layout(self.field.bytes())
     }
 
     fn page_units(&self, parties: usize) -> u64 {
         self.layout(parties).units_max().max(PAGE_WIRES)
-    }
-
-    fn computing(&self, description: &Description, _: &PlanDescription) -> usize {
-        description.parties.len()
     }
 
     fn is_complete(&self, _: &PlanDescription) -> bool {

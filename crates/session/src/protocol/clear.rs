@@ -67,19 +67,11 @@ impl Definition for Clear {
     }
 
     fn layout(&self, _: usize) -> Layout {
-        Layout::Wires
-    }
-
-    fn unit_bytes(&self) -> u64 {
-        1
+        Layout::wires(1)
     }
 
     fn page_units(&self, _: usize) -> u64 {
         PAGE_WIRES
-    }
-
-    fn computing(&self, description: &Description, _: &PlanDescription) -> usize {
-        description.parties.len()
     }
 
     fn is_complete(&self, _: &PlanDescription) -> bool {

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use phineus_bytecode::{CostModel, Description, Layout, PlanDescription, RoundModel};
+use phineus_bytecode::{CostModel, Layout, PlanDescription, RoundModel};
 use phineus_channels::{FramedChannel, only_channel};
 use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
 use phineus_protocols::garbled::{Evaluator, GARBLER, GarbledCosts, Garbler, totals};
@@ -66,19 +66,11 @@ impl Definition for Garbled {
     }
 
     fn layout(&self, _: usize) -> Layout {
-        Layout::Wires
-    }
-
-    fn unit_bytes(&self) -> u64 {
-        16
+        phineus_protocols::garbled::layout()
     }
 
     fn page_units(&self, _: usize) -> u64 {
         PAGE_WIRES
-    }
-
-    fn computing(&self, description: &Description, _: &PlanDescription) -> usize {
-        description.parties.len()
     }
 
     fn is_complete(&self, plan: &PlanDescription) -> bool {

@@ -3,9 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use phineus_bytecode::{
-    CostModel, Description, Instruction, Lane, Layout, PlanDescription, RoundModel,
-};
+use phineus_bytecode::{CostModel, Instruction, Lane, Layout, PlanDescription, RoundModel};
 use phineus_channels::{FramedChannel, Mesh, PARTIES_MAX};
 use phineus_crypto::Prg;
 use phineus_engine::Outputs;
@@ -95,11 +93,7 @@ impl Definition for Shares {
     }
 
     fn layout(&self, parties: usize) -> Layout {
-        Layout::Shares { parties: parties as u16 }
-    }
-
-    fn unit_bytes(&self) -> u64 {
-        16
+        mixed::layout(parties)
     }
 
     fn page_units(&self, parties: usize) -> u64 {
@@ -108,14 +102,6 @@ impl Definition for Shares {
             true => self.layout(parties).units_max().next_power_of_two(),
             false => PAGE_WIRES,
         }
-    }
-
-    fn computing(&self, description: &Description, plan: &PlanDescription) -> usize {
-        let stated = match plan.layout {
-            Layout::Shares { parties } => usize::from(parties),
-            Layout::Wires | Layout::Authenticated { .. } => usize::MAX,
-        };
-        stated.min(description.parties.len())
     }
 
     fn is_complete(&self, _: &PlanDescription) -> bool {
@@ -155,10 +141,8 @@ impl Definition for Shares {
     }
 
     fn making(&self, plan: &PlanDescription) -> Making {
-        let (parties, scale) = match plan.layout {
-            Layout::Shares { parties } => (usize::from(parties), BatchScale::stated(&plan.costs)),
-            Layout::Wires | Layout::Authenticated { .. } => return Making::default(),
-        };
+        let Some(parties) = plan.computing.map(usize::from) else { return Making::default() };
+        let scale = BatchScale::stated(&plan.costs);
         let generator =
             |kind: OtKind| Generator::<FramedChannel>::memory_bytes(parties, kind, scale) as u64;
         let least = generator(FieldBits::DEFAULT.into());
