@@ -1,7 +1,7 @@
 //! Framed, authenticated channels between parties: in-process, TCP and TLS 1.3.
 //!
 //! Protocol code is written against [`Channel`]: slices in, slices out. [`memory_pair`] joins two
-//! ends inside one process; [`connect_mesh`] joins all parties over a network. What goes over the
+//! ends inside one process, [`MemoryNetwork`] all parties of one, [`connect_mesh`] all over a network. What goes over the
 //! wire is in `frame.rs` (messages) and `hello.rs` (the first one); who may connect is decided by
 //! an [`Identity`] and a [`TrustStore`].
 
@@ -23,6 +23,7 @@ mod limits;
 mod link;
 mod manner;
 mod memory;
+mod memory_network;
 mod mesh;
 mod names;
 mod ownership;
@@ -66,6 +67,7 @@ pub use limits::{
 pub use link::{Aborter, Monitor};
 pub use manner::Manner;
 pub use memory::{MemoryChannel, memory_pair, memory_pair_named};
+pub use memory_network::{MemoryNetwork, MemorySettings};
 pub use mesh::{Mesh, MeshSettings, PlainLoopback, Security, Waiting, connect_mesh, only_channel};
 pub use names::{NAME_BYTES_MAX, check_name};
 pub use ownership::foreign_owner;

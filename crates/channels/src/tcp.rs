@@ -18,7 +18,7 @@ use crate::manner::{Manner, first, met};
 use crate::mesh::Security;
 use crate::record::is_key_refusal;
 use crate::tls::{self, Side, TlsFailure};
-use crate::transport::{READ_PAUSE, TransportError, tcp_halves};
+use crate::transport::{READ_PAUSE, TransportError, halves};
 
 /// How long a host name may be unknown before that is reported: name servers answer within a few
 /// seconds, and a mistyped name should not take a minute to be found.
@@ -270,7 +270,7 @@ fn secure(
     let cut = Box::new(stream.try_clone().map_err(io_failed)?);
     let identity = match gathering.settings.security {
         Security::Plain(_) => {
-            let (source, sink) = tcp_halves(stream).map_err(io_failed)?;
+            let (source, sink) = halves(stream).map_err(io_failed)?;
             let (source, sink) = (Box::new(source), Box::new(sink));
             return Ok(Connection { source, sink, cut, presented: None });
         }

@@ -1,8 +1,10 @@
 //! What a framed channel needs from a byte transport: a half that reads and a half that writes,
-//! each used by one thread. Plain TCP is here, TLS in `record.rs`.
+//! each used by one thread. Sockets without encryption are here, TLS is in `record.rs`.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -75,10 +77,39 @@ pub(crate) trait Cut: Send + Sync {
     fn is_writable(&self) -> bool;
 }
 
-impl Cut for TcpStream {
+/// A connected stream socket, whose clones are the same connection.
+pub(crate) trait Socket: Read + Write + AsFd + Send + Sync + Sized + 'static {
+    /// Another handle.
+    fn another(&self) -> io::Result<Self>;
+
+    /// Ends one direction, or both.
+    fn end(&self, which: Shutdown) -> io::Result<()>;
+}
+
+impl Socket for TcpStream {
+    fn another(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
+    fn end(&self, which: Shutdown) -> io::Result<()> {
+        self.shutdown(which)
+    }
+}
+
+impl Socket for UnixStream {
+    fn another(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
+    fn end(&self, which: Shutdown) -> io::Result<()> {
+        self.shutdown(which)
+    }
+}
+
+impl<S: Socket> Cut for S {
     fn cut(&self) {
         // An error means that the connection is gone already, which is what is wanted.
-        let _ = self.shutdown(Shutdown::Both);
+        let _ = self.end(Shutdown::Both);
     }
 
     fn is_writable(&self) -> bool {
@@ -88,31 +119,31 @@ impl Cut for TcpStream {
     }
 }
 
-/// The receiving half of a plain TCP connection.
-pub(crate) struct TcpSource {
-    stream: TcpStream,
+/// The receiving half of a connection without encryption.
+pub(crate) struct PlainSource<S> {
+    socket: S,
     wire_bytes: u64,
 }
 
-/// The sending half of a plain TCP connection.
-pub(crate) struct TcpSink {
-    stream: TcpStream,
+/// The sending half of a connection without encryption.
+pub(crate) struct PlainSink<S> {
+    socket: S,
     wire_bytes: u64,
 }
 
 /// Splits a connection into its halves.
-pub(crate) fn tcp_halves(stream: &TcpStream) -> io::Result<(TcpSource, TcpSink)> {
+pub(crate) fn halves<S: Socket>(socket: &S) -> io::Result<(PlainSource<S>, PlainSink<S>)> {
     Ok((
-        TcpSource { stream: stream.try_clone()?, wire_bytes: 0 },
-        TcpSink { stream: stream.try_clone()?, wire_bytes: 0 },
+        PlainSource { socket: socket.another()?, wire_bytes: 0 },
+        PlainSink { socket: socket.another()?, wire_bytes: 0 },
     ))
 }
 
-impl Source for TcpSource {
+impl<S: Socket> Source for PlainSource<S> {
     fn read(&mut self, wanted: &mut [u8], ahead: &mut [u8]) -> Result<usize, TransportError> {
         loop {
             let mut parts = [IoSliceMut::new(wanted), IoSliceMut::new(ahead)];
-            match self.stream.read_vectored(&mut parts) {
+            match self.socket.read_vectored(&mut parts) {
                 Ok(read) => {
                     self.wire_bytes += read as u64;
                     return Ok(read);
@@ -128,16 +159,16 @@ impl Source for TcpSource {
     }
 }
 
-impl Sink for TcpSink {
+impl<S: Socket> Sink for PlainSink<S> {
     fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
         let mut parts = [IoSlice::new(header), IoSlice::new(payload)];
-        write_all_parts(&mut self.stream, &mut parts)?;
+        write_all_parts(&mut self.socket, &mut parts)?;
         self.wire_bytes += (header.len() + payload.len()) as u64;
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), TransportError> {
-        Ok(self.stream.shutdown(Shutdown::Write)?)
+        Ok(self.socket.end(Shutdown::Write)?)
     }
 
     fn wire_bytes(&self) -> u64 {
@@ -147,7 +178,7 @@ impl Sink for TcpSink {
 
 /// Writes all of `parts` with as few system calls as the kernel allows.
 pub(crate) fn write_all_parts(
-    stream: &mut TcpStream,
+    stream: &mut impl Write,
     mut parts: &mut [IoSlice<'_>],
 ) -> io::Result<()> {
     IoSlice::advance_slices(&mut parts, 0);

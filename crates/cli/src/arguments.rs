@@ -9,8 +9,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_engine::StorageBackend;
-use phineus_session::settings;
-use phineus_session::settings::{GpuChoice, OtExtension, Preprocessed, Protocol, ProtocolChoice};
+use phineus_session::settings::{
+    self, GpuChoice, InputTable, OtExtension, OutputTable, Preprocessed, Protocol, ProtocolChoice,
+};
 use phineus_tables::quantity::parse_size;
 
 pub(crate) use choices::OtChoice;
@@ -147,8 +148,13 @@ pub(crate) struct Sizes {
 impl Sizes {
     pub(crate) fn settings(&self) -> settings::Sizes {
         let Sizes { rows, inputs, reading } = self.clone();
-        settings::Sizes { rows, inputs, reading: reading.settings() }
+        settings::Sizes { rows, inputs: input_tables(&inputs), reading: reading.settings() }
     }
+}
+
+/// Input tables as `--in` names them.
+fn input_tables(arguments: &[String]) -> Vec<InputTable> {
+    arguments.iter().map(|argument| InputTable::parse(argument)).collect()
 }
 
 /// How much memory, and where pages go that do not fit.
@@ -320,8 +326,9 @@ impl Run {
             choice: self.choice.settings(),
             together: self.together.settings(),
             outsourcing: self.outsourcing.clone().settings(),
-            inputs: self.inputs.clone(),
+            inputs: input_tables(&self.inputs),
             reading: self.reading.clone().settings(),
+            outputs: self.outputs.iter().map(|output| OutputTable::parse(output)).collect(),
             resources: self.resources.settings(),
             net: self.net,
             preprocessing,
@@ -357,7 +364,7 @@ impl Preprocess {
             choice: self.choice.settings(),
             together: self.together.settings(),
             outsourcing: self.outsourcing.clone().settings(),
-            inputs: self.sizes.inputs.clone(),
+            inputs: input_tables(&self.sizes.inputs),
             reading: self.sizes.reading.clone().settings(),
             resources: self.resources.settings(),
             making: Some(settings::Making { out: self.out.clone(), rows: self.sizes.rows.clone() }),

@@ -1,6 +1,5 @@
 //! `--verify` of C programs: what can be refused before the run.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use phineus_session::binding;
@@ -11,6 +10,7 @@ use phineus_session::registry::Registry;
 use phineus_session::resolve::shape;
 use phineus_session::resolve::{is_c, resolve};
 use phineus_session::settings::Run;
+use phineus_session::verify::refuse_stdin;
 
 /// Refuses, before the run, C that is no plain C, as nothing could be compared with it. What is wrong
 /// with the inputs the run itself says.
@@ -27,7 +27,7 @@ pub fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failure> {
     Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
     let assigned = binding::assign(&description, &run.inputs, &[], None)?;
     binding::require_all(&description, &assigned, None)?;
-    no_stdin(&assigned)?;
+    refuse_stdin(&assigned)?;
     let files = binding::count_all(&description, &assigned, &run.reading, (&[], None))?;
     binding::set_rows(&mut arguments, &files);
     if program.ranges(&arguments).is_err() {
@@ -37,14 +37,6 @@ pub fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failure> {
 }
 
 /// Whether the program is compared with the same file as plain C.
-pub fn is_plain_c(run: &Run) -> bool {
+fn is_plain_c(run: &Run) -> bool {
     run.choice.program.as_ref().is_some_and(|name| is_c(Path::new(name)))
-}
-
-/// Refuses an input that cannot be read again.
-pub fn no_stdin(assigned: &BTreeMap<String, &str>) -> Result<(), Failure> {
-    match assigned.values().any(|file| *file == "-") {
-        true => Err(Failure::usage("--verify reads the inputs again, so none can be stdin")),
-        false => Ok(()),
-    }
 }

@@ -12,7 +12,7 @@ use phineus::session::party::{self, Finished};
 use phineus::session::progress::{Event, Progress};
 use phineus::session::registry::Registry;
 use phineus::session::settings::{
-    ProgramChoice, ProtocolChoice, Resources, Run, Together, protocols,
+    InputTable, ProgramChoice, ProtocolChoice, Resources, Run, Together, protocols,
 };
 
 /// Both parties are in this process, so each limit is for both.
@@ -51,7 +51,7 @@ fn run(name: &str, directory: &Path) -> Result<Finished, Failure> {
             protocol: ProtocolChoice::This(protocols::GMW),
             ..Default::default()
         },
-        inputs: vec![file.display().to_string()],
+        inputs: vec![InputTable::parse(&file.display().to_string())],
         resources: Resources { memory: Some(MEMORY), ..Default::default() },
         ..Default::default()
     };
@@ -61,12 +61,7 @@ fn run(name: &str, directory: &Path) -> Result<Finished, Failure> {
             println!("{name}: {text}");
         }
     };
-    party::run(
-        &Registry::built_in(),
-        &run,
-        &mut |_, _| Ok(()),
-        &Progress::new(listener, Cancel::new()),
-    )
+    party::run(&Registry::built_in(), &run, &Progress::new(listener, Cancel::new()))
 }
 
 /// Keys, addresses and tables, which two companies would have already.

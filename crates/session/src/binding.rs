@@ -1,18 +1,16 @@
-//! Which input file belongs to which input of the program.
+//! Which table belongs to which input of the program.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, Description, ElementType, InputPort, Lane, Table};
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_tables::repeats::{self, leave_out};
 use phineus_tables::row_order::arrange;
-use phineus_tables::{
-    Content, Input, TextKey, check_columns, check_only_column, format_value, open,
-};
+use phineus_tables::{Input, TextKey, check_columns, check_only_column, format_value};
 
 use crate::failure::{Failure, codes};
+use crate::inputs::{InputTable, TableFrom};
 use crate::own_rows::{Arrangements, is_subject};
 use crate::reading::unknown_column;
 use crate::settings::{Reading, RepeatKeys};
@@ -20,46 +18,42 @@ use crate::settings::{Reading, RepeatKeys};
 /// Values out of their range that are reported.
 const RANGE_FAULTS_MAX: usize = 20;
 
-/// Input files by the name of their port.
+/// Tables whose rows are counted, by the name of their port.
 pub type Files = BTreeMap<String, Input>;
 
-/// Splits `NAME=FILE`; a file whose name has an equals sign is still a file.
-pub fn split_name(argument: &str) -> (Option<&str>, &str) {
-    match argument.split_once('=') {
-        Some((name, file)) if !name.contains('/') && !Path::new(argument).exists() => {
-            (Some(name), file)
-        }
-        _ => (None, argument),
-    }
-}
+/// Tables by the name of their port.
+pub type Assigned<'a> = BTreeMap<String, &'a TableFrom>;
 
-/// The port of each argument: by the port's name, by its party's name if that has one port only,
-/// or, without a name, the first port that has no file yet.
+/// The port of each table: by the port's name, by its party's name if that has one port only, or,
+/// without a name, the first port that has no table yet.
 ///
 /// `aliases` are other names of the parties; with `party`, only its ports count.
 pub fn assign<'a>(
     description: &Description,
-    arguments: &'a [String],
+    inputs: &'a [InputTable],
     aliases: &[String],
     party: Option<u16>,
-) -> Result<BTreeMap<String, &'a str>, Failure> {
+) -> Result<Assigned<'a>, Failure> {
     let candidates = candidates(description, party);
-    let mut files: BTreeMap<String, &str> = BTreeMap::new();
-    for argument in arguments {
-        let (name, file) = split_name(argument);
-        let port = match name {
+    let mut assigned = Assigned::new();
+    for InputTable { input, from } in inputs {
+        let port = match input {
             Some(name) => named(description, &candidates, aliases, name)?,
             None => candidates
                 .iter()
-                .find(|port| !files.contains_key(&port.name))
-                .ok_or_else(|| too_many(&candidates, argument))?,
+                .find(|port| !assigned.contains_key(&port.name))
+                .ok_or_else(|| too_many(&candidates, from))?,
         };
-        if let Some(first) = files.insert(port.name.clone(), file) {
-            let message = format!("input '{}' has two files, {first} and {file}", port.name);
+        if let Some(first) = assigned.insert(port.name.clone(), from) {
+            let are = match (first, from) {
+                (TableFrom::File(_), TableFrom::File(_)) => "files",
+                _ => "tables",
+            };
+            let message = format!("input '{}' has two {are}, {first} and {from}", port.name);
             return Err(Failure::usage(message));
         }
     }
-    Ok(files)
+    Ok(assigned)
 }
 
 /// The inputs of `party`, or of all parties if none.
@@ -109,25 +103,25 @@ pub fn port_named<'a>(description: &'a Description, name: &str) -> Result<&'a In
     named(description, &candidates, &[], name)
 }
 
-fn too_many(candidates: &[&InputPort], argument: &str) -> Failure {
+fn too_many(candidates: &[&InputPort], from: &TableFrom) -> Failure {
     let message = match candidates {
-        [] => format!("no input is needed here, so what is {argument} for?"),
-        _ => format!("every input has a file already, so what is {argument} for?"),
+        [] => format!("no input is needed here, so what is {from} for?"),
+        _ => format!("every input has a file already, so what is {from} for?"),
     };
     Failure::new(codes::INPUT_NOT_NEEDED, message)
 }
 
-/// Checks that every input of `party` (of all parties, if none) has a file.
+/// Checks that every input of `party` (of all parties, if none) has a table.
 pub fn require_all(
     description: &Description,
-    files: &BTreeMap<String, &str>,
+    assigned: &Assigned<'_>,
     party: Option<u16>,
 ) -> Result<(), Failure> {
     let missing: Vec<String> = description
         .inputs
         .iter()
         .filter(|port| party.is_none_or(|party| port.party == party))
-        .filter(|port| !files.contains_key(&port.name))
+        .filter(|port| !assigned.contains_key(&port.name))
         .map(|port| {
             let columns: Vec<&str> = port.columns.iter().map(|c| c.name.as_str()).take(8).collect();
             let more = if port.columns.len() > 8 { ", ..." } else { "" };
@@ -143,18 +137,18 @@ pub fn require_all(
         .remedy("give --in NAME=FILE for each; `phineus data` generates examples"))
 }
 
-/// Opens and counts the files, as `reading` says.
+/// Opens the tables and counts their rows, as `reading` says.
 pub fn count_all(
     description: &Description,
-    files: &BTreeMap<String, &str>,
+    assigned: &Assigned<'_>,
     reading: &Reading,
     parties: (&[String], Option<u16>),
 ) -> Result<Files, Failure> {
-    if files.values().filter(|file| **file == "-").count() > 1 {
+    if assigned.values().filter(|from| from.is_stdin()).count() > 1 {
         return Err(Failure::usage("only one input can come from stdin"));
     }
     let mut names = reading.names(description, parties)?;
-    let ports = || description.inputs.iter().filter(|port| files.contains_key(&port.name));
+    let ports = || description.inputs.iter().filter(|port| assigned.contains_key(&port.name));
     if reading.repeat_keys == RepeatKeys::CountOnce
         && !description.inputs.iter().any(|port| port.order.is_unique())
     {
@@ -163,7 +157,7 @@ pub fn count_all(
     }
     let mut counted = Files::new();
     for port in ports() {
-        let source = open(Content::open(files[&port.name])?)?;
+        let source = assigned[&port.name].open()?;
         let names = names.remove(&port.name).unwrap_or_default();
         let file = Input { names, ..Input::count(source)? };
         let file = match reading.repeat_keys {
@@ -324,10 +318,10 @@ mod tests {
     }
 
     fn assigned(arguments: &[&str], party: Option<u16>) -> Result<Vec<(String, String)>, String> {
-        let arguments: Vec<String> = arguments.iter().map(|&a| a.to_owned()).collect();
+        let inputs: Vec<InputTable> = arguments.iter().map(|a| InputTable::parse(a)).collect();
         let aliases = ["left".to_owned(), "right".to_owned()];
-        let files = assign(&description(), &arguments, &aliases, party).map_err(|f| f.message)?;
-        Ok(files.into_iter().map(|(port, file)| (port, file.to_owned())).collect())
+        let files = assign(&description(), &inputs, &aliases, party).map_err(|f| f.message)?;
+        Ok(files.into_iter().map(|(port, from)| (port, from.to_string())).collect())
     }
 
     #[test]

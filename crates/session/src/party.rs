@@ -25,6 +25,7 @@ use crate::failure::{Failure, codes};
 use crate::material::{Kept, tables_path};
 use crate::meeting::{Meeting, close_unused, meet};
 use crate::metered::{Metered, PhaseFigures, close_all};
+use crate::outputs::Destinations;
 use crate::planned::PlannedFile;
 use crate::progress::Progress;
 use crate::protocol::{Protocol, Start, aheads, metered};
@@ -41,12 +42,31 @@ pub use preparation::{check_material, check_ot, open_key, scratch_of, scratch_wi
 
 /// What a finished run leaves.
 pub struct Finished {
+    /// The program as it was run.
     pub description: Description,
+    /// By output port; none where others learn it.
     pub outputs: Vec<Option<Table>>,
-    /// The files of this party's inputs.
+    /// This party's inputs.
     pub files: Files,
+    /// Where outputs went besides.
+    pub destinations: Destinations,
+    /// Predicted and measured figures.
     pub report: RunReport,
+    /// The index of this party in the program as it was run.
     pub party: u16,
+}
+
+impl Finished {
+    /// The output with this name, if this party learned it.
+    pub fn output(&self, name: &str) -> Option<&Table> {
+        let index = self.description.outputs.iter().position(|port| port.name == name)?;
+        self.outputs.get(index)?.as_ref()
+    }
+
+    fn write(&mut self) -> Result<(), Failure> {
+        let Finished { description, outputs, files, destinations, report, .. } = self;
+        destinations.write(description, outputs, files, &mut report.outputs)
+    }
 }
 
 /// What a party keeps for a later run.
@@ -71,21 +91,21 @@ struct Joined<'a> {
     agreed: Agreed,
 }
 
-/// Called with the program's shape and this party's number before the others are met.
-pub type BeforeMeeting<'a> = dyn FnMut(&Description, u16) -> Result<(), Failure> + 'a;
-
-/// Runs this party from beginning to end. `before_meeting` may refuse the run while nobody else
-/// knows of it: because there is no room for the outputs, for example.
+/// Runs this party from beginning to end; its results go to the files and sinks of `run`, too.
 ///
 /// # Errors
 /// Whatever ends the run, with a sentence on what the parties had learned by then.
-pub fn run(
-    registry: &Registry,
-    run: &Run,
-    before_meeting: &mut BeforeMeeting<'_>,
-    progress: &Progress,
-) -> Result<Finished, Failure> {
-    let Joined { prepared, mesh, agreed } = join(registry, run, before_meeting, progress)?;
+pub fn run(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {
+    let mut finished = compute(registry, run, progress)?;
+    finished.write().map_err(|failure| failure.revealed(ALL_REVEALED))?;
+    Ok(finished)
+}
+
+/// What was revealed when all is over.
+const ALL_REVEALED: &str = "all outputs were revealed";
+
+fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {
+    let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
     let Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes } =
         agreed;
     let (planned, origin) = match part {
@@ -105,8 +125,8 @@ pub fn run(
             report.notes.extend(notes);
             let description = without_openings(&walk.program.description);
             let outputs = arrangements.in_file_order(&description, ran.outputs);
-            let files = prepared.files;
-            return Ok(Finished { description, outputs, files, report, party });
+            let (files, destinations) = (prepared.files, prepared.destinations);
+            return Ok(Finished { description, outputs, files, destinations, report, party });
         }
     };
     progress.stage("computing");
@@ -139,7 +159,7 @@ pub fn run(
 
 /// Ends the watch over a run whose outputs are there.
 fn over(progress: &Progress) -> Result<(), Failure> {
-    progress.cancel().release().map_err(|failure| failure.revealed("all outputs were revealed"))
+    progress.cancel().release().map_err(|failure| failure.revealed(ALL_REVEALED))
 }
 
 /// Makes this party's part of what a run will need, together with the others.
@@ -149,7 +169,7 @@ pub fn preprocess(
     making: &Making,
     progress: &Progress,
 ) -> Result<KeptReport, Failure> {
-    let Joined { prepared, mesh, agreed } = join(registry, run, &mut |_, _| Ok(()), progress)?;
+    let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
     progress.stage("making triples");
     let Part::Computing(planned, _) = &agreed.part else { unreachable!("clients were refused") };
     let backend = run.resources.storage;
@@ -249,13 +269,8 @@ fn round_trip(mesh: &Mesh) -> Duration {
 }
 
 /// Meets the other parties and agrees with them on everything.
-fn join<'a>(
-    registry: &'a Registry,
-    run: &Run,
-    before_meeting: &mut BeforeMeeting<'_>,
-    progress: &Progress,
-) -> Result<Joined<'a>, Failure> {
-    let prepared = prepare(registry, run, before_meeting)?;
+fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Joined<'a>, Failure> {
+    let prepared = prepare(registry, run)?;
     // The parent of a local run names its parties as the program does.
     if let Some(roles) = prepared.roles.as_ref().filter(|_| run.together.child.is_none()) {
         progress.note(roles);
@@ -303,6 +318,7 @@ fn finish(
         description: planned.description,
         outputs: executed.outputs,
         files: prepared.files,
+        destinations: prepared.destinations,
         report,
         party,
     }

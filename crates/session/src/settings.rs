@@ -10,6 +10,8 @@ pub use crate::choices::{
     BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NarrowMasks, OtExtension, Preprocessed,
     RepeatKeys, Variant, VariantChoices, Y2aChoice,
 };
+pub use crate::inputs::{InputTable, TableFrom};
+pub use crate::outputs::{OutputTable, TableTo};
 pub use crate::protocol::{Protocol, ProtocolChoice, list as protocols};
 
 /// The program, and its public parameters.
@@ -27,8 +29,8 @@ pub struct ProgramChoice {
 pub struct Sizes {
     /// Input and number of rows.
     pub rows: Vec<(String, String)>,
-    /// Files whose rows are counted, `[NAME=]FILE`.
-    pub inputs: Vec<String>,
+    /// Tables whose rows are counted.
+    pub inputs: Vec<InputTable>,
     /// How the files are read.
     pub reading: Reading,
 }
@@ -161,10 +163,12 @@ pub struct Run {
     pub together: Together,
     /// Who computes for whom.
     pub outsourcing: Outsourcing,
-    /// Files of this party's inputs, `[NAME=]FILE`.
-    pub inputs: Vec<String>,
+    /// This party's tables.
+    pub inputs: Vec<InputTable>,
     /// How they are read.
     pub reading: Reading,
+    /// Where results go besides [`crate::party::Finished`].
+    pub outputs: Vec<OutputTable>,
     /// Memory and storage.
     pub resources: Resources,
     /// The network that predictions are for; all parties state the same.
@@ -189,6 +193,7 @@ impl Default for Run {
             outsourcing: Outsourcing::default(),
             inputs: Vec::new(),
             reading: Reading::default(),
+            outputs: Vec::new(),
             resources: Resources::default(),
             net: None,
             preprocessing: Preprocessed::Interleaved,

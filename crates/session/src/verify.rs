@@ -1,23 +1,28 @@
-//! `--verify`: the answer against the plaintext one.
+//! The answer of a run against the plaintext one; it takes the inputs of all parties.
 
 use std::time::Duration;
 
-use phineus_bytecode::{Kind, Table};
+use phineus_bytecode::{Description, Kind, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
 
+use crate::binding::{self, Assigned, Inputs};
 use crate::execute::Job;
 use crate::failure::{Failure, codes};
 use crate::material::Origin;
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
 use crate::own_rows::without_meaningless;
+use crate::party::scratch_of;
 use crate::planned::PlannedFile;
 use crate::planning::plan_within;
 use crate::progress::Progress;
 use crate::protocol::list::CLEAR;
 use crate::protocol::{Protocol, run_clear};
-use crate::settings::{Choice, Variant};
+use crate::registry::Registry;
+use crate::resolve::{Resolved, is_c, ready, resolve, shape, trace};
+use crate::settings::{Choice, Run, Variant};
+use crate::text_key;
 use crate::traced::{TracedFile, all_tables};
 
 /// Why plain C may say something else (docs/c.md, "What is accepted").
@@ -105,8 +110,63 @@ impl Verified {
     }
 }
 
+/// Compares the outputs of a run of `run` with the program's plaintext reference, or else with those
+/// of the clear driver. `run` has the inputs of all parties, and the key that texts were hashed with;
+/// `description` is of the program as it was run.
+///
+/// # Errors
+/// If the inputs cannot be read again.
+pub fn compare(
+    registry: &Registry,
+    run: &Run,
+    description: &Description,
+    outputs: &[Option<Table>],
+) -> Result<Verified, Failure> {
+    let scratch = scratch_of(&run.resources)?;
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let assigned = binding::assign(description, &run.inputs, &[], None)?;
+    refuse_stdin(&assigned)?;
+    let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;
+    let text_key = run.reading.text_key.clone().map_or_else(text_key::fresh, Ok)?;
+    let Inputs { tables, arrangements, .. } =
+        binding::read_inputs(description, &files, &[], &text_key)?;
+    let inputs: Vec<Table> = tables.into_iter().flatten().collect();
+    // References know nothing of the order of rows in a file.
+    let outputs = arrangements.as_computed(description, outputs.to_vec());
+    let outputs: Vec<Table> = outputs.into_iter().flatten().collect();
+    let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
+    let traced = match (&resolved, arguments) {
+        (Resolved::File(file), _) => ready(file)?,
+        (resolved, Some(mut arguments)) => {
+            let program = resolved.program().expect("only files have none");
+            binding::set_rows(&mut arguments, &files);
+            if let Some(verdict) = with_twin(program, &arguments, &inputs, &outputs)? {
+                let is_plain_c =
+                    run.choice.program.as_ref().is_some_and(|name| is_c(name.as_ref()));
+                let reference = if is_plain_c { Reference::PlainC } else { Reference::Twin };
+                return Ok(Verified { reference, verdict });
+            }
+            trace(program, &arguments, &scratch)?
+        }
+        (_, None) => unreachable!("a program has arguments"),
+    };
+    let verdict = with_clear_driver(traced, inputs, &outputs, &scratch)?;
+    Ok(Verified { reference: Reference::ClearDriver, verdict })
+}
+
+/// Refuses an input that cannot be read again.
+///
+/// # Errors
+/// If an input is stdin.
+pub fn refuse_stdin(assigned: &Assigned<'_>) -> Result<(), Failure> {
+    match assigned.values().any(|from| from.is_stdin()) {
+        true => Err(Failure::usage("--verify reads the inputs again, so none can be stdin")),
+        false => Ok(()),
+    }
+}
+
 /// Compares with the plaintext twin, if the program has one.
-pub fn with_twin(
+fn with_twin(
     program: &dyn Program,
     arguments: &Arguments,
     inputs: &[Table],
@@ -120,7 +180,7 @@ pub fn with_twin(
 }
 
 /// Computes `traced` in the clear and compares.
-pub fn with_clear_driver(
+fn with_clear_driver(
     traced: TracedFile,
     inputs: Vec<Table>,
     outputs: &[Table],

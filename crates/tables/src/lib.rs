@@ -1,7 +1,7 @@
 //! Tables that parties bring and take away.
 //!
-//! Owners bring a [`TableSource`]: a CSV file, a NumPy array, or anything else that gives rows of
-//! [`Cell`]s. [`Input::count`] counts its rows. [`Input::read`] reads the columns that a program wants
+//! Owners bring a [`TableSource`]: a CSV file, a NumPy array, a [`MemoryTable`], or anything else that
+//! gives rows of [`Cell`]s. [`Input::count`] counts its rows. [`Input::read`] reads the columns that a program wants
 //! into a packed [`Table`](phineus_bytecode::Table); each cell is converted exactly to the type that
 //! the program states, or refused with its row and column. [`row_order`] sorts the rows as the program
 //! wants them. Results leave through a [`TableSink`].
@@ -19,6 +19,7 @@ mod error;
 mod format;
 mod header;
 mod input;
+mod memory;
 mod npy;
 #[cfg(feature = "arrow")]
 mod parquet;
@@ -37,6 +38,7 @@ pub use error::{Error, Fault, Kind, Place, Refusal};
 pub use format::open;
 pub use header::{check_columns, check_only_column};
 pub use input::{Input, Names, ReadInput};
+pub use memory::{MemoryTable, Values};
 pub use rows::OwnRows;
 pub use sink::{Format, Head, TableSink, sink, write_table};
 pub use source::{Header, ReadFault, RowReader, Survey, TableSource};

@@ -4,7 +4,6 @@
 mod children;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
-use phineus_session::binding::{self, Files};
+use phineus_session::binding::{self, Assigned, Files};
 use phineus_session::casting::Cast;
 use phineus_session::failure::{Exit, Failure, codes};
 use phineus_session::material;
@@ -113,14 +112,13 @@ fn run_children(
     if run.making.is_none() {
         binding::require_all(&description, &files, None)?;
     }
-    if files.values().filter(|file| **file == "-").count() > 1 {
+    if files.values().filter(|from| from.is_stdin()).count() > 1 {
         return Err(Failure::usage("only one input can come from stdin"));
     }
     let columns = run.reading.names(&description, (&[], None))?;
     // A child would find it too, but after the others have begun to wait for it.
-    let readable = files.iter().filter(|(_, file)| **file != "-");
-    let readable: BTreeMap<String, &str> =
-        readable.map(|(port, file)| (port.clone(), *file)).collect();
+    let readable = files.iter().filter(|(_, from)| !from.is_stdin());
+    let readable: Assigned<'_> = readable.map(|(port, from)| (port.clone(), *from)).collect();
     let counted = binding::count_all(&description, &readable, &run.reading, (&[], None))?;
     if run.making.is_none() {
         binding::check_headers(&description, &counted)?;
@@ -151,7 +149,7 @@ fn run_children(
             .inputs
             .iter()
             .filter(|port| usize::from(port.party) == index)
-            .filter_map(|port| Some((port.name.as_str(), *files.get(&port.name)?)))
+            .filter_map(|port| Some((port.name.as_str(), files.get(&port.name)?.file()?)))
             .collect();
         let mut command = child_command(run, directory.path(), name, &inputs)?;
         let own: Vec<&str> = inputs.iter().map(|(port, _)| *port).collect();

@@ -5,6 +5,7 @@ use phineus_bytecode::{Column, Description, Encoding, Lane, Table};
 use phineus_frontend::{Parameter, Program};
 use phineus_session::failure::Failure;
 use phineus_session::memory_budget::default_limit;
+use phineus_session::outputs::write_file;
 use phineus_session::party::scratch_within;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::shape;
@@ -15,7 +16,6 @@ use sha2::{Digest, Sha256};
 
 use crate::arguments::{Data, Programs};
 use crate::output::Console;
-use crate::results::write_file;
 
 /// Lists the programs.
 pub(crate) fn list(

@@ -13,6 +13,7 @@ use phineus_session::learnt::{self, Basis};
 use phineus_session::material::Origin;
 use phineus_session::memory_budget::default_limit;
 use phineus_session::output_file::check_writable;
+use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
 use phineus_session::party::{self, check_material, scratch_of};
 use phineus_session::protocol::run_clear;
@@ -21,10 +22,10 @@ use phineus_session::repeated::{Repeated, repeated};
 use phineus_session::report::{OutputReport, RunReport, write_json};
 use phineus_session::resolve::shape;
 use phineus_session::resolve::{Resolved, ready, resolve, trace};
-use phineus_session::settings::{Choice, Preprocessed, ProtocolChoice, Run, protocols};
+use phineus_session::settings::{Choice, InputTable, Preprocessed, ProtocolChoice, Run, protocols};
 use phineus_session::stored::check_preprocessing;
 use phineus_session::text_key;
-use phineus_session::verify::{self, Reference, Verified};
+use phineus_session::verify::{self, Verified};
 use phineus_tables::TextKey;
 use phineus_tables::refuse_pipe;
 use serde_json::json;
@@ -33,7 +34,7 @@ use crate::arguments;
 use crate::commands::local::{self, LocalRun};
 use crate::display::Display;
 use crate::output::Console;
-use crate::results::{self, Destination, destination};
+use crate::results;
 use crate::signals;
 use crate::verify_c;
 
@@ -41,8 +42,6 @@ use crate::verify_c;
 #[derive(Clone)]
 pub(crate) struct RunCommand {
     pub(crate) run: Run,
-    /// Where results go.
-    pub(crate) outputs: Vec<String>,
     /// Whether the answer is compared with the plaintext one.
     pub(crate) verify: bool,
     /// How many times it runs.
@@ -62,8 +61,8 @@ impl Deref for RunCommand {
 impl From<arguments::Run> for RunCommand {
     fn from(typed: arguments::Run) -> RunCommand {
         let run = typed.settings();
-        let arguments::Run { outputs, verify, repeat, report, .. } = typed;
-        RunCommand { run, outputs, verify, repeat, report }
+        let arguments::Run { verify, repeat, report, .. } = typed;
+        RunCommand { run, verify, repeat, report }
     }
 }
 
@@ -77,9 +76,7 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
     if run.report != Path::new("none") {
         check_writable(&run.report)?;
     }
-    for input in &run.inputs {
-        refuse_pipe(binding::split_name(input).1)?;
-    }
+    run.inputs.iter().filter_map(|input| input.from.file()).try_for_each(refuse_pipe)?;
     if run.preprocessing == Preprocessed::Fake {
         console.say("INSECURE: --fake-preprocessing lets every party compute all secrets");
     }
@@ -116,17 +113,12 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
         }
     }
     let display = console.display();
-    let mut place = Destination::Stdout;
-    let mut find_place = |description: &Description, party| {
-        place = destination(&run.outputs, &run.inputs, description, Some(party))?;
-        Ok(())
-    };
-    let result = party::run(registry, run, &mut find_place, &display.progress());
+    let result = party::run(registry, run, &display.progress());
     display.clear();
     let mut finished = result?;
     let (description, outputs) = (&finished.description, &finished.outputs);
-    let (target, report) = ((&place, &finished.files), &mut finished.report);
-    results::write(description, outputs, target, &mut report.outputs, console.is_json)?;
+    let (target, report) = ((&finished.destinations, &finished.files), &mut finished.report);
+    results::print(description, outputs, target, &mut report.outputs, console.is_json)?;
     say_learnt(console, run, (description, outputs), (&report.protocol, &report.outputs));
     own_rows::notes(description, outputs, &finished.files).iter().for_each(|n| console.say(n));
     let notes = report.notes.clone();
@@ -161,15 +153,12 @@ fn run_child(registry: &Registry, run: &RunCommand, directory: &Path) -> Result<
     let display = Display::for_parent();
     let text_key = text_key::stored(&run.together.id_dir.join(local::TEXT_KEY))?;
     let run = &with_key(run, text_key);
-    let result = party::run(registry, run, &mut |_, _| Ok(()), &display.progress());
-    let result = result.and_then(|mut finished| {
-        let (description, report) = (&finished.description, &mut finished.report);
-        let place = Destination::Directory(directory.to_owned());
-        let target = (&place, &finished.files);
-        results::write(description, &finished.outputs, target, &mut report.outputs, false)?;
-        local::write_description(directory, description)?;
+    let result = party::run(registry, run, &display.progress());
+    let result = result.and_then(|finished| {
+        results::leave(directory, &finished.outputs)?;
+        local::write_description(directory, &finished.description)?;
         // Whether the plan was kept the parent says, when it has given out what came.
-        write_json(&run.report, report)
+        write_json(&run.report, &finished.report)
     });
     display.ended(result.as_ref().map(drop));
     // The parent prints it.
@@ -210,10 +199,12 @@ fn run_locally(registry: &Registry, run: &RunCommand, console: &Console) -> Resu
     let mut answer = answer_locally(registry, run, console)?;
     let Answer { description, outputs, reports, files, repeated, .. } = &mut answer;
     let (description, outputs, files) = (&*description, &*outputs, &*files);
-    let target = destination(&run.outputs, &run.inputs, description, None)?;
+    let destinations = Destinations::new(&run.outputs, &run.inputs, description, None)?;
     let mut places = results_of(description);
     // Before they are compared: whatever comes of that, here they are.
-    results::write(description, outputs, (&target, files), &mut places, console.is_json)?;
+    destinations.write(description, outputs, files, &mut places)?;
+    let target = (&destinations, files);
+    results::print(description, outputs, target, &mut places, console.is_json)?;
     // Children leave whole tables; which rows are written is known here.
     for report in reports.iter_mut() {
         let written = report.outputs.iter_mut().zip(&places);
@@ -272,7 +263,7 @@ pub(crate) fn answer_locally(
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
         let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
         Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
-        destination(&run.outputs, &run.inputs, &description, None)?;
+        Destinations::new(&run.outputs, &run.inputs, &description, None)?;
     }
     check_repeatable(run)?;
     let display = console.display();
@@ -302,7 +293,7 @@ pub(crate) fn verified_locally(
 
 /// Refuses to run several times what can be run once.
 fn check_repeatable(run: &RunCommand) -> Result<(), Failure> {
-    let from_stdin = |input: &String| binding::split_name(input).1 == "-";
+    let from_stdin = |input: &InputTable| input.from.is_stdin();
     let once = match &run.preprocessing {
         _ if run.repeat == 1 => return Ok(()),
         Preprocessed::Stored(_) => "stored preprocessing serves one run",
@@ -354,11 +345,6 @@ fn with_key(run: &RunCommand, text_key: Option<TextKey>) -> RunCommand {
     run
 }
 
-/// The key of texts that was chosen for this run.
-fn text_key_of(run: &RunCommand) -> Result<TextKey, Failure> {
-    run.reading.text_key.clone().map_or_else(text_key::fresh, Ok)
-}
-
 fn compare_if_asked(
     registry: &Registry,
     run: &RunCommand,
@@ -371,47 +357,9 @@ fn compare_if_asked(
     }
     let display = console.display();
     display.progress().stage("computing the plaintext answer");
-    let verified = compare(registry, run, description, outputs);
+    let verified = verify::compare(registry, run, description, outputs);
     display.clear();
     verified.map(Some)
-}
-
-/// Compares the outputs with those of the twin, else with those of the clear driver.
-fn compare(
-    registry: &Registry,
-    run: &RunCommand,
-    description: &Description,
-    outputs: &[Option<Table>],
-) -> Result<Verified, Failure> {
-    let scratch = scratch_of(&run.resources)?;
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
-    let assigned = binding::assign(description, &run.inputs, &[], None)?;
-    verify_c::no_stdin(&assigned)?;
-    let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;
-    let text_key = text_key_of(run)?;
-    let Inputs { tables, arrangements, .. } =
-        binding::read_inputs(description, &files, &[], &text_key)?;
-    let inputs: Vec<Table> = tables.into_iter().flatten().collect();
-    // The twin and the clear driver know nothing of files.
-    let outputs = arrangements.as_computed(description, outputs.to_vec());
-    let outputs: Vec<Table> = outputs.into_iter().flatten().collect();
-    let (arguments, _) = shape(&resolved, &run.choice.parameters)?;
-    let traced = match (&resolved, arguments) {
-        (Resolved::File(file), _) => ready(file)?,
-        (resolved, Some(mut arguments)) => {
-            let program = resolved.program().expect("only files have none");
-            binding::set_rows(&mut arguments, &files);
-            if let Some(verdict) = verify::with_twin(program, &arguments, &inputs, &outputs)? {
-                let is_c = verify_c::is_plain_c(run);
-                let reference = if is_c { Reference::PlainC } else { Reference::Twin };
-                return Ok(Verified { reference, verdict });
-            }
-            trace(program, &arguments, &scratch)?
-        }
-        (_, None) => unreachable!("a program has arguments"),
-    };
-    let verdict = verify::with_clear_driver(traced, inputs, &outputs, &scratch)?;
-    Ok(Verified { reference: Reference::ClearDriver, verdict })
 }
 
 /// Runs in one process without any protection.
@@ -425,7 +373,7 @@ fn run_in_the_clear(
     let (arguments, probed) = shape(&resolved, &run.choice.parameters)?;
     let assigned = binding::assign(&probed, &run.inputs, &[], None)?;
     binding::require_all(&probed, &assigned, None)?;
-    let target = destination(&run.outputs, &run.inputs, &probed, None)?;
+    let destinations = Destinations::new(&run.outputs, &run.inputs, &probed, None)?;
     let files = binding::count_all(&probed, &assigned, &run.reading, (&[], None))?;
     binding::check_headers(&probed, &files)?;
     let display = console.display();
@@ -446,8 +394,9 @@ fn run_in_the_clear(
         }
         (_, None) => unreachable!("a program has arguments"),
     };
+    let text_key = run.reading.text_key.as_ref().expect("it was put in before");
     let Inputs { tables: inputs, notes, arrangements } =
-        binding::read_inputs(&traced.description, &files, &ranges, &text_key_of(run)?)?;
+        binding::read_inputs(&traced.description, &files, &ranges, text_key)?;
     check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
     progress.stage("planning");
@@ -474,8 +423,9 @@ fn run_in_the_clear(
     report.notes.extend(notes);
     let description = &planned.description;
     let outputs = &arrangements.in_file_order(description, executed.outputs);
-    let target = (&target, &files);
-    results::write(description, outputs, target, &mut report.outputs, console.is_json)?;
+    destinations.write(description, outputs, &files, &mut report.outputs)?;
+    let target = (&destinations, &files);
+    results::print(description, outputs, target, &mut report.outputs, console.is_json)?;
     say_learnt(console, run, (description, outputs), (name, &report.outputs));
     let verified = compare_if_asked(registry, run, description, outputs, console)?;
     write_report(run, &report)?;

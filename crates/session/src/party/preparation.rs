@@ -9,7 +9,6 @@ use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
 use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 
-use super::BeforeMeeting;
 use crate::agreement::Wish;
 use crate::binding::{self, Files};
 use crate::casting::Cast;
@@ -18,6 +17,7 @@ use crate::failure::{Failure, codes};
 use crate::material;
 use crate::meeting::check_parties;
 use crate::memory_budget::{check_limit, default_limit, scratch_memory};
+use crate::outputs::Destinations;
 use crate::protocol::{Protocol, Setting};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, resolve, shape};
@@ -41,6 +41,8 @@ pub struct Preparation<'a> {
     /// Which party brings which input.
     pub ports: BTreeMap<String, u16>,
     pub files: Files,
+    /// Where its results go.
+    pub destinations: Destinations,
     /// Rows of this party's inputs, as counted or stated.
     pub rows: Rows,
     /// Rows that this party's user has stated for inputs of others.
@@ -61,11 +63,7 @@ impl Preparation<'_> {
 }
 
 /// Everything that can be found wrong without the peer.
-pub fn prepare<'a>(
-    registry: &'a Registry,
-    run: &Run,
-    before_meeting: &mut BeforeMeeting<'_>,
-) -> Result<Preparation<'a>, Failure> {
+pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>, Failure> {
     let together = &run.together;
     let scratch = scratch_of(&run.resources)?;
     let me = together.as_party.as_deref().ok_or_else(|| {
@@ -108,7 +106,7 @@ pub fn prepare<'a>(
     if run.making.is_none() {
         binding::check_headers(&description, &files)?;
     }
-    before_meeting(&description, party)?;
+    let destinations = Destinations::new(&run.outputs, &run.inputs, &description, Some(party))?;
     let security = security(together, &cluster, me);
     let security = security.map_err(|failure| failure.of_cluster(&together.cluster))?;
     let stored_key = stored_key(run)?;
@@ -134,6 +132,7 @@ pub fn prepare<'a>(
         roles,
         ports: description.inputs.iter().map(|port| (port.name.clone(), port.party)).collect(),
         files,
+        destinations,
         rows,
         expected_rows,
         stored_key,

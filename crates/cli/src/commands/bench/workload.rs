@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use phineus_frontend::Program;
 use phineus_session::failure::Failure;
+use phineus_session::outputs::write_file;
 use phineus_session::private_directory::PrivateDirectory;
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
@@ -17,7 +18,6 @@ use crate::commands::local;
 use crate::commands::programs::random_tables;
 use crate::commands::run::RunCommand;
 use crate::display::Display;
-use crate::results::write_file;
 
 /// Generated inputs of one program, and how it is run.
 pub(super) struct Workload {

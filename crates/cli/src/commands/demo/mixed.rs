@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use phineus_session::failure::Failure;
+use phineus_session::outputs::write_file;
 use phineus_session::private_directory::PrivateDirectory;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::{arguments_of, probe};
@@ -12,7 +13,6 @@ use super::{Shown, first_row, typed_run};
 use crate::arguments::Demo;
 use crate::commands::run::verified_locally;
 use crate::output::Console;
-use crate::results::write_file;
 
 const PROGRAM: &str = "biometric";
 
