@@ -53,9 +53,9 @@ impl PlannedFile {
 
 /// Refuses dealt material for a protocol that takes none.
 pub fn check_dealt(choice: ProtocolChoice) -> Result<(), Failure> {
-    match choice {
-        ProtocolChoice::This(protocol) if protocol.has_preprocessing() => Ok(()),
-        ProtocolChoice::This(_) | ProtocolChoice::Auto => {
+    match choice.stated().is_some_and(|protocol| protocol.has_preprocessing()) {
+        true => Ok(()),
+        false => {
             let message = "fake preprocessing is for measurements of one protocol on shares";
             let takers = Protocol::names(|protocol| protocol.has_preprocessing());
             Err(Failure::usage(message).remedy(format!("state --protocol: {takers}")))

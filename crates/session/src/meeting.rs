@@ -10,7 +10,7 @@ use phineus_channels::{
 
 use crate::failure::{Failure, codes};
 use crate::progress::Progress;
-use crate::protocol::{Adversary, Protocol, ProtocolChoice, STREAMS_MAX};
+use crate::protocol::{Adversary, Protocol, STREAMS_MAX};
 use crate::settings::{Choice, Together};
 use crate::told::Told;
 
@@ -44,10 +44,10 @@ pub fn meet(
     let settings = MeshSettings {
         cluster: &cluster,
         me: names[usize::from(meeting.party)],
-        streams: match together.protocol {
-            ProtocolChoice::This(protocol) if protocol.streams() == 1 => 1,
+        streams: match together.protocol.stated() {
+            Some(protocol) if protocol.streams() == 1 => 1,
             // The protocol is agreed on, or chosen, when all are there.
-            ProtocolChoice::Auto | ProtocolChoice::This(_) => STREAMS_MAX,
+            Some(_) | None => STREAMS_MAX,
         },
         clients: meeting.clients,
         security: meeting.security,

@@ -78,12 +78,9 @@ pub enum Part {
 /// What this party wants, for the others to know.
 fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wish, Failure> {
     let protocol = run.together.protocol;
-    let is_auto = protocol == ProtocolChoice::Auto
-        || run.together.variants.variants(&[run.together.ot]).len() > 1;
-    let takes_material = match protocol {
-        ProtocolChoice::Auto => true,
-        ProtocolChoice::This(protocol) => protocol.has_preprocessing(),
-    };
+    let is_auto =
+        protocol.stated().is_none() || run.together.variants.variants(&[run.together.ot]).len() > 1;
+    let takes_material = protocol.candidates().iter().any(|one| one.has_preprocessing());
     let preprocessing = match &run.making {
         Some(_) => "made for a later run",
         None => run.preprocessing.name(),
@@ -277,13 +274,10 @@ fn chosen(
         });
     }
     let cast = &prepared.cast;
-    let asked = match run.together.protocol {
-        ProtocolChoice::This(protocol) => vec![protocol],
-        ProtocolChoice::Auto => {
-            Protocol::ALL.iter().copied().filter(|protocol| protocol.is_automatic()).collect()
-        }
-    };
-    let possible: Vec<Protocol> = asked
+    let possible: Vec<Protocol> = run
+        .together
+        .protocol
+        .candidates()
         .into_iter()
         .filter(|&protocol| check_parties(protocol, cast.computing, cast.members.len()).is_ok())
         .collect();

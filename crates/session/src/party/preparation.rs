@@ -85,13 +85,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     };
     let cast = Cast::new(&description, &run.outsourcing, Some(&cluster));
     let cast = cast.map_err(|failure| failure.of_cluster(&together.cluster))?;
-    match together.protocol {
-        ProtocolChoice::This(protocol) => {
-            check_parties(protocol, cast.computing, cast.members.len())?;
-        }
-        // Those that cannot have so many parties are left out when one is chosen.
-        ProtocolChoice::Auto => {}
-    }
+    check_any(&together.protocol.candidates(), &cast)?;
     let party = cast.place(me)?;
     let roles = cast.roles(&description);
     check_client(run, &cast, party)?;
@@ -141,6 +135,15 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
         limit_bytes,
         scratch,
     })
+}
+
+/// Refuses a number of parties that none of these protocols can have; those that cannot are left out
+/// when one is chosen.
+fn check_any(protocols: &[Protocol], cast: &Cast) -> Result<(), Failure> {
+    let check = |&protocol| check_parties(protocol, cast.computing, cast.members.len());
+    let mut refusals = protocols.iter().map(check);
+    let first = refusals.next().expect("each choice has a candidate");
+    if first.is_err() && !refusals.any(|checked| checked.is_ok()) { first } else { Ok(()) }
 }
 
 /// Refuses an OT extension, or variants of protocols on shares, that a protocol does not take.
@@ -219,12 +222,12 @@ pub fn check_material(run: &Run) -> Result<(), Failure> {
     if run.making.is_none() && !is_stored {
         return Ok(());
     }
-    let message = match run.together.protocol {
-        ProtocolChoice::This(protocol) if protocol.has_preprocessing() => return Ok(()),
-        ProtocolChoice::This(protocol) => {
+    let message = match run.together.protocol.stated() {
+        Some(protocol) if protocol.has_preprocessing() => return Ok(()),
+        Some(protocol) => {
             format!("protocol '{}' has no preprocessing that could be stored", protocol.name())
         }
-        ProtocolChoice::Auto => "what is stored is for one protocol".to_owned(),
+        None => "what is stored is for one protocol".to_owned(),
     };
     Err(Failure::usage(message).remedy(format!(
         "say which with --protocol: {}",

@@ -318,7 +318,7 @@ fn run_in<F: Field>(
         online: phase,
         and_gates: None,
         garbled_and_gates: None,
-        ots: material.ots,
+        ots: Some(material.ots),
         material,
         running: start.elapsed(),
         channels: channels_of([online, background]).collect(),

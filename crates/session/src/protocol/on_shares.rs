@@ -40,7 +40,8 @@ pub struct Ran {
     /// Where there are gates.
     pub and_gates: Option<u64>,
     pub garbled_and_gates: Option<u64>,
-    pub ots: u64,
+    /// Oblivious transfers of each two parties, where there are any.
+    pub ots: Option<u64>,
     /// From the beginning to the last message.
     pub running: Duration,
     /// All of them, used to their end.
@@ -87,7 +88,7 @@ impl Ran {
             outputs: results(description, self.outputs.into_tables()),
             and_gates: self.and_gates,
             garbled_and_gates: self.garbled_and_gates,
-            ots: Some(self.ots),
+            ots: self.ots,
             rounds: Some(self.rounds),
             phases: Phases {
                 set_up: setup,
@@ -113,6 +114,12 @@ pub fn channels_of(
     streams: impl IntoIterator<Item = Parties<Metered<FramedChannel>>>,
 ) -> impl Iterator<Item = FramedChannel> {
     streams.into_iter().flat_map(Parties::into_channels).flatten().map(Metered::into_inner)
+}
+
+/// Takes the channels to clients, the parties from `computing` on, out of a mesh.
+pub fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChannel>> {
+    let clients = mesh.iter_mut().flat_map(|row| row.split_off(computing));
+    clients.flatten().map(Metered::new).collect()
 }
 
 /// What a party may be ahead of another on each stream (openings, material, garbling), where all have

@@ -13,7 +13,7 @@ use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{self, MixedClient, MixedCosts, MixedDriver, MixedRounds};
 use phineus_protocols::preprocessing::Generator;
 
-use super::on_shares::{Begun, Ran, channels_of, metered};
+use super::on_shares::{Begun, Ran, channels_of, metered, take_clients};
 use super::totals::totals_of_blocks;
 use super::{
     Adversary, BlockRuns, Client, ClientChannel, ClientStart, CostTerms, Definition, DriverTerms,
@@ -277,16 +277,10 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
         online: phase,
         and_gates: Some(material.used.get(BIT_TRIPLES).copied().unwrap_or(0)),
         garbled_and_gates: Some(garbled_gates),
-        ots: material.ots + garbling_ots,
+        ots: Some(material.ots + garbling_ots),
         material,
         running,
         channels: channels_of(streams).chain(clients).collect(),
     };
     Ok(ran.executed(description, &watch, &memory))
-}
-
-/// Takes the channels to clients, the parties from `computing` on, out of a mesh.
-fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChannel>> {
-    let clients = mesh.iter_mut().flat_map(|row| row.split_off(computing));
-    clients.flatten().map(Metered::new).collect()
 }
