@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use phineus_bytecode::{Column, Description, Lane, Table};
-use phineus_session::binding::Files;
 use phineus_session::failure::Failure;
 use phineus_session::outputs::{Destinations, write_file};
 use phineus_session::own_rows::Shown;
+use phineus_session::ports::Files;
 use phineus_session::report::OutputReport;
 use phineus_tables::{Error, Format, Head, TableSink, format_value, sink};
 use serde_json::{Value, json};

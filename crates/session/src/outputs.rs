@@ -1,72 +1,22 @@
-//! [`OutputTable`]: where a result goes, and [`Destinations`]: where all of them go.
+//! [`Destinations`]: where the results of a program go.
 //!
 //! Files are checked before the parties meet, so that no result is lost for want of a place, and
 //! appear whole or not at all.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use phineus_bytecode::{Description, OutputPort, Table};
-use phineus_tables::{Format, TableSink, sink, write_table};
+use phineus_tables::{Format, sink, write_table};
 
-use crate::binding::Files;
 use crate::failure::{Failure, codes};
-use crate::inputs::{InputTable, split_name};
+use crate::inputs::InputTable;
 use crate::output_file::{check_room, write_atomically};
+use crate::output_table::{OutputTable, TableTo};
 use crate::own_rows::Shown;
+use crate::ports::Files;
 use crate::report::OutputReport;
-
-/// Where a result of the program goes.
-#[derive(Clone, Debug)]
-pub struct OutputTable {
-    /// The name of the output. If not stated, all outputs: one takes the file or sink itself, several
-    /// take files beside it with their names in them.
-    pub output: Option<String>,
-    /// Where its rows go.
-    pub to: TableTo,
-}
-
-/// Where the rows of a result go.
-#[derive(Clone)]
-pub enum TableTo {
-    /// A file, in the format of its name.
-    File(PathBuf),
-    /// The caller, who keeps another reference to the sink.
-    Sink(Arc<Mutex<dyn TableSink + Send>>),
-}
-
-impl OutputTable {
-    /// A file for the output `name`.
-    pub fn file(name: impl Into<String>, file: impl Into<PathBuf>) -> OutputTable {
-        OutputTable { output: Some(name.into()), to: TableTo::File(file.into()) }
-    }
-
-    /// A sink of the caller's for the output `name`.
-    pub fn sink<S: TableSink + Send + 'static>(
-        name: impl Into<String>,
-        sink: &Arc<Mutex<S>>,
-    ) -> OutputTable {
-        OutputTable { output: Some(name.into()), to: TableTo::Sink(sink.clone()) }
-    }
-
-    /// Reads `[NAME=]FILE`; a file whose name has an equals sign is still a file.
-    pub fn parse(argument: &str) -> OutputTable {
-        let (output, file) = split_name(argument);
-        let to = TableTo::File(PathBuf::from(file));
-        OutputTable { output: output.map(str::to_owned), to }
-    }
-}
-
-impl fmt::Debug for TableTo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TableTo::File(path) => f.debug_tuple("File").field(path).finish(),
-            TableTo::Sink(_) => f.write_str("Sink"),
-        }
-    }
-}
 
 /// Where each output goes, by output port; the caller has the others as tables.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@
 use phineus_bytecode::{Column, Description, OutputPort, RowsOf, Table};
 use phineus_tables::{Error, Head, Input, OwnRows, TableSink, write_table};
 
-use crate::binding::Files;
+use crate::ports::Files;
 
 /// Rows of a file as they were arranged: by input, which row of the table that was read is the
 /// `i`-th that came in. Only of inputs that an output is about.
@@ -72,12 +72,6 @@ fn moved(table: &Table, moves: impl Iterator<Item = (u64, u64)>) -> Table {
         }
     }
     result
-}
-
-/// Returns whether an input has outputs about its rows.
-pub fn is_subject(description: &Description, input: usize) -> bool {
-    let about = |port: &OutputPort| port.rows_of.is_some_and(|r| r.input as usize == input);
-    description.outputs.iter().any(about)
 }
 
 /// Number of rows with a result in an output about rows; `None` for other outputs.

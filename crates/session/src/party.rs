@@ -18,7 +18,6 @@ use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
-use crate::binding::Files;
 use crate::client::ClientJob;
 use crate::execute::{Executed, Job};
 use crate::failure::{Failure, codes};
@@ -27,6 +26,7 @@ use crate::meeting::{Meeting, close_unused, meet};
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::outputs::Destinations;
 use crate::planned::PlannedFile;
+use crate::ports::Files;
 use crate::progress::Progress;
 use crate::protocol::{Protocol, Start, aheads, metered};
 use crate::registry::Registry;

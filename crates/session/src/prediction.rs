@@ -3,8 +3,6 @@
 //! The same at all parties that give the same program, network and memory limit: `--protocol auto`
 //! rests on it.
 
-mod candidates;
-
 use phineus_bytecode::PlanDescription;
 use phineus_channels::{Manner, NetworkModel};
 use phineus_ot::FieldBits;
@@ -20,8 +18,6 @@ use crate::agreement;
 use crate::planned::PlannedFile;
 use crate::protocol::list::CLEAR;
 use crate::protocol::{Protocol, STREAMS_MAX};
-
-pub use candidates::{Candidate, candidates, cheapest, reason};
 
 /// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
 /// NVMe or a good network disk. `doctor` measures the one at hand.

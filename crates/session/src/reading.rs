@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use phineus_bytecode::{Description, InputPort};
 use phineus_tables::Names;
 
-use crate::binding::{candidates, named};
 use crate::failure::{Failure, codes};
+use crate::ports::{candidates, named};
 use crate::settings::{Choice, Reading, RepeatKeys};
 
 /// Names that are listed where one is unknown.

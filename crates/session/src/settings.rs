@@ -11,7 +11,7 @@ pub use crate::choices::{
     RepeatKeys, Variant, VariantChoices, Y2aChoice,
 };
 pub use crate::inputs::{InputTable, TableFrom};
-pub use crate::outputs::{OutputTable, TableTo};
+pub use crate::output_table::{OutputTable, TableTo};
 pub use crate::protocol::{Protocol, ProtocolChoice, list as protocols};
 
 /// The program, and its public parameters.

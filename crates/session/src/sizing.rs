@@ -15,6 +15,7 @@ use crate::memory_budget::{PROCESS_BYTES, Situation, connected_process_bytes};
 use crate::planned::Budget;
 use crate::planned::PlannedFile;
 use crate::planning::{plan_as_stated, plan_within};
+use crate::ports::port_named;
 use crate::protocol::{Adversary, Protocol};
 use crate::registry::Registry;
 use crate::resolve::shape;
@@ -86,7 +87,7 @@ pub fn stated_rows(
 ) -> Result<Vec<(String, u64)>, Failure> {
     rows.iter()
         .map(|(name, text)| {
-            let port = binding::port_named(description, name)?;
+            let port = port_named(description, name)?;
             match text.replace('_', "").parse::<u64>() {
                 Ok(rows) => Ok((port.name.clone(), rows)),
                 Err(_) => {

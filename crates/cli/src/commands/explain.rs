@@ -14,6 +14,7 @@ use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use phineus_session::accelerator::{Accelerator, planned_entries};
+use phineus_session::candidates::candidates;
 use phineus_session::dealt::check_dealt;
 use phineus_session::distance;
 use phineus_session::failure::Failure;
@@ -21,7 +22,7 @@ use phineus_session::memory_budget::default_limit;
 use phineus_session::party::scratch_of;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
-    Starting, Times, candidates, material, predict, preprocessing_bytes, sent_bytes,
+    Starting, Times, material, predict, preprocessing_bytes, sent_bytes,
 };
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;

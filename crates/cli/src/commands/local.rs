@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
-use phineus_session::binding::{self, Assigned, Files};
+use phineus_session::binding::{self, Assigned};
 use phineus_session::casting::Cast;
 use phineus_session::failure::{Exit, Failure, codes};
 use phineus_session::material;
 use phineus_session::meeting::check_parties;
 use phineus_session::party::{KeptReport, check_material, check_ot, open_key, scratch_of};
+use phineus_session::ports::Files;
 use phineus_session::private_directory::PrivateDirectory;
 use phineus_session::progress::{Event, Listener, Snapshot};
 use phineus_session::registry::Registry;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use phineus_bytecode::{Description, Table};
 use phineus_frontend::same_rows;
-use phineus_session::binding::{self, Files, Inputs};
+use phineus_session::binding::{self, Inputs};
 use phineus_session::casting::Cast;
 use phineus_session::execute::Job;
 use phineus_session::failure::{Failure, codes};
@@ -16,6 +16,7 @@ use phineus_session::output_file::check_writable;
 use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
 use phineus_session::party::{self, check_material, scratch_of};
+use phineus_session::ports::Files;
 use phineus_session::protocol::run_clear;
 use phineus_session::registry::Registry;
 use phineus_session::repeated::{Repeated, repeated};

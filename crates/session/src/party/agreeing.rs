@@ -17,6 +17,7 @@ use crate::accelerator::{Accelerator, matrix_entries};
 use crate::agreement::{self, Choosing, Peers, Wish};
 use crate::binding::{self, Inputs};
 use crate::calibration::cache_bytes;
+use crate::candidates::{candidates, cheapest, reason};
 use crate::client::ClientWalk;
 use crate::distance;
 use crate::failure::{Failure, codes};
@@ -29,7 +30,6 @@ use crate::memory_budget::{
 use crate::own_rows::Arrangements;
 use crate::planned::PlannedFile;
 use crate::planning::{plan_within, with_least};
-use crate::prediction::{candidates, cheapest, reason};
 use crate::progress::Progress;
 use crate::protocol::Protocol;
 use crate::resolve::{Resolved, ready, trace};

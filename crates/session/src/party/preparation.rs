@@ -10,7 +10,7 @@ use phineus_plan::Scratch;
 use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 
 use crate::agreement::Wish;
-use crate::binding::{self, Files};
+use crate::binding;
 use crate::casting::Cast;
 use crate::dealt::check_dealt;
 use crate::failure::{Failure, codes};
@@ -18,6 +18,7 @@ use crate::material;
 use crate::meeting::check_parties;
 use crate::memory_budget::{check_limit, default_limit, scratch_memory};
 use crate::outputs::Destinations;
+use crate::ports::Files;
 use crate::protocol::{Protocol, Setting};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, resolve, shape};

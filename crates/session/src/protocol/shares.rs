@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use phineus_bytecode::{CostModel, Instruction, Lane, Layout, PlanDescription, RoundModel};
-use phineus_channels::{FramedChannel, Mesh, PARTIES_MAX};
+use phineus_channels::{FramedChannel, PARTIES_MAX};
 use phineus_crypto::Prg;
 use phineus_engine::Outputs;
 use phineus_ot::{FieldBits, OtKind};

@@ -7,11 +7,11 @@ use phineus_protocols::bmr::costs::totals as garbling;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::totals::{client_input_bytes, client_output_bytes};
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
+use phineus_session::candidates::{Candidate, candidates, cheapest, reason};
 use phineus_session::failure::Failure;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
-    Candidate, Prediction, candidates, cheapest, is_shared, link_bytes, link_bytes_before,
-    material, reason, rounds_before, sent_bytes,
+    Prediction, is_shared, link_bytes, link_bytes_before, material, rounds_before, sent_bytes,
 };
 use phineus_session::settings::{Choice, Protocol, Variant};
 use phineus_session::sizing::Terms;

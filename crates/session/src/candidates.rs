@@ -7,9 +7,9 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 use phineus_tables::quantity;
 
-use super::{Prediction, predict};
 use crate::failure::{Exit, Failure, codes};
 use crate::planned::PlannedFile;
+use crate::prediction::{Prediction, predict};
 use crate::protocol::{Protocol, Setting};
 use crate::settings::{Choice, Variant};
 use crate::sizing::{self, Terms};
