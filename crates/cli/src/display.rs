@@ -10,7 +10,7 @@ use phineus_session::progress::{Event, Listener, Progress, Snapshot};
 use phineus_tables::quantity;
 use serde::{Deserialize, Serialize};
 
-use crate::signals;
+use crate::cancel::cancel;
 
 /// How often a bar or a child's line is renewed.
 const BAR_PAUSE: Duration = Duration::from_millis(200);
@@ -79,7 +79,7 @@ impl Display {
 
     /// The line to a session that is shown here, and that a signal ends.
     pub(crate) fn progress(&self) -> Progress {
-        Progress::new(self.clone(), signals::cancel().clone())
+        Progress::new(self.clone(), cancel().clone())
     }
 
     fn stage(&self, text: &str) {

@@ -5,6 +5,7 @@
 //! and settings of the process (`heap`, `signals`).
 
 mod arguments;
+mod cancel;
 mod commands;
 mod display;
 #[cfg(feature = "fuzzing")]

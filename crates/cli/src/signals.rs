@@ -2,18 +2,18 @@
 //! passed its memory limit ends likewise, with exit code 6.
 //!
 //! The signal handler only sets a flag. A watching thread sees it and ends the process, or the session
-//! first if there is one that listens ([`Cancel`]).
+//! first if there is one that listens ([`cancel`]).
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
-use phineus_session::cancel::Cancel;
 use phineus_session::failure::Exit;
 use phineus_session::leftovers;
 use phineus_session::private_directory::is_private;
 
+use crate::cancel::cancel;
 use crate::display::{Display, say};
 use crate::output::print_document;
 
@@ -22,9 +22,6 @@ static REQUESTS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this is a child whose parent has ended.
 static IS_ORPHAN: AtomicBool = AtomicBool::new(false);
-
-/// Ends the session of this command.
-static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// How often an orphan tries to remove what its siblings may be writing or removing, too.
 const REMOVALS: usize = 5;
@@ -53,18 +50,13 @@ pub(crate) enum Telling {
 static STATE: Mutex<State> = Mutex::new(State { of_parent: None, telling: Telling::Text });
 
 extern "C" fn note(_: libc::c_int) {
-    CANCEL.request();
+    cancel().request();
     REQUESTS.fetch_add(1, Ordering::Relaxed);
 }
 
 extern "C" fn note_orphaned(signal: libc::c_int) {
     IS_ORPHAN.store(true, Ordering::Relaxed);
     note(signal);
-}
-
-/// The handle that ends the session of this command.
-pub(crate) fn cancel() -> &'static Cancel {
-    &CANCEL
 }
 
 /// Returns whether this process reports its end as JSON; `false` instead of waiting, for the panic hook.
@@ -76,7 +68,7 @@ pub(crate) fn tells_in_json() -> bool {
 pub(crate) fn install(telling: Telling) {
     with(|state| state.telling = telling);
     // The handler must not be the first to use it.
-    LazyLock::force(&CANCEL);
+    cancel();
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let handler = note as extern "C" fn(libc::c_int);
         // SAFETY: the handler does nothing but change atomics, which is async-signal-safe.
@@ -136,13 +128,13 @@ fn with<R>(change: impl FnOnce(&mut State) -> R) -> R {
 }
 
 fn watch() {
-    while !CANCEL.is_requested() {
+    while !cancel().is_requested() {
         std::thread::sleep(PAUSE);
     }
-    if is_orphan() || !CANCEL.is_heard() {
+    if is_orphan() || !cancel().is_heard() {
         end();
     }
-    CANCEL.cancel();
+    cancel().cancel();
     let mut waited = Duration::ZERO;
     while waited < PATIENCE && REQUESTS.load(Ordering::Relaxed) < 2 && !is_orphan() {
         std::thread::sleep(PAUSE);
@@ -168,7 +160,7 @@ fn end() -> ! {
         // Nobody is there to be told.
         std::process::exit(Exit::Interrupted as i32);
     }
-    let reason = CANCEL.reason();
+    let reason = cancel().reason();
     match with(|state| state.telling) {
         Telling::Text => say(&reason.to_string()),
         Telling::Json => {

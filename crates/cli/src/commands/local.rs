@@ -31,9 +31,9 @@ use phineus_session::sizing::stated_rows;
 use phineus_session::text_key;
 use phineus_tables::{Content, Input, TextKey, open};
 
+use crate::cancel::cancel;
 use crate::display::{Display, End, Line};
 use crate::results::child_file;
-use crate::signals;
 
 use children::{REPORT, child_command, key_file, material_options, stored_file};
 
@@ -142,7 +142,7 @@ fn run_children(
     }
     let directory = PrivateDirectory::new()?;
     prepare_places(directory.path(), &cast.members, run.reading.text_key.as_ref())?;
-    signals::cancel().ask();
+    cancel().ask();
     let (sender, events) = mpsc::channel();
     let mut parties = Parties(Vec::new());
     for (index, name) in names.iter().enumerate() {
@@ -280,7 +280,7 @@ fn follow(
             Ok((_, Some(Line::End(End::Done)))) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if signals::cancel().is_requested() && !is_interrupted {
+        if cancel().is_requested() && !is_interrupted {
             is_interrupted = true;
             deadline = Some(Instant::now() + FAREWELL);
             parties.0.iter().for_each(|party| interrupt_child(&party.child));

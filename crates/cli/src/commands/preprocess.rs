@@ -13,6 +13,7 @@ use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::arguments::Preprocess;
+use crate::cancel::cancel;
 use crate::commands::local;
 use crate::display::Display;
 use crate::output::Console;
@@ -38,7 +39,7 @@ pub(crate) fn run(
         party::preprocess(registry, &run, making, &display.progress()).map(|kept| vec![kept])
     };
     display.clear();
-    let released = signals::cancel().release();
+    let released = cancel().release();
     let kept = kept?;
     released?;
     if console.is_json {

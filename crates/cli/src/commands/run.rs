@@ -32,6 +32,7 @@ use phineus_tables::refuse_pipe;
 use serde_json::json;
 
 use crate::arguments;
+use crate::cancel::cancel;
 use crate::commands::local::{self, LocalRun};
 use crate::display::Display;
 use crate::output::Console;
@@ -273,7 +274,7 @@ pub(crate) fn answer_locally(
     }
     let result = run_all(registry, run, &display);
     display.clear();
-    let released = signals::cancel().release();
+    let released = cancel().release();
     let (LocalRun { description, reports, outputs, files }, repeated) = result?;
     released?;
     Ok(Answer { description, outputs, reports, files, verified: None, repeated })
