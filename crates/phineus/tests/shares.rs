@@ -79,7 +79,7 @@ fn protocols_are_compared_and_refused() -> Result {
     let done = place.run(line)?.succeeded()?;
     assert!(done.stdout.contains("protocol 'garbled' is for 2 parties"), "{}", done.stdout);
     assert!(done.stdout.contains("cheapest  "), "{}", done.stdout);
-    place.run(&format!("{RUN} --protocol garbled"))?.failed_with(3)?.says("for two parties")?;
+    place.run(&format!("{RUN} --protocol garbled"))?.failed_with(3)?.says("is for 2 parties")?;
     place.write("wrong.phi", THREE.replace("lt u32@bx3 %7 %6", "lt u32@bx3 %7 %5"))?;
     let done = place.run("explain wrong.phi --protocol mixed")?;
     done.failed_with(3)?.says("wrong.phi:25")?;

@@ -154,7 +154,9 @@ pub fn check_parties(protocol: Protocol, count: usize, members: usize) -> Result
         0 | 1 => failure.remedy("run it with --protocol clear: nobody has a secret from another"),
         _ => {
             let others = Protocol::names(|other| {
-                other.adversary() != Adversary::Nobody && is_possible(other)
+                let is_for_use =
+                    other.adversary() != Adversary::Nobody && other.warning().is_none();
+                is_for_use && is_possible(other)
             });
             failure.remedy(format!("protocols that can run it: {others}"))
         }
