@@ -3,7 +3,8 @@
 //! The driver is `libcuda`, opened when first asked for; without it there is no device. Kernels
 //! come as PTX of an old architecture, which every later driver compiles for its device. Cost:
 //! opening takes tenths of a second, and some hundred MiB of the process's memory for the driver;
-//! [`DEVICE_BYTES`] of the device and [`PINNED_BYTES`] of the process besides.
+//! [`DEVICE_BYTES`] of the device, and of the process two buffers for each lane, which the driver may
+//! not move (16 MiB).
 
 use std::sync::Arc;
 
@@ -25,9 +26,6 @@ pub(crate) const LANES: usize = 2;
 
 /// Memory of a device that is used: input, results and planes of each lane.
 pub const DEVICE_BYTES: usize = LANES * 3 * BUFFER_BYTES;
-
-/// Memory of the process that the driver may not move: what goes there and what comes back.
-pub const PINNED_BYTES: usize = LANES * 2 * BUFFER_BYTES;
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;

@@ -25,6 +25,6 @@ mod products;
 
 pub use batch::Gpu;
 pub use calibration::Calibration;
-pub use device::{DEVICE_BYTES, Device, Error, PINNED_BYTES, is_driver_present};
+pub use device::{DEVICE_BYTES, Device, Error, is_driver_present};
 pub use element::Element;
 pub use products::OnGpu;

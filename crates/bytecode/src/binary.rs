@@ -69,15 +69,6 @@ impl Hash {
         hash.update(description);
         Hash(hash.finalize().into())
     }
-
-    /// What all parties must share: a program (not its plan) and the protocol that runs it.
-    pub fn of_agreement(program: Hash, protocol: &str) -> Hash {
-        let mut hash = Sha256::new();
-        hash.update(b"phineus agreement");
-        hash.update(program.0);
-        hash.update(protocol);
-        Hash(hash.finalize().into())
-    }
 }
 
 /// A whole program file in memory.

@@ -212,7 +212,7 @@ fn each_fault_is_named() {
         ),
         ("there is no carried value 5", Box::new(|p| p.blocks[2][0].immediates[0] = 5)),
         (
-            "some way to it does not store",
+            "some path to it does not store",
             Box::new(|p| {
                 p.blocks[0].retain(|i| i.op != Op::Store);
             }),

@@ -99,14 +99,14 @@ fn refuse_failed(status: Option<ExitStatus>, limit_s: u64) -> Result<(), Program
     let what = match status {
         Some(status) if status.success() => return Ok(()),
         None => format!(
-            "the plain C twin had not ended after {limit_s} s ({SECONDS_VARIABLE} says how long it \
+            "the plain C program had not ended after {limit_s} s ({SECONDS_VARIABLE} says how long it \
              may take)"
         ),
         Some(status) if status.code() == Some(NO_MEMORY) => {
-            format!("the plain C twin needs more than {gib} GiB of memory")
+            format!("the plain C program needs more than {gib} GiB of memory")
         }
         Some(status) => format!(
-            "the plain C twin ended with {status}: it may have done what C leaves undefined, such \
+            "the plain C program ended with {status}: it may have done what C leaves undefined, such \
              as a division by zero or an access out of bounds, or need a deeper stack or more than \
              {gib} GiB of memory"
         ),
@@ -144,7 +144,7 @@ pub(crate) fn compile(
     }
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(ProgramError::Refused(format!("the plain C twin: {messages}")));
+        return Err(ProgramError::Refused(format!("the plain C program: {messages}")));
     }
     Ok(binary)
 }
@@ -225,7 +225,7 @@ fn tables_out(signature: &Signature, bytes: &[u8]) -> Result<Vec<Table>, Program
     for port in signature.outputs() {
         let size = port.rows.size_bytes() as usize;
         let Some((own, behind)) = rest.split_at_checked(size) else {
-            return Err(ProgramError::Twin("the plain C twin wrote too little".to_owned()));
+            return Err(ProgramError::Twin("the plain C program wrote too little".to_owned()));
         };
         tables.push(table(port, own));
         rest = behind;

@@ -8,10 +8,10 @@
 //! one AND and one XOR per step are long batches over all rows, and the sum is `a ^ x`.
 //! A borrow is the majority of `!a`, `b` and the borrow before: the same chain with `!(a ^ b)`.
 //!
-//! Cost: `w - 1` ANDs without carry out, `w` with; constants cost fewer (see each function).
+//! Cost: `w - 1` ANDs.
 
 use crate::BitAlgebra;
-use crate::rows::{constant_bit, row, take, width_of};
+use crate::rows::{row, take, width_of};
 
 /// Scratch wires that any function of this module needs at most, for `width` result rows.
 pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
@@ -32,19 +32,6 @@ pub fn add<A: BitAlgebra>(
     add_or_sub(alg, out, a, b, false, lanes, scratch);
 }
 
-/// `out = a + b` with `out` one row wider than the operands: `w` ANDs.
-pub fn add_with_carry_out<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    b: &[A::Wire],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    assert_eq!(out.len(), a.len() + lanes, "the sum is one row wider than the operands");
-    add_or_sub(alg, out, a, b, false, lanes, scratch);
-}
-
 /// `out = a - b`, wrapping: `w - 1` ANDs.
 pub fn sub<A: BitAlgebra>(
     alg: &mut A,
@@ -55,19 +42,6 @@ pub fn sub<A: BitAlgebra>(
     scratch: &mut [A::Wire],
 ) {
     assert_eq!(out.len(), a.len(), "the difference has the width of the operands");
-    add_or_sub(alg, out, a, b, true, lanes, scratch);
-}
-
-/// `out = a - b` with `out` one row wider than the operands, its top row the borrow: `w` ANDs.
-pub fn sub_with_borrow_out<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    b: &[A::Wire],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    assert_eq!(out.len(), a.len() + lanes, "the difference is one row wider than the operands");
     add_or_sub(alg, out, a, b, true, lanes, scratch);
 }
 
@@ -130,85 +104,6 @@ pub fn abs<A: BitAlgebra>(
     scratch: &mut [A::Wire],
 ) {
     negate_if(alg, out, &a[a.len() - lanes..], a, scratch);
-}
-
-/// `out = a + constant`, wrapping: `max(w - 2 - z, 0)` ANDs, `z` trailing zeros of the constant.
-///
-/// The constant is little-endian words; absent words are zero, bits beyond the width are ignored.
-pub fn add_const<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    constant: &[u64],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    add_or_sub_const(alg, out, a, constant, false, lanes, scratch);
-}
-
-/// `out = a - constant`, wrapping: `max(w - 2 - z, 0)` ANDs, `z` trailing zeros of the constant.
-pub fn sub_const<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    constant: &[u64],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    add_or_sub_const(alg, out, a, constant, true, lanes, scratch);
-}
-
-fn add_or_sub_const<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    constant: &[u64],
-    subtract: bool,
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let width = width_of(a.len(), lanes);
-    assert_eq!(out.len(), a.len(), "the result has the width of the operand");
-    let first = (0..width).find(|&i| constant_bit(constant, i)).unwrap_or(width);
-    let free = first * lanes;
-    out[..free].copy_from_slice(&a[..free]);
-    if first == width {
-        return;
-    }
-    // The lowest one of the constant: sum = !a; the carry is a, the borrow !a.
-    alg.not(&mut out[row(first, lanes)], &a[row(first, lanes)]);
-    let (carry, rest) = take(scratch, lanes);
-    let (operand, rest) = take(rest, lanes);
-    let (product, _) = take(rest, lanes);
-    let start = if subtract { &out[row(first, lanes)] } else { &a[row(first, lanes)] };
-    carry.copy_from_slice(start);
-    for i in first + 1..width {
-        let (a, out) = (&a[row(i, lanes)], &mut out[row(i, lanes)]);
-        // Works on `operand`: a for a carry, !a for a borrow; both then follow the same rule.
-        if subtract {
-            alg.not(operand, a);
-        } else {
-            operand.copy_from_slice(a);
-        }
-        let set = constant_bit(constant, i);
-        alg.xor(product, a, carry);
-        if set {
-            alg.not(out, product);
-        } else {
-            out.copy_from_slice(product);
-        }
-        if i + 1 == width {
-            break;
-        }
-        alg.and(product, operand, carry);
-        if set {
-            // carry' = operand | carry
-            alg.xor_assign(carry, operand);
-            alg.xor_assign(carry, product);
-        } else {
-            carry.copy_from_slice(product);
-        }
-    }
 }
 
 /// `out = a ± b`. `b` may be narrower than `a` (zero-extended); `out` has the rows of `a`, or one

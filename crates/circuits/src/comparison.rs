@@ -5,7 +5,7 @@
 
 use crate::BitAlgebra;
 use crate::reduction::and_reduce_in_place;
-use crate::rows::{constant_bit, constant_exceeds, row, take, width_of};
+use crate::rows::take;
 
 /// Scratch wires that any function of this module needs at most.
 pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
@@ -42,32 +42,6 @@ pub fn ne<A: BitAlgebra>(
     let (equal, rest) = take(scratch, lanes);
     eq(alg, equal, a, b, lanes, rest);
     alg.not(out, equal);
-}
-
-/// `out = (a == constant)`, one row: `w - 1` ANDs. The constant is little-endian words; a constant
-/// beyond the width equals no value.
-pub fn eq_const<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    constant: &[u64],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let width = width_of(a.len(), lanes);
-    if constant_exceeds(constant, width) {
-        return alg.constant(out, false);
-    }
-    let (same, rest) = take(scratch, a.len());
-    let (spare, _) = take(rest, a.len());
-    for i in 0..width {
-        if constant_bit(constant, i) {
-            same[row(i, lanes)].copy_from_slice(&a[row(i, lanes)]);
-        } else {
-            alg.not(&mut same[row(i, lanes)], &a[row(i, lanes)]);
-        }
-    }
-    and_reduce_in_place(alg, out, same, spare, lanes);
 }
 
 /// `out = (a < b)`, unsigned, one row: `w` ANDs.
@@ -123,39 +97,6 @@ pub fn le_signed<A: BitAlgebra>(
     let (greater, rest) = take(scratch, lanes);
     lt_signed(alg, greater, b, a, lanes, rest);
     alg.not(out, greater);
-}
-
-/// `out = (a < constant)`, unsigned, one row: `max(w - 1 - z, 0)` ANDs, `z` trailing zeros of the
-/// constant. A constant beyond the width is greater than every value.
-pub fn lt_const_unsigned<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    constant: &[u64],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let width = width_of(a.len(), lanes);
-    if constant_exceeds(constant, width) {
-        return alg.constant(out, true);
-    }
-    let Some(first) = (0..width).find(|&i| constant_bit(constant, i)) else {
-        return alg.constant(out, false);
-    };
-    let (complement, rest) = take(scratch, lanes);
-    let (product, _) = take(rest, lanes);
-    alg.not(out, &a[row(first, lanes)]);
-    for i in first + 1..width {
-        // The borrow is !a & borrow below a zero of the constant, !a | borrow below a one.
-        alg.not(complement, &a[row(i, lanes)]);
-        alg.and(product, complement, out);
-        if constant_bit(constant, i) {
-            alg.xor_assign(out, complement);
-            alg.xor_assign(out, product);
-        } else {
-            out.copy_from_slice(product);
-        }
-    }
 }
 
 /// The borrow of `a - b`, with `top` in place of b's top bit as pivot of the last majority.

@@ -14,13 +14,12 @@
 //!
 //! | circuit | ANDs | how |
 //! |---|---|---|
-//! | [`adder::add`], [`adder::sub`]; with carry out | `w - 1`; `w` | ripple, one AND per carry |
+//! | [`adder::add`], [`adder::sub`] | `w - 1` | ripple, one AND per carry |
 //! | [`adder::neg`]; [`adder::abs`], [`adder::negate_if`] | `w - 2`; `w - 1` | ripple |
-//! | [`adder::add_const`], [`adder::sub_const`] | `w - 2 - z` | `z` zeros end the constant |
 //! | [`comparison::lt_unsigned`] and the other orders | `w` | borrow of a subtraction |
 //! | [`comparison::eq`], [`comparison::ne`] | `w - 1` | AND tree |
 //! | [`selection::mux`], [`selection::cond_swap`] | `w` | one batch |
-//! | [`selection::min_unsigned`], [`selection::min_max_unsigned`] | `2w` | order, then selection |
+//! | [`selection::min_unsigned`] and the others | `2w` | order, then selection |
 //! | [`multiplier::mul`] | 57, 241, 946, 3358 (8 to 64 bits) | short product, array if narrow |
 //! | [`multiplier::mul_full_unsigned`] | 120, 445, 1508, 4873 | Karatsuba, array if narrow |
 //! | [`multiplier::mul_full_signed`] | `full(w - 1) + 4w - 3` | Baugh-Wooley around the same |
@@ -32,7 +31,7 @@
 //! | [`reduction::lane_sum`] of `n` lanes | [`reduction::lane_sum_ands`] for all | the same |
 //! | [`reduction::lane_and`], [`reduction::lane_or`] of `n` lanes | `w (n - 1)` for all | tree |
 //! | [`shift::shl`], [`shift::shr`]; [`shift::sar`] | `w log2 w`; `(w - 1) log2 w` | barrel |
-//! | [`shift::rotl`], [`shift::rotr`] | `w log2 w - (w - 1)` | barrel, cycles share an AND |
+//! | [`shift::rotl`] | `w log2 w - (w - 1)` | barrel, cycles share an AND |
 //! | [`aes::aes128`]; with expanded key | 6,400; 5,120 | Boyar-Peralta S-box of 32 ANDs |
 //! | [`sha256::sha256_compress`] | 22,335 | full adders, constants folded |
 //! | shifts and rotations by public amounts, casts, XOR, NOT | 0 | |

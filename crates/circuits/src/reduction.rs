@@ -57,8 +57,8 @@ pub fn xor_reduce<A: BitAlgebra>(alg: &mut A, out: &mut [A::Wire], a: &[A::Wire]
 
 /// `out` = the number of ones of `a`; `out` may have any width (wrapping, or zeros on top).
 ///
-/// `w - ones(w)` ANDs when `out` has at least [`popcount_width`] bits, `ones(w)` the number of
-/// ones of `w` in binary: Boyar, Peralta, "Tight bounds for the multiplicative complexity of
+/// `w - ones(w)` ANDs when `out` has all bits that the number can have, `ones(w)` the number
+/// of ones of `w` in binary: Boyar, Peralta, "Tight bounds for the multiplicative complexity of
 /// symmetric functions", Theoretical Computer Science 396, 2008.
 pub fn popcount<A: BitAlgebra>(
     alg: &mut A,
@@ -72,16 +72,6 @@ pub fn popcount<A: BitAlgebra>(
     let (entries, rest) = take(scratch, a.len());
     entries.copy_from_slice(a);
     compressor::sum(alg, out, entries, &mut heights, lanes, rest);
-}
-
-/// ANDs of [`popcount`] into `width_out` bits per lane.
-pub fn popcount_ands(width: usize, width_out: usize) -> u64 {
-    lane_sum_ands(1, width_out, width)
-}
-
-/// The bits that the popcount of a value of `width` bits needs.
-pub const fn popcount_width(width: usize) -> usize {
-    (usize::BITS - width.leading_zeros()) as usize
 }
 
 /// `out` = the number of zeros above the highest one of `a` (`w` when `a` is zero); `out` may have

@@ -28,16 +28,6 @@ pub(crate) fn take<W>(scratch: &mut [W], count: usize) -> (&mut [W], &mut [W]) {
     scratch.split_at_mut(count)
 }
 
-/// Bit `index` of a public constant given as little-endian words; absent words are zero.
-pub(crate) fn constant_bit(words: &[u64], index: usize) -> bool {
-    words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
-}
-
-/// Whether a public constant does not fit `width` bits.
-pub(crate) fn constant_exceeds(words: &[u64], width: usize) -> bool {
-    (width..64 * words.len()).any(|index| constant_bit(words, index))
-}
-
 /// Copies a row; one lane, where a call of `memcpy` would cost more than the copy, by itself.
 #[inline]
 pub(crate) fn copy_row<W: Copy>(out: &mut [W], from: &[W]) {

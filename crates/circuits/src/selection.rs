@@ -107,36 +107,6 @@ pub fn max_signed<A: BitAlgebra>(
     mux(alg, out, less, b, a, rest);
 }
 
-/// `(low, high) = (min(a, b), max(a, b))`, unsigned: `2w` ANDs for both.
-pub fn min_max_unsigned<A: BitAlgebra>(
-    alg: &mut A,
-    low: &mut [A::Wire],
-    high: &mut [A::Wire],
-    a: &[A::Wire],
-    b: &[A::Wire],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let (less, rest) = take(scratch, lanes);
-    lt_unsigned(alg, less, b, a, lanes, rest);
-    cond_swap(alg, low, high, less, a, b, rest);
-}
-
-/// `(low, high) = (min(a, b), max(a, b))`, signed: `2w` ANDs for both.
-pub fn min_max_signed<A: BitAlgebra>(
-    alg: &mut A,
-    low: &mut [A::Wire],
-    high: &mut [A::Wire],
-    a: &[A::Wire],
-    b: &[A::Wire],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let (less, rest) = take(scratch, lanes);
-    lt_signed(alg, less, b, a, lanes, rest);
-    cond_swap(alg, low, high, less, a, b, rest);
-}
-
 /// `out = a & b`, bit by bit: `w` ANDs.
 pub fn bit_and<A: BitAlgebra>(alg: &mut A, out: &mut [A::Wire], a: &[A::Wire], b: &[A::Wire]) {
     assert_eq!(a.len(), b.len(), "bitwise operands have equal widths");

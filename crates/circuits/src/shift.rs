@@ -64,12 +64,6 @@ pub fn rotl_const<W: Copy>(out: &mut [W], a: &[W], amount: usize, lanes: usize) 
     out[..moved].copy_from_slice(high);
 }
 
-/// `out = a` rotated right by a public amount (modulo `w`): free.
-pub fn rotr_const<W: Copy>(out: &mut [W], a: &[W], amount: usize, lanes: usize) {
-    let width = width_of(a.len(), lanes);
-    rotl_const(out, a, width - amount % width, lanes);
-}
-
 /// `out = a`, zero-extended or truncated to the rows of `out`: free.
 pub fn cast_unsigned<A: BitAlgebra>(alg: &mut A, out: &mut [A::Wire], a: &[A::Wire]) {
     let common = a.len().min(out.len());
@@ -137,19 +131,27 @@ pub fn rotl<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    rotate(alg, out, a, amount, true, lanes, scratch);
-}
-
-/// `out = a` rotated right by a secret unsigned amount (modulo `w`): the cost of [`rotl`].
-pub fn rotr<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    amount: &[A::Wire],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    rotate(alg, out, a, amount, false, lanes, scratch);
+    let width = width_of(a.len(), lanes);
+    let (rotated, rest) = take(scratch, a.len());
+    let (product, _) = take(rest, a.len());
+    out.copy_from_slice(a);
+    let mut step = 1 % width;
+    for bit in amount.chunks_exact(lanes) {
+        if step != 0 {
+            rotl_const(rotated, out, step, lanes);
+            alg.xor_assign(rotated, out);
+            // Rows with equal remainder modulo the number of cycles form a cycle.
+            let cycles = greatest_common_divisor(width, step);
+            let (last, others) = product.split_at_mut(cycles * lanes);
+            alg.and(others, &rotated[span(cycles..width, lanes)], bit);
+            last.copy_from_slice(&others[..last.len()]);
+            for block in others.chunks_exact(last.len()).skip(1) {
+                alg.xor_assign(last, block);
+            }
+            alg.xor_assign(out, product);
+        }
+        step = step * 2 % width;
+    }
 }
 
 fn barrel<A: BitAlgebra>(
@@ -214,39 +216,6 @@ fn stage<A: BitAlgebra>(
             }
             wires - lanes
         }
-    }
-}
-
-fn rotate<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    amount: &[A::Wire],
-    left: bool,
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let width = width_of(a.len(), lanes);
-    let (rotated, rest) = take(scratch, a.len());
-    let (product, _) = take(rest, a.len());
-    out.copy_from_slice(a);
-    let mut step = 1 % width;
-    for bit in amount.chunks_exact(lanes) {
-        if step != 0 {
-            let distance = if left { step } else { width - step };
-            rotl_const(rotated, out, distance, lanes);
-            alg.xor_assign(rotated, out);
-            // Rows with equal remainder modulo the number of cycles form a cycle.
-            let cycles = greatest_common_divisor(width, step);
-            let (last, others) = product.split_at_mut(cycles * lanes);
-            alg.and(others, &rotated[span(cycles..width, lanes)], bit);
-            last.copy_from_slice(&others[..last.len()]);
-            for block in others.chunks_exact(last.len()).skip(1) {
-                alg.xor_assign(last, block);
-            }
-            alg.xor_assign(out, product);
-        }
-        step = step * 2 % width;
     }
 }
 

@@ -53,9 +53,7 @@ mod circuits {
     }
     binary!(
         adder::add,
-        adder::add_with_carry_out,
         adder::sub,
-        adder::sub_with_borrow_out,
         comparison::eq,
         comparison::ne,
         comparison::lt_unsigned,
@@ -77,7 +75,6 @@ mod circuits {
         shift::shr,
         shift::sar,
         shift::rotl,
-        shift::rotr,
     );
 
     macro_rules! adapter {
@@ -109,14 +106,6 @@ mod circuits {
     });
     adapter!(and_mask, |alg, out, a, b, lanes, _scratch| {
         selection::and_mask(alg, out, &a[..lanes], b);
-    });
-    adapter!(min_max_unsigned, |alg, out, a, b, lanes, scratch| {
-        let (low, high) = out.split_at_mut(a.len());
-        selection::min_max_unsigned(alg, low, high, a, b, lanes, scratch);
-    });
-    adapter!(min_max_signed, |alg, out, a, b, lanes, scratch| {
-        let (low, high) = out.split_at_mut(a.len());
-        selection::min_max_signed(alg, low, high, a, b, lanes, scratch);
     });
     adapter!(divrem_unsigned, |alg, out, a, b, lanes, scratch| {
         let (quotient, remainder) = out.split_at_mut(a.len());
@@ -160,8 +149,8 @@ mod circuits {
     adapter!(shr_narrow, |alg, out, a, b, lanes, scratch| {
         shift::shr(alg, out, a, &b[..(b.len()).min(3 * lanes)], lanes, scratch);
     });
-    adapter!(rotr_narrow, |alg, out, a, b, lanes, scratch| {
-        shift::rotr(alg, out, a, &b[..(b.len()).min(3 * lanes)], lanes, scratch);
+    adapter!(rotl_narrow, |alg, out, a, b, lanes, scratch| {
+        shift::rotl(alg, out, a, &b[..(b.len()).min(3 * lanes)], lanes, scratch);
     });
 }
 
@@ -175,6 +164,11 @@ fn double(w: usize) -> usize {
 
 fn one(_: usize) -> usize {
     1
+}
+
+/// Bits of a number from 0 to `w`.
+fn count_width(w: usize) -> usize {
+    (usize::BITS - w.leading_zeros()) as usize
 }
 
 fn pair(low: Big, high: Big, w: usize) -> Big {
@@ -253,9 +247,7 @@ fn arithmetic_cases() -> Vec<Case> {
     let d = divider::scratch_wires;
     vec![
         case!(add, s, same, |w| w as u64 - 1, |a, b, _| a.add(b)),
-        case!(add_with_carry_out, s, |w| w + 1, |w| w as u64, |a, b, _| a.add(b)),
         case!(sub, s, same, |w| w as u64 - 1, |a, b, _| a.sub(b)),
-        case!(sub_with_borrow_out, s, |w| w + 1, |w| w as u64, |a, b, _| a.sub(b)),
         case!(neg, s, same, |w| (w as u64).saturating_sub(2), |a, _, _| a.neg()),
         case!(abs, s, same, |w| w as u64 - 1, |a, _, w| magnitude(a, w)),
         case!(negate_if, s, same, |w| w as u64 - 1, |a, b, _| if a.bit(0) { b.neg() } else { b }),
@@ -302,12 +294,6 @@ fn order_cases() -> Vec<Case> {
         case!(max_unsigned, s, same, twice, |a, b, _| if a.less(b) { b } else { a }),
         case!(min_signed, s, same, twice, |a, b, w| if less_signed(a, b, w) { a } else { b }),
         case!(max_signed, s, same, twice, |a, b, w| if less_signed(a, b, w) { b } else { a }),
-        case!(min_max_unsigned, s, double, twice, |a, b, w| {
-            if a.less(b) { pair(a, b, w) } else { pair(b, a, w) }
-        }),
-        case!(min_max_signed, s, double, twice, |a, b, w| {
-            if less_signed(a, b, w) { pair(a, b, w) } else { pair(b, a, w) }
-        }),
         case!(mux, s, same, w_ands, |a, b, _| if a.bit(0) { a } else { b }),
         case!(cond_swap, s, double, w_ands, |a, b, w| {
             if a.bit(0) { pair(b, a, w) } else { pair(a, b, w) }
@@ -329,17 +315,13 @@ fn bit_cases() -> Vec<Case> {
         case!(and_reduce, r, one, one_less, |a, _, w| flag(a.ones() == w as u64)),
         case!(or_reduce, r, one, one_less, |a, _, _| flag(!a.is_zero())),
         case!(xor_reduce, r, one, |_| 0, |a, _, _| flag(a.ones() % 2 == 1)),
-        case!(
-            popcount,
-            r,
-            reduction::popcount_width,
-            |w| w as u64 - u64::from(w.count_ones()),
-            |a, _, _| Big::from_u64(a.ones())
-        ),
+        case!(popcount, r, count_width, |w| w as u64 - u64::from(w.count_ones()), |a, _, _| {
+            Big::from_u64(a.ones())
+        }),
         case!(popcount_low, r, |_| 12, |w| w as u64 - u64::from(w.count_ones()), |a, _, _| {
             Big::from_u64(a.ones())
         }),
-        case!(leading_zeros, r, reduction::popcount_width, one_less, |a, _, w| {
+        case!(leading_zeros, r, count_width, one_less, |a, _, w| {
             let zeros = (0..w).rev().take_while(|&i| !a.bit(i)).count();
             Big::from_u64(zeros as u64)
         }),
@@ -349,17 +331,14 @@ fn bit_cases() -> Vec<Case> {
             a.signed(w).shr(amount(b, w).min(w - 1)).signed(512 - w)
         }),
         case!(rotl, s, same, |w| rotate_ands(w, w), |a, b, w| rotate_left(a, modulo(b, w), w)),
-        case!(rotr, s, same, |w| rotate_ands(w, w), |a, b, w| {
-            rotate_left(a, w - modulo(b, w), w)
-        }),
         case!(shl_narrow, narrow, same, |w| shift_ands(w, w, w.min(3)), |a, b, w| {
             a.shl(amount(b.low(3), w))
         }),
         case!(shr_narrow, narrow, same, |w| shift_ands(w, w, w.min(3)), |a, b, w| {
             a.shr(amount(b.low(3), w))
         }),
-        case!(rotr_narrow, narrow, same, |w| rotate_ands(w, w.min(3)), |a, b, w| {
-            rotate_left(a, w - modulo(b.low(3), w), w)
+        case!(rotl_narrow, narrow, same, |w| rotate_ands(w, w.min(3)), |a, b, w| {
+            rotate_left(a, modulo(b.low(3), w), w)
         }),
     ]
 }

@@ -286,8 +286,8 @@ pub(crate) struct Run {
         env = "PHINEUS_PREPROCESSING"
     )]
     pub(crate) preprocessing: Preprocessed,
-    /// Material from a dealer whom everybody would have to trust: NO SECURITY, for measurements of
-    /// what comes after it; all parties have to state it, clients too
+    /// Correlated randomness from a dealer whom everybody would have to trust: NO SECURITY, for
+    /// measurements of what comes after it; all parties have to state it, clients too
     #[arg(long, conflicts_with = "preprocessing")]
     pub(crate) fake_preprocessing: bool,
     /// Threads with which a party computes on authenticated shares, besides those of its connections
@@ -396,8 +396,8 @@ pub(crate) struct Explain {
     pub(crate) ot: OtChoice,
     #[command(flatten)]
     pub(crate) variants: Variants,
-    /// The costs of a run with material from a dealer whom everybody would have to trust: NO
-    /// SECURITY, as `run` has it for measurements
+    /// The costs of a run with correlated randomness from a dealer whom everybody would have to trust:
+    /// NO SECURITY, as `run` has it for measurements
     #[arg(long)]
     pub(crate) fake_preprocessing: bool,
     /// Compare these protocols, as in gmw,bmr,mixed

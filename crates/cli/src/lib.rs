@@ -30,6 +30,7 @@ use signals::Telling;
 
 /// The whole command line, for the programs of `registry`.
 pub fn main(registry: Registry) -> ExitCode {
+    let registry = registry.with_unlisted(commands::bench::measured::all());
     heap::configure();
     install_panic_hook();
     let cli = match Cli::try_parse() {

@@ -37,7 +37,7 @@ pub(crate) fn unprinted(error: io::Error) -> Failure {
     }
     let message = format!("cannot write to stdout: {error}");
     Failure::new(codes::STDOUT, message)
-        .remedy("send stdout where there is room, or results to a file with --out, and run again")
+        .remedy("send stdout where there is space, or results to a file with --out, and run again")
 }
 
 /// How the user wants to be spoken to.

@@ -261,7 +261,7 @@ fn plans_with_batches_of_another_size_make_nothing_together() -> Result {
         let mut said = String::new();
         for child in [a, b] {
             let done = wait(child, PATIENCE)?.failed_with(7)?;
-            said += &done.says("nothing is kept")?.stderr;
+            said += &done.says("nothing is stored")?.stderr;
         }
         // Who hears first that the other one stops has nothing to compare any more.
         assert!(said.contains("makes triples in batches of another size"), "{protocol}: {said}");

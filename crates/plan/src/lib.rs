@@ -17,7 +17,6 @@ mod place;
 mod replace;
 mod schedule;
 mod scratch;
-mod simulate;
 mod value_map;
 
 pub use assign::{Assignment, assign};
@@ -30,4 +29,3 @@ pub use order::{OrderOptions, order, window_instructions};
 pub use pipeline::{PlanOptions, plan};
 pub use schedule::Lookahead;
 pub use scratch::{Scratch, ScratchFile};
-pub use simulate::{Machine, Prediction, simulate};

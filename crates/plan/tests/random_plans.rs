@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use phineus_bytecode::random::{RandomOptions, random_program};
 use phineus_bytecode::{Description, ElementType, Instruction, Kind, Op, PortOrder};
-use phineus_plan::{Error, Machine, PlanOptions, check, simulate};
+use phineus_plan::{Error, PlanOptions, check};
 use proptest::prelude::*;
 
-use planning::{File, Uniform, instructions, make_plan, options, read, write};
+use planning::{File, instructions, make_plan, options, read, write};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
@@ -192,30 +192,4 @@ fn the_checker_finds_planted_faults() {
             assert!(found(&other), "another frame in {:?}", plan[at]);
         }
     }
-}
-
-/// A simulated disk that is infinitely fast costs nothing; a slow one costs at least its transfers.
-#[test]
-fn the_simulator_accounts_for_disk_and_network() {
-    let random = RandomOptions { instruction_count: 300, live_max: 100, ..Default::default() };
-    let (source, description) = random_program(11, &random);
-    let program = write(Kind::Program, &source, &description);
-    let (planned, figures) = make_plan(&program, &options(10, 2, 2000)).expect("enough frames");
-    let time = |machine: &Machine| {
-        simulate(&mut read(&planned), &mut Uniform(100), machine).expect("it is planned")
-    };
-    let instant = Machine {
-        disk_bytes_per_second: u64::MAX,
-        disk_latency_ns: 0,
-        network_bytes_per_second: u64::MAX,
-        round_trip_ns: 0,
-    };
-    let compute_ns = 100 * figures.instruction_count;
-    assert_eq!(time(&instant).total_ns, compute_ns);
-    assert_eq!(time(&instant).disk_wait_ns, 0);
-    // One page of 4096 bytes a millisecond: the disk is the limit.
-    let slow = Machine { disk_bytes_per_second: 4_096_000, ..instant };
-    let transfers = figures.swap_in_count + figures.swap_out_count;
-    assert!(time(&slow).total_ns >= 1_000_000 * transfers);
-    assert!(time(&slow).total_ns <= 1_000_000 * transfers + compute_ns);
 }

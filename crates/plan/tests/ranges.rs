@@ -3,7 +3,7 @@
 //! The planner once took every `mat_mul` of a value with itself for a square, and so for never negative:
 //! comparisons with its entries were dropped, or opened numbers behind masks that were too small for
 //! them. `check` proved such plans, since it begins after the lowering. So programs are lowered here and
-//! computed in the clear, before and after; see docs/planning.md, section 11, for what is asserted.
+//! computed in the clear, before and after; see docs/planning.md, section 10, for what is asserted.
 
 #[path = "ranges/evaluate.rs"]
 mod evaluate;

@@ -11,7 +11,7 @@ const SHARINGS: [(&str, Sharing); 4] = [
 ];
 
 /// The sharing that parameter `name` says, one of `allowed`.
-pub(super) fn sharing(
+pub fn sharing(
     arguments: &Arguments,
     name: &str,
     allowed: &[Sharing],
@@ -25,7 +25,7 @@ pub(super) fn sharing(
 }
 
 /// The choice among `names` that parameter `name` says.
-pub(super) fn choice<'a>(
+pub fn choice<'a>(
     arguments: &Arguments,
     name: &str,
     names: &[&'a str],
@@ -37,7 +37,7 @@ pub(super) fn choice<'a>(
 }
 
 /// A width in bits between `least` and `most` that parameter `width` says.
-pub(super) fn width(arguments: &Arguments, least: u16, most: u16) -> Result<u16, ProgramError> {
+pub fn width(arguments: &Arguments, least: u16, most: u16) -> Result<u16, ProgramError> {
     let expected = format!("{least} to {most}");
     let width: u16 = arguments.parsed("width", &expected)?;
     if !(least..=most).contains(&width) {

@@ -1,9 +1,8 @@
 //! The programs that can be run by name.
 
 mod accompanied;
-mod beside;
 mod biometric;
-mod choices;
+pub mod choices;
 mod divisor;
 mod encryption;
 mod intersection;
@@ -13,9 +12,8 @@ mod layers;
 mod linear_layer;
 mod millionaires;
 mod network;
-mod operations;
 mod password_reuse;
-mod random;
+pub mod random;
 mod sorting;
 
 use phineus_frontend::Program;
@@ -39,15 +37,13 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(biometric::Biometric),
         Box::new(intersection::Intersection),
         Box::new(network::Network),
-        Box::new(operations::IntegerOperation),
-        Box::new(operations::Ands),
         Box::new(Accompanied(divisor::GreatestDivisor)),
-        Box::new(beside::Beside),
     ]
 }
 
 /// The program with this name.
-pub fn find(name: &str) -> Option<Box<dyn Program>> {
+#[cfg(test)]
+fn find(name: &str) -> Option<Box<dyn Program>> {
     all().into_iter().find(|program| program.name() == name)
 }
 
@@ -60,5 +56,3 @@ fn sites() -> Vec<String> {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod unsorted;

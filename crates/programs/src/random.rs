@@ -4,14 +4,16 @@ use phineus_bytecode::{Column, Lane, Table};
 
 /// A generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
 /// OOPSLA 2014, figure 16).
-pub(super) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Random {
+    /// The generator that `seed` starts.
+    pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    pub(super) fn word(&mut self) -> u64 {
+    /// The next 64 bits.
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,14 +22,14 @@ impl Random {
     }
 
     /// A number of `width` bits.
-    pub(super) fn bits(&mut self, width: u16) -> Lane {
+    pub fn bits(&mut self, width: u16) -> Lane {
         let all = Lane::from_limbs([self.word(), self.word(), self.word(), self.word()]);
         all >> (256 - usize::from(width))
     }
 }
 
 /// A table of random cells.
-pub(super) fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
+pub fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
     let mut table = Table::new(columns.clone());
     for _ in 0..rows {
         let row: Vec<Lane> =

@@ -134,7 +134,7 @@ pub enum NarrowMasks {
     /// Narrow masks, unless the distance from an ideal run would pass 2^-30 in all.
     #[default]
     Auto,
-    /// Narrow masks wherever the field has room.
+    /// Narrow masks wherever the field is large enough.
     Always,
     /// Masks over the whole field.
     Never,
@@ -158,7 +158,7 @@ impl Choice for NarrowMasks {
                 "Narrow masks, unless the distance from an ideal run would pass 2^-30 in all"
             }
             NarrowMasks::Always => {
-                "Narrow masks wherever the field has room: each opening adds 2^-40"
+                "Narrow masks wherever the field is large enough: each opening adds 2^-40"
             }
             NarrowMasks::Never => "Masks over the whole field: about four times the random bits",
         }

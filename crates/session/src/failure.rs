@@ -190,7 +190,7 @@ impl From<std::io::Error> for Failure {
         let failure = Failure::new(codes::SYSTEM, error.to_string());
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                failure.remedy("make room; --swap-dir says where a run keeps its own files")
+                failure.remedy("free some space; --swap-dir says where a run keeps its own files")
             }
             _ => failure,
         }

@@ -89,7 +89,7 @@ pub fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
                 let message =
                     format!("{} may need {needed}, {free} are free there", path.display());
                 Err(Failure::new(codes::NO_ROOM_FOR_RESULTS, message)
-                    .remedy("make room, or name another file"))
+                    .remedy("free some space, or name another file"))
             }
             _ => Ok(()),
         },

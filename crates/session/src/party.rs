@@ -176,7 +176,7 @@ pub fn preprocess(
     let kept = keep(&prepared, (planned, &agreed.session), (making, backend), mesh);
     let kept = kept.map_err(|failure| {
         let failure = progress.cancel().or_reason(failure);
-        failure.revealed(format!("{}; nothing is kept", Told::Wish.sentence()))
+        failure.revealed(format!("{}; nothing is stored", Told::Wish.sentence()))
     })?;
     progress.cancel().release()?;
     let party = usize::from(prepared.party);

@@ -11,6 +11,8 @@ pub struct Registry {
     programs: Vec<Box<dyn Program>>,
     /// How many of them, at the beginning, are the user's own.
     own: usize,
+    /// Programs that can be run by name and are not listed.
+    unlisted: Vec<Box<dyn Program>>,
     /// What reads C programs; nothing leaves them to a process of `phineus-c`.
     pub c: Option<CLanguage>,
 }
@@ -56,7 +58,8 @@ pub type CheckC = fn(&Path, &[(String, String)]) -> Result<CheckedC, Failure>;
 impl Registry {
     /// The built-in programs.
     pub fn built_in() -> Registry {
-        Registry { programs: phineus_programs::all(), own: 0, c: None }
+        let programs = phineus_programs::all();
+        Registry { programs, own: 0, unlisted: Vec::new(), c: None }
     }
 
     /// Adds a program of the user's, which goes before a built-in one of the same name.
@@ -66,7 +69,13 @@ impl Registry {
         self
     }
 
-    /// All programs, the user's first.
+    /// Adds programs that can be run by name and are not listed.
+    pub fn with_unlisted(mut self, programs: Vec<Box<dyn Program>>) -> Registry {
+        self.unlisted.extend(programs);
+        self
+    }
+
+    /// All programs that are listed, the user's first.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Program> {
         self.programs.iter().map(AsRef::as_ref)
     }
@@ -77,7 +86,8 @@ impl Registry {
     }
 
     pub fn find(&self, name: &str) -> Option<&dyn Program> {
-        self.iter().find(|program| program.name() == name)
+        let unlisted = self.unlisted.iter().map(AsRef::as_ref);
+        self.iter().chain(unlisted).find(|program| program.name() == name)
     }
 
     /// The name nearest to a mistyped one.

@@ -103,7 +103,7 @@ impl Verified {
                 let message = format!("the results are not compared with {name}: {why}");
                 Err(Failure::new(codes::NOT_COMPARED, message).remedy(
                     "the results are given as they were computed; leave --verify out, or change \
-                     what the twin does on these inputs",
+                     what the reference does on these inputs",
                 ))
             }
         }

@@ -183,7 +183,7 @@ pub fn finish_blocks<W: Write>(
     description: &Description,
     flow: &Flow,
 ) -> Result<(W, Written), Error> {
-    assert_eq!(blocks.len(), flow.blocks.len(), "each block ends in some way");
+    assert_eq!(blocks.len(), flow.blocks.len(), "each block has an end");
     let kind = if description.plan.is_some() { Kind::Planned } else { Kind::Program };
     let description = Description { is_block: false, ..description.clone() };
     let directory = Directory { description, flow: flow.clone() };

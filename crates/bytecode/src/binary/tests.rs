@@ -94,14 +94,6 @@ fn damaged_index_entries_are_named() {
 }
 
 #[test]
-fn agreement_depends_on_program_and_protocol() {
-    let agreement = |program, protocol| Hash::of_agreement(Hash([program; 32]), protocol);
-    assert_eq!(agreement(1, "garbled"), agreement(1, "garbled"));
-    assert_ne!(agreement(1, "garbled"), agreement(1, "clear"));
-    assert_ne!(agreement(1, "garbled"), agreement(2, "garbled"));
-}
-
-#[test]
 fn kind_and_description_enter_the_hash() {
     let (program, description) = random_program(1, &RandomOptions::default());
     let hash = |kind, description: &Description| {

@@ -67,7 +67,7 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
         && let Some((block, slot)) = blocks.flow.missing(&loads, &stores)
     {
         violations.push(whole(format!(
-            "block {block} loads carried value {slot}, which some way to it does not store"
+            "block {block} loads carried value {slot}, which some path to it does not store"
         )));
     }
     violations.truncate(FAULTS_MAX);

@@ -92,7 +92,7 @@ impl Evaluator {
                 }
                 _ => {
                     let remedy =
-                        "keep them in fields of their own, or set the pointer on both ways";
+                        "keep them in fields of their own, or set the pointer on both paths";
                     return self.error("a secret decides whether this is an address", remedy);
                 }
             };

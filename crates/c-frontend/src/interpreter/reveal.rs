@@ -42,7 +42,7 @@ impl<'m> Interpreter<'m> {
         let name = format!("{}:{}:{}", file.to_string_lossy(), place.line, place.column);
         self.access.values.note(
             format!("{width} bits are opened to all parties when the program runs"),
-            "everybody learns it, and what depends on it: how often a loop runs, which way is taken",
+            "everybody learns it, and what depends on it: how often a loop runs, which branch is taken",
         );
         let value = self.access.values.emit.value(&data, width);
         Ok(Data::Opened(self.access.values.emit.open(name, &value)))

@@ -3,6 +3,7 @@
 //! Every figure is the median of several repetitions, with the smallest and the largest.
 
 mod authenticated;
+pub(crate) mod measured;
 mod shares;
 mod workload;
 

@@ -249,7 +249,7 @@ fn listen(port: u16, console: &Console) -> Result<(), Failure> {
         let Ok(stream) = stream else { continue };
         let from = stream.peer_addr().map_or_else(|_| "somebody".to_owned(), |a| a.to_string());
         match answer(stream) {
-            Ok(()) => console.say(&format!("{from} measured the way here")),
+            Ok(()) => console.say(&format!("{from} measured the path to this party")),
             Err(error) => console.say(&format!("{from} ended: {error}")),
         }
     }

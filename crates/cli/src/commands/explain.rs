@@ -282,7 +282,8 @@ fn print_costs(
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
     line("cost", cost_line(plan))?;
     if explain.fake_preprocessing {
-        let dealer = "material from a dealer whom everybody would have to trust: NO SECURITY";
+        let dealer =
+            "correlated randomness from a dealer whom everybody would have to trust: NO SECURITY";
         line("insecure", dealer.to_owned())?;
     }
     if let Some(alone) = rounds_alone(planned)? {

@@ -237,7 +237,7 @@ fn check_blocks(
 ) -> Result<Vec<String>, Failure> {
     let (source, _) = owned_as(source_of(registry, arguments, planned)?, planned, scratch)?;
     let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
-        return Ok(vec!["the plan's blocks follow each other in another way".to_owned()]);
+        return Ok(vec!["the plan's blocks follow each other in another order".to_owned()]);
     };
     let mut faults = Vec::new();
     let described = |description: &Description| Description {

@@ -1,7 +1,7 @@
 //! How fast the loops over elements are on this machine, beside what bounds them.
 //!
 //! Loops over slices are measured in cache, where the multipliers bound them; a matrix is measured
-//! out of cache too, where memory bounds it: [`read_limit`] is that bound.
+//! out of cache too, where memory bounds it: `read_limit` is that bound.
 
 use super::{Field, kernels};
 use crate::measure::{Rate, rate};
@@ -67,24 +67,24 @@ pub fn matrix<F: Field>(simd: Simd, rows: usize, cols: usize, repetitions: usize
     })
 }
 
-/// Bytes per second that one core reads from `bytes` bytes that lie next to each other.
-pub fn read_limit(bytes: usize, repetitions: usize) -> Rate {
-    let words = vec![1u64; bytes / 8];
-    rate(bytes, repetitions, || {
-        let mut sums = [0u64; 32];
-        for group in words.as_chunks::<32>().0 {
-            for (sum, word) in sums.iter_mut().zip(group) {
-                *sum ^= word;
-            }
-        }
-        black_box(sums);
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{F32, F61, F128};
     use super::*;
+
+    /// Bytes per second that one core reads from `bytes` bytes that lie next to each other.
+    fn read_limit(bytes: usize, repetitions: usize) -> Rate {
+        let words = vec![1u64; bytes / 8];
+        rate(bytes, repetitions, || {
+            let mut sums = [0u64; 32];
+            for group in words.as_chunks::<32>().0 {
+                for (sum, word) in sums.iter_mut().zip(group) {
+                    *sum ^= word;
+                }
+            }
+            black_box(sums);
+        })
+    }
 
     /// Products per second of this thread's processor time, the best of some repetitions.
     fn rate_of(work: usize, mut run: impl FnMut()) -> f64 {

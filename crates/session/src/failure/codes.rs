@@ -55,7 +55,7 @@ codes! {
     }
     RunTime {
         100 SYSTEM
-            "The operating system refused something: a read, a write, room on a disk. Its own \
+            "The operating system refused something: a read, a write, space on a disk. Its own \
              words follow."
         101 FILE
             "A file cannot be read or written. Its name and the operating system's reason \
@@ -175,7 +175,7 @@ codes! {
         153 WHICH_KEY "There are several keys in the directory of keys. Say which one with --as."
         160 STORED_EXISTS
             "The file for preprocessed material exists already. It is not overwritten, \
-             because using material twice reveals values."
+             because using it twice reveals values."
         161 STORED_UNFINISHED
             "The file for preprocessed material is being made by another run, or was left by \
              one that was cut off."
@@ -238,8 +238,8 @@ codes! {
             "What is to be garbled beside the plan is missing, or belongs to another plan. \
              Plan the program again."
         145 NOT_BEFOREHAND
-            "How often parts of the program run is decided by opened values, so their \
-             material cannot be made before the run."
+            "How often parts of the program run is decided by opened values, so nothing can \
+             be preprocessed for them before the run."
     }
     PeerLost {
         102 CLOSED "A party closed the connection, or its process ended."
@@ -278,10 +278,10 @@ codes! {
              frames. Give more memory."
         102 PLANNER_MEMORY "Planning itself needs more memory than --memory leaves for it."
         110 NO_SPACE
-            "The directory for swapped pages has too little room, or files there may not be \
+            "The directory for swapped pages has too little space, or files there may not be \
              so large."
         111 STORAGE_MEMORY "The operating system does not give the memory that the page frames need."
-        113 NO_ROOM_FOR_RESULTS "There is too little room where the results are to be written."
+        113 NO_ROOM_FOR_RESULTS "There is too little space where the results are to be written."
         114 INPUT_BUFFERS
             "Decoding an input file takes more memory than --memory leaves. Give more, or write \
              the file with smaller row groups or record batches."
@@ -318,7 +318,7 @@ codes! {
         118 KEY_OF_ANOTHER "A party presented the key that is trusted for another one."
         119 OTHER_TRANSPORT "The parties do not use the same transport, or not all use TLS."
         120 STORED_APART
-            "The parties' stored material is not from the same run of `phineus preprocess`."
+            "The parties' stored preprocessing is not from the same run of `phineus preprocess`."
         121 OTHER_BATCHES
             "The parties' plans make preprocessed material in batches of different sizes. \
              Plan again with the same --memory."

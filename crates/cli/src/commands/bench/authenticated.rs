@@ -116,7 +116,7 @@ fn biometric(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result
         last = workload.run(registry, UNBOUNDED_BYTES, false)?;
         times.push(seconds(&last));
     }
-    let beside = format!("{}; material made in the run", measured(&last));
+    let beside = format!("{}; preprocessing in the run", measured(&last));
     table.add(&format!("biometric {n} of 8 bits, spdz"), &mut times, "s", &beside).map(drop)
 }
 
@@ -175,7 +175,7 @@ fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Resul
     demand.add(Kind::Triple, count);
     let bytes = demand_costs::<F>(&demand, FieldBits::DEFAULT, Pair::OF_TWO).from_lower_bytes;
     let each = bytes / count as u64;
-    let beside = format!("{each} bytes each way; {beside}");
+    let beside = format!("{each} bytes in each direction; {beside}");
     table.add(&format!("MASCOT triples, {}", F::NAME), &mut rates, "k/s", &beside).map(drop)
 }
 

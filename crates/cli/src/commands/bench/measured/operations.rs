@@ -11,9 +11,9 @@ use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Tracer, U64, Value, column, lanes_for,
     parties_parameter, party_names, receivers, to_parameter,
 };
+use phineus_programs::choices::{choice, sharing, width};
+use phineus_programs::random::{Random, random_table};
 
-use super::choices::{choice, sharing, width};
-use super::random::{Random, random_table};
 use super::sites;
 
 /// One integer operation on two parties' columns.

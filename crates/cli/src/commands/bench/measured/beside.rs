@@ -8,9 +8,9 @@ use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Tracer, Value, column, parties_parameter,
     party_names, receivers, to_parameter,
 };
+use phineus_programs::choices::choice;
+use phineus_programs::random::{Random, random_table};
 
-use super::choices::choice;
-use super::random::{Random, random_table};
 use super::sites;
 
 /// Products one after the other beside products at once.

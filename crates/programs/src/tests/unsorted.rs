@@ -21,7 +21,7 @@ use phineus_protocols::mixed::totals;
 use phineus_protocols::spdz::{Dealer, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 use phineus_protocols::{ProtocolError, memory_mesh};
 
-use super::find;
+use crate::find;
 
 type Plan = Vec<u8>;
 
