@@ -10,7 +10,7 @@ use phineus_bytecode::{
     verify, write_text,
 };
 use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
-use phineus_plan::{Error, Lookahead, PlanOptions, Scratch, check, plan};
+use phineus_plan::{Error, Lookahead, PlanOptions, Scratch, check, page_units, plan};
 
 /// The most instructions of a program that is planned: more show nothing else, only slower.
 const PLANNED_MAX: u64 = 4096;
@@ -68,6 +68,8 @@ fn plan_program(reader: &mut ProgramReader<Cursor<&[u8]>>) {
             return;
         }
     }
+    let layout = Layout::wires(16);
+    let page_wires = page_units(reader, layout, 4096).expect("it was read before");
     for port_order in [PortOrder::Near, PortOrder::Given] {
         let options = PlanOptions {
             protocol: "fuzz".to_owned(),
@@ -75,8 +77,8 @@ fn plan_program(reader: &mut ProgramReader<Cursor<&[u8]>>) {
             memory_limit_bytes: 0,
             frame_count: 9,
             computing: None,
-            layout: Layout::wires(16),
-            page_wires: 4096,
+            layout,
+            page_wires,
             lookahead: Lookahead { time_ns: 100_000, frames: 2 },
             planner_memory_bytes: 64 << 20,
         };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::instruction::{ElementType, Instruction, Shape};
 use crate::layout::Layout;
 use crate::limits::{FIXED_WIDTH_MAX, FRACTION_BITS_MAX, PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
+use crate::limits::{LARGE_VALUE_WIRES_MAX, VALUE_WIRES_MAX};
 use crate::ops::Op;
 use crate::shared::Shared;
 
@@ -21,6 +22,9 @@ pub struct Description {
     /// The parameters it was made with.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
+    /// The most wires of a value, if that is more than [`VALUE_WIRES_MAX`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_wires_max: Option<u32>,
     /// Where values come in.
     #[serde(default)]
     pub inputs: Shared<InputPort>,
@@ -259,6 +263,11 @@ impl Description {
         stated.map_or(self.parties.len(), usize::from)
     }
 
+    /// The most wires that a value may have.
+    pub fn value_wires_max(&self) -> u32 {
+        self.value_wires_max.unwrap_or(VALUE_WIRES_MAX)
+    }
+
     /// The description of an unplanned block of the program that `self` describes.
     pub fn of_block(&self) -> Description {
         Description { plan: None, is_block: true, ..self.clone() }
@@ -290,6 +299,14 @@ impl Description {
         if parties == 0 || parties > PARTIES_MAX {
             faults
                 .push(format!("a program has 1 to {PARTIES_MAX} parties, this one has {parties}"));
+        }
+        if let Some(wires) = self.value_wires_max
+            && !(VALUE_WIRES_MAX + 1..=LARGE_VALUE_WIRES_MAX).contains(&wires)
+        {
+            faults.push(format!(
+                "value_wires_max is more than {VALUE_WIRES_MAX} and at most \
+                 {LARGE_VALUE_WIRES_MAX}, not {wires}"
+            ));
         }
         let mut table = |kind: &str, name: &str, columns: &[Column]| {
             if columns.is_empty() {
@@ -414,8 +431,8 @@ impl Description {
         if !self.opened.windows(2).all(|pair| pair[0] < pair[1]) {
             faults.push("opened outputs stand in ascending order".to_owned());
         }
-        let slots = self.slots.iter().enumerate();
-        for (index, slot) in slots.filter(|(_, slot)| !slot.shape().is_valid()) {
+        let (slots, wires_max) = (self.slots.iter().enumerate(), self.value_wires_max());
+        for (index, slot) in slots.filter(|(_, slot)| !slot.shape().is_valid_within(wires_max)) {
             faults.push(format!("carried value {index} has {}", slot.shape()));
         }
         if self.slots.len() > SLOTS_MAX {

@@ -167,13 +167,19 @@ impl Shape {
         self.width as u32 * self.lanes
     }
 
-    /// Whether a value of this shape may exist.
+    /// Returns whether a program that states no larger values may have a value of this shape.
     pub const fn is_valid(self) -> bool {
+        self.is_valid_within(VALUE_WIRES_MAX)
+    }
+
+    /// Returns whether a program with values of at most `wires_max` wires may have a value of this
+    /// shape.
+    pub const fn is_valid_within(self, wires_max: u32) -> bool {
         self.width >= 1
             && self.width <= WIDTH_MAX
             && self.lanes >= 1
-            && self.lanes <= VALUE_WIRES_MAX
-            && self.wires() <= VALUE_WIRES_MAX
+            && self.lanes <= wires_max
+            && self.wires() <= wires_max
             && !(matches!(self.sharing, Sharing::Arithmetic) && self.width > RING_WIDTH_MAX)
     }
 }

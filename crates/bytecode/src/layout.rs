@@ -102,7 +102,7 @@ impl Layout {
         }
     }
 
-    /// Units that a value of this shape takes.
+    /// Units that a value of this shape takes; at most `u32::MAX`, which no page has.
     #[inline]
     pub const fn units(self, shape: Shape) -> u32 {
         self.size(shape.sharing).units(shape, self.unit_bytes)
@@ -117,7 +117,7 @@ impl Layout {
         }
     }
 
-    /// Units that hold the largest value of any sharing.
+    /// Units that hold the largest value of any sharing, of programs that state no larger ones.
     pub fn units_max(self) -> u64 {
         let sizes = [self.arithmetic, self.boolean, self.garbled];
         sizes.map(|size| size.units_max(self.unit_bytes)).into_iter().max().unwrap_or(0)
@@ -140,16 +140,21 @@ impl ValueSize {
     #[inline]
     const fn units(self, shape: Shape, unit_bytes: u16) -> u32 {
         let (bytes, copies) = match self {
-            ValueSize::Wires { units } => return shape.wires() * units as u32,
+            ValueSize::Wires { units } => return shape.wires().saturating_mul(units as u32),
             ValueSize::Fixed { units } => return units,
-            ValueSize::Rows { copies } => (row_bytes(shape) as u32, copies),
+            ValueSize::Rows { copies } => (row_bytes(shape) as u64, copies),
             ValueSize::RingElements { copies } => {
-                (ring_bytes(shape.width) as u32 * shape.lanes, copies)
+                (ring_bytes(shape.width) as u64 * shape.lanes as u64, copies)
             }
-            ValueSize::LaneElements { bytes, copies } => (shape.lanes * bytes as u32, copies),
-            ValueSize::WireElements { bytes, copies } => (shape.wires() * bytes as u32, copies),
+            ValueSize::LaneElements { bytes, copies } => {
+                (shape.lanes as u64 * bytes as u64, copies)
+            }
+            ValueSize::WireElements { bytes, copies } => {
+                (shape.wires() as u64 * bytes as u64, copies)
+            }
         };
-        (bytes * copies as u32).div_ceil(unit_bytes as u32)
+        let units = (bytes * copies as u64).div_ceil(unit_bytes as u64);
+        if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
     }
 
     /// Units of the largest value; a bound for rows, since no shape has all that they allow.

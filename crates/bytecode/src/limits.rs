@@ -11,19 +11,25 @@ pub const FIXED_WIDTH_MAX: u16 = 128;
 /// The widest integer in arithmetic sharing, in bits: one machine word.
 pub const RING_WIDTH_MAX: u16 = 64;
 
-/// The most wires (bits times lanes) in one value.
+/// The most wires (bits times lanes) in one value, unless the program states more.
 ///
 /// 4096 labels of 16 bytes are one 64 KiB page, the smallest transfer at which the disks we
-/// measured reach their bandwidth, so that one value never straddles two pages.
+/// measured reach their bandwidth.
 pub const VALUE_WIRES_MAX: u32 = 4096;
+
+/// The most wires in one value that a program can state.
+///
+/// A ciphertext of homomorphic encryption packs up to 2^15 numbers of 32 bits.
+pub const LARGE_VALUE_WIRES_MAX: u32 = 1 << 20;
 
 /// The most bytes of a unit of memory: a layout counts the memory of values in units.
 pub const UNIT_BYTES_MAX: u16 = 4096;
 
 /// The most units of a value whose size does not depend on its shape.
 ///
-/// With units of 16 bytes they are 256 MiB, more than a ciphertext of homomorphic encryption takes.
-pub const VALUE_UNITS_MAX: u32 = 1 << 24;
+/// With units of 16 bytes they are 64 MiB, the largest page of the engine; a ciphertext of homomorphic
+/// encryption takes a few MiB.
+pub const VALUE_UNITS_MAX: u32 = 1 << 22;
 
 /// The most copies of elements or rows, and the most units for each wire, in a value.
 ///
@@ -32,11 +38,6 @@ pub const COPIES_MAX: u16 = 256;
 
 /// The most bytes of an element of a field.
 pub const ELEMENT_BYTES_MAX: u16 = 64;
-
-// Sizes of values are computed in 32 bits.
-const _: () = assert!(
-    VALUE_WIRES_MAX as u64 * COPIES_MAX as u64 * ELEMENT_BYTES_MAX as u64 <= u32::MAX as u64
-);
 
 /// The most results of one instruction.
 pub const RESULTS_MAX: usize = 2;

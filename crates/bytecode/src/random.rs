@@ -19,7 +19,7 @@ pub use unbounded::plan_unbounded;
 
 use crate::description::{Description, InputPort};
 use crate::instruction::Instruction;
-use crate::limits::{VALUE_WIRES_MAX, WIDTH_MAX};
+use crate::limits::{LARGE_VALUE_WIRES_MAX, WIDTH_MAX};
 use crate::meaning::Lane;
 use crate::ops::{OPS, Op};
 use crate::table::Table;
@@ -64,7 +64,8 @@ impl Default for RandomOptions {
 /// If an option is 0 or above its limit.
 pub fn random_program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, Description) {
     assert!((1..=WIDTH_MAX).contains(&options.width_max), "width_max is 1 to 256");
-    assert!((1..=VALUE_WIRES_MAX).contains(&options.wires_max), "wires_max is 1 to 4096");
+    let wires = 1..=LARGE_VALUE_WIRES_MAX;
+    assert!(wires.contains(&options.wires_max), "wires_max is 1 to {}", wires.end());
     assert!(options.live_max > 0 && options.party_count > 0, "some value, some party");
     let ops: Vec<Op> = OPS
         .iter()

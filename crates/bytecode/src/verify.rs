@@ -2,7 +2,7 @@
 //!
 //! Every program:
 //! 1. `T x n` of an instruction and all its operands and results are valid shapes: 1 to 256 bits,
-//!    at most 4096 wires. The operation's own rule holds.
+//!    at most 4096 wires, or what the program states. The operation's own rule holds.
 //! 2. Inputs and outputs name a port and a column that exist, have exactly the column's type, and
 //!    stay within the port's rows. An input cell may be read any number of times.
 //! 3. Every cell of every output port is written exactly once.
@@ -39,7 +39,7 @@ use crate::description::{Column, Description, Encoding, InputPort};
 use crate::error::Error;
 use crate::instruction::{Instruction, Phase, Sharing};
 use crate::layout::Layout;
-use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, VALUE_WIRES_MAX, WIDTH_MAX};
+use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, WIDTH_MAX};
 use crate::ops::Op;
 use crate::steps::StepDigit;
 use crate::text;
@@ -191,7 +191,7 @@ impl<'a> Checker<'a> {
 
     /// Checks the next instruction and appends what is wrong with it.
     pub(crate) fn check(&mut self, instruction: &Instruction, faults: &mut Vec<String>) {
-        let shapes_hold = check_shapes(instruction, self.layout, faults);
+        let shapes_hold = self.check_shapes(instruction, faults);
         match self.kind {
             Kind::Program => self.check_values(instruction, shapes_hold, faults),
             Kind::Planned if instruction.op.is_directive() => {
@@ -400,6 +400,58 @@ impl<'a> Checker<'a> {
         port.step_digits().get(k).copied().filter(|_| self.layout.is_in_field())
     }
 
+    /// Checks the shapes and the rule of an instruction; returns whether they hold.
+    fn check_shapes(&self, i: &Instruction, faults: &mut Vec<String>) -> bool {
+        let (layout, wires_max) = (self.layout, self.description.value_wires_max());
+        let info = i.op.info();
+        if !i.shape().is_valid_within(wires_max) {
+            faults.push(format!(
+                "{}x{} is no valid shape: at most {WIDTH_MAX} bits, and at most {wires_max} \
+                 bits in all lanes together; split the lanes",
+                i.element, i.lanes
+            ));
+            return false;
+        }
+        if let Err(message) = (info.rule)(i) {
+            faults.push(format!("{}: {message}", info.name));
+            return false;
+        }
+        let is_arithmetic = i.element.sharing() == Sharing::Arithmetic;
+        let is_element = is_arithmetic && layout.is_in_field();
+        if i.op == Op::RequireZero && !is_element {
+            faults.push(format!("{} belongs into plans in a field only", info.name));
+            return false;
+        }
+        // In a field there are more operations on integers than modulo 2^w.
+        let in_field = layout.is_in_field() && i.op.is_arithmetic_in_field();
+        if is_arithmetic && !i.op.is_arithmetic() && !in_field {
+            faults.push(format!(
+                "{} does not work on arithmetic shares: convert the operands to Boolean or garbled \
+                 sharing before",
+                info.name
+            ));
+            return false;
+        }
+        let widens = i.op == Op::LaneSum && i.immediates[0] < u64::from(i.element.width());
+        if widens && is_arithmetic && !layout.is_in_field() {
+            faults.push(
+                "lane_sum of arithmetic shares cannot widen: they are modulo 2^from_width; convert \
+                 the operand to Boolean or garbled sharing before"
+                    .to_owned(),
+            );
+            return false;
+        }
+        let operands = (0..info.operands.len()).map(|k| ("operand", k, i.operand_shape(k)));
+        let results = (0..info.results.len()).map(|k| ("result", k, i.result_shape(k)));
+        let before = faults.len();
+        for (what, k, shape) in operands.chain(results) {
+            if !shape.is_valid_within(wires_max) {
+                faults.push(format!("{}: {what} {} would have {shape}", info.name, k + 1));
+            }
+        }
+        faults.len() == before
+    }
+
     fn check_output(&mut self, i: &Instruction, faults: &mut Vec<String>) {
         let Some(port) = self.description.outputs.get(i.immediates[0] as usize) else {
             return no_port("output", i, self.description.outputs.len(), faults);
@@ -429,57 +481,6 @@ impl<'a> Checker<'a> {
             ));
         }
     }
-}
-
-/// Checks the shapes and the rule of an instruction; returns whether they hold.
-fn check_shapes(i: &Instruction, layout: Layout, faults: &mut Vec<String>) -> bool {
-    let info = i.op.info();
-    if !i.shape().is_valid() {
-        faults.push(format!(
-            "{}x{} is no valid shape: at most {WIDTH_MAX} bits, and at most {VALUE_WIRES_MAX} \
-             bits in all lanes together; split the lanes",
-            i.element, i.lanes
-        ));
-        return false;
-    }
-    if let Err(message) = (info.rule)(i) {
-        faults.push(format!("{}: {message}", info.name));
-        return false;
-    }
-    let is_arithmetic = i.element.sharing() == Sharing::Arithmetic;
-    let is_element = is_arithmetic && layout.is_in_field();
-    if i.op == Op::RequireZero && !is_element {
-        faults.push(format!("{} belongs into plans in a field only", info.name));
-        return false;
-    }
-    // In a field there are more operations on integers than modulo 2^w.
-    let in_field = layout.is_in_field() && i.op.is_arithmetic_in_field();
-    if is_arithmetic && !i.op.is_arithmetic() && !in_field {
-        faults.push(format!(
-            "{} does not work on arithmetic shares: convert the operands to Boolean or garbled \
-             sharing before",
-            info.name
-        ));
-        return false;
-    }
-    let widens = i.op == Op::LaneSum && i.immediates[0] < u64::from(i.element.width());
-    if widens && is_arithmetic && !layout.is_in_field() {
-        faults.push(
-            "lane_sum of arithmetic shares cannot widen: they are modulo 2^from_width; convert \
-             the operand to Boolean or garbled sharing before"
-                .to_owned(),
-        );
-        return false;
-    }
-    let operands = (0..info.operands.len()).map(|k| ("operand", k, i.operand_shape(k)));
-    let results = (0..info.results.len()).map(|k| ("result", k, i.result_shape(k)));
-    let before = faults.len();
-    for (what, k, shape) in operands.chain(results) {
-        if !shape.is_valid() {
-            faults.push(format!("{}: {what} {} would have {shape}", info.name, k + 1));
-        }
-    }
-    faults.len() == before
 }
 
 fn no_port(kind: &str, i: &Instruction, count: usize, faults: &mut Vec<String>) {

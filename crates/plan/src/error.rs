@@ -18,6 +18,14 @@ pub enum Error {
         /// Frames that are needed.
         needed: u64,
     },
+    /// A value of the program does not fit into a page.
+    #[error("pages of {page_units} units are too small: a value takes {needed}")]
+    PageTooSmall {
+        /// Units of a page.
+        page_units: u64,
+        /// Units of the value.
+        needed: u64,
+    },
     /// Planning itself needs more memory than it may take.
     #[error(
         "planning needs more than {} KiB of memory: {live_values} values are alive at once near \

@@ -22,7 +22,7 @@ pub const WINDOW_EVENTS_MAX: usize = 16_384;
 /// depends on no memory limit.
 pub const HELD_MAX: usize = 1 << 17;
 
-/// The fewest wires in a page: any value must fit into one.
+/// The fewest units in a page. [`page_units`](crate::page_units) says how many a program needs.
 pub const PAGE_WIRES_MIN: u64 = VALUE_WIRES_MAX as u64;
 
 /// The most memory that planning may take, whatever the length of the program.

@@ -42,7 +42,8 @@ pub struct PlanOptions {
     pub computing: Option<u16>,
     /// How values lie in memory.
     pub layout: Layout,
-    /// Units of the layout in a page: a power of two that holds any value.
+    /// Units of the layout in a page: a power of two that holds any value of the program, see
+    /// [`page_units`](crate::page_units).
     pub page_wires: u64,
     /// How far to look ahead.
     pub lookahead: Lookahead,
@@ -55,7 +56,8 @@ pub struct PlanOptions {
 /// Reading, placement with replacement, and scheduling with writing run in a thread each.
 ///
 /// # Errors
-/// [`Error::TooFewFrames`] and [`Error::PlannerMemory`] if it does not fit; [`Error::Invalid`] if
+/// [`Error::TooFewFrames`] and [`Error::PlannerMemory`] if it does not fit;
+/// [`Error::PageTooSmall`] if a page does not hold each value; [`Error::Invalid`] if
 /// the program is not one that the verifier accepts.
 pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     program: &mut ProgramReader<R>,
@@ -64,7 +66,7 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     options: &PlanOptions,
     costs: &mut impl CostModel,
 ) -> Result<(W, PlanDescription, Written), Error> {
-    assert!(options.page_wires >= PAGE_WIRES_MIN, "any value fits into a page");
+    assert!(options.page_wires >= PAGE_WIRES_MIN, "a page is not smaller than the smallest");
     if options.frame_count < FRAMES_MIN {
         return Err(Error::TooFewFrames { frames: options.frame_count, needed: FRAMES_MIN });
     }

@@ -5,9 +5,14 @@
 //! taken, so that others can empty. Deviation: only pages that are in memory are candidates, since
 //! a slot on a page that is on storage would cost a transfer that a fresh page does not.
 
+use std::collections::HashMap;
+
 use crate::replace::PageIndex;
 
 const NONE: u32 = u32::MAX;
+
+/// Sizes of values whose classes are found by index: 64 keys of each of 4096 wires.
+const DENSE_SIZES: usize = 64 * 4096;
 
 /// Slots of the pages of one size class, found by how many of them are free.
 struct Class {
@@ -21,7 +26,10 @@ struct Class {
 /// Where values of each size go.
 pub(crate) struct Placer {
     page_wires: u32,
+    /// By size, for values of at most [`DENSE_SIZES`] units.
     classes: Vec<Option<Box<Class>>>,
+    /// For larger values, of which there are few sizes.
+    large: HashMap<u32, Box<Class>>,
     pages: Vec<Page>,
     unused: Vec<PageIndex>,
     live_pages: u64,
@@ -45,6 +53,7 @@ impl Placer {
         Placer {
             page_wires,
             classes: Vec::new(),
+            large: HashMap::new(),
             pages: Vec::new(),
             unused: Vec::new(),
             live_pages: 0,
@@ -54,7 +63,7 @@ impl Placer {
 
     /// Takes a slot for a value of `wires` wires on a candidate page; its page and offset.
     pub(crate) fn allocate(&mut self, wires: u32) -> Option<(PageIndex, u32)> {
-        let class = self.classes.get(wires as usize)?.as_ref()?;
+        let class = existing_class(&mut self.classes, &mut self.large, wires)?;
         let word = class.occupied.iter().position(|&word| word != 0)?;
         let free = 64 * word + class.occupied[word].trailing_zeros() as usize;
         let page = class.heads[free];
@@ -124,14 +133,18 @@ impl Placer {
 
     fn class(&mut self, wires: u32, slots_per_page: u32) -> &mut Class {
         let index = wires as usize;
-        if self.classes.len() <= index {
-            self.classes.resize_with(index + 1, || None);
-        }
-        self.classes[index].get_or_insert_with(|| {
+        let new = || {
             let heads = vec![NONE; slots_per_page as usize + 1];
             let occupied = vec![0; heads.len().div_ceil(64)];
             Box::new(Class { slots_per_page, heads, occupied })
-        })
+        };
+        if index > DENSE_SIZES {
+            return self.large.entry(wires).or_insert_with(new);
+        }
+        if self.classes.len() <= index {
+            self.classes.resize_with(index + 1, || None);
+        }
+        self.classes[index].get_or_insert_with(new)
     }
 
     fn take_slot(&mut self, page: PageIndex) -> u32 {
@@ -153,7 +166,8 @@ impl Placer {
         if entry.is_candidate || entry.free == 0 {
             return;
         }
-        let class = self.classes[entry.size as usize].as_mut().expect("a page has a class");
+        let class = existing_class(&mut self.classes, &mut self.large, entry.size);
+        let class = class.expect("a page has a class");
         debug_assert!(entry.free <= class.slots_per_page);
         let free = entry.free as usize;
         entry.is_candidate = true;
@@ -174,7 +188,8 @@ impl Placer {
         }
         entry.is_candidate = false;
         let (previous, next, free) = (entry.previous, entry.next, entry.free as usize);
-        let class = self.classes[entry.size as usize].as_mut().expect("a page has a class");
+        let class = existing_class(&mut self.classes, &mut self.large, entry.size);
+        let class = class.expect("a page has a class");
         if previous == NONE {
             class.heads[free] = next;
             if next == NONE {
@@ -186,5 +201,18 @@ impl Placer {
         if next != NONE {
             self.pages[next as usize].previous = previous;
         }
+    }
+}
+
+/// The class of values of `wires` wires, if there are any.
+#[inline]
+fn existing_class<'a>(
+    classes: &'a mut [Option<Box<Class>>],
+    large: &'a mut HashMap<u32, Box<Class>>,
+    wires: u32,
+) -> Option<&'a mut Class> {
+    match classes.get_mut(wires as usize) {
+        Some(class) => class.as_deref_mut(),
+        None => large.get_mut(&wires).map(|class| &mut **class),
     }
 }

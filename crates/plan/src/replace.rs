@@ -132,6 +132,10 @@ impl Replacer {
         let mut targets = [(0u32, 0u32); 2];
         for (k, target) in targets.iter_mut().enumerate().take(instruction.results().len()) {
             let wires = self.layout.units(instruction.result_shape(k));
+            if u64::from(wires) > self.page_wires {
+                let (page_units, needed) = (self.page_wires, wires.into());
+                return Err(Error::PageTooSmall { page_units, needed });
+            }
             self.live_wires += u64::from(wires);
             *target = match self.placer.allocate(wires) {
                 Some(target) => target,

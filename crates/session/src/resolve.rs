@@ -6,6 +6,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use phineus_bytecode::binary::MAGIC;
+use phineus_bytecode::limits::VALUE_WIRES_MAX;
 use phineus_bytecode::{
     Description, Kind, PlanDescription, Violation, parse_text, verify, verify_blocks,
 };
@@ -266,6 +267,7 @@ pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
     let mut reader = file.reader()?;
     reader.verify_hash()?;
     refuse_violations(&verify(&mut reader)?)?;
+    refuse_large_values(reader.description())?;
     if let Some(plan) = &reader.description().plan {
         check_figures(reader.description(), plan)?;
     }
@@ -287,6 +289,7 @@ fn ready_blocks(traced: TracedFile) -> Result<TracedFile, Failure> {
         .try_for_each(|part| part.file.reader()?.verify_hash().map(drop).map_err(Failure::from))?;
     let blocks = directory(&traced.file)?.expect("just looked at");
     refuse_violations(&verify_blocks(&blocks, |block| parts[block].file.reader())?)?;
+    refuse_large_values(&traced.description)?;
     for description in parts.iter().map(|part| &part.description).chain([&traced.description]) {
         if let Some(plan) = &description.plan {
             check_figures(description, plan)?;
@@ -302,6 +305,20 @@ fn refuse_violations(violations: &[Violation]) -> Result<(), Failure> {
             .remedy("make the file again, with the same version of Phineus"));
     }
     Ok(())
+}
+
+/// Refuses values that are larger than those that the drivers of all protocols are made for.
+fn refuse_large_values(description: &Description) -> Result<(), Failure> {
+    match description.value_wires_max {
+        None => Ok(()),
+        Some(wires) => {
+            let message = format!(
+                "the program states values of up to {wires} bits, and protocols of this version \
+                 compute values of at most {VALUE_WIRES_MAX}"
+            );
+            Err(Failure::new(codes::BAD_INSTRUCTIONS, message).remedy("split the lanes"))
+        }
+    }
 }
 
 /// Refuses a plan whose figures no plan of ours has, whatever its instructions are.

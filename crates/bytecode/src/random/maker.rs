@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::description::{Column, Description, Encoding, InputPort, OutputPort, RowOrder};
 use crate::instruction::{ElementType, Instruction, Shape};
-use crate::limits::FIXED_WIDTH_MAX;
+use crate::limits::{FIXED_WIDTH_MAX, VALUE_WIRES_MAX};
 use crate::ops::{Op, Role};
 use crate::random::{Random, RandomOptions};
 
@@ -77,9 +77,7 @@ impl<'a> Maker<'a> {
     }
 
     fn is_allowed(&self, shape: Shape) -> bool {
-        shape.is_valid()
-            && shape.width <= self.options.width_max
-            && shape.wires() <= self.options.wires_max
+        shape.is_valid_within(self.options.wires_max) && shape.width <= self.options.width_max
     }
 
     /// A value for immediate `index`, likely to suit the roles that speak of it.
@@ -311,8 +309,10 @@ impl<'a> Maker<'a> {
         }
         let parties: Vec<String> =
             (0..self.options.party_count).map(|party| format!("party_{party}")).collect();
+        let wires_max = self.options.wires_max;
         let description = Description {
             name: format!("random_{seed}"),
+            value_wires_max: (wires_max > VALUE_WIRES_MAX).then_some(wires_max),
             inputs: self.input_ports().into(),
             outputs: self.output_ports().into(),
             parties,

@@ -29,6 +29,9 @@ pub(super) fn write(text: &mut String, description: &Description) {
     for party in &description.parties {
         line(format!("party {}", quoted(party)));
     }
+    if let Some(wires) = description.value_wires_max {
+        line(format!("value_wires_max {wires}"));
+    }
     for (name, value) in &description.parameters {
         line(format!("parameter {} {}", quoted(name), quoted(value)));
     }
@@ -113,7 +116,7 @@ impl HeaderParser {
     /// Whether a line that begins with `word` belongs to the description.
     pub(super) fn is_header(word: &str) -> bool {
         let words = ["name", "party", "parameter", "input_port", "output_port", "column"];
-        words.contains(&word) || word == "plan" || word == "cost"
+        words.contains(&word) || ["plan", "cost", "value_wires_max"].contains(&word)
     }
 
     /// Reads a line of the description; `word` is its first word, already taken.
@@ -129,6 +132,13 @@ impl HeaderParser {
                 description.name = line.string("the name")?;
             }
             "party" => description.parties.push(line.string("the party's name")?),
+            "value_wires_max" => {
+                let wires = u32::try_from(line.number("the most wires of a value")?).ok();
+                let what = "value_wires_max is a number below 2^32, stated once".to_owned();
+                let is_first = description.value_wires_max.is_none();
+                let wires = wires.filter(|_| is_first).ok_or(Misfit { at, what })?;
+                description.value_wires_max = Some(wires);
+            }
             "parameter" => {
                 let name = line.string("the parameter's name")?;
                 let value = line.string("the parameter's value")?;

@@ -7,16 +7,16 @@ use std::io::{Read, Seek};
 use crate::binary::ProgramReader;
 use crate::error::Error;
 use crate::instruction::{Instruction, Shape, Sharing};
-use crate::limits::{FAULTS_MAX, VALUE_WIRES_MAX, WIDTH_MAX};
+use crate::limits::{FAULTS_MAX, LARGE_VALUE_WIRES_MAX, WIDTH_MAX};
 
 /// How many missing values are taken for lines that were taken out.
 const VALUE_GAP_MAX: u64 = 64;
 
-/// A valid shape in 24 bits, or 0.
+/// A valid shape, or 0: 9 bits of width, 21 bits of lanes, 2 bits of sharing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct PackedShape(u32);
 
-const _: () = assert!(WIDTH_MAX < 1 << 9 && VALUE_WIRES_MAX < 1 << 13);
+const _: () = assert!(WIDTH_MAX < 1 << 9 && LARGE_VALUE_WIRES_MAX < 1 << 21);
 
 impl PackedShape {
     /// Of a value whose definition is itself at fault.
@@ -24,16 +24,16 @@ impl PackedShape {
 
     /// `shape`, or unknown if it is not valid.
     pub(super) fn of(shape: Shape) -> PackedShape {
-        if shape.is_valid() {
-            PackedShape(u32::from(shape.width) | shape.lanes << 9 | (shape.sharing as u32) << 22)
+        if shape.is_valid_within(LARGE_VALUE_WIRES_MAX) {
+            PackedShape(u32::from(shape.width) | shape.lanes << 9 | (shape.sharing as u32) << 30)
         } else {
             PackedShape::UNKNOWN
         }
     }
 
     pub(super) fn shape(self) -> Shape {
-        let sharing = Sharing::ALL[(self.0 >> 22) as usize];
-        Shape { width: (self.0 & 0x1ff) as u16, lanes: self.0 >> 9 & 0x1fff, sharing }
+        let sharing = Sharing::ALL[(self.0 >> 30) as usize];
+        Shape { width: (self.0 & 0x1ff) as u16, lanes: self.0 >> 9 & 0x1f_ffff, sharing }
     }
 }
 
