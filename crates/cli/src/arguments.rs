@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_engine::StorageBackend;
 use phineus_session::settings::{
-    self, GpuChoice, InputTable, OtExtension, OutputTable, Preprocessed, Protocol, ProtocolChoice,
+    self, GpuChoice, InputTable, MemoryLimit, OtExtension, OutputTable, Preprocessed, Protocol,
+    ProtocolChoice,
 };
 use phineus_tables::quantity::parse_size;
 
@@ -179,8 +180,13 @@ pub(crate) struct Resources {
 
 impl Resources {
     pub(crate) fn settings(&self) -> settings::Resources {
-        let Resources { memory, swap_dir, storage, gpu } = self.clone();
-        settings::Resources { memory, swap_dir, storage, gpu }
+        let Resources { swap_dir, storage, gpu, .. } = self.clone();
+        settings::Resources { memory: self.limit(), swap_dir, storage, gpu }
+    }
+
+    /// The memory limit of a process.
+    pub(crate) fn limit(&self) -> MemoryLimit {
+        self.memory.map_or(MemoryLimit::Default, MemoryLimit::Process)
     }
 }
 
@@ -234,19 +240,20 @@ impl Together {
     pub(crate) fn settings(&self) -> settings::Together {
         let together = self.clone();
         settings::Together {
-            local: together.local,
             as_party: together.as_party,
-            cluster: together.cluster,
-            id_dir: together.id_dir,
+            connections: settings::Connections::Cluster(settings::Cluster {
+                file: together.cluster,
+                id_dir: together.id_dir,
+                plain: together.plain,
+                transport: together.transport,
+            }),
             protocol: together.protocol,
             ot: together.ot,
             variants: together.variants.choices(),
             stored_key: together.stored_key,
             simulate: together.simulate,
             timeout_s: together.timeout,
-            plain: together.plain,
-            transport: together.transport,
-            child: together.child,
+            is_all_ours: together.child.is_some(),
         }
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use phineus_session::binding;
 use phineus_session::casting::Cast;
 use phineus_session::failure::Failure;
-use phineus_session::party::scratch_of;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::shape;
 use phineus_session::resolve::{is_c, resolve};
+use phineus_session::scratch::scratch_of;
 use phineus_session::settings::Run;
 use phineus_session::verify::refuse_stdin;
 

@@ -12,7 +12,8 @@ use phineus::session::party::{self, Finished};
 use phineus::session::progress::{Event, Progress};
 use phineus::session::registry::Registry;
 use phineus::session::settings::{
-    InputTable, ProgramChoice, ProtocolChoice, Resources, Run, Together, protocols,
+    Cluster, Connections, InputTable, MemoryLimit, ProgramChoice, ProtocolChoice, Resources, Run,
+    Together, protocols,
 };
 
 /// Both parties are in this process, so each limit is for both.
@@ -46,13 +47,16 @@ fn run(name: &str, directory: &Path) -> Result<Finished, Failure> {
         choice: ProgramChoice { program: Some("psi".to_owned()), ..Default::default() },
         together: Together {
             as_party: Some(name.to_owned()),
-            cluster: directory.join("cluster.toml"),
-            id_dir: directory.join(name),
+            connections: Connections::Cluster(Cluster {
+                file: directory.join("cluster.toml"),
+                id_dir: directory.join(name),
+                ..Default::default()
+            }),
             protocol: ProtocolChoice::This(protocols::GMW),
             ..Default::default()
         },
         inputs: vec![InputTable::parse(&file.display().to_string())],
-        resources: Resources { memory: Some(MEMORY), ..Default::default() },
+        resources: Resources { memory: MemoryLimit::Process(MEMORY), ..Default::default() },
         ..Default::default()
     };
     let name = name.to_owned();

@@ -5,12 +5,13 @@
 //! ([`crate::memory_watch`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use phineus_channels::{AbortReason, Aborter};
 
 use crate::failure::Failure;
+use crate::memory_pool::MemoryLimit;
 use crate::memory_watch::MemoryWatch;
 
 /// Interval at which the peak of the process's memory is compared with the limit.
@@ -30,6 +31,10 @@ struct State {
     is_requested: AtomicBool,
     stage: Mutex<Stage>,
     memory: MemoryWatch,
+    /// The handle of all parties of a computation, of which this one ends one.
+    whole: Option<Cancel>,
+    /// The handles of the parties that run as threads of this process.
+    parts: Mutex<Vec<Weak<State>>>,
 }
 
 /// Ends a session from another thread. Clones end the same session.
@@ -45,11 +50,24 @@ impl Default for Cancel {
 impl Cancel {
     /// A handle for one session at a time.
     pub fn new() -> Cancel {
+        Cancel::of(None)
+    }
+
+    fn of(whole: Option<Cancel>) -> Cancel {
         Cancel(Arc::new(State {
             is_requested: AtomicBool::new(false),
             stage: Mutex::new(Stage::Alone),
             memory: MemoryWatch::default(),
+            whole,
+            parts: Mutex::new(Vec::new()),
         }))
+    }
+
+    /// A handle for one of several parties that run in this process: `self` ends all of them.
+    pub(crate) fn part(&self) -> Cancel {
+        let part = Cancel::of(Some(self.clone()));
+        self.parts().push(Arc::downgrade(&part.0));
+        part
     }
 
     /// Requests the end and does nothing else, so that a signal handler may call it. The session finds it
@@ -61,12 +79,15 @@ impl Cancel {
     /// Ends the session: the others are told that its user stopped it.
     pub fn cancel(&self) {
         self.request();
+        let parts: Vec<_> = self.parts().iter().filter_map(Weak::upgrade).collect();
+        parts.into_iter().for_each(|part| Cancel(part).cancel());
         self.stops_session();
     }
 
     /// Returns whether the session must end: somebody cancelled it, or it passed its memory limit.
     pub fn is_requested(&self) -> bool {
-        self.0.is_requested.load(Ordering::Relaxed)
+        let whole = self.0.whole.as_ref();
+        self.0.is_requested.load(Ordering::Relaxed) || whole.is_some_and(Cancel::is_requested)
     }
 
     /// Returns whether the session ends by itself once it is cancelled. If not, it may be in the
@@ -121,8 +142,8 @@ impl Cancel {
     ///
     /// # Errors
     /// If it has been passed already.
-    pub(crate) fn watch_memory(&self, limit_bytes: u64) -> Result<(), Failure> {
-        self.0.memory.start(limit_bytes)?;
+    pub(crate) fn watch_memory(&self, limit: &MemoryLimit) -> Result<(), Failure> {
+        self.0.memory.start(limit)?;
         let state = Arc::downgrade(&self.0);
         let watcher = std::thread::Builder::new()
             .name("memory".to_owned())
@@ -156,6 +177,15 @@ impl Cancel {
         self.0.memory.stop()?;
         *self.stage() = Stage::Alone;
         Ok(())
+    }
+
+    /// The session has failed: its share of memory goes back, although `self` may live on.
+    pub(crate) fn give_back_memory(&self) {
+        self.0.memory.give_back();
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Vec<Weak<State>>> {
+        self.0.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn stage(&self) -> MutexGuard<'_, Stage> {

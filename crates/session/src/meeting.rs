@@ -4,56 +4,101 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use phineus_channels::{
-    ChannelError, ClusterConfig, FramedChannel, Mesh, MeshSettings, Security, Timeouts, Transport,
-    connect_mesh,
+    ChannelError, ClusterConfig, FramedChannel, MemoryNetwork, MemorySettings, Mesh, MeshSettings,
+    Security, Timeouts, Transport, Waiting, connect_mesh,
 };
 
 use crate::failure::{Failure, codes};
 use crate::progress::Progress;
-use crate::protocol::{Adversary, Protocol, STREAMS_MAX};
-use crate::settings::{Choice, Together};
+use crate::protocol::{Adversary, Protocol, ProtocolChoice, STREAMS_MAX};
+use crate::settings::{Choice, Cluster, Together};
 use crate::told::Told;
 
 /// What is needed to meet the other parties.
 pub struct Meeting<'a> {
-    pub cluster: &'a ClusterConfig,
-    /// The names of the parties in the cluster, clients last.
+    /// The names of the parties, clients last.
     pub members: &'a [String],
     /// How many of them are clients.
     pub clients: usize,
     /// Which of them this is.
     pub party: u16,
-    pub security: &'a Security,
+}
+
+impl Meeting<'_> {
+    fn names(&self) -> Vec<&str> {
+        self.members.iter().map(String::as_str).collect()
+    }
 }
 
 /// How many different reasons are shown why somebody was turned away: one is a mistake, and many are
 /// somebody who plays with our port.
 const TURNED_AWAY_MAX: usize = 5;
 
-/// Connects all parties; by stream and by party of the program.
-pub fn meet(
+/// Streams that are connected: the protocol is agreed on, or chosen, when all are there.
+fn connected_streams(choice: ProtocolChoice) -> u16 {
+    match choice.stated() {
+        Some(protocol) if protocol.streams() == 1 => 1,
+        Some(_) | None => STREAMS_MAX,
+    }
+}
+
+/// How long the parties wait for each other, and for what else.
+fn timeouts(together: &Together) -> Timeouts {
+    let connect = Duration::from_secs(together.timeout_s.max(1));
+    Timeouts { connect, ..Timeouts::default() }
+}
+
+/// Connects all parties of this process; by stream and by party of the program.
+///
+/// # Errors
+/// If not all come, or they want different things.
+pub fn meet_in_memory(
     together: &Together,
     meeting: &Meeting<'_>,
+    network: &MemoryNetwork,
     progress: &Progress,
 ) -> Result<Mesh, Failure> {
     let cancel = progress.cancel();
-    let connect_timeout = Duration::from_secs(together.timeout_s.max(1));
-    let names: Vec<&str> = meeting.members.iter().map(String::as_str).collect();
+    let names = meeting.names();
+    let settings = MemorySettings {
+        names: &names,
+        me: names[usize::from(meeting.party)],
+        streams: connected_streams(together.protocol),
+        clients: meeting.clients,
+        purpose: together.protocol.name(),
+        timeouts: timeouts(together),
+        network: together.simulate,
+        is_cancelled: &|| cancel.is_requested(),
+    };
+    let on_wait = &mut |waiting: &Waiting<'_>| progress.waiting(waiting.missing, waiting.elapsed);
+    let met = network.meet(&settings, on_wait);
+    met.map_err(|error| Failure::from(error).revealed(Told::Nothing.sentence()))
+}
+
+/// Connects all parties; by stream and by party of the program.
+///
+/// # Errors
+/// If not all can be reached in time, they have other keys than are trusted, or they want different
+/// things.
+pub fn meet(
+    together: &Together,
+    meeting: &Meeting<'_>,
+    (own, config, security): (&Cluster, &ClusterConfig, &Security),
+    progress: &Progress,
+) -> Result<Mesh, Failure> {
+    let cancel = progress.cancel();
+    let names = meeting.names();
     let clients = &names[names.len() - meeting.clients..];
-    let cluster = meeting.cluster.only(&names).with_last(clients);
+    let cluster = config.only(&names).with_last(clients);
     let settings = MeshSettings {
         cluster: &cluster,
         me: names[usize::from(meeting.party)],
-        streams: match together.protocol.stated() {
-            Some(protocol) if protocol.streams() == 1 => 1,
-            // The protocol is agreed on, or chosen, when all are there.
-            Some(_) | None => STREAMS_MAX,
-        },
+        streams: connected_streams(together.protocol),
         clients: meeting.clients,
-        security: meeting.security,
+        security,
         program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
         purpose: &format!("--protocol {}", together.protocol.name()),
-        timeouts: Timeouts { connect: connect_timeout, ..Timeouts::default() },
+        timeouts: timeouts(together),
         network: together.simulate,
         is_cancelled: &|| cancel.is_requested(),
     };
@@ -62,7 +107,7 @@ pub fn meet(
         cancel.ask();
     }
     let mut turned_away = Vec::new();
-    let mut on_wait = |waiting: &phineus_channels::Waiting<'_>| {
+    let mut on_wait = |waiting: &Waiting<'_>| {
         let text = waiting.turned_away.as_ref().map(ToString::to_string);
         if let Some(text) = text.filter(|text| !turned_away.contains(text))
             && turned_away.len() < TURNED_AWAY_MAX
@@ -72,9 +117,10 @@ pub fn meet(
         }
         progress.waiting(waiting.missing, waiting.elapsed);
     };
-    let mesh = connect_mesh(&settings, &mut on_wait)
-        .map_err(|error| placed(error, &cluster, together).revealed(Told::Hello.sentence()))?;
-    if together.child.is_none() {
+    let mesh = connect_mesh(&settings, &mut on_wait).map_err(|error| {
+        placed(error, &cluster, (own, together)).revealed(Told::Hello.sentence())
+    })?;
+    if !together.is_all_ours {
         let channels = mesh.iter().flatten().flatten();
         let peers: BTreeSet<&str> = channels.map(FramedChannel::peer).collect();
         for peer in peers {
@@ -89,7 +135,11 @@ pub fn meet(
 }
 
 /// A failure to meet, with the line of the cluster file that it is about.
-fn placed(error: ChannelError, cluster: &ClusterConfig, together: &Together) -> Failure {
+fn placed(
+    error: ChannelError,
+    cluster: &ClusterConfig,
+    (own, together): (&Cluster, &Together),
+) -> Failure {
     use ChannelError as E;
     let party = match &error {
         E::NoAddress { party }
@@ -100,14 +150,14 @@ fn placed(error: ChannelError, cluster: &ClusterConfig, together: &Together) -> 
         E::PortInUse { me, .. } | E::CannotListen { me, .. } => Some(me),
         _ => None,
     };
-    // The parent of a local run has written the file itself.
-    let party = party.filter(|_| together.child.is_none());
+    // Who runs all parties has written the file itself.
+    let party = party.filter(|_| !together.is_all_ours);
     let known = party.and_then(|party| cluster.parties().get(cluster.index_of(party)?));
     let line = known.and_then(|party| party.line);
-    let failure = Failure::from(error).of_cluster(&together.cluster);
+    let failure = Failure::from(error).of_cluster(&own.file);
     match line {
         Some(line) => {
-            let message = format!("{}:{line}: {}", together.cluster.display(), failure.message);
+            let message = format!("{}:{line}: {}", own.file.display(), failure.message);
             Failure { message, ..failure }
         }
         None => failure,

@@ -26,21 +26,8 @@ use crate::planned::Budget;
 use crate::protocol::{CostTerms, Protocol, STREAMS_MAX};
 use crate::told::Told;
 
+pub use crate::process_memory::{OPTIMISED_PROCESS_BYTES, PROCESS_BYTES, default_limit};
 pub use figures::Figures;
-
-/// Code, read-only data, stacks and the heap of a process that is connected and has planned.
-///
-/// Measured as the resident set before frames are made, tables left out, of the release build on
-/// Linux x86-64 with programs of 10^3 to 10^6 instructions: 11.0 to 11.6 MiB, 9 of them code; 1 MiB
-/// more for what is touched later. A process that measures more plans for more.
-pub const PROCESS_BYTES: u64 = OPTIMISED_PROCESS_BYTES + UNOPTIMISED_BYTES;
-
-/// The share of an optimised build. Sizes that all parties must agree on follow from it, whatever build
-/// each of them has.
-pub const OPTIMISED_PROCESS_BYTES: u64 = 13 << 20;
-
-/// Additional memory for the code of an unoptimised build.
-const UNOPTIMISED_BYTES: u64 = if cfg!(debug_assertions) { 4 << 20 } else { 0 };
 
 /// What a process has for the connections to each other party, before a run touches any more of
 /// what is counted for them: measured at 0.35 to 0.45 MiB.
@@ -265,13 +252,6 @@ pub fn does_not_fit(limit: u64, needed: u64) -> Failure {
     let failure = Failure::new(codes::MEMORY, message)
         .remedy(format!("give --memory {}MiB or more", needed >> 20));
     Failure { needed_bytes: Some(needed), ..failure }
-}
-
-/// The limit when the user states none: 1 GiB, or half of what the machine has free if that is
-/// less.
-pub fn default_limit() -> u64 {
-    let half = phineus_engine::available_memory_bytes().map_or(u64::MAX, |bytes| bytes / 2);
-    half.min(1 << 30)
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 //! The limit applies to the resident set as the system counts it (`VmRSS`, at its peak `VmHWM`): heap,
 //! stacks, frames, and the pages of the executable and its libraries that were touched.
 //!
+//! A session that has a share of a [`MemoryPool`](crate::memory_pool::MemoryPool) ends only if the pool
+//! says so.
+//!
 //! The watch starts when a plan is accepted. A thread looks at the peak every few milliseconds, and
 //! the run looks itself before anything is opened. Once the limit is passed the run ends as if the
 //! user had stopped it ([`crate::cancel`]): the others are told that something failed here, and not
@@ -13,21 +16,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use phineus_tables::quantity;
 
 use crate::failure::{Failure, codes};
+use crate::memory_pool::{MemoryLimit, Reservation};
 
 /// What is watched. One value behind one lock: a run that ends while the watching thread looks has
 /// either passed its limit or is watched no more, and whoever asks learns the same.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 enum Watch {
     #[default]
     Off,
     On {
         limit_bytes: u64,
     },
+    Shared(Reservation),
     /// For good: what is passed once stays passed.
-    Passed {
-        peak_bytes: u64,
-        limit_bytes: u64,
-    },
+    Passed(Box<Failure>),
+    /// The same, of a session that is being ended for its pool.
+    Ending(Box<Failure>, Reservation),
 }
 
 impl Watch {
@@ -36,23 +40,25 @@ impl Watch {
         if let Watch::On { limit_bytes } = *self
             && peak_bytes > limit_bytes
         {
-            *self = Watch::Passed { peak_bytes, limit_bytes };
+            *self = Watch::Passed(Box::new(failure(peak_bytes, limit_bytes)));
         }
-        matches!(self, Watch::Passed { .. })
+        matches!(self, Watch::Passed(_) | Watch::Ending(..))
     }
 
     fn stop(&mut self) -> Result<(), Failure> {
         if let Some(failure) = self.passed() {
             return Err(failure);
         }
-        *self = Watch::Off;
+        if let Watch::Shared(reservation) = std::mem::take(self) {
+            reservation.end();
+        }
         Ok(())
     }
 
     fn passed(&self) -> Option<Failure> {
-        match *self {
-            Watch::Off | Watch::On { .. } => None,
-            Watch::Passed { peak_bytes, limit_bytes } => Some(failure(peak_bytes, limit_bytes)),
+        match self {
+            Watch::Off | Watch::On { .. } | Watch::Shared(_) => None,
+            Watch::Passed(failure) | Watch::Ending(failure, _) => Some((**failure).clone()),
         }
     }
 }
@@ -70,9 +76,18 @@ impl MemoryWatch {
     ///
     /// # Errors
     /// If it has been passed already.
-    pub(crate) fn start(&self, limit_bytes: u64) -> Result<(), Failure> {
-        check(limit_bytes)?;
-        *self.watch() = Watch::On { limit_bytes };
+    pub(crate) fn start(&self, limit: &MemoryLimit) -> Result<(), Failure> {
+        *self.watch() = match limit {
+            MemoryLimit::Reserved(reservation) => {
+                reservation.begin()?;
+                Watch::Shared(reservation.clone())
+            }
+            MemoryLimit::Process(_) | MemoryLimit::Default => {
+                let limit_bytes = limit.bytes();
+                check(limit_bytes)?;
+                Watch::On { limit_bytes }
+            }
+        };
         Ok(())
     }
 
@@ -84,18 +99,39 @@ impl MemoryWatch {
         self.watch().stop()
     }
 
+    /// The session is over, whatever became of it: it gives its share back.
+    pub(crate) fn give_back(&self) {
+        let mut watch = self.watch();
+        *watch = match std::mem::take(&mut *watch) {
+            Watch::Shared(reservation) => {
+                reservation.end();
+                Watch::Off
+            }
+            Watch::Ending(failure, reservation) => {
+                reservation.end();
+                Watch::Passed(failure)
+            }
+            other => other,
+        };
+    }
+
     /// Returns whether a limit is watched that was not passed yet.
     pub(crate) fn is_on(&self) -> bool {
-        matches!(*self.watch(), Watch::On { .. })
+        matches!(*self.watch(), Watch::On { .. } | Watch::Shared(_))
     }
 
     /// Looks now; returns whether the limit has been passed.
     pub(crate) fn look(&self) -> bool {
         let mut watch = self.watch();
-        let peak_bytes = match *watch {
-            Watch::Off => 0,
-            Watch::On { .. } | Watch::Passed { .. } => {
-                phineus_engine::peak_resident_bytes().unwrap_or(0)
+        let peak_bytes = match &*watch {
+            Watch::Off | Watch::Passed(_) | Watch::Ending(..) => 0,
+            Watch::On { .. } => phineus_engine::peak_resident_bytes().unwrap_or(0),
+            Watch::Shared(reservation) => {
+                if let Some(resident_bytes) = reservation.look() {
+                    let failure = Box::new(reservation.failure(resident_bytes));
+                    *watch = Watch::Ending(failure, reservation.clone());
+                }
+                0
             }
         };
         watch.look_at(peak_bytes)
@@ -136,7 +172,7 @@ mod tests {
         let resident = phineus_engine::peak_resident_bytes().expect("every test system says it");
         let limit_bytes = resident + (16 << 20);
         let watch = MemoryWatch::default();
-        watch.start(limit_bytes).expect("it is not passed yet");
+        watch.start(&MemoryLimit::Process(limit_bytes)).expect("it is not passed yet");
         assert!(!watch.look() && watch.passed().is_none());
         let touched = std::hint::black_box(vec![1u8; 64 << 20]);
         assert!(watch.look());
@@ -146,7 +182,10 @@ mod tests {
             (Exit::DoesNotFit, "E6122")
         );
         assert!(failure.message.contains(&quantity::bytes(limit_bytes)), "{}", failure.message);
-        assert!(watch.start(limit_bytes).is_err(), "it does not begin again");
+        assert!(
+            watch.start(&MemoryLimit::Process(limit_bytes)).is_err(),
+            "it does not begin again"
+        );
         drop(touched);
         assert!(watch.stop().is_err() && watch.look(), "it stays passed");
         let other = MemoryWatch::default();

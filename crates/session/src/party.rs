@@ -2,6 +2,7 @@
 //! other machines.
 
 mod agreeing;
+mod everybody;
 mod preparation;
 mod slicing;
 
@@ -22,7 +23,7 @@ use crate::client::ClientJob;
 use crate::execute::{Executed, Job};
 use crate::failure::{Failure, codes};
 use crate::material::{Kept, tables_path};
-use crate::meeting::{Meeting, close_unused, meet};
+use crate::meeting::{Meeting, close_unused, meet, meet_in_memory};
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::outputs::Destinations;
 use crate::planned::PlannedFile;
@@ -31,14 +32,15 @@ use crate::progress::Progress;
 use crate::protocol::{Protocol, Start, aheads, metered};
 use crate::registry::Registry;
 use crate::report::RunReport;
-use crate::settings::{Choice, Making, Preprocessed, Run};
+use crate::settings::{Choice, Connections, Making, MemoryLimit, Preprocessed, Run};
 use crate::told::Told;
 use crate::traced::without_openings;
 
 use agreeing::{Agreed, Part, agree_and_plan};
-use preparation::{Preparation, prepare};
+use preparation::{Preparation, Route, prepare};
 
-pub use preparation::{check_material, check_ot, open_key, scratch_of, scratch_within};
+pub use everybody::{Answer, run_all};
+pub use preparation::{check_material, check_ot, open_key};
 
 /// What a finished run leaves.
 pub struct Finished {
@@ -96,7 +98,13 @@ struct Joined<'a> {
 /// # Errors
 /// Whatever ends the run, with a sentence on what the parties had learned by then.
 pub fn run(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {
-    let mut finished = compute(registry, run, progress)?;
+    let computed = compute(registry, run, progress);
+    progress.cancel().give_back_memory();
+    let mut finished = computed?;
+    if let MemoryLimit::Reserved(_) = run.resources.memory {
+        // The system counts the memory of all sessions together.
+        finished.report.memory_bytes.measured_peak = None;
+    }
     finished.write().map_err(|failure| failure.revealed(ALL_REVEALED))?;
     Ok(finished)
 }
@@ -272,17 +280,23 @@ fn round_trip(mesh: &Mesh) -> Duration {
 fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Joined<'a>, Failure> {
     let prepared = prepare(registry, run)?;
     // The parent of a local run names its parties as the program does.
-    if let Some(roles) = prepared.roles.as_ref().filter(|_| run.together.child.is_none()) {
+    if let Some(roles) = prepared.roles.as_ref().filter(|_| !run.together.is_all_ours) {
         progress.note(roles);
     }
-    let Preparation { cluster, cast, party, security, .. } = &prepared;
+    let Preparation { route, cast, party, .. } = &prepared;
     // Triples are made by those who compute.
     let (members, clients) = match run.making {
         Some(_) => (cast.computing_names(), 0),
         None => (&cast.members[..], cast.clients()),
     };
-    let meeting = Meeting { cluster, members, clients, party: *party, security };
-    let mut mesh = meet(&run.together, &meeting, progress)?;
+    let meeting = Meeting { members, clients, party: *party };
+    let mut mesh = match (route, &run.together.connections) {
+        (Route::Cluster { config, security }, Connections::Cluster(cluster)) => {
+            meet(&run.together, &meeting, (cluster, config, security), progress)?
+        }
+        (Route::Memory(network), _) => meet_in_memory(&run.together, &meeting, network, progress)?,
+        (Route::Cluster { .. }, Connections::Memory(_)) => unreachable!("it has no addresses"),
+    };
     let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
     progress.cancel().met(aborter.expect("there is another party"));
     let round_trip = round_trip(&mesh);

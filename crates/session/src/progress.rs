@@ -101,6 +101,11 @@ impl Progress {
         &self.cancel
     }
 
+    /// The line of one of several parties that run in this process: the same listener hears it.
+    pub(crate) fn of_part(&self) -> Progress {
+        Progress { listener: self.listener.clone(), cancel: self.cancel.part() }
+    }
+
     /// Tells that a stage begins.
     pub fn stage(&self, text: &str) {
         self.listener.hear(Event::Stage { text: text.to_owned() });

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use phineus_channels::{NetworkModel, Transport};
+use phineus_channels::{MemoryNetwork, NetworkModel, Transport};
 use phineus_engine::StorageBackend;
 use phineus_tables::TextKey;
 
@@ -11,6 +11,7 @@ pub use crate::choices::{
     RepeatKeys, Variant, VariantChoices, Y2aChoice,
 };
 pub use crate::inputs::{InputTable, TableFrom};
+pub use crate::memory_pool::{MemoryLimit, MemoryPool, Reservation};
 pub use crate::output_table::{OutputTable, TableTo};
 pub use crate::protocol::{Protocol, ProtocolChoice, list as protocols};
 
@@ -38,9 +39,8 @@ pub struct Sizes {
 /// Memory, and the place of pages that do not fit.
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
-    /// The most memory that the process may have resident, its code included;
-    /// [`crate::memory_budget::default_limit`] if not stated.
-    pub memory: Option<u64>,
+    /// How much memory the session may take.
+    pub memory: MemoryLimit,
     /// The directory of the swap file and of plans; the system's temporary directory if not stated.
     pub swap_dir: Option<PathBuf>,
     /// How pages move to and from storage.
@@ -49,54 +49,91 @@ pub struct Resources {
     pub gpu: GpuChoice,
 }
 
+/// How a party reaches the others.
+#[derive(Clone, Debug)]
+pub enum Connections {
+    /// Over a network, or between processes of one machine.
+    Cluster(Cluster),
+    /// All parties are threads of this process, and each has a clone of this network. There are no
+    /// keys, and no addresses; the parties have the names of the program.
+    Memory(MemoryNetwork),
+}
+
+impl Default for Connections {
+    fn default() -> Connections {
+        Connections::Cluster(Cluster::default())
+    }
+}
+
+impl Connections {
+    /// The cluster, if the parties have addresses.
+    pub fn cluster(&self) -> Option<&Cluster> {
+        match self {
+            Connections::Cluster(cluster) => Some(cluster),
+            Connections::Memory(_) => None,
+        }
+    }
+}
+
+/// Parties that have addresses and keys.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// The file with the names and addresses of the parties.
+    pub file: PathBuf,
+    /// The directory of this party's key and of the keys that it trusts.
+    pub id_dir: PathBuf,
+    /// Connections without TLS: refused unless all parties are on this machine.
+    pub plain: bool,
+    /// The transport, if not the one of the file.
+    pub transport: Option<Transport>,
+}
+
+impl Default for Cluster {
+    fn default() -> Cluster {
+        Cluster {
+            file: PathBuf::from("cluster.toml"),
+            id_dir: PathBuf::from("phineus-id"),
+            plain: false,
+            transport: None,
+        }
+    }
+}
+
 /// The parties, their connections, and the protocol.
 #[derive(Clone, Debug)]
 pub struct Together {
-    /// All parties run on this machine.
-    pub local: bool,
-    /// The name of this party in the cluster file.
+    /// The name of this party.
     pub as_party: Option<String>,
-    /// The file with the names and addresses of the parties.
-    pub cluster: PathBuf,
-    /// The directory of this party's key and of the keys that it trusts.
-    pub id_dir: PathBuf,
+    /// How it reaches the others.
+    pub connections: Connections,
     /// The protocol.
     pub protocol: ProtocolChoice,
     /// The OT extension that triples are made with.
     pub ot: OtExtension,
     /// Variants of protocols on shares.
     pub variants: VariantChoices,
-    /// The key of stored preprocessing; `stored.key` in `id_dir` if not stated.
+    /// The key of stored preprocessing; `stored.key` beside the party's own key if not stated.
     pub stored_key: Option<PathBuf>,
     /// A slower network than there is.
     pub simulate: Option<NetworkModel>,
     /// How long to wait for the other parties, in seconds.
     pub timeout_s: u64,
-    /// Connections without TLS: refused unless all parties are on this machine.
-    pub plain: bool,
-    /// The transport, if not the one of the cluster file.
-    pub transport: Option<Transport>,
-    /// In a process that another one has started for a run of all parties on this machine: the
-    /// directory for its results.
-    pub child: Option<PathBuf>,
+    /// The same caller runs all parties: what concerns all is told by the first of them only.
+    pub is_all_ours: bool,
 }
 
 impl Default for Together {
     fn default() -> Together {
         Together {
-            local: false,
             as_party: None,
-            cluster: PathBuf::from("cluster.toml"),
-            id_dir: PathBuf::from("phineus-id"),
+            connections: Connections::default(),
             protocol: ProtocolChoice::This(protocols::GARBLED),
             ot: OtExtension::default(),
             variants: VariantChoices::default(),
             stored_key: None,
             simulate: None,
             timeout_s: 60,
-            plain: false,
-            transport: None,
-            child: None,
+            is_all_ours: false,
         }
     }
 }

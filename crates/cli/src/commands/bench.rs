@@ -19,11 +19,11 @@ use phineus_ot::{
 };
 use phineus_protocols::garbled::totals;
 use phineus_session::failure::{Exit, Failure, codes};
-use phineus_session::party::scratch_within;
 use phineus_session::planned::PlannedFile;
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::{arguments_of, trace};
+use phineus_session::scratch::scratch_within;
 use phineus_session::settings::{Variant, protocols};
 use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;

@@ -18,8 +18,6 @@ use phineus_session::candidates::candidates;
 use phineus_session::dealt::check_dealt;
 use phineus_session::distance;
 use phineus_session::failure::Failure;
-use phineus_session::memory_budget::default_limit;
-use phineus_session::party::scratch_of;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
     Starting, Times, material, predict, preprocessing_bytes, sent_bytes,
@@ -27,6 +25,7 @@ use phineus_session::prediction::{
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
 use phineus_session::report::outputs;
+use phineus_session::scratch::scratch_of;
 use phineus_session::settings::{
     Choice, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Variant,
 };
@@ -63,7 +62,7 @@ pub(crate) fn run(
     let (choice, sizes) = (explain.choice.settings(), explain.sizes.settings());
     let clients = explain.outsourcing.clone().settings();
     let (traced, learns) = traced_for(registry, &choice, &clients, &sizes, &scratch)?;
-    let limit = explain.resources.memory.unwrap_or_else(default_limit);
+    let limit = explain.resources.limit().bytes();
     let is_dealt = explain.fake_preprocessing;
     let net = explain.net;
     let terms = Terms { limit_bytes: limit, net, is_dealt, is_compared: false };
@@ -141,7 +140,7 @@ fn tell_what_does_not_fit(
     console: &Console,
 ) -> Failure {
     let Ok(scratch) = scratch_of(&explain.resources.settings()) else { return failure };
-    let limit = explain.resources.memory.unwrap_or_else(default_limit);
+    let limit = explain.resources.limit().bytes();
     // Of another failure than that of memory there are no figures.
     let is_dealt = explain.fake_preprocessing;
     let limit_bytes = UNBOUNDED_BYTES;

@@ -18,7 +18,7 @@ use phineus_session::casting::Cast;
 use phineus_session::failure::{Exit, Failure, codes};
 use phineus_session::material;
 use phineus_session::meeting::check_parties;
-use phineus_session::party::{KeptReport, check_material, check_ot, open_key, scratch_of};
+use phineus_session::party::{KeptReport, check_material, check_ot, open_key};
 use phineus_session::ports::Files;
 use phineus_session::private_directory::PrivateDirectory;
 use phineus_session::progress::{Event, Listener, Snapshot};
@@ -26,7 +26,8 @@ use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::resolve;
 use phineus_session::resolve::shape;
-use phineus_session::settings::{Making, Preprocessed, ProtocolChoice, Run};
+use phineus_session::scratch::scratch_of;
+use phineus_session::settings::{Cluster, Making, Preprocessed, ProtocolChoice, Run};
 use phineus_session::sizing::stated_rows;
 use phineus_session::text_key;
 use phineus_tables::{Content, Input, TextKey, open};
@@ -70,6 +71,11 @@ impl Drop for Parties {
             let _ = party.child.wait();
         }
     }
+}
+
+/// The cluster that a command line names.
+pub(crate) fn cluster(run: &Run) -> &Cluster {
+    run.together.connections.cluster().expect("a command line has no parties in memory")
 }
 
 /// Runs all parties and collects what they leave.

@@ -13,12 +13,12 @@ use phineus_session::casting::described;
 use phineus_session::failure::{Failure, codes};
 use phineus_session::memory_budget::default_limit;
 use phineus_session::output_file::check_writable;
-use phineus_session::party::{scratch_of, scratch_within};
 use phineus_session::planned::GarblingPlan;
 use phineus_session::planning;
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::{arguments_of, is_c, trace};
+use phineus_session::scratch::{scratch_of, scratch_within};
 use phineus_session::settings::{
     Choice, NarrowMasks, ProgramChoice, Protocol, Sizes, Variant, protocols,
 };
@@ -45,7 +45,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     if let Some(path) = &plan.program_out {
         traced.file.save(path)?;
     }
-    let limit = plan.resources.memory.unwrap_or_else(default_limit);
+    let limit = plan.resources.limit().bytes();
     let variants = plan.variants.choices().variants(&[plan.ot]);
     let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     let candidate = candidates(&traced, (&[plan.protocol], &variants), terms, &scratch).pop();

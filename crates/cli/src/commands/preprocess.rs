@@ -29,11 +29,11 @@ pub(crate) fn run(
     phineus_engine::forbid_core_dumps()?;
     let run = preprocess.settings();
     let making = run.making.as_ref().expect("just put in");
-    if let Some(directory) = &run.together.child {
+    if let Some(directory) = &preprocess.together.child {
         return run_child(registry, &run, making, directory);
     }
     let display = console.display();
-    let kept = if run.together.local {
+    let kept = if preprocess.together.local {
         local::preprocess(registry, &run, making, &display)
     } else {
         party::preprocess(registry, &run, making, &display.progress()).map(|kept| vec![kept])
@@ -57,7 +57,7 @@ fn run_child(
     making: &Making,
     directory: &Path,
 ) -> Result<(), Failure> {
-    signals::end_with_parent(&run.together.cluster);
+    signals::end_with_parent(&local::cluster(run).file);
     let display = Display::for_parent();
     let result = party::preprocess(registry, run, making, &display.progress())
         .and_then(|kept| write_json(&local::report_beside(directory), &kept));

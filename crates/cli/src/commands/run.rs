@@ -11,11 +11,10 @@ use phineus_session::execute::Job;
 use phineus_session::failure::{Failure, codes};
 use phineus_session::learnt::{self, Basis};
 use phineus_session::material::Origin;
-use phineus_session::memory_budget::default_limit;
 use phineus_session::output_file::check_writable;
 use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
-use phineus_session::party::{self, check_material, scratch_of};
+use phineus_session::party::{self, check_material};
 use phineus_session::ports::Files;
 use phineus_session::protocol::run_clear;
 use phineus_session::registry::Registry;
@@ -23,6 +22,7 @@ use phineus_session::repeated::{Repeated, repeated};
 use phineus_session::report::{OutputReport, RunReport, write_json};
 use phineus_session::resolve::shape;
 use phineus_session::resolve::{Resolved, ready, resolve, trace};
+use phineus_session::scratch::scratch_of;
 use phineus_session::settings::{Choice, InputTable, Preprocessed, ProtocolChoice, Run, protocols};
 use phineus_session::stored::check_preprocessing;
 use phineus_session::text_key;
@@ -44,6 +44,10 @@ use crate::verify_c;
 #[derive(Clone)]
 pub(crate) struct RunCommand {
     pub(crate) run: Run,
+    /// Whether all parties run on this machine, each in a process of its own.
+    pub(crate) local: bool,
+    /// In such a process: the directory for its results.
+    pub(crate) child: Option<PathBuf>,
     /// Whether the answer is compared with the plaintext one.
     pub(crate) verify: bool,
     /// How many times it runs.
@@ -63,8 +67,9 @@ impl Deref for RunCommand {
 impl From<arguments::Run> for RunCommand {
     fn from(typed: arguments::Run) -> RunCommand {
         let run = typed.settings();
-        let arguments::Run { verify, repeat, report, .. } = typed;
-        RunCommand { run, verify, repeat, report }
+        let arguments::Run { together, verify, repeat, report, .. } = typed;
+        let (local, child) = (together.local, together.child);
+        RunCommand { run, local, child, verify, repeat, report }
     }
 }
 
@@ -72,7 +77,7 @@ impl From<arguments::Run> for RunCommand {
 pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> Result<(), Failure> {
     // Before the first secret is in memory.
     phineus_engine::forbid_core_dumps()?;
-    if let Some(directory) = &run.together.child {
+    if let Some(directory) = &run.child {
         return run_child(registry, run, directory);
     }
     if run.report != Path::new("none") {
@@ -95,7 +100,7 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
         if run.repeat > 1 {
             return Err(Failure::usage("--repeat needs parties, and the clear protocol has none"));
         }
-        if run.together.as_party.is_some() && !run.together.local {
+        if run.together.as_party.is_some() && !run.local {
             return Err(Failure::usage(
                 "the clear protocol hides nothing from anybody: it has no parties",
             )
@@ -103,7 +108,7 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
         }
         return run_in_the_clear(registry, &with_text_key(run)?, console);
     }
-    if run.together.local {
+    if run.local {
         return run_locally(registry, &with_text_key(run)?, console);
     }
     for (is_given, why) in [
@@ -151,9 +156,10 @@ fn say_learnt(
 
 /// As a child of `run --local`: results and reports go to the parent's directory.
 fn run_child(registry: &Registry, run: &RunCommand, directory: &Path) -> Result<(), Failure> {
-    signals::end_with_parent(&run.together.cluster);
+    let cluster = local::cluster(run);
+    signals::end_with_parent(&cluster.file);
     let display = Display::for_parent();
-    let text_key = text_key::stored(&run.together.id_dir.join(local::TEXT_KEY))?;
+    let text_key = text_key::stored(&cluster.id_dir.join(local::TEXT_KEY))?;
     let run = &with_key(run, text_key);
     let result = party::run(registry, run, &display.progress());
     let result = result.and_then(|finished| {
@@ -400,7 +406,7 @@ fn run_in_the_clear(
     let Inputs { tables: inputs, notes, arrangements } =
         binding::read_inputs(&traced.description, &files, &ranges, text_key)?;
     check_preprocessing(&traced, &run.preprocessing, false)?;
-    let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
+    let limit_bytes = run.resources.memory.bytes();
     progress.stage("planning");
     let planned = verify::in_the_clear(traced, limit_bytes, &scratch)?;
     progress.stage("computing");

@@ -292,6 +292,9 @@ codes! {
         122 LIMIT_PASSED
             "The process had more memory resident than --memory allows, and ended at once. \
              The plan should have fitted: this is a bug in Phineus."
+        123 POOL
+            "The sessions of a process share its memory, and what is left is too little for \
+             another one."
     }
     Disagreement {
         100 DIFFER

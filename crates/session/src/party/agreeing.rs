@@ -27,6 +27,7 @@ use crate::meeting::check_parties;
 use crate::memory_budget::{
     GROWTH_BYTES, PLANNER_BUFFERS_BYTES, Situation, connected_process_bytes,
 };
+use crate::memory_pool::MemoryLimit;
 use crate::own_rows::Arrangements;
 use crate::planned::PlannedFile;
 use crate::planning::{plan_within, with_least};
@@ -125,7 +126,7 @@ pub fn agree_and_plan(
         .map_err(|failure| failure.revealed(Told::Hello.sentence()))?;
     let wishes = agreement::exchange_wishes(channels, &ours, prepared.cast.computing)?;
     check_their_rows(prepared, &wishes)?;
-    if run.together.child.is_none() {
+    if !run.together.is_all_ours {
         for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
             for (port, rows) in &theirs.rows {
                 let (peer, rows) = (prepared.name(theirs), quantity::count(*rows));
@@ -175,7 +176,7 @@ pub fn agree_and_plan(
     progress.stage("planning");
     if prepared.cast.is_client(prepared.party) {
         let walk = client_walk(run, (protocol, variant), prepared, &traced, &wishes)?;
-        progress.cancel().watch_memory(prepared.limit_bytes)?;
+        progress.cancel().watch_memory(&prepared.memory)?;
         progress.stage("waiting for the others to be ready");
         let accelerator = Accelerator::processor("clients compute nothing");
         let (part, cache_bytes) = (Part::Client(walk), 0);
@@ -193,13 +194,13 @@ pub fn agree_and_plan(
     // Before the process is measured: the driver of a device is a part of it.
     let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
     // One voice is enough for all parties of a local run.
-    let is_voice = run.together.child.is_none() || prepared.party == 0;
+    let is_voice = !run.together.is_all_ours || prepared.party == 0;
     let voice = is_voice.then_some(progress);
     let slice_bytes = slicing::agreed(&wishes, protocol, &traced, (channels, voice))?;
     let planned =
         plan_for_process(run, (protocol, variant), prepared, traced, (&wishes, slice_bytes))?;
     // Nothing that depends on inputs has been sent.
-    progress.cancel().watch_memory(prepared.limit_bytes)?;
+    progress.cancel().watch_memory(&prepared.memory)?;
     let origin = origin(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
     if accelerator.is_used() {
@@ -214,7 +215,7 @@ pub fn agree_and_plan(
 /// Returns whether this party's tables fit into memory beside the planner.
 fn has_room_for_tables(prepared: &Preparation<'_>, traced: &TracedFile) -> bool {
     let peers = prepared.cast.members.len() - 1;
-    let process_bytes = connected_process_bytes(peers, prepared.cluster.transport());
+    let process_bytes = connected_process_bytes(peers, prepared.route.transport());
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     process_bytes + tables_bytes + PLANNER_BUFFERS_BYTES <= prepared.limit_bytes
 }
@@ -222,7 +223,7 @@ fn has_room_for_tables(prepared: &Preparation<'_>, traced: &TracedFile) -> bool 
 /// Checks that decoding an input file, beside the tables, stays within the limit.
 fn check_buffers(prepared: &Preparation<'_>, traced: &TracedFile) -> Result<(), Failure> {
     let peers = prepared.cast.members.len() - 1;
-    let process_bytes = connected_process_bytes(peers, prepared.cluster.transport());
+    let process_bytes = connected_process_bytes(peers, prepared.route.transport());
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let room = prepared.limit_bytes.saturating_sub(process_bytes + tables_bytes);
     match prepared.files.values().find(|file| file.buffer_bytes > room) {
@@ -297,7 +298,7 @@ fn chosen(
     };
     let best = cheapest(&candidates)?;
     // One voice is enough for all parties of a local run.
-    if run.together.child.is_none() || prepared.party == 0 {
+    if !run.together.is_all_ours || prepared.party == 0 {
         progress.note(&format!("protocol: {}", reason(&candidates, best)));
     }
     Ok((best.protocol, best.variant))
@@ -444,7 +445,7 @@ fn plan_for_process(
         round_trip: agreement::longest_round_trip(wishes),
         protocol,
         variant,
-        transport: prepared.cluster.transport(),
+        transport: prepared.route.transport(),
         parties: traced.computing,
         // What is made for a later run with clients is made within what that run may take.
         clients: prepared.cast.clients(),
@@ -499,7 +500,7 @@ fn situation(
     let measured = resident.saturating_sub(tables_bytes + passing);
     let limit_bytes = prepared.limit_bytes;
     let members = prepared.cast.members.len();
-    let expected = connected_process_bytes(members - 1, prepared.cluster.transport());
+    let expected = connected_process_bytes(members - 1, prepared.route.transport());
     // A plan made before cannot shrink: the allowance for growth must do, if it has to.
     let growth = if is_planned { 0 } else { GROWTH_BYTES };
     Ok(Situation {
@@ -510,7 +511,12 @@ fn situation(
         // Where there is no security anyhow, measurements are of what the literature measures.
         prove_inputs: run.preprocessing != Preprocessed::Fake,
         // What is expected counts growth, too, and `explain` states limits for it.
-        process_bytes: if measured > expected { measured + growth } else { expected },
+        process_bytes: match prepared.memory {
+            // What else the process takes is no part of this session's share.
+            MemoryLimit::Reserved(_) => expected,
+            _ if measured > expected => measured + growth,
+            _ => expected,
+        },
         tables_bytes,
         client_tables_bytes: None,
         // The caller knows.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use phineus_bytecode::Description;
-use phineus_channels::{ClusterConfig, Identity, PlainLoopback, Security, TrustStore};
+use phineus_channels::{
+    ClusterConfig, Identity, MemoryNetwork, PlainLoopback, Security, Transport, TrustStore,
+};
 use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
 use phineus_protocols::preprocessing::{StoredFile, StoredKey};
@@ -16,13 +18,15 @@ use crate::dealt::check_dealt;
 use crate::failure::{Failure, codes};
 use crate::material;
 use crate::meeting::check_parties;
-use crate::memory_budget::{check_limit, default_limit, scratch_memory};
+use crate::memory_budget::check_limit;
+use crate::memory_pool::MemoryLimit;
 use crate::outputs::Destinations;
 use crate::ports::Files;
 use crate::protocol::{Protocol, Setting};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, resolve, shape};
-use crate::settings::{Choice, Preprocessed, ProtocolChoice, Resources, Run, Together};
+use crate::scratch::scratch_of;
+use crate::settings::{Choice, Cluster, Connections, Preprocessed, ProtocolChoice, Run, Together};
 use crate::sizing::stated_rows;
 
 /// How many rows inputs have, by input.
@@ -50,10 +54,30 @@ pub struct Preparation<'a> {
     pub expected_rows: Rows,
     /// Of material that is kept, if there is some.
     pub stored_key: Option<StoredKey>,
-    pub cluster: ClusterConfig,
-    pub security: Security,
+    /// How it reaches the others.
+    pub route: Route,
+    /// Its memory limit. What the default is was settled once.
+    pub memory: MemoryLimit,
     pub limit_bytes: u64,
     pub scratch: Scratch,
+}
+
+/// How a party reaches the others.
+pub enum Route {
+    /// At addresses.
+    Cluster { config: ClusterConfig, security: Security },
+    /// In this process.
+    Memory(MemoryNetwork),
+}
+
+impl Route {
+    /// What carries the messages, as far as memory depends on it.
+    pub fn transport(&self) -> Transport {
+        match self {
+            Route::Cluster { config, .. } => config.transport(),
+            Route::Memory(_) => Transport::Tcp,
+        }
+    }
 }
 
 impl Preparation<'_> {
@@ -72,20 +96,28 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     })?;
     check_material(run)?;
     check_ot(together)?;
-    let limit_bytes = run.resources.memory.unwrap_or_else(default_limit);
+    let limit_bytes = run.resources.memory.bytes();
+    let memory = match &run.resources.memory {
+        MemoryLimit::Default => MemoryLimit::Process(limit_bytes),
+        stated => stated.clone(),
+    };
     // In a local run nobody is waited for, and planning states what would be enough.
-    if together.child.is_none() {
+    if !together.is_all_ours {
         check_limit(limit_bytes)?;
     }
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
-    let cluster = ClusterConfig::load(&together.cluster)?;
-    let cluster = match together.transport {
-        Some(transport) => cluster.with_transport(transport),
-        None => cluster,
+    let cluster = match &together.connections {
+        Connections::Cluster(settings) => Some((settings, load(settings)?)),
+        Connections::Memory(_) => None,
     };
-    let cast = Cast::new(&description, &run.outsourcing, Some(&cluster));
-    let cast = cast.map_err(|failure| failure.of_cluster(&together.cluster))?;
+    let config = cluster.as_ref().map(|(_, config)| config);
+    let cast = Cast::new(&description, &run.outsourcing, config);
+    let of_cluster = |failure: Failure| match &together.connections {
+        Connections::Cluster(settings) => failure.of_cluster(&settings.file),
+        Connections::Memory(_) => failure,
+    };
+    let cast = cast.map_err(of_cluster)?;
     check_any(&together.protocol.candidates(), &cast)?;
     let party = cast.place(me)?;
     let roles = cast.roles(&description);
@@ -102,8 +134,14 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
         binding::check_headers(&description, &files)?;
     }
     let destinations = Destinations::new(&run.outputs, &run.inputs, &description, Some(party))?;
-    let security = security(together, &cluster, me);
-    let security = security.map_err(|failure| failure.of_cluster(&together.cluster))?;
+    let route = match (cluster, &together.connections) {
+        (Some((settings, config)), _) => {
+            let security = security(settings, &config, me).map_err(of_cluster)?;
+            Route::Cluster { config, security }
+        }
+        (None, Connections::Memory(network)) => Route::Memory(network.clone()),
+        (None, Connections::Cluster(_)) => unreachable!("its file was loaded"),
+    };
     let stored_key = stored_key(run)?;
     let (rows, expected_rows) = rows(run, &description, party, &files, arguments.is_some())?;
     let mut arguments = arguments;
@@ -131,8 +169,8 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
         rows,
         expected_rows,
         stored_key,
-        cluster,
-        security,
+        route,
+        memory,
         limit_bytes,
         scratch,
     })
@@ -184,13 +222,22 @@ fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
     Err(Failure::usage(message).remedy("run it there, and here without --preprocessing"))
 }
 
-fn security(together: &Together, cluster: &ClusterConfig, me: &str) -> Result<Security, Failure> {
-    if together.plain {
-        return Ok(Security::Plain(PlainLoopback::new(cluster)?));
+/// The parties of a cluster file.
+fn load(settings: &Cluster) -> Result<ClusterConfig, Failure> {
+    let config = ClusterConfig::load(&settings.file)?;
+    Ok(match settings.transport {
+        Some(transport) => config.with_transport(transport),
+        None => config,
+    })
+}
+
+fn security(settings: &Cluster, config: &ClusterConfig, me: &str) -> Result<Security, Failure> {
+    if settings.plain {
+        return Ok(Security::Plain(PlainLoopback::new(config)?));
     }
     Ok(Security::Tls {
-        identity: Identity::load(&together.id_dir, me)?,
-        trusted: TrustStore::load(&together.id_dir)?,
+        identity: Identity::load(&settings.id_dir, me)?,
+        trusted: TrustStore::load(&settings.id_dir)?,
     })
 }
 
@@ -238,14 +285,19 @@ pub fn check_material(run: &Run) -> Result<(), Failure> {
 
 /// The key of what is kept, if something is.
 fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
-    let path = run.together.stored_key.clone();
-    let path = path.unwrap_or_else(|| run.together.id_dir.join(STORED_KEY));
+    let path = || match (&run.together.stored_key, &run.together.connections) {
+        (Some(path), _) => Ok(path.clone()),
+        (None, Connections::Cluster(cluster)) => Ok(cluster.id_dir.join(STORED_KEY)),
+        (None, Connections::Memory(_)) => {
+            Err(Failure::usage("say where the key of stored preprocessing is"))
+        }
+    };
     match (&run.making, &run.preprocessing) {
         (Some(making), _) => {
             material::check_free(&making.out)?;
-            material::key(&path, true).map(Some)
+            material::key(&path()?, true).map(Some)
         }
-        (None, Preprocessed::Stored(file)) => open_key(file, &path).map(Some),
+        (None, Preprocessed::Stored(file)) => open_key(file, &path()?).map(Some),
         (None, _) => Ok(None),
     }
 }
@@ -266,24 +318,3 @@ pub fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
 
 /// The key of stored material in the directory of a party's keys.
 const STORED_KEY: &str = "stored.key";
-
-/// Where what planning writes goes, for a party of these resources.
-///
-/// # Errors
-/// If a directory is stated and nothing can be written there.
-pub fn scratch_of(resources: &Resources) -> Result<Scratch, Failure> {
-    let limit_bytes = resources.memory.unwrap_or_else(default_limit);
-    let Some(directory) = &resources.swap_dir else { return Ok(scratch_within(limit_bytes)) };
-    // Found now, and not in the middle of a run that comes to need it.
-    tempfile::tempfile_in(directory).map_err(|error| {
-        let message = format!("cannot make a temporary file in {}: {error}", directory.display());
-        Failure::new(codes::SCRATCH_DIRECTORY, message)
-            .remedy("name another directory with --swap-dir")
-    })?;
-    Ok(Scratch::new(directory.clone(), scratch_memory(limit_bytes)))
-}
-
-/// The same where the system has temporary files.
-pub fn scratch_within(limit_bytes: u64) -> Scratch {
-    Scratch::new(std::env::temp_dir(), scratch_memory(limit_bytes))
-}

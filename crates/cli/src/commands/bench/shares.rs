@@ -2,9 +2,9 @@
 //! set-up, preprocessing and online phase, over TLS.
 
 use phineus_session::failure::{Exit, Failure};
-use phineus_session::party::scratch_within;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::{arguments_of, trace};
+use phineus_session::scratch::scratch_within;
 use phineus_session::settings::{Choice, Protocol, Variant, protocols};
 use phineus_session::sizing::{self, Terms};
 use phineus_tables::quantity;

@@ -83,8 +83,8 @@ impl Workload {
             option("--in", format!("{port}={}", shown(path)));
         }
         typed.extend(self.flags.iter().cloned());
-        let mut command = RunCommand::from(parse(typed)?);
-        command.run.together.plain = plain;
+        typed.extend(plain.then(|| "--plain".to_owned()));
+        let command = RunCommand::from(parse(typed)?);
         let reports = local::run(registry, &command, &Display::for_user(true, false))?.reports;
         reports.iter().try_for_each(RunReport::verdict)?;
         Ok(reports)

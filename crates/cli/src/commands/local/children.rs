@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use phineus_engine::StorageBackend;
 use phineus_session::failure::Failure;
-use phineus_session::settings::{Choice, Preprocessed, Run, network_text};
+use phineus_session::settings::{Choice, MemoryLimit, Preprocessed, Run, network_text};
 use phineus_tables::is_stdin;
 
 /// The report that a child leaves in its directory.
@@ -43,7 +43,7 @@ pub(super) fn child_command(
     for (port, file) in inputs {
         command.arg("--in").arg(format!("{port}={file}"));
     }
-    if let Some(memory) = run.resources.memory {
+    if let MemoryLimit::Process(memory) = run.resources.memory {
         command.arg("--memory").arg(memory.to_string());
     }
     if let Some(swap_dir) = &run.resources.swap_dir {
@@ -68,10 +68,11 @@ pub(super) fn child_command(
             command.arg("--net").arg(network_text(network));
         }
     }
-    if together.plain {
+    let cluster = super::cluster(run);
+    if cluster.plain {
         command.arg("--plain");
     }
-    if let Some(transport) = together.transport {
+    if let Some(transport) = cluster.transport {
         command.arg("--transport").arg(transport.name());
     }
     if run.making.is_none() {

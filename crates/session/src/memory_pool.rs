@@ -1,0 +1,430 @@
+//! [`MemoryPool`]: one memory limit for all sessions of a process, some of which run at the same time.
+//!
+//! A session takes a [`Reservation`], or is refused, or waits. It plans within its share, so that all
+//! shares and what the process takes by itself stay within the total. A session's limit is the one that
+//! `phineus explain` states and that a process of its own would need: code and heap of a process
+//! ([`PROCESS_BYTES`]) are in it, but they exist once, so a session takes only the rest from the pool.
+//!
+//! The system counts the memory of a process and not of a session. If the total is passed all the
+//! same, the session ends that began to compute last; the others go on, and memory is looked at again
+//! when it has ended.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use phineus_tables::quantity;
+
+use crate::failure::{Failure, codes};
+use crate::heap;
+use crate::process_memory::{PROCESS_BYTES, default_limit};
+
+/// How often a session that waits for memory asks whether it was cancelled.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+
+/// How much memory a session may take.
+#[derive(Clone, Debug, Default)]
+pub enum MemoryLimit {
+    /// [`default_limit`], for the whole process.
+    #[default]
+    Default,
+    /// The most bytes that the whole process may ever have resident, its code included. The process
+    /// runs one session at a time.
+    Process(u64),
+    /// A share of the limit of a process that runs several sessions.
+    Reserved(Reservation),
+}
+
+impl MemoryLimit {
+    /// The limit in bytes, as if the session had a process of its own.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            MemoryLimit::Default => default_limit(),
+            MemoryLimit::Process(bytes) => *bytes,
+            MemoryLimit::Reserved(reservation) => reservation.limit_bytes(),
+        }
+    }
+}
+
+/// Memory that the sessions of a process share. Clones are the same pool.
+#[derive(Clone)]
+pub struct MemoryPool(Arc<Pool>);
+
+struct Pool {
+    total_bytes: u64,
+    own_bytes: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Taken from the pool, by share.
+    taken: BTreeMap<u64, u64>,
+    next: u64,
+    /// Sessions that wait for memory, in the order in which they get it.
+    waiting: VecDeque<u64>,
+    /// Shares of sessions that compute, in the order in which they began.
+    computing: Vec<u64>,
+    /// The share whose session is being ended.
+    ended: Option<u64>,
+    /// The peak of the process that a session has been ended for.
+    seen_peak_bytes: u64,
+}
+
+impl State {
+    fn taken_bytes(&self) -> u64 {
+        self.taken.values().sum()
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+}
+
+/// A share of a [`MemoryPool`], for one session at a time. Clones are the same share; it goes back to the
+/// pool when the last of them is dropped.
+#[derive(Clone)]
+pub struct Reservation(Arc<Share>);
+
+struct Share {
+    pool: Arc<Pool>,
+    number: u64,
+    bytes: u64,
+    /// The share that this one is a part of.
+    whole: Option<Reservation>,
+    is_used: AtomicBool,
+}
+
+impl MemoryPool {
+    /// A pool of `total_bytes`, the most that the process may have resident, of which `own_bytes` are
+    /// for what the process does besides sessions: its code, its heap and its data at their most. The
+    /// code of sessions is in `own_bytes`; [`PROCESS_BYTES`] is enough for a process that does little
+    /// else.
+    ///
+    /// # Errors
+    /// Exit class 6 if nothing is left for sessions.
+    pub fn new(total_bytes: u64, own_bytes: u64) -> Result<MemoryPool, Failure> {
+        if own_bytes >= total_bytes {
+            let [own, total] = [own_bytes, total_bytes].map(quantity::bytes);
+            let message =
+                format!("the process itself takes {own} of {total}: nothing is left for sessions");
+            return Err(Failure::new(codes::POOL, message));
+        }
+        let seen_peak_bytes = phineus_engine::peak_resident_bytes().unwrap_or(0);
+        let state = Mutex::new(State { seen_peak_bytes, ..State::default() });
+        Ok(MemoryPool(Arc::new(Pool { total_bytes, own_bytes, state, changed: Condvar::new() })))
+    }
+
+    /// What sessions can take in all.
+    pub fn size_bytes(&self) -> u64 {
+        self.0.total_bytes - self.0.own_bytes
+    }
+
+    /// What no session has taken.
+    pub fn free_bytes(&self) -> u64 {
+        self.size_bytes().saturating_sub(self.0.state().taken_bytes())
+    }
+
+    /// Takes the share of a session whose limit is `limit_bytes`.
+    ///
+    /// # Errors
+    /// Exit class 6 if the pool has too little left.
+    pub fn reserve(&self, limit_bytes: u64) -> Result<Reservation, Failure> {
+        let bytes = self.share_of(limit_bytes)?;
+        let mut state = self.0.state();
+        let free = self.size_bytes() - state.taken_bytes();
+        if bytes > free || !state.waiting.is_empty() {
+            let [free, bytes] = [free, bytes].map(quantity::bytes);
+            let message = format!(
+                "other sessions take the memory that is meant for all: {free} of it are free, and \
+                 this one needs {bytes}"
+            );
+            return Err(Failure::new(codes::POOL, message)
+                .remedy("wait until another session has ended, or give all of them more"));
+        }
+        let number = state.number();
+        Ok(self.take(&mut state, number, bytes))
+    }
+
+    /// The same, and waits until other sessions have ended. Sessions that wait get their shares in the
+    /// order in which they came.
+    ///
+    /// # Errors
+    /// Exit class 6 if the whole pool is too small; or `is_cancelled`, which is asked several times a
+    /// second, ends the wait.
+    pub fn reserve_when_free(
+        &self,
+        limit_bytes: u64,
+        is_cancelled: impl Fn() -> bool,
+    ) -> Result<Reservation, Failure> {
+        let bytes = self.share_of(limit_bytes)?;
+        let mut state = self.0.state();
+        let number = state.number();
+        state.waiting.push_back(number);
+        loop {
+            let is_next = state.waiting.front() == Some(&number);
+            if is_cancelled() {
+                state.waiting.retain(|other| *other != number);
+                self.0.changed.notify_all();
+                return Err(Failure::interrupted());
+            }
+            if is_next && bytes <= self.size_bytes() - state.taken_bytes() {
+                state.waiting.pop_front();
+                self.0.changed.notify_all();
+                return Ok(self.take(&mut state, number, bytes));
+            }
+            let waited = self.0.changed.wait_timeout(state, LOOK_PAUSE);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// What a session of this limit takes from the pool.
+    fn share_of(&self, limit_bytes: u64) -> Result<u64, Failure> {
+        let bytes = limit_bytes.saturating_sub(PROCESS_BYTES);
+        if bytes == 0 || bytes > self.size_bytes() {
+            let [limit, largest] =
+                [limit_bytes, self.size_bytes() + PROCESS_BYTES].map(quantity::bytes);
+            let message = format!(
+                "a session of {limit} does not fit: all sessions together have {largest}, and each \
+                 needs more than {}",
+                quantity::bytes(PROCESS_BYTES)
+            );
+            return Err(Failure::new(codes::POOL, message));
+        }
+        Ok(bytes)
+    }
+
+    fn take(&self, state: &mut State, number: u64, bytes: u64) -> Reservation {
+        state.taken.insert(number, bytes);
+        let (pool, is_used) = (self.0.clone(), AtomicBool::new(false));
+        Reservation(Arc::new(Share { pool, number, bytes, whole: None, is_used }))
+    }
+}
+
+impl Reservation {
+    /// The limit of the session, as if it had a process of its own.
+    pub fn limit_bytes(&self) -> u64 {
+        self.0.bytes + PROCESS_BYTES
+    }
+
+    /// Equal parts of this share, for the parties of one computation; they are held as long as one of
+    /// the parts.
+    pub(crate) fn split(&self, parts: u64) -> Vec<Reservation> {
+        let pool = &self.0.pool;
+        let part = |_| {
+            let number = pool.state().number();
+            let (pool, bytes) = (pool.clone(), self.0.bytes / parts);
+            let (whole, is_used) = (Some(self.clone()), AtomicBool::new(false));
+            Reservation(Arc::new(Share { pool, number, bytes, whole, is_used }))
+        };
+        (0..parts).map(part).collect()
+    }
+
+    /// From now on the session computes.
+    ///
+    /// # Errors
+    /// If another session computes with this share, or the process has passed the total already.
+    pub(crate) fn begin(&self) -> Result<(), Failure> {
+        if self.0.is_used.swap(true, Ordering::Relaxed) {
+            return Err(Failure::usage("two sessions at the same time cannot have one share"));
+        }
+        let resident_bytes = phineus_engine::resident_bytes().unwrap_or(0);
+        if resident_bytes > self.0.pool.total_bytes {
+            self.0.is_used.store(false, Ordering::Relaxed);
+            return Err(self.failure(resident_bytes));
+        }
+        self.0.pool.state().computing.push(self.0.number);
+        Ok(())
+    }
+
+    /// Its session computes no more.
+    pub(crate) fn end(&self) {
+        self.0.end();
+    }
+
+    /// Looks at the memory of the process; returns how much is resident if this is the session that has
+    /// to end.
+    pub(crate) fn look(&self) -> Option<u64> {
+        let (resident, peak) =
+            (phineus_engine::resident_bytes(), phineus_engine::peak_resident_bytes());
+        self.0.pool.look(self.0.number, (resident.unwrap_or(0), peak.unwrap_or(0)))
+    }
+
+    /// Why a session ends when so much is resident.
+    pub(crate) fn failure(&self, resident_bytes: u64) -> Failure {
+        let [resident, total] = [resident_bytes, self.0.pool.total_bytes].map(quantity::bytes);
+        let message = format!(
+            "the memory limit of all sessions was passed: {resident} were resident, the limit is \
+             {total}; this session began last"
+        );
+        let own = quantity::bytes(self.0.pool.own_bytes);
+        Failure::new(codes::LIMIT_PASSED, message).remedy(format!(
+            "check that the process takes no more than {own} besides its sessions; if it does not, \
+             please report this bug"
+        ))
+    }
+}
+
+impl Pool {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self, share: u64, (resident_bytes, peak_bytes): (u64, u64)) -> Option<u64> {
+        let mut state = self.state();
+        let is_new_peak = peak_bytes > state.seen_peak_bytes.max(self.total_bytes);
+        let passed = if is_new_peak { peak_bytes } else { resident_bytes };
+        if passed > self.total_bytes && state.ended.is_none() {
+            state.ended = state.computing.last().copied();
+            state.seen_peak_bytes = state.seen_peak_bytes.max(peak_bytes);
+        }
+        (state.ended == Some(share)).then_some(passed.max(state.seen_peak_bytes))
+    }
+}
+
+impl Share {
+    fn end(&self) {
+        let mut state = self.pool.state();
+        state.computing.retain(|other| *other != self.number);
+        if state.ended == Some(self.number) {
+            heap::trim();
+            state.ended = None;
+        }
+        self.is_used.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.end();
+        if self.whole.is_none() {
+            // What the session has freed is not resident when the next one begins.
+            heap::trim();
+            self.pool.state().taken.remove(&self.number);
+            self.pool.changed.notify_all();
+        }
+    }
+}
+
+impl fmt::Debug for MemoryPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Pool { total_bytes, own_bytes, .. } = &*self.0;
+        f.debug_struct("MemoryPool")
+            .field("total_bytes", total_bytes)
+            .field("own_bytes", own_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation").field("bytes", &self.0.bytes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Exit;
+
+    const MIB: u64 = 1 << 20;
+
+    fn pool(mib: u64) -> MemoryPool {
+        MemoryPool::new(PROCESS_BYTES + mib * MIB, PROCESS_BYTES).expect("something is left")
+    }
+
+    fn limit(mib: u64) -> u64 {
+        PROCESS_BYTES + mib * MIB
+    }
+
+    #[test]
+    fn shares_never_exceed_the_pool() {
+        let pool = pool(100);
+        let first = pool.reserve(limit(60)).expect("it is free");
+        assert_eq!((pool.free_bytes(), first.limit_bytes()), (40 * MIB, limit(60)));
+        let refused = pool.reserve(limit(41)).expect_err("40 are left");
+        assert_eq!((refused.code, refused.code.exit), (codes::POOL, Exit::DoesNotFit));
+        let second = pool.reserve(limit(40)).expect("40 are left");
+        assert_eq!(pool.free_bytes(), 0);
+        let copy = first.clone();
+        drop(first);
+        assert_eq!(pool.free_bytes(), 0, "it is still in use");
+        drop(copy);
+        assert_eq!(pool.free_bytes(), 60 * MIB);
+        drop(second);
+        assert_eq!(pool.reserve(limit(101)).expect_err("never").code, codes::POOL);
+        assert_eq!(pool.reserve(PROCESS_BYTES).expect_err("never").code, codes::POOL);
+        assert!(MemoryPool::new(PROCESS_BYTES, PROCESS_BYTES).is_err());
+    }
+
+    #[test]
+    fn who_waits_gets_its_share_in_turn() {
+        let pool = pool(100);
+        let first = pool.reserve(limit(80)).expect("it is free");
+        std::thread::scope(|scope| {
+            let large = scope.spawn(|| pool.reserve_when_free(limit(90), || false));
+            while pool.0.state().waiting.is_empty() {
+                std::thread::yield_now();
+            }
+            // Small enough, but somebody has come before.
+            assert!(pool.reserve(limit(10)).is_err());
+            let small = scope.spawn(|| pool.reserve_when_free(limit(15), || false));
+            while pool.0.state().waiting.len() < 2 {
+                std::thread::yield_now();
+            }
+            drop(first);
+            let large = large.join().expect("no panic").expect("80 came back");
+            assert_eq!(pool.free_bytes(), 10 * MIB);
+            drop(large);
+            let small = small.join().expect("no panic").expect("90 came back");
+            assert_eq!(pool.free_bytes(), 85 * MIB);
+            drop(small);
+        });
+        let all = pool.reserve(limit(100)).expect("all is free");
+        let ended = pool.reserve_when_free(limit(1), || true).expect_err("it is cancelled");
+        assert_eq!(ended.code, codes::INTERRUPTED);
+        assert!(pool.0.state().waiting.is_empty());
+        drop(all);
+    }
+
+    /// The session that began last ends, and no other until it has ended.
+    #[test]
+    fn the_youngest_session_ends() {
+        let pool = pool(1 << 20);
+        let [first, second, idle] =
+            [1, 2, 3].map(|_| pool.reserve(limit(10)).expect("there is room"));
+        first.begin().expect("all is well");
+        second.begin().expect("all is well");
+        let number = |share: &Reservation| share.0.number;
+        let look = |share: &Reservation, resident| pool.0.look(number(share), (resident, resident));
+        let total = pool.0.total_bytes;
+        assert_eq!((look(&first, total), look(&second, total)), (None, None));
+        assert_eq!(look(&first, total + 7), None);
+        assert_eq!(look(&idle, total + 7), None, "it does not compute");
+        assert_eq!(look(&second, total - 1), Some(total + 7), "and this although memory is back");
+        second.end();
+        assert_eq!(look(&first, total), None, "the peak is known");
+        assert_eq!(look(&first, total + 9), Some(total + 9), "another one");
+    }
+
+    #[test]
+    fn parts_hold_the_whole() {
+        let pool = pool(100);
+        let whole = pool.reserve(limit(60)).expect("it is free");
+        let mut parts = whole.split(2);
+        drop(whole);
+        let one = parts.pop().expect("two parts");
+        assert_eq!(one.limit_bytes(), limit(30));
+        drop(parts);
+        assert_eq!(pool.free_bytes(), 40 * MIB);
+        one.begin().expect("nobody else has it");
+        assert!(one.begin().is_err(), "one session at a time");
+        drop(one);
+        assert_eq!(pool.free_bytes(), 100 * MIB);
+        assert!(pool.0.state().computing.is_empty());
+    }
+}
