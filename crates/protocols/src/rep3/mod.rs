@@ -33,15 +33,25 @@ mod sharing;
 mod tests;
 mod transpose;
 
+use phineus_bytecode::layout::SHARE_UNIT_BYTES;
+use phineus_bytecode::{Domain, Layout, ValueSize};
+
 pub use client::Rep3Client;
 pub use costs::{Rep3Costs, totals};
 pub use driver::Rep3Driver;
 pub use rounds::Rep3Rounds;
 
-/// How values lie in memory: of each bit a row, and of each ring element, both components, one behind the
-/// other, in units of 16 bytes.
-pub fn layout() -> phineus_bytecode::Layout {
-    phineus_bytecode::Layout::Replicated
+/// How values lie in memory: of each row and of each ring element both components, one behind the other.
+/// Garbled sharing is taken as XOR shares.
+pub fn layout() -> Layout {
+    let rows = ValueSize::Rows { copies: 2 };
+    Layout {
+        unit_bytes: SHARE_UNIT_BYTES as u16,
+        domain: Domain::Ring,
+        arithmetic: ValueSize::RingElements { copies: 2 },
+        boolean: rows,
+        garbled: rows,
+    }
 }
 
 /// The parties that compute.

@@ -34,8 +34,7 @@ fn planned(program: &[u8], frame_count: u64) -> Plans {
     let faults = check_order(&mut read(program), &mut read(&ordered), &mut model);
     let faults = faults.expect("readable");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let page_units = layout().units_max().next_power_of_two();
-    let options = options("rep3", layout(), (page_units, 16), frame_count);
+    let options = options("rep3", layout(), 4096, frame_count);
     let mut costs = Rep3Costs::default();
     let program = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
     let program = program.expect("it fits").0;

@@ -1,5 +1,7 @@
 //! Conversions of all widths, products, and numbers of lanes at the edges of words and chunks.
 
+use std::collections::BTreeSet;
+
 use phineus_bytecode::{Column, Encoding, InputPort, OutputPort, RowOrder};
 
 use super::*;
@@ -55,7 +57,7 @@ impl Builder {
         (output.immediates[0], output.operands[0]) = (self.outputs.len() as u64, value);
         self.outputs.push(OutputPort {
             name: format!("output_{}", self.outputs.len()),
-            parties: learners.to_vec(),
+            parties: BTreeSet::from_iter(learners.iter().copied()).into_iter().collect(),
             rows: lanes.into(),
             columns: column(element.width()),
             rows_of: None,
@@ -165,4 +167,21 @@ fn products_of_all_widths() {
         builder.output(matrix, a, rows * vectors, &[width % 5, (width + 2) % 5]);
     }
     builder.check(seed, 2);
+}
+
+/// More values than there are frames for, which go to storage and come back.
+#[test]
+fn values_that_swap() {
+    let mut builder = Builder::default();
+    let [a, b] = [A, B].map(|sharing| ElementType::unsigned(32).shared(sharing));
+    let values: Vec<(u64, u64)> = (0..900)
+        .map(|k| (builder.input(k % 3, a, 128), builder.input((k + 1) % 3, b, 128)))
+        .collect();
+    for pair in values.windows(2).rev().step_by(2) {
+        let product = builder.apply(Op::Mul, a, 128, [pair[0].0, pair[1].0, 0]);
+        let smaller = builder.apply(Op::Min, b, 128, [pair[0].1, pair[1].1, 0]);
+        builder.output(product, a, 128, &[0]);
+        builder.output(smaller, b, 128, &[1]);
+    }
+    builder.check(Seeds::fresh().draw(), 0);
 }
