@@ -33,6 +33,10 @@ pub enum Assignment {
     Arithmetic,
     /// As the program says, and where it says nothing, as XOR shares or in the given sharing.
     Stated(Sharing),
+    /// As the program says, and where it says nothing, arithmetic sharing for products and for sums that need
+    /// no conversion to it, and XOR shares for all else. Products of matrices stay whole, and garbled sharing
+    /// becomes Boolean sharing.
+    ArithmeticProducts,
 }
 
 impl Assignment {
@@ -43,13 +47,19 @@ impl Assignment {
             (Assignment::Uniform(sharing), _) => sharing,
             (Assignment::Stated(default), Sharing::Any) => default,
             (Assignment::Stated(_), stated) => stated,
-            (Assignment::Arithmetic, Sharing::Arithmetic) => Sharing::Arithmetic,
-            (Assignment::Arithmetic, _) => Sharing::Boolean,
+            (Assignment::Arithmetic | Assignment::ArithmeticProducts, Sharing::Arithmetic) => {
+                Sharing::Arithmetic
+            }
+            (Assignment::Arithmetic | Assignment::ArithmeticProducts, _) => Sharing::Boolean,
         })
     }
 
     /// The sharing of `instruction`, given what its operands have.
-    fn sharing(self, instruction: &Instruction, operand: Option<&Value>) -> Sharing {
+    fn sharing<'a>(
+        self,
+        instruction: &Instruction,
+        operand: impl Fn(usize) -> &'a Value,
+    ) -> Sharing {
         let stated = instruction.element.sharing();
         if instruction.op.is_carrying() {
             return self.carried(instruction.element).sharing();
@@ -58,6 +68,11 @@ impl Assignment {
             Assignment::Uniform(sharing) => sharing,
             Assignment::Stated(default) if stated == Sharing::Any => default,
             Assignment::Stated(_) => stated,
+            Assignment::ArithmeticProducts => match stated {
+                Sharing::Any if prefers_arithmetic(instruction, operand) => Sharing::Arithmetic,
+                Sharing::Any | Sharing::Boolean | Sharing::Garbled => Sharing::Boolean,
+                Sharing::Arithmetic => Sharing::Arithmetic,
+            },
             Assignment::Arithmetic => {
                 let width = instruction.element.width();
                 let fits = width > 1 && width <= RING_WIDTH_MAX;
@@ -70,12 +85,13 @@ impl Assignment {
                     }
                     // Of shares modulo 2^w the carries out of w bits are not known.
                     Op::LaneSum => Sharing::Boolean,
-                    op if op.is_arithmetic() && fits => match operand {
-                        Some(value) if value.names[Sharing::Arithmetic as usize].is_some() => {
-                            Sharing::Arithmetic
+                    op if op.is_arithmetic() && fits => {
+                        let has_operand = instruction.operand_count() > 0;
+                        match has_operand && operand(0).is_in(Sharing::Arithmetic) {
+                            true => Sharing::Arithmetic,
+                            false => Sharing::Boolean,
                         }
-                        _ => Sharing::Boolean,
-                    },
+                    }
                     _ => Sharing::Boolean,
                 }
             }
@@ -91,6 +107,37 @@ struct Value {
     shape: Shape,
     /// What brings it in again, in any sharing.
     source: Option<Instruction>,
+}
+
+impl Value {
+    fn is_in(&self, sharing: Sharing) -> bool {
+        self.names[sharing as usize].is_some()
+    }
+}
+
+/// Whether an instruction of which the program says nothing is computed in arithmetic sharing: products, which
+/// cost far less there than conversions save, and sums and movements of what was computed there, or of
+/// nothing but inputs and constants, which come in any sharing.
+fn prefers_arithmetic<'a>(instruction: &Instruction, operand: impl Fn(usize) -> &'a Value) -> bool {
+    let width = instruction.element.width();
+    let operands = || (0..instruction.operand_count()).map(&operand);
+    let is_computed = |value: &Value| value.source.is_none() && value.is_in(Sharing::Arithmetic);
+    let fits = width > 1 && width <= RING_WIDTH_MAX;
+    fits && match instruction.op {
+        Op::Mul | Op::MatMul => true,
+        Op::Add | Op::Sub | Op::Neg => {
+            operands().any(is_computed) || operands().all(|value| value.source.is_some())
+        }
+        // Of shares modulo 2^w the carries out of w bits are not known.
+        Op::LaneSum => {
+            let is_same_width = instruction.immediates[0] == u64::from(width);
+            is_same_width && operands().all(|value| value.source.is_some() || is_computed(value))
+        }
+        op => {
+            op.is_arithmetic()
+                && operands().next().is_some_and(|value| value.is_in(Sharing::Arithmetic))
+        }
+    }
 }
 
 struct Assigner<E> {
@@ -147,13 +194,18 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         if operands.iter().any(|operand| !self.values.contains(*operand)) {
             return Err(Error::Invalid { instruction: index, what: "an operand is not defined" });
         }
-        let first = operands.first().map(|&operand| &self.values[operand]);
-        let sharing = self.assignment.sharing(instruction, first);
+        let sharing = self.assignment.sharing(instruction, |k| &self.values[operands[k]]);
+        let is_stated = instruction.element.sharing() != Sharing::Any;
+        let is_chosen = match self.assignment {
+            Assignment::Uniform(_) | Assignment::Stated(_) => true,
+            Assignment::ArithmeticProducts => is_stated,
+            Assignment::Arithmetic => false,
+        };
         match instruction.op {
             Op::Convert => {
                 // The same value, which may get another name when it is needed.
                 let mut value = self.values[operands[0]].clone();
-                if !matches!(self.assignment, Assignment::Uniform(_) | Assignment::Arithmetic) {
+                if is_chosen && !matches!(self.assignment, Assignment::Uniform(_)) {
                     self.name(operands[0], sharing)?;
                     value = self.values[operands[0]].clone();
                 }
@@ -166,7 +218,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
                 let source = Some(*instruction);
                 let mut value = Value { names: [None; 4], shape, source };
                 // What has its sharing for sure comes in at once, in the program's order.
-                if self.assignment != Assignment::Arithmetic {
+                if is_chosen {
                     value.names[sharing as usize] = Some(self.bring(instruction, sharing)?);
                 }
                 self.values.insert(instruction.results[0], value);
@@ -188,7 +240,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
 
     fn compute(&mut self, instruction: &Instruction, sharing: Sharing) -> Result<(), Error> {
         let has_vectors = instruction.immediates[1] > 1 || sharing == Sharing::Arithmetic;
-        if instruction.op == Op::MatMul && has_vectors {
+        let is_whole =
+            sharing == Sharing::Arithmetic && self.assignment == Assignment::ArithmeticProducts;
+        if instruction.op == Op::MatMul && has_vectors && !is_whole {
             return self.mat_mul(instruction, sharing);
         }
         let mut made = *instruction;

@@ -116,3 +116,53 @@ fn a_sum_that_widens_is_no_sum_of_arithmetic_shares() {
         assert_eq!(sum.element.sharing(), sharing, "{element}");
     }
 }
+
+/// What is computed in arithmetic sharing stays there; nothing is converted to it but factors.
+#[test]
+fn products_are_arithmetic_and_sums_of_bits_are_not() {
+    let apply = |op: Op, operands: [u64; 3], result: u64| {
+        let mut instruction = Instruction::new(op, BYTE, 4);
+        (instruction.operands, instruction.results[0]) = (operands, result);
+        instruction
+    };
+    let mut matrix = apply(Op::MatMul, [3, 3, 0], 6);
+    matrix.immediates = [2, 2, 0, 0];
+    let program = [
+        input(BYTE, 0),
+        input(BYTE.shared(Sharing::Garbled), 1),
+        apply(Op::Add, [0, 0, 0], 2),
+        apply(Op::Mul, [0, 1, 0], 3),
+        apply(Op::Add, [1, 1, 0], 4),
+        apply(Op::Add, [3, 2, 0], 5),
+        matrix,
+        apply(Op::Xor, [4, 1, 0], 7),
+        apply(Op::Add, [7, 7, 0], 8),
+        apply(Op::Add, [8, 4, 0], 9),
+        apply(Op::Sub, [9, 6, 0], 10),
+        apply(Op::Max, [10, 5, 0], 11),
+    ];
+    let made = assigned(&program, Assignment::ArithmeticProducts);
+    let found: Vec<(Op, Sharing)> = made.iter().map(|i| (i.op, i.element.sharing())).collect();
+    use Sharing::{Arithmetic, Boolean};
+    let expected = [
+        // Stated: it comes in as it is stated, and again where it is needed otherwise.
+        (Op::Input, Boolean),
+        (Op::Input, Arithmetic),
+        (Op::Add, Arithmetic),
+        (Op::Input, Arithmetic),
+        (Op::Mul, Arithmetic),
+        (Op::Add, Arithmetic),
+        (Op::Add, Arithmetic),
+        (Op::MatMul, Arithmetic),
+        (Op::Convert, Boolean),
+        (Op::Xor, Boolean),
+        (Op::Add, Boolean),
+        (Op::Convert, Arithmetic),
+        (Op::Add, Arithmetic),
+        (Op::Sub, Arithmetic),
+        (Op::Convert, Boolean),
+        (Op::Convert, Boolean),
+        (Op::Max, Boolean),
+    ];
+    assert_eq!(found, expected);
+}

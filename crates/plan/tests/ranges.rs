@@ -300,6 +300,7 @@ fn sharings_change_no_value() {
         Assignment::Uniform(Sharing::Boolean),
         Assignment::Uniform(Sharing::Garbled),
         Assignment::Arithmetic,
+        Assignment::ArithmeticProducts,
         Assignment::Stated(Sharing::Boolean),
         Assignment::Stated(Sharing::Garbled),
     ];

@@ -5,7 +5,8 @@ use std::io::Cursor;
 
 use phineus_bytecode::random::Random;
 use phineus_bytecode::{
-    Description, InputPort, Instruction, Kind, Layout, ProgramReader, ProgramWriter, Table,
+    Description, ElementType, InputPort, Instruction, Kind, Layout, Op, ProgramReader,
+    ProgramWriter, Sharing, Table,
 };
 use phineus_engine::{
     ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
@@ -26,6 +27,48 @@ pub(crate) fn write(instructions: &[Instruction], description: &Description) -> 
     let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
     instructions.iter().for_each(|i| writer.push(i).expect("memory"));
     writer.finish(description).expect("a valid description").0
+}
+
+/// Gives every value the sharing that `pick` says, with conversions where uses differ.
+pub(crate) fn assigned(
+    program: &[Instruction],
+    mut pick: impl FnMut(&Instruction) -> Sharing,
+) -> Vec<Instruction> {
+    let mut made: Vec<Instruction> = Vec::new();
+    // New name and sharing of each old value.
+    let mut values: Vec<(u64, Sharing)> = Vec::new();
+    let mut next = 0;
+    for instruction in program {
+        let sharing = pick(instruction);
+        let mut instruction = *instruction;
+        instruction.element = instruction.element.shared(sharing);
+        if instruction.op == Op::Convert {
+            // Its operand is brought to the same sharing below.
+            instruction.immediates[0] = sharing as u64;
+        }
+        for k in 0..instruction.operands().len() {
+            let (name, from) = values[instruction.operands[k] as usize];
+            instruction.operands[k] = name;
+            if from != sharing {
+                let shape = instruction.operand_shape(k);
+                let element = ElementType::unsigned(shape.width).shared(sharing);
+                let mut convert = Instruction::new(Op::Convert, element, shape.lanes);
+                convert.immediates[0] = from as u64;
+                convert.operands[0] = name;
+                convert.results[0] = next;
+                made.push(convert);
+                instruction.operands[k] = next;
+                next += 1;
+            }
+        }
+        for k in 0..instruction.results().len() {
+            instruction.results[k] = next;
+            values.push((next, sharing));
+            next += 1;
+        }
+        made.push(instruction);
+    }
+    made
 }
 
 pub(crate) fn ordering(layout: Layout) -> OrderOptions {

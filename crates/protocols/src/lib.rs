@@ -10,6 +10,8 @@ pub mod mascot;
 pub mod mixed;
 mod parties;
 pub mod preprocessing;
+pub mod rep3;
+mod shares;
 pub mod spdz;
 pub mod stored;
 pub mod supply;

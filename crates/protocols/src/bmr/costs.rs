@@ -13,7 +13,8 @@ use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::program::SUMS;
 use super::{Rows, is_linear};
 use crate::demand::BatchScale;
-use crate::mixed::{Templates, sum_of_shares};
+use crate::mixed::sum_of_shares;
+use crate::shares::templates::Templates;
 
 /// The names of the totals.
 pub mod totals {

@@ -21,8 +21,9 @@ use super::masked;
 use super::program::SUMS;
 use super::rows::{Gates, Rows, grow, linear};
 use crate::ProtocolError;
-use crate::mixed::{Templates, sum_of_shares};
+use crate::mixed::sum_of_shares;
 use crate::preprocessing::StoreError;
+use crate::shares::templates::Templates;
 
 impl<C: Channel> Gates for Garbler<C> {
     type Error = ProtocolError;

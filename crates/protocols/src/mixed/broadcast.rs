@@ -84,7 +84,7 @@ impl Opened {
             let (share, more) = shares.split_at(own.len());
             (sums, shares) = (rest, more);
             // All bits of the bytes, whatever the width: sums are not reduced.
-            super::ring::add_assign(sum, share, 8 * region.bytes as u16);
+            crate::shares::ring::add_assign(sum, share, 8 * region.bytes as u16);
         }
     }
 }

@@ -17,7 +17,7 @@
 //! Not protected: as in all of [`super`], against anybody who deviates. All computing parties
 //! together know the inputs, whoever brings them: one of them must be honest.
 
-use phineus_bytecode::layout::{ring_bytes, share_bytes};
+use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::secret::classify;
@@ -26,23 +26,16 @@ use phineus_engine::{Inputs, Outputs, packed};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::flight::blank;
-use super::ring;
-use super::values::{add_share, lane_of_share, with_gaps, without_gaps};
-use super::words::words;
 use crate::ProtocolError;
+use crate::shares::ring;
+use crate::shares::values::{
+    add_share, blank, lane_of_share, sent_share_bytes, with_gaps, without_gaps,
+};
+use crate::shares::words::words;
 
 /// Whether party `client` brings anything, and so has generators in common with others.
 fn brings(description: &Description, client: usize) -> bool {
     description.inputs.iter().any(|port| usize::from(port.party) == client)
-}
-
-/// Bytes of a share of a value on its way: bits without gaps, or elements of a ring.
-pub(super) fn sent_share_bytes(shape: Shape) -> usize {
-    match shape.sharing {
-        Sharing::Arithmetic => ring_bytes(shape.width) * shape.lanes as usize,
-        _ => (shape.wires() as usize).div_ceil(8),
-    }
 }
 
 /// What a computing party has of the clients.

@@ -9,7 +9,6 @@ use phineus_bytecode::{
 use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
-use super::client::sent_share_bytes;
 use super::replay::Replay;
 use super::stated::{kind_of, name_of};
 use crate::bmr::costs::{
@@ -21,6 +20,7 @@ use crate::preprocessing::Demand;
 use crate::preprocessing::costs::{
     demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
 };
+use crate::shares::values::sent_share_bytes;
 
 /// The names of the totals.
 pub mod totals {

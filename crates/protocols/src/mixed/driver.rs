@@ -13,15 +13,16 @@ use zeroize::Zeroizing;
 
 use super::broadcast::Broadcast;
 use super::client::Clients;
-use super::flight::{Circuit, Context, Conversion, Flight, Product, blank};
+use super::flight::{Circuit, Context, Conversion, Flight, Product};
 use super::openings::Openings;
-use super::ring;
-use super::rows;
+use super::ring::execute;
+use super::rows::{self, write_circuit};
 use super::templates::{MixedRounds, Way, way};
-use super::values::{add_share, bytes, bytes_mut, lane_of_share, without_gaps, write_circuit};
-use super::words::words;
 use crate::bmr::{Evaluation, Tables};
 use crate::preprocessing::Preprocessing;
+use crate::shares::ring;
+use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share, without_gaps};
+use crate::shares::words::words;
 use crate::{Parties, ProtocolError};
 
 /// An output whose shares are on their way.
@@ -294,7 +295,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
                 let mut values: Vec<Zeroizing<Vec<u64>>> = (0..results.len())
                     .map(|k| Zeroizing::new(vec![0; instruction.result_shape(k).lanes as usize]))
                     .collect();
-                ring::execute(instruction, &mut values, &operands, self.first());
+                execute(instruction, &mut values, &operands, self.first());
                 for (bytes, values) in results.iter_mut().zip(&values) {
                     ring::store(bytes, values, instruction.element.width());
                 }

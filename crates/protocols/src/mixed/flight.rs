@@ -12,22 +12,15 @@ use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
 use phineus_circuits::record::Template;
-use zeroize::Zeroizing;
 
 use super::garbled::Entry;
 use super::openings::Openings;
-use super::ring::mask_of;
 use super::rows::{gather, run, scatter};
-use super::words::words;
 use crate::ProtocolError;
 use crate::preprocessing::Preprocessing;
-
-/// Shares, wiped when they go.
-pub(super) type Words = Zeroizing<Vec<u64>>;
-
-pub(super) fn blank(count: usize) -> Words {
-    Zeroizing::new(vec![0; count])
-}
+use crate::shares::ring::mask_of;
+use crate::shares::values::{Words, blank};
+use crate::shares::words::words;
 
 /// What a flight needs from its driver.
 pub(super) struct Context<'a, P> {

@@ -23,14 +23,14 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::driver::MixedDriver;
-use super::flight::{Conversion, Flight, Words, blank};
+use super::flight::{Conversion, Flight};
 use super::openings::Openings;
-use super::ring;
 use super::templates::{Way, way};
-use super::values::{with_gaps, without_gaps};
-use super::words::{put, words};
 use crate::bmr::Evaluation;
 use crate::preprocessing::Preprocessing;
+use crate::shares::ring;
+use crate::shares::values::{Words, blank, with_gaps, without_gaps};
+use crate::shares::words::{put, words};
 use crate::{Parties, ProtocolError};
 
 /// Wires that become garbled; done after two rounds.

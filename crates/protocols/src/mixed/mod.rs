@@ -44,8 +44,6 @@ mod stated;
 mod templates;
 #[cfg(test)]
 mod tests;
-mod values;
-mod words;
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{Domain, Layout, ValueSize};
@@ -59,7 +57,7 @@ pub use stated::{
     overlapped_rounds, y2a,
 };
 pub use templates::{MixedRounds, YaoToArithmetic};
-pub(crate) use templates::{Templates, is_masked, sum_of_shares};
+pub(crate) use templates::{is_masked, sum_of_shares};
 
 /// How shares of `parties` lie in memory: one share of each value, or for each garbled wire a key of
 /// every party.

@@ -19,8 +19,8 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
 use super::broadcast::{Broadcast, Opened, Region};
-use super::ring;
-use super::words::{get, put, words};
+use crate::shares::ring;
+use crate::shares::words::{get, put, words};
 use crate::{Parties, ProtocolError};
 
 /// Shares that wait for the end of the round, and what the last round opened.

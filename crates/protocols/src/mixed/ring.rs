@@ -1,31 +1,7 @@
-//! Additive shares in `Z_2^w`: how they lie in memory, and what is computed without the others.
+//! What is computed on additive shares in `Z_2^w` without the others.
 
-use phineus_bytecode::layout::ring_bytes;
 use phineus_bytecode::{Instruction, Op};
 use zeroize::Zeroizing;
-
-/// The elements that a width has.
-pub(super) fn mask_of(width: u16) -> u64 {
-    if width == 64 { u64::MAX } else { (1 << width) - 1 }
-}
-
-/// Reads elements of `Z_2^width`.
-pub(super) fn load(elements: &mut [u64], bytes: &[u8], width: u16) {
-    let size = ring_bytes(width);
-    for (element, bytes) in elements.iter_mut().zip(bytes.chunks_exact(size)) {
-        let mut whole = [0; 8];
-        whole[..size].copy_from_slice(bytes);
-        *element = u64::from_le_bytes(whole);
-    }
-}
-
-/// Writes elements, reduced modulo `2^width`.
-pub(super) fn store(bytes: &mut [u8], elements: &[u64], width: u16) {
-    let (size, mask) = (ring_bytes(width), mask_of(width));
-    for (element, bytes) in elements.iter().zip(bytes.chunks_exact_mut(size)) {
-        bytes.copy_from_slice(&(element & mask).to_le_bytes()[..size]);
-    }
-}
 
 /// Computes a local operation: elements in, elements out, not reduced.
 ///
@@ -69,16 +45,5 @@ pub(super) fn execute(
         }),
         Op::LaneSum => each(&|_| a[..two].iter().fold(0, |sum, &a| sum.wrapping_add(a))),
         _ => unreachable!("{} is not local on additive shares", instruction.op.info().name),
-    }
-}
-
-/// Adds the elements of `Z_2^width` in `addends` to those in `sums`.
-pub(super) fn add_assign(sums: &mut [u8], addends: &[u8], width: u16) {
-    let size = ring_bytes(width);
-    for (sum, addend) in sums.chunks_exact_mut(size).zip(addends.chunks_exact(size)) {
-        let (mut left, mut right) = ([0], [0]);
-        load(&mut left, sum, width);
-        load(&mut right, addend, width);
-        store(sum, &[left[0].wrapping_add(right[0])], width);
     }
 }

@@ -1,9 +1,13 @@
 //! Rows of XOR shares: between packed values in memory, and words that circuits run on.
 
+use phineus_bytecode::Instruction;
+use phineus_bytecode::layout::share_bytes;
 use phineus_circuits::record::{And, Local};
 use phineus_crypto::SecretBit;
+use phineus_engine::packed;
 
-use super::words::{get, last_mask, put, words};
+use super::flight::Circuit;
+use crate::shares::words::{get, last_mask, put, words};
 
 /// Makes each bit of packed rows of `from_lanes` bits a row of its own, of `lanes` equal bits.
 pub(super) fn load_repeated(rows: &mut [u64], bytes: &[u8], from_lanes: usize, lanes: usize) {
@@ -82,5 +86,32 @@ pub(super) fn scatter(rows: &mut [u64], packed: &[u64], ands: &[And], lanes: usi
     }
     for (k, and) in ands.iter().enumerate() {
         get(packed, k * lanes, &mut rows[and.out as usize * n..][..n], lanes);
+    }
+}
+
+/// Writes the results of a circuit that is done.
+pub(super) fn write_circuit(
+    instruction: &Instruction,
+    circuit: &Circuit,
+    results: &mut [&mut [u8]],
+) {
+    let n = words(circuit.lanes);
+    let mut outputs = circuit.template.outputs.iter();
+    for (k, bytes) in results.iter_mut().enumerate() {
+        let shape = instruction.result_shape(k);
+        let lanes = shape.lanes as usize;
+        let row_bytes = lanes.div_ceil(8);
+        bytes.fill(0);
+        for row in bytes[..share_bytes(shape)].chunks_exact_mut(row_bytes) {
+            if circuit.lanes == lanes {
+                let slot = *outputs.next().expect("a template has all outputs") as usize;
+                packed::words_to_rows(row, &circuit.rows[slot * n..(slot + 1) * n], lanes);
+                continue;
+            }
+            for j in 0..lanes {
+                let slot = *outputs.next().expect("a template has all outputs") as usize;
+                row[j / 8] |= (circuit.rows[slot] as u8 & 1) << (j % 8);
+            }
+        }
     }
 }

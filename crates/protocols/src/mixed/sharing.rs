@@ -12,9 +12,9 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::driver::MixedDriver;
-use super::flight::{Words, blank};
 use crate::ProtocolError;
 use crate::preprocessing::Preprocessing;
+use crate::shares::values::{Words, blank};
 
 impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
     /// Who brings the values of an input instruction.

@@ -17,7 +17,7 @@ use super::{
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::harness::{
-    expected, memory, options, ordering, own, random_inputs, read, scratch, write,
+    assigned, expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
 use crate::preprocessing::{Dealer, Demand, Preprocessing};
 use crate::{Parties, ProtocolError, memory_mesh};
@@ -38,48 +38,6 @@ impl Ways {
         let broadcast = [Broadcast::Direct, Broadcast::Star][seed as usize / 2 % 2];
         Ways { y2a, broadcast }
     }
-}
-
-/// Gives every value the sharing that `pick` says, with conversions where uses differ.
-fn assigned(
-    program: &[Instruction],
-    mut pick: impl FnMut(&Instruction) -> Sharing,
-) -> Vec<Instruction> {
-    let mut made: Vec<Instruction> = Vec::new();
-    // New name and sharing of each old value.
-    let mut values: Vec<(u64, Sharing)> = Vec::new();
-    let mut next = 0;
-    for instruction in program {
-        let sharing = pick(instruction);
-        let mut instruction = *instruction;
-        instruction.element = instruction.element.shared(sharing);
-        if instruction.op == Op::Convert {
-            // Its operand is brought to the same sharing below.
-            instruction.immediates[0] = sharing as u64;
-        }
-        for k in 0..instruction.operands().len() {
-            let (name, from) = values[instruction.operands[k] as usize];
-            instruction.operands[k] = name;
-            if from != sharing {
-                let shape = instruction.operand_shape(k);
-                let element = phineus_bytecode::ElementType::unsigned(shape.width).shared(sharing);
-                let mut convert = Instruction::new(Op::Convert, element, shape.lanes);
-                convert.immediates[0] = from as u64;
-                convert.operands[0] = name;
-                convert.results[0] = next;
-                made.push(convert);
-                instruction.operands[k] = next;
-                next += 1;
-            }
-        }
-        for k in 0..instruction.results().len() {
-            instruction.results[k] = next;
-            values.push((next, sharing));
-            next += 1;
-        }
-        made.push(instruction);
-    }
-    made
 }
 
 /// What all parties run: the planned program, and the planned garbling program if it has any. What

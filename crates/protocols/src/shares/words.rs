@@ -1,16 +1,16 @@
 //! Bits packed into 64-bit words: bit `i` is bit `i % 64` of word `i / 64`.
 
-pub(super) use phineus_engine::packed::row_words as words;
+pub(crate) use phineus_engine::packed::row_words as words;
 
 /// The bits that exist in the last word of `count` bits.
-pub(super) fn last_mask(count: usize) -> u64 {
+pub(crate) fn last_mask(count: usize) -> u64 {
     if count.is_multiple_of(64) { u64::MAX } else { (1 << (count % 64)) - 1 }
 }
 
 /// Writes the first `count` bits of `source` at bit `at` of `target`, whose bits there are 0.
 ///
 /// Bits of `source` beyond `count` must be 0.
-pub(super) fn put(target: &mut [u64], at: usize, source: &[u64], count: usize) {
+pub(crate) fn put(target: &mut [u64], at: usize, source: &[u64], count: usize) {
     let (first, shift) = (at / 64, at % 64);
     let source = &source[..words(count)];
     if shift == 0 {
@@ -27,7 +27,7 @@ pub(super) fn put(target: &mut [u64], at: usize, source: &[u64], count: usize) {
 }
 
 /// Reads `count` bits from bit `at` of `source` on; bits of `target` beyond them become 0.
-pub(super) fn get(source: &[u64], at: usize, target: &mut [u64], count: usize) {
+pub(crate) fn get(source: &[u64], at: usize, target: &mut [u64], count: usize) {
     let (first, shift) = (at / 64, at % 64);
     let target = &mut target[..words(count)];
     if shift == 0 {

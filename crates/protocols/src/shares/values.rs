@@ -1,24 +1,39 @@
 //! Values as the engine stores them: units, bytes, packed rows, and bits without gaps.
 
-use phineus_bytecode::layout::share_bytes;
+use phineus_bytecode::layout::{ring_bytes, share_bytes};
 use phineus_bytecode::{Instruction, Lane, Shape, Sharing};
 use phineus_crypto::Block;
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
 
-use super::flight::{Circuit, Words, blank};
 use super::ring;
 use super::words::{get, put, words};
 
+/// Shares, wiped when they go.
+pub(crate) type Words = Zeroizing<Vec<u64>>;
+
+pub(crate) fn blank(count: usize) -> Words {
+    Zeroizing::new(vec![0; count])
+}
+
+/// Bytes of one component of a value on its way: bits without gaps, or elements of a ring.
+pub(crate) fn sent_share_bytes(shape: Shape) -> usize {
+    match shape.sharing {
+        Sharing::Arithmetic => ring_bytes(shape.width) * shape.lanes as usize,
+        Sharing::Any | Sharing::Boolean | Sharing::Garbled => (shape.wires() as usize).div_ceil(8),
+    }
+}
+
 /// The operands as bytes, without what fills up their last units.
-pub(super) fn bytes<'a>(instruction: &Instruction, operands: &[&'a [Block]]) -> Vec<&'a [u8]> {
+pub(crate) fn bytes<'a>(instruction: &Instruction, operands: &[&'a [Block]]) -> Vec<&'a [u8]> {
     let wires = operands.iter().enumerate();
     let size = |k: usize| share_bytes(instruction.operand_shape(k));
     wires.map(|(k, wires)| &wires.as_bytes()[..size(k)]).collect()
 }
 
 /// As [`bytes`], of the results.
-pub(super) fn bytes_mut<'a>(
+pub(crate) fn bytes_mut<'a>(
     instruction: &Instruction,
     results: &'a mut [&mut [Block]],
 ) -> Vec<&'a mut [u8]> {
@@ -28,7 +43,7 @@ pub(super) fn bytes_mut<'a>(
 }
 
 /// The bits of packed rows next to each other.
-pub(super) fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
+pub(crate) fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
     let (width, lanes) = (usize::from(shape.width), shape.lanes as usize);
     let n = words(lanes);
     let mut rows = blank(width * n);
@@ -41,7 +56,7 @@ pub(super) fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
 }
 
 /// Adds a share of an output to a sum of shares, both as they are sent.
-pub(super) fn add_share(shape: Shape, sum: &mut [u8], share: &[u8]) {
+pub(crate) fn add_share(shape: Shape, sum: &mut [u8], share: &[u8]) {
     if shape.sharing == Sharing::Arithmetic {
         ring::add_assign(sum, share, shape.width);
     } else {
@@ -50,7 +65,7 @@ pub(super) fn add_share(shape: Shape, sum: &mut [u8], share: &[u8]) {
 }
 
 /// Lane `j` of an output, of the sum of all shares.
-pub(super) fn lane_of_share(shape: Shape, sum: &[u8], j: usize) -> Lane {
+pub(crate) fn lane_of_share(shape: Shape, sum: &[u8], j: usize) -> Lane {
     let lanes = shape.lanes as usize;
     if shape.sharing == Sharing::Arithmetic {
         let (mut element, size) = ([0], sum.len() / lanes);
@@ -65,35 +80,8 @@ pub(super) fn lane_of_share(shape: Shape, sum: &[u8], j: usize) -> Lane {
     Lane::from_limbs(limbs)
 }
 
-/// Writes the results of a circuit that is done.
-pub(super) fn write_circuit(
-    instruction: &Instruction,
-    circuit: &Circuit,
-    results: &mut [&mut [u8]],
-) {
-    let n = words(circuit.lanes);
-    let mut outputs = circuit.template.outputs.iter();
-    for (k, bytes) in results.iter_mut().enumerate() {
-        let shape = instruction.result_shape(k);
-        let lanes = shape.lanes as usize;
-        let row_bytes = lanes.div_ceil(8);
-        bytes.fill(0);
-        for row in bytes[..share_bytes(shape)].chunks_exact_mut(row_bytes) {
-            if circuit.lanes == lanes {
-                let slot = *outputs.next().expect("a template has all outputs") as usize;
-                packed::words_to_rows(row, &circuit.rows[slot * n..(slot + 1) * n], lanes);
-                continue;
-            }
-            for j in 0..lanes {
-                let slot = *outputs.next().expect("a template has all outputs") as usize;
-                row[j / 8] |= (circuit.rows[slot] as u8 & 1) << (j % 8);
-            }
-        }
-    }
-}
-
 /// Writes bits that lie next to each other as packed rows.
-pub(super) fn with_gaps(bits: &[u64], shape: Shape, bytes: &mut [u8]) {
+pub(crate) fn with_gaps(bits: &[u64], shape: Shape, bytes: &mut [u8]) {
     let lanes = shape.lanes as usize;
     let mut row = blank(words(lanes));
     for (k, bytes) in bytes.chunks_exact_mut(lanes.div_ceil(8)).enumerate() {

@@ -1,0 +1,246 @@
+//! How fast three parties compute on replicated shares: `rep3_speed [aes|compare|multiply|matrix] [count]`.
+//!
+//! All parties are threads over an in-process mesh; everything is included: keys, inputs, rounds, outputs.
+//! `aes` encrypts as many blocks under as many keys, in values of 32 lanes; `compare` and `multiply` take as many
+//! pairs of 32-bit integers, in values of 128 lanes; `matrix` multiplies square matrices with as many rows of
+//! 32-bit integers, in tiles of 8 by 16 and 16 by 8.
+
+use std::fs::File;
+use std::io::Cursor;
+use std::thread;
+use std::time::Instant;
+
+use phineus_bytecode::{
+    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
+    ProgramReader, ProgramWriter, RowOrder, Sharing, Table,
+};
+use phineus_channels::MemoryChannel;
+use phineus_crypto::Prg;
+use phineus_engine::{FrameMemory, Inputs, Memory, StorageError, peak_resident_bytes, run};
+use phineus_plan::{Lookahead, OrderOptions, PlanOptions, order, plan};
+use phineus_protocols::mixed::totals;
+use phineus_protocols::rep3::{PARTIES, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
+use phineus_protocols::{Parties, memory_mesh};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Bytes that instructions in flight may hold.
+const HELD_BYTES: u64 = 64 << 20;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let what = arguments.first().map_or("aes", String::as_str);
+    let default = if what == "matrix" { 256 } else { 10_000 };
+    let count = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
+    let (program, unit, units) = match what {
+        "aes" => (pairs(Op::Aes128, 128, count, Sharing::Boolean)?, "AND", 0),
+        "compare" => (pairs(Op::Lt, 32, count, Sharing::Boolean)?, "comparison", count),
+        "multiply" => (pairs(Op::Mul, 32, count, Sharing::Arithmetic)?, "product", count),
+        "matrix" => (matrices(count)?, "multiplication", count * count * count),
+        _ => return Err("aes, compare, multiply or matrix".into()),
+    };
+    let program = planned(&program)?;
+    let costs = open(&program)?.description().plan.clone().ok_or("it is planned")?.costs;
+    let units = if units == 0 { costs[totals::AND_GATES] } else { units };
+    for _ in 0..3 {
+        let start = Instant::now();
+        let threads = memory_mesh(PARTIES).into_iter().map(|parties| {
+            let program = program.clone();
+            thread::spawn(move || party(parties, &program))
+        });
+        let threads: Vec<_> = threads.collect();
+        let mut running_s: f64 = 0.0;
+        for thread in threads {
+            running_s = running_s.max(thread.join().expect("no party panics")?);
+        }
+        println!(
+            "{what} {count}: {:.3} s in all, {running_s:.3} s from the keys on, {:.1} M {unit}s a \
+             second, {} rounds, {:.1} MiB sent by party 0, {:.0} MiB of memory at most",
+            start.elapsed().as_secs_f64(),
+            units as f64 / running_s / 1e6,
+            costs[totals::ROUNDS],
+            costs[&totals::sent_bytes(0)] as f64 / 1048576.0,
+            peak_resident_bytes().unwrap_or(0) as f64 / 1048576.0,
+        );
+    }
+    Ok(())
+}
+
+/// One party; returns the seconds of its run.
+fn party(parties: Parties<MemoryChannel>, program: &[u8]) -> Result<f64, Failure> {
+    let me = parties.me();
+    let mut reader = open(program)?;
+    let description = reader.description().clone();
+    let ports = description.inputs.iter();
+    let table = |port: &InputPort| Table::zeros(port.columns.clone(), port.rows);
+    let inputs = ports.map(|port| (usize::from(port.party) == me).then(|| table(port)));
+    let inputs = Inputs::new(&description, inputs.collect())?;
+    let mut memory = memory(program)?;
+    let start = Instant::now();
+    let mut driver = Rep3Driver::new(parties, &mut Prg::from_os()?, &description, inputs)?;
+    run(&mut reader, &mut driver, &mut memory, &mut |_| true)?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn open(bytes: &[u8]) -> Result<ProgramReader<Cursor<Vec<u8>>>, phineus_bytecode::Error> {
+    ProgramReader::open(Cursor::new(bytes.to_vec()))
+}
+
+fn memory(planned: &[u8]) -> Result<Memory, StorageError> {
+    let reader = open(planned).expect("just planned");
+    let plan = reader.description().plan.as_ref().expect("just planned");
+    let page_bytes = (plan.page_wires * u64::from(plan.layout.unit_bytes)) as u32;
+    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
+    Ok(Memory { frames, storage: None })
+}
+
+fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
+    let order_options = OrderOptions {
+        layout: layout(),
+        window_units: 1 << 22,
+        window_instructions: 1 << 17,
+        held_bytes: HELD_BYTES,
+        planner_memory_bytes: 512 << 20,
+    };
+    let mut model = Rep3Rounds::default();
+    let ordered = order(&mut open(program)?, Vec::new(), scratch()?, &order_options, &mut model)?;
+    let options = PlanOptions {
+        protocol: "rep3".to_string(),
+        port_order: phineus_bytecode::PortOrder::Given,
+        memory_limit_bytes: 0,
+        frame_count: 1 << 14,
+        layout: layout(),
+        page_wires: 4096,
+        lookahead: Lookahead { time_ns: 0, frames: 2 },
+        planner_memory_bytes: 512 << 20,
+    };
+    let mut costs = Rep3Costs::default();
+    Ok(plan(&mut open(&ordered.0)?, Vec::new(), scratch()?, &options, &mut costs)?.0)
+}
+
+fn scratch() -> Result<File, Failure> {
+    Ok(tempfile::tempfile()?)
+}
+
+/// A program that writes its instructions as it is made.
+struct Builder {
+    writer: ProgramWriter<Vec<u8>>,
+    values: u64,
+}
+
+impl Builder {
+    fn new() -> Result<Builder, Failure> {
+        Ok(Builder { writer: ProgramWriter::new(Vec::new(), Kind::Program)?, values: 0 })
+    }
+
+    fn push(&mut self, mut instruction: Instruction) -> Result<u64, Failure> {
+        instruction.results[0] = self.values;
+        self.values += instruction.result_count() as u64;
+        self.writer.push(&instruction)?;
+        Ok(self.values - 1)
+    }
+
+    /// An input or an output of `value`.
+    fn port(
+        &mut self,
+        op: Op,
+        (element, lanes): (ElementType, u32),
+        (port, row): (u64, u64),
+        value: u64,
+    ) -> Result<u64, Failure> {
+        let mut instruction = Instruction::new(op, element, lanes);
+        instruction.immediates = [port, 0, row, 0];
+        instruction.operands[0] = value;
+        self.push(instruction)
+    }
+
+    /// With inputs of the first two parties, and an output of this width to all.
+    fn finish(self, width: u16, rows: u64, result_width: u16) -> Result<Vec<u8>, Failure> {
+        let columns = |width| {
+            let (name, element) = ("value".to_owned(), ElementType::unsigned(width));
+            vec![Column { name, element, encoding: Encoding::Hex }]
+        };
+        let input = |name: &str, party| InputPort {
+            name: name.to_owned(),
+            party,
+            rows,
+            columns: columns(width),
+            order: RowOrder::Given,
+        };
+        let description = Description {
+            name: "speed".to_owned(),
+            parties: (0..PARTIES).map(|party| format!("party_{party}")).collect(),
+            inputs: vec![input("x", 0), input("y", 1)].into(),
+            outputs: vec![OutputPort {
+                name: "result".to_owned(),
+                parties: (0..PARTIES as u16).collect(),
+                rows,
+                columns: columns(result_width),
+                rows_of: None,
+            }]
+            .into(),
+            ..Description::default()
+        };
+        Ok(self.writer.finish(&description)?.0)
+    }
+}
+
+/// `op` of pairs of integers.
+fn pairs(op: Op, width: u16, count: u64, sharing: Sharing) -> Result<Vec<u8>, Failure> {
+    let element = ElementType::unsigned(width).shared(sharing);
+    let lanes = 4096 / u64::from(width);
+    let count = count.next_multiple_of(lanes);
+    let result_width = Instruction::new(op, element, lanes as u32).result_shape(0).width;
+    let result = ElementType::unsigned(result_width).shared(sharing);
+    let mut builder = Builder::new()?;
+    for row in (0..count).step_by(lanes as usize) {
+        let x = builder.port(Op::Input, (element, lanes as u32), (0, row), 0)?;
+        let y = builder.port(Op::Input, (element, lanes as u32), (1, row), 0)?;
+        let operands = [x, y, 0];
+        let z = builder
+            .push(Instruction { operands, ..Instruction::new(op, element, lanes as u32) })?;
+        builder.port(Op::Output, (result, lanes as u32), (0, row), z)?;
+    }
+    builder.finish(width, count, result_width)
+}
+
+/// A product of square matrices in tiles: 8 rows and 16 columns of the first, 16 and 8 of the second.
+fn matrices(count: u64) -> Result<Vec<u8>, Failure> {
+    let (side, inner) = (8, 16);
+    let count = count.next_multiple_of(inner);
+    let element = ElementType::unsigned(32).shared(Sharing::Arithmetic);
+    let mut builder = Builder::new()?;
+    let tiles = count * count / (side * inner);
+    let mut inputs = [Vec::new(), Vec::new()];
+    for (port, values) in (0..).zip(&mut inputs) {
+        for tile in 0..tiles {
+            let rows = (port, tile * side * inner);
+            values.push(builder.port(Op::Input, (element, 128), rows, 0)?);
+        }
+    }
+    let mut row = 0;
+    for i in 0..count / side {
+        for j in 0..count / side {
+            let mut sum = None;
+            for k in 0..count / inner {
+                let mut product = Instruction::new(Op::MatMul, element, (side * side) as u32);
+                product.immediates = [inner, side, 0, 0];
+                let at = |outer: u64| (outer * (count / inner) + k) as usize;
+                product.operands = [inputs[0][at(i)], inputs[1][at(j)], 0];
+                let product = builder.push(product)?;
+                sum = Some(match sum {
+                    None => product,
+                    Some(sum) => {
+                        let mut add = Instruction::new(Op::Add, element, (side * side) as u32);
+                        add.operands = [sum, product, 0];
+                        builder.push(add)?
+                    }
+                });
+            }
+            let sum = sum.ok_or("there are columns")?;
+            builder.port(Op::Output, (element, (side * side) as u32), (0, row), sum)?;
+            row += side * side;
+        }
+    }
+    builder.finish(32, count * count, 32)
+}

@@ -1,0 +1,417 @@
+//! [`Rep3Driver`]: one party's side of a run on replicated shares.
+
+use std::collections::VecDeque;
+
+use phineus_bytecode::layout::share_bytes;
+use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape};
+use phineus_channels::Channel;
+use phineus_crypto::{Block, Prg, declassify_value};
+use phineus_engine::{Driver, Inputs, Outputs, packed};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::PARTIES;
+use super::circuits::{Begin, Circuits, Place, run_whole};
+use super::client::Clients;
+use super::keys::Keys;
+use super::messages::Messages;
+use super::ring::{self, Sent};
+use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
+use super::sharing::{Join, SharedValue};
+use super::transpose::{to_integers, to_rows};
+use crate::shares::values::{add_share, blank, lane_of_share};
+use crate::{Parties, ProtocolError};
+
+/// An instruction between its issue and its finish.
+pub(super) enum Flight {
+    Circuit(Place),
+    /// Elements that are sent in its last round.
+    Product(Sent),
+    Input(SharedValue),
+}
+
+/// An output whose last component is on its way.
+pub(super) struct PendingOutput {
+    pub(super) instruction: Instruction,
+    /// The sum of the own components, packed without gaps.
+    pub(super) sum: Zeroizing<Vec<u8>>,
+    pub(super) at: usize,
+}
+
+/// One party of a computation on replicated shares.
+pub struct Rep3Driver<C> {
+    pub(super) parties: Parties<C>,
+    pub(super) clients: Clients<C>,
+    pub(super) description: Description,
+    pub(super) inputs: Inputs,
+    outputs: Outputs,
+    pub(super) keys: Keys,
+    pub(super) model: Rep3Rounds,
+    pub(super) circuits: Circuits,
+    pub(super) messages: Messages,
+    /// Bits that become ring elements when the round is over.
+    pub(super) joins: Vec<Join>,
+    /// Operands of circuits that the round brings: where they go, and the value.
+    pub(super) awaited: Vec<(usize, SharedValue, Shape)>,
+    /// What is done after the coming round, the one after it, and so on.
+    flights: VecDeque<Vec<(Instruction, Flight)>>,
+    done: VecDeque<(Instruction, Flight)>,
+    pub(super) pending: Vec<PendingOutput>,
+    rounds: u64,
+}
+
+impl<C: Channel> Rep3Driver<C> {
+    /// Agrees on the generators that each two parties have in common.
+    ///
+    /// Cost: 16 bytes from each party to the one before.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    ///
+    /// # Panics
+    /// If there are not three parties.
+    pub fn new(
+        mut parties: Parties<C>,
+        prg: &mut Prg,
+        description: &Description,
+        inputs: Inputs,
+    ) -> Result<Rep3Driver<C>, ProtocolError> {
+        assert_eq!(parties.count(), PARTIES, "three parties compute");
+        let keys = Keys::agree(&mut parties, prg)?;
+        Ok(Rep3Driver {
+            keys,
+            outputs: Outputs::new(description, parties.me() as u16),
+            description: description.clone(),
+            parties,
+            clients: Clients::default(),
+            inputs,
+            model: Rep3Rounds::default(),
+            circuits: Circuits::default(),
+            messages: Messages::default(),
+            joins: Vec::new(),
+            awaited: Vec::new(),
+            flights: VecDeque::new(),
+            done: VecDeque::new(),
+            pending: Vec::new(),
+            rounds: 0,
+        })
+    }
+
+    /// The same driver with channels to its clients: the parties of the description after those
+    /// that compute, in its order.
+    ///
+    /// Cost: 32, 16 and 16 bytes to the three parties from each client that brings something.
+    ///
+    /// # Errors
+    /// When a channel fails.
+    ///
+    /// # Panics
+    /// If there are more or fewer channels than clients.
+    pub fn with_clients(mut self, channels: Vec<C>) -> Result<Rep3Driver<C>, ProtocolError> {
+        let count = PARTIES + channels.len();
+        assert_eq!(count, self.description.parties.len(), "all clients are there");
+        self.clients = Clients::meet(channels, &self.description, self.me())?;
+        Ok(self)
+    }
+
+    /// The channels to the clients, after [`Driver::finish`].
+    pub fn take_clients(&mut self) -> Vec<C> {
+        std::mem::take(&mut self.clients).into_channels()
+    }
+
+    /// Rounds so far.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// The channels.
+    pub fn parties(&self) -> &Parties<C> {
+        &self.parties
+    }
+
+    /// Channels and outputs, after [`Driver::finish`].
+    pub fn into_parts(self) -> (Parties<C>, Outputs) {
+        (self.parties, self.outputs)
+    }
+
+    pub(super) fn me(&self) -> usize {
+        self.parties.me()
+    }
+
+    /// Whether public values are added to the own first component, and to the second one: all of them
+    /// are in component 0.
+    fn adds_constants(&self) -> [bool; 2] {
+        [self.me() == 0, self.me() == 2]
+    }
+
+    fn assert_done(&self) {
+        let is_done = self.circuits.is_empty()
+            && self.pending.is_empty()
+            && self.flights.iter().all(Vec::is_empty);
+        assert!(is_done, "an ordered program ends when everything is done");
+    }
+
+    /// Takes note of an instruction that is done after so many rounds.
+    fn launch(&mut self, instruction: &Instruction, rounds: u32, flight: Flight) {
+        let rounds = rounds as usize;
+        if self.flights.len() < rounds {
+            self.flights.resize_with(rounds, Vec::new);
+        }
+        self.flights[rounds - 1].push((*instruction, flight));
+    }
+
+    fn issue(
+        &mut self,
+        instruction: &Instruction,
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        if instruction.op == Op::Input {
+            let flight = Flight::Input(self.share_input(instruction)?);
+            self.launch(instruction, 1, flight);
+            return Ok(());
+        }
+        let rounds = self.model.rounds(instruction);
+        let value = |k: usize| value_bytes(instruction, operands, k);
+        let flight = match method(instruction) {
+            Method::Circuit => {
+                let circuit = self.model.template(instruction);
+                let (place, mut room) = self.circuits.push(Begin::Coming, instruction, circuit);
+                for k in 0..operands.len() {
+                    let (target, rest) = room.split_at_mut(value(k).len());
+                    target.copy_from_slice(value(k));
+                    room = rest;
+                }
+                Flight::Circuit(place)
+            }
+            Method::Product => {
+                let count = instruction.lanes as usize;
+                let elements = &mut self.messages.coming;
+                let sent = ring::push(elements, instruction.element.width(), count);
+                ring::multiply(instruction, elements, sent, (value(0), value(1)));
+                Flight::Product(sent)
+            }
+            Method::ArithmeticToBoolean => Flight::Circuit(self.split(instruction, value(0))),
+            Method::BooleanToArithmetic => Flight::Product(self.join(instruction, value(0))),
+            Method::Packed | Method::Ring | Method::Copy => {
+                unreachable!("{} has no rounds", instruction.op.info().name)
+            }
+        };
+        self.launch(instruction, rounds, flight);
+        Ok(())
+    }
+
+    fn whole(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) {
+        let adds = self.adds_constants();
+        match method(instruction) {
+            Method::Packed => packed_on_both(instruction, results, operands, adds),
+            Method::Ring => {
+                let empty: &[u8] = &[];
+                let mut values = [empty; 3];
+                for (k, value) in values[..operands.len()].iter_mut().enumerate() {
+                    *value = value_bytes(instruction, operands, k);
+                }
+                with_results(instruction, results, |results| {
+                    ring::execute(instruction, results, &values[..operands.len()], adds);
+                });
+            }
+            Method::Copy => {
+                let value = value_bytes(instruction, operands, 0);
+                with_results(instruction, results, |results| copy(instruction, results[0], value));
+            }
+            Method::Circuit => {
+                let circuit = self.model.template(instruction);
+                let values: Vec<&[u8]> =
+                    (0..operands.len()).map(|k| value_bytes(instruction, operands, k)).collect();
+                let values = Zeroizing::new(values.concat());
+                let keys = &mut self.keys;
+                with_results(instruction, results, |results| {
+                    run_whole(instruction, circuit, &values, results, (keys, adds));
+                });
+            }
+            Method::Product | Method::ArithmeticToBoolean | Method::BooleanToArithmetic => {
+                unreachable!("{} has rounds", instruction.op.info().name)
+            }
+        }
+    }
+
+    /// Writes the results of an instruction that is done.
+    fn finish_flight(&mut self, instruction: &Instruction, results: &mut [&mut [Block]]) {
+        let (issued, flight) = self.done.pop_front().expect("the planner finishes what is done");
+        assert_eq!(issued.op, instruction.op, "the planner finishes in the right order");
+        let messages = &mut self.messages;
+        let circuits = &self.circuits;
+        with_results(instruction, results, |results| match &flight {
+            Flight::Circuit(place) => circuits.write(*place, instruction, results),
+            Flight::Product(sent) => {
+                let width = instruction.element.width();
+                ring::store(results[0], width, *sent, &mut messages.sent, &mut messages.received);
+            }
+            Flight::Input(value) => value.write(instruction.shape(), messages, results[0]),
+        });
+    }
+
+    /// Adds the components of outputs that the round brought, and writes the values.
+    fn write_outputs(&mut self) {
+        for PendingOutput { instruction, mut sum, at } in self.pending.drain(..) {
+            let shape = instruction.shape();
+            let last = self.messages.output(at, sum.len());
+            add_share(shape, &mut sum, last);
+            let lane = |j: usize| lane_of_share(shape, &sum, j);
+            self.outputs.write(&instruction, (0..shape.lanes as usize).map(lane));
+        }
+    }
+}
+
+/// The bytes of operand `k`, without what fills up its last unit: both components.
+pub(super) fn value_bytes<'a>(
+    instruction: &Instruction,
+    operands: &[&'a [Block]],
+    k: usize,
+) -> &'a [u8] {
+    &operands[k].as_bytes()[..2 * share_bytes(instruction.operand_shape(k))]
+}
+
+/// Calls `write` with the bytes of the results, without what fills up their last units.
+fn with_results(
+    instruction: &Instruction,
+    results: &mut [&mut [Block]],
+    write: impl FnOnce(&mut [&mut [u8]]),
+) {
+    let size = |k: usize| 2 * share_bytes(instruction.result_shape(k));
+    match results {
+        [] => write(&mut []),
+        [one] => write(&mut [&mut one.as_mut_bytes()[..size(0)]]),
+        [one, two, ..] => {
+            write(&mut [&mut one.as_mut_bytes()[..size(0)], &mut two.as_mut_bytes()[..size(1)]])
+        }
+    }
+}
+
+/// Computes on packed rows what is local, on one component after the other.
+fn packed_on_both(
+    instruction: &Instruction,
+    results: &mut [&mut [Block]],
+    operands: &[&[Block]],
+    adds_constants: [bool; 2],
+) {
+    for (component, adds) in adds_constants.into_iter().enumerate() {
+        let empty: &[u8] = &[];
+        let mut values = [empty; 3];
+        for (k, value) in values[..operands.len()].iter_mut().enumerate() {
+            let both = value_bytes(instruction, operands, k);
+            *value = &both[component * both.len() / 2..][..both.len() / 2];
+        }
+        let values = &values[..operands.len()];
+        with_results(instruction, results, |results| {
+            let is_done = match results {
+                [one] => {
+                    let one = half_mut(one, component);
+                    packed::execute(instruction, &mut [one], values, adds)
+                }
+                [one, two] => {
+                    let (one, two) = (half_mut(one, component), half_mut(two, component));
+                    packed::execute(instruction, &mut [one, two], values, adds)
+                }
+                _ => false,
+            };
+            assert!(is_done, "this operation is local");
+        });
+    }
+}
+
+fn half_mut(value: &mut [u8], component: usize) -> &mut [u8] {
+    let size = value.len() / 2;
+    &mut value[component * size..][..size]
+}
+
+/// A conversion that changes nothing but where bits lie.
+fn copy(instruction: &Instruction, result: &mut [u8], value: &[u8]) {
+    let (from, to) = (instruction.operand_shape(0).sharing, instruction.element.sharing());
+    if is_arithmetic(from) == is_arithmetic(to) {
+        return result.copy_from_slice(value);
+    }
+    let size = result.len() / 2;
+    let components = value.chunks_exact(value.len() / 2).zip(result.chunks_exact_mut(size));
+    for (value, result) in components {
+        if is_arithmetic(from) {
+            to_rows(&ring::to_words(value, 1), result);
+        } else {
+            let mut bits = blank(size);
+            to_integers(value, &mut bits);
+            result.iter_mut().zip(&*bits).for_each(|(element, bit)| *element = *bit as u8);
+        }
+    }
+}
+
+impl<C: Channel> Driver for Rep3Driver<C> {
+    type Wire = Block;
+    type Error = ProtocolError;
+
+    fn input(
+        &mut self,
+        instruction: &Instruction,
+        wires: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        assert_eq!(instruction.phase, Phase::Finish, "an input takes a round");
+        self.finish_flight(instruction, &mut [wires]);
+        Ok(())
+    }
+
+    fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
+        let shape = instruction.shape();
+        self.share_output(instruction, &wires.as_bytes()[..2 * share_bytes(shape)]);
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        match instruction.phase {
+            Phase::Issue => return self.issue(instruction, operands),
+            Phase::Whole => self.whole(instruction, results, operands),
+            Phase::Finish => self.finish_flight(instruction, results),
+        }
+        Ok(())
+    }
+
+    fn round(&mut self) -> Result<(), ProtocolError> {
+        assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
+        let adds = self.adds_constants();
+        self.circuits.start(&mut self.messages.bits, &mut self.keys, adds);
+        self.messages.exchange(&mut self.parties, &mut self.keys)?;
+        self.rounds += 1;
+        self.clients.send_outputs()?;
+        self.write_outputs();
+        let (results, z) = self.messages.products();
+        self.circuits.advance(results, z, &mut self.keys, adds);
+        self.take_shares();
+        self.messages.turn();
+        if let Some(mut done) = self.flights.pop_front() {
+            self.done.extend(done.drain(..));
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> Result<(), ProtocolError> {
+        self.assert_done();
+        self.parties.flush()
+    }
+
+    fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
+        let opened = self.outputs.opened(port).into_limbs();
+        Ok(Lane::from_limbs(declassify_value(opened, "opened to all parties")))
+    }
+
+    fn finish(&mut self) -> Result<(), ProtocolError> {
+        self.assert_done();
+        self.parties.flush()
+    }
+}

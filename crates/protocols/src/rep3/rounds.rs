@@ -1,0 +1,164 @@
+//! [`Rep3Rounds`]: how each instruction is computed, and what the planner must know of it.
+
+use std::sync::Arc;
+
+use phineus_bytecode::layout::{ring_bytes, share_bytes};
+use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
+use phineus_circuits::record::Template;
+use phineus_engine::bits::Family;
+use phineus_engine::packed;
+
+use super::circuits::level_words;
+use crate::shares::templates::Templates;
+use crate::shares::values::sent_share_bytes;
+use crate::shares::words::words;
+
+/// What an instruction in flight takes besides shares: itself, twice, and its places in lists that double.
+const FLIGHT_BYTES: u64 = 768;
+
+/// How an instruction is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// Without the others, on packed rows.
+    Packed,
+    /// By a recorded circuit; with rounds if it has ANDs.
+    Circuit,
+    /// Without the others, on ring elements.
+    Ring,
+    /// Own terms, then one element of each result to a neighbour.
+    Product,
+    /// The first party shares the XOR of its components, and an inner product.
+    BooleanToArithmetic,
+    /// The first party shares the sum of its components, and a circuit adds the third one.
+    ArithmeticToBoolean,
+    /// The same components again; of one bit from one sharing to the other.
+    Copy,
+}
+
+/// Whether values of this sharing are ring elements; all others are XOR shares.
+pub(super) fn is_arithmetic(sharing: Sharing) -> bool {
+    match sharing {
+        Sharing::Arithmetic => true,
+        // Garbled sharing has no meaning of its own here.
+        Sharing::Any | Sharing::Boolean | Sharing::Garbled => false,
+    }
+}
+
+/// The sharing from which a conversion comes.
+pub(super) fn converted_from(instruction: &Instruction) -> Sharing {
+    Sharing::from_code(instruction.immediates[0]).unwrap_or_default()
+}
+
+/// How `instruction` is computed, which is neither an input nor an output.
+pub(super) fn method(instruction: &Instruction) -> Method {
+    let to = is_arithmetic(instruction.element.sharing());
+    match instruction.op {
+        Op::Convert => match (is_arithmetic(converted_from(instruction)), to) {
+            (false, true) if instruction.element.width() > 1 => Method::BooleanToArithmetic,
+            (true, false) if instruction.element.width() > 1 => Method::ArithmeticToBoolean,
+            _ => Method::Copy,
+        },
+        Op::Mul | Op::MatMul if to => Method::Product,
+        _ if to => Method::Ring,
+        _ if packed::is_local(instruction) => Method::Packed,
+        _ => Method::Circuit,
+    }
+}
+
+/// The addition that ends a conversion from ring elements to bits.
+pub(super) fn addition(instruction: &Instruction) -> Instruction {
+    let element = ElementType::unsigned(instruction.element.width()).shared(Sharing::Boolean);
+    Instruction::new(Op::Add, element, instruction.lanes)
+}
+
+/// Bytes that convert `lanes` values of `width` bits to ring elements, in the first round: for each bit but
+/// the last an element of the bits above it.
+pub(super) fn masked_bit_bytes(width: u16, lanes: u32) -> usize {
+    (1..width).map(ring_bytes).sum::<usize>() * lanes as usize
+}
+
+/// The rounds of the instructions on replicated shares.
+pub struct Rep3Rounds {
+    templates: Templates,
+}
+
+impl Default for Rep3Rounds {
+    fn default() -> Rep3Rounds {
+        Rep3Rounds { templates: Templates::new(Family::LeastDepth) }
+    }
+}
+
+impl Rep3Rounds {
+    /// Bytes of all circuits met so far, and of the largest one.
+    pub(super) fn circuit_bytes(&self) -> [u64; 2] {
+        let all = self.templates.memory_bytes();
+        all.fold([0, 0], |[sum, largest], bytes| [sum + bytes, largest.max(bytes)])
+    }
+
+    /// The circuit of an instruction, and its lanes.
+    pub(super) fn template(&mut self, circuit: &Instruction) -> (Arc<Template>, usize) {
+        self.templates.of(circuit)
+    }
+
+    /// Rounds from issue to finish.
+    pub(super) fn rounds(&mut self, instruction: &Instruction) -> u32 {
+        match instruction.op {
+            Op::Input | Op::Output => return 1,
+            Op::Round | Op::Load | Op::Store => return 0,
+            _ => {}
+        }
+        match method(instruction) {
+            Method::Packed | Method::Ring | Method::Copy => 0,
+            Method::Circuit => self.template(instruction).0.depth() as u32,
+            Method::Product => 1,
+            Method::BooleanToArithmetic => 2,
+            Method::ArithmeticToBoolean => {
+                1 + self.template(&addition(instruction)).0.depth() as u32
+            }
+        }
+    }
+
+    /// Bytes that a circuit holds from issue to finish: its operands in a buffer that doubles, its rows, and
+    /// the bits of its widest level, as they are made, sent and received.
+    fn circuit_held_bytes(&mut self, circuit: &Instruction) -> u64 {
+        let (template, lanes) = self.template(circuit);
+        let operands: usize =
+            (0..circuit.operand_count()).map(|k| 2 * share_bytes(circuit.operand_shape(k))).sum();
+        let rows = 2 * template.slot_count as usize * words(lanes);
+        let levels = 0..template.depth();
+        let widest = levels.map(|level| level_words(&template, level, lanes)).max().unwrap_or(0);
+        (2 * operands + 8 * (rows + 4 * widest)) as u64
+    }
+}
+
+impl RoundModel for Rep3Rounds {
+    fn interaction(&mut self, instruction: &Instruction) -> Interaction {
+        let shape = instruction.shape();
+        let rounds = self.rounds(instruction);
+        if rounds == 0 {
+            return Interaction::default();
+        }
+        // On their way: in buffers that double at both ends.
+        let sent = sent_share_bytes(shape) as u64;
+        let held_bytes = match instruction.op {
+            Op::Input => 2 * share_bytes(shape) as u64 + 4 * sent,
+            // To two neighbours or clients, and what this party learns.
+            Op::Output => 7 * sent,
+            _ => match method(instruction) {
+                Method::Packed | Method::Ring | Method::Copy => 0,
+                Method::Circuit => self.circuit_held_bytes(instruction),
+                Method::Product => 6 * sent,
+                Method::BooleanToArithmetic => {
+                    let masked = masked_bit_bytes(shape.width, shape.lanes) as u64;
+                    6 * sent + 4 * masked + 8 * u64::from(shape.lanes)
+                }
+                Method::ArithmeticToBoolean => {
+                    let addition = addition(instruction);
+                    let sent = sent_share_bytes(addition.shape()) as u64;
+                    self.circuit_held_bytes(&addition) + 4 * sent
+                }
+            },
+        };
+        Interaction { rounds, held_bytes: held_bytes + FLIGHT_BYTES }
+    }
+}

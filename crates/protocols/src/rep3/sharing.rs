@@ -1,0 +1,365 @@
+//! How inputs and conversions become shares, and outputs are opened.
+//!
+//! Inputs: party `i` draws its first component from the generator that it has in common with the party
+//! before, and sends what is left to the party behind; the third component is 0 (Mohassel, Rindal, "ABY3",
+//! ePrint 2018/403, section 3.1 with a generator in place of one of the messages).
+//!
+//! Ring elements to bits: `x_0 + x_1` is an input of party 0, `x_2` is known to parties 1 and 2, and an
+//! adder adds them (ABY3, section 5.3, with one adder instead of full adders and an adder).
+//!
+//! Bits to ring elements: `x = a ^ c` with `a = b_0 ^ b_1`, known to party 0, and `c = b_2`, known to the
+//! others, is `a + c - 2 sum 2^i a_i c_i`. Party 0 sends `a_i + r_i` to party 1, with `r_i` drawn in common with
+//! party 2; then the sum is that of `sum 2^i c_i (a_i + r_i)` of party 1 and `-sum 2^i c_i r_i` of party 2,
+//! which are masked and resent as a product is. Deviation: ABY3, section 5.4, multiplies a bit and an integer by
+//! oblivious transfer among three; here both factors of each product are known to somebody.
+
+use phineus_bytecode::layout::{ring_bytes, share_bytes};
+use phineus_bytecode::{Instruction, Shape, Sharing};
+use phineus_channels::Channel;
+use phineus_crypto::Prg;
+use phineus_engine::packed;
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
+
+use super::PARTIES;
+use super::circuits::{Begin, Place};
+use super::driver::{PendingOutput, Rep3Driver};
+use super::keys::neighbours;
+use super::messages::Messages;
+use super::ring::{self, Element, Sent, for_bytes};
+use super::rounds::{addition, masked_bit_bytes};
+use super::transpose::{to_integers, to_rows};
+use crate::ProtocolError;
+use crate::shares::ring::{add_assign, load, store};
+use crate::shares::values::{Words, blank, sent_share_bytes, with_gaps, without_gaps};
+use crate::shares::words::words;
+
+/// A party's components of a value that is being shared.
+pub(super) struct SharedValue {
+    /// Both, as they lie in memory.
+    bytes: Zeroizing<Vec<u8>>,
+    /// Where the first one will be among the shares that the round brings, if it does.
+    received_at: Option<usize>,
+}
+
+impl SharedValue {
+    /// Writes the value, when the round has brought all of it.
+    pub(super) fn write(&self, shape: Shape, messages: &Messages, value: &mut [u8]) {
+        value.copy_from_slice(&self.bytes);
+        if let Some(at) = self.received_at {
+            let sent = messages.share(at, sent_share_bytes(shape));
+            unpack(shape, sent, &mut value[..share_bytes(shape)]);
+        }
+    }
+}
+
+/// Bits that become ring elements at party 1, when it knows the first party's masked bits.
+pub(super) struct Join {
+    at: usize,
+    width: u16,
+    /// The bits that this party knows, as integers.
+    known: Words,
+    sent: Sent,
+}
+
+/// One component as it is sent: bits without gaps, or elements.
+pub(super) fn pack(shape: Shape, component: &[u8]) -> Zeroizing<Vec<u8>> {
+    let size = sent_share_bytes(shape);
+    match shape.sharing {
+        Sharing::Arithmetic => Zeroizing::new(component.to_vec()),
+        _ => Zeroizing::new(without_gaps(component, shape).as_bytes()[..size].to_vec()),
+    }
+}
+
+/// The inverse of [`pack`].
+pub(super) fn unpack(shape: Shape, sent: &[u8], component: &mut [u8]) {
+    if shape.sharing == Sharing::Arithmetic {
+        return component.copy_from_slice(sent);
+    }
+    let mut bits = blank(words(shape.wires() as usize));
+    bits.as_mut_bytes()[..sent.len()].copy_from_slice(sent);
+    with_gaps(&bits, shape, component);
+}
+
+/// Draws a component.
+pub(super) fn draw(prg: &mut Prg, shape: Shape, component: &mut [u8]) {
+    prg.fill_bytes(component);
+    if shape.sharing == Sharing::Arithmetic {
+        let mut elements = blank(shape.lanes as usize);
+        load(&mut elements, component, shape.width);
+        store(component, &elements, shape.width);
+    } else {
+        packed::clear_padding(component, shape.lanes as usize);
+    }
+}
+
+/// Takes a component off another one.
+pub(super) fn subtract(shape: Shape, from: &mut [u8], component: &[u8]) {
+    if shape.sharing != Sharing::Arithmetic {
+        return packed::xor_assign(from, component);
+    }
+    let (mut left, mut right) = (blank(shape.lanes as usize), blank(shape.lanes as usize));
+    load(&mut left, from, shape.width);
+    load(&mut right, component, shape.width);
+    left.iter_mut().zip(&*right).for_each(|(left, right)| *left = left.wrapping_sub(*right));
+    store(from, &left, shape.width);
+}
+
+/// Adds a component to another one.
+fn add(shape: Shape, to: &mut [u8], component: &[u8]) {
+    match shape.sharing {
+        Sharing::Arithmetic => add_assign(to, component, shape.width),
+        _ => packed::xor_assign(to, component),
+    }
+}
+
+/// The values of an input, as a component.
+pub(super) fn input_values(
+    inputs: &phineus_engine::Inputs,
+    instruction: &Instruction,
+) -> Zeroizing<Vec<u8>> {
+    let shape = instruction.shape();
+    let mut values = Zeroizing::new(vec![0; share_bytes(shape)]);
+    let lanes = inputs.lanes(instruction);
+    if shape.width > 64 {
+        packed::to_bits(lanes, shape.lanes as usize, &mut values);
+        return values;
+    }
+    let integers: Words = Zeroizing::new(lanes.map(|lane| lane.as_limbs()[0]).collect());
+    match shape.sharing {
+        Sharing::Arithmetic => store(&mut values, &integers, shape.width),
+        _ => to_rows(&integers, &mut values),
+    }
+    values
+}
+
+impl<C: Channel> Rep3Driver<C> {
+    /// Shares an input.
+    pub(super) fn share_input(
+        &mut self,
+        instruction: &Instruction,
+    ) -> Result<SharedValue, ProtocolError> {
+        let shape = instruction.shape();
+        let port = &self.description.inputs[instruction.immediates[0] as usize];
+        let owner = usize::from(port.party);
+        if let Some(client) = owner.checked_sub(PARTIES) {
+            return self.share_of_client(client, shape);
+        }
+        let values = (owner == self.me()).then(|| input_values(&self.inputs, instruction));
+        Ok(self.share(owner, shape, values))
+    }
+
+    /// Shares the values of a computing party.
+    fn share(
+        &mut self,
+        owner: usize,
+        shape: Shape,
+        values: Option<Zeroizing<Vec<u8>>>,
+    ) -> SharedValue {
+        let mut bytes = Zeroizing::new(vec![0; 2 * share_bytes(shape)]);
+        let (first, second) = bytes.split_at_mut(share_bytes(shape));
+        let mut received_at = None;
+        if let Some(values) = values {
+            draw(self.keys.with_previous(), shape, first);
+            second.copy_from_slice(&values);
+            subtract(shape, second, first);
+            self.messages.push_share(&pack(shape, second));
+        } else if owner == neighbours(self.me()).0 {
+            received_at = Some(self.messages.expect_share(sent_share_bytes(shape)));
+        } else {
+            draw(self.keys.with_next(), shape, second);
+        }
+        SharedValue { bytes, received_at }
+    }
+
+    /// Shares what a client brings: components 0 and 1 are drawn, party 1 gets what is left from the
+    /// client, and tells it party 2.
+    fn share_of_client(
+        &mut self,
+        client: usize,
+        shape: Shape,
+    ) -> Result<SharedValue, ProtocolError> {
+        let mut bytes = Zeroizing::new(vec![0; 2 * share_bytes(shape)]);
+        let (first, second) = bytes.split_at_mut(share_bytes(shape));
+        let mut received_at = None;
+        match self.me() {
+            0 => {
+                draw(self.clients.generator(client, 0), shape, first);
+                draw(self.clients.generator(client, 1), shape, second);
+            }
+            1 => {
+                draw(self.clients.generator(client, 1), shape, first);
+                let mut rest = Zeroizing::new(vec![0; sent_share_bytes(shape)]);
+                self.clients.receive(client, &mut rest)?;
+                unpack(shape, &rest, second);
+                self.messages.push_share(&rest);
+            }
+            _ => {
+                received_at = Some(self.messages.expect_share(sent_share_bytes(shape)));
+                draw(self.clients.generator(client, 0), shape, second);
+            }
+        }
+        Ok(SharedValue { bytes, received_at })
+    }
+
+    /// Sends the components of an output that its learners lack.
+    pub(super) fn share_output(&mut self, instruction: &Instruction, value: &[u8]) {
+        let (shape, me) = (instruction.shape(), self.me());
+        let (first, second) = value.split_at(share_bytes(shape));
+        let (previous, _) = neighbours(me);
+        let port = &self.description.outputs[instruction.immediates[0] as usize];
+        let mut sum = None;
+        for learner in port.parties.iter().map(|&party| usize::from(party)) {
+            let is_summed = learner == me || learner >= PARTIES && me == 0;
+            if is_summed && sum.is_none() {
+                let mut both = Zeroizing::new(first.to_vec());
+                add(shape, &mut both, second);
+                sum = Some(pack(shape, &both));
+            }
+            match learner.checked_sub(PARTIES) {
+                Some(client) => match (me, &sum) {
+                    (0, Some(sum)) => self.clients.push_output(client, sum),
+                    (2, _) => self.clients.push_output(client, &pack(shape, first)),
+                    _ => {}
+                },
+                None if learner == previous => {
+                    self.messages.push_output(&pack(shape, second));
+                }
+                None => {}
+            }
+        }
+        if port.parties.iter().any(|&party| usize::from(party) == me) {
+            let sum = sum.expect("it learns the sum");
+            let at = self.messages.expect_output(sum.len());
+            self.pending.push(PendingOutput { instruction: *instruction, sum, at });
+        }
+    }
+
+    /// Issues a conversion of ring elements to bits.
+    pub(super) fn split(&mut self, instruction: &Instruction, value: &[u8]) -> Place {
+        let addition = addition(instruction);
+        let (shape, width) = (addition.shape(), instruction.element.width());
+        let (me, size) = (self.me(), share_bytes(shape));
+        let (first, second) = value.split_at(value.len() / 2);
+        let rows = |elements: &[u64]| {
+            let mut rows = Zeroizing::new(vec![0; size]);
+            to_rows(elements, &mut rows);
+            rows
+        };
+        let sum = (me == 0).then(|| {
+            let mut sum = ring::to_words(first, width);
+            let second = ring::to_words(second, width);
+            sum.iter_mut().zip(&*second).for_each(|(sum, x)| *sum = sum.wrapping_add(*x));
+            rows(&sum)
+        });
+        let shared = self.share(0, shape, sum);
+        let circuit = self.model.template(&addition);
+        let (place, room) = self.circuits.push(Begin::Following, &addition, circuit);
+        room[..2 * size].copy_from_slice(&shared.bytes);
+        match me {
+            1 => room[3 * size..].copy_from_slice(&rows(&ring::to_words(second, width))),
+            2 => room[2 * size..3 * size].copy_from_slice(&rows(&ring::to_words(first, width))),
+            _ => {}
+        }
+        if shared.received_at.is_some() {
+            self.awaited.push((self.circuits.last_following(), shared, shape));
+        }
+        place
+    }
+
+    /// Issues a conversion of bits to ring elements.
+    pub(super) fn join(&mut self, instruction: &Instruction, value: &[u8]) -> Sent {
+        let (width, count) = (instruction.element.width(), instruction.lanes as usize);
+        let (first, second) = value.split_at(value.len() / 2);
+        let bytes = masked_bit_bytes(width, instruction.lanes);
+        let sent = ring::push(&mut self.messages.following, width, count);
+        let mut integers = blank(count);
+        let mut masked = blank(bytes.div_ceil(8));
+        match self.me() {
+            0 => {
+                let mut known = Zeroizing::new(first.to_vec());
+                packed::xor_assign(&mut known, second);
+                to_integers(&known, &mut integers);
+                self.keys.with_previous().fill_bytes(&mut masked.as_mut_bytes()[..bytes]);
+                for_each_bit(width, &mut masked, &integers, &mut [], Bits::Add);
+                self.messages.push_share(&masked.as_bytes()[..bytes]);
+            }
+            1 => {
+                to_integers(second, &mut integers);
+                ring::add_words(&mut self.messages.following, sent, &integers);
+                let at = self.messages.expect_share(bytes);
+                self.joins.push(Join { at, width, known: integers, sent });
+                return sent;
+            }
+            _ => {
+                let mut known = blank(count);
+                to_integers(first, &mut known);
+                self.keys.with_next().fill_bytes(&mut masked.as_mut_bytes()[..bytes]);
+                for_each_bit(width, &mut masked, &known, &mut integers, Bits::Sum);
+                integers.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2));
+            }
+        }
+        ring::add_words(&mut self.messages.following, sent, &integers);
+        sent
+    }
+
+    /// Goes on with conversions for which the round brought something.
+    pub(super) fn take_shares(&mut self) {
+        for (at, shared, shape) in self.awaited.drain(..) {
+            let value = &mut self.circuits.coming_operands(at)[..2 * share_bytes(shape)];
+            shared.write(shape, &self.messages, value);
+        }
+        for Join { at, width, known, sent } in self.joins.drain(..) {
+            let bytes = masked_bit_bytes(width, known.len() as u32);
+            let mut masked = blank(bytes.div_ceil(8));
+            masked.as_mut_bytes()[..bytes].copy_from_slice(self.messages.share(at, bytes));
+            let mut sums = blank(known.len());
+            for_each_bit(width, &mut masked, &known, &mut sums, Bits::Sum);
+            sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2).wrapping_neg());
+            ring::add_words(&mut self.messages.following, sent, &sums);
+        }
+    }
+}
+
+/// What is done with the bits of integers and the masks for them.
+#[derive(Clone, Copy)]
+enum Bits {
+    /// Each mask gets its bit added.
+    Add,
+    /// The masks of bits that are 1 are summed, each times the bit's weight.
+    Sum,
+}
+
+/// Goes through the masks for the bits of `integers` but the last one: for bit `i` a ring element of the
+/// `width - 1 - i` bits above it for each integer.
+fn for_each_bit(width: u16, masks: &mut [u64], integers: &[u64], sums: &mut [u64], what: Bits) {
+    let mut masks = masks.as_mut_bytes();
+    for bit in 0..width - 1 {
+        let bytes = ring_bytes(width - 1 - bit);
+        let (of_bit, rest) = masks.split_at_mut(bytes * integers.len());
+        for_bytes!(bytes, for_bit(of_bit, integers, sums, (bit, what)));
+        masks = rest;
+    }
+}
+
+fn for_bit<E: Element>(
+    masks: &mut [u8],
+    integers: &[u64],
+    sums: &mut [u64],
+    (bit, what): (u16, Bits),
+) {
+    let masks = E::elements_mut(masks);
+    match what {
+        Bits::Add => {
+            for (mask, integer) in masks.iter_mut().zip(integers) {
+                *mask = mask.add(E::of(integer >> bit & 1));
+            }
+        }
+        Bits::Sum => {
+            for ((sum, mask), integer) in sums.iter_mut().zip(masks).zip(integers) {
+                let chosen = (integer >> bit & 1).wrapping_neg() & (*mask).into() << bit;
+                *sum = sum.wrapping_add(chosen);
+            }
+        }
+    }
+}

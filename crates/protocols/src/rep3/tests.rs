@@ -1,0 +1,207 @@
+//! Runs on replicated shares against the meanings of the op table.
+
+use std::thread;
+
+use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
+use phineus_bytecode::{Description, ElementType, Instruction, Op, Sharing, Table};
+use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
+use phineus_crypto::{Block, Prg};
+use phineus_engine::run;
+use phineus_plan::{check, check_order, order, plan};
+
+use super::{PARTIES, Rep3Client, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
+use crate::harness::{
+    assigned, expected, memory, options, ordering, own, random_inputs, read, scratch, write,
+};
+use crate::mixed::totals;
+use crate::{ProtocolError, memory_mesh};
+
+mod operations;
+mod views;
+
+/// The ordered program, which clients walk through, and the planned one.
+struct Plans {
+    ordered: Vec<u8>,
+    program: Vec<u8>,
+}
+
+/// Orders and plans `program`; both checkers agree.
+fn planned(program: &[u8], frame_count: u64) -> Plans {
+    let mut model = Rep3Rounds::default();
+    let options_of_order = ordering(layout());
+    let ordered = order(&mut read(program), Vec::new(), scratch(), &options_of_order, &mut model);
+    let ordered = ordered.expect("a valid program").0;
+    let faults = check_order(&mut read(program), &mut read(&ordered), &mut model);
+    let faults = faults.expect("readable");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let options = options("rep3", layout(), 4096, frame_count);
+    let mut costs = Rep3Costs::default();
+    let program = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
+    let program = program.expect("it fits").0;
+    let faults = check(&mut read(&ordered), &mut read(&program)).expect("readable");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Plans { ordered, program }
+}
+
+/// Runs all parties in threads; each learns what it should, and sends and receives what the plan states.
+fn run_all(plans: &Plans, seed: u64, inputs: &[Table], expected: &[Table]) {
+    let description = read(&plans.program).description().clone();
+    let costs = description.plan.as_ref().expect("it is planned").costs.clone();
+    let (mut links, clients) = clients(plans, &description, seed, inputs);
+    let handles: Vec<_> = memory_mesh(PARTIES)
+        .into_iter()
+        .map(|parties| {
+            let me = parties.me();
+            let links = std::mem::take(&mut links[me]);
+            let inputs = own(&description, inputs, me);
+            let (bytes, description) = (plans.program.clone(), description.clone());
+            thread::spawn(move || {
+                let mut prg = Prg::from_seed(Block::from_bits(u128::from(seed) << 8 | me as u128));
+                let driver = Rep3Driver::new(parties, &mut prg, &description, inputs);
+                let driver = driver.expect("the set-up works");
+                let mut driver = driver.with_clients(links).expect("the clients are there");
+                let mut memory = memory(&description);
+                run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
+                let rounds = driver.rounds();
+                let links: Vec<Traffic> =
+                    driver.take_clients().iter().map(Channel::traffic).collect();
+                let (parties, outputs) = driver.into_parts();
+                (outputs.into_tables(), [parties.traffic(), links].concat(), rounds)
+            })
+        })
+        .collect();
+    for (me, handle) in handles.into_iter().enumerate() {
+        let (outputs, traffic, rounds) = handle.join().expect("no party panics");
+        assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
+        let (sent, received) = sums(&traffic);
+        assert_eq!(sent, costs[&totals::sent_bytes(me)], "bytes of party {me}");
+        assert_eq!(received, costs[&totals::received_bytes(me)], "bytes to party {me}");
+        assert_learned(&description, me, outputs, expected);
+    }
+    for (client, handle) in (PARTIES..).zip(clients) {
+        let (outputs, traffic) = handle.join().expect("no client panics");
+        let (sent, received) = sums(&traffic);
+        assert_eq!(sent, costs[&totals::sent_bytes(client)], "bytes of client {client}");
+        assert_eq!(received, costs[&totals::received_bytes(client)], "bytes to client {client}");
+        assert_learned(&description, client, outputs, expected);
+    }
+}
+
+fn sums(traffic: &[Traffic]) -> (u64, u64) {
+    let sent = traffic.iter().map(|traffic| traffic.sent_bytes).sum();
+    (sent, traffic.iter().map(|traffic| traffic.received_bytes).sum())
+}
+
+/// A client's outputs and traffic.
+type ClientThread = thread::JoinHandle<(Vec<Option<Table>>, Vec<Traffic>)>;
+
+/// Starts the clients; also returns the channels to them, by party.
+fn clients(
+    plans: &Plans,
+    description: &Description,
+    seed: u64,
+    inputs: &[Table],
+) -> (Vec<Vec<MemoryChannel>>, Vec<ClientThread>) {
+    let mut links: Vec<Vec<MemoryChannel>> = (0..PARTIES).map(|_| Vec::new()).collect();
+    let threads = (PARTIES..description.parties.len()).map(|me| {
+        let mut own_links = Vec::new();
+        for links in &mut links {
+            let (near, far) = memory_pair_named("client", "party");
+            own_links.push(near);
+            links.push(far);
+        }
+        let (ordered, description) = (plans.ordered.clone(), description.clone());
+        let inputs = own(&description, inputs, me);
+        thread::spawn(move || {
+            let mut prg = Prg::from_seed(Block::from_bits(u128::from(seed) << 8 | me as u128));
+            let client = Rep3Client::new(own_links, &mut prg, &description, me, inputs);
+            let mut client = client.expect("the parties are there");
+            read(&ordered)
+                .for_each::<ProtocolError>(|instruction| client.step(instruction))
+                .expect("it runs");
+            let (links, outputs) = client.finish().expect("the parties are there");
+            (outputs.into_tables(), links.iter().map(Channel::traffic).collect())
+        })
+    });
+    let threads = threads.collect();
+    (links, threads)
+}
+
+fn assert_learned(
+    description: &Description,
+    party: usize,
+    outputs: Vec<Option<Table>>,
+    expected: &[Table],
+) {
+    for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
+        assert_eq!(output.is_some(), port.parties.contains(&(party as u16)));
+        let Some(output) = output else { continue };
+        for row in 0..expected.row_count() {
+            for column in 0..expected.columns().len() {
+                let (found, expected) = (output.cell(row, column), expected.cell(row, column));
+                assert!(found == expected, "{}, row {row}, column {column}", port.name);
+            }
+        }
+    }
+}
+
+fn check_program(
+    source: &[Instruction],
+    description: &Description,
+    seed: u64,
+    pick: impl FnMut(&Instruction) -> Sharing,
+) {
+    let mut random = Random::new(seed);
+    let tables = random_inputs(description, &mut random);
+    let expected = expected(&write(source, description), &tables);
+    let program = write(&assigned(source, pick), description);
+    let faults = phineus_bytecode::verify(&mut read(&program)).expect("readable");
+    assert!(faults.is_empty(), "{}", faults[0]);
+    run_all(&planned(&program, 16), seed, &tables, &expected);
+}
+
+/// Whether the driver computes `instruction` on ring elements as it is: sums of other widths are not.
+fn can_be_arithmetic(instruction: &Instruction) -> bool {
+    let is_sum = instruction.op == Op::LaneSum;
+    let is_wide = is_sum && instruction.immediates[0] != u64::from(instruction.element.width());
+    instruction.op.is_arithmetic() && !is_wide
+}
+
+#[test]
+fn random_programs_on_xor_shares() {
+    let mut seeds = Seeds::fresh();
+    for case in 0..12 {
+        let seed = seeds.draw();
+        let options = RandomOptions {
+            instruction_count: 60,
+            party_count: 3,
+            width_max: [8, 40, 256][case as usize % 3],
+            ..RandomOptions::default()
+        };
+        let (source, description) = random_program(seed, &options);
+        check_program(&source, &description, seed, |_| Sharing::Boolean);
+    }
+}
+
+#[test]
+fn random_programs_in_both_sharings_with_clients() {
+    let mut seeds = Seeds::fresh();
+    for case in 0..24 {
+        let seed = seeds.draw();
+        let options = RandomOptions {
+            instruction_count: 60,
+            party_count: 3 + case as u16 % 3,
+            width_max: 64,
+            wires_max: [300, 4096][case as usize / 3 % 2],
+            ..RandomOptions::default()
+        };
+        let (source, description) = random_program(seed, &options);
+        let mut random = Random::new(seed);
+        check_program(&source, &description, seed, |instruction| {
+            match can_be_arithmetic(instruction) && !random.one_in(3) {
+                true => Sharing::Arithmetic,
+                false => Sharing::Boolean,
+            }
+        });
+    }
+}
