@@ -10,6 +10,7 @@ mod clear;
 mod garbled;
 pub mod list;
 mod on_shares;
+mod rep3;
 mod shares;
 mod totals;
 

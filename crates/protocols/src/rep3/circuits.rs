@@ -42,6 +42,10 @@ struct Cut {
 }
 
 impl Cut {
+    fn lanes(self) -> usize {
+        64 * self.full + self.tail
+    }
+
     fn words(self) -> usize {
         self.full + usize::from(self.tail > 0)
     }
@@ -87,7 +91,7 @@ impl Group {
     }
 
     fn level_words(&self) -> usize {
-        level_words(&self.template, self.level, 64 * self.cut.full + self.cut.tail)
+        level_words(&self.template, self.level, self.cut.lanes())
     }
 
     /// Loads the operands of an instruction, whose lanes begin at `first`.
@@ -406,6 +410,8 @@ pub(super) struct Circuits {
     finished: Vec<Group>,
     /// Groups so far.
     group_count: u64,
+    /// ANDs of one lane whose results have come, so far.
+    and_gates: u64,
 }
 
 impl Circuits {
@@ -444,6 +450,11 @@ impl Circuits {
         (place, &mut start.operands[operands_at..])
     }
 
+    /// ANDs of one lane so far.
+    pub(super) fn and_gates(&self) -> u64 {
+        self.and_gates
+    }
+
     /// Where the operands of the circuit that was issued last for the following round lie.
     pub(super) fn last_following(&self) -> usize {
         self.following.instructions.last().expect("one was issued").operands_at
@@ -480,10 +491,7 @@ impl Circuits {
         keys: &mut Keys,
         adds_constants: [bool; 2],
     ) {
-        let next = |group: &Group| {
-            let lanes = 64 * group.cut.full + group.cut.tail;
-            level_words(&group.template, group.level + 1, lanes)
-        };
+        let next = |group: &Group| level_words(&group.template, group.level + 1, group.cut.lanes());
         z.clear();
         z.reserve_exact(self.groups.iter().map(next).sum());
         self.finished.clear();
@@ -493,6 +501,8 @@ impl Circuits {
             (taken, own) = own.split_at(group.level_words());
             let received;
             (received, other) = other.split_at(taken.len());
+            let ands = group.template.levels[group.level].ands.len();
+            self.and_gates += (ands * group.cut.lanes()) as u64;
             group.level += 1;
             let at = z.len();
             z.resize(at + group.level_words(), 0);

@@ -124,6 +124,11 @@ impl<C: Channel> Rep3Driver<C> {
         self.rounds
     }
 
+    /// ANDs of one lane so far.
+    pub fn and_gates(&self) -> u64 {
+        self.circuits.and_gates()
+    }
+
     /// The channels.
     pub fn parties(&self) -> &Parties<C> {
         &self.parties

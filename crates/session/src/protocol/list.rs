@@ -9,6 +9,7 @@ use super::Protocol;
 use super::authenticated::Authenticated;
 use super::clear::Clear;
 use super::garbled::Garbled;
+use super::rep3::Rep3;
 use super::shares::Shares;
 
 /// Garbled circuits of two parties.
@@ -50,6 +51,9 @@ pub const MIXED: Protocol = Protocol(&Shares {
     garbles: true,
 });
 
+/// Replicated shares of three parties.
+pub const REP3: Protocol = Protocol(&Rep3);
+
 /// SPDZ with MASCOT modulo 2^61-1.
 pub const SPDZ: Protocol = Protocol(&Authenticated {
     name: "spdz",
@@ -75,4 +79,5 @@ pub const SPDZ_32: Protocol = Protocol(&Authenticated {
 pub const CLEAR: Protocol = Protocol(&Clear);
 
 /// All of them.
-pub const ALL: &[Protocol] = &[GARBLED, GMW, BMR, ARITH, MIXED, SPDZ, SPDZ_128, SPDZ_32, CLEAR];
+pub const ALL: &[Protocol] =
+    &[GARBLED, GMW, BMR, ARITH, MIXED, REP3, SPDZ, SPDZ_128, SPDZ_32, CLEAR];
