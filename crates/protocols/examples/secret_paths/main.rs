@@ -27,12 +27,11 @@ use phineus_crypto::{SecretBit, kernel_name};
 
 /// Each runs by its name. The longest come first, since several run at once.
 const CASES: &[(&str, fn())] = &[
+    ("mascot", spdz::mascot),
+    ("spdz", spdz::small),
     ("spdz-128", spdz::large),
     ("spdz-three", spdz::three),
-    ("mascot", spdz::mascot),
     ("spdz-whole", spdz::whole),
-    ("spdz", spdz::small),
-    ("spdz-dealt", spdz::dealt),
     ("preprocessing", preprocessing::all),
     ("bmr", shares::garbled),
     ("gmw", shares::boolean),

@@ -61,7 +61,6 @@ transcripts! {
     clients: shares::clients, VARIANTS;
     mascot: spdz::mascot, [0];
     spdz: spdz::small, [0];
-    spdz_dealt: spdz::dealt, [0];
     spdz_whole_masks: spdz::whole, [0];
     spdz_three_parties: spdz::three, [0];
     spdz_large_field: spdz::large, [0];
