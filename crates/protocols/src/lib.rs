@@ -10,9 +10,11 @@ pub mod mascot;
 pub mod mixed;
 mod parties;
 pub mod preprocessing;
+mod settings;
 pub mod spdz;
 pub mod stored;
 pub mod supply;
 
 pub use error::ProtocolError;
 pub use parties::{Parties, memory_mesh, memory_mesh_scaled};
+pub use settings::batch_scale;
