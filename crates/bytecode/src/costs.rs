@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::description::Description;
 use crate::instruction::Instruction;
+use crate::settings::Settings;
 
 /// What the operations of a protocol cost.
 ///
@@ -24,6 +25,11 @@ pub trait CostModel {
 
     /// The exact totals, by name: `and_gates`, `sent_bytes_0`, and so on.
     fn totals(&self, description: &Description) -> BTreeMap<String, u64>;
+
+    /// What a run must follow; nothing if the protocol has no choices.
+    fn settings(&self) -> Settings {
+        Settings::default()
+    }
 }
 
 impl<M: CostModel + ?Sized> CostModel for Box<M> {
@@ -41,6 +47,10 @@ impl<M: CostModel + ?Sized> CostModel for Box<M> {
 
     fn totals(&self, description: &Description) -> BTreeMap<String, u64> {
         (**self).totals(description)
+    }
+
+    fn settings(&self) -> Settings {
+        (**self).settings()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use crate::limits::{FIXED_WIDTH_MAX, FRACTION_BITS_MAX, PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
 use crate::limits::{LARGE_VALUE_WIRES_MAX, VALUE_WIRES_MAX};
 use crate::ops::Op;
+use crate::settings::Settings;
 use crate::shared::Shared;
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
@@ -245,6 +246,9 @@ pub struct PlanDescription {
     /// The most that tables of the planner took while this was planned.
     #[serde(default)]
     pub planner_bytes: u64,
+    /// What a run must follow, as the protocol states it.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub settings: Settings,
     /// Exact amounts that the protocol states, by name.
     pub costs: BTreeMap<String, u64>,
 }

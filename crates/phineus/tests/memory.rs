@@ -91,7 +91,8 @@ fn batches_follow_the_limit() -> Result {
         let explained: Value = serde_json::from_str(&done.stdout)?;
         let costs = &explained["plan"]["costs"];
         let cost = |name: &str| costs[name].as_u64().ok_or("a cost");
-        rounds.push((cost("batch_halvings")?, cost("preprocessing_rounds")?));
+        let halvings = explained["plan"]["settings"]["batch_halvings"].as_u64();
+        rounds.push((halvings.ok_or("a setting")?, cost("preprocessing_rounds")?));
     }
     let [(least, many), (some, fewer), (none, fewest)] = rounds[..] else { panic!("three limits") };
     assert!(least == 3 && 0 < some && some < 3 && none == 0, "{rounds:?}");

@@ -12,7 +12,7 @@ use std::thread;
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
     CostModel, Hash, Instruction, Kind, Layout, PlanDescription, PortOrder, ProgramReader,
-    ProgramWriter, Written,
+    ProgramWriter, Settings, Written,
 };
 
 use crate::ahead::BATCHES_AHEAD;
@@ -128,6 +128,7 @@ struct Placed {
     unbounded_page_count: u64,
     peak_wire_count: u64,
     instruction_count: u64,
+    settings: Settings,
     costs: BTreeMap<String, u64>,
     planner_bytes: u64,
 }
@@ -180,6 +181,7 @@ fn place_and_replace<R: Read + Seek + Send>(
         unbounded_page_count: replacer.peak_pages(),
         peak_wire_count: replacer.peak_wires,
         instruction_count: index,
+        settings: costs.settings(),
         costs: costs.totals(&description),
         planner_bytes: tables.peak_bytes(),
     })
@@ -233,6 +235,7 @@ impl<W: Write> Scheduled<W> {
             peak_wire_count: placed.peak_wire_count,
             instruction_count: placed.instruction_count,
             planner_bytes: placed.planner_bytes,
+            settings: placed.settings,
             costs: placed.costs,
         }
     }

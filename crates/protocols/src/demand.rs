@@ -6,11 +6,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use phineus_channels::{SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN};
 
+use serde::{Deserialize, Serialize};
+
 use crate::ProtocolError;
 
 /// How large batches are, and what is on the way between two parties: all of it where memory is
 /// plenty, and a half, a quarter or an eighth where it is short. The same at all parties.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "u64", try_from = "u64")]
 pub struct BatchScale {
     halvings: u8,
 }
@@ -33,23 +36,6 @@ impl BatchScale {
         BatchScale::ALL.into_iter().find(|scale| scale.halvings() == halvings)
     }
 
-    /// The one that the totals of a plan state: a plan that states none that there is
-    /// ([`BatchScale::is_stated`]) must not run.
-    pub fn stated(costs: &BTreeMap<String, u64>) -> BatchScale {
-        let halvings = costs.get(BatchScale::TOTAL).copied().unwrap_or(0);
-        BatchScale::from_halvings(halvings).unwrap_or(BatchScale::FULL)
-    }
-
-    /// Whether the totals of a plan state one.
-    pub fn is_stated(costs: &BTreeMap<String, u64>) -> bool {
-        costs
-            .get(BatchScale::TOTAL)
-            .is_none_or(|&halvings| BatchScale::from_halvings(halvings).is_some())
-    }
-
-    /// The name of the total that states it.
-    pub const TOTAL: &str = "batch_halvings";
-
     /// How a plan states it.
     pub fn halvings(self) -> u64 {
         self.halvings.into()
@@ -64,6 +50,21 @@ impl BatchScale {
     pub const fn ahead_bytes(self) -> usize {
         let ahead = self.of(SEND_AHEAD_BYTES);
         if ahead > SEND_AHEAD_BYTES_MIN { ahead } else { SEND_AHEAD_BYTES_MIN }
+    }
+}
+
+impl From<BatchScale> for u64 {
+    fn from(scale: BatchScale) -> u64 {
+        scale.halvings()
+    }
+}
+
+impl TryFrom<u64> for BatchScale {
+    type Error = String;
+
+    fn try_from(halvings: u64) -> Result<BatchScale, String> {
+        BatchScale::from_halvings(halvings)
+            .ok_or_else(|| format!("batches are halved 0 to 3 times, not {halvings} times"))
     }
 }
 

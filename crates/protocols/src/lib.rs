@@ -11,6 +11,7 @@ pub mod mixed;
 mod parties;
 pub mod preprocessing;
 pub mod rep3;
+mod settings;
 mod shares;
 pub mod spdz;
 pub mod stored;
@@ -18,3 +19,4 @@ pub mod supply;
 
 pub use error::ProtocolError;
 pub use parties::{Parties, memory_mesh, memory_mesh_scaled};
+pub use settings::batch_scale;

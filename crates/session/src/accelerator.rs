@@ -9,8 +9,9 @@ use std::sync::{Arc, OnceLock};
 use phineus_accel::{Calibration, DEVICE_BYTES, Element, Error, Gpu, OnGpu};
 use phineus_bytecode::Op;
 use phineus_crypto::field::{F32, F61, Field, FieldName, MatrixProducts, OnCpu, Product};
+use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mascot::Kind;
-use phineus_protocols::spdz::costs::stated_demand;
+use phineus_protocols::spdz::costs::demand_of_totals;
 use phineus_tables::quantity;
 use serde_json::{Value, json};
 
@@ -200,7 +201,7 @@ fn stated_entries(costs: &std::collections::BTreeMap<String, u64>) -> u64 {
         Kind::Matrix(size) => (size.multiplications() * count) as u64,
         _ => 0,
     };
-    stated_demand(costs).kinds().map(entries).sum()
+    demand_of_totals(costs, BatchScale::FULL).kinds().map(entries).sum()
 }
 
 /// What `doctor` says about a device: names, values and texts.

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use phineus_bytecode::binary::FORMAT_VERSION;
-use phineus_bytecode::{Description, InputPort, OutputPort};
+use phineus_bytecode::{Description, InputPort, OutputPort, PlanDescription, Settings};
 use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_ot::SessionId;
-use phineus_protocols::demand::BatchScale;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -347,6 +346,22 @@ pub fn exchange_agreement(
     settle(channels, &differences)
 }
 
+/// What a plan states and all parties must state alike.
+#[derive(Clone, Copy)]
+pub struct Stated<'a> {
+    /// What the run follows.
+    pub settings: &'a Settings,
+    /// What the run costs.
+    pub costs: &'a BTreeMap<String, u64>,
+}
+
+impl<'a> Stated<'a> {
+    /// Of a plan.
+    pub fn of_plan(plan: &'a PlanDescription) -> Stated<'a> {
+        Stated { settings: &plan.settings, costs: &plan.costs }
+    }
+}
+
 /// How [`exchange_windows`] calls what it adds to the costs.
 const WINDOW_DOUBLINGS: &str = "window_doublings";
 
@@ -356,9 +371,9 @@ const WINDOW_DOUBLINGS: &str = "window_doublings";
 /// Exit 7 if the same program costs a peer something else: then its circuits are others.
 pub fn exchange_ready<'a>(
     channels: impl IntoIterator<Item = &'a mut FramedChannel>,
-    costs: &BTreeMap<String, u64>,
+    stated: Stated<'_>,
 ) -> Result<(), Failure> {
-    exchange_windows(channels, costs, None).map(|_| ())
+    exchange_windows(channels, stated, None).map(|_| ())
 }
 
 /// The same, and how often all have room to double the window of what is made beside a run: as often
@@ -368,23 +383,25 @@ pub fn exchange_ready<'a>(
 /// As [`exchange_ready`].
 pub fn exchange_windows<'a>(
     channels: impl IntoIterator<Item = &'a mut FramedChannel>,
-    costs: &BTreeMap<String, u64>,
+    stated: Stated<'_>,
     doublings: Option<u32>,
 ) -> Result<u32, Failure> {
     let ours: BTreeMap<&str, u64> =
-        costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
-    let mut stated = ours.clone();
-    stated.extend(doublings.map(|doublings| (WINDOW_DOUBLINGS, doublings.into())));
-    let message = serde_json::to_vec(&stated).expect("names and numbers");
+        stated.costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
+    let mut costs = ours.clone();
+    costs.extend(doublings.map(|doublings| (WINDOW_DOUBLINGS, doublings.into())));
+    let message = serde_json::to_vec(&(stated.settings, &costs)).expect("names and numbers");
     let mut least = doublings.unwrap_or(0);
     for (peer, answer) in exchange(channels, &message)? {
-        let mut theirs: BTreeMap<&str, u64> = parse(&peer, &answer)?;
+        let (settings, mut theirs): (Settings, BTreeMap<&str, u64>) = parse(&peer, &answer)?;
         if let Some(doublings) = theirs.remove(WINDOW_DOUBLINGS) {
             // Less than ours, so it is of their type.
             least = doublings.min(least.into()) as u32;
         }
-        if ours.get(BatchScale::TOTAL) != theirs.get(BatchScale::TOTAL) {
-            let message = format!("the plan of {peer} makes triples in batches of another size");
+        if *stated.settings != settings {
+            let message = format!(
+                "the plan of {peer} has other settings, such as the size of batches of triples"
+            );
             return Err(Failure::new(codes::OTHER_BATCHES, message)
                 .remedy("plan it again, all with the same --memory"));
         }

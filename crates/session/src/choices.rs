@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use phineus_bytecode::PlanDescription;
 use phineus_engine::StorageBackend;
-use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
-use phineus_protocols::spdz::Masks;
+pub use phineus_protocols::mixed::OtExtension;
+use phineus_protocols::mixed::{Broadcast, MixedSettings, YaoToArithmetic};
+use phineus_protocols::spdz::{Masks, SpdzSettings};
 
 /// One of several named alternatives.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -90,16 +91,6 @@ impl Choice for StorageBackend {
     }
 }
 
-/// The OT extension that triples are made with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OtExtension {
-    /// SoftSpoken.
-    #[default]
-    Softspoken,
-    /// Ferret.
-    Silent,
-}
-
 impl Choice for OtExtension {
     const ALL: &'static [OtExtension] = &[OtExtension::Softspoken, OtExtension::Silent];
 
@@ -117,13 +108,6 @@ impl Choice for OtExtension {
                 "Silent OT (Ferret): 0.41 to 2.6 bits for each OT, from learning parity with noise"
             }
         }
-    }
-}
-
-impl OtExtension {
-    /// Returns whether it is silent OT.
-    pub fn is_silent(self) -> bool {
-        self == OtExtension::Silent
     }
 }
 
@@ -354,9 +338,9 @@ pub struct Variant {
 impl Variant {
     /// The variant that a plan was made for.
     pub fn stated(plan: &PlanDescription) -> Variant {
-        let ot = if mixed::is_silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };
-        let masks = NarrowMasks::fixed(Masks::stated(&plan.costs));
-        Variant { ot, y2a: mixed::y2a(plan), broadcast: mixed::broadcast(plan), masks }
+        let MixedSettings { ot, y2a, broadcast, .. } = MixedSettings::stated(plan);
+        let masks = NarrowMasks::fixed(SpdzSettings::stated(plan).masks);
+        Variant { ot, y2a, broadcast, masks }
     }
 
     /// The parts that are not the default, for the user.

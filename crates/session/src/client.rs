@@ -8,16 +8,17 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Kind, Lane, Openings, Table};
+use phineus_bytecode::{CostModel, Kind, Lane, Openings, Settings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Outputs, RunError};
 use phineus_plan::Scratch;
 use phineus_protocols::ProtocolError;
+use phineus_protocols::batch_scale;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::Masks;
 
-use crate::agreement::{exchange_ready, give_up_all};
+use crate::agreement::{Stated, exchange_ready, give_up_all};
 use crate::choices::Variant;
 use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Failure, codes};
@@ -34,6 +35,8 @@ use crate::traced::{TracedBlocks, readers_bytes, results};
 pub struct ClientWalk {
     pub program: TracedFile,
     pub costs: BTreeMap<String, u64>,
+    /// What all parties follow.
+    settings: Settings,
     /// The most that this process will have resident.
     pub peak_bytes: u64,
     pub process_bytes: u64,
@@ -122,12 +125,13 @@ impl ClientWalk {
         let blocks = program.blocks.as_ref().map_or(1, |blocks| blocks.parts.len());
         let (scale, variant) = match &program.description.plan {
             None => (situation.batch_scale(), situation.variant),
-            Some(plan) => (BatchScale::stated(&plan.costs), Variant::stated(plan)),
+            Some(plan) => (batch_scale(plan), Variant::stated(plan)),
         };
         let costs = BTreeMap::new();
         let walk = ClientWalk {
             program,
             costs,
+            settings: Settings::default(),
             peak_bytes,
             process_bytes,
             ordering,
@@ -135,19 +139,28 @@ impl ClientWalk {
             scale,
             variant,
         };
-        let costs = walk.costs_of(&vec![1; blocks])?;
-        Ok(ClientWalk { costs, ..walk })
+        let (costs, settings) = (walk.costs_of(&vec![1; blocks])?, walk.settings());
+        Ok(ClientWalk { costs, settings, ..walk })
+    }
+
+    fn cost_terms(&self) -> CostTerms {
+        CostTerms {
+            parties: self.program.computing,
+            scale: self.scale,
+            variant: self.variant,
+            masks: Masks::Narrow,
+        }
+    }
+
+    /// The settings of a run.
+    fn settings(&self) -> Settings {
+        self.protocol.costs(&self.cost_terms()).settings()
     }
 
     /// The costs of a run in which blocks run so many times, or of a program of one.
     fn costs_of(&self, times: &[u64]) -> Result<BTreeMap<String, u64>, Failure> {
-        let TracedFile { file, description, blocks, computing, .. } = &self.program;
-        let terms = CostTerms {
-            parties: *computing,
-            scale: self.scale,
-            variant: self.variant,
-            masks: Masks::Narrow,
-        };
+        let TracedFile { file, description, blocks, .. } = &self.program;
+        let terms = self.cost_terms();
         if let Some(blocks) = blocks {
             let files: Vec<&ProgramFile> = blocks.parts.iter().map(|part| &part.file).collect();
             let runs = &[times.iter().copied().enumerate().collect()];
@@ -210,7 +223,8 @@ impl ClientWalk {
         let description = &self.program.description;
         let ready =
             Inputs::new(description, job.inputs).map_err(Failure::from).and_then(|inputs| {
-                exchange_ready(mesh[0].iter_mut().flatten(), &self.costs)?;
+                let stated = Stated { settings: &self.settings, costs: &self.costs };
+                exchange_ready(mesh[0].iter_mut().flatten(), stated)?;
                 Ok((inputs, generator()?))
             });
         let (inputs, mut prg) = match ready {

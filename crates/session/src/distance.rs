@@ -2,7 +2,7 @@
 
 use phineus_protocols::spdz::costs::totals;
 use phineus_protocols::spdz::distance::DISTANCE_MAX;
-use phineus_protocols::spdz::{Distance, Masks};
+use phineus_protocols::spdz::{Distance, Masks, SpdzSettings};
 use phineus_tables::quantity;
 use serde_json::json;
 
@@ -30,7 +30,8 @@ pub fn are_too_far(planned: &PlannedFile) -> bool {
 /// Says what was planned, and what to do.
 pub fn check_planned(planned: &PlannedFile, choice: NarrowMasks) -> Result<(), Failure> {
     let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
-    let (is_narrow, is_whole) = (total(totals::BOUNDED) > 0, total(totals::WHOLE_MASKS) > 0);
+    let is_narrow = total(totals::BOUNDED) > 0;
+    let is_whole = SpdzSettings::stated(planned.plan()).masks == Masks::Whole;
     let message = match choice {
         NarrowMasks::Never if is_narrow => "the plan has narrow masks".to_owned(),
         NarrowMasks::Auto if are_too_far(planned) => {
@@ -80,7 +81,7 @@ pub fn distance_json(planned: &PlannedFile, is_over: bool) -> serde_json::Value 
     json!({
         "log2": distance.total().log2(),
         "limit_log2": DISTANCE_MAX.log2(),
-        "narrow_masks": Masks::stated(&planned.plan().costs) == Masks::Narrow,
+        "narrow_masks": SpdzSettings::stated(planned.plan()).masks == Masks::Narrow,
         "if_each_block_runs_once": planned.blocks.is_some() && !is_over,
         "terms": terms.collect::<Vec<_>>(),
     })

@@ -12,6 +12,7 @@ use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{Scratch, check};
+use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
@@ -118,7 +119,7 @@ impl GarblingPlan {
         if !fits {
             return Err(refused("what is garbled beside the plan is of another one"));
         }
-        let scale = BatchScale::stated(&plan.costs);
+        let scale = batch_scale(plan);
         Ok(Some(GarblingPlan::new(file, &figures, (parties, scale))))
     }
 

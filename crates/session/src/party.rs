@@ -207,9 +207,9 @@ fn keep(
     mut mesh: Mesh,
 ) -> Result<Kept, Failure> {
     // Nothing else compares the sizes of batches, which plans made elsewhere bring along.
-    let costs = &planned.plan().costs;
+    let stated = agreement::Stated::of_plan(planned.plan());
     let (peers, doublings) = (mesh[0].iter_mut().flatten(), planned.window_doublings());
-    let aheads = match agreement::exchange_windows(peers, costs, Some(doublings)) {
+    let aheads = match agreement::exchange_windows(peers, stated, Some(doublings)) {
         Ok(doublings) => aheads(planned, doublings),
         Err(failure) => {
             agreement::give_up_all(mesh, &failure);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use phineus_bytecode::{Description, Flow, Hash, PlanDescription};
 use phineus_engine::CarriedLayout;
+use phineus_protocols::batch_scale;
 use phineus_protocols::demand::BatchScale;
 
 use crate::failure::Failure;
@@ -40,7 +41,7 @@ impl PlannedFile {
 
     /// How large the batches of the plan are.
     pub fn scale(&self) -> BatchScale {
-        BatchScale::stated(&self.plan().costs)
+        batch_scale(self.plan())
     }
 
     /// How often this party has room to double the usual window.

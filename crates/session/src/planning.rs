@@ -15,6 +15,7 @@ use phineus_plan::{
     Claims, Lookahead, OrderOptions, PlanOptions, Scratch, assign, check_ranges, lower_to_field,
     lower_with_claims, order, plan, window_instructions,
 };
+use phineus_protocols::batch_scale;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
@@ -92,12 +93,8 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(codes::NO_FIGURES, message));
         };
-        if !BatchScale::is_stated(&plan.costs) {
-            let message = "the planned file states batches of a size that there is not";
-            return Err(Failure::new(codes::NO_FIGURES, message));
-        }
         let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation.parties)?;
-        let scale = BatchScale::stated(&plan.costs);
+        let scale = batch_scale(plan);
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = Figures::of_plan(plan, reader.frame_count() as u64);

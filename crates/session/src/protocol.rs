@@ -26,8 +26,9 @@ use phineus_crypto::field::FieldName;
 use phineus_engine::{Inputs, Outputs};
 use phineus_ot::SessionId;
 use phineus_plan::Assignment;
+use phineus_protocols::batch_scale;
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::spdz::Masks;
+use phineus_protocols::spdz::{Masks, SpdzSettings};
 
 use crate::accelerator::Accelerator;
 use crate::choices::{Choice, Variant};
@@ -124,9 +125,9 @@ impl CostTerms {
     pub fn stated(plan: &PlanDescription, parties: usize) -> CostTerms {
         CostTerms {
             parties,
-            scale: BatchScale::stated(&plan.costs),
+            scale: batch_scale(plan),
             variant: Variant::stated(plan),
-            masks: Masks::stated(&plan.costs),
+            masks: SpdzSettings::stated(plan).masks,
         }
     }
 }

@@ -85,8 +85,14 @@ fn write_plan(plan: &PlanDescription, line: &mut impl FnMut(String)) {
     let Ok(Value::Object(fields)) = serde_json::to_value(plan) else {
         unreachable!("a plan's figures are an object of numbers, strings and one map")
     };
-    for (name, value) in fields.iter().filter(|(name, _)| *name != "costs") {
+    for (name, value) in
+        fields.iter().filter(|(name, _)| !["costs", "settings"].contains(&name.as_str()))
+    {
         line(format!("plan {name} {value}"));
+    }
+    for (name, setting) in plan.settings.iter() {
+        let value = serde_json::to_value(setting).expect("a setting is a number or a word");
+        line(format!("setting {} {value}", quoted(name)));
     }
     for (name, value) in &plan.costs {
         line(format!("cost {} {value}", quoted(name)));
@@ -99,6 +105,7 @@ pub(super) struct HeaderParser {
     description: Description,
     named: bool,
     plan: Option<Map<String, Value>>,
+    settings: Map<String, Value>,
     costs: Map<String, Value>,
     /// Which port the next column belongs to.
     port: Port,
@@ -116,7 +123,7 @@ impl HeaderParser {
     /// Whether a line that begins with `word` belongs to the description.
     pub(super) fn is_header(word: &str) -> bool {
         let words = ["name", "party", "parameter", "input_port", "output_port", "column"];
-        words.contains(&word) || ["plan", "cost", "value_wires_max"].contains(&word)
+        words.contains(&word) || ["plan", "setting", "cost", "value_wires_max"].contains(&word)
     }
 
     /// Reads a line of the description; `word` is its first word, already taken.
@@ -157,6 +164,14 @@ impl HeaderParser {
             }
             "column" => self.column(at, line)?,
             "plan" => self.plan_figure(at, line)?,
+            "setting" => {
+                let name = line.string("the setting's name")?;
+                let value = figure(line)?;
+                let what = format!("setting '{name}' stands twice");
+                if self.settings.insert(name, value).is_some() {
+                    return Err(Misfit { at, what });
+                }
+            }
             _ => {
                 let name = line.string("the cost's name")?;
                 let amount = line.number("the amount")?;
@@ -191,10 +206,7 @@ impl HeaderParser {
 
     fn plan_figure(&mut self, at: usize, line: &mut Line) -> Parsed<()> {
         let name = line.word("the figure's name")?;
-        let value = match line.peek() {
-            Some('"') => Value::from(line.string("the figure")?),
-            _ => Value::from(line.number("the figure")?),
-        };
+        let value = figure(line)?;
         let plan = self.plan.get_or_insert_default();
         match plan.insert(name.to_owned(), value) {
             None => Ok(()),
@@ -209,17 +221,27 @@ impl HeaderParser {
             faults.push("the program has no name: write a line such as: name \"sum\"".to_owned());
         }
         if let Some(mut plan) = self.plan {
+            plan.insert("settings".to_owned(), Value::Object(self.settings));
             plan.insert("costs".to_owned(), Value::Object(self.costs));
             match serde_json::from_value(Value::Object(plan)) {
                 Ok(plan) => self.description.plan = Some(plan),
                 Err(error) => faults.push(format!("the plan's figures: {error}")),
             }
-        } else if !self.costs.is_empty() {
-            faults.push("costs belong to a plan, and there are no plan lines".to_owned());
+        } else if !self.costs.is_empty() || !self.settings.is_empty() {
+            let what = "costs and settings belong to a plan, and there are no plan lines";
+            faults.push(what.to_owned());
         }
         faults.extend(self.description.faults());
         (self.description, faults)
     }
+}
+
+/// A number or a string.
+fn figure(line: &mut Line) -> Parsed<Value> {
+    Ok(match line.peek() {
+        Some('"') => Value::from(line.string("the figure")?),
+        _ => Value::from(line.number("the figure")?),
+    })
 }
 
 /// A number below 2^16.

@@ -9,6 +9,7 @@ use crate::binary::to_bytes;
 use crate::description::{Description, PlanDescription};
 use crate::ops::{OPS, Op};
 use crate::random::{RandomOptions, plan_unbounded, random_program};
+use crate::settings::Settings;
 
 pub(crate) fn text_of(bytes: &[u8]) -> String {
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
@@ -87,6 +88,7 @@ fn a_rich_description_round_trips() {
         "name \"a \\\"name\\\" # not a comment\\n\"\n",
         "party \"ä\"\n",
         "party \"\"\n",
+        "value_wires_max 4097\n",
         "parameter \"k\" \"v = 1\"\n",
         "input_port \"in\" party=1 rows=18446744073709551615",
         " sort_columns=1 descending=1 unique=0\n",
@@ -109,6 +111,7 @@ fn a_rich_description_round_trips() {
         frame_count: 3,
         spill_slot_count: 18,
         protocol: "garbled".to_owned(),
+        settings: Settings::of(&serde_json::json!({ "a word": "wo\"rd", "number": u64::MAX })),
         costs: [("and gates".to_owned(), u64::MAX)].into(),
         ..PlanDescription::default()
     };
@@ -213,8 +216,17 @@ fn faulty_headers_are_all_reported() {
     assert_faults("phineus 5 program\nname \"n\"    #! 1 to 64 parties\n");
     assert_faults("phineus 5 planned\nname \"n\"\nparty \"p\"\nplan frames 3 #! unknown field\n");
     assert_faults(
-        "phineus 5 planned\nname \"n\"\nparty \"p\"\ncost \"a\" 3  #! costs belong to a plan\n",
+        "phineus 5 planned\nname \"n\"\nparty \"p\"\ncost \"a\" 3  #! costs and settings belong to a plan\n",
     );
+    let planned = "phineus 5 planned\nname \"n\"\nparty \"p\"\n";
+    assert_faults(&format!("{planned}setting \"a\" 3  #! costs and settings belong to a plan\n"));
+    assert_faults(&format!(
+        "{planned}setting \"a\" 3\nsetting \"a\" 4 #! setting 'a' stands twice\n"
+    ));
+    assert_faults(&format!("{planned}setting \"a\" -3 #! the figure\n"));
+    assert_faults(&format!("{planned}value_wires_max 4096 #! value_wires_max is more than 4096\n"));
+    assert_faults(&format!("{planned}value_wires_max 1048577 #! at most 1048576\n"));
+    assert_faults(&format!("{planned}value_wires_max 5000\nvalue_wires_max 5000 #! stated once\n"));
     assert_faults("phineus 1 program #! format version 1, this reads 5\n");
     assert_faults("phineus 5 plan    #! begins with the line: phineus 5 program\n");
     assert_faults("fineus 1 program  #! begins with the line: phineus 5 program\n");

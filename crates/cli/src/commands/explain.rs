@@ -197,7 +197,7 @@ fn cost_line(plan: &PlanDescription) -> String {
 
 /// Products of two secret elements, those inside comparisons and other operations included.
 fn multiplications(plan: &PlanDescription) -> u64 {
-    let demand = stated_demand(&plan.costs);
+    let demand = stated_demand(plan);
     let products = demand.kinds().map(|(kind, count)| {
         count as u64
             * match kind {
@@ -291,7 +291,7 @@ fn print_costs(
         line("batching", text)?;
     }
     print_blocks(planned, explain.fake_preprocessing, console)?;
-    if total(mixed::totals::SILENT_OT) > 0 {
+    if mixed::MixedSettings::stated(plan).ot.is_silent() {
         line("ot", "silent".to_owned())?;
     }
     let takes = if explain.fake_preprocessing { "takes" } else { "makes" };

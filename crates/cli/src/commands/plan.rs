@@ -307,7 +307,10 @@ fn in_rounds(
         slice_bytes: None,
         planner_memory_bytes: PLANNER_MEMORY_BYTES,
         prove_inputs: true,
-        y2a: description.plan.as_ref().map_or_else(Default::default, mixed::y2a),
+        y2a: description
+            .plan
+            .as_ref()
+            .map_or_else(Default::default, |plan| mixed::MixedSettings::stated(plan).y2a),
         masks: description
             .plan
             .as_ref()

@@ -8,7 +8,7 @@ use phineus_plan::{lower_to_field, order};
 use phineus_protocols::Parties;
 use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
 use phineus_protocols::spdz::{
-    Dealer, Masks, Material, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds,
+    Dealer, Masks, Material, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds, SpdzSettings,
 };
 
 use crate::programs::{
@@ -96,7 +96,7 @@ fn authenticated<F: Field>(
     let (bytes, program) = made.take().expect("a program that the field is large enough for");
     let right = expected(&program);
     let description = &read(&bytes).description().clone();
-    let stated = description.plan.as_ref().map(|plan| Masks::stated(&plan.costs));
+    let stated = description.plan.as_ref().map(|plan| SpdzSettings::stated(plan).masks);
     assert_eq!(stated, Some(masks), "the driver takes the masks that the plan states");
     let pairs: Vec<_> = mesh(count.into()).into_iter().zip(mesh(count.into())).collect();
     on_threads(pairs, |(online, offline)| {

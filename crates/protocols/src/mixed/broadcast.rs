@@ -9,8 +9,11 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// How openings go to everybody.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Broadcast {
     /// From everybody to everybody, in one round.
     #[default]

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
-    BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Sharing,
+    BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Settings, Sharing,
 };
 use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
 use super::replay::Replay;
+use super::settings::{MixedSettings, OtExtension};
 use super::stated::{kind_of, name_of};
+use super::templates::YaoToArithmetic;
 use crate::bmr::costs::{
     Garbled, PartyCosts, evaluation_ns, garbling_costs_of_blocks, garbling_ns,
     totals as garbling_totals,
@@ -42,10 +44,6 @@ pub mod totals {
     pub const GARBLED_TO_ARITHMETIC: &str = "y2a_values";
     /// Bytes that each party but the first tells it while garbling, so that it can take masks off.
     pub const DECODING_BYTES: &str = "y2a_decoding_bytes";
-    /// 1 if openings go by a star.
-    pub const STAR_BROADCAST: &str = "star_broadcast";
-    /// 1 if the OTs of the preprocessing are silent.
-    pub const SILENT_OT: &str = "silent_ot";
     /// Predicted nanoseconds of computation of one party.
     pub const COMPUTE_NS: &str = "compute_ns";
     /// What of it makes preprocessed material.
@@ -105,6 +103,7 @@ const GARBLING_SETUP_NS: u64 = 20_000_000;
 pub struct MixedCosts {
     parties: usize,
     is_silent: bool,
+    y2a: YaoToArithmetic,
     broadcast: Broadcast,
     replay: Replay,
     demand: Demand,
@@ -137,6 +136,7 @@ impl MixedCosts {
         MixedCosts {
             parties,
             is_silent: false,
+            y2a: YaoToArithmetic::default(),
             broadcast: Broadcast::default(),
             replay: Replay::new(parties),
             demand: Demand::default(),
@@ -166,6 +166,12 @@ impl MixedCosts {
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> MixedCosts {
         MixedCosts { demand: Demand::scaled(scale), ..self }
+    }
+
+    /// The same for an order in which garbled values become additive in this way.
+    #[must_use]
+    pub fn with_y2a(self, y2a: YaoToArithmetic) -> MixedCosts {
+        MixedCosts { y2a, ..self }
     }
 
     /// The same with openings that go to all in this way.
@@ -305,6 +311,16 @@ impl MixedCosts {
 }
 
 impl CostModel for MixedCosts {
+    fn settings(&self) -> Settings {
+        let settings = MixedSettings {
+            ot: if self.is_silent { OtExtension::Silent } else { OtExtension::Softspoken },
+            y2a: self.y2a,
+            broadcast: self.broadcast,
+            batch_halvings: self.demand.scale(),
+        };
+        settings.to_stored()
+    }
+
     fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
         match instruction.op {
             Op::Round if self.broadcast == Broadcast::Star => 2 * NS_PER_ROUND,
@@ -416,9 +432,6 @@ impl CostModel for MixedCosts {
             (totals::LARGEST_CIRCUIT_BYTES, largest_circuit_bytes),
             (totals::OTS, pair.ots),
             (totals::PREPROCESSING_ROUNDS, pair.rounds),
-            (totals::SILENT_OT, self.is_silent.into()),
-            (BatchScale::TOTAL, scale.halvings()),
-            (totals::STAR_BROADCAST, (self.broadcast == Broadcast::Star).into()),
             (totals::COMPUTE_NS, self.compute_ns + before_ns - self.preprocessing_ns),
             (totals::PREPROCESSING_NS, before_ns),
             (totals::SETUP_NS, setup_ns),

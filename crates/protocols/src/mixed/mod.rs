@@ -39,6 +39,7 @@ mod openings;
 mod replay;
 mod ring;
 mod rows;
+mod settings;
 mod sharing;
 mod stated;
 mod templates;
@@ -52,10 +53,8 @@ pub use broadcast::Broadcast;
 pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
-pub use stated::{
-    Needs, broadcast, demand, is_silent, material_bytes, needs_material, ot_kind,
-    overlapped_rounds, y2a,
-};
+pub use settings::{MixedSettings, OtExtension};
+pub use stated::{Needs, demand, material_bytes, needs_material, ot_kind, overlapped_rounds};
 pub use templates::{MixedRounds, YaoToArithmetic};
 pub(crate) use templates::{is_masked, sum_of_shares};
 

@@ -5,11 +5,9 @@ use std::io::{Read, Seek};
 use phineus_bytecode::{Description, Instruction, PlanDescription, ProgramReader};
 use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
-use super::broadcast::Broadcast;
 use super::costs::totals;
 use super::replay::Replay;
-use super::templates::YaoToArithmetic;
-use crate::demand::BatchScale;
+use super::settings::MixedSettings;
 use crate::preprocessing::costs::ots_of_a_direction;
 use crate::preprocessing::{Demand, Kind};
 
@@ -38,28 +36,7 @@ pub fn needs_material(plan: &PlanDescription) -> bool {
 
 /// The OT extension that makes the material of a plan.
 pub fn ot_kind(plan: &PlanDescription) -> OtKind {
-    kind_of(&stated_demand(plan), is_silent(plan))
-}
-
-/// Whether the OTs of a plan are silent.
-pub fn is_silent(plan: &PlanDescription) -> bool {
-    plan.costs.get(totals::SILENT_OT).is_some_and(|&flag| flag != 0)
-}
-
-/// How the garbled values of a plan become additive.
-pub fn y2a(plan: &PlanDescription) -> YaoToArithmetic {
-    match plan.costs.get(totals::DECODING_BYTES) {
-        Some(&bytes) if bytes > 0 => YaoToArithmetic::Masks,
-        _ => YaoToArithmetic::SharedBits,
-    }
-}
-
-/// How the openings of a plan go to all.
-pub fn broadcast(plan: &PlanDescription) -> Broadcast {
-    match plan.costs.get(totals::STAR_BROADCAST) {
-        Some(&flag) if flag > 0 => Broadcast::Star,
-        _ => Broadcast::Direct,
-    }
+    kind_of(&stated_demand(plan), MixedSettings::stated(plan).ot.is_silent())
 }
 
 /// Silent OT is as large as one direction of a pair needs.
@@ -79,14 +56,15 @@ pub fn material_bytes(plan: &PlanDescription) -> u64 {
 /// one block:
 /// batches are begun before those before them are finished.
 pub fn overlapped_rounds(plan: &PlanDescription, parties: usize) -> u64 {
-    match parties == 2 && !plan.layout.is_in_field() && !is_silent(plan) {
+    let is_silent = MixedSettings::stated(plan).ot.is_silent();
+    match parties == 2 && !plan.layout.is_in_field() && !is_silent {
         true => stated_demand(plan).overlapped_rounds(),
         false => 0,
     }
 }
 
 fn stated_demand(plan: &PlanDescription) -> Demand {
-    let mut demand = Demand::scaled(BatchScale::stated(&plan.costs));
+    let mut demand = Demand::scaled(MixedSettings::stated(plan).batch_halvings);
     for (name, &count) in &plan.costs {
         let width = |prefix: &str| name.strip_prefix(prefix).and_then(|width| width.parse().ok());
         let kind = match name.as_str() {

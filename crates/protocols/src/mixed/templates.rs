@@ -9,6 +9,8 @@ use phineus_circuits::record::Template;
 use phineus_engine::bits::Family;
 use phineus_engine::packed;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bmr::{Rows, is_linear};
 use crate::shares::templates::Templates;
 use crate::shares::values::sent_share_bytes;
@@ -27,7 +29,8 @@ pub(crate) fn sum_of_shares(instruction: &Instruction, parties: usize) -> Instru
 }
 
 /// How garbled values become additive shares (Braun et al., "MOTION", section 7.6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum YaoToArithmetic {
     /// As XOR shares, with a shared bit for each bit, in one round.
     #[default]

@@ -92,7 +92,7 @@ impl<C: Channel + 'static> Party<'_, C> {
         let generator = Generator::<F, C>::setup(background, prg(me, 1), &session, field)?;
         is_set_up();
         let description = read(&case.bytes).description().clone();
-        let demand = stated_demand(&description.plan.as_ref().expect("it is planned").costs);
+        let demand = stated_demand(description.plan.as_ref().expect("it is planned"));
         let needs = Needs::new(read(&case.bytes), count, case.field);
         let live = Live::start(generator, demand, needs).expect("there are threads");
         let (tables, crooked) = online_phase(case, online, Crooked::new(live, lie), lie)?;

@@ -6,7 +6,8 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{
-    BlockCosts, CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
+    BlockCosts, CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader,
+    RoundModel, Settings, Sharing,
 };
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_ot::FieldBits;
@@ -15,6 +16,7 @@ use super::check::{check_cost, confirm_cost, message_bytes};
 use super::distance::checks_of_batch;
 use super::operations::{SpdzRounds, Way, matrix_size, way};
 use super::script::Script;
+use super::settings::SpdzSettings;
 use super::{Masks, MatrixSize};
 use crate::ProtocolError;
 use crate::demand::BatchScale;
@@ -41,8 +43,6 @@ pub mod totals {
     pub const MAC_CHECKS: &str = "mac_checks";
     /// Openings under masks of shared bits over the whole field.
     pub const WHOLE_OPENINGS: &str = "whole_mask_openings";
-    /// 1 if the program has no narrow masks, else 0.
-    pub const WHOLE_MASKS: &str = "whole_masks";
     /// Batches of bounded integers, each with a proof of each party.
     pub const BOUNDED_BATCHES: &str = "bounded_integer_batches";
     /// Batches of bits that a party knows, each with a proof.
@@ -91,9 +91,14 @@ fn name_of(kind: Kind) -> String {
 }
 
 /// The material that the totals of a plan state.
-pub fn stated_demand(costs: &BTreeMap<String, u64>) -> Demand {
-    let mut demand = Demand::scaled(BatchScale::stated(costs));
-    for (name, &count) in costs {
+pub fn stated_demand(plan: &PlanDescription) -> Demand {
+    demand_of_totals(&plan.costs, SpdzSettings::stated(plan).batch_halvings)
+}
+
+/// The same of totals, in batches of this size.
+pub fn demand_of_totals(totals: &BTreeMap<String, u64>, scale: BatchScale) -> Demand {
+    let mut demand = Demand::scaled(scale);
+    for (name, &count) in totals {
         let kind = match name.as_str() {
             totals::TRIPLES => Some(Kind::Triple),
             totals::SQUARES => Some(Kind::Square),
@@ -446,6 +451,11 @@ impl SpdzCosts {
 }
 
 impl CostModel for SpdzCosts {
+    fn settings(&self) -> Settings {
+        let batch_halvings = self.demand.scale();
+        SpdzSettings { masks: self.masks, batch_halvings }.to_stored()
+    }
+
     fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
         match instruction.op {
             Op::Round => NS_PER_ROUND,
@@ -522,11 +532,9 @@ impl CostModel for SpdzCosts {
         for (name, value) in [
             (totals::MAC_CHECKS, self.checks),
             (totals::WHOLE_OPENINGS, self.walk.whole_openings),
-            (totals::WHOLE_MASKS, u64::from(self.masks == Masks::Whole)),
             (totals::BOUNDED_BATCHES, bounded_batches),
             (totals::BIT_MASK_BATCHES, bit_mask_batches),
             (totals::MATERIAL_CHECKS, material_checks),
-            (BatchScale::TOTAL, self.demand.scale().halvings()),
             (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
             (totals::OPENED, self.opened),
             (shared::ROUNDS, self.rounds),

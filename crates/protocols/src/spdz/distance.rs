@@ -11,17 +11,21 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, ProgramReader};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+use serde::{Deserialize, Serialize};
 
 use super::STATISTICAL_BITS;
 use super::SpdzRounds;
 use super::costs::totals;
 use super::operations::may_open_narrowly;
+use super::settings::SpdzSettings;
 use crate::ProtocolError;
+use crate::demand::BatchScale;
 use crate::mascot::{Demand, Kind, limits};
 use crate::mixed::totals as shared;
 
 /// Masks under which comparisons and right shifts of integers of few bits open operands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Masks {
     /// Shared bits and a bounded integer of each party: a quarter of the material, and a distance of
     /// 2^-40 for each opening.
@@ -32,17 +36,9 @@ pub enum Masks {
 }
 
 impl Masks {
-    /// The masks that a plan states.
-    pub fn stated(costs: &BTreeMap<String, u64>) -> Masks {
-        match costs.get(totals::WHOLE_MASKS) {
-            Some(&flag) if flag != 0 => Masks::Whole,
-            _ => Masks::Narrow,
-        }
-    }
-
     /// The masks of a planned program.
     pub(super) fn of(description: &Description) -> Masks {
-        description.plan.as_ref().map_or(Masks::Narrow, |plan| Masks::stated(&plan.costs))
+        description.plan.as_ref().map_or(Masks::Narrow, |plan| SpdzSettings::stated(plan).masks)
     }
 }
 
@@ -124,7 +120,8 @@ impl Distance {
             },
             Term {
                 what: "factors of products by OT",
-                count: factors(&super::costs::stated_demand(costs)).saturating_mul(corrupted),
+                count: factors(&super::costs::demand_of_totals(costs, BatchScale::FULL))
+                    .saturating_mul(corrupted),
                 each: power_of_half(amplified_bits(field)),
             },
             // docs/protocols/ot.md: for each tile, of which each has at least one OT.

@@ -27,6 +27,7 @@ mod run;
 #[cfg(test)]
 mod runs;
 mod script;
+mod settings;
 mod share;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,7 @@ pub use distance::{Distance, Masks};
 pub use driver::{Activity, SpdzDriver, Watch};
 pub use material::{BOUNDED_BITS, Material, MatrixSize, STATISTICAL_BITS};
 pub use operations::SpdzRounds;
+pub use settings::SpdzSettings;
 pub use share::Share;
 
 /// How authenticated shares lie in memory: an element of the field, of `element_bytes` bytes, for

@@ -104,7 +104,7 @@ impl<F: Field> AuthenticatedMaterial<F> {
             origin => origin,
         };
         let (mut generator, setup) = set_up(parties, prg, session)?;
-        let demand = stated_demand(&planned.plan().costs);
+        let demand = stated_demand(planned.plan());
         let count = generator.parties().count();
         let start = (Instant::now(), Reading::of_parties(generator.parties()));
         if matches!(origin, Origin::Sequential) {
@@ -121,7 +121,7 @@ impl<F: Field> AuthenticatedMaterial<F> {
                 let begin = move |block: usize| {
                     let part = &blocks.parts[block];
                     let needs = Needs::new(part.file.program_reader()?, count, field);
-                    Ok((stated_demand(&part.plan().costs), needs))
+                    Ok((stated_demand(part.plan()), needs))
                 };
                 let (schedule, entered) = BlockSchedule::new(begin);
                 (Live::start_batches(generator, schedule), Some(entered))
@@ -243,12 +243,12 @@ pub(crate) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool,
         let (kind, count) = need?;
         demand.add(kind, count);
     }
-    Ok(demand.kinds().eq(stated_demand(&planned.plan().costs).kinds()))
+    Ok(demand.kinds().eq(stated_demand(planned.plan()).kinds()))
 }
 
 /// What stored material is for.
 pub(crate) fn binding(planned: &PlannedFile) -> Binding {
-    super::kept::binding(planned, stated_demand(&planned.plan().costs))
+    super::kept::binding(planned, stated_demand(planned.plan()))
 }
 
 /// Makes all that the plan demands, with the others, into a file.

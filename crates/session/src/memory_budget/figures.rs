@@ -2,6 +2,7 @@
 
 use phineus_bytecode::PlanDescription;
 use phineus_plan::limits::FRAMES_MIN;
+use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::totals;
@@ -39,7 +40,7 @@ pub struct Figures {
 impl Figures {
     /// Of a finished plan of `frame_count` program frames.
     pub fn of_plan(plan: &PlanDescription, program_frames: u64) -> Figures {
-        let scale = BatchScale::stated(&plan.costs);
+        let scale = batch_scale(plan);
         let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
         Figures {
             // Fewer are of no use to a planner, whatever the program needs.

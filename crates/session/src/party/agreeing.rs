@@ -7,7 +7,7 @@ use phineus_bytecode::{Description, Kind, PlanDescription, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_ot::SessionId;
-use phineus_protocols::mixed::totals::SILENT_OT;
+use phineus_protocols::mixed::MixedSettings;
 use phineus_tables::TextKey;
 use phineus_tables::quantity;
 
@@ -466,7 +466,7 @@ fn check_protocol(
     protocol: Protocol,
     ot: OtExtension,
 ) -> Result<(), Failure> {
-    let silent = |plan: &PlanDescription| plan.costs.get(SILENT_OT).is_some_and(|&flag| flag > 0);
+    let silent = |plan: &PlanDescription| MixedSettings::stated(plan).ot.is_silent();
     match &description.plan {
         Some(plan) if plan.protocol == protocol.name() && silent(plan) != ot.is_silent() => {
             let planned = if silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };

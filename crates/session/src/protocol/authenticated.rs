@@ -13,7 +13,9 @@ use phineus_protocols::mascot::costs::costs_of_first_batches;
 use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::stated_demand;
-use phineus_protocols::spdz::{Activity, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+use phineus_protocols::spdz::{
+    Activity, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds, SpdzSettings,
+};
 
 use super::on_shares::{Begun, Ran, channels_of, metered};
 use super::totals::totals_of_blocks;
@@ -116,8 +118,8 @@ impl Definition for Authenticated {
         self.layout(parties).units_max().max(PAGE_WIRES)
     }
 
-    fn is_complete(&self, _: &PlanDescription) -> bool {
-        true
+    fn is_complete(&self, plan: &PlanDescription) -> bool {
+        SpdzSettings::of_plan(plan).is_ok()
     }
 
     fn streams(&self) -> u16 {
@@ -153,18 +155,18 @@ impl Definition for Authenticated {
     }
 
     fn making(&self, plan: &PlanDescription) -> Making {
-        let (triples, largest) = weight(&stated_demand(&plan.costs));
+        let (triples, largest) = weight(&stated_demand(plan));
         // Batches are of a fixed size, which the driver's share counts.
         Making { triples, largest, is_made: true, ..Making::default() }
     }
 
     fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)> {
-        let demand = stated_demand(&plan.costs);
+        let demand = stated_demand(plan);
         demand.kinds().map(|(kind, count)| (words(kind), count as u64)).collect()
     }
 
     fn first_batches(&self, plan: &PlanDescription) -> (f64, f64) {
-        let demand = stated_demand(&plan.costs);
+        let demand = stated_demand(plan);
         let first = costs_of_first_batches::<F61>(&demand, FieldBits::DEFAULT);
         let ots = plan.costs.get(mixed::totals::OTS).copied().unwrap_or(0);
         (first.rounds as f64, (first.ots as f64 / ots.max(1) as f64).min(1.0))

@@ -13,7 +13,7 @@ use super::{
     Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
     Representation, Setting, Start, Totals,
 };
-use crate::agreement::{exchange_ready, give_up};
+use crate::agreement::{Stated, exchange_ready, give_up};
 use crate::execute::{Executed, Job, Recorded, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
 use crate::metered::{Metered, Reading, close_all};
@@ -158,7 +158,7 @@ fn run_garbled(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> 
     };
     let description = &job.planned.description;
     let plan = description.plan.as_ref().expect("it is planned");
-    if let Err(failure) = exchange_ready([&mut channel], &plan.costs) {
+    if let Err(failure) = exchange_ready([&mut channel], Stated::of_plan(plan)) {
         give_up(channel, &failure);
         return Err(unrevealed(failure, job.progress.cancel()));
     }

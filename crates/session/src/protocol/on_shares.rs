@@ -9,7 +9,7 @@ use phineus_engine::{Inputs, Memory, Outputs};
 use phineus_protocols::Parties;
 
 use super::Protocol;
-use crate::agreement::{exchange_windows, give_up_all};
+use crate::agreement::{Stated, exchange_windows, give_up_all};
 use crate::execute::{Executed, Job, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
 use crate::material::MaterialFigures;
@@ -58,9 +58,9 @@ impl Begun {
                 return Err(unrevealed(failure, job.progress.cancel()));
             }
         };
-        let costs = &job.planned.plan().costs;
+        let stated = Stated::of_plan(job.planned.plan());
         let doublings = job.planned.window_doublings();
-        let agreed = exchange_windows(mesh[0].iter_mut().flatten(), costs, Some(doublings));
+        let agreed = exchange_windows(mesh[0].iter_mut().flatten(), stated, Some(doublings));
         let aheads = match agreed {
             Ok(doublings) => aheads(job.planned, doublings),
             Err(failure) => {

@@ -9,8 +9,10 @@ use phineus_crypto::Prg;
 use phineus_engine::Outputs;
 use phineus_ot::{FieldBits, OtKind};
 use phineus_plan::Assignment;
-use phineus_protocols::demand::BatchScale;
-use phineus_protocols::mixed::{self, MixedClient, MixedCosts, MixedDriver, MixedRounds};
+use phineus_protocols::batch_scale;
+use phineus_protocols::mixed::{
+    self, MixedClient, MixedCosts, MixedDriver, MixedRounds, MixedSettings,
+};
 use phineus_protocols::preprocessing::Generator;
 
 use super::on_shares::{Begun, Ran, channels_of, metered, take_clients};
@@ -47,6 +49,7 @@ impl Shares {
         MixedCosts::new(terms.parties)
             .with_scale(terms.scale)
             .with_silent_ot(terms.variant.ot.is_silent())
+            .with_y2a(terms.variant.y2a)
             .with_broadcast(terms.variant.broadcast)
     }
 }
@@ -104,8 +107,8 @@ impl Definition for Shares {
         }
     }
 
-    fn is_complete(&self, _: &PlanDescription) -> bool {
-        true
+    fn is_complete(&self, plan: &PlanDescription) -> bool {
+        MixedSettings::of_plan(plan).is_ok()
     }
 
     fn streams(&self) -> u16 {
@@ -142,7 +145,7 @@ impl Definition for Shares {
 
     fn making(&self, plan: &PlanDescription) -> Making {
         let Some(parties) = plan.computing.map(usize::from) else { return Making::default() };
-        let scale = BatchScale::stated(&plan.costs);
+        let scale = batch_scale(plan);
         let generator =
             |kind: OtKind| Generator::<FramedChannel>::memory_bytes(parties, kind, scale) as u64;
         let least = generator(FieldBits::DEFAULT.into());
@@ -244,7 +247,7 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
     let (material, entered) = made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
-    let broadcast = mixed::broadcast(planned.plan());
+    let broadcast = MixedSettings::stated(planned.plan()).broadcast;
     let driver = driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
     let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
     let driver = match tables {

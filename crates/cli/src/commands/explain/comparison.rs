@@ -177,6 +177,7 @@ fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Va
                 "ot": variant.ot.name(),
                 "ways": variant.words(),
                 "fits": true,
+                "settings": planned.plan().settings,
                 "costs": planned.plan().costs,
                 "sent_bytes": sent_bytes(planned),
                 "link_bytes": link_bytes(planned),

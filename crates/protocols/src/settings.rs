@@ -1,0 +1,17 @@
+//! Settings that plans of several protocols have.
+
+use phineus_bytecode::PlanDescription;
+use serde::Deserialize;
+
+use crate::demand::BatchScale;
+
+/// How large the batches of correlated randomness of a plan are: whole ones, if its protocol makes
+/// none.
+pub fn batch_scale(plan: &PlanDescription) -> BatchScale {
+    #[derive(Deserialize)]
+    struct Stated {
+        #[serde(default)]
+        batch_halvings: BatchScale,
+    }
+    plan.settings.read::<Stated>().map_or(BatchScale::FULL, |stated| stated.batch_halvings)
+}
