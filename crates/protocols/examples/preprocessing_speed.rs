@@ -7,10 +7,10 @@
 use std::thread;
 use std::time::Instant;
 
+use phineus_channels::memory_mesh;
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{FieldBits, LpnParameters, OtKind, SessionId};
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::memory_mesh;
 use phineus_protocols::preprocessing::{Batch, Generator, Kind, costs};
 
 const BATCHES: usize = 8;

@@ -8,11 +8,9 @@ pub mod garbled;
 mod harness;
 pub mod mascot;
 pub mod mixed;
-mod parties;
 pub mod preprocessing;
 pub mod spdz;
 pub mod stored;
 pub mod supply;
 
 pub use error::ProtocolError;
-pub use parties::{Parties, memory_mesh, memory_mesh_scaled};

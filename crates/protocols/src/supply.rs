@@ -10,11 +10,11 @@ use std::fmt::Debug;
 use std::iter::Peekable;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 
+use crate::ProtocolError;
 use crate::demand::MaterialKind;
-use crate::{Parties, ProtocolError};
 
 /// Material of one kind that was made together. Wiped on drop.
 pub trait MaterialBatch: Send + Sized {

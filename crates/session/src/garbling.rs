@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use phineus_bytecode::{Description, PlanDescription, verify_without_ports};
-use phineus_channels::FramedChannel;
+use phineus_channels::{FramedChannel, Parties};
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_ot::{FieldBits, SessionId};
@@ -16,7 +16,7 @@ use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AN
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
 use phineus_protocols::demand::BatchScale;
-use phineus_protocols::{Parties, ProtocolError, garbled};
+use phineus_protocols::{ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 
 use crate::execute::{STORAGE_DEPTH, frames_and_swap};

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use phineus_channels::FramedChannel;
+use phineus_channels::{FramedChannel, Parties};
+use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::Tables;
 use phineus_protocols::demand::{Demand, MaterialKind};
 use phineus_protocols::preprocessing::StoredFile;
-use phineus_protocols::{Parties, ProtocolError};
 
 use crate::failure::{Failure, codes};
 use crate::metered::{Metered, PhaseFigures, Reading};

@@ -10,11 +10,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Table};
-use phineus_channels::{FramedChannel, Mesh};
+use phineus_channels::{FramedChannel, Mesh, Parties};
 use phineus_crypto::Prg;
 use phineus_engine::StorageBackend;
 use phineus_ot::SessionId;
-use phineus_protocols::Parties;
 use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,11 @@
 //! Authenticated shares: the material of MASCOT and runs of SPDZ.
 
 use phineus_bytecode::Table;
+use phineus_channels::Parties;
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{lower_to_field, order};
-use phineus_protocols::Parties;
 use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
 use phineus_protocols::spdz::{
     Dealer, Masks, Material, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds,

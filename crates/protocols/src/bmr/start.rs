@@ -11,7 +11,7 @@ use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
 
 use phineus_bytecode::{Description, Flow, Lane, ProgramReader};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_engine::{Carried, CarriedLayout, Memory, RunError, StorageError, run, run_blocks};
 use phineus_ot::{FieldBits, SessionId};
@@ -25,10 +25,10 @@ use super::links::{self, Link};
 use super::sink::Sink;
 use super::stored::{TableFile, TableKey};
 use super::tables::{Common, Producer, Tables};
+use crate::ProtocolError;
 use crate::demand::BatchScale;
 use crate::preprocessing::StoreError;
 use crate::stored::UnfinishedFile;
-use crate::{Parties, ProtocolError};
 
 /// One party's side of garbling, set up.
 ///

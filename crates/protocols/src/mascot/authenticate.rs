@@ -13,7 +13,7 @@
 //! Not protected: an owner may guess bits of a peer's key; each wrong guess is caught. A lie passes
 //! with probability 1/p.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
 use zeroize::Zeroize;
@@ -21,7 +21,7 @@ use zeroize::Zeroize;
 use super::coin::{cheated, misbehaved};
 use super::limits::{ELEMENT_BYTES_MAX, ROW_ELEMENTS, rows_ahead};
 use super::link::{Link, link};
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// Which parties' elements are authenticated.
 #[derive(Clone, Copy, PartialEq, Eq)]

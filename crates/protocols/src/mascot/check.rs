@@ -9,14 +9,14 @@
 //! given out before this has passed.
 //! Not protected: a lie passes with probability 1/p.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
 use subtle::ConstantTimeEq;
 
 use super::coin::{DIGEST_BYTES, Transcript, cheated, commitment, misbehaved, say};
 use super::limits::ELEMENT_BYTES_MAX;
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 const TAG: &[u8] = b"phineus mascot check 1";
 /// Bytes that are said in the two messages to open an element.

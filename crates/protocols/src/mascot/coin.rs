@@ -9,14 +9,14 @@
 //! once, when it starts. Invariants: a coin is opened when everything is fixed that it is to hit.
 //! Not protected: an adversary can see a coin and stop.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, Prg, declassify};
 use phineus_ot::SessionId;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 pub(super) const DIGEST_BYTES: usize = 32;
 pub(super) type Bytes32 = [u8; DIGEST_BYTES];

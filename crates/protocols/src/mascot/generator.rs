@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use phineus_channels::{Channel, SEND_AHEAD_BYTES};
+use phineus_channels::{Channel, Parties, SEND_AHEAD_BYTES};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Prg, declassify};
 use phineus_ot::{FieldBits, SessionId};
@@ -30,8 +30,8 @@ use super::limits;
 use super::link::Link;
 use super::products::Products;
 use super::trust::Trust;
+use crate::ProtocolError;
 use crate::demand::BatchScale;
-use crate::{Parties, ProtocolError};
 
 /// Makes authenticated material with all other parties.
 pub struct Generator<F: Field, C> {

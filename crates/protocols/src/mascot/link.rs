@@ -4,7 +4,7 @@
 //! of its own, which follows from the common one and the numbers of its sender and receiver.
 //! OT extension is the one that is secure against malicious parties, from 128 base OTs a direction.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_ot::{
@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use super::cope::{CopeHolder, CopeOwner};
 use super::limits::tiles_room;
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// What one party has with one peer.
 pub(super) struct Link<F: Field> {

@@ -21,7 +21,7 @@
 //! the matrix with that row, of the vectors, and of the products.
 //! Invariants, and what is not protected: as `triples`.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
 use zerocopy::IntoBytes;
@@ -35,8 +35,8 @@ use super::limits::{column_piece, matrix_rows_max, matrix_tau, offer_bytes, offe
 use super::link::{Link, link};
 use super::products::add_bit;
 use super::triples::COINS;
+use crate::ProtocolError;
 use crate::spdz::{MatrixSize, Share};
-use crate::{Parties, ProtocolError};
 
 type Columns<F> = [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX];
 

@@ -15,7 +15,7 @@
 //! found out: this gives it bits of the factors. The caller combines the products at random and
 //! checks them.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit, transpose};
 use zerocopy::IntoBytes;
@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 use super::coin::misbehaved;
 use super::limits::{ROW_ELEMENTS, tiles_on_the_way, tiles_room};
 use super::link::{Link, link};
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 const PLANE_WORDS: usize = ROW_ELEMENTS / 64;
 

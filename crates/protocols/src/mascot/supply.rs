@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
 use phineus_ot::{FieldBits, SessionId};
@@ -15,13 +15,13 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::{Batch, Demand, Generator, Kind};
+use crate::ProtocolError;
 use crate::demand::BatchScale;
 use crate::spdz::{Material, MatrixSize, Share};
 use crate::stored::{
     self, SequentialSource, StoreError, StoredFile, StoredKey, StoredSource, UnfinishedFile,
 };
 use crate::supply::{self, Maker, Source};
-use crate::{Parties, ProtocolError};
 
 /// Where batches under one key come from.
 pub trait AuthenticatedSource<F: Field>: Source<Batch<F>> {

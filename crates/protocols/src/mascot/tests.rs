@@ -7,17 +7,17 @@ mod supplies;
 
 use std::thread;
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties, memory_mesh, memory_mesh_ahead};
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{FieldBits, SessionId};
 
 use super::costs::{Pair, batch_costs, setup_costs};
 use super::*;
+use crate::ProtocolError;
 use crate::demand::BatchScale;
 use crate::preprocessing::costs::PairCosts;
 use crate::spdz::{BOUNDED_BITS, MatrixSize, Share};
-use crate::{Parties, ProtocolError, memory_mesh, memory_mesh_scaled};
 
 fn prg(party: usize, seed: u128) -> Prg {
     Prg::from_seed(Block::from_bits(seed << 8 | party as u128))
@@ -52,7 +52,7 @@ fn make_scaled<F: Field>(
     kinds: &[(Kind, usize)],
     (seed, scale): (u128, BatchScale),
 ) -> Vec<Vec<Made<F>>> {
-    let handles: Vec<_> = memory_mesh_scaled(parties, scale)
+    let handles: Vec<_> = memory_mesh_ahead(parties, scale.ahead_bytes())
         .into_iter()
         .map(|parties| {
             let kinds = kinds.to_vec();

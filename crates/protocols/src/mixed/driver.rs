@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
@@ -20,9 +20,9 @@ use super::rows;
 use super::templates::{MixedRounds, Way, way};
 use super::values::{add_share, bytes, bytes_mut, lane_of_share, without_gaps, write_circuit};
 use super::words::words;
+use crate::ProtocolError;
 use crate::bmr::{Evaluation, Tables};
 use crate::preprocessing::Preprocessing;
-use crate::{Parties, ProtocolError};
 
 /// An output whose shares are on their way.
 struct PendingOutput {
@@ -452,7 +452,7 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         if let Some(evaluation) = &self.evaluation {
             evaluation.end_block();
         }
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
@@ -469,6 +469,6 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         if let Some(evaluation) = &mut self.evaluation {
             evaluation.finish()?;
         }
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 }

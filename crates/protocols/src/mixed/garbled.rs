@@ -16,7 +16,7 @@
 
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Lane, Phase, Shape, Sharing};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, SecretBit};
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
@@ -29,9 +29,9 @@ use super::ring;
 use super::templates::{Way, way};
 use super::values::{with_gaps, without_gaps};
 use super::words::{put, words};
+use crate::ProtocolError;
 use crate::bmr::Evaluation;
 use crate::preprocessing::Preprocessing;
-use crate::{Parties, ProtocolError};
 
 /// Wires that become garbled; done after two rounds.
 pub(super) struct Entry {

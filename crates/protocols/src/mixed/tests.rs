@@ -4,7 +4,7 @@ use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{Description, Instruction, Op, Sharing, Table};
-use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
+use phineus_channels::{Channel, MemoryChannel, Parties, Traffic, memory_mesh, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
@@ -14,13 +14,13 @@ use super::{
     Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
     totals,
 };
+use crate::ProtocolError;
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
 use crate::preprocessing::{Dealer, Demand, Preprocessing};
-use crate::{Parties, ProtocolError, memory_mesh};
 
 mod wire;
 

@@ -17,7 +17,7 @@
 //! its kind has been made before. Memory: [`Generator::memory_bytes`].
 //! Not protected: malicious parties; wrong offers make wrong triples, which nobody checks.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 use phineus_ot::packing::{mask, pack, unpack};
 use phineus_ot::{ChoiceBits, OtKind, SessionId};
@@ -28,8 +28,8 @@ use super::costs::offered_ots;
 use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_max};
 use super::pair::{Pair, pair};
 use super::{Batch, Kind};
+use crate::ProtocolError;
 use crate::demand::BatchScale;
-use crate::{Parties, ProtocolError};
 
 /// Makes preprocessed material with all other parties.
 pub struct Generator<C> {

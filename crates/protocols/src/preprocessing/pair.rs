@@ -3,7 +3,7 @@
 //! Source, cost and what is not protected: those of `ot`. Each direction has a session of its own,
 //! which follows from the common one and the numbers of its sender and receiver.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_ot::{
     OtExtensionReceiver, OtExtensionSender, OtKind, RandomOtReceiver, RandomOtSender, SessionId,
@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
+use crate::ProtocolError;
 use crate::demand::BatchScale;
-use crate::{Parties, ProtocolError};
 
 /// The OTs with one peer, in both directions, and room for what waits for its messages.
 pub(super) struct Pair {

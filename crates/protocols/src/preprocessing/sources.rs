@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 
 use super::{Batch, Demand, Generator, Kind, Preprocessing, StoreError, StoredFile, StoredKey};
+use crate::ProtocolError;
 use crate::bmr::TableKey;
 use crate::stored::{self, SequentialSource, StoredSource, UnfinishedFile};
 use crate::supply::{self, Maker, Source};
-use crate::{Parties, ProtocolError};
 
 /// Preprocessed material from a source of batches.
 pub type Supply<S> = supply::Supply<Batch, S>;

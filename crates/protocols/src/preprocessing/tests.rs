@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::thread;
 
-use phineus_channels::{MemoryChannel, Traffic};
+use phineus_channels::{MemoryChannel, Parties, Traffic, memory_mesh_ahead};
 use phineus_crypto::{Block, Prg};
 use phineus_ot::packing::mask;
 use phineus_ot::{FieldBits, SessionId};
@@ -13,7 +13,6 @@ use super::costs::{PairCosts, batch_costs, demand_costs, kind_costs, setup_costs
 use super::*;
 use crate::demand::BatchScale;
 use crate::stored::UnfinishedFile;
-use crate::{Parties, memory_mesh_scaled};
 
 const FIELD: FieldBits = FieldBits::DEFAULT;
 
@@ -31,7 +30,7 @@ fn everybody_scaled<T: Send + 'static>(
     scale: BatchScale,
     run: impl Fn(Parties<MemoryChannel>) -> T + Send + Sync + Clone + 'static,
 ) -> Vec<T> {
-    let threads: Vec<_> = memory_mesh_scaled(parties, scale)
+    let threads: Vec<_> = memory_mesh_ahead(parties, scale.ahead_bytes())
         .into_iter()
         .map(|parties| {
             let run = run.clone();

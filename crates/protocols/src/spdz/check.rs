@@ -40,7 +40,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, declassify, declassify_value};
 use sha2::{Digest, Sha256};
@@ -53,7 +53,7 @@ use sums::{SEGMENT, Segment, combine};
 
 use super::Share;
 use super::commitment::{COMMITMENT_BYTES, Commitments, RANDOMNESS_BYTES};
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 const SEED_BYTES: usize = size_of::<Block>();
 const DIGEST_BYTES: usize = 32;
@@ -457,7 +457,7 @@ impl<F: Field> Opening<F> {
         let outgoing = vec![message; self.told.len()];
         let mut incoming: Vec<&mut [u8]> =
             self.incoming.iter_mut().map(Vec::as_mut_slice).collect();
-        parties.exchange(&outgoing, &mut incoming)
+        Ok(parties.exchange(&outgoing, &mut incoming)?)
     }
 }
 

@@ -24,7 +24,7 @@ use std::thread;
 use std::time::Duration;
 
 use phineus_bytecode::Table;
-use phineus_channels::{Channel, ChannelError, MemoryChannel};
+use phineus_channels::{Channel, ChannelError, MemoryChannel, Parties, memory_mesh};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
@@ -32,9 +32,9 @@ use phineus_ot::{FieldBits, SessionId, base};
 
 use super::costs::{Needs, stated_demand};
 use super::{Dealer, Material, Opening, SpdzDriver};
+use crate::ProtocolError;
 use crate::harness::{memory, own, read};
 use crate::mascot::{Generator, Live};
-use crate::{Parties, ProtocolError, memory_mesh};
 use alike::{Alike, Crooked};
 use case::Case;
 use lying::{Audience, Fault, Lens, Lie, Lying};

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::Block;
 use phineus_crypto::field::{Field, FieldName, MatrixProducts};
 use phineus_engine::{Driver, Inputs, Outputs, bits};
@@ -18,7 +18,7 @@ use super::mat_mul::Products;
 use super::operations::{SpdzRounds, Way, matrix_size, repeats, way};
 use super::run::{Context, Run, blank};
 use super::{Masks, Material, Opening, Share};
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 mod activity;
 mod ports;
@@ -443,7 +443,7 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
         let checked = self.check();
         checked.map_err(|error| self.blamed(error))?;
         self.assert_done();
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
@@ -455,6 +455,6 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
         self.material.settle()?;
         let confirmed = self.opening.confirm(&mut self.parties);
         confirmed.map_err(|error| self.blamed(error))?;
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 }

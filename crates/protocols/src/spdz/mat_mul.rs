@@ -305,14 +305,13 @@ pub(super) fn lengthen<F: Field>(shares: &mut Shares<F>, more: usize) -> &mut [S
 
 #[cfg(test)]
 mod tests {
-    use phineus_channels::MemoryChannel;
+    use phineus_channels::{MemoryChannel, Parties, memory_mesh};
     use phineus_crypto::field::{F32, F61};
     use phineus_crypto::{Block, Prg};
     use phineus_ot::SessionId;
 
     use super::*;
     use crate::spdz::{Dealer, Opening};
-    use crate::{Parties, memory_mesh};
 
     /// Rows, columns and vectors; so many products of each, in turn, that threads share them.
     const SIZES: [[u32; 3]; 5] = [[64, 32, 1], [2048, 1, 1], [700, 3, 1], [16, 8, 16], [3, 5, 2]];

@@ -6,6 +6,7 @@ use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort, Table,
 };
+use phineus_channels::memory_mesh;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
@@ -15,11 +16,11 @@ use phineus_plan::{
 };
 
 use super::{Dealer, Material, MatrixSize, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
+use crate::ProtocolError;
 use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
 use crate::mixed::totals;
-use crate::{ProtocolError, memory_mesh};
 
 /// Lowers, orders and plans `program`, whose inputs are proven; all checkers agree.
 fn planned<F: Field>(

@@ -33,14 +33,14 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::PageCipher;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use crate::ProtocolError;
 use crate::demand::{Demand, Schedule};
 use crate::supply::{Maker, MaterialBatch, Source};
-use crate::{Parties, ProtocolError};
 
 pub use error::StoreError;
 pub use key::StoredKey;

@@ -3,10 +3,9 @@
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::Description;
-use phineus_channels::{FramedChannel, Mesh};
+use phineus_channels::{FramedChannel, Mesh, Parties};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Memory, Outputs};
-use phineus_protocols::Parties;
 
 use super::Protocol;
 use crate::agreement::{exchange_windows, give_up_all};

@@ -2,13 +2,11 @@
 
 use std::thread;
 
-use phineus_channels::MemoryChannel;
-use phineus_channels::{Altering, Place, flip_bit};
+use phineus_channels::{Altering, MemoryChannel, Place, flip_bit, memory_mesh};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::{F32, F61, F128};
 
 use super::*;
-use crate::memory_mesh;
 use crate::spdz::{Dealer, Material, MatrixSize};
 
 /// Lanes of everything in a session.

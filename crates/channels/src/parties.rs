@@ -3,13 +3,10 @@
 //! Cost of [`Parties::exchange`] and [`Parties::open_xor`]: one round, and the payload once to
 //! each peer. Nothing is added to the payload, so bytes on the channels are bytes of the protocol.
 
-use phineus_channels::{
-    Channel, MAX_BORROW_BYTES, MemoryChannel, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic,
-    memory_pair_named,
+use crate::{
+    Channel, ChannelError, MAX_BORROW_BYTES, MemoryChannel, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN,
+    Traffic, memory_pair_named,
 };
-
-use crate::ProtocolError;
-use crate::demand::BatchScale;
 
 /// Bytes that a party sends to each other one before it turns to the next.
 const PIECE_BYTES: usize = MAX_BORROW_BYTES;
@@ -88,8 +85,8 @@ impl<C: Channel> Parties<C> {
     ///
     /// # Errors
     /// When a channel fails.
-    pub fn flush(&mut self) -> Result<(), ProtocolError> {
-        self.channels.iter_mut().flatten().try_for_each(|channel| Ok(channel.flush()?))
+    pub fn flush(&mut self) -> Result<(), ChannelError> {
+        self.channels.iter_mut().flatten().try_for_each(Channel::flush)
     }
 
     /// Sends `outgoing[p]` to each peer `p` and fills `incoming[p]` with what it sends.
@@ -102,7 +99,7 @@ impl<C: Channel> Parties<C> {
         &mut self,
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), ChannelError> {
         let both = outgoing.iter().zip(&*incoming);
         let lengths: Vec<_> = both.map(|(sent, received)| (sent.len(), received.len())).collect();
         let fill = |_: &_, peer: usize, at: usize, buffer: &mut [u8]| {
@@ -110,7 +107,7 @@ impl<C: Channel> Parties<C> {
         };
         let take = |incoming: &mut &mut [&mut [u8]], peer: usize, at: usize, bytes: &[u8]| {
             incoming[peer][at..at + bytes.len()].copy_from_slice(bytes);
-            Ok(())
+            Ok::<_, ChannelError>(())
         };
         self.exchange_in_pieces(&lengths, &mut { incoming }, fill, take)
     }
@@ -124,13 +121,13 @@ impl<C: Channel> Parties<C> {
     ///
     /// # Errors
     /// When a channel fails, and those of `take`.
-    pub fn exchange_in_pieces<S>(
+    pub fn exchange_in_pieces<S, E: From<ChannelError>>(
         &mut self,
         lengths: &[(usize, usize)],
         state: &mut S,
         fill: impl Fn(&S, usize, usize, &mut [u8]),
-        mut take: impl FnMut(&mut S, usize, usize, &[u8]) -> Result<(), ProtocolError>,
-    ) -> Result<(), ProtocolError> {
+        mut take: impl FnMut(&mut S, usize, usize, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let longest = lengths.iter().map(|&(sent, received)| sent.max(received)).max();
         let count = longest.unwrap_or(0).div_ceil(PIECE_BYTES);
         let piece = |index: usize, len: usize| {
@@ -166,7 +163,7 @@ impl<C: Channel> Parties<C> {
     ///
     /// # Errors
     /// When a channel fails.
-    pub fn open_xor(&mut self, bytes: &mut [u8]) -> Result<(), ProtocolError> {
+    pub fn open_xor(&mut self, bytes: &mut [u8]) -> Result<(), ChannelError> {
         for piece in bytes.chunks_mut(PIECE_BYTES) {
             for channel in self.channels.iter_mut().flatten() {
                 channel.send(piece)?;
@@ -184,19 +181,19 @@ impl<C: Channel> Parties<C> {
 
 /// All parties of a protocol inside one process, joined pairwise: for tests and dry runs.
 pub fn memory_mesh(parties: usize) -> Vec<Parties<MemoryChannel>> {
-    memory_mesh_scaled(parties, BatchScale::FULL)
+    memory_mesh_ahead(parties, SEND_AHEAD_BYTES)
 }
 
-/// The same with channels that take as little ahead as goes with batches of this size.
-pub fn memory_mesh_scaled(parties: usize, scale: BatchScale) -> Vec<Parties<MemoryChannel>> {
+/// The same with channels on which a party may be `ahead_bytes` ahead of its peer.
+pub fn memory_mesh_ahead(parties: usize, ahead_bytes: usize) -> Vec<Parties<MemoryChannel>> {
     let mut channels: Vec<Vec<Option<MemoryChannel>>> = Vec::new();
     for second in 0..parties {
         let mut own = Vec::new();
         for (first, row) in channels.iter_mut().enumerate() {
             let names = [first, second].map(|party| format!("party_{party}"));
             let (mut near, mut far) = memory_pair_named(&names[0], &names[1]);
-            near.set_ahead(scale.ahead_bytes());
-            far.set_ahead(scale.ahead_bytes());
+            near.set_ahead(ahead_bytes);
+            far.set_ahead(ahead_bytes);
             row.push(Some(near));
             own.push(Some(far));
         }
@@ -214,8 +211,8 @@ mod tests {
 
     #[test]
     fn everybody_gets_what_everybody_sent() {
-        for (count, scale) in [2, 3, 5].into_iter().zip(BatchScale::ALL) {
-            let handles: Vec<_> = memory_mesh_scaled(count, scale)
+        for (count, halvings) in [2, 3, 5].into_iter().zip(0..) {
+            let handles: Vec<_> = memory_mesh_ahead(count, SEND_AHEAD_BYTES >> halvings)
                 .into_iter()
                 .map(|mut parties| {
                     thread::spawn(move || {
