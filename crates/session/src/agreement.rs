@@ -10,9 +10,9 @@ use std::time::Duration;
 use phineus_bytecode::binary::FORMAT_VERSION;
 use phineus_bytecode::{Description, InputPort, OutputPort};
 use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel, Mesh};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
 use phineus_ot::SessionId;
-use phineus_protocols::demand::BatchScale;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

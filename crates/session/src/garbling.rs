@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use phineus_bytecode::{Description, PlanDescription, verify_without_ports};
 use phineus_channels::{FramedChannel, Parties};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_ot::{FieldBits, SessionId};
@@ -15,7 +16,6 @@ use phineus_plan::{Scratch, check};
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::{ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 

@@ -12,10 +12,10 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use phineus_channels::{FramedChannel, Parties};
-use phineus_protocols::ProtocolError;
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::demand::{Demand, MaterialKind};
+use phineus_correlated::semi_honest::StoredFile;
 use phineus_protocols::bmr::Tables;
-use phineus_protocols::demand::{Demand, MaterialKind};
-use phineus_protocols::preprocessing::StoredFile;
 
 use crate::failure::{Failure, codes};
 use crate::metered::{Metered, PhaseFigures, Reading};
@@ -51,7 +51,7 @@ trait Supplier<P: ?Sized>: Send {
     fn material_mut(&mut self) -> &mut P;
 
     /// The channels, and the OTs that were made with all others together.
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError>;
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError>;
 }
 
 /// Preprocessed material, and how much has been taken.
@@ -94,7 +94,7 @@ impl<P: ?Sized, K: MaterialKind> Material<P, K> {
     }
 
     /// The channels that it came over, and what was measured.
-    pub fn finish(self) -> Result<(Stream, MaterialFigures), ProtocolError> {
+    pub fn finish(self) -> Result<(Stream, MaterialFigures), CorrelatedError> {
         let (mut parties, ots) = self.supplier.finish()?;
         let (start, before) = self.start;
         let after = Reading::of_parties(&mut parties);
@@ -123,8 +123,8 @@ impl<P: ?Sized, K: MaterialKind> Material<P, K> {
         &mut self,
         kind: K,
         count: usize,
-        take: impl FnOnce(&mut P) -> Result<(), ProtocolError>,
-    ) -> Result<(), ProtocolError> {
+        take: impl FnOnce(&mut P) -> Result<(), CorrelatedError>,
+    ) -> Result<(), CorrelatedError> {
         self.used.add(kind, count);
         self.wait(take)
     }

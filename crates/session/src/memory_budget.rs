@@ -14,8 +14,8 @@ use phineus_channels::{
     CONNECTING_MEMORY_BYTES, NetworkModel, QUIC_MEMORY_BYTES, SEND_AHEAD_BYTES_MIN, Transport,
     channel_memory_bytes,
 };
+use phineus_correlated::demand::BatchScale;
 use phineus_engine::Storage;
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::Masks;
 use phineus_tables::quantity;
 

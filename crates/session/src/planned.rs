@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Flow, Hash, PlanDescription};
+use phineus_correlated::demand::BatchScale;
 use phineus_engine::CarriedLayout;
-use phineus_protocols::demand::BatchScale;
 
 use crate::failure::Failure;
 use crate::program_file::ProgramFile;

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{
     Claims, Lookahead, OrderOptions, PlanOptions, Scratch, assign, check_ranges, lower_to_field,
     lower_with_claims, order, plan, window_instructions,
 };
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
 

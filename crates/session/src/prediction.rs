@@ -5,12 +5,12 @@
 
 use phineus_bytecode::PlanDescription;
 use phineus_channels::{Manner, NetworkModel};
+use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
-use phineus_protocols::preprocessing::costs::PairCosts;
 use phineus_protocols::spdz::costs::totals as authenticated;
 use serde::{Deserialize, Serialize};
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use phineus_correlated::mascot;
+use phineus_correlated::semi_honest::{self, StoredFile, StoredKey};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, FieldName};
 use phineus_ot::SessionId;
 use phineus_protocols::bmr::TableKey;
-use phineus_protocols::mascot;
-use phineus_protocols::preprocessing::{self, StoredFile, StoredKey};
 
 use crate::choices::Preprocessed;
 use crate::failure::{Failure, codes};
@@ -30,7 +30,7 @@ pub fn open(
 ) -> Result<Box<StoredFile>, Failure> {
     let (me, parties) = (usize::from(party), planned.computing);
     let opened = match field(planned) {
-        None => preprocessing::Stored::open(path, key, &shares::binding(planned), me, parties),
+        None => semi_honest::Stored::open(path, key, &shares::binding(planned), me, parties),
         Some(field) => {
             let binding = authenticated::binding(planned);
             match field {

@@ -7,16 +7,15 @@ mod variants;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Phase, PlanDescription, RoundModel};
+use phineus_correlated::mascot::Kind;
 use phineus_crypto::field::FieldName;
 use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
-use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use phineus_session::accelerator::{Accelerator, planned_entries};
 use phineus_session::candidates::candidates;
 use phineus_session::dealt::check_dealt;
-use phineus_session::distance;
 use phineus_session::failure::Failure;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
@@ -30,9 +29,8 @@ use phineus_session::settings::{
     Choice, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Variant,
 };
 use phineus_session::sizing::{self, Terms, traced_for};
-use phineus_session::slices;
-use phineus_session::traced::TracedFile;
-use phineus_session::traced::without_openings;
+use phineus_session::traced::{TracedFile, without_openings};
+use phineus_session::{distance, slices};
 use phineus_tables::quantity;
 use serde_json::json;
 

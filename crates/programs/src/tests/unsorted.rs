@@ -10,6 +10,7 @@ use phineus_bytecode::{
     InputPort, Kind, Lane, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
 };
 use phineus_channels::memory_mesh;
+use phineus_correlated::authenticated::{Dealer, Material};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{FrameMemory, Inputs, Memory, RunError, run};
@@ -20,7 +21,7 @@ use phineus_plan::{
 };
 use phineus_protocols::ProtocolError;
 use phineus_protocols::mixed::totals;
-use phineus_protocols::spdz::{Dealer, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+use phineus_protocols::spdz::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 use crate::find;
 

@@ -5,6 +5,7 @@ use std::thread;
 use phineus_bytecode::random::Random;
 use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
 use phineus_channels::Parties;
+use phineus_correlated::semi_honest::{Dealer, Generator, Preprocessing, Sequential};
 use phineus_engine::{ClearDriver, Inputs, Outputs, run};
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::order;
@@ -13,7 +14,6 @@ use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram};
 use phineus_protocols::mixed::{
     Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
 };
-use phineus_protocols::preprocessing::{Dealer, Generator, Preprocessing, Sequential};
 
 use crate::programs::{
     Program, assert_learned, assigned, memory, ordering, planned, random, read, scratch,

@@ -2,14 +2,14 @@
 
 use phineus_bytecode::Table;
 use phineus_channels::Parties;
+use phineus_correlated::authenticated::MatrixSize;
+use phineus_correlated::authenticated::{Dealer, Material};
+use phineus_correlated::mascot::{Batch, Generator, Kind, Mascot};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{lower_to_field, order};
-use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
-use phineus_protocols::spdz::{
-    Dealer, Masks, Material, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds,
-};
+use phineus_protocols::spdz::{Masks, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 use crate::programs::{
     Program, assert_learned, memory, ordering, planned, random_of, read, scratch, secret_inputs,

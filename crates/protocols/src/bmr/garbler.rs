@@ -26,6 +26,7 @@
 use std::ops::Range;
 
 use phineus_channels::{Channel, Parties};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::{Block, Delta, Prg};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -38,7 +39,6 @@ use super::links::Link;
 use super::sink::Sink;
 use super::tables::TableBatch;
 use crate::ProtocolError;
-use crate::demand::BatchScale;
 
 /// The bytes of the tables of `gates` gates that `party` sums, which are its own rows: of two
 /// parties, all that the peer keeps.

@@ -12,6 +12,9 @@ use std::thread::{self, JoinHandle};
 
 use phineus_bytecode::{Description, Flow, Lane, ProgramReader};
 use phineus_channels::{Channel, Parties};
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::StoreError;
+use phineus_correlated::stored::UnfinishedFile;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_engine::{Carried, CarriedLayout, Memory, RunError, StorageError, run, run_blocks};
 use phineus_ot::{FieldBits, SessionId};
@@ -26,9 +29,6 @@ use super::sink::Sink;
 use super::stored::{TableFile, TableKey};
 use super::tables::{Common, Producer, Tables};
 use crate::ProtocolError;
-use crate::demand::BatchScale;
-use crate::preprocessing::StoreError;
-use crate::stored::UnfinishedFile;
 
 /// One party's side of garbling, set up.
 ///

@@ -12,6 +12,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::StoreError;
+use phineus_correlated::semi_honest::limits::PAGE_BYTES;
+use phineus_correlated::stored::{StoredFile, UnfinishedFile, nameless};
 use phineus_crypto::{Block, Delta, PageCipher, Prg, Tag, declassify};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -19,10 +23,6 @@ use zeroize::Zeroizing;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::rows::grow;
 use super::tables::{Common, TableBatch, Tables, make_room};
-use crate::demand::BatchScale;
-use crate::preprocessing::StoreError;
-use crate::preprocessing::limits::PAGE_BYTES;
-use crate::stored::{StoredFile, UnfinishedFile, nameless};
 
 const TAG_BYTES: usize = 16;
 const STORED_PAGE_BYTES: u64 = (PAGE_BYTES + TAG_BYTES) as u64;
@@ -61,7 +61,8 @@ impl TableKey {
         TableKey(Zeroizing::new(bytes))
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8; TableKey::BYTES] {
+    /// The key.
+    pub fn as_bytes(&self) -> &[u8; TableKey::BYTES] {
         &self.0
     }
 

@@ -5,6 +5,7 @@ use std::thread;
 use phineus_bytecode::{ElementType, Instruction, Op};
 use phineus_channels::{memory_mesh, memory_mesh_ahead};
 use phineus_circuits::record::{And, Level, Template};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_ot::{FieldBits, SessionId};
 
@@ -16,7 +17,6 @@ use super::sink::Sink;
 use super::tables::{Common, TableBatch, Tables};
 use super::{Evaluation, Garbling, links};
 use crate::ProtocolError;
-use crate::demand::BatchScale;
 
 const FULL: (FieldBits, BatchScale) = (FieldBits::DEFAULT, BatchScale::FULL);
 

@@ -6,6 +6,11 @@ use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Sharing,
 };
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::Demand;
+use phineus_correlated::semi_honest::costs::{
+    demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
+};
 use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
@@ -15,11 +20,6 @@ use super::stated::{kind_of, name_of};
 use crate::bmr::costs::{
     Garbled, PartyCosts, evaluation_ns, garbling_costs_of_blocks, garbling_ns,
     totals as garbling_totals,
-};
-use crate::demand::BatchScale;
-use crate::preprocessing::Demand;
-use crate::preprocessing::costs::{
-    demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
 };
 
 /// The names of the totals.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::{Channel, Parties};
+use phineus_correlated::semi_honest::Preprocessing;
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
@@ -22,7 +23,6 @@ use super::values::{add_share, bytes, bytes_mut, lane_of_share, without_gaps, wr
 use super::words::words;
 use crate::ProtocolError;
 use crate::bmr::{Evaluation, Tables};
-use crate::preprocessing::Preprocessing;
 
 /// An output whose shares are on their way.
 struct PendingOutput {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
 use phineus_circuits::record::Template;
+use phineus_correlated::semi_honest::Preprocessing;
 use zeroize::Zeroizing;
 
 use super::garbled::Entry;
@@ -20,7 +21,6 @@ use super::ring::mask_of;
 use super::rows::{gather, run, scatter};
 use super::words::words;
 use crate::ProtocolError;
-use crate::preprocessing::Preprocessing;
 
 /// Shares, wiped when they go.
 pub(super) type Words = Zeroizing<Vec<u64>>;

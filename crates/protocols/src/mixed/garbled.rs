@@ -17,6 +17,7 @@
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Lane, Phase, Shape, Sharing};
 use phineus_channels::{Channel, Parties};
+use phineus_correlated::semi_honest::Preprocessing;
 use phineus_crypto::{Block, SecretBit};
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
@@ -31,7 +32,6 @@ use super::values::{with_gaps, without_gaps};
 use super::words::{put, words};
 use crate::ProtocolError;
 use crate::bmr::Evaluation;
-use crate::preprocessing::Preprocessing;
 
 /// Wires that become garbled; done after two rounds.
 pub(super) struct Entry {

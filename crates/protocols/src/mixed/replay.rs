@@ -6,10 +6,10 @@ use std::sync::Arc;
 use phineus_bytecode::layout::ring_bytes;
 use phineus_bytecode::{Instruction, Op, Phase, Sharing};
 use phineus_circuits::record::Template;
+use phineus_correlated::semi_honest::Kind;
 
 use super::broadcast::{Opened, Region};
 use super::templates::{MixedRounds, Way, is_masked, way};
-use crate::preprocessing::Kind;
 
 /// A circuit in flight: the level whose ANDs are being opened.
 struct Circuit {

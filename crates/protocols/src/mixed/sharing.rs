@@ -7,6 +7,7 @@
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Shape};
 use phineus_channels::Channel;
+use phineus_correlated::semi_honest::Preprocessing;
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -14,7 +15,6 @@ use zeroize::Zeroizing;
 use super::driver::MixedDriver;
 use super::flight::{Words, blank};
 use crate::ProtocolError;
-use crate::preprocessing::Preprocessing;
 
 impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
     /// Who brings the values of an input instruction.

@@ -3,15 +3,15 @@
 use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, Instruction, PlanDescription, ProgramReader};
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::costs::ots_of_a_direction;
+use phineus_correlated::semi_honest::{Demand, Kind};
 use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
 use super::broadcast::Broadcast;
 use super::costs::totals;
 use super::replay::Replay;
 use super::templates::YaoToArithmetic;
-use crate::demand::BatchScale;
-use crate::preprocessing::costs::ots_of_a_direction;
-use crate::preprocessing::{Demand, Kind};
 
 /// The name of a kind's total.
 pub(super) fn name_of(kind: Kind) -> String {

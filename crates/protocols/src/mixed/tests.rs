@@ -5,6 +5,7 @@ use std::thread;
 use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{Description, Instruction, Op, Sharing, Table};
 use phineus_channels::{Channel, MemoryChannel, Parties, Traffic, memory_mesh, memory_pair_named};
+use phineus_correlated::semi_honest::{Dealer, Demand, Preprocessing};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
@@ -20,7 +21,6 @@ use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
-use crate::preprocessing::{Dealer, Demand, Preprocessing};
 
 mod wire;
 

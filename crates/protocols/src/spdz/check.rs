@@ -48,10 +48,10 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 use zeroize::Zeroize;
 
 use message::Exchange;
+use phineus_correlated::authenticated::Share;
 use phineus_ot::SessionId;
 use sums::{SEGMENT, Segment, combine};
 
-use super::Share;
 use super::commitment::{COMMITMENT_BYTES, Commitments, RANDOMNESS_BYTES};
 use crate::ProtocolError;
 

@@ -25,16 +25,17 @@ use std::time::Duration;
 
 use phineus_bytecode::Table;
 use phineus_channels::{Channel, ChannelError, MemoryChannel, Parties, memory_mesh};
+use phineus_correlated::authenticated::{Dealer, Material};
+use phineus_correlated::mascot::{Generator, Live};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId, base};
 
 use super::costs::{Needs, stated_demand};
-use super::{Dealer, Material, Opening, SpdzDriver};
+use super::{Opening, SpdzDriver};
 use crate::ProtocolError;
 use crate::harness::{memory, own, read};
-use crate::mascot::{Generator, Live};
 use alike::{Alike, Crooked};
 use case::Case;
 use lying::{Audience, Fault, Lens, Lie, Lying};

@@ -8,24 +8,25 @@ use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, ProgramReader, RoundModel, Sharing,
 };
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::authenticated::MatrixSize;
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::mascot::costs::{Pair, demand_costs, setup_costs};
+use phineus_correlated::mascot::{Demand, Kind};
+use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_ot::FieldBits;
 
+use super::Masks;
 use super::check::{check_cost, confirm_cost, message_bytes};
 use super::distance::checks_of_batch;
 use super::operations::{SpdzRounds, Way, matrix_size, way};
 use super::script::Script;
-use super::{Masks, MatrixSize};
-use crate::ProtocolError;
-use crate::demand::BatchScale;
-use crate::mascot::costs::{Pair, demand_costs, setup_costs};
-use crate::mascot::{Demand, Kind};
 use crate::mixed::totals as shared;
-use crate::preprocessing::costs::PairCosts;
 
 /// The names of the totals that other protocols on shares do not have.
 pub mod totals {
-    use crate::spdz::MatrixSize;
+    use phineus_correlated::authenticated::MatrixSize;
 
     /// Multiplication triples.
     pub const TRIPLES: &str = "triples";
@@ -226,7 +227,7 @@ impl<R: Read + Seek> Needs<R> {
 }
 
 impl<R: Read + Seek> Iterator for Needs<R> {
-    type Item = Result<(Kind, usize), ProtocolError>;
+    type Item = Result<(Kind, usize), CorrelatedError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

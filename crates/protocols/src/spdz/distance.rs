@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, ProgramReader};
+use phineus_correlated::authenticated::STATISTICAL_BITS;
+use phineus_correlated::mascot::{Demand, Kind, limits};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
-use super::STATISTICAL_BITS;
 use super::SpdzRounds;
 use super::costs::totals;
 use super::operations::may_open_narrowly;
 use crate::ProtocolError;
-use crate::mascot::{Demand, Kind, limits};
 use crate::mixed::totals as shared;
 
 /// Masks under which comparisons and right shifts of integers of few bits open operands.

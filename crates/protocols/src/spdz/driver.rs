@@ -6,6 +6,7 @@ use std::ops::Range;
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::{Channel, Parties};
+use phineus_correlated::authenticated::{Material, Share};
 use phineus_crypto::Block;
 use phineus_crypto::field::{Field, FieldName, MatrixProducts};
 use phineus_engine::{Driver, Inputs, Outputs, bits};
@@ -17,7 +18,7 @@ use super::linear::{self, Movement};
 use super::mat_mul::Products;
 use super::operations::{SpdzRounds, Way, matrix_size, repeats, way};
 use super::run::{Context, Run, blank};
-use super::{Masks, Material, Opening, Share};
+use super::{Masks, Opening};
 use crate::ProtocolError;
 
 mod activity;
@@ -155,7 +156,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     fn check(&mut self) -> Result<(), ProtocolError> {
         self.turn_to(Activity::Checking);
         let SpdzDriver { parties, opening, material, .. } = self;
-        opening.check_when(parties, || material.settle())?;
+        opening.check_when(parties, || Ok(material.settle()?))?;
         self.turn_to(Activity::Computing);
         match self.unsorted {
             None => Ok(()),
@@ -208,7 +209,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     /// The error to tell: who closed a channel may have heard that making material failed here.
     fn blamed(&mut self, error: ProtocolError) -> ProtocolError {
         match error {
-            ProtocolError::Channel(_) => self.material.blame().unwrap_or(error),
+            ProtocolError::Channel(_) => self.material.blame().map_or(error, ProtocolError::from),
             _ => error,
         }
     }

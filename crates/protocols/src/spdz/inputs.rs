@@ -10,13 +10,13 @@
 use std::ops::Range;
 
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
+use phineus_correlated::authenticated::{Material, Share};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
 use super::mat_mul::lengthen;
 use super::run::{Context, Shares};
-use super::{Material, Share};
 use crate::ProtocolError;
 
 /// Elements that take their masks together: 128 KiB of shares, masks and values in a field of 8

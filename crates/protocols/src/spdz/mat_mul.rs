@@ -11,12 +11,13 @@
 
 use std::ops::Range;
 
+use phineus_correlated::authenticated::{Material, MatrixSize, Share};
 use phineus_crypto::field::{Field, MatrixProducts, OnCpu, Product, Term};
 use zeroize::Zeroizing;
 
+use super::Opening;
 use super::check::make_room;
 use super::run::{Context, Shares};
-use super::{Material, MatrixSize, Opening, Share};
 use crate::ProtocolError;
 
 /// What is touched for each entry of a matrix, in elements: its share and that of a triple, and of
@@ -306,12 +307,13 @@ pub(super) fn lengthen<F: Field>(shares: &mut Shares<F>, more: usize) -> &mut [S
 #[cfg(test)]
 mod tests {
     use phineus_channels::{MemoryChannel, Parties, memory_mesh};
+    use phineus_correlated::authenticated::Dealer;
     use phineus_crypto::field::{F32, F61};
     use phineus_crypto::{Block, Prg};
     use phineus_ot::SessionId;
 
     use super::*;
-    use crate::spdz::{Dealer, Opening};
+    use crate::spdz::Opening;
 
     /// Rows, columns and vectors; so many products of each, in turn, that threads share them.
     const SIZES: [[u32; 3]; 5] = [[64, 32, 1], [2048, 1, 1], [700, 3, 1], [16, 8, 16], [3, 5, 2]];

@@ -15,21 +15,16 @@ mod commitment;
 #[cfg(test)]
 mod corrupted;
 pub mod costs;
-mod dealer;
 pub mod distance;
 mod driver;
 mod inputs;
 mod linear;
 mod mat_mul;
-mod material;
 mod operations;
 mod run;
 #[cfg(test)]
 mod runs;
 mod script;
-mod share;
-#[cfg(test)]
-mod tests;
 #[cfg(test)]
 mod unsorted;
 
@@ -38,12 +33,9 @@ use phineus_bytecode::{Domain, Layout, ValueSize};
 
 pub use check::Opening;
 pub use costs::SpdzCosts;
-pub use dealer::Dealer;
 pub use distance::{Distance, Masks};
 pub use driver::{Activity, SpdzDriver, Watch};
-pub use material::{BOUNDED_BITS, Material, MatrixSize, STATISTICAL_BITS};
 pub use operations::SpdzRounds;
-pub use share::Share;
 
 /// How authenticated shares lie in memory: an element of the field, of `element_bytes` bytes, for
 /// the share of a value, and one for the share of its MAC.

@@ -7,11 +7,12 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
 use phineus_circuits::record::{Local as Gate, Template};
+use phineus_correlated::authenticated::MatrixSize;
 use phineus_crypto::field::FieldName;
 use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
 
+use super::Masks;
 use super::script::{Modulus, Recorder, Row, Script};
-use super::{Masks, MatrixSize};
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use phineus_correlated::authenticated::{Material, Share};
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
+use super::Opening;
 use super::script::{Joint, JointStep, Local, Number, Script, Step};
-use super::{Material, Opening, Share};
 use crate::ProtocolError;
 
 /// Shares, wiped when they go.

@@ -7,6 +7,8 @@ use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort, Table,
 };
 use phineus_channels::memory_mesh;
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::authenticated::{Dealer, Material, MatrixSize, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
@@ -15,8 +17,7 @@ use phineus_plan::{
     Claims, Error, check, check_order, check_ranges, lower_with_claims, order, plan,
 };
 
-use super::{Dealer, Material, MatrixSize, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
-use crate::ProtocolError;
+use super::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
@@ -585,7 +586,7 @@ impl<F: Field> Material<F> for Altered<F> {
         self.0.delta()
     }
 
-    fn settle(&mut self) -> Result<(), ProtocolError> {
+    fn settle(&mut self) -> Result<(), CorrelatedError> {
         self.0.settle()
     }
 
@@ -594,15 +595,15 @@ impl<F: Field> Material<F> for Altered<F> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.triples(a, b, c)
     }
 
-    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.0.squares(a, c)
     }
 
-    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.0.bits(b)?;
         if self.1 == Masks::Zero {
             b.fill(Share::ZERO);
@@ -615,7 +616,7 @@ impl<F: Field> Material<F> for Altered<F> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.masks(owner, shares, values)
     }
 
@@ -624,7 +625,7 @@ impl<F: Field> Material<F> for Altered<F> {
         owner: usize,
         shares: &mut [Share<F>],
         mut values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.bit_masks(owner, shares, values.as_deref_mut())?;
         if let Some(values) = values.filter(|_| self.1 == Masks::NoBit) {
             values[0] = values[0].add(F::new(3));
@@ -632,7 +633,7 @@ impl<F: Field> Material<F> for Altered<F> {
         Ok(())
     }
 
-    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.0.bounded(integers)?;
         if self.1 == Masks::Zero {
             integers.fill(Share::ZERO);
@@ -646,7 +647,7 @@ impl<F: Field> Material<F> for Altered<F> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.matrix_triples(size, a, b, c)
     }
 }

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use phineus_channels::FramedChannel;
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::authenticated::{Dealer, Material as Authenticated, MatrixSize, Share};
+use phineus_correlated::demand::BlockSchedule;
+use phineus_correlated::mascot::{Binding, Demand, Generator, Kind, Live, Sequential, Stored};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{Field, FieldName};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::ProtocolError;
-use phineus_protocols::demand::BlockSchedule;
-use phineus_protocols::mascot::{Binding, Demand, Generator, Kind, Live, Sequential, Stored};
 use phineus_protocols::spdz::costs::{Needs, stated_demand};
-use phineus_protocols::spdz::{Dealer, Material as Authenticated, MatrixSize, Share};
 
 use super::kept::{Kept, NewFile, file_of};
 use super::shares::dealt_seed;
@@ -37,7 +37,7 @@ impl<F: Field> Supplier<Macs<F>> for Live<F, Metered<FramedChannel>> {
         self
     }
 
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError> {
         let generator = Live::finish(*self)?;
         let ots = generator.ots();
         Ok((generator.into_parties(), ots))
@@ -53,7 +53,7 @@ impl<F: Field> Supplier<Macs<F>> for (Sequential<F>, Maker<F>) {
         &mut self.0
     }
 
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError> {
         let (_, generator) = *self;
         let ots = generator.ots();
         Ok((generator.into_parties(), ots))
@@ -70,7 +70,7 @@ impl<F: Field, S: Authenticated<F> + 'static> Supplier<Macs<F>> for (S, Stream) 
         &mut self.0
     }
 
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError> {
         Ok((self.1, 0))
     }
 }
@@ -155,11 +155,11 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
         self.supplier.material().delta()
     }
 
-    fn settle(&mut self) -> Result<(), ProtocolError> {
+    fn settle(&mut self) -> Result<(), CorrelatedError> {
         self.wait(|source| source.settle())
     }
 
-    fn blame(&mut self) -> Option<ProtocolError> {
+    fn blame(&mut self) -> Option<CorrelatedError> {
         self.supplier.material_mut().blame()
     }
 
@@ -168,15 +168,15 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.take(Kind::Triple, a.len(), |source| source.triples(a, b, c))
     }
 
-    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.take(Kind::Square, a.len(), |source| source.squares(a, c))
     }
 
-    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.take(Kind::Bit, b.len(), |source| source.bits(b))
     }
 
@@ -185,7 +185,7 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         let kind = Kind::Mask { owner: owner as u16 };
         self.take(kind, shares.len(), |source| source.masks(owner, shares, values))
     }
@@ -195,12 +195,12 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         let kind = Kind::BitMask { owner: owner as u16 };
         self.take(kind, shares.len(), |source| source.bit_masks(owner, shares, values))
     }
 
-    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.take(Kind::Bounded, integers.len(), |source| source.bounded(integers))
     }
 
@@ -210,7 +210,7 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         let count = size.count(a.len(), b.len(), c.len());
         self.take(Kind::Matrix(size), count, |source| source.matrix_triples(size, a, b, c))
     }
@@ -220,7 +220,7 @@ fn set_up<F: Field>(
     mut parties: Stream,
     prg: Prg,
     session: &SessionId,
-) -> Result<(Maker<F>, PhaseFigures), ProtocolError> {
+) -> Result<(Maker<F>, PhaseFigures), CorrelatedError> {
     let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
     let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
     let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
@@ -232,7 +232,7 @@ fn needs(
     planned: &PlannedFile,
     parties: usize,
     field: FieldName,
-) -> Result<impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + use<>, Failure> {
+) -> Result<impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + use<>, Failure> {
     Ok(Needs::new(planned.file.reader()?, parties, field))
 }
 

@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::demand::Demand;
+use phineus_correlated::semi_honest::{StoreError, StoredFile, StoredKey};
+use phineus_correlated::stored::{Binding, UnfinishedFile};
 use phineus_crypto::Prg;
-use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::{TableKey, Tables};
-use phineus_protocols::demand::Demand;
-use phineus_protocols::preprocessing::{StoreError, StoredFile, StoredKey};
-use phineus_protocols::stored::{Binding, UnfinishedFile};
 use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, codes};
@@ -137,17 +137,20 @@ fn being_made(partial: &Path) -> Failure {
 /// that make the same file, the second one finds the first one's and leaves it alone.
 pub(super) fn file_of(
     file: &NewFile<'_>,
-    make: impl FnOnce(UnfinishedFile, &StoredKey) -> Result<(), ProtocolError>,
+    make: impl FnOnce(UnfinishedFile, &StoredKey) -> Result<(), CorrelatedError>,
 ) -> Result<u64, Failure> {
     let (_, bytes) = made_at(file.path, |unfinished| make(unfinished, file.key))?;
     Ok(bytes)
 }
 
 /// What `make` gives, and the bytes of the file that it has made at `path`.
-pub fn made_at<R>(
+pub fn made_at<R, E>(
     path: &Path,
-    make: impl FnOnce(UnfinishedFile) -> Result<R, ProtocolError>,
-) -> Result<(R, u64), Failure> {
+    make: impl FnOnce(UnfinishedFile) -> Result<R, E>,
+) -> Result<(R, u64), Failure>
+where
+    Failure: From<E>,
+{
     let unfinished = UnfinishedFile::create(path).map_err(|error| match &error {
         StoreError::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
             being_made(&partial(path))

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::time::Instant;
 
 use phineus_channels::FramedChannel;
-use phineus_crypto::{Block, Prg};
-use phineus_ot::{OtKind, SessionId};
-use phineus_protocols::ProtocolError;
-use phineus_protocols::bmr::TableKey;
-use phineus_protocols::demand::{BatchScale, BlockSchedule, Demand};
-use phineus_protocols::mixed::{self, Needs};
-use phineus_protocols::preprocessing::{
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::demand::{BatchScale, BlockSchedule, Demand};
+use phineus_correlated::semi_honest::{
     Binding, Dealer, Generator, Kind, Live, Preprocessing, Sequential, Stored,
 };
+use phineus_crypto::{Block, Prg};
+use phineus_ot::{OtKind, SessionId};
+use phineus_protocols::bmr::TableKey;
+use phineus_protocols::mixed::{self, Needs};
 
 use super::kept::{Kept, file_of};
 use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_thread};
@@ -40,7 +40,7 @@ impl Supplier<Shares> for Nothing {
         unreachable!("the plan demands nothing")
     }
 
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError> {
         Ok((self.0, 0))
     }
 }
@@ -54,7 +54,7 @@ impl Supplier<Shares> for Live<Metered<FramedChannel>> {
         self
     }
 
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError> {
         let generator = Live::finish(*self)?;
         let ots = generator.ots();
         Ok((generator.into_parties(), ots))
@@ -70,7 +70,7 @@ impl Supplier<Shares> for (Sequential, Maker) {
         &mut self.0
     }
 
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError> {
         let (_, generator) = *self;
         let ots = generator.ots();
         Ok((generator.into_parties(), ots))
@@ -87,7 +87,7 @@ impl<S: Preprocessing + 'static> Supplier<Shares> for (S, Stream) {
         &mut self.0
     }
 
-    fn finish(self: Box<Self>) -> Result<(Stream, u64), ProtocolError> {
+    fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError> {
         Ok((self.1, 0))
     }
 }
@@ -166,7 +166,7 @@ impl Preprocessing for SharedMaterial {
         a: &mut [u64],
         b: &mut [u64],
         c: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.take(Kind::BitTriple, count, |source| source.bit_triples(count, a, b, c))
     }
 
@@ -176,7 +176,7 @@ impl Preprocessing for SharedMaterial {
         a: &mut [u64],
         b: &mut [u64],
         c: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         let count = a.len();
         self.take(Kind::RingTriple { width }, count, |source| source.ring_triples(width, a, b, c))
     }
@@ -186,7 +186,7 @@ impl Preprocessing for SharedMaterial {
         width: u16,
         a: &mut [u64],
         c: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         let count = a.len();
         self.take(Kind::SquarePair { width }, count, |source| source.square_pairs(width, a, c))
     }
@@ -196,7 +196,7 @@ impl Preprocessing for SharedMaterial {
         width: u16,
         bits: &mut [u64],
         ring: &mut [u64],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         let count = ring.len();
         self.take(Kind::SharedBit { width }, count, |source| source.shared_bits(width, bits, ring))
     }
@@ -220,7 +220,7 @@ fn set_up(
     prg: Prg,
     session: &SessionId,
     kind: (OtKind, BatchScale),
-) -> Result<(Maker, PhaseFigures), ProtocolError> {
+) -> Result<(Maker, PhaseFigures), CorrelatedError> {
     let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
     let mut generator = Generator::setup_scaled(parties, prg, session, kind)?;
     let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
@@ -236,7 +236,7 @@ fn kind_of(planned: &PlannedFile) -> (OtKind, BatchScale) {
 fn needs(
     planned: &PlannedFile,
     parties: usize,
-) -> Result<impl Iterator<Item = Result<(Kind, usize), ProtocolError>> + Send + use<>, Failure> {
+) -> Result<impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + use<>, Failure> {
     let needs = Needs::new(planned.file.reader()?, parties);
     Ok(needs.map(|need| Ok(need?)))
 }
@@ -269,7 +269,7 @@ pub(crate) fn keep(
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count())?;
     let bytes = file_of(file, |file, key| {
-        Stored::make(file, key, &mut generator, (&binding, tables), needs)
+        Stored::make(file, key, &mut generator, (&binding, tables.map(TableKey::as_bytes)), needs)
     })?;
     let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     let ots = generator.ots() / (generator.parties().count() as u64 - 1);

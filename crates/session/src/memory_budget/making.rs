@@ -4,9 +4,9 @@
 //! parties find the same sizes, because nothing else goes into them but what they have agreed on.
 
 use phineus_channels::{Transport, channel_memory_bytes};
+use phineus_correlated::demand::BatchScale;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
-use phineus_protocols::demand::BatchScale;
 
 use super::{Figures, OPTIMISED_PROCESS_BYTES, Situation};
 use crate::protocol::{DriverTerms, Making};

@@ -7,9 +7,9 @@ use phineus_bytecode::Description;
 use phineus_channels::{
     ClusterConfig, Identity, MemoryNetwork, PlainLoopback, Security, Transport, TrustStore,
 };
+use phineus_correlated::semi_honest::{StoredFile, StoredKey};
 use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
-use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 
 use crate::agreement::Wish;
 use crate::binding;

@@ -6,14 +6,15 @@ use std::time::Instant;
 
 use phineus_bytecode::{CostModel, Layout, PlanDescription, RoundModel};
 use phineus_channels::{Mesh, PARTIES_MAX};
+use phineus_correlated::authenticated::Material;
+use phineus_correlated::mascot::costs::costs_of_first_batches;
+use phineus_correlated::mascot::{Demand, Kind};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName, MatrixProducts};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::mascot::costs::costs_of_first_batches;
-use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::stated_demand;
-use phineus_protocols::spdz::{Activity, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
+use phineus_protocols::spdz::{Activity, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 use super::on_shares::{Begun, Ran, channels_of, metered};
 use super::totals::totals_of_blocks;

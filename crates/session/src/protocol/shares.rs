@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use phineus_bytecode::{CostModel, Instruction, Lane, Layout, PlanDescription, RoundModel};
 use phineus_channels::{FramedChannel, PARTIES_MAX};
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::Generator;
 use phineus_crypto::Prg;
 use phineus_engine::Outputs;
 use phineus_ot::{FieldBits, OtKind};
 use phineus_plan::Assignment;
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::{self, MixedClient, MixedCosts, MixedDriver, MixedRounds};
-use phineus_protocols::preprocessing::Generator;
 
 use super::on_shares::{Begun, Ran, channels_of, metered, take_clients};
 use super::totals::totals_of_blocks;

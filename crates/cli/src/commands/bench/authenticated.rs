@@ -8,13 +8,13 @@
 use std::time::Instant;
 
 use phineus_channels::{MemoryChannel, Parties, memory_pair};
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::mascot::costs::{Pair, demand_costs};
+use phineus_correlated::mascot::{Batch, Demand, Generator, Kind};
 use phineus_crypto::Prg;
 use phineus_crypto::field::FieldName;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::demand::BatchScale;
-use phineus_protocols::mascot::costs::{Pair, demand_costs};
-use phineus_protocols::mascot::{Batch, Demand, Generator, Kind};
 use phineus_session::failure::{Failure, codes};
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;

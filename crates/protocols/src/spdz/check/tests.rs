@@ -3,11 +3,11 @@
 use std::thread;
 
 use phineus_channels::{Altering, MemoryChannel, Place, flip_bit, memory_mesh};
+use phineus_correlated::authenticated::{Dealer, Material, MatrixSize};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::{F32, F61, F128};
 
 use super::*;
-use crate::spdz::{Dealer, Material, MatrixSize};
 
 /// Lanes of everything in a session.
 const LANES: usize = 3;

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::authenticated::{BOUNDED_BITS, Material, MatrixSize, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
 use super::case::{Case, Part, case};
 use super::lying::{Audience, Fault, Lie};
 use super::{Ended, ONLINE, Origin, Session};
 use crate::ProtocolError;
-use crate::spdz::{BOUNDED_BITS, Material, MatrixSize, Share};
 
 /// What a party lies about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +73,11 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         self.material.delta()
     }
 
-    fn settle(&mut self) -> Result<(), ProtocolError> {
+    fn settle(&mut self) -> Result<(), CorrelatedError> {
         self.material.settle()
     }
 
-    fn blame(&mut self) -> Option<ProtocolError> {
+    fn blame(&mut self) -> Option<CorrelatedError> {
         self.material.blame()
     }
 
@@ -85,19 +86,19 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.material.triples(a, b, c)?;
         self.tell(Of::Triples, &mut [a, b, c]);
         Ok(())
     }
 
-    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.material.squares(a, c)?;
         self.tell(Of::Squares, &mut [a, c]);
         Ok(())
     }
 
-    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.material.bits(b)?;
         self.tell(Of::Bits, &mut [b]);
         Ok(())
@@ -108,7 +109,7 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.material.masks(owner, shares, values)?;
         self.tell(Of::Masks { owner }, &mut [shares]);
         Ok(())
@@ -119,13 +120,13 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.material.bit_masks(owner, shares, values)?;
         self.tell(Of::BitMasks { owner }, &mut [shares]);
         Ok(())
     }
 
-    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.material.bounded(integers)?;
         self.tell(Of::Bounded, &mut [integers]);
         Ok(())
@@ -137,7 +138,7 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.material.matrix_triples(size, a, b, c)?;
         self.tell(Of::Matrices, &mut [a, b, c]);
         Ok(())

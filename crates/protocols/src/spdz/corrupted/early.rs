@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use phineus_channels::{Altering, MemoryChannel, Parties, Place, memory_mesh};
+use phineus_correlated::authenticated::Dealer;
 use phineus_crypto::Block;
 use phineus_crypto::field::{F61, Field, FieldName};
 
@@ -17,7 +18,6 @@ use super::alike::{Alike, Crooked};
 use super::case::{Part, case};
 use super::online_phase;
 use crate::ProtocolError;
-use crate::spdz::Dealer;
 use crate::spdz::check::message_bytes;
 
 /// What a party sends, message by message.

@@ -3,6 +3,7 @@
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Instruction, Lane, Sharing, mask_of};
 use phineus_channels::Channel;
+use phineus_correlated::authenticated::{Material, Share};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
@@ -10,7 +11,6 @@ use zeroize::Zeroizing;
 use super::{Flight, SpdzDriver};
 use crate::ProtocolError;
 use crate::spdz::run::{Context, blank};
-use crate::spdz::{Material, Share};
 
 /// An output that is opened at the end of the round.
 pub(super) struct PendingOutput<F: Field> {
