@@ -1,4 +1,4 @@
-//! How fast preprocessed material is made on this machine: `preprocessing_speed [parties] [k]`;
+//! How fast correlated randomness is made on this machine: `preprocessing_speed [parties] [k]`;
 //! `k = 0` is silent OT.
 //!
 //! All parties are threads over an in-process mesh. Rates are those of one party, which is what a

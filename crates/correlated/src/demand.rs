@@ -1,5 +1,5 @@
-//! [`Demand`] and [`Schedule`]: what a program needs of material of any kinds, and in which batches it
-//! is made.
+//! [`Demand`] and [`Schedule`]: what a program needs of correlated randomness of any kinds, and in
+//! which batches it is made.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -67,8 +67,8 @@ impl BatchScale {
     }
 }
 
-/// A kind of material.
-pub trait MaterialKind: Copy + Ord {
+/// A kind of correlated randomness.
+pub trait RandomnessKind: Copy + Ord {
     /// Items of a batch.
     fn batch_items(self, scale: BatchScale) -> usize;
 }
@@ -86,7 +86,7 @@ impl<K> Default for Demand<K> {
     }
 }
 
-impl<K: MaterialKind> Demand<K> {
+impl<K: RandomnessKind> Demand<K> {
     /// The sum of what is demanded in some order.
     pub fn of(order: impl IntoIterator<Item = (K, usize)>) -> Demand<K> {
         let mut demand = Demand::default();
@@ -128,7 +128,7 @@ impl<K: MaterialKind> Demand<K> {
 }
 
 /// The batches in which `count` of a kind are made: full ones, then the rest.
-pub fn batches<K: MaterialKind>(
+pub fn batches<K: RandomnessKind>(
     kind: K,
     count: usize,
     scale: BatchScale,
@@ -151,7 +151,7 @@ pub struct Schedule<K, I> {
     surplus: BTreeMap<K, usize>,
 }
 
-impl<K: MaterialKind, I: Iterator<Item = Result<(K, usize), CorrelatedError>>> Schedule<K, I> {
+impl<K: RandomnessKind, I: Iterator<Item = Result<(K, usize), CorrelatedError>>> Schedule<K, I> {
     /// The batches for needs in this order, which are `demand` in all. An error of the order comes
     /// in its place, and ends what is made.
     pub fn new(demand: Demand<K>, order: I) -> Schedule<K, I> {
@@ -161,7 +161,7 @@ impl<K: MaterialKind, I: Iterator<Item = Result<(K, usize), CorrelatedError>>> S
 
 impl<K, I> Iterator for Schedule<K, I>
 where
-    K: MaterialKind,
+    K: RandomnessKind,
     I: Iterator<Item = Result<(K, usize), CorrelatedError>>,
 {
     type Item = Result<(K, usize), CorrelatedError>;
@@ -202,7 +202,7 @@ pub struct BlockSchedule<K, I, B> {
     current: Option<Schedule<K, I>>,
 }
 
-impl<K: MaterialKind, I, B> BlockSchedule<K, I, B>
+impl<K: RandomnessKind, I, B> BlockSchedule<K, I, B>
 where
     I: Iterator<Item = Result<(K, usize), CorrelatedError>>,
     B: FnMut(usize) -> Result<(Demand<K>, I), CorrelatedError>,
@@ -215,7 +215,7 @@ where
     }
 }
 
-impl<K: MaterialKind, I, B> Iterator for BlockSchedule<K, I, B>
+impl<K: RandomnessKind, I, B> Iterator for BlockSchedule<K, I, B>
 where
     I: Iterator<Item = Result<(K, usize), CorrelatedError>>,
     B: FnMut(usize) -> Result<(Demand<K>, I), CorrelatedError>,

@@ -3,7 +3,7 @@
 use phineus_channels::ChannelError;
 use phineus_ot::OtError;
 
-use crate::stored::StoreError;
+use crate::StoreError;
 
 /// Why correlated randomness cannot be made or drawn. Nothing secret is in any of these.
 ///

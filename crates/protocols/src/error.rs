@@ -1,8 +1,7 @@
 //! What can go wrong while a protocol runs.
 
 use phineus_channels::ChannelError;
-use phineus_correlated::CorrelatedError;
-use phineus_correlated::stored::StoreError;
+use phineus_correlated::{CorrelatedError, StoreError};
 use phineus_ot::OtError;
 
 /// Why a protocol session is dead. Nothing secret is in any of these.
@@ -15,7 +14,7 @@ pub enum ProtocolError {
     /// The plan cannot be read ahead.
     #[error(transparent)]
     Program(#[from] phineus_bytecode::Error),
-    /// Preprocessed material cannot be had.
+    /// Correlated randomness cannot be had.
     #[error(transparent)]
     Preprocessing(#[from] StoreError),
     /// The swap file of the garbling walk failed.

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use phineus_channels::{FramedChannel, Parties};
 use phineus_correlated::CorrelatedError;
-use phineus_correlated::demand::{Demand, MaterialKind};
-use phineus_correlated::semi_honest::StoredFile;
+use phineus_correlated::demand::{Demand, RandomnessKind};
+use phineus_correlated::stored::StoredFile;
 use phineus_protocols::bmr::Tables;
 
 use crate::failure::{Failure, codes};
@@ -81,7 +81,7 @@ pub struct MaterialFigures {
     pub waited: Duration,
 }
 
-impl<P: ?Sized, K: MaterialKind> Material<P, K> {
+impl<P: ?Sized, K: RandomnessKind> Material<P, K> {
     fn new(
         supplier: Box<dyn Supplier<P>>,
         setup: PhaseFigures,
@@ -131,7 +131,7 @@ impl<P: ?Sized, K: MaterialKind> Material<P, K> {
 }
 
 /// Amounts by name.
-fn names<K: MaterialKind>(demand: &Demand<K>, name: fn(K) -> String) -> BTreeMap<String, u64> {
+fn names<K: RandomnessKind>(demand: &Demand<K>, name: fn(K) -> String) -> BTreeMap<String, u64> {
     demand.kinds().map(|(kind, count)| (name(kind), count as u64)).collect()
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use phineus_correlated::mascot;
-use phineus_correlated::semi_honest::{self, StoredFile, StoredKey};
+use phineus_correlated::stored::{StoredFile, StoredKey};
+use phineus_correlated::{mascot, semi_honest};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, FieldName};
 use phineus_ot::SessionId;

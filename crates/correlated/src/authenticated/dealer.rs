@@ -1,4 +1,4 @@
-//! [`Dealer`]: authenticated material from a common seed: for tests and measurements.
+//! [`Dealer`]: authenticated correlated randomness from a common seed: for tests and measurements.
 //!
 //! **There is no security at all:** every party can compute all shares and the key.
 //! Each party's shares come from a generator of its own, but the first party's: it follows all
@@ -9,7 +9,7 @@
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
 
-use super::{BOUNDED_BITS, Material, MatrixSize, Share};
+use super::{AuthenticatedRandomness, BOUNDED_BITS, MatrixSize, Share};
 use crate::CorrelatedError;
 
 /// Shares that are dealt while they lie in the cache.
@@ -141,7 +141,7 @@ impl<F: Field> Dealer<F> {
     }
 }
 
-impl<F: Field> Material<F> for Dealer<F> {
+impl<F: Field> AuthenticatedRandomness<F> for Dealer<F> {
     fn delta(&self) -> F {
         self.delta
     }

@@ -1,4 +1,4 @@
-//! [`Material`]: the authenticated randomness that runs use up, whoever made it.
+//! [`AuthenticatedRandomness`]: the authenticated randomness that runs use up, whoever made it.
 
 mod dealer;
 mod share;
@@ -65,24 +65,24 @@ pub const STATISTICAL_BITS: u32 = 40;
 /// sign or an offset, have a bit more than what lies below the mask.
 pub const BOUNDED_BITS: u32 = STATISTICAL_BITS + 1;
 
-/// A source of authenticated material. All parties make the same calls in the same order; the
-/// lengths of the slices are the counts.
+/// A source of authenticated correlated randomness. All parties make the same calls in the same
+/// order; the lengths of the slices are the counts.
 ///
 /// What a source gives is right, or a run that uses it ends with
 /// [`Cheated`](CorrelatedError::Cheated) before any output.
-pub trait Material<F: Field>: Send {
+pub trait AuthenticatedRandomness<F: Field>: Send {
     /// This party's share of the key of all MACs.
     fn delta(&self) -> F;
 
-    /// Waits until no check is under way in which material is made: who lies in one learns the key,
-    /// and could make wrong openings pass.
+    /// Waits until no check is under way in which correlated randomness is made: who lies in one
+    /// learns the key, and could make wrong openings pass.
     ///
     /// # Errors
     /// When making it has failed, also where nobody has asked for it yet.
     fn settle(&mut self) -> Result<(), CorrelatedError>;
 
     /// Why making it has failed, if it has and nobody has been told yet: who finds a lie there ends
-    /// its channels, and may hear that of others before it asks for the next material.
+    /// its channels, and may hear that of others before it asks for the next correlated randomness.
     fn blame(&mut self) -> Option<CorrelatedError> {
         None
     }

@@ -9,13 +9,13 @@ use super::limits::{
 };
 use crate::authenticated::{MatrixSize, Share};
 use crate::demand::BatchScale;
+use crate::generator::RandomnessBatch;
 use crate::stored::StoredBatch;
-use crate::supply::MaterialBatch;
 
 /// The most columns that a kind has.
 pub(super) const COLUMNS_MAX: usize = 3;
 
-/// A kind of authenticated material.
+/// A kind of authenticated correlated randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Random `a` and `b`, and `c = a * b`.
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// Material of one kind. Wiped on drop.
+/// Correlated randomness of one kind. Wiped on drop.
 pub struct Batch<F: Field> {
     kind: Kind,
     count: usize,
@@ -94,7 +94,7 @@ impl<F: Field> Batch<F> {
         self.count
     }
 
-    /// The shares of a column, as in [`crate::authenticated::Material`].
+    /// The shares of a column, as in [`crate::authenticated::AuthenticatedRandomness`].
     pub fn column(&self, column: usize) -> &[Share<F>] {
         &self.columns[column]
     }
@@ -114,7 +114,7 @@ impl<F: Field> Batch<F> {
     }
 }
 
-impl<F: Field> MaterialBatch for Batch<F> {
+impl<F: Field> RandomnessBatch for Batch<F> {
     type Kind = Kind;
 
     fn empty() -> Batch<F> {
@@ -130,14 +130,14 @@ impl<F: Field> MaterialBatch for Batch<F> {
     }
 }
 
-/// The name of a field's material in files.
-const fn material<F: Field>() -> [u8; 8] {
+/// The name in files of correlated randomness in this field.
+const fn family<F: Field>() -> [u8; 8] {
     let [low, high] = (F::BITS as u16).to_le_bytes();
     [b'M', b'A', b'C', b's', b' ', b'p', low, high]
 }
 
 impl<F: Field> StoredBatch for Batch<F> {
-    const MATERIAL: [u8; 8] = material::<F>();
+    const FAMILY: [u8; 8] = family::<F>();
     /// The share of the key.
     const SECRET_BYTES: usize = F::BYTES;
 

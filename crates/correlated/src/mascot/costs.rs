@@ -1,4 +1,4 @@
-//! What making material costs, to the byte: the numbers that `explain` states.
+//! What making correlated randomness costs, to the byte: the numbers that `explain` states.
 //!
 //! All parties make the same batches, so every pair of parties sends the same both ways; only
 //! masks and bits that one party knows go from their owner to all others.

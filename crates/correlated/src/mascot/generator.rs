@@ -1,4 +1,4 @@
-//! [`Generator`]: all parties make authenticated material together, batch by batch.
+//! [`Generator`]: all parties make authenticated correlated randomness together, batch by batch.
 //!
 //! Source: Keller, Orsini, Scholl, "MASCOT", CCS 2016 (ePrint 2016/505), the order of its steps.
 //! Cost: `costs`, exact. Between each pair both directions and all pairs go at once; what a party
@@ -33,7 +33,7 @@ use super::trust::Trust;
 use crate::CorrelatedError;
 use crate::demand::BatchScale;
 
-/// Makes authenticated material with all other parties.
+/// Makes authenticated correlated randomness with all other parties.
 pub struct Generator<F: Field, C> {
     pub(super) parties: Parties<C>,
     /// By peer; none for this party.

@@ -1,7 +1,7 @@
 //! What a corrupted party of a test does besides the protocol, towards all alike: it changes what
 //! it computes with and says the same to everybody, so that nothing but a check can notice.
 //!
-//! A lie is told once, by the thread that makes material.
+//! A lie is told once, by the thread that makes correlated randomness.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! [`Live`]: authenticated material made by a thread just ahead of its use.
+//! [`Live`]: authenticated correlated randomness made by a thread just ahead of its use.
 //!
 //! The thread has the generator with channels of its own. It makes the batches of the schedule and
 //! no more, and waits while [`BATCHES_AHEAD`] of them lie unused. When it fails, the consumer gets
@@ -15,16 +15,17 @@ use phineus_channels::Channel;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
+use super::buffered::{AuthenticatedSource, Buffered};
 use super::coin::cheated;
 use super::limits::BATCHES_AHEAD;
-use super::supply::{AuthenticatedSource, Supply};
 use super::trust::Trust;
 use super::{Batch, Demand, Generator, Kind, Schedule};
 use crate::CorrelatedError;
-use crate::supply::{Source, make_ahead};
+use crate::buffered::BatchSource;
+use crate::generator::{Pipelining, make_batches};
 
-/// Authenticated material from a thread; see [`Live::start`].
-pub type Live<F, C> = Supply<F, LiveSource<F, C>>;
+/// Authenticated correlated randomness from a thread; see [`Live::start`].
+pub type Live<F, C> = Buffered<F, LiveSource<F, C>>;
 
 /// The thread that makes batches.
 pub struct LiveSource<F: Field, C> {
@@ -66,8 +67,8 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
         let delta = Zeroizing::new(generator.delta());
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
-            .spawn(move || make_ahead(generator, schedule, sender, recycled))?;
-        Ok(Supply::new(LiveSource { delta, batches, used, thread, failed: false, trust }))
+            .spawn(move || make_batches(generator, schedule, Pipelining::Off, sender, recycled))?;
+        Ok(Buffered::new(LiveSource { delta, batches, used, thread, failed: false, trust }))
     }
 
     /// Waits for the thread after everything has been used; gives the generator back.
@@ -118,7 +119,7 @@ impl<F: Field, C: Send> AuthenticatedSource<F> for LiveSource<F, C> {
     }
 }
 
-impl<F: Field, C: Send> Source<Batch<F>> for LiveSource<F, C> {
+impl<F: Field, C: Send> BatchSource<Batch<F>> for LiveSource<F, C> {
     fn next(
         &mut self,
         _: Kind,

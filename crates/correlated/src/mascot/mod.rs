@@ -1,4 +1,5 @@
-//! MASCOT: authenticated material for SPDZ from oblivious transfer, among any number of parties.
+//! MASCOT: authenticated correlated randomness for SPDZ from oblivious transfer, among any number
+//! of parties.
 //!
 //! Source: Keller, Orsini, Scholl, "MASCOT: Faster Malicious Arithmetic Secure Computation with
 //! Oblivious Transfer", CCS 2016 (ePrint 2016/505). The paper was not at hand: protocol names are
@@ -8,8 +9,8 @@
 //!
 //! | module | gives |
 //! |---|---|
-//! | [`Generator`] | material of every kind, made by all parties together |
-//! | [`Mascot`] | the same, made when it is missing |
+//! | [`Generator`] | correlated randomness of every kind, made by all parties together |
+//! | [`OnDemand`] | the same, made when it is missing |
 //! | [`Live`] | the same, made by a thread just ahead of its use |
 //! | [`Sequential`] | the same, all made before |
 //! | [`Stored`] | the same, from a file made earlier, once |
@@ -27,6 +28,7 @@
 mod authenticate;
 mod batch;
 mod bits;
+mod buffered;
 mod check;
 mod coin;
 mod cope;
@@ -42,7 +44,6 @@ mod matrix;
 mod products;
 mod ranges;
 mod schedule;
-mod supply;
 mod triples;
 mod trust;
 
@@ -50,9 +51,10 @@ mod trust;
 mod tests;
 
 pub use batch::{Batch, Kind};
+pub use buffered::{
+    AuthenticatedSource, Binding, Buffered, OnDemand, OnDemandSource, Sequential, Stored,
+    WithMacKey,
+};
 pub use generator::Generator;
 pub use live::{Live, LiveSource};
 pub use schedule::{Demand, Schedule};
-pub use supply::{
-    AuthenticatedSource, Binding, Kept, Mascot, OnDemand, Sequential, Stored, Supply,
-};

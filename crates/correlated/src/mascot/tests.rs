@@ -2,8 +2,8 @@
 //! that lies is caught.
 
 mod cheating;
+mod drawing;
 mod stored;
-mod supplies;
 
 use std::thread;
 
@@ -122,7 +122,7 @@ fn opened<F: Field>(made: &[&Made<F>], column: usize) -> Vec<F> {
     try_opened(made, column).expect("the MACs hold")
 }
 
-/// Whether the material of all parties is what its kind says.
+/// Whether the correlated randomness of all parties is what its kind says.
 fn check<F: Field>(made: &[&Made<F>]) {
     let kind = made[0].batch.kind();
     let column = |column| opened(made, column);

@@ -1,4 +1,5 @@
-//! [`Trust`]: whether the key of all MACs is secret, said by the thread that makes material.
+//! [`Trust`]: whether the key of all MACs is secret, said by the thread that makes correlated
+//! randomness.
 //!
 //! Who lies in the last check of a batch learns the key from the others' answers, and the check
 //! fails; or it withholds its own answer, and the check does not end. Another thread that uses

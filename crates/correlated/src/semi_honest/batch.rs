@@ -1,4 +1,4 @@
-//! [`Batch`]: material of one kind, made together, column by column.
+//! [`Batch`]: correlated randomness of one kind, made together, column by column.
 
 use phineus_crypto::Block;
 use phineus_ot::packing::copy_bits;
@@ -8,8 +8,8 @@ use zeroize::{Zeroize, Zeroizing};
 use super::Kind;
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
 use crate::demand::BatchScale;
+use crate::generator::RandomnessBatch;
 use crate::stored::StoredBatch;
-use crate::supply::MaterialBatch;
 
 /// The most columns that a kind has.
 pub(super) const COLUMNS_MAX: usize = 3;
@@ -75,7 +75,7 @@ impl Kind {
 /// Bytes of the key of a file that lies beside a stored one and is used with it.
 pub const COMPANION_KEY_BYTES: usize = size_of::<Block>();
 
-/// Material of one kind. Wiped on drop.
+/// Correlated randomness of one kind. Wiped on drop.
 pub struct Batch {
     kind: Kind,
     count: usize,
@@ -127,7 +127,7 @@ impl Batch {
     }
 }
 
-impl MaterialBatch for Batch {
+impl RandomnessBatch for Batch {
     type Kind = Kind;
 
     fn empty() -> Batch {
@@ -147,7 +147,7 @@ impl MaterialBatch for Batch {
 const _: () = assert!(cfg!(target_endian = "little"));
 
 impl StoredBatch for Batch {
-    const MATERIAL: [u8; 8] = *b"shares 2";
+    const FAMILY: [u8; 8] = *b"shares 2";
     /// The key of the file that lies beside it; zeros if there is none.
     const SECRET_BYTES: usize = COMPANION_KEY_BYTES;
 

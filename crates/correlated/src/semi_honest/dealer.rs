@@ -1,4 +1,4 @@
-//! [`Dealer`]: preprocessed material from a common seed: for tests and measurements.
+//! [`Dealer`]: correlated randomness from a common seed: for tests and measurements.
 //!
 //! **There is no security at all:** every party can compute the shares of all others.
 //! All parties make the same calls; each call draws all parties' shares and keeps its own.
@@ -7,7 +7,7 @@ use phineus_crypto::{Block, Prg};
 use phineus_ot::packing::mask;
 
 use super::generator::clear_beyond;
-use super::{Kind, Preprocessing};
+use super::{CorrelatedRandomness, Kind};
 use crate::CorrelatedError;
 
 /// A dealer that all parties trust and nobody should.
@@ -61,7 +61,7 @@ impl Dealer {
     }
 }
 
-impl Preprocessing for Dealer {
+impl CorrelatedRandomness for Dealer {
     fn bit_triples(
         &mut self,
         count: usize,

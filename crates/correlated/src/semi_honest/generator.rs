@@ -1,4 +1,4 @@
-//! [`Generator`]: all parties make preprocessed material together, with oblivious transfer.
+//! [`Generator`]: all parties make correlated randomness together, with oblivious transfer.
 //!
 //! Source: Braun, Demmler, Schneider, Tkachenko, "MOTION", ACM TOPS 2022, Sections 5.2 and 5.3,
 //! which generalises Demmler, Schneider, Zohner, "ABY", NDSS 2015. A product of sums is the sum of
@@ -31,7 +31,7 @@ use super::{Batch, Kind};
 use crate::CorrelatedError;
 use crate::demand::BatchScale;
 
-/// Makes preprocessed material with all other parties.
+/// Makes correlated randomness with all other parties.
 pub struct Generator<C> {
     pub(super) parties: Parties<C>,
     /// By peer; none for this party.

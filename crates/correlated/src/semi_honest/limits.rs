@@ -46,8 +46,6 @@ pub(super) fn begun_max(kind: OtKind, scale: BatchScale, ahead_bytes: usize) -> 
     }
 }
 
-pub use crate::stored::PAGE_BYTES;
-
 /// A party sends all extensions of a batch and all its offers without waiting for a peer: an
 /// extension is at most `128 / k` bits per OT, the offers of products at most `(64 + 1) / 2` bits.
 const _: () =

@@ -1,4 +1,4 @@
-//! [`Live`]: preprocessed material made by a thread just ahead of its use.
+//! [`Live`]: correlated randomness made by a thread just ahead of its use.
 //!
 //! The thread has the generator with channels of its own. It makes the batches of the schedule and
 //! no more, sends its part of a few before it takes the peer's part of the first (`begun_max`), and
@@ -11,12 +11,13 @@ use std::thread::{self, JoinHandle};
 
 use phineus_channels::Channel;
 
-use super::{Batch, Demand, Generator, Kind, Schedule, StoreError, Supply};
-use crate::CorrelatedError;
-use crate::supply::{Source, make_batches};
+use super::{Batch, Buffered, Demand, Generator, Kind, Schedule};
+use crate::buffered::BatchSource;
+use crate::generator::{Pipelining, make_batches};
+use crate::{CorrelatedError, StoreError};
 
-/// Preprocessed material from a thread; see [`Live::start`].
-pub type Live<C> = Supply<LiveSource<C>>;
+/// Correlated randomness from a thread; see [`Live::start`].
+pub type Live<C> = Buffered<LiveSource<C>>;
 
 /// The thread that makes batches.
 pub struct LiveSource<C> {
@@ -39,7 +40,7 @@ impl<C: Channel + Send + 'static> Live<C> {
         order: impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + 'static,
     ) -> std::io::Result<Live<C>> {
         let ahead = demand.batches_ahead();
-        Live::start_ahead(generator, (Schedule::new(demand, order), true), ahead)
+        Live::start_ahead(generator, Schedule::new(demand, order), Pipelining::On, ahead)
     }
 
     /// Starts making these batches, which all parties must give in the same order, and all of which
@@ -53,23 +54,21 @@ impl<C: Channel + Send + 'static> Live<C> {
         schedule: impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + 'static,
         demand: &Demand,
     ) -> std::io::Result<Live<C>> {
-        Live::start_ahead(generator, (schedule, false), demand.batches_ahead())
+        Live::start_ahead(generator, schedule, Pipelining::Off, demand.batches_ahead())
     }
 
     fn start_ahead(
         generator: Generator<C>,
-        schedule: (
-            impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + 'static,
-            bool,
-        ),
+        schedule: impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + 'static,
+        pipelining: Pipelining,
         ahead: usize,
     ) -> std::io::Result<Live<C>> {
         let (sender, batches) = sync_channel(ahead);
         let (used, recycled) = sync_channel(ahead + 1);
         let thread = thread::Builder::new()
             .name("preprocessing".to_owned())
-            .spawn(move || make_batches(generator, schedule, sender, recycled))?;
-        Ok(Supply::new(LiveSource { batches, used, thread, failed: false }))
+            .spawn(move || make_batches(generator, schedule, pipelining, sender, recycled))?;
+        Ok(Buffered::new(LiveSource { batches, used, thread, failed: false }))
     }
 
     /// Waits for the thread after everything has been used; gives the generator back.
@@ -92,7 +91,7 @@ impl<C: Channel + Send + 'static> Live<C> {
     }
 }
 
-impl<C: Send> Source<Batch> for LiveSource<C> {
+impl<C: Send> BatchSource<Batch> for LiveSource<C> {
     fn next(&mut self, _: Kind, _: usize, used: Option<Batch>) -> Result<Batch, CorrelatedError> {
         if self.failed {
             return Err(StoreError::Failed.into());

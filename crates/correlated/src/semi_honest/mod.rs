@@ -4,7 +4,7 @@
 //!
 //! | module | gives |
 //! |---|---|
-//! | [`Generator`] | material of every kind, made by all parties with oblivious transfer |
+//! | [`Generator`] | correlated randomness of every kind, made by all parties with oblivious transfer |
 //! | [`Live`] | the same, made by a thread just ahead of its use |
 //! | [`Sequential`] | the same, all made before |
 //! | [`Stored`] | the same, from a file made earlier, once |
@@ -15,6 +15,7 @@
 //! order; a [`Schedule`] says which, from what a program demands.
 
 mod batch;
+mod buffered;
 pub mod costs;
 mod dealer;
 mod generator;
@@ -23,7 +24,6 @@ mod live;
 mod pair;
 mod schedule;
 mod shared_bits;
-mod sources;
 
 #[cfg(test)]
 mod silent_tests;
@@ -33,15 +33,13 @@ mod tests;
 use crate::CorrelatedError;
 
 pub use batch::{Batch, COMPANION_KEY_BYTES};
+pub use buffered::{Binding, Buffered, Sequential, Stored};
 pub use dealer::Dealer;
 pub use generator::Generator;
 pub use live::Live;
 pub use schedule::{Demand, Schedule};
-pub use sources::{Binding, Sequential, Stored, Supply};
 
-pub use crate::stored::{StoreError, StoredFile, StoredKey};
-
-/// A kind of preprocessed material.
+/// A kind of correlated randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// `(a, b, a AND b)`, as XOR shares.
@@ -63,10 +61,10 @@ pub enum Kind {
     },
 }
 
-/// Where a protocol gets its preprocessed material from.
+/// Where a protocol gets its correlated randomness from.
 ///
 /// All parties ask for the same amounts in the same order.
-pub trait Preprocessing: Send {
+pub trait CorrelatedRandomness: Send {
     /// `count` multiplication triples in Z_2 as XOR shares, packed: bit `i % 64` of word `i / 64`;
     /// bits beyond `count` are 0.
     ///

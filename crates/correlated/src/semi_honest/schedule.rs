@@ -1,8 +1,8 @@
-//! [`Demand`] and [`Schedule`] of this material.
+//! [`Demand`] and [`Schedule`] of this correlated randomness.
 
 use super::Kind;
 use super::limits::{BATCHES_BEGUN, batches_ahead};
-use crate::demand::{self, BatchScale, MaterialKind};
+use crate::demand::{self, BatchScale, RandomnessKind};
 
 pub use crate::demand::batches;
 
@@ -12,7 +12,7 @@ pub type Demand = demand::Demand<Kind>;
 /// The batches that all parties make, in the order in which they are first needed.
 pub type Schedule<I> = demand::Schedule<Kind, I>;
 
-impl MaterialKind for Kind {
+impl RandomnessKind for Kind {
     fn batch_items(self, scale: BatchScale) -> usize {
         self.batch_elements(scale)
     }

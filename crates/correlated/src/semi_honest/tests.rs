@@ -11,8 +11,9 @@ use phineus_ot::{FieldBits, SessionId};
 
 use super::costs::{PairCosts, batch_costs, demand_costs, kind_costs, setup_costs};
 use super::*;
+use crate::StoreError;
 use crate::demand::BatchScale;
-use crate::stored::UnfinishedFile;
+use crate::stored::{StoredFile, StoredKey, UnfinishedFile};
 
 const FIELD: FieldBits = FieldBits::DEFAULT;
 
@@ -193,7 +194,7 @@ fn needs() -> Vec<(Kind, usize)> {
 }
 
 /// Uses everything of [`needs`] in pieces of other sizes; per need the columns.
-fn use_all(source: &mut impl Preprocessing) -> Vec<Vec<Vec<u64>>> {
+fn use_all(source: &mut impl CorrelatedRandomness) -> Vec<Vec<Vec<u64>>> {
     needs()
         .into_iter()
         .map(|(kind, count)| {
@@ -215,7 +216,7 @@ fn use_all(source: &mut impl Preprocessing) -> Vec<Vec<Vec<u64>>> {
 }
 
 fn take(
-    source: &mut impl Preprocessing,
+    source: &mut impl CorrelatedRandomness,
     kind: Kind,
     count: usize,
     columns: &mut [Vec<u64>],
@@ -241,7 +242,7 @@ fn assert_needs(results: &[Vec<Vec<Vec<u64>>>], what: &str) {
 }
 
 #[test]
-fn a_live_supply_makes_exactly_what_is_demanded() {
+fn live_randomness_makes_exactly_what_is_demanded() {
     for (parties, seed) in [(2, 0x71), (3, 0x73)] {
         let results = everybody(parties, move |parties| {
             let count = parties.count();
@@ -307,7 +308,7 @@ fn batches_that_are_begun_before_others_are_finished_are_the_same() {
 }
 
 #[test]
-fn a_live_supply_whose_peer_leaves_gives_the_error_once_and_then_another() {
+fn live_randomness_whose_peer_leaves_gives_the_error_once_and_then_another() {
     let seed = 0x1e;
     let results = everybody(2, move |parties| {
         let me = parties.me();
@@ -332,7 +333,7 @@ fn a_live_supply_whose_peer_leaves_gives_the_error_once_and_then_another() {
 }
 
 #[test]
-fn a_live_supply_gives_the_error_of_an_order_that_cannot_be_read() {
+fn live_randomness_gives_the_error_of_an_order_that_cannot_be_read() {
     let results = everybody(2, move |parties| {
         let generator = generator(parties, 0x1f);
         let order = [Ok((Kind::BitTriple, 64)), Err(StoreError::Failed.into())];
@@ -364,7 +365,7 @@ fn of_two_runs_that_make_a_file_the_second_leaves_it_to_the_first() {
 }
 
 #[test]
-fn a_sequential_supply_keeps_to_its_memory() {
+fn sequential_randomness_keeps_to_its_memory() {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let path = directory.path().to_owned();
     for (memory_bytes, seed) in [(u64::MAX, 0x5e), (1000, 0x5f)] {

@@ -8,7 +8,8 @@ use std::path::Path;
 use phineus_crypto::Tag;
 use zeroize::Zeroizing;
 
-use super::{Binding, StoreError, StoredBatch, io};
+use super::{Binding, StoredBatch, io};
+use crate::StoreError;
 use crate::demand::Demand;
 
 pub(super) const MAGIC: [u8; 8] = *b"PHINPREP";
@@ -31,7 +32,7 @@ const KINDS_MAX: usize = 1 << 16;
 const PROGRAM: usize = 0;
 const PAIRING: usize = 32;
 const PROTOCOL: usize = 64;
-const MATERIAL: usize = 80;
+const FAMILY: usize = 80;
 const PARTY: usize = 88;
 const PARTIES: usize = 92;
 const PAGES: usize = 96;
@@ -92,8 +93,8 @@ impl Header {
         self.bytes(PROTOCOL)
     }
 
-    pub(super) fn material(&self) -> [u8; 8] {
-        self.bytes(MATERIAL)
+    pub(super) fn family(&self) -> [u8; 8] {
+        self.bytes(FAMILY)
     }
 
     pub(super) fn pages(&self) -> u64 {
@@ -124,9 +125,9 @@ pub(super) fn bound_part<B: StoredBatch>(
     pages: u64,
 ) -> Vec<u8> {
     let kinds = binding.demand.kinds().count();
-    assert!(kinds <= KINDS_MAX, "a program has fewer kinds of material");
+    assert!(kinds <= KINDS_MAX, "a program has fewer kinds of correlated randomness");
     let mut bound = [&binding.program[..], pairing, &binding.protocol_bytes()].concat();
-    bound.extend(B::MATERIAL);
+    bound.extend(B::FAMILY);
     bound.extend((me as u32).to_le_bytes());
     bound.extend((parties as u32).to_le_bytes());
     bound.extend(pages.to_le_bytes());

@@ -1,4 +1,4 @@
-//! [`StoredKey`]: what stored material is encrypted under.
+//! [`StoredKey`]: what stored correlated randomness is encrypted under.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
@@ -9,8 +9,9 @@ use phineus_crypto::{Block, PageCipher, Prg};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::io;
 use super::ledger::Ledger;
-use super::{StoreError, io};
+use crate::StoreError;
 
 /// A key for stored preprocessing, from a file that only its owner can read. Wiped on drop.
 pub struct StoredKey {

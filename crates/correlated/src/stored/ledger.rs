@@ -1,10 +1,12 @@
-//! [`Ledger`]: which material has been used, in a file beside the key, and in one of the user's.
+//! [`Ledger`]: which correlated randomness has been used, in a file beside the key, and in one of
+//! the user's.
 //!
-//! A file of material marks itself as used; a copy of it, such as one from a backup, does not. So what
-//! is used is noted first where the key is, by a hash of its pairing and party, which are the same in
-//! all copies, and what stands there is refused. (The party, because parties on one machine may share
-//! a key.) After a run with authenticated material that failed because somebody
-//! lied, the liar may know this party's share of the MAC key: a second run on a copy would be forged.
+//! A file of correlated randomness marks itself as used; a copy of it, such as one from a backup,
+//! does not. So what is used is noted first where the key is, by a hash of its pairing and party,
+//! which are the same in all copies, and what stands there is refused. (The party, because parties
+//! on one machine may share a key.) After a run with authenticated correlated randomness that
+//! failed because somebody lied, the liar may know this party's share of the MAC key: a second run
+//! on a copy would be forged.
 //!
 //! Records of 32 bytes, each on the device before it counts. A record that was cut off by a crash is
 //! overwritten. A second ledger, the same for all keys of a user, notices copies of file and key at
@@ -18,11 +20,12 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::{StoreError, io, sync_directory};
+use super::{io, sync_directory};
+use crate::StoreError;
 
 const RECORD_BYTES: usize = 32;
 
-/// What is noted of one party's material.
+/// What is noted of one party's correlated randomness.
 pub(super) fn record(pairing: &[u8; 32], party: usize) -> [u8; RECORD_BYTES] {
     let hash = Sha256::new().chain_update(b"phineus used").chain_update(pairing);
     hash.chain_update((party as u64).to_le_bytes()).finalize().into()

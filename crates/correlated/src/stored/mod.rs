@@ -1,9 +1,9 @@
-//! Preprocessed material of any sort in files: made earlier and used once ([`StoredFile`]), or all
+//! Correlated randomness of any sort in files: made earlier and used once ([`StoredFile`]), or all
 //! made before it is used ([`SequentialSource`]).
 //!
 //! ```text
 //! offset 0   magic, 8 │ version, 4 │ state, 4: 0 unused, 1 used │ salt, 32
-//!       48   program, 32 │ pairing, 32 │ protocol, 16 │ material, 8 │ party, 4 │ parties, 4 │
+//!       48   program, 32 │ pairing, 32 │ protocol, 16 │ family, 8 │ party, 4 │ parties, 4 │
 //!            pages, 8 │ kinds, 4
 //!      156   for each kind: kind, 3 x 4 │ count, 8
 //!            key check, 16
@@ -17,11 +17,11 @@
 //!
 //! Used once: before the first byte is given out, the pairing is noted in the ledgers of the key;
 //! then the state is set to 1 and the salt, without which the file cannot be decrypted, is
-//! overwritten, in one write that is on the device before anything else happens. A crash at any point
-//! leaves material that is unused or unusable, and a copy of the file is refused.
-//! Not protected: a copy of file, key and ledgers made before the use; devices that keep old blocks.
+//! overwritten, in one write that is on the device before anything else happens. A crash at any
+//! point leaves correlated randomness that is unused or unusable, and a copy of the file is
+//! refused. Not protected: a copy of file, key and ledgers made before the use; devices that keep
+//! old blocks.
 
-mod error;
 mod header;
 mod key;
 mod ledger;
@@ -38,11 +38,11 @@ use phineus_crypto::PageCipher;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::CorrelatedError;
+use crate::buffered::BatchSource;
 use crate::demand::{Demand, Schedule};
-use crate::supply::{Maker, MaterialBatch, Source};
+use crate::generator::{BatchGenerator, RandomnessBatch};
+use crate::{CorrelatedError, StoreError};
 
-pub use error::StoreError;
 pub use key::StoredKey;
 pub use sequential::SequentialSource;
 pub use sequential::nameless;
@@ -62,9 +62,9 @@ pub const PAGE_BYTES: usize = 64 * 1024;
 const KEY_CHECK_NONCE: u64 = u64::MAX;
 
 /// A batch as it lies in a file.
-pub trait StoredBatch: MaterialBatch {
+pub trait StoredBatch: RandomnessBatch {
     /// Which kinds there are and what their elements are.
-    const MATERIAL: [u8; 8];
+    const FAMILY: [u8; 8];
     /// Bytes of what goes with all batches, such as a share of a key.
     const SECRET_BYTES: usize;
 
@@ -106,7 +106,7 @@ impl<K> Binding<K> {
     }
 }
 
-type KindOf<M> = <<M as Maker>::Batch as MaterialBatch>::Kind;
+type KindOf<G> = <<G as BatchGenerator>::Batch as RandomnessBatch>::Kind;
 
 /// Makes all that is demanded, in the order of its use, and writes it to `unfinished`, after a
 /// `secret` that goes with it. All parties do so together; a file is of no use,
@@ -114,25 +114,25 @@ type KindOf<M> = <<M as Maker>::Batch as MaterialBatch>::Kind;
 ///
 /// # Errors
 /// When a channel, a peer or the storage fails.
-pub(crate) fn store<M: Maker<Batch: StoredBatch>>(
+pub(crate) fn store<G: BatchGenerator<Batch: StoredBatch>>(
     unfinished: UnfinishedFile,
     key: &StoredKey,
-    maker: &mut M,
+    generator: &mut G,
     secret: &[u8],
-    binding: &Binding<KindOf<M>>,
-    order: impl Iterator<Item = Result<(KindOf<M>, usize), CorrelatedError>>,
+    binding: &Binding<KindOf<G>>,
+    order: impl Iterator<Item = Result<(KindOf<G>, usize), CorrelatedError>>,
 ) -> Result<(), CorrelatedError> {
-    assert_eq!(secret.len(), M::Batch::SECRET_BYTES, "a secret has its length");
-    let pairing = agree_pairing(maker)?;
-    let (me, parties) = (maker.parties().me(), maker.parties().count());
+    assert_eq!(secret.len(), G::Batch::SECRET_BYTES, "a secret has its length");
+    let pairing = agree_pairing(generator)?;
+    let (me, parties) = (generator.parties().me(), generator.parties().count());
     let mut salt = Zeroizing::new([0; SALT_BYTES]);
-    maker.prg().fill_bytes(&mut *salt);
+    generator.prg().fill_bytes(&mut *salt);
 
     let partial = unfinished.partial();
     let file = unfinished.file.try_clone().map_err(io(partial, "opening"))?;
     // The number of pages follows from the demand: it is bound before the pages are written.
-    let pages = pages_of::<M::Batch>(&binding.demand, me);
-    let bound = bound_part::<M::Batch>(binding, &pairing, me, parties, pages);
+    let pages = pages_of::<G::Batch>(&binding.demand, me);
+    let bound = bound_part::<G::Batch>(binding, &pairing, me, parties, pages);
     let cipher = key.cipher(&*salt, &bound);
     let check = cipher.seal(KEY_CHECK_NONCE, &mut []).to_bytes();
     let header = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4], &*salt, &bound, &check].concat();
@@ -140,10 +140,10 @@ pub(crate) fn store<M: Maker<Batch: StoredBatch>>(
     file.write_all_at(&header, 0).map_err(io(partial, "writing"))?;
     let mut writer = BatchWriter::new(file, partial, header.len() as u64, cipher);
     writer.put(secret)?;
-    let mut batch = M::Batch::empty();
+    let mut batch = G::Batch::empty();
     for need in Schedule::new(binding.demand.clone(), order) {
         let (kind, count) = need?;
-        maker.make(kind, count, &mut batch)?;
+        generator.make(kind, count, &mut batch)?;
         writer.write(&batch)?;
     }
     let (_, _, written) = writer.finish()?;
@@ -151,7 +151,7 @@ pub(crate) fn store<M: Maker<Batch: StoredBatch>>(
     Ok(unfinished.finish()?)
 }
 
-/// A file of preprocessed material that fits the program, not used yet.
+/// A file of correlated randomness that fits the program, not used yet.
 ///
 /// Has no `Debug`: it holds the secret.
 pub struct StoredFile {
@@ -163,7 +163,7 @@ pub struct StoredFile {
     pairing: [u8; 32],
     items: u64,
     me: usize,
-    material: [u8; 8],
+    family: [u8; 8],
 }
 
 /// The file while it is used; locked until it is dropped.
@@ -196,7 +196,7 @@ impl StoredFile {
     ) -> Result<StoredFile, StoreError> {
         let owned = || path.to_owned();
         let (file, header, cipher) = unused(path, key)?;
-        fits(&header, path, binding, B::MATERIAL, (me, parties))?;
+        fits(&header, path, binding, B::FAMILY, (me, parties))?;
         let demand = header.demand::<B>().ok_or_else(|| StoreError::Damaged { path: owned() })?;
         for (kind, needed) in binding.demand.kinds() {
             let stored = demand.count(kind);
@@ -215,17 +215,17 @@ impl StoredFile {
         }
         let items = demand.kinds().map(|(_, count)| count as u64).sum();
         let pairing = header.pairing();
-        let (material, ledgers) = (B::MATERIAL, key.ledgers.clone());
+        let (family, ledgers) = (B::FAMILY, key.ledgers.clone());
         let shared = file.try_clone().map_err(io(path, "opening"))?;
         let mut reader = BatchReader::new(shared, path, header_bytes, cipher, me);
         let mut secret = Zeroizing::new(vec![0; B::SECRET_BYTES]);
         reader.get(&mut secret)?;
         let path = owned();
-        Ok(StoredFile { file, path, reader, secret, ledgers, pairing, items, me, material })
+        Ok(StoredFile { file, path, reader, secret, ledgers, pairing, items, me, family })
     }
 
-    /// What goes with the material, for those who store more beside it: nothing may be computed
-    /// with it before the file is marked as used.
+    /// What goes with the correlated randomness, for those who store more beside it: nothing may be
+    /// computed with it before the file is marked as used.
     pub fn secret(&self) -> &[u8] {
         &self.secret
     }
@@ -243,12 +243,12 @@ impl StoredFile {
     /// When a peer's file is from another run, or a channel or the storage fails.
     ///
     /// # Panics
-    /// If it was opened as other material.
+    /// If it was opened as other correlated randomness.
     pub(crate) fn begin<B: StoredBatch, C: Channel>(
         self,
         parties: &mut Parties<C>,
     ) -> Result<(Zeroizing<Vec<u8>>, StoredSource), CorrelatedError> {
-        assert_eq!(self.material, B::MATERIAL, "it is used as what it was opened as");
+        assert_eq!(self.family, B::FAMILY, "it is used as what it was opened as");
         let count = parties.count();
         let mut theirs = vec![[0; 32]; count];
         let outgoing = vec![&self.pairing[..]; count];
@@ -307,7 +307,7 @@ impl StoredSource {
     }
 }
 
-impl<B: StoredBatch> Source<B> for StoredSource {
+impl<B: StoredBatch> BatchSource<B> for StoredSource {
     fn next(&mut self, _: B::Kind, _: usize, used: Option<B>) -> Result<B, CorrelatedError> {
         assert!(self.items_left > 0, "no more is used than was demanded");
         let mut batch = used.unwrap_or_else(B::empty);
@@ -324,7 +324,7 @@ fn fits<K>(
     header: &Header,
     path: &Path,
     binding: &Binding<K>,
-    material: [u8; 8],
+    family: [u8; 8],
     (me, count): (usize, usize),
 ) -> Result<(), StoreError> {
     let path = path.to_owned();
@@ -333,7 +333,7 @@ fn fits<K>(
         return Err(StoreError::OtherParty { path, party, parties, me, count });
     }
     let stored = header.protocol();
-    if stored != binding.protocol_bytes() || header.material() != material {
+    if stored != binding.protocol_bytes() || header.family() != family {
         let stored = String::from_utf8_lossy(&stored).trim_end_matches('\0').to_owned();
         return Err(StoreError::OtherProtocol { path, stored, needed: binding.protocol.clone() });
     }
@@ -344,10 +344,10 @@ fn fits<K>(
 }
 
 /// A hash of what all parties draw: the same at all of them, and of no other run.
-fn agree_pairing<M: Maker>(maker: &mut M) -> Result<[u8; 32], CorrelatedError> {
+fn agree_pairing<G: BatchGenerator>(generator: &mut G) -> Result<[u8; 32], CorrelatedError> {
     let mut mine = [0; 32];
-    maker.prg().fill_bytes(&mut mine);
-    let parties = maker.parties();
+    generator.prg().fill_bytes(&mut mine);
+    let parties = generator.parties();
     let (me, count) = (parties.me(), parties.count());
     let mut drawn = vec![[0; 32]; count];
     let outgoing = vec![&mine[..]; count];

@@ -5,8 +5,8 @@
 //! stream:  secret │ kind, 3 x 4 │ count, 4 │ the columns, in memory's order │ kind ...
 //! ```
 //!
-//! Cost: 16 bytes in 64 KiB beside the material. Invariants: one page of memory; a page is used
-//! only when its tag is right, so a changed, exchanged or moved page is found.
+//! Cost: 16 bytes in 64 KiB beside the correlated randomness. Invariants: one page of memory; a
+//! page is used only when its tag is right, so a changed, exchanged or moved page is found.
 
 use std::fs::File;
 use std::io;
@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use phineus_crypto::{PageCipher, Tag, declassify};
 use zeroize::Zeroizing;
 
-use super::{PAGE_BYTES, StoreError, StoredBatch};
-use crate::demand::{BatchScale, MaterialKind};
+use super::{PAGE_BYTES, StoredBatch};
+use crate::StoreError;
+use crate::demand::{BatchScale, RandomnessKind};
 
 const TAG_BYTES: usize = 16;
 /// What stands before the columns of a batch.

@@ -10,10 +10,12 @@ use std::path::Path;
 use phineus_crypto::PageCipher;
 
 use super::pages::{BatchReader, BatchWriter};
-use super::{StoreError, StoredBatch, batches_bytes};
+use super::{StoredBatch, batches_bytes};
 use crate::CorrelatedError;
+use crate::StoreError;
+use crate::buffered::BatchSource;
 use crate::demand::{Demand, Schedule};
-use crate::supply::{Maker, Source};
+use crate::generator::BatchGenerator;
 
 /// Where it lies.
 pub struct SequentialSource<B>(Place<B>);
@@ -29,14 +31,14 @@ impl<B: StoredBatch> SequentialSource<B> {
     ///
     /// # Errors
     /// When a channel, a peer or the storage fails.
-    pub(crate) fn make<M: Maker<Batch = B>>(
-        maker: &mut M,
+    pub(crate) fn make<G: BatchGenerator<Batch = B>>(
+        generator: &mut G,
         demand: Demand<B::Kind>,
         order: impl Iterator<Item = Result<(B::Kind, usize), CorrelatedError>>,
         memory_bytes: u64,
         directory: &Path,
     ) -> Result<SequentialSource<B>, CorrelatedError> {
-        let me = maker.parties().me();
+        let me = generator.parties().me();
         let fits = batches_bytes::<B>(&demand, me) <= memory_bytes;
         let schedule = Schedule::new(demand, order);
         if fits {
@@ -44,18 +46,18 @@ impl<B: StoredBatch> SequentialSource<B> {
             for need in schedule {
                 let (kind, count) = need?;
                 let mut batch = B::empty();
-                maker.make(kind, count, &mut batch)?;
+                generator.make(kind, count, &mut batch)?;
                 batches.push_back(batch);
             }
             return Ok(SequentialSource(Place::Memory(batches)));
         }
-        let cipher = PageCipher::from_seed(maker.prg().next_block());
+        let cipher = PageCipher::from_seed(generator.prg().next_block());
         let file = nameless(directory)?;
         let mut writer = BatchWriter::new(file, directory, 0, cipher);
         let mut batch = B::empty();
         for need in schedule {
             let (kind, count) = need?;
-            maker.make(kind, count, &mut batch)?;
+            generator.make(kind, count, &mut batch)?;
             writer.write(&batch)?;
         }
         let (file, cipher, _) = writer.finish()?;
@@ -78,7 +80,7 @@ pub fn nameless(directory: &Path) -> Result<File, StoreError> {
     })
 }
 
-impl<B: StoredBatch> Source<B> for SequentialSource<B> {
+impl<B: StoredBatch> BatchSource<B> for SequentialSource<B> {
     fn next(&mut self, _: B::Kind, _: usize, used: Option<B>) -> Result<B, CorrelatedError> {
         match &mut self.0 {
             Place::Memory(batches) => {

@@ -4,7 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{StoreError, io, sync_directory};
+use super::{io, sync_directory};
+use crate::StoreError;
 
 /// A file while it is being made, under a name of its own; removed when dropped.
 pub struct UnfinishedFile {

@@ -10,7 +10,7 @@ use phineus_bytecode::{
     InputPort, Kind, Lane, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
 };
 use phineus_channels::memory_mesh;
-use phineus_correlated::authenticated::{Dealer, Material};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{FrameMemory, Inputs, Memory, RunError, run};

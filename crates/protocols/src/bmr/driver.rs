@@ -10,7 +10,7 @@ use std::sync::mpsc::Receiver;
 use phineus_bytecode::{Instruction, Lane, Phase, Sharing};
 use phineus_channels::Channel;
 use phineus_circuits::record::Level;
-use phineus_correlated::semi_honest::StoreError;
+use phineus_correlated::StoreError;
 use phineus_crypto::Block;
 use phineus_engine::bits::Family;
 use phineus_engine::{Driver, packed};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use phineus_correlated::semi_honest::StoreError;
+use phineus_correlated::StoreError;
 use zerocopy::IntoBytes;
 
 use super::stored::TableFile;

@@ -12,8 +12,8 @@ use std::thread::{self, JoinHandle};
 
 use phineus_bytecode::{Description, Flow, Lane, ProgramReader};
 use phineus_channels::{Channel, Parties};
+use phineus_correlated::StoreError;
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::semi_honest::StoreError;
 use phineus_correlated::stored::UnfinishedFile;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_engine::{Carried, CarriedLayout, Memory, RunError, StorageError, run, run_blocks};

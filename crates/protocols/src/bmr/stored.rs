@@ -1,6 +1,7 @@
-//! [`TableFile`]: garbled tables that were all made before, in a file: without a name, encrypted under
-//! a key that only this process ever has; or kept for a later run, under a key that lies encrypted in
-//! the file of the other material ([`TableKey`]), and is gone when that is used.
+//! [`TableFile`]: garbled tables that were all made before, in a file: without a name, encrypted
+//! under a key that only this process ever has; or kept for a later run, under a key that lies
+//! encrypted in the file of the other correlated randomness ([`TableKey`]), and is gone when that
+//! is used.
 //!
 //! A batch is its tables, this party's keys and masks for decoding, padded to whole pages, each with
 //! its tag behind it. Behind the batches of a kept file come pages with the sizes of all batches, and
@@ -12,9 +13,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use phineus_correlated::StoreError;
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::semi_honest::StoreError;
-use phineus_correlated::semi_honest::limits::PAGE_BYTES;
+use phineus_correlated::stored::PAGE_BYTES;
 use phineus_correlated::stored::{StoredFile, UnfinishedFile, nameless};
 use phineus_crypto::{Block, Delta, PageCipher, Prg, Tag, declassify};
 use zerocopy::IntoBytes;
@@ -55,7 +56,7 @@ impl TableKey {
     /// That of the tables that lie beside `file`.
     ///
     /// # Panics
-    /// If it is the file of other material than that of shares.
+    /// If it is the file of other correlated randomness than that of shares.
     pub fn of(file: &StoredFile) -> TableKey {
         let bytes = file.secret().try_into().expect("files of shares have a key of tables");
         TableKey(Zeroizing::new(bytes))

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use phineus_bytecode::Lane;
+use phineus_correlated::StoreError;
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::semi_honest::StoreError;
 use phineus_crypto::{Block, Delta};
 use zeroize::Zeroizing;
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::{Channel, Parties};
-use phineus_correlated::semi_honest::Preprocessing;
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
@@ -53,7 +53,7 @@ pub struct MixedDriver<C, P> {
     rounds: u64,
 }
 
-impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// Agrees on the generators that each two parties have in common.
     ///
     /// Cost: 16 bytes from each party to each of higher number.
@@ -354,7 +354,7 @@ fn is_garbled(instruction: &Instruction) -> bool {
         || instruction.op == Op::Convert && from == Sharing::Garbled
 }
 
-impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
     type Wire = Block;
     type Error = ProtocolError;
 

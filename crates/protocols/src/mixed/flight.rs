@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
 use phineus_circuits::record::Template;
-use phineus_correlated::semi_honest::Preprocessing;
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 use zeroize::Zeroizing;
 
 use super::garbled::Entry;
@@ -63,7 +63,7 @@ impl Circuit {
     }
 
     /// Does what the next level can do alone, and issues its ANDs; whether there were any.
-    pub(super) fn issue<P: Preprocessing>(
+    pub(super) fn issue<P: CorrelatedRandomness>(
         &mut self,
         context: &mut Context<'_, P>,
     ) -> Result<bool, ProtocolError> {
@@ -120,7 +120,7 @@ pub(super) enum Flight {
 
 impl Flight {
     /// Goes on after a round; whether it is done.
-    pub(super) fn step<P: Preprocessing>(
+    pub(super) fn step<P: CorrelatedRandomness>(
         &mut self,
         context: &mut Context<'_, P>,
     ) -> Result<bool, ProtocolError> {
@@ -151,7 +151,7 @@ pub(super) struct Product {
 
 impl Product {
     /// Issues `x * y`, or `x * x` if there is no `y`.
-    pub(super) fn issue<P: Preprocessing>(
+    pub(super) fn issue<P: CorrelatedRandomness>(
         context: &mut Context<'_, P>,
         instruction: &Instruction,
         x: &[u64],
@@ -224,7 +224,7 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Issues it for `bits`, packed and bit-major without gaps.
-    pub(super) fn issue<P: Preprocessing>(
+    pub(super) fn issue<P: CorrelatedRandomness>(
         context: &mut Context<'_, P>,
         instruction: &Instruction,
         bits: &[u64],

@@ -17,7 +17,7 @@
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Lane, Phase, Shape, Sharing};
 use phineus_channels::{Channel, Parties};
-use phineus_correlated::semi_honest::Preprocessing;
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_crypto::{Block, SecretBit};
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
@@ -112,7 +112,7 @@ impl Entry {
     }
 }
 
-impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     pub(super) fn evaluation(&mut self) -> &mut Evaluation {
         self.evaluation.as_mut().expect("a run with garbled values has garbled tables")
     }

@@ -55,8 +55,8 @@ pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
 pub use stated::{
-    Needs, broadcast, demand, is_silent, material_bytes, needs_material, ot_kind,
-    overlapped_rounds, y2a,
+    Needs, broadcast, demand, is_silent, needs_correlated_randomness, ot_kind, overlapped_rounds,
+    ready_randomness_bytes, y2a,
 };
 pub use templates::{MixedRounds, YaoToArithmetic};
 pub(crate) use templates::{Templates, is_masked, sum_of_shares};

@@ -22,7 +22,7 @@ struct Circuit {
 pub(super) struct Replay {
     pub(super) model: MixedRounds,
     circuits: VecDeque<Circuit>,
-    /// Preprocessed material in the order in which it is used; for the caller to take.
+    /// Correlated randomness in the order in which it is used; for the caller to take.
     pub(super) needs: VecDeque<(Kind, usize)>,
     /// Bits and ring elements that the coming round opens.
     opened_bits: usize,

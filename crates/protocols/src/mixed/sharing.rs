@@ -7,7 +7,7 @@
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Shape};
 use phineus_channels::Channel;
-use phineus_correlated::semi_honest::Preprocessing;
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -16,7 +16,7 @@ use super::driver::MixedDriver;
 use super::flight::{Words, blank};
 use crate::ProtocolError;
 
-impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// Who brings the values of an input instruction.
     pub(super) fn owner(&self, instruction: &Instruction) -> usize {
         usize::from(self.description.inputs[instruction.immediates[0] as usize].party)

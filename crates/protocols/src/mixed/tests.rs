@@ -5,7 +5,7 @@ use std::thread;
 use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{Description, Instruction, Op, Sharing, Table};
 use phineus_channels::{Channel, MemoryChannel, Parties, Traffic, memory_mesh, memory_pair_named};
-use phineus_correlated::semi_honest::{Dealer, Demand, Preprocessing};
+use phineus_correlated::semi_honest::{CorrelatedRandomness, Dealer, Demand};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
@@ -162,7 +162,7 @@ fn tables(
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.
-fn run_all<P: Preprocessing + 'static>(
+fn run_all<P: CorrelatedRandomness + 'static>(
     plans: &Plans,
     count: usize,
     inputs: &[Table],

@@ -15,7 +15,7 @@
 //!
 //! Also told in these messages: [`Opening::tell`], what one party says to all, such as its input
 //! minus a mask; it goes into the same check of what all were told. A value goes to one party alone
-//! by being opened with a mask added that this party knows ([`Material::masks`]).
+//! by being opened with a mask added that this party knows ([`AuthenticatedRandomness::masks`]).
 //!
 //! * The rounds' combinations are not just added up: an adversary sees a round's coefficients before
 //!   it sends the next round's values, and could try in each to make the sum right again. Two sums
@@ -33,7 +33,7 @@
 //! Not protected: who does not send the very last message to some, that of [`Opening::confirm`],
 //! stops only those.
 //!
-//! [`Material::masks`]: super::Material::masks
+//! [`AuthenticatedRandomness::masks`]: super::Material::masks
 
 mod message;
 mod sums;

@@ -23,8 +23,8 @@ use crate::mixed::totals as shared;
 /// Masks under which comparisons and right shifts of integers of few bits open operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Masks {
-    /// Shared bits and a bounded integer of each party: a quarter of the material, and a distance of
-    /// 2^-40 for each opening.
+    /// Shared bits and a bounded integer of each party: a quarter of the correlated randomness, and
+    /// a distance of 2^-40 for each opening.
     #[default]
     Narrow,
     /// Shared bits over the whole field, as for larger integers.
@@ -118,8 +118,8 @@ impl Distance {
                 each: 3.0 / p,
             },
             Term {
-                what: "checks of other material",
-                count: total(totals::MATERIAL_CHECKS),
+                what: "other checks of correlated randomness",
+                count: total(totals::PREPROCESSING_CHECKS),
                 each: 1.0 / p,
             },
             Term {

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use phineus_correlated::authenticated::{Material, MatrixSize, Share};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, MatrixSize, Share};
 use phineus_crypto::field::{Field, MatrixProducts, OnCpu, Product, Term};
 use zeroize::Zeroizing;
 
@@ -110,7 +110,7 @@ impl<F: Field> Products<F> {
     }
 
     /// Begins a product; returns where it will be among [`Products::done`].
-    pub(super) fn issue<M: Material<F>>(
+    pub(super) fn issue<M: AuthenticatedRandomness<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
         size: MatrixSize,
@@ -136,7 +136,7 @@ impl<F: Field> Products<F> {
     }
 
     /// Takes triples for what waits, and has what they hide opened.
-    pub(super) fn flush<M: Material<F>>(
+    pub(super) fn flush<M: AuthenticatedRandomness<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
     ) -> Result<(), ProtocolError> {
@@ -145,7 +145,7 @@ impl<F: Field> Products<F> {
         let a = lengthen(&mut self.matrices, count * size.entries());
         let b = lengthen(&mut self.vectors, count * size.factors());
         let c = lengthen(&mut self.products, count * size.results());
-        context.material.matrix_triples(size, a, b, c)?;
+        context.correlated.matrix_triples(size, a, b, c)?;
         F::sub_assign(Share::elements_mut(&mut self.waiting_matrices), Share::elements(a));
         F::sub_assign(Share::elements_mut(&mut self.waiting_vectors), Share::elements(b));
         let opened_at = context.opening.push(&self.waiting_matrices);
@@ -344,13 +344,13 @@ mod tests {
             dealer.masks(0, &mut operands, known).expect("the dealer does not fail");
             let (matrix, vector) = operands.split_at(size.entries());
             let delta = dealer.delta();
-            let mut context = Context { opening: &mut opening, material: &mut dealer, me, delta };
+            let mut context = Context { opening: &mut opening, correlated: &mut dealer, me, delta };
             let at = products.issue(&mut context, size, (matrix, vector));
             places.push(at.expect("the dealer does not fail"));
             all.extend_from_slice(&operands);
         }
         let delta = dealer.delta();
-        let mut context = Context { opening: &mut opening, material: &mut dealer, me, delta };
+        let mut context = Context { opening: &mut opening, correlated: &mut dealer, me, delta };
         products.flush(&mut context).expect("the dealer does not fail");
         context.opening.exchange(&mut parties).expect("all are honest");
         products.take(&context);

@@ -93,8 +93,9 @@ pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
 /// What makes two instructions have the same script.
 type Key = (Op, ElementType, u32, [u64; 4], bool);
 
-/// What was recorded in this process. A script is public and depends on the modulus and its key alone:
-/// planning, the run and the making of material share what one of them recorded.
+/// What was recorded in this process. A script is public and depends on the modulus and its key
+/// alone: planning, the run and the making of correlated randomness share what one of them
+/// recorded.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
 type Recorded = HashMap<(Modulus, Key), Arc<Script>>;

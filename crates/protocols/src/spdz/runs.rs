@@ -8,7 +8,7 @@ use phineus_bytecode::{
 };
 use phineus_channels::memory_mesh;
 use phineus_correlated::CorrelatedError;
-use phineus_correlated::authenticated::{Dealer, Material, MatrixSize, Share};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer, MatrixSize, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
@@ -98,9 +98,9 @@ fn run_with<F: Field>(
                 let session = SessionId::new([3; 32]);
                 let opening = Opening::new(me, count, dealer.delta(), &session, prg);
                 let masks = if is_bare { Masks::Zero } else { Masks::Dealt };
-                let material = Altered(dealer, masks);
+                let correlated = Altered(dealer, masks);
                 let mut driver =
-                    SpdzDriver::new(parties, material, opening, &description, inputs, field);
+                    SpdzDriver::new(parties, correlated, opening, &description, inputs, field);
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
                 let rounds = driver.rounds();
@@ -578,10 +578,10 @@ enum Masks {
     NoBit,
 }
 
-/// A dealer's material with other masks.
+/// A dealer's correlated randomness with other masks.
 struct Altered<F: Field>(Dealer<F>, Masks);
 
-impl<F: Field> Material<F> for Altered<F> {
+impl<F: Field> AuthenticatedRandomness<F> for Altered<F> {
     fn delta(&self) -> F {
         self.0.delta()
     }
@@ -698,9 +698,9 @@ fn who_brings_what_is_no_bit_is_caught() {
                 let field = FieldName::F61;
                 let mut memory = memory(&description);
                 let masks = if me == 1 { Masks::NoBit } else { Masks::Dealt };
-                let material = Altered(dealer, masks);
+                let correlated = Altered(dealer, masks);
                 let mut driver =
-                    SpdzDriver::new(parties, material, opening, &description, inputs, field);
+                    SpdzDriver::new(parties, correlated, opening, &description, inputs, field);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).map(|_| ())
             })
         })

@@ -11,7 +11,7 @@ use phineus_bytecode::{
     RowOrder, Table,
 };
 use phineus_channels::memory_mesh;
-use phineus_correlated::authenticated::{Dealer, Material};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use phineus_channels::FramedChannel;
 use phineus_correlated::CorrelatedError;
-use phineus_correlated::authenticated::{Dealer, Material as Authenticated, MatrixSize, Share};
+use phineus_correlated::authenticated::{
+    AuthenticatedRandomness as Authenticated, Dealer, MatrixSize, Share,
+};
 use phineus_correlated::demand::BlockSchedule;
 use phineus_correlated::mascot::{Binding, Demand, Generator, Kind, Live, Sequential, Stored};
 use phineus_crypto::Prg;

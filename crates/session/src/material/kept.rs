@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use phineus_correlated::CorrelatedError;
 use phineus_correlated::demand::Demand;
-use phineus_correlated::semi_honest::{StoreError, StoredFile, StoredKey};
 use phineus_correlated::stored::{Binding, UnfinishedFile};
+use phineus_correlated::stored::{StoredFile, StoredKey};
+use phineus_correlated::{CorrelatedError, StoreError};
 use phineus_crypto::Prg;
 use phineus_protocols::bmr::{TableKey, Tables};
 use sha2::{Digest, Sha256};

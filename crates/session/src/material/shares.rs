@@ -7,7 +7,7 @@ use phineus_channels::FramedChannel;
 use phineus_correlated::CorrelatedError;
 use phineus_correlated::demand::{BatchScale, BlockSchedule, Demand};
 use phineus_correlated::semi_honest::{
-    Binding, Dealer, Generator, Kind, Live, Preprocessing, Sequential, Stored,
+    Binding, CorrelatedRandomness, Dealer, Generator, Kind, Live, Sequential, Stored,
 };
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{OtKind, SessionId};
@@ -21,7 +21,7 @@ use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::planned::PlannedFile;
 
 /// What it is asked by; lives as long as it likes.
-type Shares = dyn Preprocessing;
+type Shares = dyn CorrelatedRandomness;
 
 type Maker = Generator<Metered<FramedChannel>>;
 
@@ -78,7 +78,7 @@ impl Supplier<Shares> for (Sequential, Maker) {
 }
 
 /// Stored or dealt: nothing is made.
-impl<S: Preprocessing + 'static> Supplier<Shares> for (S, Stream) {
+impl<S: CorrelatedRandomness + 'static> Supplier<Shares> for (S, Stream) {
     fn material(&self) -> &Shares {
         &self.0
     }
@@ -159,7 +159,7 @@ impl SharedMaterial {
     }
 }
 
-impl Preprocessing for SharedMaterial {
+impl CorrelatedRandomness for SharedMaterial {
     fn bit_triples(
         &mut self,
         count: usize,

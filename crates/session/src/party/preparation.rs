@@ -7,7 +7,7 @@ use phineus_bytecode::Description;
 use phineus_channels::{
     ClusterConfig, Identity, MemoryNetwork, PlainLoopback, Security, Transport, TrustStore,
 };
-use phineus_correlated::semi_honest::{StoredFile, StoredKey};
+use phineus_correlated::stored::{StoredFile, StoredKey};
 use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use phineus_bytecode::{CostModel, Layout, PlanDescription, RoundModel};
 use phineus_channels::{Mesh, PARTIES_MAX};
-use phineus_correlated::authenticated::Material;
+use phineus_correlated::authenticated::AuthenticatedRandomness;
 use phineus_correlated::mascot::costs::costs_of_first_batches;
 use phineus_correlated::mascot::{Demand, Kind};
 use phineus_crypto::Prg;

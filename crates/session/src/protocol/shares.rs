@@ -147,9 +147,9 @@ impl Definition for Shares {
             |kind: OtKind| Generator::<FramedChannel>::memory_bytes(parties, kind, scale) as u64;
         let least = generator(FieldBits::DEFAULT.into());
         Making {
-            ready_bytes: mixed::material_bytes(plan),
+            ready_bytes: mixed::ready_randomness_bytes(plan),
             silent_bytes: generator(mixed::ot_kind(plan)).saturating_sub(least),
-            is_made: mixed::needs_material(plan),
+            is_made: mixed::needs_correlated_randomness(plan),
             ..Making::default()
         }
     }

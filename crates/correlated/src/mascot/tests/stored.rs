@@ -1,11 +1,12 @@
-//! Authenticated material in files: used once, by whom and for what it was made.
+//! Authenticated correlated randomness in files: used once, by whom and for what it was made.
 
 use std::path::Path;
 
-use super::supplies::{ORDER, take_all};
+use super::drawing::{ORDER, take_all};
 use super::*;
-use crate::authenticated::Material;
-use crate::stored::{StoreError, StoredFile, StoredKey, UnfinishedFile};
+use crate::StoreError;
+use crate::authenticated::AuthenticatedRandomness;
+use crate::stored::{StoredFile, StoredKey, UnfinishedFile};
 
 fn binding() -> Binding {
     Binding { protocol: "spdz".to_owned(), program: [9; 32], demand: Demand::of(ORDER) }
@@ -133,7 +134,7 @@ fn stored_material_that_does_not_fit_is_refused() {
         let error = error.expect("files of different runs are refused");
         assert!(matches!(error, CorrelatedError::Store(StoreError::OtherRun { .. })));
     }
-    // A changed page, key share or material, is found when it is read.
+    // A changed page, key share or correlated randomness, is found when it is read.
     let first_page = 156 + 20 * binding().demand.kinds().count() + 16;
     for at in [first_page, first_page + 1000, whole.len() - 17, whole.len() - 1] {
         let mut changed = whole.clone();

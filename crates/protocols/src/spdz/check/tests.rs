@@ -3,7 +3,7 @@
 use std::thread;
 
 use phineus_channels::{Altering, MemoryChannel, Place, flip_bit, memory_mesh};
-use phineus_correlated::authenticated::{Dealer, Material, MatrixSize};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer, MatrixSize};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::{F32, F61, F128};
 

@@ -1,8 +1,9 @@
-//! Where authenticated material comes from, and how it is handed out in any pieces.
+//! Where authenticated correlated randomness comes from, and how it is handed out in any pieces.
 //!
-//! Stored material carries this party's share of the key. It was checked before it was written,
-//! batch by batch, and a file may be used only if all parties have theirs: so no check of its key
-//! has failed at an honest party ([`Material::settle`] has nothing to wait for).
+//! Stored correlated randomness carries this party's share of the key. It was checked before it was
+//! written, batch by batch, and a file may be used only if all parties have theirs: so no check of
+//! its key has failed at an honest party ([`AuthenticatedRandomness::settle`] has nothing to wait
+//! for).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,19 +17,20 @@ use zeroize::Zeroizing;
 
 use super::{Batch, Demand, Generator, Kind};
 use crate::CorrelatedError;
-use crate::authenticated::{Material, MatrixSize, Share};
+use crate::StoreError;
+use crate::authenticated::{AuthenticatedRandomness, MatrixSize, Share};
+use crate::buffered::{self, BatchSource};
 use crate::demand::BatchScale;
-use crate::stored::{
-    self, SequentialSource, StoreError, StoredFile, StoredKey, StoredSource, UnfinishedFile,
-};
-use crate::supply::{self, Maker, Source};
+use crate::generator::BatchGenerator;
+use crate::stored::{self, SequentialSource, StoredFile, StoredKey, StoredSource, UnfinishedFile};
 
 /// Where batches under one key come from.
-pub trait AuthenticatedSource<F: Field>: Source<Batch<F>> {
+pub trait AuthenticatedSource<F: Field>: BatchSource<Batch<F>> {
     /// This party's share of the key.
     fn delta(&self) -> F;
 
-    /// See [`Material::settle`]: what is made when it is asked for is always settled.
+    /// See [`AuthenticatedRandomness::settle`]: what is made when it is asked for is always
+    /// settled.
     ///
     /// # Errors
     /// When making a batch has failed.
@@ -36,16 +38,16 @@ pub trait AuthenticatedSource<F: Field>: Source<Batch<F>> {
         Ok(())
     }
 
-    /// See [`Material::blame`].
+    /// See [`AuthenticatedRandomness::blame`].
     fn blame(&mut self) -> Option<CorrelatedError> {
         None
     }
 }
 
-/// Authenticated material from a source of batches.
-pub type Supply<F, S> = supply::Supply<Batch<F>, S>;
+/// Authenticated correlated randomness from a source of batches.
+pub type Buffered<F, S> = buffered::Buffered<Batch<F>, S>;
 
-impl<F: Field, C: Channel> Maker for Generator<F, C> {
+impl<F: Field, C: Channel> BatchGenerator for Generator<F, C> {
     type Batch = Batch<F>;
     type Channel = C;
 
@@ -67,7 +69,7 @@ impl<F: Field, C: Channel> Maker for Generator<F, C> {
     }
 }
 
-impl<F: Field, S: AuthenticatedSource<F>> Supply<F, S> {
+impl<F: Field, S: AuthenticatedSource<F>> Buffered<F, S> {
     fn take_shares(
         &mut self,
         kind: Kind,
@@ -93,7 +95,7 @@ impl<F: Field, S: AuthenticatedSource<F>> Supply<F, S> {
     }
 }
 
-impl<F: Field, S: AuthenticatedSource<F>> Material<F> for Supply<F, S> {
+impl<F: Field, S: AuthenticatedSource<F>> AuthenticatedRandomness<F> for Buffered<F, S> {
     fn delta(&self) -> F {
         self.source.delta()
     }
@@ -159,17 +161,17 @@ impl<F: Field, S: AuthenticatedSource<F>> Material<F> for Supply<F, S> {
     }
 }
 
-/// Authenticated material that is made when it is missing; see [`Mascot::setup`].
-pub type Mascot<F, C> = Supply<F, OnDemand<F, C>>;
+/// Authenticated correlated randomness that is made when it is missing; see [`OnDemand::setup`].
+pub type OnDemand<F, C> = Buffered<F, OnDemandSource<F, C>>;
 
 /// Makes what is missing, and as much of a kind as was made before, up to a full batch: at most
 /// twice of what is used, in few batches.
-pub struct OnDemand<F: Field, C> {
+pub struct OnDemandSource<F: Field, C> {
     generator: Generator<F, C>,
     made: BTreeMap<Kind, usize>,
 }
 
-impl<F: Field, C: Channel> Mascot<F, C> {
+impl<F: Field, C: Channel> OnDemand<F, C> {
     /// Sets up with all other parties; see [`Generator::setup`].
     ///
     /// # Errors
@@ -179,9 +181,9 @@ impl<F: Field, C: Channel> Mascot<F, C> {
         prg: Prg,
         session: &SessionId,
         field: FieldBits,
-    ) -> Result<Mascot<F, C>, CorrelatedError> {
+    ) -> Result<OnDemand<F, C>, CorrelatedError> {
         let generator = Generator::setup(parties, prg, session, field)?;
-        Ok(Supply::new(OnDemand { generator, made: BTreeMap::new() }))
+        Ok(Buffered::new(OnDemandSource { generator, made: BTreeMap::new() }))
     }
 
     /// The generator, which may have made more than was used.
@@ -190,13 +192,13 @@ impl<F: Field, C: Channel> Mascot<F, C> {
     }
 }
 
-impl<F: Field, C: Channel> AuthenticatedSource<F> for OnDemand<F, C> {
+impl<F: Field, C: Channel> AuthenticatedSource<F> for OnDemandSource<F, C> {
     fn delta(&self) -> F {
         self.generator.delta()
     }
 }
 
-impl<F: Field, C: Channel> Source<Batch<F>> for OnDemand<F, C> {
+impl<F: Field, C: Channel> BatchSource<Batch<F>> for OnDemandSource<F, C> {
     fn next(
         &mut self,
         kind: Kind,
@@ -213,18 +215,18 @@ impl<F: Field, C: Channel> Source<Batch<F>> for OnDemand<F, C> {
 }
 
 /// Batches that were made under a key before.
-pub struct Kept<F: Field, S> {
+pub struct WithMacKey<F: Field, S> {
     delta: Zeroizing<F>,
     source: S,
 }
 
-impl<F: Field, S: Source<Batch<F>>> AuthenticatedSource<F> for Kept<F, S> {
+impl<F: Field, S: BatchSource<Batch<F>>> AuthenticatedSource<F> for WithMacKey<F, S> {
     fn delta(&self) -> F {
         *self.delta
     }
 }
 
-impl<F: Field, S: Source<Batch<F>>> Source<Batch<F>> for Kept<F, S> {
+impl<F: Field, S: BatchSource<Batch<F>>> BatchSource<Batch<F>> for WithMacKey<F, S> {
     fn next(
         &mut self,
         kind: Kind,
@@ -235,8 +237,8 @@ impl<F: Field, S: Source<Batch<F>>> Source<Batch<F>> for Kept<F, S> {
     }
 }
 
-/// Authenticated material that was all made before; see [`Sequential::make`].
-pub type Sequential<F> = Supply<F, Kept<F, SequentialSource<Batch<F>>>>;
+/// Authenticated correlated randomness that was all made before; see [`Sequential::make`].
+pub type Sequential<F> = Buffered<F, WithMacKey<F, SequentialSource<Batch<F>>>>;
 
 impl<F: Field> Sequential<F> {
     /// Makes everything that is demanded, in the order of its use; keeps it in memory if that takes
@@ -254,7 +256,7 @@ impl<F: Field> Sequential<F> {
         directory: &Path,
     ) -> Result<Sequential<F>, CorrelatedError> {
         let source = SequentialSource::make(generator, demand, order, memory_bytes, directory)?;
-        Ok(Supply::new(Kept { delta: Zeroizing::new(generator.delta()), source }))
+        Ok(Buffered::new(WithMacKey { delta: Zeroizing::new(generator.delta()), source }))
     }
 
     /// Whether it lies in memory and not in a file.
@@ -263,10 +265,11 @@ impl<F: Field> Sequential<F> {
     }
 }
 
-/// Authenticated material from a file; see [`Stored::make`] and [`Stored::open`].
-pub type Stored<F> = Supply<F, Kept<F, StoredSource>>;
+/// Authenticated correlated randomness from a file; see [`Stored::make`] and [`Stored::open`].
+pub type Stored<F> = Buffered<F, WithMacKey<F, StoredSource>>;
 
-/// What stored material is for: the file of another party, protocol or program is refused.
+/// What stored correlated randomness is for: the file of another party, protocol or program is
+/// refused.
 pub type Binding = stored::Binding<Kind>;
 
 impl<F: Field> Stored<F> {
@@ -317,6 +320,6 @@ impl<F: Field> Stored<F> {
         let mut delta = Zeroizing::new([F::ZERO]);
         // What is authentic was written by us.
         F::read(&secret, &mut *delta).map_err(|_| source.damaged())?;
-        Ok(Supply::new(Kept { delta: Zeroizing::new(delta[0]), source }))
+        Ok(Buffered::new(WithMacKey { delta: Zeroizing::new(delta[0]), source }))
     }
 }

@@ -1,4 +1,4 @@
-//! Where this material comes from besides a thread: made before, or stored.
+//! Where this correlated randomness comes from besides a thread: made before, or stored.
 
 use std::path::Path;
 
@@ -6,24 +6,25 @@ use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 
 use super::batch::COMPANION_KEY_BYTES;
-use super::{Batch, Demand, Generator, Kind, Preprocessing, StoreError, StoredFile, StoredKey};
-use crate::CorrelatedError;
-use crate::stored::{self, SequentialSource, StoredSource, UnfinishedFile};
-use crate::supply::{self, Maker, Source};
+use super::{Batch, CorrelatedRandomness, Demand, Generator, Kind};
+use crate::buffered::{self, BatchSource};
+use crate::generator::BatchGenerator;
+use crate::stored::{self, SequentialSource, StoredFile, StoredKey, StoredSource, UnfinishedFile};
+use crate::{CorrelatedError, StoreError};
 
-/// Preprocessed material from a source of batches.
-pub type Supply<S> = supply::Supply<Batch, S>;
+/// Correlated randomness from a source of batches.
+pub type Buffered<S> = buffered::Buffered<Batch, S>;
 
-/// Preprocessed material that was made before; see [`Sequential::make`].
-pub type Sequential = Supply<SequentialSource<Batch>>;
+/// Correlated randomness that was made before; see [`Sequential::make`].
+pub type Sequential = Buffered<SequentialSource<Batch>>;
 
-/// Preprocessed material from a file; see [`Stored::make`] and [`Stored::open`].
-pub type Stored = Supply<StoredSource>;
+/// Correlated randomness from a file; see [`Stored::make`] and [`Stored::open`].
+pub type Stored = Buffered<StoredSource>;
 
 /// What stored preprocessing is for: the file of another party, protocol or program is refused.
 pub type Binding = stored::Binding<Kind>;
 
-impl<C: Channel> Maker for Generator<C> {
+impl<C: Channel> BatchGenerator for Generator<C> {
     type Batch = Batch;
     type Channel = C;
 
@@ -72,7 +73,7 @@ impl Sequential {
         directory: &Path,
     ) -> Result<Sequential, CorrelatedError> {
         let made = SequentialSource::make(generator, demand, order, memory_bytes, directory)?;
-        Ok(Supply::new(made))
+        Ok(Buffered::new(made))
     }
 
     /// Whether it lies in memory and not in a file.
@@ -122,11 +123,11 @@ impl Stored {
         parties: &mut Parties<C>,
     ) -> Result<Stored, CorrelatedError> {
         let (_, source) = file.begin::<Batch, C>(parties)?;
-        Ok(Supply::new(source))
+        Ok(Buffered::new(source))
     }
 }
 
-impl<S: Source<Batch>> Supply<S> {
+impl<S: BatchSource<Batch>> Buffered<S> {
     fn take_words(
         &mut self,
         kind: Kind,
@@ -143,7 +144,7 @@ impl<S: Source<Batch>> Supply<S> {
     }
 }
 
-impl<S: Source<Batch>> Preprocessing for Supply<S> {
+impl<S: BatchSource<Batch>> CorrelatedRandomness for Buffered<S> {
     fn bit_triples(
         &mut self,
         count: usize,

@@ -1,4 +1,4 @@
-//! Why preprocessed material cannot be had from a file.
+//! Why correlated randomness cannot be had from a file.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub enum StoreError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// Not a file of preprocessed material, or one of another version.
+    /// Not a file of correlated randomness, or one of another version.
     #[error("{} is not stored preprocessing of version {version}; make it anew", path.display())]
     Unknown {
         /// The file.

@@ -1,7 +1,7 @@
-//! Material in pieces, from every source.
+//! Correlated randomness in pieces, from every source.
 
 use super::*;
-use crate::authenticated::Material;
+use crate::authenticated::AuthenticatedRandomness;
 use crate::mascot::lies::{About, Lie};
 
 pub(super) const ORDER: [(Kind, usize); 13] = [
@@ -21,29 +21,32 @@ pub(super) const ORDER: [(Kind, usize); 13] = [
 ];
 
 /// Takes everything in the order in which it is needed, as batches to check.
-pub(super) fn take_all<F: Field>(material: &mut impl Material<F>, me: usize) -> Vec<Made<F>> {
+pub(super) fn take_all<F: Field>(
+    correlated: &mut impl AuthenticatedRandomness<F>,
+    me: usize,
+) -> Vec<Made<F>> {
     let take = |&(kind, count): &(Kind, usize)| {
         let mut batch = Batch::empty();
         batch.reset(kind, count);
         let [a, b, c] = &mut batch.columns;
         let taken = match kind {
-            Kind::Triple => material.triples(a, b, c),
-            Kind::Square => material.squares(a, b),
-            Kind::Bit => material.bits(a),
-            Kind::Bounded => material.bounded(a),
+            Kind::Triple => correlated.triples(a, b, c),
+            Kind::Square => correlated.squares(a, b),
+            Kind::Bit => correlated.bits(a),
+            Kind::Bounded => correlated.bounded(a),
             Kind::Mask { owner } | Kind::BitMask { owner } => {
                 let is_owner = usize::from(owner) == me;
                 batch.values.resize(if is_owner { count } else { 0 }, F::ZERO);
                 let values = is_owner.then_some(batch.values.as_mut_slice());
                 match kind {
-                    Kind::Mask { .. } => material.masks(owner.into(), a, values),
-                    _ => material.bit_masks(owner.into(), a, values),
+                    Kind::Mask { .. } => correlated.masks(owner.into(), a, values),
+                    _ => correlated.bit_masks(owner.into(), a, values),
                 }
             }
-            Kind::Matrix(size) => material.matrix_triples(size, a, b, c),
+            Kind::Matrix(size) => correlated.matrix_triples(size, a, b, c),
         };
         taken.expect("all are honest");
-        Made { key: material.delta(), batch }
+        Made { key: correlated.delta(), batch }
     };
     ORDER.iter().map(take).collect()
 }
@@ -73,14 +76,14 @@ fn made_before_and_just_ahead() {
     all_parties::<F61>(|mut generator, me| {
         let before = (sent(&mut generator), generator.ots());
         let demand = Demand::of(ORDER);
-        let material = Sequential::make(
+        let correlated = Sequential::make(
             &mut generator,
             demand.clone(),
             ORDER.into_iter().map(Ok),
             u64::MAX,
             &std::env::temp_dir(),
         );
-        let mut material = material.expect("all are honest");
+        let mut correlated = correlated.expect("all are honest");
         assert_costs(&mut generator, before, |lower, higher| {
             costs::demand_costs::<F61>(
                 &demand,
@@ -88,15 +91,15 @@ fn made_before_and_just_ahead() {
                 costs::Pair { lower, higher, parties: 2 },
             )
         });
-        let made = take_all(&mut material, me);
-        assert!(material.is_used_up());
+        let made = take_all(&mut correlated, me);
+        assert!(correlated.is_used_up());
         made
     });
     all_parties::<F128>(|generator, me| {
         let live = Live::start(generator, Demand::of(ORDER), ORDER.into_iter().map(Ok));
-        let mut material = live.expect("there are threads");
-        let made = take_all(&mut material, me);
-        material.finish().expect("all are honest");
+        let mut correlated = live.expect("there are threads");
+        let made = take_all(&mut correlated, me);
+        correlated.finish().expect("all are honest");
         made
     });
 }
@@ -109,7 +112,7 @@ fn made_on_demand() {
             thread::spawn(move || {
                 let (me, session) = (parties.me(), SessionId::new([41; 32]));
                 let prg = prg(me, 41);
-                let mut mascot = Mascot::<F32, _>::setup(parties, prg, &session, FieldBits::LAN)
+                let mut mascot = OnDemand::<F32, _>::setup(parties, prg, &session, FieldBits::LAN)
                     .expect("all are honest");
                 take_all(&mut mascot, me)
             })
@@ -122,7 +125,8 @@ fn made_on_demand() {
     }
 }
 
-/// Who lies in a check of material learns the key: earlier material is worth nothing any more.
+/// Who lies in a check of correlated randomness learns the key: earlier correlated randomness is
+/// worth nothing any more.
 #[test]
 fn a_lie_in_later_material_ends_the_use_of_earlier_material() {
     let (masks, triples) = ((Kind::Mask { owner: 0 }, 10), (Kind::Triple, 2000));
