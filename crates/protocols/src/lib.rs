@@ -7,5 +7,6 @@ pub mod garbled;
 mod harness;
 pub mod mixed;
 pub mod spdz;
+mod templates;
 
 pub use error::ProtocolError;

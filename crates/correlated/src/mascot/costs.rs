@@ -5,7 +5,7 @@
 
 use phineus_crypto::field::Field;
 use phineus_ot::FieldBits;
-use phineus_ot::consistency::{malicious_extension_bytes, malicious_setup_bytes};
+use phineus_ot::costs::{malicious_extension_bytes, malicious_setup_bytes};
 
 use super::authenticate::CHECK_ELEMENTS;
 use super::check::{COMMIT_BYTES, open_bytes};

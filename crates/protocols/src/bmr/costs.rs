@@ -13,7 +13,7 @@ use super::garbler::summed_bytes;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::program::SUMS;
 use super::{Rows, is_linear};
-use crate::mixed::{Templates, sum_of_shares};
+use crate::templates::{Templates, sum_of_shares};
 
 /// The names of the totals.
 pub mod totals {

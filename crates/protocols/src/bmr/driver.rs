@@ -22,7 +22,7 @@ use super::masked;
 use super::program::SUMS;
 use super::rows::{Gates, Rows, grow, linear};
 use crate::ProtocolError;
-use crate::mixed::{Templates, sum_of_shares};
+use crate::templates::{Templates, sum_of_shares};
 
 impl<C: Channel> Gates for Garbler<C> {
     type Error = ProtocolError;

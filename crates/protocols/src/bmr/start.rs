@@ -181,18 +181,18 @@ impl<C: Channel> Garbling<C> {
         Ok((tables, parties))
     }
 
-    /// Makes all tables of `planned` and keeps them in `unfinished`, under `key`.
+    /// Makes all tables of `planned` and stores them in `unfinished`, under `key`.
     ///
     /// # Errors
     /// When a channel, a peer, the plan or the storage fails.
-    pub fn keep<R: Read + Seek>(
+    pub fn store<R: Read + Seek>(
         self,
         planned: &mut ProgramReader<R>,
         memory: &mut Memory,
         unfinished: UnfinishedFile,
         key: &TableKey,
     ) -> Result<Made<C>, ProtocolError> {
-        let file = Box::new(TableFile::kept(&unfinished, key, self.parties.count())?);
+        let file = Box::new(TableFile::stored(&unfinished, key, self.parties.count())?);
         // None of them stays in memory.
         let sink = Sink::Store { batches: VecDeque::new(), bytes_left: 0, file, spilled: true };
         let common = self.common.clone();

@@ -37,7 +37,7 @@ pub struct MixedDriver<C, P> {
     pub(super) parties: Parties<C>,
     /// Those who bring inputs and learn outputs, and do not compute.
     pub(super) clients: Clients<C>,
-    preprocessing: P,
+    correlated: P,
     /// What garbled values are computed with, if there are any.
     pub(super) evaluation: Option<Evaluation>,
     pub(super) description: Description,
@@ -62,7 +62,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// When a channel fails.
     pub fn new(
         mut parties: Parties<C>,
-        preprocessing: P,
+        correlated: P,
         prg: &mut Prg,
         description: &Description,
         inputs: Inputs,
@@ -89,7 +89,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             description: description.clone(),
             parties,
             clients: Clients::default(),
-            preprocessing,
+            correlated,
             evaluation: None,
             inputs,
             in_flight: VecDeque::new(),
@@ -157,7 +157,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
 
     /// Channels, outputs and what is left of the preprocessing, after [`Driver::finish`].
     pub fn into_parts(self) -> (Parties<C>, Outputs, P) {
-        (self.parties, self.outputs, self.preprocessing)
+        (self.parties, self.outputs, self.correlated)
     }
 
     fn assert_done(&self) {
@@ -171,7 +171,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
 
     pub(super) fn context(&mut self) -> Context<'_, P> {
         let first = self.first();
-        Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first }
+        Context { openings: &mut self.openings, correlated: &mut self.correlated, first }
     }
 
     /// The circuit of an instruction with its inputs, not run yet.
@@ -435,7 +435,7 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
         self.write_outputs();
         let first = self.first();
         let mut context =
-            Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first };
+            Context { openings: &mut self.openings, correlated: &mut self.correlated, first };
         for _ in 0..self.in_flight.len() {
             let (instruction, mut flight) = self.in_flight.pop_front().expect("just counted");
             if flight.step(&mut context)? {

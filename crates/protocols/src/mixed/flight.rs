@@ -32,7 +32,7 @@ pub(super) fn blank(count: usize) -> Words {
 /// What a flight needs from its driver.
 pub(super) struct Context<'a, P> {
     pub(super) openings: &'a mut Openings,
-    pub(super) preprocessing: &'a mut P,
+    pub(super) correlated: &'a mut P,
     /// Whether this is the party that adds public values.
     pub(super) first: bool,
 }
@@ -78,7 +78,7 @@ impl Circuit {
         for buffer in [&mut masked.a, &mut masked.b, &mut masked.c] {
             buffer.resize(size, 0);
         }
-        context.preprocessing.bit_triples(count, &mut masked.a, &mut masked.b, &mut masked.c)?;
+        context.correlated.bit_triples(count, &mut masked.a, &mut masked.b, &mut masked.c)?;
         let mut difference = blank(size);
         gather(&mut difference, &self.rows, &level.ands, self.lanes, |and| and.a);
         difference.iter_mut().zip(&*masked.a).for_each(|(x, a)| *x ^= a);
@@ -169,13 +169,13 @@ impl Product {
         };
         match y {
             None => {
-                context.preprocessing.square_pairs(width, &mut masked.a, &mut masked.c)?;
+                context.correlated.square_pairs(width, &mut masked.a, &mut masked.c)?;
                 masked.d_at = open(x, &masked.a);
             }
             Some(y) => {
                 masked.b = blank(y.len());
                 let Masked { a, b, c, .. } = &mut masked;
-                context.preprocessing.ring_triples(width, a, b, c)?;
+                context.correlated.ring_triples(width, a, b, c)?;
                 masked.d_at = open(x, &masked.a);
                 masked.e_at = open(y, &masked.b);
             }
@@ -232,7 +232,7 @@ impl Conversion {
         let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
         let count = usize::from(width) * lanes;
         let (mut ring, mut masked) = (blank(count), blank(words(count)));
-        context.preprocessing.shared_bits(width, &mut masked, &mut ring)?;
+        context.correlated.shared_bits(width, &mut masked, &mut ring)?;
         masked.iter_mut().zip(bits).for_each(|(mask, bit)| *mask ^= bit);
         let at = context.openings.push_bits(&masked, count);
         Ok(Conversion { width, lanes, ring, at, result: blank(lanes) })

@@ -59,7 +59,6 @@ pub use stated::{
     ready_randomness_bytes, y2a,
 };
 pub use templates::{MixedRounds, YaoToArithmetic};
-pub(crate) use templates::{Templates, is_masked, sum_of_shares};
 
 /// How shares of `parties` lie in memory: one share of each value, or for each garbled wire a key of
 /// every party.

@@ -9,7 +9,8 @@ use phineus_circuits::record::Template;
 use phineus_correlated::semi_honest::Kind;
 
 use super::broadcast::{Opened, Region};
-use super::templates::{MixedRounds, Way, is_masked, way};
+use super::templates::{MixedRounds, Way, way};
+use crate::templates::is_masked;
 
 /// A circuit in flight: the level whose ANDs are being opened.
 struct Circuit {

@@ -167,7 +167,7 @@ fn run_all<P: CorrelatedRandomness + 'static>(
     count: usize,
     inputs: &[Table],
     expected: &[Table],
-    mut preprocessing: impl FnMut(usize) -> P,
+    mut correlated: impl FnMut(usize) -> P,
 ) {
     let description = read(&plans.program).description().clone();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
@@ -179,13 +179,13 @@ fn run_all<P: CorrelatedRandomness + 'static>(
             let me = parties.me();
             let links = std::mem::take(&mut links[me]);
             let inputs = own(&description, inputs, me);
-            let (preprocessing, bytes) = (preprocessing(me), plans.program.clone());
+            let (correlated, bytes) = (correlated(me), plans.program.clone());
             let garbling = plans.garbling.clone().zip(streams[me].take());
             let (description, broadcast) = (description.clone(), plans.broadcast);
             thread::spawn(move || {
                 let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
                 let mut driver =
-                    MixedDriver::new(parties, preprocessing, &mut prg, &description, inputs)
+                    MixedDriver::new(parties, correlated, &mut prg, &description, inputs)
                         .expect("the set-up works");
                 driver = driver.with_broadcast(broadcast);
                 driver = driver.with_clients(links).expect("the clients are there");

@@ -6,11 +6,11 @@ use phineus_channels::{Altering, Place};
 use phineus_channels::{Channel, memory_pair};
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
 
-use super::consistency::{
+use crate::costs::{
     malicious_extension_bytes, malicious_random_extension_bytes, malicious_setup_bytes,
 };
-use super::limits::TILE_OTS;
-use super::*;
+use crate::limits::TILE_OTS;
+use crate::*;
 
 const FIELD: FieldBits = FieldBits::DEFAULT;
 

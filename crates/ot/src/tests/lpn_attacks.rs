@@ -2,10 +2,10 @@
 
 use phineus_crypto::{Block, Prg};
 
-use super::lpn::LpnParameters;
+use crate::lpn::LpnParameters;
 use attacks::{Instance, all, least, local, published};
 
-#[path = "../examples/lpn_attacks/attacks/mod.rs"]
+#[path = "../../examples/lpn_attacks/attacks/mod.rs"]
 mod attacks;
 
 /// Bits that every attack on every size takes at least. An iteration more gives an attacker another

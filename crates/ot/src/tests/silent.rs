@@ -5,9 +5,9 @@ use std::thread;
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair};
 use phineus_crypto::{Block, Delta, Prg};
 
-use super::limits::TILE_OTS;
-use super::silent::{iterations, setup_bytes};
-use super::*;
+use crate::limits::TILE_OTS;
+use crate::silent::{iterations, setup_bytes};
+use crate::*;
 
 const SIZE: LpnParameters = LpnParameters::SMALL;
 

@@ -5,9 +5,9 @@ use std::thread;
 use phineus_channels::{Channel, MemoryChannel, memory_pair};
 use phineus_crypto::{Block, Delta, Prg};
 
-use super::limits::{BATCH_OTS, HASH_BLOCKS, TILE_OTS};
-use super::packing::{mask, pack};
-use super::*;
+use crate::limits::{BATCH_OTS, HASH_BLOCKS, TILE_OTS};
+use crate::packing::{mask, pack};
+use crate::*;
 
 fn prg(seed: u128) -> Prg {
     Prg::from_seed(Block::from_bits(seed))
