@@ -1,10 +1,10 @@
-//! Triples and other preprocessed material: where a run gets it from.
+//! Triples and other correlated randomness: where a run gets it from.
 //!
-//! [`Material`] is any of it, of whatever maker: it measures how much is taken and how long that
-//! takes. `shares` and `authenticated` know the two sorts, `kept` the files.
+//! [`MeteredRandomness`] is any of it, from whatever source: it measures how much is drawn
+//! and how long that takes. `shares` and `authenticated` know the two sorts, `files` the files.
 
 pub(crate) mod authenticated;
-mod kept;
+mod files;
 pub(crate) mod shares;
 
 use std::collections::BTreeMap;
@@ -20,19 +20,19 @@ use phineus_protocols::bmr::Tables;
 use crate::failure::{Failure, codes};
 use crate::metered::{Metered, PhaseFigures, Reading};
 
-pub use authenticated::{AuthenticatedMaterial, words};
-pub(crate) use kept::NewFile;
-pub use kept::{Kept, check_free, key, made_at, open_tables, tables_path};
-pub use shares::{BIT_TRIPLES, SharedMaterial, dealt_seed};
+pub use authenticated::{SpdzRandomness, words};
+pub(crate) use files::NewFile;
+pub use files::{StoredFigures, check_free, key, made_at, open_tables, tables_path};
+pub use shares::{BIT_TRIPLES, SharedRandomness, dealer_seed};
 
-/// Material that is kept in memory when all of it is made before.
+/// Bytes of correlated randomness that stay in memory when all of it is made before the run.
 const MADE_BYTES: u64 = 4 << 20;
 
 /// The channels of one stream.
 pub type Stream = Parties<Metered<FramedChannel>>;
 
-/// Where the material of a run is to come from.
-pub enum Origin {
+/// Where the correlated randomness of a run is to come from.
+pub enum Source {
     Interleaved,
     Sequential,
     /// In a file, and garbled tables in another one, if the program takes any.
@@ -44,19 +44,19 @@ pub enum Origin {
 /// Told which blocks of a program run, if it has several.
 pub type Entered = Option<Sender<usize>>;
 
-/// Gives material by the calls of `P`, and at last the channels that it came over.
-trait Supplier<P: ?Sized>: Send {
-    fn material(&self) -> &P;
+/// Correlated randomness that is drawn by the calls of `P`, and at last the channels that it came over.
+trait RunSource<P: ?Sized>: Send {
+    fn correlated(&self) -> &P;
 
-    fn material_mut(&mut self) -> &mut P;
+    fn correlated_mut(&mut self) -> &mut P;
 
     /// The channels, and the OTs that were made with all others together.
     fn finish(self: Box<Self>) -> Result<(Stream, u64), CorrelatedError>;
 }
 
-/// Preprocessed material, and how much has been taken.
-pub struct Material<P: ?Sized, K> {
-    supplier: Box<dyn Supplier<P>>,
+/// Correlated randomness of a run, and how much has been drawn.
+pub struct MeteredRandomness<P: ?Sized, K> {
+    source: Box<dyn RunSource<P>>,
     setup: PhaseFigures,
     /// Since when it is being made, and what had gone over the channels.
     start: (Instant, Reading),
@@ -68,9 +68,9 @@ pub struct Material<P: ?Sized, K> {
     name: fn(K) -> String,
 }
 
-/// What was measured of preprocessed material.
+/// What was measured of correlated randomness.
 #[derive(Clone, Debug, Default)]
-pub struct MaterialFigures {
+pub struct RandomnessFigures {
     pub setup: PhaseFigures,
     pub making: PhaseFigures,
     /// Of each two parties, in both directions.
@@ -81,27 +81,27 @@ pub struct MaterialFigures {
     pub waited: Duration,
 }
 
-impl<P: ?Sized, K: RandomnessKind> Material<P, K> {
+impl<P: ?Sized, K: RandomnessKind> MeteredRandomness<P, K> {
     fn new(
-        supplier: Box<dyn Supplier<P>>,
+        source: Box<dyn RunSource<P>>,
         setup: PhaseFigures,
         start: (Instant, Reading),
         made_in: Option<Duration>,
         name: fn(K) -> String,
-    ) -> Material<P, K> {
+    ) -> MeteredRandomness<P, K> {
         let (used, waited) = (Demand::default(), Duration::ZERO);
-        Material { supplier, setup, start, made_in, used, waited, name }
+        MeteredRandomness { source, setup, start, made_in, used, waited, name }
     }
 
     /// The channels that it came over, and what was measured.
-    pub fn finish(self) -> Result<(Stream, MaterialFigures), CorrelatedError> {
-        let (mut parties, ots) = self.supplier.finish()?;
+    pub fn finish(self) -> Result<(Stream, RandomnessFigures), CorrelatedError> {
+        let (mut parties, ots) = self.source.finish()?;
         let (start, before) = self.start;
         let after = Reading::of_parties(&mut parties);
         // In the background it ends with the last message.
         let until_last = || after.last_received().map(|last| last.saturating_duration_since(start));
         let time = self.made_in.or_else(until_last).unwrap_or_default();
-        let figures = MaterialFigures {
+        let figures = RandomnessFigures {
             setup: self.setup,
             making: after.since(&before, time),
             ots: ots / (parties.count() as u64 - 1),
@@ -114,7 +114,7 @@ impl<P: ?Sized, K: RandomnessKind> Material<P, K> {
     /// Has the supplier do something, and measures how long that takes.
     fn wait<R>(&mut self, what: impl FnOnce(&mut P) -> R) -> R {
         let start = Instant::now();
-        let done = what(self.supplier.material_mut());
+        let done = what(self.source.correlated_mut());
         self.waited += start.elapsed();
         done
     }

@@ -20,8 +20,8 @@ pub struct PlannedFile {
     pub description: Description,
     pub hash: Hash,
     pub budget: Budget,
-    /// What a party may be ahead of another while authenticated material is made or gates are
-    /// garbled, as far as its own memory goes.
+    /// What a party may be ahead of another while authenticated correlated randomness is made or
+    /// gates are garbled, as far as its own memory goes.
     pub ahead_bytes: usize,
     pub planning: Duration,
     /// How many of the parties compute, the first ones; the others are clients.

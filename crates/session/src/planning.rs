@@ -398,7 +398,7 @@ pub struct Bounds {
     pub y2a: YaoToArithmetic,
     /// Which masks authenticated integers of few bits hide behind.
     pub masks: NarrowMasks,
-    /// In what batches material is made.
+    /// In what batches correlated randomness is made.
     pub scale: BatchScale,
 }
 

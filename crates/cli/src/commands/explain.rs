@@ -19,7 +19,7 @@ use phineus_session::dealt::check_dealt;
 use phineus_session::failure::Failure;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
-    Starting, Times, material, predict, preprocessing_bytes, sent_bytes,
+    Starting, Times, correlated, predict, preprocessing_bytes, sent_bytes,
 };
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
@@ -224,7 +224,7 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     Ok(Some(rounds))
 }
 
-/// What authenticated material takes to make, beside the bytes of the online phase.
+/// What authenticated correlated randomness takes to make, beside the bytes of the online phase.
 fn print_making(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
     let plan = planned.plan();
     if field_of(plan).is_none() {
@@ -293,7 +293,7 @@ fn print_costs(
         line("ot", "silent".to_owned())?;
     }
     let takes = if explain.fake_preprocessing { "takes" } else { "makes" };
-    for (what, count) in material(plan) {
+    for (what, count) in correlated(plan) {
         line(takes, format!("{} {what}", quantity::count(count)))?;
     }
     if !explain.fake_preprocessing {

@@ -1,4 +1,5 @@
-//! Authenticated material: triples, squares, bits, input masks and matrix triples in a prime field.
+//! Authenticated correlated randomness: triples, squares, bits, input masks and matrix triples in a
+//! prime field.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,27 +16,27 @@ use phineus_crypto::field::{Field, FieldName};
 use phineus_ot::{FieldBits, SessionId};
 use phineus_protocols::spdz::costs::{Needs, stated_demand};
 
-use super::kept::{Kept, NewFile, file_of};
-use super::shares::dealt_seed;
-use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_thread};
+use super::files::{NewFile, StoredFigures, file_of};
+use super::shares::dealer_seed;
+use super::{Entered, MADE_BYTES, MeteredRandomness, RunSource, Source, Stream, names, no_thread};
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::planned::PlannedFile;
 
-/// What it is asked by; lives as long as it likes.
+/// Trait object the driver draws from (`'static`).
 type Macs<F> = dyn Authenticated<F>;
 
-type Maker<F> = Generator<F, Metered<FramedChannel>>;
+type MeteredGenerator<F> = Generator<F, Metered<FramedChannel>>;
 
-/// Material of a run on authenticated shares.
-pub type AuthenticatedMaterial<F> = Material<Macs<F>, Kind>;
+/// Correlated randomness of a run on authenticated shares.
+pub type SpdzRandomness<F> = MeteredRandomness<Macs<F>, Kind>;
 
-impl<F: Field> Supplier<Macs<F>> for Live<F, Metered<FramedChannel>> {
-    fn material(&self) -> &Macs<F> {
+impl<F: Field> RunSource<Macs<F>> for Live<F, Metered<FramedChannel>> {
+    fn correlated(&self) -> &Macs<F> {
         self
     }
 
-    fn material_mut(&mut self) -> &mut Macs<F> {
+    fn correlated_mut(&mut self) -> &mut Macs<F> {
         self
     }
 
@@ -46,12 +47,12 @@ impl<F: Field> Supplier<Macs<F>> for Live<F, Metered<FramedChannel>> {
     }
 }
 
-impl<F: Field> Supplier<Macs<F>> for (Sequential<F>, Maker<F>) {
-    fn material(&self) -> &Macs<F> {
+impl<F: Field> RunSource<Macs<F>> for (Sequential<F>, MeteredGenerator<F>) {
+    fn correlated(&self) -> &Macs<F> {
         &self.0
     }
 
-    fn material_mut(&mut self) -> &mut Macs<F> {
+    fn correlated_mut(&mut self) -> &mut Macs<F> {
         &mut self.0
     }
 
@@ -63,12 +64,12 @@ impl<F: Field> Supplier<Macs<F>> for (Sequential<F>, Maker<F>) {
 }
 
 /// Stored or dealt: nothing is made.
-impl<F: Field, S: Authenticated<F> + 'static> Supplier<Macs<F>> for (S, Stream) {
-    fn material(&self) -> &Macs<F> {
+impl<F: Field, S: Authenticated<F> + 'static> RunSource<Macs<F>> for (S, Stream) {
+    fn correlated(&self) -> &Macs<F> {
         &self.0
     }
 
-    fn material_mut(&mut self) -> &mut Macs<F> {
+    fn correlated_mut(&mut self) -> &mut Macs<F> {
         &mut self.0
     }
 
@@ -77,44 +78,44 @@ impl<F: Field, S: Authenticated<F> + 'static> Supplier<Macs<F>> for (S, Stream) 
     }
 }
 
-impl<F: Field> AuthenticatedMaterial<F> {
+impl<F: Field> SpdzRandomness<F> {
     /// Begins, or finishes, making what the plan demands; or opens what is stored. Of several
     /// blocks it is told which run, and makes what each demands.
     pub fn make(
-        origin: Origin,
+        source: Source,
         (planned, field): (&PlannedFile, FieldName),
         swap_dir: &Path,
         mut parties: Stream,
         prg: Prg,
         session: &SessionId,
-    ) -> Result<(AuthenticatedMaterial<F>, Entered), Failure> {
+    ) -> Result<(SpdzRandomness<F>, Entered), Failure> {
         let start = (Instant::now(), Reading::of_parties(&mut parties));
         let nothing = PhaseFigures::default();
-        let origin = match origin {
-            Origin::Stored(file, _) => {
+        let source = match source {
+            Source::Stored(file, _) => {
                 let stored = Stored::<F>::consume(*file, &mut parties)?;
                 let made_in = Some(start.0.elapsed());
-                let supplier = Box::new((stored, parties));
-                return Ok((Material::new(supplier, nothing, start, made_in, words), None));
+                let source = Box::new((stored, parties));
+                return Ok((MeteredRandomness::new(source, nothing, start, made_in, words), None));
             }
-            Origin::Fake => {
+            Source::Fake => {
                 let (me, count) = (parties.me(), parties.count());
-                let dealer = Dealer::insecure(dealt_seed(session), me, count);
-                let supplier = Box::new((dealer, parties));
-                return Ok((Material::new(supplier, nothing, start, None, words), None));
+                let dealer = Dealer::insecure(dealer_seed(session), me, count);
+                let source = Box::new((dealer, parties));
+                return Ok((MeteredRandomness::new(source, nothing, start, None, words), None));
             }
-            origin => origin,
+            source => source,
         };
         let (mut generator, setup) = set_up(parties, prg, session)?;
         let demand = stated_demand(&planned.plan().costs);
         let count = generator.parties().count();
         let start = (Instant::now(), Reading::of_parties(generator.parties()));
-        if matches!(origin, Origin::Sequential) {
+        if matches!(source, Source::Sequential) {
             let needs = needs(planned, count, field)?;
             let made = Sequential::make(&mut generator, demand, needs, MADE_BYTES, swap_dir)?;
             let made_in = Some(start.0.elapsed());
             let made = Box::new((made, generator));
-            return Ok((Material::new(made, setup, start, made_in, words), None));
+            return Ok((MeteredRandomness::new(made, setup, start, made_in, words), None));
         }
         let (started, entered) = match &planned.blocks {
             None => (Live::start(generator, demand, needs(planned, count, field)?), None),
@@ -130,11 +131,11 @@ impl<F: Field> AuthenticatedMaterial<F> {
             }
         };
         let live = Box::new(started.map_err(no_thread)?);
-        Ok((Material::new(live, setup, start, None, words), entered))
+        Ok((MeteredRandomness::new(live, setup, start, None, words), entered))
     }
 }
 
-/// A kind of material as the summary names it.
+/// A kind of correlated randomness as the summary names it.
 pub fn words(kind: Kind) -> String {
     match kind {
         Kind::Triple => "triples".to_owned(),
@@ -152,9 +153,9 @@ pub fn words(kind: Kind) -> String {
     }
 }
 
-impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
+impl<F: Field> Authenticated<F> for SpdzRandomness<F> {
     fn delta(&self) -> F {
-        self.supplier.material().delta()
+        self.source.correlated().delta()
     }
 
     fn settle(&mut self) -> Result<(), CorrelatedError> {
@@ -162,7 +163,7 @@ impl<F: Field> Authenticated<F> for AuthenticatedMaterial<F> {
     }
 
     fn blame(&mut self) -> Option<CorrelatedError> {
-        self.supplier.material_mut().blame()
+        self.source.correlated_mut().blame()
     }
 
     fn triples(
@@ -222,7 +223,7 @@ fn set_up<F: Field>(
     mut parties: Stream,
     prg: Prg,
     session: &SessionId,
-) -> Result<(Maker<F>, PhaseFigures), CorrelatedError> {
+) -> Result<(MeteredGenerator<F>, PhaseFigures), CorrelatedError> {
     let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
     let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
     let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
@@ -248,19 +249,19 @@ pub(crate) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool,
     Ok(demand.kinds().eq(stated_demand(&planned.plan().costs).kinds()))
 }
 
-/// What stored material is for.
+/// What stored correlated randomness is for.
 pub(crate) fn binding(planned: &PlannedFile) -> Binding {
-    super::kept::binding(planned, stated_demand(&planned.plan().costs))
+    super::files::binding(planned, stated_demand(&planned.plan().costs))
 }
 
 /// Makes all that the plan demands, with the others, into a file.
-pub(crate) fn keep<F: Field>(
+pub(crate) fn store<F: Field>(
     file: &NewFile<'_>,
     (planned, field): (&PlannedFile, FieldName),
     parties: Stream,
     prg: Prg,
     session: &SessionId,
-) -> Result<(Kept, Stream), Failure> {
+) -> Result<(StoredFigures, Stream), Failure> {
     let binding = binding(planned);
     let (mut generator, setup) = set_up::<F>(parties, prg, session)?;
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
@@ -269,6 +270,7 @@ pub(crate) fn keep<F: Field>(
         file_of(file, |file, key| Stored::make(file, key, &mut generator, &binding, needs))?;
     let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     let ots = generator.ots() / (generator.parties().count() as u64 - 1);
-    let kept = Kept { bytes, amounts: names(&binding.demand, words), setup, making, ots };
-    Ok((kept, generator.into_parties()))
+    let figures =
+        StoredFigures { bytes, amounts: names(&binding.demand, words), setup, making, ots };
+    Ok((figures, generator.into_parties()))
 }

@@ -1,4 +1,4 @@
-//! Material in files: how it is kept for one run, and opened for it.
+//! Correlated randomness in files: stored for one run, and opened for it.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -18,8 +18,8 @@ use crate::leftovers;
 use crate::metered::PhaseFigures;
 use crate::planned::PlannedFile;
 
-/// What was made and kept.
-pub struct Kept {
+/// Figures of what was made and stored.
+pub struct StoredFigures {
     pub bytes: u64,
     pub amounts: BTreeMap<String, u64>,
     pub setup: PhaseFigures,
@@ -33,9 +33,9 @@ pub(crate) struct NewFile<'a> {
     pub(crate) key: &'a StoredKey,
 }
 
-/// What stored material is bound to: the protocol, and the program in its rounds, whose order
-/// follows the least memory of all parties where that is little. Not the plan, which depends on
-/// this party's.
+/// What stored correlated randomness is bound to: the protocol, and the program in its rounds,
+/// whose order follows the least memory of all parties where that is little. Not the plan, which
+/// depends on this party's.
 pub(super) fn binding<K>(planned: &PlannedFile, demand: Demand<K>) -> Binding<K> {
     let plan = planned.plan();
     let hash = Sha256::new()
@@ -176,7 +176,7 @@ impl From<StoreError> for Failure {
                 }
                 _ => codes::STORED_IO,
             },
-            StoreError::Unknown { .. } => codes::NOT_STORED_MATERIAL,
+            StoreError::Unknown { .. } => codes::NOT_STORED_RANDOMNESS,
             StoreError::Exposed { .. } => codes::STORED_EXPOSED,
             StoreError::Damaged { .. } => codes::STORED_DAMAGED,
             StoreError::Truncated { .. } => codes::STORED_CUT_OFF,

@@ -1,4 +1,5 @@
-//! Material of shares that are not authenticated: bit and ring triples, square pairs, shared bits.
+//! Correlated randomness of shares that are not authenticated: bit and ring triples, square pairs,
+//! shared bits.
 
 use std::path::Path;
 use std::time::Instant;
@@ -14,29 +15,29 @@ use phineus_ot::{OtKind, SessionId};
 use phineus_protocols::bmr::TableKey;
 use phineus_protocols::mixed::{self, Needs};
 
-use super::kept::{Kept, file_of};
-use super::{Entered, MADE_BYTES, Material, Origin, Stream, Supplier, names, no_thread};
+use super::files::{StoredFigures, file_of};
+use super::{Entered, MADE_BYTES, MeteredRandomness, RunSource, Source, Stream, names, no_thread};
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::planned::PlannedFile;
 
-/// What it is asked by; lives as long as it likes.
+/// Trait object the driver draws from (`'static`).
 type Shares = dyn CorrelatedRandomness;
 
-type Maker = Generator<Metered<FramedChannel>>;
+type MeteredGenerator = Generator<Metered<FramedChannel>>;
 
-/// Preprocessed material of a run on shares.
-pub type SharedMaterial = Material<Shares, Kind>;
+/// Correlated randomness of a run on shares.
+pub type SharedRandomness = MeteredRandomness<Shares, Kind>;
 
 /// The program needs none.
 struct Nothing(Stream);
 
-impl Supplier<Shares> for Nothing {
-    fn material(&self) -> &Shares {
+impl RunSource<Shares> for Nothing {
+    fn correlated(&self) -> &Shares {
         unreachable!("the plan demands nothing")
     }
 
-    fn material_mut(&mut self) -> &mut Shares {
+    fn correlated_mut(&mut self) -> &mut Shares {
         unreachable!("the plan demands nothing")
     }
 
@@ -45,12 +46,12 @@ impl Supplier<Shares> for Nothing {
     }
 }
 
-impl Supplier<Shares> for Live<Metered<FramedChannel>> {
-    fn material(&self) -> &Shares {
+impl RunSource<Shares> for Live<Metered<FramedChannel>> {
+    fn correlated(&self) -> &Shares {
         self
     }
 
-    fn material_mut(&mut self) -> &mut Shares {
+    fn correlated_mut(&mut self) -> &mut Shares {
         self
     }
 
@@ -61,12 +62,12 @@ impl Supplier<Shares> for Live<Metered<FramedChannel>> {
     }
 }
 
-impl Supplier<Shares> for (Sequential, Maker) {
-    fn material(&self) -> &Shares {
+impl RunSource<Shares> for (Sequential, MeteredGenerator) {
+    fn correlated(&self) -> &Shares {
         &self.0
     }
 
-    fn material_mut(&mut self) -> &mut Shares {
+    fn correlated_mut(&mut self) -> &mut Shares {
         &mut self.0
     }
 
@@ -78,12 +79,12 @@ impl Supplier<Shares> for (Sequential, Maker) {
 }
 
 /// Stored or dealt: nothing is made.
-impl<S: CorrelatedRandomness + 'static> Supplier<Shares> for (S, Stream) {
-    fn material(&self) -> &Shares {
+impl<S: CorrelatedRandomness + 'static> RunSource<Shares> for (S, Stream) {
+    fn correlated(&self) -> &Shares {
         &self.0
     }
 
-    fn material_mut(&mut self) -> &mut Shares {
+    fn correlated_mut(&mut self) -> &mut Shares {
         &mut self.0
     }
 
@@ -93,52 +94,52 @@ impl<S: CorrelatedRandomness + 'static> Supplier<Shares> for (S, Stream) {
 }
 
 /// What everybody who knows the name of the session would deal.
-pub fn dealt_seed(session: &SessionId) -> Block {
+pub fn dealer_seed(session: &SessionId) -> Block {
     let seed = session.as_bytes()[..16].try_into().expect("a session has 32 bytes");
     Block::from_bits(u128::from_le_bytes(seed))
 }
 
-impl SharedMaterial {
+impl SharedRandomness {
     /// Begins, or finishes, making what the plan demands; or opens what is stored. Of several
     /// blocks it is told which run, and makes what each demands.
     pub fn make(
-        origin: Origin,
+        source: Source,
         planned: &PlannedFile,
         swap_dir: &Path,
         mut parties: Stream,
         prg: Prg,
         session: &SessionId,
-    ) -> Result<(SharedMaterial, Entered), Failure> {
+    ) -> Result<(SharedRandomness, Entered), Failure> {
         let demand = mixed::demand(&planned.description);
         let nothing = PhaseFigures::default();
-        if let Origin::Stored(file, _) = origin {
+        if let Source::Stored(file, _) = source {
             let start = (Instant::now(), Reading::of_parties(&mut parties));
             let stored = Stored::consume(*file, &mut parties)?;
             let made_in = Some(start.0.elapsed());
-            let supplier = Box::new((stored, parties));
-            return Ok((Material::new(supplier, nothing, start, made_in, name), None));
+            let source = Box::new((stored, parties));
+            return Ok((MeteredRandomness::new(source, nothing, start, made_in, name), None));
         }
         if demand.kinds().next().is_none() {
             let start = (Instant::now(), Reading::of_parties(&mut parties));
             let none = Box::new(Nothing(parties));
-            return Ok((Material::new(none, nothing, start, None, name), None));
+            return Ok((MeteredRandomness::new(none, nothing, start, None, name), None));
         }
-        if matches!(origin, Origin::Fake) {
+        if matches!(source, Source::Fake) {
             let start = (Instant::now(), Reading::of_parties(&mut parties));
             let (me, count) = (parties.me(), parties.count());
-            let dealer = Dealer::insecure(dealt_seed(session), me, count);
+            let dealer = Dealer::insecure(dealer_seed(session), me, count);
             let dealt = Box::new((dealer, parties));
-            return Ok((Material::new(dealt, nothing, start, None, name), None));
+            return Ok((MeteredRandomness::new(dealt, nothing, start, None, name), None));
         }
         let (mut generator, setup) = set_up(parties, prg, session, kind_of(planned))?;
         let count = generator.parties().count();
         let start = (Instant::now(), Reading::of_parties(generator.parties()));
-        if matches!(origin, Origin::Sequential) {
+        if matches!(source, Source::Sequential) {
             let needs = needs(planned, count)?;
             let made = Sequential::make(&mut generator, demand, needs, MADE_BYTES, swap_dir)?;
             let made_in = Some(start.0.elapsed());
             let made = Box::new((made, generator));
-            return Ok((Material::new(made, setup, start, made_in, name), None));
+            return Ok((MeteredRandomness::new(made, setup, start, made_in, name), None));
         }
         let (started, entered) = match &planned.blocks {
             None => (Live::start(generator, demand, needs(planned, count)?), None),
@@ -155,11 +156,11 @@ impl SharedMaterial {
             }
         };
         let live = Box::new(started.map_err(no_thread)?);
-        Ok((Material::new(live, setup, start, None, name), entered))
+        Ok((MeteredRandomness::new(live, setup, start, None, name), entered))
     }
 }
 
-impl CorrelatedRandomness for SharedMaterial {
+impl CorrelatedRandomness for SharedRandomness {
     fn bit_triples(
         &mut self,
         count: usize,
@@ -220,14 +221,14 @@ fn set_up(
     prg: Prg,
     session: &SessionId,
     kind: (OtKind, BatchScale),
-) -> Result<(Maker, PhaseFigures), CorrelatedError> {
+) -> Result<(MeteredGenerator, PhaseFigures), CorrelatedError> {
     let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
     let mut generator = Generator::setup_scaled(parties, prg, session, kind)?;
     let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     Ok((generator, setup))
 }
 
-/// The OTs that a plan's material is made of, and how large its batches are.
+/// The OTs that a plan's correlated randomness is made of, and how large its batches are.
 fn kind_of(planned: &PlannedFile) -> (OtKind, BatchScale) {
     (mixed::ot_kind(planned.plan()), planned.scale())
 }
@@ -251,19 +252,19 @@ pub(crate) fn is_stated(planned: &PlannedFile) -> Result<bool, Failure> {
     Ok(demand.kinds().eq(mixed::demand(&planned.description).kinds()))
 }
 
-/// What stored material is for.
+/// What stored correlated randomness is for.
 pub(crate) fn binding(planned: &PlannedFile) -> Binding {
-    super::kept::binding(planned, mixed::demand(&planned.description))
+    super::files::binding(planned, mixed::demand(&planned.description))
 }
 
 /// Makes all that the plan demands, with the others, into a file.
-pub(crate) fn keep(
-    file: &super::kept::NewFile<'_>,
+pub(crate) fn store(
+    file: &super::files::NewFile<'_>,
     (planned, tables): (&PlannedFile, Option<&TableKey>),
     parties: Stream,
     prg: Prg,
     session: &SessionId,
-) -> Result<(Kept, Stream), Failure> {
+) -> Result<(StoredFigures, Stream), Failure> {
     let binding = binding(planned);
     let (mut generator, setup) = set_up(parties, prg, session, kind_of(planned))?;
     let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
@@ -273,6 +274,7 @@ pub(crate) fn keep(
     })?;
     let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
     let ots = generator.ots() / (generator.parties().count() as u64 - 1);
-    let kept = Kept { bytes, amounts: names(&binding.demand, name), setup, making, ots };
-    Ok((kept, generator.into_parties()))
+    let figures =
+        StoredFigures { bytes, amounts: names(&binding.demand, name), setup, making, ots };
+    Ok((figures, generator.into_parties()))
 }

@@ -1,9 +1,9 @@
-//! `bench spdz`: runs on authenticated shares, and how fast their material is made.
+//! `bench spdz`: runs on authenticated shares, and how fast their correlated randomness is made.
 //!
 //! The linear layer runs with fake preprocessing, as the literature measures it, and its online
 //! phase without the sharing of inputs stands beside the whole; biometric matching makes all
-//! material in the run; `parties` is the online phase of two to six. All parties are on this
-//! machine, over TLS.
+//! correlated randomness in the run; `parties` is the online phase of two to six. All parties are
+//! on this machine, over TLS.
 
 use std::time::Instant;
 
