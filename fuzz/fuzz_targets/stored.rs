@@ -5,8 +5,9 @@ use std::fs::{Permissions, set_permissions, write};
 use std::os::unix::fs::PermissionsExt;
 
 use libfuzzer_sys::fuzz_target;
-use phineus_protocols::demand::Demand;
-use phineus_protocols::preprocessing::{Binding, Stored, StoredKey};
+use phineus_correlated::demand::Demand;
+use phineus_correlated::stored::{StoredKey};
+use phineus_correlated::semi_honest::{Binding, Stored};
 
 fuzz_target!(|input: ([u8; 32], &[u8])| {
     let (key, bytes) = input;

@@ -21,38 +21,15 @@ use subtle::{Choice, ConstantTimeEq};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::limits::{BASE_OT_COUNT, TILE_OTS};
-use super::softspoken::FieldBits;
-use super::{SessionId, setup_bytes};
+use super::SessionId;
+use super::limits::BASE_OT_COUNT;
 use crate::OtError;
 
-const DIGEST_BYTES: usize = 32;
+pub(crate) const DIGEST_BYTES: usize = 32;
 /// The hash of the choices and the digest of the columns' hashes.
-const PROOF_BYTES: usize = size_of::<Block>() + DIGEST_BYTES;
+pub(crate) const PROOF_BYTES: usize = size_of::<Block>() + DIGEST_BYTES;
 /// What a leaf gives away for the check of its tree.
-const OPENING_BYTES: usize = 32;
-
-/// As [`setup_bytes`], with the checks.
-pub fn malicious_setup_bytes(field: FieldBits) -> (u64, u64) {
-    let (sent, received) = setup_bytes(field);
-    (sent, received + (field.vole_count() * (OPENING_BYTES + DIGEST_BYTES)) as u64)
-}
-
-/// As [`super::extension_bytes`], with the checks.
-pub fn malicious_extension_bytes(count: u64, field: FieldBits) -> u64 {
-    checked_bytes(count, field.vole_count() as u64)
-}
-
-/// As [`super::random_extension_bytes`], with the checks.
-pub fn malicious_random_extension_bytes(count: u64, field: FieldBits) -> u64 {
-    checked_bytes(count, field.vole_count() as u64 - 1)
-}
-
-/// Rows of whole blocks with one more, and a proof, for each tile.
-fn checked_bytes(count: u64, rows: u64) -> u64 {
-    let tiles = count.div_ceil(TILE_OTS as u64);
-    rows * (count.div_ceil(128) + tiles) * size_of::<Block>() as u64 + tiles * PROOF_BYTES as u64
-}
+pub(crate) const OPENING_BYTES: usize = 32;
 
 /// The hash of all trees and corrections so far: where the challenges come from. Without the trees
 /// a receiver could try one after the other until a challenge for its corrections suits them.

@@ -6,9 +6,11 @@
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta, Prg};
 
+use super::costs;
 use super::lpn::LpnParameters;
+use super::parameters::FieldBits;
 use super::silent::{self, SilentReceiver, SilentSender};
-use super::softspoken::{self, FieldBits, SoftSpokenReceiver, SoftSpokenSender};
+use super::softspoken::{self, SoftSpokenReceiver, SoftSpokenSender};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId};
 use crate::OtError;
 
@@ -31,7 +33,7 @@ impl OtKind {
     /// Bytes that the sender sends in a set-up, and the receiver.
     pub fn setup_bytes(self) -> (u64, u64) {
         match self {
-            OtKind::SoftSpoken(field) => softspoken::setup_bytes(field),
+            OtKind::SoftSpoken(field) => costs::setup_bytes(field),
             OtKind::Silent(size) => silent::setup_bytes(size),
         }
     }
@@ -83,7 +85,7 @@ impl OtKind {
     /// Bytes from receiver to sender of one `extend` by `count` OTs.
     pub fn extension_bytes(self, count: u64) -> u64 {
         match self {
-            OtKind::SoftSpoken(field) => softspoken::extension_bytes(count, field),
+            OtKind::SoftSpoken(field) => costs::extension_bytes(count, field),
             OtKind::Silent(_) => count.div_ceil(8),
         }
     }
@@ -91,7 +93,7 @@ impl OtKind {
     /// Bytes from receiver to sender of one `extend_random` by `count` OTs.
     pub fn random_extension_bytes(self, count: u64) -> u64 {
         match self {
-            OtKind::SoftSpoken(field) => softspoken::random_extension_bytes(count, field),
+            OtKind::SoftSpoken(field) => costs::random_extension_bytes(count, field),
             OtKind::Silent(_) => 0,
         }
     }

@@ -22,17 +22,17 @@
 
 pub mod base;
 pub mod chosen;
-pub mod consistency;
+mod consistency;
 pub mod correlated;
+pub mod costs;
 mod error;
 pub mod ideal;
 mod iterations;
 mod kind;
 pub mod limits;
 mod lpn;
-#[cfg(test)]
-mod lpn_attacks_tests;
 pub mod packing;
+mod parameters;
 mod pprf;
 pub mod precomputed;
 pub mod product;
@@ -45,12 +45,6 @@ mod tile;
 mod vole;
 
 #[cfg(test)]
-mod flavour_tests;
-#[cfg(test)]
-mod malicious_tests;
-#[cfg(test)]
-mod silent_tests;
-#[cfg(test)]
 mod tests;
 
 use phineus_channels::Channel;
@@ -59,17 +53,16 @@ use sha2::{Digest, Sha256};
 
 pub use chosen::{ChosenOtReceiver, ChosenOtSender};
 pub use correlated::Correlation;
+pub use costs::{extension_bytes, random_extension_bytes, setup_bytes};
 pub use error::OtError;
 pub use kind::{OtExtensionReceiver, OtExtensionSender, OtKind};
 pub use lpn::LpnParameters;
+pub use parameters::{FieldBits, Security};
 pub use precomputed::{PrecomputedReceiver, PrecomputedSender};
 pub use product::product_bytes;
 pub use random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 pub use silent::{SilentReceiver, SilentSender};
-pub use softspoken::{
-    FieldBits, Security, SoftSpokenReceiver, SoftSpokenSender, extension_bytes,
-    random_extension_bytes, setup_both, setup_bytes, state_bytes,
-};
+pub use softspoken::{SoftSpokenReceiver, SoftSpokenSender, setup_both, state_bytes};
 
 /// The party that holds delta in correlated OTs.
 ///

@@ -22,10 +22,12 @@ use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::costs;
 use super::iterations::{DEPTH_MAX, Iterations, Paths, Roots, first_tweak};
 use super::limits::TILE_OTS;
 use super::lpn::LpnParameters;
-use super::softspoken::{self, FieldBits, SoftSpokenReceiver, SoftSpokenSender};
+use super::parameters::FieldBits;
+use super::softspoken::{SoftSpokenReceiver, SoftSpokenSender};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, spcot};
 use crate::OtError;
 
@@ -42,11 +44,11 @@ const _: () = assert!(LpnParameters::HUGE.iteration_bytes() <= SEND_AHEAD_BYTES 
 
 /// Bytes that the sender sends in a set-up, and the receiver.
 pub fn setup_bytes(size: LpnParameters) -> (u64, u64) {
-    let (mut sender, mut receiver) = softspoken::setup_bytes(START_FIELD);
+    let (mut sender, mut receiver) = costs::setup_bytes(START_FIELD);
     if size != START {
         sender += START.iteration_bytes();
     }
-    receiver += softspoken::random_extension_bytes(START.seed_ots() as u64, START_FIELD);
+    receiver += costs::random_extension_bytes(START.seed_ots() as u64, START_FIELD);
     (sender, receiver)
 }
 

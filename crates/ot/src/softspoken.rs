@@ -22,81 +22,16 @@ use zeroize::Zeroizing;
 
 use super::consistency::{self, Challenges};
 use super::limits::{BASE_OT_COUNT, BATCH_OTS, FIELD_BITS_MAX, TILE_OTS};
+use super::parameters::{FieldBits, Security};
 use super::tile::{COLUMN_STRIDE_MAX, Choices, ROW_BLOCKS_MAX, Tile};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, base, pprf, vole};
 use crate::OtError;
 
-/// The logarithm `k` of the field size: more means fewer bytes and more computation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldBits(usize);
-
-impl FieldBits {
-    /// 64 bits and 2 AES calls per OT: for a fast network.
-    pub const LAN: FieldBits = FieldBits(2);
-    /// 32 bits and 4 AES calls per OT.
-    pub const DEFAULT: FieldBits = FieldBits(4);
-    /// 16 bits and 32 AES calls per OT: for few OTs, whose bytes count.
-    pub const QUIET: FieldBits = FieldBits(8);
-
-    /// `k`, or `None` if it is not in 1 to [`FIELD_BITS_MAX`].
-    pub fn new(k: usize) -> Option<FieldBits> {
-        (1..=FIELD_BITS_MAX).contains(&k).then_some(FieldBits(k))
-    }
-
-    /// `k`.
-    pub const fn bits(self) -> usize {
-        self.0
-    }
-
-    /// Small-field VOLEs per session, which is also how many bits an OT with chosen choice costs.
-    pub const fn vole_count(self) -> usize {
-        BASE_OT_COUNT.div_ceil(self.0)
-    }
-
-    /// Leaves of all trees.
-    fn leaf_count(self) -> usize {
-        self.voles().map(|(_, width)| 1 << width).sum()
-    }
-
-    /// First column and width of each VOLE; the last one may be narrower.
-    fn voles(self) -> impl Iterator<Item = (usize, usize)> {
-        let k = self.0;
-        (0..BASE_OT_COUNT).step_by(k).map(move |first| (first, k.min(BASE_OT_COUNT - first)))
-    }
-}
-
-/// Against which receivers an extension is secure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Security {
-    /// Receivers that follow the protocol.
-    SemiHonest,
-    /// Any receiver: it is checked after every tile (`consistency`). Any sender is harmless.
-    Malicious,
-}
-
-/// Bytes from receiver to sender of one `extend` by `count` OTs.
-pub fn extension_bytes(count: u64, field: FieldBits) -> u64 {
-    field.vole_count() as u64 * count.div_ceil(8)
-}
-
-/// Bytes from receiver to sender of one `extend_random` by `count` OTs.
-pub fn random_extension_bytes(count: u64, field: FieldBits) -> u64 {
-    (field.vole_count() as u64 - 1) * count.div_ceil(8)
-}
-
 /// Bytes of memory that either party holds from set-up to the end.
 pub fn state_bytes(field: FieldBits) -> usize {
-    let rows = (1 << field.0) + 1;
+    let rows = (1 << field.bits()) + 1;
     let blocks = rows * ROW_BLOCKS_MAX + BASE_OT_COUNT * COLUMN_STRIDE_MAX;
     field.leaf_count() * size_of::<Prg>() + blocks * size_of::<Block>()
-}
-
-/// Bytes that the sender sends in a set-up (8 KiB), and the receiver (3 KiB for `k` = 4).
-pub fn setup_bytes(field: FieldBits) -> (u64, u64) {
-    let messages = field.voles().map(|(_, width)| pprf::message_blocks(width));
-    let blocks: usize = messages.sum();
-    let (from_base_receiver, from_base_sender) = base::message_bytes(BASE_OT_COUNT);
-    (from_base_receiver, from_base_sender + (blocks * size_of::<Block>()) as u64)
 }
 
 /// The party that holds delta and gets `q`.

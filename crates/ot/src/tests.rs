@@ -9,8 +9,13 @@ use phineus_channels::{Channel, MemoryChannel, memory_pair};
 use phineus_crypto::{Block, Delta, Prg};
 use sha2::{Digest, Sha256, Sha512};
 
-use super::limits::{BASE_OT_COUNT, BATCH_OTS, BATCHES_AHEAD, FIELD_BITS_MAX, TILE_OTS};
-use super::*;
+use crate::limits::{BASE_OT_COUNT, BATCH_OTS, BATCHES_AHEAD, FIELD_BITS_MAX, TILE_OTS};
+use crate::*;
+
+mod flavours;
+mod lpn_attacks;
+mod malicious;
+mod silent;
 
 const COUNTS: [usize; 7] = [0, 1, 127, 128, 129, BATCH_OTS, 20_000];
 

@@ -5,7 +5,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::limits::{BASE_OT_COUNT, OT_COUNT_MAX, TILE_OTS};
-use super::softspoken::{FieldBits, Security};
+use super::parameters::{FieldBits, Security};
 
 /// Blocks of one row of a full tile.
 const TILE_BLOCKS: usize = TILE_OTS / 128;

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 pub use phineus_bytecode as bytecode;
 pub use phineus_channels as channels;
+pub use phineus_correlated as correlated;
 pub use phineus_crypto as crypto;
 pub use phineus_frontend::*;
 pub use phineus_oblivious as oblivious;

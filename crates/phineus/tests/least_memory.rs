@@ -20,8 +20,9 @@ use serde_json::Value;
 const PROTOCOLS: [&str; 9] =
     ["garbled", "gmw", "bmr", "arith", "mixed", "spdz", "spdz-128", "spdz-32", "clear"];
 
-/// Sizes of each program: a small and a middle one, and one for authenticated shares, whose material takes
-/// by far the most time to make; nothing where that is more than a minute.
+/// Sizes of each program: a small and a middle one, and one for authenticated shares, whose
+/// correlated randomness takes by far the most time to make; nothing where that is more than a
+/// minute.
 const SIZES: [(&str, [&str; 2], Option<&str>); 18] = [
     ("password-reuse", ["n=50", "n=2000"], Some("n=10")),
     ("millionaires", ["parties=2", "parties=3"], Some("parties=3")),

@@ -263,7 +263,8 @@ fn a_client_that_sees_other_roles_makes_nobody_a_cheat() -> Result {
     Ok(())
 }
 
-/// Parties that compute with dealt material can read every input. Clients took part without a word.
+/// Parties that compute with dealt correlated randomness can read every input. Clients took part
+/// without a word.
 #[test]
 fn clients_refuse_fake_preprocessing_unless_they_state_it() -> Result {
     let place = cluster()?;

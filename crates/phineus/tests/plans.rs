@@ -162,7 +162,7 @@ fn a_closed_pipe_is_no_failure() -> Result {
     Ok(())
 }
 
-/// Material is made by what a plan states, and taken by what its instructions need.
+/// Correlated randomness is made by what a plan states, and taken by what its instructions need.
 #[test]
 fn a_plan_that_states_other_material_than_it_takes_is_refused() -> Result {
     let place = Place::new()?;
@@ -185,7 +185,7 @@ fn a_plan_that_states_other_material_than_it_takes_is_refused() -> Result {
             ))?;
             match exit {
                 0 => done.succeeded()?,
-                _ => done.failed_with(exit)?.says("other preprocessed material")?,
+                _ => done.failed_with(exit)?.says("other correlated randomness")?,
             };
         }
     }

@@ -39,7 +39,8 @@ fn latency_is_that_of_the_rounds_of_a_run() -> Result {
                 "gmw" | "arith" | "mixed" => {
                     rounds("set_up") + rounds("preprocessing") + rounds("online")
                 }
-                // Tables and authenticated material are made beside the rounds of the run.
+                // Tables and authenticated correlated randomness are made beside the rounds of the
+                // run.
                 _ => continue,
             };
             assert_eq!(trips("latency"), counted / 2.0, "{protocol}: {party}");

@@ -156,7 +156,7 @@ fn garbled_tables_that_do_not_fit_are_refused_and_nothing_is_used_up() -> Result
     Ok(())
 }
 
-/// Only who can read the key file can read the material, and neither is for others.
+/// Only who can read the key file can read the correlated randomness, and neither is for others.
 #[test]
 fn files_and_keys_are_their_owners() -> Result {
     use std::os::unix::fs::PermissionsExt;
@@ -239,7 +239,7 @@ fn what_does_not_fit_the_run_is_refused_and_not_used_up() -> Result {
     right(&place)
 }
 
-/// Plans for other memory limits may make their material in batches of other sizes.
+/// Plans for other memory limits may make their correlated randomness in batches of other sizes.
 #[test]
 fn plans_with_batches_of_another_size_make_nothing_together() -> Result {
     let place = Place::new()?;

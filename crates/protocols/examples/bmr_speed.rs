@@ -13,7 +13,8 @@ use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
     ProgramReader, ProgramWriter, RowOrder, Sharing, Table,
 };
-use phineus_channels::MemoryChannel;
+use phineus_channels::{MemoryChannel, Parties, memory_mesh};
+use phineus_correlated::semi_honest::Dealer;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{FrameMemory, Inputs, Memory, StorageError, peak_resident_bytes, run};
 use phineus_ot::{FieldBits, SessionId};
@@ -21,8 +22,6 @@ use phineus_plan::{Lookahead, OrderOptions, PlanOptions, order, plan};
 use phineus_protocols::bmr::costs::totals as garbling_totals;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram};
 use phineus_protocols::mixed::{MixedCosts, MixedDriver, MixedRounds, totals};
-use phineus_protocols::preprocessing::Dealer;
-use phineus_protocols::{Parties, memory_mesh};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

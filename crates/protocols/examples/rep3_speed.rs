@@ -15,12 +15,12 @@ use phineus_bytecode::{
     ProgramReader, ProgramWriter, RowOrder, Sharing, Table,
 };
 use phineus_channels::MemoryChannel;
+use phineus_channels::{Parties, memory_mesh};
 use phineus_crypto::Prg;
 use phineus_engine::{FrameMemory, Inputs, Memory, StorageError, peak_resident_bytes, run};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, order, plan};
 use phineus_protocols::mixed::totals;
 use phineus_protocols::rep3::{PARTIES, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
-use phineus_protocols::{Parties, memory_mesh};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -109,6 +109,7 @@ fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count: 1 << 14,
+        computing: None,
         layout: layout(),
         page_wires: 4096,
         lookahead: Lookahead { time_ns: 0, frames: 2 },

@@ -1,6 +1,7 @@
 //! What can go wrong while a protocol runs.
 
 use phineus_channels::ChannelError;
+use phineus_correlated::{CorrelatedError, StoreError};
 use phineus_ot::OtError;
 
 /// Why a protocol session is dead. Nothing secret is in any of these.
@@ -13,9 +14,9 @@ pub enum ProtocolError {
     /// The plan cannot be read ahead.
     #[error(transparent)]
     Program(#[from] phineus_bytecode::Error),
-    /// Preprocessed material cannot be had.
+    /// Correlated randomness cannot be had.
     #[error(transparent)]
-    Preprocessing(#[from] crate::preprocessing::StoreError),
+    Preprocessing(#[from] StoreError),
     /// The swap file of the garbling walk failed.
     #[error(transparent)]
     Storage(#[from] phineus_engine::StorageError),
@@ -49,6 +50,18 @@ impl From<OtError> for ProtocolError {
         match error {
             OtError::Channel(error) => ProtocolError::Channel(error),
             OtError::Misbehaved { during } => ProtocolError::Misbehaved { during },
+        }
+    }
+}
+
+impl From<CorrelatedError> for ProtocolError {
+    fn from(error: CorrelatedError) -> ProtocolError {
+        match error {
+            CorrelatedError::Channel(error) => ProtocolError::Channel(error),
+            CorrelatedError::Program(error) => ProtocolError::Program(error),
+            CorrelatedError::Store(error) => ProtocolError::Preprocessing(error),
+            CorrelatedError::Misbehaved { during } => ProtocolError::Misbehaved { during },
+            CorrelatedError::Cheated { during } => ProtocolError::Cheated { during },
         }
     }
 }

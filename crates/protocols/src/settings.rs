@@ -1,9 +1,8 @@
 //! Settings that plans of several protocols have.
 
 use phineus_bytecode::PlanDescription;
+use phineus_correlated::demand::BatchScale;
 use serde::Deserialize;
-
-use crate::demand::BatchScale;
 
 /// How large the batches of correlated randomness of a plan are: whole ones, if its protocol makes
 /// none.

@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use phineus_accel::{Calibration, DEVICE_BYTES, Element, Error, Gpu, OnGpu};
 use phineus_bytecode::Op;
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::mascot::Kind;
 use phineus_crypto::field::{F32, F61, Field, FieldName, MatrixProducts, OnCpu, Product};
-use phineus_protocols::demand::BatchScale;
-use phineus_protocols::mascot::Kind;
 use phineus_protocols::spdz::costs::demand_of_totals;
 use phineus_tables::quantity;
 use serde_json::{Value, json};

@@ -32,7 +32,7 @@ pub struct Wish {
     #[serde(default)]
     pub ways: BTreeMap<String, String>,
     /// When triples are made; nothing for protocols that need none. Of a client: whether it accepts
-    /// material from a dealer.
+    /// correlated randomness from a dealer.
     #[serde(default)]
     pub preprocessing: Option<String>,
     /// What `--protocol auto` depends on besides the program.
@@ -81,8 +81,9 @@ pub fn nonce() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Exchanges before a run among those who compute: wishes and the agreement, each followed by whether
-/// they were equal, and readiness. Stored material, or slices to agree on, add more.
+/// Exchanges before a run among those who compute: wishes and the agreement, each followed by
+/// whether they were equal, and readiness. Stored correlated randomness, or slices to agree on, add
+/// more.
 pub const EXCHANGES: u64 = 5;
 
 /// The channels to all other parties, by party; none to this one.
@@ -109,7 +110,7 @@ struct Difference {
     theirs: String,
 }
 
-/// The difference between who accepts material from a dealer and who does not.
+/// The difference between who accepts correlated randomness from a dealer and who does not.
 const FAKE_PREPROCESSING: &str = "--fake-preprocessing (no security)";
 
 /// The item of an agreement that names the session: all else agrees when only this differs.
@@ -238,8 +239,8 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     }
 }
 
-/// Compares when material is made. Clients have no part in that, but whether it is dealt, which protects
-/// none of their inputs, they must state, too.
+/// Compares when correlated randomness is made. Clients have no part in that, but whether it is
+/// dealt, which protects none of their inputs, they must state, too.
 fn compare_preprocessing(
     (ours, theirs): (&Wish, &Wish),
     computing: usize,

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::{CostModel, Kind, Lane, Openings, Settings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Outputs, RunError};
 use phineus_plan::Scratch;
 use phineus_protocols::ProtocolError;
 use phineus_protocols::batch_scale;
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::Masks;
 
 use crate::agreement::{Stated, exchange_ready, give_up_all};

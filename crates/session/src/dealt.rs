@@ -1,5 +1,5 @@
-//! Plans with material that a dealer gives, whom everybody would have to trust: what only makes
-//! material costs nothing then.
+//! Plans with correlated randomness that a dealer gives, whom everybody would have to trust: what
+//! only makes correlated randomness costs nothing then.
 //!
 //! For measurements of what comes after it, as `run --fake-preprocessing` makes them; what `explain`
 //! says of such a run is what the run measures. Nothing is protected.
@@ -13,7 +13,7 @@ use crate::prediction::{garbling_ot_bytes, preprocessing_bytes};
 use crate::protocol::{Protocol, ProtocolChoice};
 
 impl PlannedFile {
-    /// The same with the costs of a run whose material is dealt.
+    /// The same with the costs of a run whose correlated randomness is dealt.
     pub fn dealt(mut self) -> PlannedFile {
         let making = preprocessing_bytes(&self);
         // Tables are garbled all the same, but with oblivious transfers that are dealt.
@@ -51,7 +51,7 @@ impl PlannedFile {
     }
 }
 
-/// Refuses dealt material for a protocol that takes none.
+/// Refuses dealt correlated randomness for a protocol that takes none.
 pub fn check_dealt(choice: ProtocolChoice) -> Result<(), Failure> {
     match choice.stated().is_some_and(|protocol| protocol.has_preprocessing()) {
         true => Ok(()),

@@ -13,8 +13,8 @@ use phineus_engine::{
 };
 
 use crate::cancel::Cancel;
+use crate::correlated::Source;
 use crate::failure::{Failure, codes};
-use crate::material::Origin;
 use crate::planned::PlannedFile;
 use crate::progress::{Progress, Watch};
 use crate::statistics::Phases;
@@ -32,7 +32,7 @@ pub struct Job<'a> {
     pub swap_dir: &'a Path,
     pub limit_bytes: u64,
     /// Where triples come from, for protocols on shares.
-    pub origin: Origin,
+    pub source: Source,
     /// How often a block may run.
     pub turns_max: u64,
     /// Threads that compute, where a protocol has use for more than one.
@@ -218,7 +218,8 @@ impl Job<'_> {
                 let mut carried = Carried::new(blocks.carried.own.clone())?;
                 let enter = &mut |block| {
                     blocks.enter(block);
-                    // Whoever makes material may have failed, which is found when it is taken.
+                    // Whoever makes correlated randomness may have failed, which is found when it
+                    // is taken.
                     let _ = entered.as_ref().map(|entered| entered.send(block));
                 };
                 let program = (&mut readers[..], &blocks.flow, &self.planned.description);

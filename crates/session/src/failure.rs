@@ -11,6 +11,7 @@ use std::fmt;
 
 use phineus_bytecode::Error as BytecodeError;
 use phineus_channels::{AbortReason, ChannelError, ClusterError, IdentityError, NetworkModelError};
+use phineus_correlated::CorrelatedError;
 use phineus_engine::{DataError, RunError, StorageError};
 use phineus_frontend::ProgramError;
 use phineus_ot::OtError;
@@ -427,6 +428,12 @@ impl From<ProtocolError> for Failure {
 
 impl From<OtError> for Failure {
     fn from(error: OtError) -> Failure {
+        ProtocolError::from(error).into()
+    }
+}
+
+impl From<CorrelatedError> for Failure {
+    fn from(error: CorrelatedError) -> Failure {
         ProtocolError::from(error).into()
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use phineus_bytecode::{Description, PlanDescription, verify_without_ports};
-use phineus_channels::FramedChannel;
+use phineus_channels::{FramedChannel, Parties};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
 use phineus_engine::{Storage, StorageBackend};
 use phineus_ot::{FieldBits, SessionId};
@@ -16,13 +17,12 @@ use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
-use phineus_protocols::demand::BatchScale;
-use phineus_protocols::{Parties, ProtocolError, garbled};
+use phineus_protocols::{ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 
+use crate::correlated::{dealer_seed, made_at};
 use crate::execute::{STORAGE_DEPTH, frames_and_swap};
 use crate::failure::{Failure, codes};
-use crate::material::{dealt_seed, made_at};
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::planned::{GarblingNeeds, GarblingPlan, PAGE_WIRES, PlannedFile};
 use crate::program_file::ProgramFile;
@@ -196,8 +196,8 @@ impl PlannedFile {
     }
 }
 
-/// Garbled tables that were kept for a later run.
-pub struct KeptTables {
+/// Garbled tables that were stored for a later run.
+pub struct StoredTables {
     pub key: TableKey,
     pub bytes: u64,
     /// Oblivious transfers with each peer.
@@ -208,24 +208,24 @@ pub struct KeptTables {
 
 impl GarblingPlan {
     /// Garbles all into the file at `path`, together with the others.
-    pub fn keep(
+    pub fn store(
         &self,
         parties: Stream,
         mut prg: Prg,
         session: &SessionId,
         path: &Path,
         (swap_dir, backend): (&Path, StorageBackend),
-    ) -> Result<KeptTables, Failure> {
+    ) -> Result<StoredTables, Failure> {
         let start = Instant::now();
         let key = TableKey::draw(&mut prg);
         let garbling = set_up(parties, prg, session)?.with_scale(self.scale);
         let mut reader = self.file.reader()?;
         let figures = reader.description().plan.clone().expect("it was planned");
         let mut memory = frames_and_swap(&figures, swap_dir, backend)?;
-        let keep = |unfinished| garbling.keep(&mut reader, &mut memory, unfinished, &key);
-        let (Made { mut parties, ots }, bytes) = made_at(path, keep)?;
+        let store = |unfinished| garbling.store(&mut reader, &mut memory, unfinished, &key);
+        let (Made { mut parties, ots }, bytes) = made_at(path, store)?;
         let figures = Reading::of_parties(&mut parties).since(&Reading::default(), start.elapsed());
-        Ok(KeptTables { key, bytes, ots, figures, parties })
+        Ok(StoredTables { key, bytes, ots, figures, parties })
     }
 }
 
@@ -235,7 +235,7 @@ fn set_up_any(
     (session, is_dealt): (&SessionId, bool),
 ) -> Result<Garbling<Metered<FramedChannel>>, Failure> {
     match is_dealt {
-        true => Ok(Garbling::insecure(parties, prg, session, dealt_seed(session))?),
+        true => Ok(Garbling::insecure(parties, prg, session, dealer_seed(session))?),
         false => set_up(parties, prg, session),
     }
 }

@@ -14,8 +14,8 @@ use phineus_channels::{
     CONNECTING_MEMORY_BYTES, NetworkModel, QUIC_MEMORY_BYTES, SEND_AHEAD_BYTES_MIN, Transport,
     channel_memory_bytes,
 };
+use phineus_correlated::demand::BatchScale;
 use phineus_engine::Storage;
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::Masks;
 use phineus_tables::quantity;
 
@@ -149,7 +149,7 @@ impl Situation {
 
     /// Connections of this party's process to others that compute, of those that are used. What is
     /// never used is never resident: the streams of the garbling where nothing is garbled, and of
-    /// material where none is made.
+    /// correlated randomness where none is made.
     fn channels(&self, is_garbled: bool, is_made: bool) -> u64 {
         let unused = u16::from(!is_garbled) + u16::from(!is_made);
         let streams = self.protocol.streams().min(STREAMS_MAX - unused);

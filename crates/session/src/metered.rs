@@ -5,8 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use phineus_channels::{Channel, ChannelError, FramedChannel, Traffic};
-use phineus_protocols::Parties;
+use phineus_channels::{Channel, ChannelError, FramedChannel, Parties, Traffic};
 use serde::{Deserialize, Serialize};
 
 /// A channel and what has gone over it.

@@ -10,19 +10,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Table};
-use phineus_channels::{FramedChannel, Mesh};
+use phineus_channels::{FramedChannel, Mesh, Parties};
 use phineus_crypto::Prg;
 use phineus_engine::StorageBackend;
 use phineus_ot::SessionId;
-use phineus_protocols::Parties;
 use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::client::ClientJob;
+use crate::correlated::{StoredFigures, tables_path};
 use crate::execute::{Executed, Job};
 use crate::failure::{Failure, codes};
-use crate::material::{Kept, tables_path};
 use crate::meeting::{Meeting, close_unused, meet, meet_in_memory};
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::outputs::Destinations;
@@ -40,7 +39,7 @@ use agreeing::{Agreed, Part, agree_and_plan};
 use preparation::{Preparation, Route, prepare};
 
 pub use everybody::{Answer, run_all};
-pub use preparation::{check_material, check_ot, open_key};
+pub use preparation::{check_ot, check_preprocessed, open_key};
 
 /// What a finished run leaves.
 pub struct Finished {
@@ -71,14 +70,14 @@ impl Finished {
     }
 }
 
-/// What a party keeps for a later run.
+/// Figures of what a party made and stored for a later run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct KeptReport {
+pub struct StoredReport {
     pub party: String,
     pub protocol: String,
     pub file: String,
     pub file_bytes: u64,
-    /// Material by kind.
+    /// Correlated randomness by kind.
     pub amounts: BTreeMap<String, u64>,
     /// With each other party.
     pub oblivious_transfers: u64,
@@ -116,8 +115,8 @@ fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
     let Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes } =
         agreed;
-    let (planned, origin) = match part {
-        Part::Computing(planned, origin) => (planned, origin),
+    let (planned, source) = match part {
+        Part::Computing(planned, source) => (planned, source),
         Part::Client(mut walk) => {
             progress.stage("sharing inputs");
             let (party, limit_bytes) = (prepared.party, prepared.limit_bytes);
@@ -145,7 +144,7 @@ fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
         backend: run.resources.storage,
         swap_dir: prepared.scratch.directory(),
         limit_bytes: prepared.limit_bytes,
-        origin,
+        source,
         turns_max: run.max_iterations,
         threads: usize::from(run.threads),
         cache_bytes,
@@ -176,36 +175,36 @@ pub fn preprocess(
     run: &Run,
     making: &Making,
     progress: &Progress,
-) -> Result<KeptReport, Failure> {
+) -> Result<StoredReport, Failure> {
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
     progress.stage("making triples");
     let Part::Computing(planned, _) = &agreed.part else { unreachable!("clients were refused") };
     let backend = run.resources.storage;
-    let kept = keep(&prepared, (planned, &agreed.session), (making, backend), mesh);
-    let kept = kept.map_err(|failure| {
+    let stored = store(&prepared, (planned, &agreed.session), (making, backend), mesh);
+    let stored = stored.map_err(|failure| {
         let failure = progress.cancel().or_reason(failure);
         failure.revealed(format!("{}; nothing is stored", Told::Wish.sentence()))
     })?;
     progress.cancel().release()?;
     let party = usize::from(prepared.party);
-    Ok(KeptReport {
+    Ok(StoredReport {
         party: planned.description.parties[party].clone(),
         protocol: agreed.protocol.name().to_owned(),
         file: making.out.display().to_string(),
-        file_bytes: kept.bytes,
-        amounts: kept.amounts,
-        oblivious_transfers: kept.ots,
-        set_up: kept.setup,
-        preprocessing: kept.making,
+        file_bytes: stored.bytes,
+        amounts: stored.amounts,
+        oblivious_transfers: stored.ots,
+        set_up: stored.setup,
+        preprocessing: stored.making,
     })
 }
 
-fn keep(
+fn store(
     prepared: &Preparation<'_>,
     (planned, session): (&PlannedFile, &SessionId),
     (making, backend): (&Making, StorageBackend),
     mut mesh: Mesh,
-) -> Result<Kept, Failure> {
+) -> Result<StoredFigures, Failure> {
     // Nothing else compares the sizes of batches, which plans made elsewhere bring along.
     let stated = agreement::Stated::of_plan(planned.plan());
     let (peers, doublings) = (mesh[0].iter_mut().flatten(), planned.window_doublings());
@@ -231,38 +230,38 @@ fn keep(
         Some(garbling) => {
             let (stream, seed) = (last(), Prg::from_seed(prg.next_block()));
             let place = (prepared.scratch.directory(), backend);
-            Some(garbling.keep(stream, seed, session, &path, place)?)
+            Some(garbling.store(stream, seed, session, &path, place)?)
         }
     };
     let parties = last();
     let key = prepared.stored_key.as_ref().expect("made when it was prepared");
-    let material = (parties, tables.as_ref().map(|tables| &tables.key));
+    let correlated = (parties, tables.as_ref().map(|tables| &tables.key));
     // A file is of no use unless all have theirs.
     let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
-    let kept =
-        crate::stored::keep(&making.out, key, planned, material, prg, session).and_then(|kept| {
-            agreement::exchange_agreement(&mut mesh[0], &all).map(|()| kept).inspect_err(|_| {
+    let stored = crate::stored::store(&making.out, key, planned, correlated, prg, session)
+        .and_then(|stored| {
+            agreement::exchange_agreement(&mut mesh[0], &all).map(|()| stored).inspect_err(|_| {
                 let _ = std::fs::remove_file(&making.out);
             })
         });
-    let (mut kept, parties) = kept.inspect_err(|_| {
+    let (mut stored, parties) = stored.inspect_err(|_| {
         if tables.is_some() {
             let _ = std::fs::remove_file(&path);
         }
     })?;
     let mut streams = vec![parties];
     if let Some(tables) = tables {
-        kept.bytes += tables.bytes;
-        kept.ots += tables.ots;
+        stored.bytes += tables.bytes;
+        stored.ots += tables.ots;
         let gates = planned.plan().costs.get(Y_AND_GATES).copied().unwrap_or(0);
-        kept.amounts.insert("garbled_gates".to_owned(), gates);
-        kept.making = kept.making.beside(tables.figures);
+        stored.amounts.insert("garbled_gates".to_owned(), gates);
+        stored.making = stored.making.beside(tables.figures);
         streams.push(tables.parties);
     }
     let used = streams.into_iter().flat_map(Parties::into_channels).flatten();
     let used = used.map(Metered::into_inner);
     close_all(used.chain(mesh.into_iter().flatten().flatten()));
-    Ok(kept)
+    Ok(stored)
 }
 
 /// The longest time from question to answer, of those to each peer the shortest: the others waited

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Flow, Hash, PlanDescription};
+use phineus_correlated::demand::BatchScale;
 use phineus_engine::CarriedLayout;
 use phineus_protocols::batch_scale;
-use phineus_protocols::demand::BatchScale;
 
 use crate::failure::Failure;
 use crate::program_file::ProgramFile;
@@ -21,8 +21,8 @@ pub struct PlannedFile {
     pub description: Description,
     pub hash: Hash,
     pub budget: Budget,
-    /// What a party may be ahead of another while authenticated material is made or gates are
-    /// garbled, as far as its own memory goes.
+    /// What a party may be ahead of another while authenticated correlated randomness is made or
+    /// gates are garbled, as far as its own memory goes.
     pub ahead_bytes: usize,
     pub planning: Duration,
     /// How many of the parties compute, the first ones; the others are clients.

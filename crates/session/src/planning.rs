@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_plan::{
@@ -16,7 +17,6 @@ use phineus_plan::{
     lower_with_claims, order, plan, window_instructions,
 };
 use phineus_protocols::batch_scale;
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
 
@@ -395,7 +395,7 @@ pub struct Bounds {
     pub y2a: YaoToArithmetic,
     /// Which masks authenticated integers of few bits hide behind.
     pub masks: NarrowMasks,
-    /// In what batches material is made.
+    /// In what batches correlated randomness is made.
     pub scale: BatchScale,
 }
 

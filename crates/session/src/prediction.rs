@@ -5,12 +5,12 @@
 
 use phineus_bytecode::PlanDescription;
 use phineus_channels::{Manner, NetworkModel};
+use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
-use phineus_protocols::preprocessing::costs::PairCosts;
 use phineus_protocols::spdz::costs::totals as authenticated;
 use serde::{Deserialize, Serialize};
 
@@ -60,12 +60,14 @@ pub struct Times {
     pub storage: f64,
     /// Latency beside which all else goes on in other threads.
     pub latency: f64,
-    /// Waiting before anything can be computed: latency of set-up and of the first batches, and of authenticated
-    /// material also the time to send them.
+    /// Waiting before anything can be computed: latency of set-up and of the first batches, and of
+    /// authenticated correlated randomness also the time to send them.
     pub awaited: f64,
-    /// Of `compute`, what nothing else goes on beside: set-up, and the first batches of authenticated material.
+    /// Of `compute`, what nothing else goes on beside: set-up, and the first batches of
+    /// authenticated correlated randomness.
     pub setup: f64,
-    /// Of authenticated material after the first batches: one thread computes, sends and waits in turn.
+    /// Of authenticated correlated randomness after the first batches: one thread computes, sends
+    /// and waits in turn.
     pub making: f64,
     /// From the start of the process to the first message of the run, and the farewell.
     pub start: f64,
@@ -155,15 +157,15 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let setup = total(totals::SETUP_NS) * 1e-9;
     let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
     let storage = pages * page_bytes / DISK_BYTES_PER_S;
-    // Who makes authenticated material or garbles is ahead of its peer by half of what a channel
-    // takes: more than that lies in a batch, unless windows are as long as one.
+    // Who makes authenticated correlated randomness or garbles is ahead of its peer by half of what
+    // a channel takes: more than that lies in a batch, unless windows are as long as one.
     let is_short = planned.ahead_bytes < LONGEST_AHEAD_BYTES;
     let fills_channels = is_authenticated || total(garbling::GARBLING_ROUNDS) > 0.0 && is_short;
     let sending_before = match fills_channels {
         true => sending(before_bytes).max(before_bytes / links * rtt / planned.ahead_bytes as f64),
         false => sending(before_bytes),
     };
-    // One thread makes authenticated material: it computes, sends and waits in turn.
+    // One thread makes authenticated correlated randomness: it computes, sends and waits in turn.
     let made = before - setup.min(before) + sending_before;
     let in_turn = |latency: f64| if is_authenticated { made + latency * rtt } else { 0.0 };
     Prediction {
@@ -354,7 +356,7 @@ fn of_links(pair: PairCosts, parties: usize) -> Vec<(u64, u64)> {
 }
 
 /// Correlated randomness that a plan takes besides the triples of AND gates, and how much.
-pub fn material(plan: &PlanDescription) -> Vec<(String, u64)> {
+pub fn correlated(plan: &PlanDescription) -> Vec<(String, u64)> {
     Protocol::of_plan(plan).map_or(Vec::new(), |protocol| protocol.making_in_words(plan))
 }
 

@@ -21,13 +21,13 @@ use phineus_bytecode::{
     CostModel, Description, Instruction, Lane, Layout, PlanDescription, PortOrder, RoundModel,
 };
 use phineus_channels::{FramedChannel, Mesh};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
 use phineus_crypto::field::FieldName;
 use phineus_engine::{Inputs, Outputs};
 use phineus_ot::SessionId;
 use phineus_plan::Assignment;
 use phineus_protocols::batch_scale;
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::{Masks, SpdzSettings};
 
 use crate::accelerator::Accelerator;

@@ -23,7 +23,7 @@ use crate::settings::Preprocessed;
 use crate::statistics::Phases;
 use crate::traced::without_openings;
 
-/// How a run is called whose material was made before.
+/// How a run is called whose correlated randomness was made before.
 pub const STORED: &str = "stored";
 
 /// Figures that a plan states exactly, as predicted or as measured.
@@ -113,7 +113,7 @@ impl Costs {
     }
 }
 
-/// What parties with stored material send each other to compare where it is from.
+/// What parties with stored correlated randomness send each other to compare where it is from.
 const PAIRING_BYTES: u64 = 32;
 
 /// Memory in bytes.

@@ -103,7 +103,7 @@ pub fn stated_rows(
 pub struct Terms {
     pub limit_bytes: u64,
     pub net: Option<NetworkModel>,
-    /// Whether material is dealt, by somebody whom all would have to trust.
+    /// Whether correlated randomness is dealt, by somebody whom all would have to trust.
     pub is_dealt: bool,
     /// Set if plans are only compared: for those that do not fit no least limit is searched.
     pub is_compared: bool,
@@ -120,7 +120,7 @@ pub fn planned(
     Ok(if terms.is_dealt { planned.dealt() } else { planned })
 }
 
-/// The same with the costs of making the material.
+/// The same with the costs of making the correlated randomness.
 fn planned_to_make(
     traced: &TracedFile,
     (protocol, variant): (Protocol, Variant),

@@ -33,7 +33,7 @@ pub struct Phases {
     /// What the online phase went by with, where that is told apart.
     #[serde(default)]
     pub activities: Option<Activities>,
-    /// Preprocessed material that was used, by kind.
+    /// Correlated randomness that was used, by kind.
     pub used: BTreeMap<String, u64>,
     /// How much of the online phase was spent waiting for it.
     pub waited_for_preprocessing_seconds: f64,

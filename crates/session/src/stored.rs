@@ -1,17 +1,17 @@
-//! Correlated randomness that is made for one run and kept in a file, whatever its protocol.
+//! Correlated randomness that is made for one run and stored in a file, whatever its protocol.
 
 use std::path::Path;
 
+use phineus_correlated::stored::{StoredFile, StoredKey};
+use phineus_correlated::{mascot, semi_honest};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, FieldName};
 use phineus_ot::SessionId;
 use phineus_protocols::bmr::TableKey;
-use phineus_protocols::mascot;
-use phineus_protocols::preprocessing::{self, StoredFile, StoredKey};
 
 use crate::choices::Preprocessed;
+use crate::correlated::{NewFile, StoredFigures, Stream, authenticated, shares};
 use crate::failure::{Failure, codes};
-use crate::material::{Kept, NewFile, Stream, authenticated, shares};
 use crate::planned::PlannedFile;
 use crate::protocol::Protocol;
 use crate::traced::TracedFile;
@@ -30,7 +30,7 @@ pub fn open(
 ) -> Result<Box<StoredFile>, Failure> {
     let (me, parties) = (usize::from(party), planned.computing);
     let opened = match field(planned) {
-        None => preprocessing::Stored::open(path, key, &shares::binding(planned), me, parties),
+        None => semi_honest::Stored::open(path, key, &shares::binding(planned), me, parties),
         Some(field) => {
             let binding = authenticated::binding(planned);
             match field {
@@ -43,8 +43,8 @@ pub fn open(
     Ok(Box::new(opened?))
 }
 
-/// Refuses a plan whose figures are not those of its instructions: material is made by the
-/// figures, and taken by the instructions.
+/// Refuses a plan whose figures are not those of its instructions: correlated randomness is made by
+/// the figures, and taken by the instructions.
 pub fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
     let protocol = Protocol::of_plan(planned.plan());
     let takes_any = protocol.is_some_and(|protocol| protocol.has_preprocessing());
@@ -56,29 +56,29 @@ pub fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
     if is_stated {
         return Ok(());
     }
-    let message = "the plan states other preprocessed material than its instructions take";
-    Err(Failure::new(codes::OTHER_MATERIAL, message).remedy("plan it again"))
+    let message = "the plan states other correlated randomness than its instructions take";
+    Err(Failure::new(codes::OTHER_DEMAND, message).remedy("plan it again"))
 }
 
 /// Makes all that the plan demands, with the others, into a file that does not exist yet, with the key
 /// of the garbled tables beside it. Leaves nothing behind if it fails.
-pub fn keep(
+pub fn store(
     path: &Path,
     key: &StoredKey,
     planned: &PlannedFile,
     (parties, tables): (Stream, Option<&TableKey>),
     prg: Prg,
     session: &SessionId,
-) -> Result<(Kept, Stream), Failure> {
+) -> Result<(StoredFigures, Stream), Failure> {
     let file = NewFile { path, key };
     let Some(field) = field(planned) else {
-        return shares::keep(&file, (planned, tables), parties, prg, session);
+        return shares::store(&file, (planned, tables), parties, prg, session);
     };
     let planned = (planned, field);
     match field {
-        FieldName::F61 => authenticated::keep::<F61>(&file, planned, parties, prg, session),
-        FieldName::F32 => authenticated::keep::<F32>(&file, planned, parties, prg, session),
-        FieldName::F128 => authenticated::keep::<F128>(&file, planned, parties, prg, session),
+        FieldName::F61 => authenticated::store::<F61>(&file, planned, parties, prg, session),
+        FieldName::F32 => authenticated::store::<F32>(&file, planned, parties, prg, session),
+        FieldName::F128 => authenticated::store::<F128>(&file, planned, parties, prg, session),
     }
 }
 

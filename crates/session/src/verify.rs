@@ -8,9 +8,9 @@ use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
 
 use crate::binding::{self, Assigned, Inputs};
+use crate::correlated::Source;
 use crate::execute::Job;
 use crate::failure::{Failure, codes};
-use crate::material::Origin;
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
 use crate::own_rows::without_meaningless;
 use crate::planned::PlannedFile;
@@ -194,7 +194,7 @@ fn with_clear_driver(
         backend: Default::default(),
         swap_dir: scratch.directory(),
         limit_bytes: default_limit(),
-        origin: Origin::Interleaved,
+        source: Source::Interleaved,
         turns_max: u64::MAX,
         threads: 1,
         cache_bytes: 0,

@@ -47,13 +47,13 @@ fn both() -> Vec<InputTable> {
 
 /// A sink that keeps what it is given.
 #[derive(Default)]
-struct Kept {
+struct StoredFigures {
     columns: Vec<String>,
     rows: Vec<Vec<Option<Lane>>>,
     is_whole: bool,
 }
 
-impl TableSink for Kept {
+impl TableSink for StoredFigures {
     fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
         self.columns = head.names();
         Ok(())
@@ -153,7 +153,7 @@ fn one_call_serves_every_way_to_connect() -> Result<(), Box<dyn std::error::Erro
 #[test]
 fn tables_and_sinks_of_the_callers_own() -> Result<(), Failure> {
     for protocol in [protocols::GARBLED, protocols::GMW, protocols::BMR, protocols::SPDZ] {
-        let sink = Arc::new(Mutex::new(Kept::default()));
+        let sink = Arc::new(Mutex::new(StoredFigures::default()));
         let mut run = Run { inputs: both(), ..psi(protocol) };
         let registry = Registry::built_in();
         let plain = party::run_all(&registry, &run, &Progress::unheard())?;

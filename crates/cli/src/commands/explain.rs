@@ -7,20 +7,19 @@ mod variants;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, Phase, PlanDescription, RoundModel};
+use phineus_correlated::mascot::Kind;
 use phineus_crypto::field::FieldName;
 use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
-use phineus_protocols::mascot::Kind;
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::{stated_demand, totals as authenticated};
 use phineus_session::accelerator::{Accelerator, planned_entries};
 use phineus_session::candidates::candidates;
 use phineus_session::dealt::check_dealt;
-use phineus_session::distance;
 use phineus_session::failure::Failure;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
-    Starting, Times, material, predict, preprocessing_bytes, sent_bytes,
+    Starting, Times, correlated, predict, preprocessing_bytes, sent_bytes,
 };
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
@@ -30,9 +29,8 @@ use phineus_session::settings::{
     Choice, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Variant,
 };
 use phineus_session::sizing::{self, Terms, traced_for};
-use phineus_session::slices;
-use phineus_session::traced::TracedFile;
-use phineus_session::traced::without_openings;
+use phineus_session::traced::{TracedFile, without_openings};
+use phineus_session::{distance, slices};
 use phineus_tables::quantity;
 use serde_json::json;
 
@@ -226,7 +224,7 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     Ok(Some(rounds))
 }
 
-/// What authenticated material takes to make, beside the bytes of the online phase.
+/// What authenticated correlated randomness takes to make, beside the bytes of the online phase.
 fn print_making(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
     let plan = planned.plan();
     if field_of(plan).is_none() {
@@ -295,7 +293,7 @@ fn print_costs(
         line("ot", "silent".to_owned())?;
     }
     let takes = if explain.fake_preprocessing { "takes" } else { "makes" };
-    for (what, count) in material(plan) {
+    for (what, count) in correlated(plan) {
         line(takes, format!("{} {what}", quantity::count(count)))?;
     }
     if !explain.fake_preprocessing {

@@ -15,10 +15,10 @@ use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
 use phineus_session::binding::{self, Assigned};
 use phineus_session::casting::Cast;
+use phineus_session::correlated;
 use phineus_session::failure::{Exit, Failure, codes};
-use phineus_session::material;
 use phineus_session::meeting::check_parties;
-use phineus_session::party::{KeptReport, check_material, check_ot, open_key};
+use phineus_session::party::{StoredReport, check_ot, check_preprocessed, open_key};
 use phineus_session::ports::Files;
 use phineus_session::private_directory::PrivateDirectory;
 use phineus_session::progress::{Event, Listener, Snapshot};
@@ -36,7 +36,7 @@ use crate::cancel::cancel;
 use crate::display::{Display, End, Line};
 use crate::results::child_file;
 
-use children::{REPORT, child_command, key_file, material_options, stored_file};
+use children::{REPORT, child_command, key_file, preprocessing_options, stored_file};
 
 /// Where a child finds the key of texts, beside its own keys.
 pub(crate) const TEXT_KEY: &str = "text.key";
@@ -90,7 +90,7 @@ pub(crate) fn preprocess(
     run: &Run,
     making: &Making,
     display: &Display,
-) -> Result<Vec<KeptReport>, Failure> {
+) -> Result<Vec<StoredReport>, Failure> {
     std::fs::create_dir_all(&making.out).map_err(|error| Failure::file(&making.out, &error))?;
     let (parties, _, _directory) = run_children(registry, run, display)?;
     let report = |party: &Party| read_json(&party.directory.join(REPORT));
@@ -103,7 +103,7 @@ fn run_children(
     run: &Run,
     display: &Display,
 ) -> Result<(Parties, Files, PrivateDirectory), Failure> {
-    check_material(run)?;
+    check_preprocessed(run)?;
     check_ot(&run.together)?;
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
@@ -138,7 +138,9 @@ fn run_children(
     let computing = names[..cast.computing].iter();
     if let Some(making) = &run.making {
         stated_rows(&description, &making.rows)?;
-        names.iter().try_for_each(|name| material::check_free(&stored_file(&making.out, name)))?;
+        names
+            .iter()
+            .try_for_each(|name| correlated::check_free(&stored_file(&making.out, name)))?;
     }
     if let Preprocessed::Stored(directory) = &run.preprocessing {
         let key = |name: &String| key_file(run, directory, name);
@@ -165,7 +167,7 @@ fn run_children(
             command.args(run.outsourcing.typed(cast.computing_names()));
         }
         match cast.is_client(index as u16) {
-            false => material_options(&mut command, run, name),
+            false => preprocessing_options(&mut command, run, name),
             true if run.preprocessing == Preprocessed::Fake => {
                 command.arg("--fake-preprocessing");
             }
@@ -210,7 +212,7 @@ fn start(
 /// The run with the rows of the files that clients would bring, who have no part in it.
 fn with_clients_rows(run: &Run, cast: &Cast, description: &Description, files: &Files) -> Run {
     let mut run = run.clone();
-    let making = run.making.as_mut().expect("material is made");
+    let making = run.making.as_mut().expect("correlated randomness is made");
     for port in description.inputs.iter().filter(|port| cast.is_client(port.party)) {
         if let Some(file) = files.get(&port.name) {
             making.rows.push((port.name.clone(), file.rows.to_string()));

@@ -4,9 +4,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use phineus_bytecode::{Description, Kind, verify, write_text};
+use phineus_correlated::demand::BatchScale;
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{Scratch, check, check_order};
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::mixed;
 use phineus_session::candidates::candidates;
 use phineus_session::casting::described;

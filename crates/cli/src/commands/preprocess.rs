@@ -1,10 +1,10 @@
-//! `preprocess`: makes and keeps what a later run needs, before its inputs are known.
+//! `preprocess`: makes and stores what a later run needs, before its inputs are known.
 
 use std::path::Path;
 use std::time::Duration;
 
 use phineus_session::failure::Failure;
-use phineus_session::party::{self, KeptReport};
+use phineus_session::party::{self, StoredReport};
 use phineus_session::registry::Registry;
 use phineus_session::report::write_json;
 use phineus_session::settings::{Making, Run};
@@ -33,20 +33,20 @@ pub(crate) fn run(
         return run_child(registry, &run, making, directory);
     }
     let display = console.display();
-    let kept = if preprocess.together.local {
+    let stored = if preprocess.together.local {
         local::preprocess(registry, &run, making, &display)
     } else {
-        party::preprocess(registry, &run, making, &display.progress()).map(|kept| vec![kept])
+        party::preprocess(registry, &run, making, &display.progress()).map(|stored| vec![stored])
     };
     display.clear();
     let released = cancel().release();
-    let kept = kept?;
+    let stored = stored?;
     released?;
     if console.is_json {
-        console.document(json!({ "stored": kept }));
+        console.document(json!({ "stored": stored }));
         return Ok(());
     }
-    kept.iter().flat_map(lines).for_each(|line| console.say(&line));
+    stored.iter().flat_map(lines).for_each(|line| console.say(&line));
     Ok(())
 }
 
@@ -60,34 +60,34 @@ fn run_child(
     signals::end_with_parent(&local::cluster(run).file);
     let display = Display::for_parent();
     let result = party::preprocess(registry, run, making, &display.progress())
-        .and_then(|kept| write_json(&local::report_beside(directory), &kept));
+        .and_then(|stored| write_json(&local::report_beside(directory), &stored));
     display.ended(result.as_ref().map(drop));
     // The parent prints it.
     result.map_err(|failure| Failure { silent: true, ..failure })
 }
 
-fn lines(kept: &KeptReport) -> Vec<String> {
+fn lines(stored: &StoredReport) -> Vec<String> {
     let time = |seconds: f64| quantity::duration(Duration::from_secs_f64(seconds));
-    let amounts: Vec<String> = kept
+    let amounts: Vec<String> = stored
         .amounts
         .iter()
         .map(|(name, &count)| format!("{} {}", quantity::count(count), kind_words(name)))
         .collect();
     let amounts = if amounts.is_empty() { "nothing".to_owned() } else { amounts.join(", ") };
-    let sent = kept.set_up.sent_bytes + kept.preprocessing.sent_bytes;
+    let sent = stored.set_up.sent_bytes + stored.preprocessing.sent_bytes;
     vec![
         format!(
             "{}: {} for one run of {}",
-            kept.file,
-            quantity::bytes(kept.file_bytes),
-            kept.party
+            stored.file,
+            quantity::bytes(stored.file_bytes),
+            stored.party
         ),
         format!("  {amounts}"),
         format!(
             "  set-up {}, making {}, {} OTs with each party, {} sent",
-            time(kept.set_up.seconds),
-            time(kept.preprocessing.seconds),
-            quantity::count(kept.oblivious_transfers),
+            time(stored.set_up.seconds),
+            time(stored.preprocessing.seconds),
+            quantity::count(stored.oblivious_transfers),
             quantity::bytes(sent)
         ),
     ]

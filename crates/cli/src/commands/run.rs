@@ -7,14 +7,14 @@ use phineus_bytecode::{Description, Table};
 use phineus_frontend::same_rows;
 use phineus_session::binding::{self, Inputs};
 use phineus_session::casting::Cast;
+use phineus_session::correlated::Source;
 use phineus_session::execute::Job;
 use phineus_session::failure::{Failure, codes};
 use phineus_session::learnt::{self, Basis};
-use phineus_session::material::Origin;
 use phineus_session::output_file::check_writable;
 use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
-use phineus_session::party::{self, check_material};
+use phineus_session::party::{self, check_preprocessed};
 use phineus_session::ports::Files;
 use phineus_session::protocol::run_clear;
 use phineus_session::registry::Registry;
@@ -93,7 +93,7 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
         console.say(warning);
     }
     if run.together.protocol == ProtocolChoice::This(protocols::CLEAR) {
-        check_material(run)?;
+        check_preprocessed(run)?;
         if run.outsourcing.is_stated() {
             return Err(Failure::usage("the clear protocol has nobody who computes for others"));
         }
@@ -417,7 +417,7 @@ fn run_in_the_clear(
         backend: run.resources.storage,
         swap_dir: scratch.directory(),
         limit_bytes,
-        origin: Origin::Interleaved,
+        source: Source::Interleaved,
         turns_max: run.max_iterations,
         threads: 1,
         cache_bytes: 0,

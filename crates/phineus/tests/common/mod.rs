@@ -106,7 +106,8 @@ impl Place {
         self.write("c.csv", "x\n9\n10\n50\n")
     }
 
-    /// What `explain` says of a run with material from a dealer is what the last run measured.
+    /// What `explain` says of a run with correlated randomness from a dealer is what the last run
+    /// measured.
     pub fn explains_fake(&self, program: &str, protocol: &str) -> Result {
         let line = format!("explain {program} --protocol {protocol} --fake-preprocessing --json");
         let told: serde_json::Value = serde_json::from_str(&self.run(&line)?.succeeded()?.stdout)?;

@@ -39,7 +39,7 @@ const CYCLES: [(&str, &[&str]); 3] = [
             "execute",
             "garbling",
             "masks",
-            "material",
+            "correlated randomness",
             "own_rows",
             "party",
             "planning",

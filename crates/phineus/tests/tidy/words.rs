@@ -36,8 +36,11 @@ const AVOIDED: [Avoided; 16] = [
     avoided(&["rehearsal", "rehearsals", "rehearse"], "dry run"),
     avoided(&["twin", "twins"], "plaintext reference"),
     Avoided {
-        right: &["preprocessed material"],
-        ..avoided(&["material"], "correlated randomness, or which: triples, bits, masks")
+        right: &["correlated randomness"],
+        ..avoided(
+            &["correlated randomness"],
+            "correlated randomness, or which: triples, bits, masks",
+        )
     },
     avoided(&["maker", "makers", "supplier", "suppliers"], "source or dealer"),
     Avoided { right: &["supply chain"], ..avoided(&["supply", "supplies"], "preprocessing") },

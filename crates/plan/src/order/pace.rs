@@ -1,10 +1,10 @@
 //! [`Pace`]: what has time is spread over the rounds of what has none.
 //!
-//! A wide part beside a deep one could all be issued in the first round. Then its material must be
-//! there in the first round, the deep part waits meanwhile, and later rounds have nothing to do but
-//! to wait for the network. So where the end of the program is in sight and all of it fits in
-//! flight at once, an instruction that need not be issued yet waits until it is its turn: in each
-//! round as large a part is issued as has passed of the rounds until it must be.
+//! A wide part beside a deep one could all be issued in the first round. Then its correlated
+//! randomness must be there in the first round, the deep part waits meanwhile, and later rounds
+//! have nothing to do but to wait for the network. So where the end of the program is in sight and
+//! all of it fits in flight at once, an instruction that need not be issued yet waits until it is
+//! its turn: in each round as large a part is issued as has passed of the rounds until it must be.
 //!
 //! Invariant: an instruction is issued when it is ready and its rounds, with those of all that
 //! waits for it, are as many as are left. Nothing is short of room, so the program takes the rounds

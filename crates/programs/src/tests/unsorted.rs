@@ -9,6 +9,8 @@ use std::thread;
 use phineus_bytecode::{
     InputPort, Kind, Lane, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
 };
+use phineus_channels::memory_mesh;
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{FrameMemory, Inputs, Memory, RunError, run};
@@ -17,9 +19,9 @@ use phineus_ot::SessionId;
 use phineus_plan::{
     Lookahead, OrderOptions, PlanOptions, check_order, lower_to_field, order, plan,
 };
+use phineus_protocols::ProtocolError;
 use phineus_protocols::mixed::totals;
-use phineus_protocols::spdz::{Dealer, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds};
-use phineus_protocols::{ProtocolError, memory_mesh};
+use phineus_protocols::spdz::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 use crate::find;
 
@@ -130,7 +132,7 @@ fn without_order<R: Read + Seek>(program: &mut ProgramReader<R>) -> Vec<u8> {
 fn ends<F: Field>(plan: &Plan, field: FieldName, inputs: &[Table]) -> Vec<End> {
     let description = read(plan).description().clone();
     let count = description.parties.len();
-    let party = |parties: phineus_protocols::Parties<_>| {
+    let party = |parties: phineus_channels::Parties<_>| {
         let (plan, description) = (plan.clone(), description.clone());
         let me = parties.me();
         let ports = description.inputs.iter().zip(inputs);

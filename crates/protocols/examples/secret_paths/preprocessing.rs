@@ -1,8 +1,8 @@
 //! Triples, square pairs and shared bits, from either extension.
 
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::{Batch, Generator, Kind};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::demand::BatchScale;
-use phineus_protocols::preprocessing::{Batch, Generator, Kind};
 
 use crate::wire::{mesh, on_threads, secret_prg};
 

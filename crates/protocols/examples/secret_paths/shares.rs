@@ -4,15 +4,16 @@ use std::thread;
 
 use phineus_bytecode::random::Random;
 use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
+use phineus_channels::Parties;
+use phineus_correlated::semi_honest::{CorrelatedRandomness, Dealer, Generator, Sequential};
 use phineus_engine::{ClearDriver, Inputs, Outputs, run};
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::order;
+use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram};
 use phineus_protocols::mixed::{
     Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
 };
-use phineus_protocols::preprocessing::{Dealer, Generator, Preprocessing, Sequential};
-use phineus_protocols::{Parties, ProtocolError};
 
 use crate::programs::{
     Program, assert_learned, assigned, memory, ordering, planned, random, read, scratch,
@@ -203,15 +204,15 @@ fn party(
     let mut generator = made.expect("all are honest");
     let needs = Needs::new(read(&plans.program), count).map(|need| Ok(need?));
     let (demand, directory) = (demand(description), std::env::temp_dir());
-    let material = Sequential::make(&mut generator, demand, needs, 1 << 10, &directory);
-    let material = material.expect("all are honest");
-    compute(plans, description, material, [online, garbling], clients, tables)
+    let correlated = Sequential::make(&mut generator, demand, needs, 1 << 10, &directory);
+    let correlated = correlated.expect("all are honest");
+    compute(plans, description, correlated, [online, garbling], clients, tables)
 }
 
-fn compute<P: Preprocessing>(
+fn compute<P: CorrelatedRandomness>(
     plans: &Plans,
     description: &Description,
-    material: P,
+    correlated: P,
     [online, garbling]: [Parties<Wire>; 2],
     clients: Vec<Wire>,
     tables: &[Table],
@@ -219,7 +220,7 @@ fn compute<P: Preprocessing>(
     let me = online.me();
     let prg = |number: u128| secret_prg(16 * me as u128 + number);
     let inputs = secret_inputs(description, tables, me);
-    let driver = MixedDriver::new(online, material, &mut prg(2), description, inputs);
+    let driver = MixedDriver::new(online, correlated, &mut prg(2), description, inputs);
     let driver = driver.expect("the set-up works").with_broadcast(plans.broadcast);
     let mut driver = driver.with_clients(clients).expect("the clients are there");
     if let Some(program) = &plans.garbling {

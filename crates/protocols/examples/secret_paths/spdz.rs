@@ -1,15 +1,15 @@
-//! Authenticated shares: the material of MASCOT and runs of SPDZ.
+//! Authenticated shares: the correlated randomness of MASCOT and runs of SPDZ.
 
 use phineus_bytecode::Table;
+use phineus_channels::Parties;
+use phineus_correlated::authenticated::MatrixSize;
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer};
+use phineus_correlated::mascot::{Batch, Generator, Kind, OnDemand};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{lower_to_field, order};
-use phineus_protocols::Parties;
-use phineus_protocols::mascot::{Batch, Generator, Kind, Mascot};
-use phineus_protocols::spdz::{
-    Dealer, Masks, Material, MatrixSize, Opening, SpdzCosts, SpdzDriver, SpdzRounds, SpdzSettings,
-};
+use phineus_protocols::spdz::{Masks, Opening, SpdzCosts, SpdzDriver, SpdzRounds, SpdzSettings};
 
 use crate::programs::{
     Program, assert_learned, memory, ordering, planned, random_of, read, scratch, secret_inputs,
@@ -42,11 +42,11 @@ enum Source {
 }
 
 pub fn mascot() {
-    material::<F61>(3);
-    material::<F128>(2);
+    correlated::<F61>(3);
+    correlated::<F128>(2);
 }
 
-fn material<F: Field>(parties: usize) {
+fn correlated<F: Field>(parties: usize) {
     on_threads(mesh(parties), |parties| {
         let prg = secret_prg(parties.me() as u128 + 1);
         let session = SessionId::new([4; 32]);
@@ -104,23 +104,23 @@ fn authenticated<F: Field>(
         let learned = match source {
             Source::Parties => {
                 let prg = secret_prg(16 * me as u128 + 1);
-                let material =
-                    Mascot::<F, _>::setup(offline, prg, &SessionId::new(SESSION), FieldBits::LAN);
-                let material = material.expect("all are honest");
-                compute(online, material, (&bytes, field), &program.tables)
+                let correlated =
+                    OnDemand::<F, _>::setup(offline, prg, &SessionId::new(SESSION), FieldBits::LAN);
+                let correlated = correlated.expect("all are honest");
+                compute(online, correlated, (&bytes, field), &program.tables)
             }
             Source::Dealer => {
-                let material = Dealer::<F>::insecure(secret_block(5), me, count);
-                compute(online, material, (&bytes, field), &program.tables)
+                let correlated = Dealer::<F>::insecure(secret_block(5), me, count);
+                compute(online, correlated, (&bytes, field), &program.tables)
             }
         };
         assert_learned(description, me, learned, &right);
     });
 }
 
-fn compute<F: Field, M: Material<F>>(
+fn compute<F: Field, M: AuthenticatedRandomness<F>>(
     online: Parties<Wire>,
-    material: M,
+    correlated: M,
     (bytes, field): (&[u8], FieldName),
     tables: &[Table],
 ) -> Vec<Option<Table>> {
@@ -128,9 +128,9 @@ fn compute<F: Field, M: Material<F>>(
     let description = &read(bytes).description().clone();
     let prg = secret_prg(16 * me as u128 + 2);
     let session = SessionId::new(SESSION);
-    let opening = Opening::new(me, count, material.delta(), &session, prg);
+    let opening = Opening::new(me, count, correlated.delta(), &session, prg);
     let inputs = secret_inputs(description, tables, me);
-    let mut driver = SpdzDriver::new(online, material, opening, description, inputs, field);
+    let mut driver = SpdzDriver::new(online, correlated, opening, description, inputs, field);
     let mut memory = memory(description);
     run(&mut read(bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
     driver.into_parts().1.into_tables()

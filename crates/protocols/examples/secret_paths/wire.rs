@@ -2,10 +2,11 @@
 
 use std::thread;
 
-use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic, memory_pair};
+use phineus_channels::{
+    Channel, ChannelError, MemoryChannel, Parties, Traffic, memory_mesh, memory_pair,
+};
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg};
-use phineus_protocols::{Parties, memory_mesh};
 
 use crate::watch::Log;
 

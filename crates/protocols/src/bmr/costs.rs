@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use phineus_bytecode::{CostModel, Description, Instruction, Op};
 use phineus_circuits::record::Template;
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Block;
 use phineus_engine::bits::Family;
 use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
@@ -12,9 +13,7 @@ use super::garbler::summed_bytes;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::program::SUMS;
 use super::{Rows, is_linear};
-use crate::demand::BatchScale;
-use crate::mixed::sum_of_shares;
-use crate::shares::templates::Templates;
+use crate::templates::{Templates, sum_of_shares};
 
 /// The names of the totals.
 pub mod totals {

@@ -10,6 +10,7 @@ use std::sync::mpsc::Receiver;
 use phineus_bytecode::{Instruction, Lane, Phase, Sharing};
 use phineus_channels::Channel;
 use phineus_circuits::record::Level;
+use phineus_correlated::StoreError;
 use phineus_crypto::Block;
 use phineus_engine::bits::Family;
 use phineus_engine::{Driver, packed};
@@ -21,9 +22,7 @@ use super::masked;
 use super::program::SUMS;
 use super::rows::{Gates, Rows, grow, linear};
 use crate::ProtocolError;
-use crate::mixed::sum_of_shares;
-use crate::preprocessing::StoreError;
-use crate::shares::templates::Templates;
+use crate::templates::{Templates, sum_of_shares};
 
 impl<C: Channel> Gates for Garbler<C> {
     type Error = ProtocolError;

@@ -4,12 +4,12 @@
 //! more than [`window_bytes`] ahead of what a peer has sent, so no two parties wait for each other:
 //! the one that has received least can always go on.
 
-use phineus_channels::{Channel, MAX_BORROW_BYTES};
+use phineus_channels::{Channel, MAX_BORROW_BYTES, Parties};
 use phineus_crypto::Block;
 use zerocopy::IntoBytes;
 
 use super::limits::window_bytes;
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// What is exchanged.
 pub(super) trait Parts {

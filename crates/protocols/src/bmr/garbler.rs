@@ -25,7 +25,8 @@
 
 use std::ops::Range;
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::{Block, Delta, Prg};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -37,8 +38,7 @@ use super::limits::{ROWS, gates_per_batch};
 use super::links::Link;
 use super::sink::Sink;
 use super::tables::TableBatch;
-use crate::demand::BatchScale;
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// The bytes of the tables of `gates` gates that `party` sums, which are its own rows: of two
 /// parties, all that the peer keeps.
@@ -133,7 +133,7 @@ impl<C: Channel> Garbler<C> {
         while self.second.is_some() || self.third.is_some() {
             self.step(None)?;
         }
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 
     /// Oblivious transfers made with each peer, of all peers the most.

@@ -6,7 +6,7 @@ use phineus_crypto::Block;
 use phineus_ot::FieldBits;
 use phineus_ot::limits::{BASE_OT_COUNT, HASH_BLOCKS, TILE_OTS};
 
-use crate::demand::BatchScale;
+use phineus_correlated::demand::BatchScale;
 
 /// Keys of a garbled gate for each party.
 pub const ROWS: usize = 3;

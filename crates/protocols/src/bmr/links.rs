@@ -4,7 +4,7 @@
 //! receiver's bit times that offset. The OTs of the second operands serve twice: hashed, they are
 //! OTs of bits, of which the product of the mask bits is made.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, CrHash, Delta, Prg};
 use phineus_ot::ideal::{self, IdealReceiver, IdealSender};
 use phineus_ot::limits::{HASH_BLOCKS, TILE_OTS};
@@ -15,7 +15,7 @@ use phineus_ot::{
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// Where the OTs with one peer come from.
 enum Ends {

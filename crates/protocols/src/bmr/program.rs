@@ -16,7 +16,7 @@ use phineus_bytecode::{
     Phase, ProgramReader, ProgramWriter, RowOrder, Sharing, Written,
 };
 
-use crate::mixed::is_masked;
+use crate::templates::is_masked;
 
 /// The port of wires that are fresh.
 pub(super) const FRESH: u64 = 0;

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
+use phineus_correlated::StoreError;
 use zerocopy::IntoBytes;
 
 use super::stored::TableFile;
 use super::tables::{Producer, TableBatch};
 use crate::ProtocolError;
-use crate::preprocessing::StoreError;
 
 /// Where finished batches go.
 pub(super) enum Sink {

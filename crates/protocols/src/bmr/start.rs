@@ -11,7 +11,10 @@ use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
 
 use phineus_bytecode::{Description, Flow, Lane, ProgramReader};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
+use phineus_correlated::StoreError;
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::stored::UnfinishedFile;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_engine::{Carried, CarriedLayout, Memory, RunError, StorageError, run, run_blocks};
 use phineus_ot::{FieldBits, SessionId};
@@ -25,10 +28,7 @@ use super::links::{self, Link};
 use super::sink::Sink;
 use super::stored::{TableFile, TableKey};
 use super::tables::{Common, Producer, Tables};
-use crate::demand::BatchScale;
-use crate::preprocessing::StoreError;
-use crate::stored::UnfinishedFile;
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// One party's side of garbling, set up.
 ///
@@ -181,18 +181,18 @@ impl<C: Channel> Garbling<C> {
         Ok((tables, parties))
     }
 
-    /// Makes all tables of `planned` and keeps them in `unfinished`, under `key`.
+    /// Makes all tables of `planned` and stores them in `unfinished`, under `key`.
     ///
     /// # Errors
     /// When a channel, a peer, the plan or the storage fails.
-    pub fn keep<R: Read + Seek>(
+    pub fn store<R: Read + Seek>(
         self,
         planned: &mut ProgramReader<R>,
         memory: &mut Memory,
         unfinished: UnfinishedFile,
         key: &TableKey,
     ) -> Result<Made<C>, ProtocolError> {
-        let file = Box::new(TableFile::kept(&unfinished, key, self.parties.count())?);
+        let file = Box::new(TableFile::stored(&unfinished, key, self.parties.count())?);
         // None of them stays in memory.
         let sink = Sink::Store { batches: VecDeque::new(), bytes_left: 0, file, spilled: true };
         let common = self.common.clone();

@@ -1,9 +1,10 @@
-//! [`TableFile`]: garbled tables that were all made before, in a file: without a name, encrypted under
-//! a key that only this process ever has; or kept for a later run, under a key that lies encrypted in
-//! the file of the other material ([`TableKey`]), and is gone when that is used.
+//! [`TableFile`]: garbled tables that were all made before, in a file: without a name, encrypted
+//! under a key that only this process ever has; or stored for a later run, under a key that lies
+//! encrypted in the file of the other correlated randomness ([`TableKey`]), and is gone when that
+//! is used.
 //!
 //! A batch is its tables, this party's keys and masks for decoding, padded to whole pages, each with
-//! its tag behind it. Behind the batches of a kept file come pages with the sizes of all batches, and
+//! its tag behind it. Behind the batches of a stored file come pages with the sizes of all batches, and
 //! one page, whose nonce no other has, with what is common to all: so a file that was cut off, mixed
 //! up or made by another run fits no tag. Cost: the bytes of the tables, one page of memory, and 16
 //! bytes for each batch. A page whose tag is wrong is an error.
@@ -12,6 +13,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use phineus_correlated::StoreError;
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::stored::PAGE_BYTES;
+use phineus_correlated::stored::{StoredFile, UnfinishedFile, nameless};
 use phineus_crypto::{Block, Delta, PageCipher, Prg, Tag, declassify};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -19,15 +24,11 @@ use zeroize::Zeroizing;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::rows::grow;
 use super::tables::{Common, TableBatch, Tables, make_room};
-use crate::demand::BatchScale;
-use crate::preprocessing::StoreError;
-use crate::preprocessing::limits::PAGE_BYTES;
-use crate::stored::{StoredFile, UnfinishedFile, nameless};
 
 const TAG_BYTES: usize = 16;
 const STORED_PAGE_BYTES: u64 = (PAGE_BYTES + TAG_BYTES) as u64;
 
-/// The nonce of the last page of a kept file; other pages count from 0.
+/// The nonce of the last page of a stored file; other pages count from 0.
 const LAST_NONCE: u64 = u64::MAX;
 
 /// What the last page begins with.
@@ -36,7 +37,7 @@ const LAST_MAGIC: [u8; 8] = *b"tables 1";
 /// Bytes of the sizes of a batch.
 const SIZE_BYTES: usize = 16;
 
-/// The key of kept tables.
+/// The key of stored tables.
 ///
 /// Has no `Debug`: it is secret.
 pub struct TableKey(Zeroizing<[u8; TableKey::BYTES]>);
@@ -55,13 +56,14 @@ impl TableKey {
     /// That of the tables that lie beside `file`.
     ///
     /// # Panics
-    /// If it is the file of other material than that of shares.
+    /// If it is the file of other correlated randomness than that of shares.
     pub fn of(file: &StoredFile) -> TableKey {
         let bytes = file.secret().try_into().expect("files of shares have a key of tables");
         TableKey(Zeroizing::new(bytes))
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8; TableKey::BYTES] {
+    /// The key.
+    pub fn as_bytes(&self) -> &[u8; TableKey::BYTES] {
         &self.0
     }
 
@@ -96,8 +98,8 @@ impl TableFile {
         Ok(TableFile::new(file, directory.to_owned(), cipher, parties))
     }
 
-    /// The empty file that `unfinished` is, of tables that will be kept.
-    pub(super) fn kept(
+    /// The empty file that `unfinished` is, of tables that will be stored.
+    pub(super) fn stored(
         unfinished: &UnfinishedFile,
         key: &TableKey,
         parties: usize,
@@ -140,7 +142,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Completes a kept file.
+    /// Completes a stored file.
     pub(super) fn seal(&mut self, common: &Common) -> Result<(), StoreError> {
         let words = self.sizes.iter().flat_map(|&(gates, decoding)| [gates, decoding]);
         let sizes: Vec<u8> = words.flat_map(|word| (word as u64).to_le_bytes()).collect();
@@ -153,7 +155,7 @@ impl TableFile {
         self.write_page(LAST_NONCE, &last)
     }
 
-    /// Tables that were kept in the file at `path`, with what is common to them.
+    /// Tables that were stored in the file at `path`, with what is common to them.
     fn open(
         path: &Path,
         key: &TableKey,
@@ -264,7 +266,7 @@ impl TableFile {
 }
 
 impl Tables {
-    /// The tables that [`Garbling::keep`](super::Garbling::keep) has kept in the file at `path`.
+    /// The tables that [`Garbling::store`](super::Garbling::store) has written to the file at `path`.
     /// Nothing may be evaluated with them before the file that has their key is used up.
     ///
     /// # Errors

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use phineus_bytecode::Lane;
+use phineus_correlated::StoreError;
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::{Block, Delta};
 use zeroize::Zeroizing;
 
 use super::limits::{OPENED_AHEAD, ROWS, batches_ahead, gates_per_batch};
 use super::stored::TableFile;
 use crate::ProtocolError;
-use crate::demand::BatchScale;
-use crate::preprocessing::StoreError;
 
 /// What evaluating a batch of gates takes.
 #[derive(Default)]

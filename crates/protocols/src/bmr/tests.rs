@@ -3,7 +3,9 @@
 use std::thread;
 
 use phineus_bytecode::{ElementType, Instruction, Op};
+use phineus_channels::{memory_mesh, memory_mesh_ahead};
 use phineus_circuits::record::{And, Level, Template};
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_ot::{FieldBits, SessionId};
 
@@ -15,8 +17,6 @@ use super::sink::Sink;
 use super::tables::{Common, TableBatch, Tables};
 use super::{Evaluation, Garbling, links};
 use crate::ProtocolError;
-use crate::demand::BatchScale;
-use crate::{memory_mesh, memory_mesh_scaled};
 
 const FULL: (FieldBits, BatchScale) = (FieldBits::DEFAULT, BatchScale::FULL);
 
@@ -58,7 +58,7 @@ const LANES: usize = 250;
 
 /// Blocks of so many rounds; with transfers from a seed, if there is one.
 fn many_batches(parties: usize, scale: BatchScale, blocks: &[usize], seed: Option<Block>) {
-    let handles: Vec<_> = memory_mesh_scaled(parties, scale)
+    let handles: Vec<_> = memory_mesh_ahead(parties, scale.ahead_bytes())
         .into_iter()
         .map(|mesh| {
             let blocks = blocks.to_vec();
@@ -91,7 +91,7 @@ struct Run {
 }
 
 fn run(
-    mut parties: crate::Parties<phineus_channels::MemoryChannel>,
+    mut parties: phineus_channels::Parties<phineus_channels::MemoryChannel>,
     blocks: &[usize],
     seed: Option<Block>,
 ) -> Run {

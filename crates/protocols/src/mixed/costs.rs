@@ -6,6 +6,11 @@ use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Settings, Sharing,
 };
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::Demand;
+use phineus_correlated::semi_honest::costs::{
+    demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
+};
 use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
@@ -16,11 +21,6 @@ use super::templates::YaoToArithmetic;
 use crate::bmr::costs::{
     Garbled, PartyCosts, evaluation_ns, garbling_costs_of_blocks, garbling_ns,
     totals as garbling_totals,
-};
-use crate::demand::BatchScale;
-use crate::preprocessing::Demand;
-use crate::preprocessing::costs::{
-    demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
 };
 use crate::shares::values::sent_share_bytes;
 
@@ -46,7 +46,7 @@ pub mod totals {
     pub const DECODING_BYTES: &str = "y2a_decoding_bytes";
     /// Predicted nanoseconds of computation of one party.
     pub const COMPUTE_NS: &str = "compute_ns";
-    /// What of it makes preprocessed material.
+    /// What of it makes correlated randomness.
     pub const PREPROCESSING_NS: &str = "preprocessing_ns";
     /// What of that is the base OTs, which everything waits for.
     pub const SETUP_NS: &str = "setup_ns";
@@ -162,7 +162,7 @@ impl MixedCosts {
         MixedCosts { is_silent, ..self }
     }
 
-    /// The same with material in batches of this size.
+    /// The same with correlated randomness in batches of this size.
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> MixedCosts {
         MixedCosts { demand: Demand::scaled(scale), ..self }
@@ -209,15 +209,15 @@ impl MixedCosts {
 
     /// Nanoseconds of base OTs before the first triple and the first table.
     fn setup_ns(&self, is_garbled: bool) -> u64 {
-        let of_material = if self.has_material() { SETUP_NS } else { 0 };
+        let of_preprocessing = if self.needs_correlated_randomness() { SETUP_NS } else { 0 };
         let of_garbling = if is_garbled { GARBLING_SETUP_NS } else { 0 };
-        (self.parties as u64 - 1) * (of_material + of_garbling)
+        (self.parties as u64 - 1) * (of_preprocessing + of_garbling)
     }
 
     /// Nanoseconds of whole iterations of silent OT.
     fn silent_ns(&self, kind: OtKind) -> u64 {
         let silent = match kind {
-            OtKind::Silent(size) if self.has_material() => {
+            OtKind::Silent(size) if self.needs_correlated_randomness() => {
                 let iterations = kind.reservations(ots_of_a_direction(&self.demand)).max(1);
                 iterations * size.output_ots() as u64 * NS_PER_SILENT_OT
             }
@@ -226,8 +226,8 @@ impl MixedCosts {
         (self.parties as u64 - 1) * silent
     }
 
-    /// The OTs that material is made of: of blocks as large as one run of each needs, since how often
-    /// they run is not known when the OTs are set up.
+    /// The OTs that correlated randomness is made of: of blocks as large as one run of each needs,
+    /// since how often they run is not known when the OTs are set up.
     fn ot_kind(&self) -> OtKind {
         if self.blocks.is_empty() {
             return kind_of(&self.demand, self.is_silent);
@@ -239,8 +239,9 @@ impl MixedCosts {
         kind_of(&once, self.is_silent)
     }
 
-    /// Whether material is made at all: it is set up too for blocks that may run, and do not.
-    fn has_material(&self) -> bool {
+    /// Whether correlated randomness is made at all: it is set up too for blocks that may run, and
+    /// do not.
+    fn needs_correlated_randomness(&self) -> bool {
         let blocks = self.blocks.iter().map(|(demand, ..)| demand);
         blocks.chain([&self.demand]).any(|demand| demand.kinds().next().is_some())
     }
@@ -381,7 +382,7 @@ impl CostModel for MixedCosts {
                 demands_costs(blocks, self.parties, kind)
             }
         };
-        if self.has_material() {
+        if self.needs_correlated_randomness() {
             let setup = setup_costs(kind);
             pair.from_lower_bytes += setup.from_lower_bytes;
             pair.from_higher_bytes += setup.from_higher_bytes;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
@@ -18,12 +19,11 @@ use super::openings::Openings;
 use super::ring::execute;
 use super::rows::{self, write_circuit};
 use super::templates::{MixedRounds, Way, way};
+use crate::ProtocolError;
 use crate::bmr::{Evaluation, Tables};
-use crate::preprocessing::Preprocessing;
 use crate::shares::ring;
 use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share, without_gaps};
 use crate::shares::words::words;
-use crate::{Parties, ProtocolError};
 
 /// An output whose shares are on their way.
 struct PendingOutput {
@@ -38,7 +38,7 @@ pub struct MixedDriver<C, P> {
     pub(super) parties: Parties<C>,
     /// Those who bring inputs and learn outputs, and do not compute.
     pub(super) clients: Clients<C>,
-    preprocessing: P,
+    correlated: P,
     /// What garbled values are computed with, if there are any.
     pub(super) evaluation: Option<Evaluation>,
     pub(super) description: Description,
@@ -54,7 +54,7 @@ pub struct MixedDriver<C, P> {
     rounds: u64,
 }
 
-impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// Agrees on the generators that each two parties have in common.
     ///
     /// Cost: 16 bytes from each party to each of higher number.
@@ -63,7 +63,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
     /// When a channel fails.
     pub fn new(
         mut parties: Parties<C>,
-        preprocessing: P,
+        correlated: P,
         prg: &mut Prg,
         description: &Description,
         inputs: Inputs,
@@ -90,7 +90,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
             description: description.clone(),
             parties,
             clients: Clients::default(),
-            preprocessing,
+            correlated,
             evaluation: None,
             inputs,
             in_flight: VecDeque::new(),
@@ -158,7 +158,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
 
     /// Channels, outputs and what is left of the preprocessing, after [`Driver::finish`].
     pub fn into_parts(self) -> (Parties<C>, Outputs, P) {
-        (self.parties, self.outputs, self.preprocessing)
+        (self.parties, self.outputs, self.correlated)
     }
 
     fn assert_done(&self) {
@@ -172,7 +172,7 @@ impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
 
     pub(super) fn context(&mut self) -> Context<'_, P> {
         let first = self.first();
-        Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first }
+        Context { openings: &mut self.openings, correlated: &mut self.correlated, first }
     }
 
     /// The circuit of an instruction with its inputs, not run yet.
@@ -355,7 +355,7 @@ fn is_garbled(instruction: &Instruction) -> bool {
         || instruction.op == Op::Convert && from == Sharing::Garbled
 }
 
-impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
     type Wire = Block;
     type Error = ProtocolError;
 
@@ -436,7 +436,7 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         self.write_outputs();
         let first = self.first();
         let mut context =
-            Context { openings: &mut self.openings, preprocessing: &mut self.preprocessing, first };
+            Context { openings: &mut self.openings, correlated: &mut self.correlated, first };
         for _ in 0..self.in_flight.len() {
             let (instruction, mut flight) = self.in_flight.pop_front().expect("just counted");
             if flight.step(&mut context)? {
@@ -453,7 +453,7 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         if let Some(evaluation) = &self.evaluation {
             evaluation.end_block();
         }
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
@@ -470,6 +470,6 @@ impl<C: Channel, P: Preprocessing> Driver for MixedDriver<C, P> {
         if let Some(evaluation) = &mut self.evaluation {
             evaluation.finish()?;
         }
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 }

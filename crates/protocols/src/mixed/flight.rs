@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
 use phineus_circuits::record::Template;
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 
 use super::garbled::Entry;
 use super::openings::Openings;
 use super::rows::{gather, run, scatter};
 use crate::ProtocolError;
-use crate::preprocessing::Preprocessing;
 use crate::shares::ring::mask_of;
 use crate::shares::values::{Words, blank};
 use crate::shares::words::words;
@@ -25,7 +25,7 @@ use crate::shares::words::words;
 /// What a flight needs from its driver.
 pub(super) struct Context<'a, P> {
     pub(super) openings: &'a mut Openings,
-    pub(super) preprocessing: &'a mut P,
+    pub(super) correlated: &'a mut P,
     /// Whether this is the party that adds public values.
     pub(super) first: bool,
 }
@@ -56,7 +56,7 @@ impl Circuit {
     }
 
     /// Does what the next level can do alone, and issues its ANDs; whether there were any.
-    pub(super) fn issue<P: Preprocessing>(
+    pub(super) fn issue<P: CorrelatedRandomness>(
         &mut self,
         context: &mut Context<'_, P>,
     ) -> Result<bool, ProtocolError> {
@@ -71,7 +71,7 @@ impl Circuit {
         for buffer in [&mut masked.a, &mut masked.b, &mut masked.c] {
             buffer.resize(size, 0);
         }
-        context.preprocessing.bit_triples(count, &mut masked.a, &mut masked.b, &mut masked.c)?;
+        context.correlated.bit_triples(count, &mut masked.a, &mut masked.b, &mut masked.c)?;
         let mut difference = blank(size);
         gather(&mut difference, &self.rows, &level.ands, self.lanes, |and| and.a);
         difference.iter_mut().zip(&*masked.a).for_each(|(x, a)| *x ^= a);
@@ -113,7 +113,7 @@ pub(super) enum Flight {
 
 impl Flight {
     /// Goes on after a round; whether it is done.
-    pub(super) fn step<P: Preprocessing>(
+    pub(super) fn step<P: CorrelatedRandomness>(
         &mut self,
         context: &mut Context<'_, P>,
     ) -> Result<bool, ProtocolError> {
@@ -144,7 +144,7 @@ pub(super) struct Product {
 
 impl Product {
     /// Issues `x * y`, or `x * x` if there is no `y`.
-    pub(super) fn issue<P: Preprocessing>(
+    pub(super) fn issue<P: CorrelatedRandomness>(
         context: &mut Context<'_, P>,
         instruction: &Instruction,
         x: &[u64],
@@ -162,13 +162,13 @@ impl Product {
         };
         match y {
             None => {
-                context.preprocessing.square_pairs(width, &mut masked.a, &mut masked.c)?;
+                context.correlated.square_pairs(width, &mut masked.a, &mut masked.c)?;
                 masked.d_at = open(x, &masked.a);
             }
             Some(y) => {
                 masked.b = blank(y.len());
                 let Masked { a, b, c, .. } = &mut masked;
-                context.preprocessing.ring_triples(width, a, b, c)?;
+                context.correlated.ring_triples(width, a, b, c)?;
                 masked.d_at = open(x, &masked.a);
                 masked.e_at = open(y, &masked.b);
             }
@@ -217,7 +217,7 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Issues it for `bits`, packed and bit-major without gaps.
-    pub(super) fn issue<P: Preprocessing>(
+    pub(super) fn issue<P: CorrelatedRandomness>(
         context: &mut Context<'_, P>,
         instruction: &Instruction,
         bits: &[u64],
@@ -225,7 +225,7 @@ impl Conversion {
         let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
         let count = usize::from(width) * lanes;
         let (mut ring, mut masked) = (blank(count), blank(words(count)));
-        context.preprocessing.shared_bits(width, &mut masked, &mut ring)?;
+        context.correlated.shared_bits(width, &mut masked, &mut ring)?;
         masked.iter_mut().zip(bits).for_each(|(mask, bit)| *mask ^= bit);
         let at = context.openings.push_bits(&masked, count);
         Ok(Conversion { width, lanes, ring, at, result: blank(lanes) })

@@ -16,7 +16,8 @@
 
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Lane, Phase, Shape, Sharing};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_crypto::{Block, SecretBit};
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
@@ -26,12 +27,11 @@ use super::driver::MixedDriver;
 use super::flight::{Conversion, Flight};
 use super::openings::Openings;
 use super::templates::{Way, way};
+use crate::ProtocolError;
 use crate::bmr::Evaluation;
-use crate::preprocessing::Preprocessing;
 use crate::shares::ring;
 use crate::shares::values::{Words, blank, with_gaps, without_gaps};
 use crate::shares::words::{put, words};
-use crate::{Parties, ProtocolError};
 
 /// Wires that become garbled; done after two rounds.
 pub(super) struct Entry {
@@ -112,7 +112,7 @@ impl Entry {
     }
 }
 
-impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     pub(super) fn evaluation(&mut self) -> &mut Evaluation {
         self.evaluation.as_mut().expect("a run with garbled values has garbled tables")
     }

@@ -54,9 +54,10 @@ pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
 pub use settings::{MixedSettings, OtExtension};
-pub use stated::{Needs, demand, material_bytes, needs_material, ot_kind, overlapped_rounds};
+pub use stated::{
+    Needs, demand, needs_correlated_randomness, ot_kind, overlapped_rounds, ready_randomness_bytes,
+};
 pub use templates::{MixedRounds, YaoToArithmetic};
-pub(crate) use templates::{is_masked, sum_of_shares};
 
 /// How shares of `parties` lie in memory: one share of each value, or for each garbled wire a key of
 /// every party.

@@ -13,15 +13,15 @@
 use std::ops::Range;
 
 use phineus_bytecode::layout::ring_bytes;
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, declassify};
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
 use super::broadcast::{Broadcast, Opened, Region};
+use crate::ProtocolError;
 use crate::shares::ring;
 use crate::shares::words::{get, put, words};
-use crate::{Parties, ProtocolError};
 
 /// Shares that wait for the end of the round, and what the last round opened.
 pub(super) struct Openings {
@@ -192,7 +192,7 @@ impl Openings {
         let outgoing: Vec<&[u8]> = self.messages.iter().map(Vec::as_slice).collect();
         let mut incoming: Vec<&mut [u8]> =
             self.received.iter_mut().map(Vec::as_mut_slice).collect();
-        parties.exchange(&outgoing, &mut incoming)
+        Ok(parties.exchange(&outgoing, &mut incoming)?)
     }
 
     /// Adds what the others told of `part` to it; what is left of their messages is keys and
@@ -223,7 +223,7 @@ impl Openings {
             incoming.push(if party == me { &mut [] } else { part });
             rest = more;
         }
-        parties.exchange(&outgoing, &mut incoming)
+        Ok(parties.exchange(&outgoing, &mut incoming)?)
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use phineus_bytecode::layout::ring_bytes;
 use phineus_bytecode::{Instruction, Op, Phase, Sharing};
 use phineus_circuits::record::Template;
+use phineus_correlated::semi_honest::Kind;
 
 use super::broadcast::{Opened, Region};
-use super::templates::{MixedRounds, Way, is_masked, way};
-use crate::preprocessing::Kind;
+use super::templates::{MixedRounds, Way, way};
+use crate::templates::is_masked;
 
 /// A circuit in flight: the level whose ANDs are being opened.
 struct Circuit {
@@ -22,7 +23,7 @@ struct Circuit {
 pub(super) struct Replay {
     pub(super) model: MixedRounds,
     circuits: VecDeque<Circuit>,
-    /// Preprocessed material in the order in which it is used; for the caller to take.
+    /// Correlated randomness in the order in which it is used; for the caller to take.
     pub(super) needs: VecDeque<(Kind, usize)>,
     /// Bits and ring elements that the coming round opens.
     opened_bits: usize,

@@ -1,11 +1,11 @@
 //! [`MixedSettings`]: what a run of a plan on shares must follow.
 
 use phineus_bytecode::{PlanDescription, Settings};
+use phineus_correlated::demand::BatchScale;
 use serde::{Deserialize, Serialize};
 
 use super::broadcast::Broadcast;
 use super::templates::YaoToArithmetic;
-use crate::demand::BatchScale;
 
 /// The OT extension that correlated randomness is made with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

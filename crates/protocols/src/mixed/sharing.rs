@@ -7,16 +7,16 @@
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Instruction, Shape};
 use phineus_channels::Channel;
+use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::driver::MixedDriver;
 use crate::ProtocolError;
-use crate::preprocessing::Preprocessing;
 use crate::shares::values::{Words, blank};
 
-impl<C: Channel, P: Preprocessing> MixedDriver<C, P> {
+impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// Who brings the values of an input instruction.
     pub(super) fn owner(&self, instruction: &Instruction) -> usize {
         usize::from(self.description.inputs[instruction.immediates[0] as usize].party)

@@ -1,15 +1,16 @@
-//! What the totals of a plan on shares say: its material, in which order it is needed, its ways.
+//! What the totals of a plan on shares say: its correlated randomness, in which order it is needed,
+//! its ways.
 
 use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, Instruction, PlanDescription, ProgramReader};
+use phineus_correlated::semi_honest::costs::ots_of_a_direction;
+use phineus_correlated::semi_honest::{Demand, Kind};
 use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
 use super::costs::totals;
 use super::replay::Replay;
 use super::settings::MixedSettings;
-use crate::preprocessing::costs::ots_of_a_direction;
-use crate::preprocessing::{Demand, Kind};
 
 /// The name of a kind's total.
 pub(super) fn name_of(kind: Kind) -> String {
@@ -29,12 +30,12 @@ pub fn demand(description: &Description) -> Demand {
     stated_demand(description.plan.as_ref().expect("the program is planned"))
 }
 
-/// Whether a plan needs any material.
-pub fn needs_material(plan: &PlanDescription) -> bool {
+/// Whether a plan needs any correlated randomness.
+pub fn needs_correlated_randomness(plan: &PlanDescription) -> bool {
     stated_demand(plan).kinds().next().is_some()
 }
 
-/// The OT extension that makes the material of a plan.
+/// The OT extension that makes the correlated randomness of a plan.
 pub fn ot_kind(plan: &PlanDescription) -> OtKind {
     kind_of(&stated_demand(plan), MixedSettings::stated(plan).ot.is_silent())
 }
@@ -47,8 +48,8 @@ pub(super) fn kind_of(demand: &Demand, is_silent: bool) -> OtKind {
     }
 }
 
-/// Bytes of preprocessed material that lie ready at the most.
-pub fn material_bytes(plan: &PlanDescription) -> u64 {
+/// Bytes of correlated randomness that lie ready at the most.
+pub fn ready_randomness_bytes(plan: &PlanDescription) -> u64 {
     stated_demand(plan).ready_bytes()
 }
 
@@ -81,7 +82,7 @@ fn stated_demand(plan: &PlanDescription) -> Demand {
     demand
 }
 
-/// What a planned program needs of preprocessed material, in the order in which it needs it.
+/// What a planned program needs of correlated randomness, in the order in which it needs it.
 pub struct Needs<R> {
     planned: ProgramReader<R>,
     replay: Replay,

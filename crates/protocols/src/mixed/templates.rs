@@ -1,9 +1,10 @@
-//! [`MixedRounds`]: how each instruction is computed, and what the planner must know of it.
+//! How each instruction is computed on its sharing, and [`MixedRounds`]: what the planner must know of
+//! that.
 
 use std::sync::Arc;
 
 use phineus_bytecode::{
-    ElementType, Instruction, Interaction, Op, Phase, RoundModel, Sharing, layout::SHARE_UNIT_BYTES,
+    Instruction, Interaction, Op, Phase, RoundModel, Sharing, layout::SHARE_UNIT_BYTES,
 };
 use phineus_circuits::record::Template;
 use phineus_engine::bits::Family;
@@ -12,21 +13,12 @@ use phineus_engine::packed;
 use serde::{Deserialize, Serialize};
 
 use crate::bmr::{Rows, is_linear};
-use crate::shares::templates::Templates;
 use crate::shares::values::sent_share_bytes;
 use crate::shares::words::words;
+use crate::templates::{Templates, is_masked, sum_of_shares};
 
 /// What an output that waits takes besides shares: a place in a list that doubles, and an allocation.
 const OUTPUT_BYTES: u64 = 384;
-
-/// The instruction whose template adds the parties' shares of `instruction`, a conversion; or to a
-/// garbled value a mask of each party but the first.
-pub(crate) fn sum_of_shares(instruction: &Instruction, parties: usize) -> Instruction {
-    let width = instruction.element.width();
-    let mut sum = Instruction::new(Op::LaneSum, ElementType::unsigned(width), 1);
-    sum.immediates = [u64::from(width), parties as u64, 0, 0];
-    sum
-}
 
 /// How garbled values become additive shares (Braun et al., "MOTION", section 7.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,11 +100,6 @@ pub(super) fn way(instruction: &Instruction) -> Way {
         _ if packed::is_local(instruction) => Way::Packed,
         _ => Way::Circuit,
     }
-}
-
-/// Whether an instruction of an ordered program makes a garbled value additive by masks.
-pub(crate) fn is_masked(instruction: &Instruction) -> bool {
-    instruction.op == Op::Convert && way(instruction) == Way::GarbledToArithmetic
 }
 
 /// The rounds of the instructions of mixed protocols.

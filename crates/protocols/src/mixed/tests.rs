@@ -4,7 +4,8 @@ use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{Description, Instruction, Op, Sharing, Table};
-use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
+use phineus_channels::{Channel, MemoryChannel, Parties, Traffic, memory_mesh, memory_pair_named};
+use phineus_correlated::semi_honest::{CorrelatedRandomness, Dealer, Demand};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
@@ -14,13 +15,12 @@ use super::{
     Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
     totals,
 };
+use crate::ProtocolError;
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::harness::{
     assigned, expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
-use crate::preprocessing::{Dealer, Demand, Preprocessing};
-use crate::{Parties, ProtocolError, memory_mesh};
 
 mod wire;
 
@@ -120,12 +120,12 @@ fn tables(
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.
-fn run_all<P: Preprocessing + 'static>(
+fn run_all<P: CorrelatedRandomness + 'static>(
     plans: &Plans,
     count: usize,
     inputs: &[Table],
     expected: &[Table],
-    mut preprocessing: impl FnMut(usize) -> P,
+    mut correlated: impl FnMut(usize) -> P,
 ) {
     let description = read(&plans.program).description().clone();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
@@ -137,13 +137,13 @@ fn run_all<P: Preprocessing + 'static>(
             let me = parties.me();
             let links = std::mem::take(&mut links[me]);
             let inputs = own(&description, inputs, me);
-            let (preprocessing, bytes) = (preprocessing(me), plans.program.clone());
+            let (correlated, bytes) = (correlated(me), plans.program.clone());
             let garbling = plans.garbling.clone().zip(streams[me].take());
             let (description, broadcast) = (description.clone(), plans.broadcast);
             thread::spawn(move || {
                 let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
                 let mut driver =
-                    MixedDriver::new(parties, preprocessing, &mut prg, &description, inputs)
+                    MixedDriver::new(parties, correlated, &mut prg, &description, inputs)
                         .expect("the set-up works");
                 driver = driver.with_broadcast(broadcast);
                 driver = driver.with_clients(links).expect("the clients are there");

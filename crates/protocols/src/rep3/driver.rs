@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, packed};
 use zerocopy::IntoBytes;
@@ -19,8 +19,8 @@ use super::ring::{self, Sent};
 use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
 use super::sharing::{Join, SharedValue};
 use super::transpose::{to_integers, to_rows};
+use crate::ProtocolError;
 use crate::shares::values::{add_share, blank, lane_of_share};
-use crate::{Parties, ProtocolError};
 
 /// An instruction between its issue and its finish.
 pub(super) enum Flight {
@@ -407,7 +407,7 @@ impl<C: Channel> Driver for Rep3Driver<C> {
 
     fn end_block(&mut self) -> Result<(), ProtocolError> {
         self.assert_done();
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
@@ -417,6 +417,6 @@ impl<C: Channel> Driver for Rep3Driver<C> {
 
     fn finish(&mut self) -> Result<(), ProtocolError> {
         self.assert_done();
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 }

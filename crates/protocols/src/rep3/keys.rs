@@ -8,15 +8,15 @@
 //! Invariant: two parties draw from their common generator as many bytes in the same order, since both
 //! run the same ordered program.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::ring::Element;
+use crate::ProtocolError;
 use crate::shares::values::{Words, blank};
-use crate::{Parties, ProtocolError};
 
 /// Bytes of masks that are drawn at a time, so that they stay in the first cache.
 const PIECE_BYTES: usize = 4096;

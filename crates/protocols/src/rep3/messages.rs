@@ -6,14 +6,14 @@
 //!
 //! Cost: one round.
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::secret::classify;
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
 use super::keys::{Keys, neighbours};
 use super::ring::Elements;
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 /// What waits for the end of the round, and what the last round brought.
 #[derive(Default)]
@@ -104,7 +104,7 @@ impl Messages {
                 true => copy_in([&mut messages.received_shares[..]], at, bytes),
                 false => copy_in(messages.from_next(), at, bytes),
             }
-            Ok(())
+            Ok::<(), ProtocolError>(())
         };
         parties.exchange_in_pieces(&lengths, self, fill, take)?;
         // Sent, but only to this party.

@@ -9,9 +9,9 @@ use phineus_engine::bits::Family;
 use phineus_engine::packed;
 
 use super::circuits::level_words;
-use crate::shares::templates::Templates;
 use crate::shares::values::sent_share_bytes;
 use crate::shares::words::words;
+use crate::templates::Templates;
 
 /// What an instruction in flight takes besides shares: itself, twice, and its places in lists that double.
 const FLIGHT_BYTES: u64 = 768;

@@ -2,6 +2,5 @@
 //! protocols on additive and XOR shares have in common.
 
 pub(crate) mod ring;
-pub(crate) mod templates;
 pub(crate) mod values;
 pub(crate) mod words;

@@ -15,7 +15,7 @@
 //!
 //! Also told in these messages: [`Opening::tell`], what one party says to all, such as its input
 //! minus a mask; it goes into the same check of what all were told. A value goes to one party alone
-//! by being opened with a mask added that this party knows ([`Material::masks`]).
+//! by being opened with a mask added that this party knows ([`AuthenticatedRandomness::masks`]).
 //!
 //! * The rounds' combinations are not just added up: an adversary sees a round's coefficients before
 //!   it sends the next round's values, and could try in each to make the sum right again. Two sums
@@ -33,14 +33,14 @@
 //! Not protected: who does not send the very last message to some, that of [`Opening::confirm`],
 //! stops only those.
 //!
-//! [`Material::masks`]: super::Material::masks
+//! [`AuthenticatedRandomness::masks`]: super::Material::masks
 
 mod message;
 mod sums;
 #[cfg(test)]
 mod tests;
 
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, declassify, declassify_value};
 use sha2::{Digest, Sha256};
@@ -48,12 +48,12 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 use zeroize::Zeroize;
 
 use message::Exchange;
+use phineus_correlated::authenticated::Share;
 use phineus_ot::SessionId;
 use sums::{SEGMENT, Segment, combine};
 
-use super::Share;
 use super::commitment::{COMMITMENT_BYTES, Commitments, RANDOMNESS_BYTES};
-use crate::{Parties, ProtocolError};
+use crate::ProtocolError;
 
 const SEED_BYTES: usize = size_of::<Block>();
 const DIGEST_BYTES: usize = 32;
@@ -457,7 +457,7 @@ impl<F: Field> Opening<F> {
         let outgoing = vec![message; self.told.len()];
         let mut incoming: Vec<&mut [u8]> =
             self.incoming.iter_mut().map(Vec::as_mut_slice).collect();
-        parties.exchange(&outgoing, &mut incoming)
+        Ok(parties.exchange(&outgoing, &mut incoming)?)
     }
 }
 

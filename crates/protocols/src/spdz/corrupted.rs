@@ -1,13 +1,14 @@
-//! A corrupted party in whole runs, material and online phase together: any one of its messages to
-//! one other party is changed, left out, sent twice, cut or swapped, or it is gone, or what it says
-//! is wrong and the same to all (`alike`); and no honest party ever has a wrong output.
+//! A corrupted party in whole runs, correlated randomness and online phase together: any one of its
+//! messages to one other party is changed, left out, sent twice, cut or swapped, or it is gone, or
+//! what it says is wrong and the same to all (`alike`); and no honest party ever has a wrong
+//! output.
 //!
 //! A lie is either noticed, then no honest party has an output, or it changes nothing: a bit of a
 //! message of an OT that was not chosen. The last message alone can be told to some only.
 //!
 //! Cost: as many runs as messages, hundreds to a thousand, so a run must be short. A program uses
-//! few kinds of material (`case`), of which a batch has a few items, and OTs are in fields of 2^2.
-//! Base OTs were a fifth of a run: those who lie after them have them from a dealer
+//! few kinds of correlated randomness (`case`), of which a batch has a few items, and OTs are in
+//! fields of 2^2. Base OTs were a fifth of a run: those who lie after them have them from a dealer
 //! ([`base::Ideal`]), those who lie in the set-up have the real ones.
 
 mod alike;
@@ -24,17 +25,18 @@ use std::thread;
 use std::time::Duration;
 
 use phineus_bytecode::Table;
-use phineus_channels::{Channel, ChannelError, MemoryChannel};
+use phineus_channels::{Channel, ChannelError, MemoryChannel, Parties, memory_mesh};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer};
+use phineus_correlated::mascot::{Generator, Live};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId, base};
 
 use super::costs::{Needs, stated_demand};
-use super::{Dealer, Material, Opening, SpdzDriver};
+use super::{Opening, SpdzDriver};
+use crate::ProtocolError;
 use crate::harness::{memory, own, read};
-use crate::mascot::{Generator, Live};
-use crate::{Parties, ProtocolError, memory_mesh};
 use alike::{Alike, Crooked};
 use case::Case;
 use lying::{Audience, Fault, Lens, Lie, Lying};
@@ -47,11 +49,11 @@ const WORKERS: usize = 4;
 
 /// The streams of a pair of parties.
 const ONLINE: usize = 0;
-const MATERIAL: usize = 1;
+const PREPROCESSING: usize = 1;
 
 type Tables = Vec<Option<Table>>;
 
-/// Where material comes from.
+/// Where correlated randomness comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// MASCOT, with real base OTs.
@@ -79,7 +81,7 @@ struct Party<'a, C> {
 }
 
 impl<C: Channel + 'static> Party<'_, C> {
-    /// From set-up to outputs, material made beside it. Calls `is_set_up` when it is.
+    /// From set-up to outputs, correlated randomness made beside it. Calls `is_set_up` when it is.
     fn run<F: Field>(self, is_set_up: impl FnOnce()) -> Result<Tables, ProtocolError> {
         let Party { case, online, background, origin, lie } = self;
         let (me, count) = (online.me(), online.count());
@@ -101,19 +103,19 @@ impl<C: Channel + 'static> Party<'_, C> {
     }
 }
 
-/// A run with material, to outputs.
-fn online_phase<F: Field, C: Channel + 'static, M: Material<F>>(
+/// A run with correlated randomness, to outputs.
+fn online_phase<F: Field, C: Channel + 'static, M: AuthenticatedRandomness<F>>(
     case: &Case,
     online: Parties<C>,
-    material: M,
+    correlated: M,
     lie: Option<Alike>,
 ) -> Result<(Tables, M), ProtocolError> {
     let (me, count) = (online.me(), online.count());
     let description = read(&case.bytes).description().clone();
     let inputs = own(&description, &case.inputs, me);
-    let key = material.delta().add(F::ONE.and_bit(SecretBit::public(lie == Some(Alike::Key))));
+    let key = correlated.delta().add(F::ONE.and_bit(SecretBit::public(lie == Some(Alike::Key))));
     let opening = Opening::new(me, count, key, &SessionId::new(SESSION), prg(me, 2));
-    let mut driver = SpdzDriver::new(online, material, opening, &description, inputs, case.field);
+    let mut driver = SpdzDriver::new(online, correlated, opening, &description, inputs, case.field);
     let mut memory = memory(&description);
     run(&mut read(&case.bytes), &mut driver, &mut memory, &mut |_| true).map_err(|error| {
         match error {
@@ -121,8 +123,8 @@ fn online_phase<F: Field, C: Channel + 'static, M: Material<F>>(
             _ => panic!("not what a peer can do"),
         }
     })?;
-    let (_, outputs, material) = driver.into_parts();
-    Ok((outputs.into_tables(), material))
+    let (_, outputs, correlated) = driver.into_parts();
+    Ok((outputs.into_tables(), correlated))
 }
 
 /// What came of a run.
@@ -175,15 +177,15 @@ impl Session {
         let lens: [Lens; 2] = Default::default();
         let setup = Arc::new(AtomicUsize::new(0));
         let count = self.case.parties;
-        let mut streams = [ONLINE, MATERIAL].map(|_| memory_mesh(count).into_iter());
+        let mut streams = [ONLINE, PREPROCESSING].map(|_| memory_mesh(count).into_iter());
         let (sender, ended) = channel();
         for me in 0..count {
-            let [online, background] = [ONLINE, MATERIAL].map(|stream| {
+            let [online, background] = [ONLINE, PREPROCESSING].map(|stream| {
                 let parties = streams[stream].next().expect("as many parties");
                 self.watch(parties, stream, &lens[stream])
             });
             let (session, sender, setup) = (self.clone(), sender.clone(), setup.clone());
-            let sent = lens[MATERIAL].clone();
+            let sent = lens[PREPROCESSING].clone();
             thread::spawn(move || {
                 let lie = session.alike.filter(|_| me == session.from);
                 let (case, origin) = (&*session.case, session.origin);
@@ -280,8 +282,13 @@ impl Messages {
             let lens = ended.lens[stream].clone();
             range.filter(move |&i| lens[i] > 0).map(move |message| (origin, stream, message))
         };
-        of(Origin::RealOts, real, MATERIAL, 0..setup)
-            .chain(of(Origin::DealtOts, dealt, MATERIAL, dealt.setup..dealt.lens[MATERIAL].len()))
+        of(Origin::RealOts, real, PREPROCESSING, 0..setup)
+            .chain(of(
+                Origin::DealtOts,
+                dealt,
+                PREPROCESSING,
+                dealt.setup..dealt.lens[PREPROCESSING].len(),
+            ))
             .chain(of(Origin::DealtOts, dealt, ONLINE, 0..dealt.lens[ONLINE].len()))
             .collect()
     }
@@ -305,7 +312,7 @@ fn tell<F: Field>(honest: &Session, lies: &[(Origin, Lie)], online_count: usize)
                     let is_noticed = noticed(&honest.case, lie, &ended, online_count);
                     let is_last = lie.message + 1 == online_count;
                     // Nobody listens to what comes after all that it wants to hear.
-                    let may_be_missed = lie.stream == MATERIAL
+                    let may_be_missed = lie.stream == PREPROCESSING
                         || lie.fault == Fault::Swapped
                         || lie.fault == Fault::Doubled && is_last;
                     assert!(is_noticed || may_be_missed, "{lie:?}: a message nobody looks at");

@@ -9,25 +9,26 @@ use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader,
     RoundModel, Settings, Sharing,
 };
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::authenticated::MatrixSize;
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::mascot::costs::{Pair, demand_costs, setup_costs};
+use phineus_correlated::mascot::{Demand, Kind};
+use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_ot::FieldBits;
 
+use super::Masks;
 use super::check::{check_cost, confirm_cost, message_bytes};
 use super::distance::checks_of_batch;
 use super::operations::{SpdzRounds, Way, matrix_size, way};
 use super::script::Script;
 use super::settings::SpdzSettings;
-use super::{Masks, MatrixSize};
-use crate::ProtocolError;
-use crate::demand::BatchScale;
-use crate::mascot::costs::{Pair, demand_costs, setup_costs};
-use crate::mascot::{Demand, Kind};
 use crate::mixed::totals as shared;
-use crate::preprocessing::costs::PairCosts;
 
 /// The names of the totals that other protocols on shares do not have.
 pub mod totals {
-    use crate::spdz::MatrixSize;
+    use phineus_correlated::authenticated::MatrixSize;
 
     /// Multiplication triples.
     pub const TRIPLES: &str = "triples";
@@ -47,8 +48,8 @@ pub mod totals {
     pub const BOUNDED_BATCHES: &str = "bounded_integer_batches";
     /// Batches of bits that a party knows, each with a proof.
     pub const BIT_MASK_BATCHES: &str = "bit_mask_batches";
-    /// Checks in making material that a lie passes with probability 1/p.
-    pub const MATERIAL_CHECKS: &str = "material_checks";
+    /// Checks in making correlated randomness that a lie passes with probability 1/p.
+    pub const PREPROCESSING_CHECKS: &str = "material_checks";
     /// Elements opened to all.
     pub const OPENED: &str = "opened_elements";
 
@@ -90,7 +91,7 @@ fn name_of(kind: Kind) -> String {
     }
 }
 
-/// The material that the totals of a plan state.
+/// The correlated randomness that the totals of a plan state.
 pub fn stated_demand(plan: &PlanDescription) -> Demand {
     demand_of_totals(&plan.costs, SpdzSettings::stated(plan).batch_halvings)
 }
@@ -140,8 +141,8 @@ impl Walk {
         Walk { parties, model, whole_openings: 0 }
     }
 
-    /// Calls `need` for the material of an instruction; returns how many elements it opens, and
-    /// how many its owner tells.
+    /// Calls `need` for the correlated randomness of an instruction; returns how many elements it
+    /// opens, and how many its owner tells.
     fn step(
         &mut self,
         instruction: &Instruction,
@@ -212,8 +213,8 @@ fn script_needs(script: &Script, lanes: usize, mut need: impl FnMut(Kind, usize)
     opened
 }
 
-/// The material that a planned program needs, in about the order in which it needs it, and the
-/// same for all parties.
+/// The correlated randomness that a planned program needs, in about the order in which it needs it,
+/// and the same for all parties.
 pub struct Needs<R> {
     planned: ProgramReader<R>,
     walk: Walk,
@@ -231,7 +232,7 @@ impl<R: Read + Seek> Needs<R> {
 }
 
 impl<R: Read + Seek> Iterator for Needs<R> {
-    type Item = Result<(Kind, usize), ProtocolError>;
+    type Item = Result<(Kind, usize), CorrelatedError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -343,7 +344,7 @@ impl SpdzCosts {
         }
     }
 
-    /// The same with material in batches of this size.
+    /// The same with correlated randomness in batches of this size.
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> SpdzCosts {
         SpdzCosts { demand: Demand::scaled(scale), ..self }
@@ -356,8 +357,8 @@ impl SpdzCosts {
         SpdzCosts { masks, walk, ..self }
     }
 
-    /// Batches of bounded integers and of bits that a party knows, and checks of all material that a
-    /// lie passes with probability 1/p.
+    /// Batches of bounded integers and of bits that a party knows, and checks of all correlated
+    /// randomness that a lie passes with probability 1/p.
     fn batch_checks(&self) -> [u64; 3] {
         let mut sums = [0; 3];
         self.for_demands(|demand, times| {
@@ -405,7 +406,7 @@ impl SpdzCosts {
         self.peak_held_bytes[of] = self.peak_held_bytes[of].max(self.held_bytes[of]);
     }
 
-    /// What two parties send each other to make all material, set-up included.
+    /// What two parties send each other to make all correlated randomness, set-up included.
     fn pair(&self, pair: Pair) -> PairCosts {
         fn costs<F: Field>(demands: &[(Demand, u64)], pair: Pair) -> PairCosts {
             let ot = FieldBits::DEFAULT;
@@ -528,13 +529,13 @@ impl CostModel for SpdzCosts {
         let setup_ns = if ots > 0 { SETUP_NS * others } else { 0 };
         let making_ns = making_ns + setup_ns + chosen_ns.sum::<u64>() * others;
         let [script_bytes, largest_script_bytes] = self.script_bytes();
-        let [bounded_batches, bit_mask_batches, material_checks] = self.batch_checks();
+        let [bounded_batches, bit_mask_batches, preprocessing_checks] = self.batch_checks();
         for (name, value) in [
             (totals::MAC_CHECKS, self.checks),
             (totals::WHOLE_OPENINGS, self.walk.whole_openings),
             (totals::BOUNDED_BATCHES, bounded_batches),
             (totals::BIT_MASK_BATCHES, bit_mask_batches),
-            (totals::MATERIAL_CHECKS, material_checks),
+            (totals::PREPROCESSING_CHECKS, preprocessing_checks),
             (totals::CHECK_ROUNDS, self.check_rounds + confirm_rounds),
             (totals::OPENED, self.opened),
             (shared::ROUNDS, self.rounds),

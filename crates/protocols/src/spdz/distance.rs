@@ -10,25 +10,25 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, ProgramReader};
+use phineus_correlated::authenticated::STATISTICAL_BITS;
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::mascot::{Demand, Kind, limits};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use serde::{Deserialize, Serialize};
 
-use super::STATISTICAL_BITS;
 use super::SpdzRounds;
 use super::costs::totals;
 use super::operations::may_open_narrowly;
 use super::settings::SpdzSettings;
 use crate::ProtocolError;
-use crate::demand::BatchScale;
-use crate::mascot::{Demand, Kind, limits};
 use crate::mixed::totals as shared;
 
 /// Masks under which comparisons and right shifts of integers of few bits open operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Masks {
-    /// Shared bits and a bounded integer of each party: a quarter of the material, and a distance of
-    /// 2^-40 for each opening.
+    /// Shared bits and a bounded integer of each party: a quarter of the correlated randomness, and
+    /// a distance of 2^-40 for each opening.
     #[default]
     Narrow,
     /// Shared bits over the whole field, as for larger integers.
@@ -114,8 +114,8 @@ impl Distance {
                 each: 3.0 / p,
             },
             Term {
-                what: "checks of other material",
-                count: total(totals::MATERIAL_CHECKS),
+                what: "other checks of correlated randomness",
+                count: total(totals::PREPROCESSING_CHECKS),
                 each: 1.0 / p,
             },
             Term {

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, Parties};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Share};
 use phineus_crypto::Block;
 use phineus_crypto::field::{Field, FieldName, MatrixProducts};
 use phineus_engine::{Driver, Inputs, Outputs, bits};
@@ -17,8 +18,8 @@ use super::linear::{self, Movement};
 use super::mat_mul::Products;
 use super::operations::{SpdzRounds, Way, matrix_size, repeats, way};
 use super::run::{Context, Run, blank};
-use super::{Masks, Material, Opening, Share};
-use crate::{Parties, ProtocolError};
+use super::{Masks, Opening};
+use crate::ProtocolError;
 
 mod activity;
 mod ports;
@@ -43,7 +44,7 @@ enum Flight<F: Field> {
 /// One party of a computation on authenticated shares.
 pub struct SpdzDriver<F: Field, C, M> {
     parties: Parties<C>,
-    material: M,
+    correlated: M,
     delta: Zeroizing<F>,
     opening: Opening<F>,
     description: Description,
@@ -64,25 +65,25 @@ pub struct SpdzDriver<F: Field, C, M> {
     rounds: u64,
 }
 
-impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
-    /// A party with its material and an opening that was set up with the others.
+impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
+    /// A party with its correlated randomness and an opening that was set up with the others.
     pub fn new(
         parties: Parties<C>,
-        material: M,
+        correlated: M,
         opening: Opening<F>,
         description: &Description,
         inputs: Inputs,
         field: FieldName,
     ) -> SpdzDriver<F, C, M> {
         SpdzDriver {
-            delta: Zeroizing::new(material.delta()),
+            delta: Zeroizing::new(correlated.delta()),
             opening,
             rounds_model: SpdzRounds::new(field, parties.count())
                 .with_masks(Masks::of(description)),
             outputs: Outputs::new(description, parties.me() as u16),
             description: description.clone(),
             parties,
-            material,
+            correlated,
             inputs,
             products: Products::new(1),
             brought: BroughtInputs::new(),
@@ -141,9 +142,9 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         &self.parties
     }
 
-    /// Channels, outputs and material, after [`Driver::finish`].
+    /// Channels, outputs and correlated randomness, after [`Driver::finish`].
     pub fn into_parts(self) -> (Parties<C>, Outputs, M) {
-        (self.parties, self.outputs, self.material)
+        (self.parties, self.outputs, self.correlated)
     }
 
     fn assert_done(&self) {
@@ -154,8 +155,8 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     /// Checks all that was opened, with a key that is still secret.
     fn check(&mut self) -> Result<(), ProtocolError> {
         self.turn_to(Activity::Checking);
-        let SpdzDriver { parties, opening, material, .. } = self;
-        opening.check_when(parties, || material.settle())?;
+        let SpdzDriver { parties, opening, correlated, .. } = self;
+        opening.check_when(parties, || Ok(correlated.settle()?))?;
         self.turn_to(Activity::Computing);
         match self.unsorted {
             None => Ok(()),
@@ -205,10 +206,11 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         Ok(())
     }
 
-    /// The error to tell: who closed a channel may have heard that making material failed here.
+    /// The error to tell: who closed a channel may have heard that making correlated randomness
+    /// failed here.
     fn blamed(&mut self, error: ProtocolError) -> ProtocolError {
         match error {
-            ProtocolError::Channel(_) => self.material.blame().unwrap_or(error),
+            ProtocolError::Channel(_) => self.correlated.blame().map_or(error, ProtocolError::from),
             _ => error,
         }
     }
@@ -218,14 +220,14 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             me: self.parties.me(),
             delta: *self.delta,
             opening: &mut self.opening,
-            material: &mut self.material,
+            correlated: &mut self.correlated,
         }
     }
 
-    /// Material for what has waited for more of its kind.
+    /// Correlated randomness for what has waited for more of its kind.
     fn flush_batches(&mut self) -> Result<(), ProtocolError> {
-        let SpdzDriver { parties, delta, opening, material, products, brought, .. } = self;
-        let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
+        let SpdzDriver { parties, delta, opening, correlated, products, brought, .. } = self;
+        let context = &mut Context { me: parties.me(), delta: **delta, opening, correlated };
         products.flush(context)?;
         brought.flush(context)
     }
@@ -233,11 +235,11 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     /// What was opened and told becomes products and inputs.
     fn take_batches(&mut self) -> Result<(), ProtocolError> {
         self.turn_to(Activity::Sharing);
-        let SpdzDriver { parties, delta, opening, material, brought, .. } = self;
-        brought.take(&Context { me: parties.me(), delta: **delta, opening, material })?;
+        let SpdzDriver { parties, delta, opening, correlated, brought, .. } = self;
+        brought.take(&Context { me: parties.me(), delta: **delta, opening, correlated })?;
         self.turn_to(Activity::Computing);
-        let SpdzDriver { parties, delta, opening, material, products, .. } = self;
-        products.take(&Context { me: parties.me(), delta: **delta, opening, material });
+        let SpdzDriver { parties, delta, opening, correlated, products, .. } = self;
+        products.take(&Context { me: parties.me(), delta: **delta, opening, correlated });
         Ok(())
     }
 
@@ -280,8 +282,9 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
             }
             Way::Input => self.issue_bits(instruction),
             Way::MatMul => {
-                let SpdzDriver { parties, delta, opening, material, products, .. } = self;
-                let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
+                let SpdzDriver { parties, delta, opening, correlated, products, .. } = self;
+                let context =
+                    &mut Context { me: parties.me(), delta: **delta, opening, correlated };
                 let (size, operands) = (matrix_size(instruction), (operands[0], operands[1]));
                 Ok(Flight::MatMul(products.issue(context, size, operands)?))
             }
@@ -382,7 +385,7 @@ fn shares_mut<F: Field>(units: &mut [Block], shape: Shape) -> &mut [Share<F>] {
     <[Share<F>]>::mut_from_bytes(&mut units.as_mut_bytes()[..bytes]).expect("units are aligned")
 }
 
-impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
+impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> Driver for SpdzDriver<F, C, M> {
     type Wire = Block;
     type Error = ProtocolError;
 
@@ -443,7 +446,7 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
         let checked = self.check();
         checked.map_err(|error| self.blamed(error))?;
         self.assert_done();
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {
@@ -452,9 +455,9 @@ impl<F: Field, C: Channel, M: Material<F>> Driver for SpdzDriver<F, C, M> {
 
     fn finish(&mut self) -> Result<(), ProtocolError> {
         self.assert_done();
-        self.material.settle()?;
+        self.correlated.settle()?;
         let confirmed = self.opening.confirm(&mut self.parties);
         confirmed.map_err(|error| self.blamed(error))?;
-        self.parties.flush()
+        Ok(self.parties.flush()?)
     }
 }

@@ -10,13 +10,13 @@
 use std::ops::Range;
 
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Share};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
 use super::mat_mul::lengthen;
 use super::run::{Context, Shares};
-use super::{Material, Share};
 use crate::ProtocolError;
 
 /// Elements that take their masks together: 128 KiB of shares, masks and values in a field of 8
@@ -63,7 +63,7 @@ impl<F: Field> BroughtInputs<F> {
 
     /// Brings an input of `count` elements of `owner`, all of them bits or none; the owner knows the
     /// `values`. Returns where it will be among [`BroughtInputs::done`].
-    pub(super) fn issue<M: Material<F>>(
+    pub(super) fn issue<M: AuthenticatedRandomness<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
         (owner, are_bits): (usize, bool),
@@ -87,7 +87,7 @@ impl<F: Field> BroughtInputs<F> {
     }
 
     /// Takes masks for what waits, and has it told.
-    pub(super) fn flush<M: Material<F>>(
+    pub(super) fn flush<M: AuthenticatedRandomness<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
     ) -> Result<(), ProtocolError> {
@@ -100,9 +100,9 @@ impl<F: Field> BroughtInputs<F> {
         let mut masks = (owner == context.me).then_some(&mut self.masks[..count]);
         let known = masks.as_deref_mut();
         if are_bits {
-            context.material.bit_masks(owner, shares, known)?;
+            context.correlated.bit_masks(owner, shares, known)?;
         } else {
-            context.material.masks(owner, shares, known)?;
+            context.correlated.masks(owner, shares, known)?;
         }
         let told_at = if let Some(masks) = masks {
             F::sub_assign(&mut self.values, masks);

@@ -2,10 +2,10 @@
 
 use phineus_bytecode::{Instruction, Lane, Op};
 use phineus_circuits::BitAlgebra;
+use phineus_correlated::authenticated::Share;
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 
-use super::Share;
 use super::driver::signed;
 
 /// Computes a linear instruction on integers.

@@ -11,12 +11,13 @@
 
 use std::ops::Range;
 
+use phineus_correlated::authenticated::{AuthenticatedRandomness, MatrixSize, Share};
 use phineus_crypto::field::{Field, MatrixProducts, OnCpu, Product, Term};
 use zeroize::Zeroizing;
 
+use super::Opening;
 use super::check::make_room;
 use super::run::{Context, Shares};
-use super::{Material, MatrixSize, Opening, Share};
 use crate::ProtocolError;
 
 /// What is touched for each entry of a matrix, in elements: its share and that of a triple, and of
@@ -109,7 +110,7 @@ impl<F: Field> Products<F> {
     }
 
     /// Begins a product; returns where it will be among [`Products::done`].
-    pub(super) fn issue<M: Material<F>>(
+    pub(super) fn issue<M: AuthenticatedRandomness<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
         size: MatrixSize,
@@ -135,7 +136,7 @@ impl<F: Field> Products<F> {
     }
 
     /// Takes triples for what waits, and has what they hide opened.
-    pub(super) fn flush<M: Material<F>>(
+    pub(super) fn flush<M: AuthenticatedRandomness<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
     ) -> Result<(), ProtocolError> {
@@ -144,7 +145,7 @@ impl<F: Field> Products<F> {
         let a = lengthen(&mut self.matrices, count * size.entries());
         let b = lengthen(&mut self.vectors, count * size.factors());
         let c = lengthen(&mut self.products, count * size.results());
-        context.material.matrix_triples(size, a, b, c)?;
+        context.correlated.matrix_triples(size, a, b, c)?;
         F::sub_assign(Share::elements_mut(&mut self.waiting_matrices), Share::elements(a));
         F::sub_assign(Share::elements_mut(&mut self.waiting_vectors), Share::elements(b));
         let opened_at = context.opening.push(&self.waiting_matrices);
@@ -305,14 +306,14 @@ pub(super) fn lengthen<F: Field>(shares: &mut Shares<F>, more: usize) -> &mut [S
 
 #[cfg(test)]
 mod tests {
-    use phineus_channels::MemoryChannel;
+    use phineus_channels::{MemoryChannel, Parties, memory_mesh};
+    use phineus_correlated::authenticated::Dealer;
     use phineus_crypto::field::{F32, F61};
     use phineus_crypto::{Block, Prg};
     use phineus_ot::SessionId;
 
     use super::*;
-    use crate::spdz::{Dealer, Opening};
-    use crate::{Parties, memory_mesh};
+    use crate::spdz::Opening;
 
     /// Rows, columns and vectors; so many products of each, in turn, that threads share them.
     const SIZES: [[u32; 3]; 5] = [[64, 32, 1], [2048, 1, 1], [700, 3, 1], [16, 8, 16], [3, 5, 2]];
@@ -343,13 +344,13 @@ mod tests {
             dealer.masks(0, &mut operands, known).expect("the dealer does not fail");
             let (matrix, vector) = operands.split_at(size.entries());
             let delta = dealer.delta();
-            let mut context = Context { opening: &mut opening, material: &mut dealer, me, delta };
+            let mut context = Context { opening: &mut opening, correlated: &mut dealer, me, delta };
             let at = products.issue(&mut context, size, (matrix, vector));
             places.push(at.expect("the dealer does not fail"));
             all.extend_from_slice(&operands);
         }
         let delta = dealer.delta();
-        let mut context = Context { opening: &mut opening, material: &mut dealer, me, delta };
+        let mut context = Context { opening: &mut opening, correlated: &mut dealer, me, delta };
         products.flush(&mut context).expect("the dealer does not fail");
         context.opening.exchange(&mut parties).expect("all are honest");
         products.take(&context);

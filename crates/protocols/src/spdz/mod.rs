@@ -5,7 +5,7 @@
 //! check); Keller, Orsini, Scholl, "MASCOT", CCS 2016, ePrint 2016/505 (MACs without the check of
 //! the key).
 //! A value is the sum of the parties' `value`s, and the sum of their `mac`s is the value times a
-//! key that nobody knows: the sum of the parties' [`Material::delta`]s.
+//! key that nobody knows: the sum of the parties' [`AuthenticatedRandomness::delta`]s.
 //!
 //! Invariant: nothing leaves to anybody before [`check`](Opening::check) has passed.
 //! Not protected: an adversary can stop the run, and after that nobody has an output.
@@ -15,22 +15,17 @@ mod commitment;
 #[cfg(test)]
 mod corrupted;
 pub mod costs;
-mod dealer;
 pub mod distance;
 mod driver;
 mod inputs;
 mod linear;
 mod mat_mul;
-mod material;
 mod operations;
 mod run;
 #[cfg(test)]
 mod runs;
 mod script;
 mod settings;
-mod share;
-#[cfg(test)]
-mod tests;
 #[cfg(test)]
 mod unsorted;
 
@@ -39,13 +34,10 @@ use phineus_bytecode::{Domain, Layout, ValueSize};
 
 pub use check::Opening;
 pub use costs::SpdzCosts;
-pub use dealer::Dealer;
 pub use distance::{Distance, Masks};
 pub use driver::{Activity, SpdzDriver, Watch};
-pub use material::{BOUNDED_BITS, Material, MatrixSize, STATISTICAL_BITS};
 pub use operations::SpdzRounds;
 pub use settings::SpdzSettings;
-pub use share::Share;
 
 /// How authenticated shares lie in memory: an element of the field, of `element_bytes` bytes, for
 /// the share of a value, and one for the share of its MAC.

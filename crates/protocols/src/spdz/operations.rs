@@ -7,11 +7,12 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
 use phineus_circuits::record::{Local as Gate, Template};
+use phineus_correlated::authenticated::MatrixSize;
 use phineus_crypto::field::FieldName;
 use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
 
+use super::Masks;
 use super::script::{Modulus, Recorder, Row, Script};
-use super::{Masks, MatrixSize};
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +93,9 @@ pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
 /// What makes two instructions have the same script.
 type Key = (Op, ElementType, u32, [u64; 4], bool);
 
-/// What was recorded in this process. A script is public and depends on the modulus and its key alone:
-/// planning, the run and the making of material share what one of them recorded.
+/// What was recorded in this process. A script is public and depends on the modulus and its key
+/// alone: planning, the run and the making of correlated randomness share what one of them
+/// recorded.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
 type Recorded = HashMap<(Modulus, Key), Arc<Script>>;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Share};
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
+use super::Opening;
 use super::script::{Joint, JointStep, Local, Number, Script, Step};
-use super::{Material, Opening, Share};
 use crate::ProtocolError;
 
 /// Shares, wiped when they go.
@@ -19,7 +20,7 @@ pub(super) fn blank<F: Field>(count: usize) -> Shares<F> {
 /// What a flight needs from its driver.
 pub(super) struct Context<'a, F: Field, M> {
     pub(super) opening: &'a mut Opening<F>,
-    pub(super) material: &'a mut M,
+    pub(super) correlated: &'a mut M,
     pub(super) me: usize,
     pub(super) delta: F,
 }
@@ -49,7 +50,7 @@ pub(super) struct Run<F: Field> {
 
 impl<F: Field> Run<F> {
     /// `rows` holds the operands in the first slots.
-    pub(super) fn new<M: Material<F>>(
+    pub(super) fn new<M: AuthenticatedRandomness<F>>(
         script: Arc<Script>,
         lanes: usize,
         mut rows: Shares<F>,
@@ -58,12 +59,12 @@ impl<F: Field> Run<F> {
         let (inputs, bits) = (script.input_count as usize, script.bit_count as usize);
         assert!(rows.len() == script.slot_count as usize * lanes, "a row for each slot");
         if bits > 0 {
-            context.material.bits(&mut rows[inputs * lanes..(inputs + bits) * lanes])?;
+            context.correlated.bits(&mut rows[inputs * lanes..(inputs + bits) * lanes])?;
         }
         if script.bounded_count > 0 {
             let at = (inputs + bits) * lanes;
             let count = script.bounded_count as usize * lanes;
-            context.material.bounded(&mut rows[at..at + count])?;
+            context.correlated.bounded(&mut rows[at..at + count])?;
         }
         #[cfg(test)]
         let bare_bits = {
@@ -94,7 +95,7 @@ impl<F: Field> Run<F> {
 
     /// Does what the next level can do alone and begins what it does together; whether there is
     /// any.
-    pub(super) fn issue<M: Material<F>>(
+    pub(super) fn issue<M: AuthenticatedRandomness<F>>(
         &mut self,
         context: &mut Context<'_, F, M>,
     ) -> Result<bool, ProtocolError> {
@@ -114,10 +115,10 @@ impl<F: Field> Run<F> {
         b.resize(products, Share::ZERO);
         c.resize(products + squares, Share::ZERO);
         if products > 0 {
-            context.material.triples(&mut a[..products], b, &mut c[..products])?;
+            context.correlated.triples(&mut a[..products], b, &mut c[..products])?;
         }
         if squares > 0 {
-            context.material.squares(&mut a[products..], &mut c[products..])?;
+            context.correlated.squares(&mut a[products..], &mut c[products..])?;
         }
         // In the order of steps: of products x - a, then all y - b, then squares, then openings.
         let mut masked = blank(amounts.opened() * lanes);

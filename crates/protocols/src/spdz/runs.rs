@@ -6,6 +6,9 @@ use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort, Table,
 };
+use phineus_channels::memory_mesh;
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer, MatrixSize, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
@@ -14,12 +17,11 @@ use phineus_plan::{
     Claims, Error, check, check_order, check_ranges, lower_with_claims, order, plan,
 };
 
-use super::{Dealer, Material, MatrixSize, Opening, Share, SpdzCosts, SpdzDriver, SpdzRounds};
+use super::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::harness::{
     expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
 use crate::mixed::totals;
-use crate::{ProtocolError, memory_mesh};
 
 /// Lowers, orders and plans `program`, whose inputs are proven; all checkers agree.
 fn planned<F: Field>(
@@ -96,9 +98,9 @@ fn run_with<F: Field>(
                 let session = SessionId::new([3; 32]);
                 let opening = Opening::new(me, count, dealer.delta(), &session, prg);
                 let masks = if is_bare { Masks::Zero } else { Masks::Dealt };
-                let material = Altered(dealer, masks);
+                let correlated = Altered(dealer, masks);
                 let mut driver =
-                    SpdzDriver::new(parties, material, opening, &description, inputs, field);
+                    SpdzDriver::new(parties, correlated, opening, &description, inputs, field);
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
                 let rounds = driver.rounds();
@@ -576,15 +578,15 @@ enum Masks {
     NoBit,
 }
 
-/// A dealer's material with other masks.
+/// A dealer's correlated randomness with other masks.
 struct Altered<F: Field>(Dealer<F>, Masks);
 
-impl<F: Field> Material<F> for Altered<F> {
+impl<F: Field> AuthenticatedRandomness<F> for Altered<F> {
     fn delta(&self) -> F {
         self.0.delta()
     }
 
-    fn settle(&mut self) -> Result<(), ProtocolError> {
+    fn settle(&mut self) -> Result<(), CorrelatedError> {
         self.0.settle()
     }
 
@@ -593,15 +595,15 @@ impl<F: Field> Material<F> for Altered<F> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.triples(a, b, c)
     }
 
-    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.0.squares(a, c)
     }
 
-    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.0.bits(b)?;
         if self.1 == Masks::Zero {
             b.fill(Share::ZERO);
@@ -614,7 +616,7 @@ impl<F: Field> Material<F> for Altered<F> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.masks(owner, shares, values)
     }
 
@@ -623,7 +625,7 @@ impl<F: Field> Material<F> for Altered<F> {
         owner: usize,
         shares: &mut [Share<F>],
         mut values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.bit_masks(owner, shares, values.as_deref_mut())?;
         if let Some(values) = values.filter(|_| self.1 == Masks::NoBit) {
             values[0] = values[0].add(F::new(3));
@@ -631,7 +633,7 @@ impl<F: Field> Material<F> for Altered<F> {
         Ok(())
     }
 
-    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.0.bounded(integers)?;
         if self.1 == Masks::Zero {
             integers.fill(Share::ZERO);
@@ -645,7 +647,7 @@ impl<F: Field> Material<F> for Altered<F> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), CorrelatedError> {
         self.0.matrix_triples(size, a, b, c)
     }
 }
@@ -696,9 +698,9 @@ fn who_brings_what_is_no_bit_is_caught() {
                 let field = FieldName::F61;
                 let mut memory = memory(&description);
                 let masks = if me == 1 { Masks::NoBit } else { Masks::Dealt };
-                let material = Altered(dealer, masks);
+                let correlated = Altered(dealer, masks);
                 let mut driver =
-                    SpdzDriver::new(parties, material, opening, &description, inputs, field);
+                    SpdzDriver::new(parties, correlated, opening, &description, inputs, field);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).map(|_| ())
             })
         })

@@ -18,9 +18,10 @@
 
 use std::collections::HashMap;
 
-use super::{BOUNDED_BITS, Masks};
+use super::Masks;
 use nodes::Sum;
 pub(super) use nodes::{Joint, Local, Two};
+use phineus_correlated::authenticated::BOUNDED_BITS;
 
 pub(super) mod integers;
 mod nodes;

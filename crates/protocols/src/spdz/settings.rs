@@ -1,10 +1,10 @@
 //! [`SpdzSettings`]: what a run of a plan on authenticated shares must follow.
 
 use phineus_bytecode::{PlanDescription, Settings};
+use phineus_correlated::demand::BatchScale;
 use serde::{Deserialize, Serialize};
 
 use super::distance::Masks;
-use crate::demand::BatchScale;
 
 /// The settings of a plan on authenticated shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

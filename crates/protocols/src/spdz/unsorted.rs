@@ -10,16 +10,18 @@ use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort,
     RowOrder, Table,
 };
+use phineus_channels::memory_mesh;
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::SessionId;
 
 use super::runs::planned_with;
-use super::{Dealer, Material, Opening, SpdzDriver};
+use super::{Opening, SpdzDriver};
+use crate::ProtocolError;
 use crate::harness::{expected, memory, own_in_any_order, read, write};
 use crate::mixed::totals;
-use crate::{ProtocolError, memory_mesh};
 
 fn column(name: &str, width: u16) -> Column {
     let element = ElementType::unsigned(width);

@@ -94,8 +94,8 @@ codes! {
         174 INPUT_CHANGED
             "An input file was changed while the parties computed on it. Run again with the \
              file as it was."
-        180 STORED_IO "Stored preprocessed material cannot be read or written."
-        181 STORED "Making or reading preprocessed material failed before, so no more of it is given."
+        180 STORED_IO "Stored correlated randomness cannot be read or written."
+        181 STORED "Making or reading correlated randomness failed before, so no more of it is given."
         182 NO_DEMO_RESULT "The demo gave no result. This is a bug in Phineus."
         183 MEASURED_PARTY_STOPPED "A party of a measurement stopped before its end."
         194 NOT_COMPARED
@@ -174,10 +174,10 @@ codes! {
         152 NO_KEY "There is no key of this party. `phineus id init NAME` makes one."
         153 WHICH_KEY "There are several keys in the directory of keys. Say which one with --as."
         160 STORED_EXISTS
-            "The file for preprocessed material exists already. It is not overwritten, \
+            "The file for correlated randomness exists already. It is not overwritten, \
              because using it twice reveals values."
         161 STORED_UNFINISHED
-            "The file for preprocessed material is being made by another run, or was left by \
+            "The file for correlated randomness is being made by another run, or was left by \
              one that was cut off."
     }
     ProgramRefused {
@@ -222,8 +222,8 @@ codes! {
             "The plan opens values under other masks than --narrow-masks asks for."
         138 NO_OWNER
             "An input or output exists for some sizes only, so nobody can be named its owner."
-        139 OTHER_MATERIAL
-            "The plan states other preprocessed material than its instructions take. Plan the \
+        139 OTHER_DEMAND
+            "The plan states other correlated randomness than its instructions take. Plan the \
              program again."
         140 BAD_INSTRUCTIONS
             "Instructions of the program or plan break rules of the bytecode. Each is named. Make the file \
@@ -323,7 +323,7 @@ codes! {
         120 STORED_APART
             "The parties' stored preprocessing is not from the same run of `phineus preprocess`."
         121 OTHER_BATCHES
-            "The parties' plans make preprocessed material in batches of different sizes. \
+            "The parties' plans make correlated randomness in batches of different sizes. \
              Plan again with the same --memory."
         122 OTHER_PURPOSE
             "A party was asked to do something else than this one, such as preprocessing \
@@ -364,21 +364,21 @@ codes! {
         121 WRONG_ROWS
             "The input has another number of rows than the program or its parameters ask for."
         122 ROWS "The numbers of rows of the inputs do not fit together."
-        130 NO_STORED_FILE "The file of preprocessed material is not there, or empty."
-        131 NOT_STORED_MATERIAL "The file is not one of preprocessed material of this version."
+        130 NO_STORED_FILE "The file of correlated randomness is not there, or empty."
+        131 NOT_STORED_RANDOMNESS "The file is not one of correlated randomness of this version."
         132 STORED_EXPOSED
-            "Others may read the key of the preprocessed material, or it belongs to another user."
+            "Others may read the key of the correlated randomness, or it belongs to another user."
         133 STORED_DAMAGED
-            "The file of preprocessed material was changed, or its key is another one."
-        134 STORED_CUT_OFF "The file of preprocessed material ends too early."
+            "The file of correlated randomness was changed, or its key is another one."
+        134 STORED_CUT_OFF "The file of correlated randomness ends too early."
         135 STORED_FOR_ANOTHER_PROGRAM
-            "The preprocessed material is for another program, or for other parameters or \
+            "The correlated randomness is for another program, or for other parameters or \
              rows."
-        136 STORED_FOR_ANOTHER_PARTY "The preprocessed material belongs to another party."
-        137 STORED_TOO_LITTLE "There is less preprocessed material than the run takes."
+        136 STORED_FOR_ANOTHER_PARTY "The correlated randomness belongs to another party."
+        137 STORED_TOO_LITTLE "There is less correlated randomness than the run takes."
         138 STORED_USED
-            "The preprocessed material was used already. Using it twice would reveal values."
-        139 STORED_FOR_ANOTHER_PROTOCOL "The preprocessed material is for another protocol."
+            "The correlated randomness was used already. Using it twice would reveal values."
+        139 STORED_FOR_ANOTHER_PROTOCOL "The correlated randomness is for another protocol."
     }
     Interrupted {
         1 INTERRUPTED

@@ -1,10 +1,10 @@
 //! [`Figures`]: what of a plan memory depends on.
 
 use phineus_bytecode::PlanDescription;
+use phineus_correlated::demand::BatchScale;
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 

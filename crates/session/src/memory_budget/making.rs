@@ -1,12 +1,13 @@
-//! What making material takes of the memory limit, and how large its batches may so be.
+//! What making correlated randomness takes of the memory limit, and how large its batches may so
+//! be.
 //!
 //! Batches, what is on the way and the connections' memory follow the least limit of all parties; all
 //! parties find the same sizes, because nothing else goes into them but what they have agreed on.
 
 use phineus_channels::{Transport, channel_memory_bytes};
+use phineus_correlated::demand::BatchScale;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
-use phineus_protocols::demand::BatchScale;
 
 use super::{Figures, OPTIMISED_PROCESS_BYTES, Situation};
 use crate::protocol::{DriverTerms, Making};
@@ -50,9 +51,10 @@ impl Situation {
         OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
 
-    /// What a party may be ahead of another while authenticated material is made or gates are
-    /// garbled: as much as a line of 1 Gbit/s carries from question to answer, twice, since a party
-    /// is ahead by half of it; if batches are whole, and in a thirty-second of the least limit.
+    /// What a party may be ahead of another while authenticated correlated randomness is made or
+    /// gates are garbled: as much as a line of 1 Gbit/s carries from question to answer, twice,
+    /// since a party is ahead by half of it; if batches are whole, and in a thirty-second of the
+    /// least limit.
     pub fn ahead_bytes(&self, scale: BatchScale, is_garbled: bool) -> usize {
         let mut ahead = scale.ahead_bytes();
         let longest = match (self.protocol.field(), is_garbled) {
@@ -76,9 +78,9 @@ impl Situation {
         let (ahead, usual) = (self.ahead_bytes(scale, is_garbled), scale.ahead_bytes());
         let channel = channel_memory_bytes(ahead) - channel_memory_bytes(usual);
         let peers = self.parties as u64 - 1;
-        // Of each tile of authenticated material on the way, the messages that were chosen, and those
-        // for choice 0 of all peers: of what a tile sends, two thirds at the most. What garbling
-        // sends and takes lies in its batches.
+        // Of each tile of authenticated correlated randomness on the way, the messages that were
+        // chosen, and those for choice 0 of all peers: of what a tile sends, two thirds at the
+        // most. What garbling sends and takes lies in its batches.
         let tiles = if is_garbled { 0 } else { (ahead - usual) as u64 * 2 / 3 * (peers + 1) };
         channel as u64 * peers + tiles
     }

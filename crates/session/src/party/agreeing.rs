@@ -1,4 +1,5 @@
-//! What the parties agree on when they have met: sizes, program, protocol, stored material.
+//! What the parties agree on when they have met: sizes, program, protocol, stored correlated
+//! randomness.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,10 +20,10 @@ use crate::binding::{self, Inputs};
 use crate::calibration::cache_bytes;
 use crate::candidates::{candidates, cheapest, reason};
 use crate::client::ClientWalk;
+use crate::correlated::{self, Source};
 use crate::distance;
 use crate::failure::{Failure, codes};
 use crate::heap;
-use crate::material::{self, Origin};
 use crate::meeting::check_parties;
 use crate::memory_budget::{
     GROWTH_BYTES, PLANNER_BUFFERS_BYTES, Situation, connected_process_bytes,
@@ -70,8 +71,8 @@ pub struct Agreed {
 
 /// What this party does in the run.
 pub enum Part {
-    /// It computes, with material from there.
-    Computing(PlannedFile, Origin),
+    /// It computes, with correlated randomness from there.
+    Computing(PlannedFile, Source),
     /// It shares its inputs and learns outputs.
     Client(ClientWalk),
 }
@@ -81,7 +82,7 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
     let protocol = run.together.protocol;
     let is_auto =
         protocol.stated().is_none() || run.together.variants.variants(&[run.together.ot]).len() > 1;
-    let takes_material = protocol.candidates().iter().any(|one| one.has_preprocessing());
+    let takes_correlated = protocol.candidates().iter().any(|one| one.has_preprocessing());
     let preprocessing = match &run.making {
         Some(_) => "made for a later run",
         None => run.preprocessing.name(),
@@ -91,11 +92,12 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
         protocol: protocol.name().to_owned(),
-        ot: takes_material.then(|| run.together.ot.name().to_owned()),
+        ot: takes_correlated.then(|| run.together.ot.name().to_owned()),
         ways: (run.together.variants.typed().into_iter())
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
-        preprocessing: (takes_material && (!is_client || run.preprocessing == Preprocessed::Fake))
+        preprocessing: (takes_correlated
+            && (!is_client || run.preprocessing == Preprocessed::Fake))
             .then(|| preprocessing.to_owned()),
         choosing: is_auto.then(|| Choosing {
             network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
@@ -201,14 +203,14 @@ pub fn agree_and_plan(
         plan_for_process(run, (protocol, variant), prepared, traced, (&wishes, slice_bytes))?;
     // Nothing that depends on inputs has been sent.
     progress.cancel().watch_memory(&prepared.memory)?;
-    let origin = origin(run, prepared, &planned, channels)?;
+    let source = source(run, prepared, &planned, channels)?;
     progress.stage("waiting for the others to be ready");
     if accelerator.is_used() {
         progress.note(&format!("gpu: {}", accelerator.sentence()));
     }
     let computing = &wishes[..planned.computing];
     let cache_bytes = computing.iter().map(|wish| wish.cache_bytes).min().unwrap_or(0) as usize;
-    let part = Part::Computing(planned, origin);
+    let part = Part::Computing(planned, source);
     Ok(Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes })
 }
 
@@ -310,20 +312,20 @@ pub fn least_limit(wishes: &[Wish]) -> u64 {
 }
 
 /// Where triples come from; what is stored is compared with what the others have stored.
-fn origin(
+fn source(
     run: &Run,
     prepared: &Preparation<'_>,
     planned: &PlannedFile,
     channels: &mut Peers,
-) -> Result<Origin, Failure> {
+) -> Result<Source, Failure> {
     match &run.preprocessing {
-        Preprocessed::Interleaved => Ok(Origin::Interleaved),
-        Preprocessed::Sequential => Ok(Origin::Sequential),
-        Preprocessed::Fake => Ok(Origin::Fake),
+        Preprocessed::Interleaved => Ok(Source::Interleaved),
+        Preprocessed::Sequential => Ok(Source::Sequential),
+        Preprocessed::Fake => Ok(Source::Fake),
         Preprocessed::Stored(path) => {
             let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
             let file = crate::stored::open(path, key, planned, prepared.party)?;
-            let tables = material::open_tables(path, &file, planned)?;
+            let tables = correlated::open_tables(path, &file, planned)?;
             let pairing: String =
                 file.pairing()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             let name = "the run that stored preprocessing is from".to_owned();
@@ -337,7 +339,7 @@ fn origin(
                     )
                 },
             )?;
-            Ok(Origin::Stored(file, tables))
+            Ok(Source::Stored(file, tables))
         }
     }
 }

@@ -7,16 +7,16 @@ use phineus_bytecode::Description;
 use phineus_channels::{
     ClusterConfig, Identity, MemoryNetwork, PlainLoopback, Security, Transport, TrustStore,
 };
+use phineus_correlated::stored::{StoredFile, StoredKey};
 use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
-use phineus_protocols::preprocessing::{StoredFile, StoredKey};
 
 use crate::agreement::Wish;
 use crate::binding;
 use crate::casting::Cast;
+use crate::correlated;
 use crate::dealt::check_dealt;
 use crate::failure::{Failure, codes};
-use crate::material;
 use crate::meeting::check_parties;
 use crate::memory_budget::check_limit;
 use crate::memory_pool::MemoryLimit;
@@ -52,7 +52,7 @@ pub struct Preparation<'a> {
     pub rows: Rows,
     /// Rows that this party's user has stated for inputs of others.
     pub expected_rows: Rows,
-    /// Of material that is kept, if there is some.
+    /// Of stored correlated randomness, if there is some.
     pub stored_key: Option<StoredKey>,
     /// How it reaches the others.
     pub route: Route,
@@ -94,7 +94,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     let me = together.as_party.as_deref().ok_or_else(|| {
         Failure::usage("say which party this is with --as NAME, or run all parties with --local")
     })?;
-    check_material(run)?;
+    check_preprocessed(run)?;
     check_ot(together)?;
     let limit_bytes = run.resources.memory.bytes();
     let memory = match &run.resources.memory {
@@ -261,8 +261,8 @@ fn rows(
     Ok((ours.into_iter().chain(counted).collect(), theirs.into_iter().collect()))
 }
 
-/// Refuses material that is kept for a protocol that takes none, or for any.
-pub fn check_material(run: &Run) -> Result<(), Failure> {
+/// Refuses to store correlated randomness for a protocol that takes none, or for any.
+pub fn check_preprocessed(run: &Run) -> Result<(), Failure> {
     if run.preprocessing == Preprocessed::Fake {
         return check_dealt(run.together.protocol);
     }
@@ -283,7 +283,7 @@ pub fn check_material(run: &Run) -> Result<(), Failure> {
     )))
 }
 
-/// The key of what is kept, if something is.
+/// The key of what is stored, if something is.
 fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
     let path = || match (&run.together.stored_key, &run.together.connections) {
         (Some(path), _) => Ok(path.clone()),
@@ -294,15 +294,15 @@ fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
     };
     match (&run.making, &run.preprocessing) {
         (Some(making), _) => {
-            material::check_free(&making.out)?;
-            material::key(&path()?, true).map(Some)
+            correlated::check_free(&making.out)?;
+            correlated::key(&path()?, true).map(Some)
         }
         (None, Preprocessed::Stored(file)) => open_key(file, &path()?).map(Some),
         (None, _) => Ok(None),
     }
 }
 
-/// The key in `path` of the material in `file`, which must be there and not be used.
+/// The key in `path` of the correlated randomness in `file`, which must be there and not be used.
 pub fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
     if !file.exists() {
         let message = format!("there is no file {}", file.display());
@@ -311,10 +311,10 @@ pub fn open_key(file: &Path, path: &Path) -> Result<StoredKey, Failure> {
              have, from a run that was cut off here, is of no use",
         ));
     }
-    let key = material::key(path, false)?;
+    let key = correlated::key(path, false)?;
     StoredFile::check_unused(file, &key)?;
     Ok(key)
 }
 
-/// The key of stored material in the directory of a party's keys.
+/// The key of stored correlated randomness in the directory of a party's keys.
 const STORED_KEY: &str = "stored.key";

@@ -16,17 +16,17 @@ use crate::traced::TracedFile;
 /// The slice that the user states, or that is for the network that the user states.
 pub fn stated(run: &Run, limit_bytes: u64) -> Option<u64> {
     let for_network =
-        || if is_kept(run) { None } else { slices::stated(run.network(), limit_bytes) };
+        || if is_stored(run) { None } else { slices::stated(run.network(), limit_bytes) };
     run.slice_bytes.or_else(for_network)
 }
 
 /// Whether this party would have the network measured.
 pub fn measures(run: &Run) -> bool {
-    !is_kept(run) && run.network().is_none()
+    !is_stored(run) && run.network().is_none()
 }
 
-/// What is kept for later runs, or was, is for the slice that needs no network.
-fn is_kept(run: &Run) -> bool {
+/// What is stored for later runs, or was, is for the slice that needs no network.
+fn is_stored(run: &Run) -> bool {
     run.making.is_some() || matches!(run.preprocessing, Preprocessed::Stored(_))
 }
 

@@ -209,7 +209,8 @@ fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
     budget.scratch += bytes_of_blocks(plans(), situation.parties);
     let (is_garbled, scale) = (plans().next().is_some(), parts[0].scale());
     if is_garbled {
-        // One block may use the streams of the garbling, and another one those of material.
+        // One block may use the streams of the garbling, and another one those of correlated
+        // randomness.
         let is_made = parts.iter().any(|part| Figures::of_plan(part.plan(), 0).making.is_made);
         budget.channel = situation.connections_bytes(scale, is_garbled, is_made);
     }

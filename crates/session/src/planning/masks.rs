@@ -2,11 +2,12 @@
 //! program while it is planned, from what all parties agree on, so that all decide alike.
 
 use phineus_bytecode::{CostModel, Description, Flow};
+use phineus_correlated::authenticated::STATISTICAL_BITS;
+use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::{Scratch, lower_to_field};
-use phineus_protocols::demand::BatchScale;
 use phineus_protocols::spdz::distance::{DISTANCE_MAX, narrow_openings};
-use phineus_protocols::spdz::{Distance, Masks, STATISTICAL_BITS, SpdzCosts};
+use phineus_protocols::spdz::{Distance, Masks, SpdzCosts};
 
 use super::{magnitude_bits, planner_memory};
 use crate::choices::NarrowMasks;

@@ -6,16 +6,15 @@ use std::time::Instant;
 
 use phineus_bytecode::{CostModel, Layout, PlanDescription, RoundModel};
 use phineus_channels::{Mesh, PARTIES_MAX};
+use phineus_correlated::authenticated::AuthenticatedRandomness;
+use phineus_correlated::mascot::costs::costs_of_first_batches;
+use phineus_correlated::mascot::{Demand, Kind};
 use phineus_crypto::Prg;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName, MatrixProducts};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::mascot::costs::costs_of_first_batches;
-use phineus_protocols::mascot::{Demand, Kind};
 use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::stated_demand;
-use phineus_protocols::spdz::{
-    Activity, Material, Opening, SpdzCosts, SpdzDriver, SpdzRounds, SpdzSettings,
-};
+use phineus_protocols::spdz::{Activity, Opening, SpdzCosts, SpdzDriver, SpdzRounds, SpdzSettings};
 
 use super::on_shares::{Begun, Ran, channels_of, metered};
 use super::totals::totals_of_blocks;
@@ -24,24 +23,24 @@ use super::{
     Representation, Setting, Start, Totals,
 };
 use crate::accelerator::Warning;
+use crate::correlated::{Source, SpdzRandomness, words};
 use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
-use crate::material::{AuthenticatedMaterial, Origin, words};
 use crate::metered::Reading;
 use crate::planned::PAGE_WIRES;
 use crate::statistics::Activities;
 
-/// Elements that making authenticated material holds and that lie ready, besides those for each other
-/// party: of whole batches, and of batches of a few. Measured as the growth of the resident set: up to
-/// 28 MiB for two parties, 4 MiB for a comparison.
+/// Elements that making authenticated correlated randomness holds and that lie ready, besides those
+/// for each other party: of whole batches, and of batches of a few. Measured as the growth of the
+/// resident set: up to 28 MiB for two parties, 4 MiB for a comparison.
 const ELEMENTS: [u64; 2] = [3 << 20, 1 << 19];
 const PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
 
 /// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
 const WHOLE_BATCH: u64 = 8192;
 
-/// What a dealer of fake material and batches of inputs and products hold: pieces of some thousand
-/// elements, in all fields.
+/// What a dealer of fake correlated randomness and batches of inputs and products hold: pieces of
+/// some thousand elements, in all fields.
 const DEALER_BYTES: u64 = 2 << 20;
 
 /// SPDZ in one field.
@@ -201,8 +200,8 @@ impl Definition for Authenticated {
     }
 }
 
-/// How many triples weigh as much as this material while it is made: a full batch of matrices has
-/// 2^16 elements. And how many the largest matrix does, of which no part is made.
+/// How many triples weigh as much as this correlated randomness while it is made: a full batch of
+/// matrices has 2^16 elements. And how many the largest matrix does, of which no part is made.
 fn weight(demand: &Demand) -> (u64, u64) {
     let of = |kind: Kind, count: u64| match kind {
         Kind::Triple | Kind::Square | Kind::Bit => count,
@@ -285,20 +284,20 @@ fn run_in<F: Field>(
     let background = streams.next().expect("shares have two streams");
     let Begun { inputs, mut prg, mut memory, watch, start, .. } = begun;
     let seed = Prg::from_seed(prg.next_block());
-    let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
+    let source = std::mem::replace(&mut job.source, Source::Interleaved);
     let (planned, swap_dir) = ((job.planned, field), job.swap_dir);
-    let made =
-        AuthenticatedMaterial::<F>::make(origin, planned, swap_dir, background, seed, session);
-    let (material, entered) = made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
+    let made = SpdzRandomness::<F>::make(source, planned, swap_dir, background, seed, session);
+    let (correlated, entered) =
+        made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
     let (me, count) = (online.me(), online.count());
-    let opening = Opening::new(me, count, material.delta(), session, prg);
+    let opening = Opening::new(me, count, correlated.delta(), session, prg);
     let clock = Arc::new(Mutex::new(Clock::start()));
     let watched = clock.clone();
     let turn_to = move |activity| {
         watched.lock().unwrap_or_else(PoisonError::into_inner).turn_to(activity);
     };
-    let driver = SpdzDriver::new(online, material, opening, description, inputs, field)
+    let driver = SpdzDriver::new(online, correlated, opening, description, inputs, field)
         .with_threads(job.threads)
         .with_cache(job.cache_bytes)
         .with_watch(Box::new(turn_to))
@@ -311,17 +310,17 @@ fn run_in<F: Field>(
         clock.seconds
     };
     let rounds = recorded.driver.rounds();
-    let (mut online, outputs, material) = recorded.driver.into_parts();
+    let (mut online, outputs, correlated) = recorded.driver.into_parts();
     let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
-    let (background, material) = material.finish().map_err(Failure::from)?;
+    let (background, correlated) = correlated.finish().map_err(Failure::from)?;
     let ran = Ran {
         outputs,
         rounds,
         online: phase,
         and_gates: None,
         garbled_and_gates: None,
-        ots: Some(material.ots),
-        material,
+        ots: Some(correlated.ots),
+        correlated,
         running: start.elapsed(),
         channels: channels_of([online, background]).collect(),
     };

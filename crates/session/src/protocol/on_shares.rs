@@ -3,16 +3,15 @@
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::Description;
-use phineus_channels::{FramedChannel, Mesh};
+use phineus_channels::{FramedChannel, Mesh, Parties};
 use phineus_crypto::Prg;
 use phineus_engine::{Inputs, Memory, Outputs};
-use phineus_protocols::Parties;
 
 use super::Protocol;
 use crate::agreement::{Stated, exchange_windows, give_up_all};
+use crate::correlated::RandomnessFigures;
 use crate::execute::{Executed, Job, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
-use crate::material::MaterialFigures;
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::planned::PlannedFile;
 use crate::progress::Watch;
@@ -36,7 +35,7 @@ pub struct Ran {
     pub outputs: Outputs,
     pub rounds: u64,
     pub online: PhaseFigures,
-    pub material: MaterialFigures,
+    pub correlated: RandomnessFigures,
     /// Where there are gates.
     pub and_gates: Option<u64>,
     pub garbled_and_gates: Option<u64>,
@@ -82,7 +81,7 @@ impl Ran {
         let (traffic, wire_traffic) = traffic_of(self.channels.iter());
         let exchanges = self.channels.iter().map(FramedChannel::exchanges).max().unwrap_or(0);
         let (storage, storage_name) = storage_figures(memory);
-        let MaterialFigures { setup, making, used, waited, .. } = self.material;
+        let RandomnessFigures { setup, making, used, waited, .. } = self.correlated;
         Executed {
             exchanges,
             outputs: results(description, self.outputs.into_tables()),
@@ -122,15 +121,15 @@ pub fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChan
     clients.flatten().map(Metered::new).collect()
 }
 
-/// What a party may be ahead of another on each stream (openings, material, garbling), where all have
-/// room to double the window of what is made so often.
+/// What a party may be ahead of another on each stream (openings, correlated randomness, garbling),
+/// where all have room to double the window of what is made so often.
 pub fn aheads(planned: &PlannedFile, doublings: u32) -> [usize; 3] {
     let usual = planned.scale().ahead_bytes();
     let longer = usual << doublings;
-    // Authenticated material has a stream, and nothing is garbled beside it.
+    // Authenticated correlated randomness has a stream, and nothing is garbled beside it.
     let field = Protocol::of_plan(planned.plan()).and_then(Protocol::field);
-    let material = if field.is_some() { longer } else { usual };
-    [usual, material, longer]
+    let correlated = if field.is_some() { longer } else { usual };
+    [usual, correlated, longer]
 }
 
 /// The channels of each stream, metered, with room for what all have agreed to be ahead by.

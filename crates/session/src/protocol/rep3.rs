@@ -13,9 +13,9 @@ use super::{
     Adversary, BlockRuns, Client, ClientChannel, ClientStart, CostTerms, Definition, DriverTerms,
     Making, Representation, Setting, Start, Totals,
 };
+use crate::correlated::RandomnessFigures;
 use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
-use crate::material::MaterialFigures;
 use crate::metered::{Metered, Reading};
 use crate::planned::PAGE_WIRES;
 
@@ -147,7 +147,7 @@ impl Definition for Rep3 {
             outputs,
             rounds,
             online: phase.since(&before, running),
-            material: MaterialFigures::default(),
+            correlated: RandomnessFigures::default(),
             and_gates: Some(and_gates),
             garbled_and_gates: None,
             ots: None,

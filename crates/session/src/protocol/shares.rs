@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use phineus_bytecode::{CostModel, Instruction, Lane, Layout, PlanDescription, RoundModel};
 use phineus_channels::{FramedChannel, PARTIES_MAX};
+use phineus_correlated::semi_honest::Generator;
 use phineus_crypto::Prg;
 use phineus_engine::Outputs;
 use phineus_ot::{FieldBits, OtKind};
@@ -13,7 +14,6 @@ use phineus_protocols::batch_scale;
 use phineus_protocols::mixed::{
     self, MixedClient, MixedCosts, MixedDriver, MixedRounds, MixedSettings,
 };
-use phineus_protocols::preprocessing::Generator;
 
 use super::on_shares::{Begun, Ran, channels_of, metered, take_clients};
 use super::totals::totals_of_blocks;
@@ -21,10 +21,10 @@ use super::{
     Adversary, BlockRuns, Client, ClientChannel, ClientStart, CostTerms, Definition, DriverTerms,
     Making, Representation, Setting, Start, Totals,
 };
+use crate::correlated::{BIT_TRIPLES, SharedRandomness, Source};
 use crate::execute::{Executed, Job, Recorded, unrevealed};
 use crate::failure::Failure;
 use crate::garbling::Beside;
-use crate::material::{BIT_TRIPLES, Origin, SharedMaterial};
 use crate::metered::{Metered, Reading};
 use crate::planned::PAGE_WIRES;
 
@@ -150,9 +150,9 @@ impl Definition for Shares {
             |kind: OtKind| Generator::<FramedChannel>::memory_bytes(parties, kind, scale) as u64;
         let least = generator(FieldBits::DEFAULT.into());
         Making {
-            ready_bytes: mixed::material_bytes(plan),
+            ready_bytes: mixed::ready_randomness_bytes(plan),
             silent_bytes: generator(mixed::ot_kind(plan)).saturating_sub(least),
-            is_made: mixed::needs_material(plan),
+            is_made: mixed::needs_correlated_randomness(plan),
             ..Making::default()
         }
     }
@@ -225,15 +225,15 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
     let mut beside = Beside::Idle(streams.next());
-    // What is kept is used only when the file that has its key is used up.
-    let mut tables = match &mut job.origin {
-        Origin::Stored(_, kept) => kept.take().map(|kept| *kept),
+    // What is stored is used only when the file that has its key is used up.
+    let mut tables = match &mut job.source {
+        Source::Stored(_, tables) => tables.take().map(|tables| *tables),
         _ => None,
     };
     if let (None, true, Beside::Idle(stream)) = (&tables, job.planned.is_garbled(), &mut beside) {
         let stream = stream.take().expect("protocols that garble have three streams");
         let seed = Prg::from_seed(prg.next_block());
-        let session = (session, matches!(job.origin, Origin::Fake));
+        let session = (session, matches!(job.source, Source::Fake));
         let place = (job.swap_dir, job.backend);
         let started = job.planned.start_garbling(stream, seed, session, place, job.turns_max);
         let (made, thread) =
@@ -241,12 +241,13 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
         (tables, beside) = (Some(made), Beside::Garbling(thread));
     }
     let seed = Prg::from_seed(prg.next_block());
-    let origin = std::mem::replace(&mut job.origin, Origin::Interleaved);
+    let source = std::mem::replace(&mut job.source, Source::Interleaved);
     let (planned, swap_dir) = (job.planned, job.swap_dir);
-    let made = SharedMaterial::make(origin, planned, swap_dir, background, seed, session);
-    let (material, entered) = made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
+    let made = SharedRandomness::make(source, planned, swap_dir, background, seed, session);
+    let (correlated, entered) =
+        made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
     let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
-    let driver = MixedDriver::new(online, material, &mut prg, description, inputs);
+    let driver = MixedDriver::new(online, correlated, &mut prg, description, inputs);
     let broadcast = MixedSettings::stated(planned.plan()).broadcast;
     let driver = driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
     let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
@@ -259,10 +260,10 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
     let rounds = recorded.driver.rounds();
     let garbled_gates = recorded.driver.garbled_gates();
     let clients = recorded.driver.take_clients();
-    let (mut online, outputs, material) = recorded.driver.into_parts();
+    let (mut online, outputs, correlated) = recorded.driver.into_parts();
     let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
     let phase = phase.since(&before, made.elapsed());
-    let (background, mut material) = material.finish().map_err(Failure::from)?;
+    let (background, mut correlated) = correlated.finish().map_err(Failure::from)?;
     let running = start.elapsed();
     let (mut garbled, garbling_ots) = beside.finish().map_err(Failure::from)?;
     // A stream that nothing was garbled over has carried nothing.
@@ -270,7 +271,7 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
         let reading = Reading::of_parties(stream);
         let last = reading.last_received().map(|last| last.saturating_duration_since(start));
         let garbling = reading.since(&Reading::default(), last.unwrap_or_default());
-        material.making = material.making.beside(garbling);
+        correlated.making = correlated.making.beside(garbling);
     }
     let streams = [Some(online), Some(background), garbled].into_iter().flatten();
     let clients = clients.into_iter().map(Metered::into_inner);
@@ -278,10 +279,10 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
         outputs,
         rounds,
         online: phase,
-        and_gates: Some(material.used.get(BIT_TRIPLES).copied().unwrap_or(0)),
+        and_gates: Some(correlated.used.get(BIT_TRIPLES).copied().unwrap_or(0)),
         garbled_and_gates: Some(garbled_gates),
-        ots: Some(material.ots + garbling_ots),
-        material,
+        ots: Some(correlated.ots + garbling_ots),
+        correlated,
         running,
         channels: channels_of(streams).chain(clients).collect(),
     };

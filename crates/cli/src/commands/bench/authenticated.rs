@@ -1,21 +1,20 @@
-//! `bench spdz`: runs on authenticated shares, and how fast their material is made.
+//! `bench spdz`: runs on authenticated shares, and how fast their correlated randomness is made.
 //!
 //! The linear layer runs with fake preprocessing, as the literature measures it, and its online
 //! phase without the sharing of inputs stands beside the whole; biometric matching makes all
-//! material in the run; `parties` is the online phase of two to six. All parties are on this
-//! machine, over TLS.
+//! correlated randomness in the run; `parties` is the online phase of two to six. All parties are
+//! on this machine, over TLS.
 
 use std::time::Instant;
 
-use phineus_channels::{MemoryChannel, memory_pair};
+use phineus_channels::{MemoryChannel, Parties, memory_pair};
+use phineus_correlated::demand::BatchScale;
+use phineus_correlated::mascot::costs::{Pair, demand_costs};
+use phineus_correlated::mascot::{Batch, Demand, Generator, Kind};
 use phineus_crypto::Prg;
 use phineus_crypto::field::FieldName;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::Parties;
-use phineus_protocols::demand::BatchScale;
-use phineus_protocols::mascot::costs::{Pair, demand_costs};
-use phineus_protocols::mascot::{Batch, Demand, Generator, Kind};
 use phineus_session::failure::{Failure, codes};
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;

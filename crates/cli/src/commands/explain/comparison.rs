@@ -11,7 +11,7 @@ use phineus_session::candidates::{Candidate, candidates, cheapest, reason};
 use phineus_session::failure::Failure;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
-    Prediction, is_shared, link_bytes, link_bytes_before, material, rounds_before, sent_bytes,
+    Prediction, correlated, is_shared, link_bytes, link_bytes_before, rounds_before, sent_bytes,
 };
 use phineus_session::settings::{Choice, Protocol, Variant};
 use phineus_session::sizing::Terms;
@@ -88,7 +88,7 @@ fn column(
     if is_shared(plan) {
         add("triples of 1 bit", count(totals::AND_GATES));
     }
-    for (what, amount) in material(plan) {
+    for (what, amount) in correlated(plan) {
         add(&what.replace("multiplication ", ""), Some(quantity::count(amount)));
     }
     let transfers = match total(mixed::totals::OTS) {

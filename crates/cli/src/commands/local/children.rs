@@ -11,12 +11,12 @@ use phineus_tables::is_stdin;
 /// The report that a child leaves in its directory.
 pub(super) const REPORT: &str = "run.json";
 
-/// A party's stored material in the directory of all.
+/// A party's stored correlated randomness in the directory of all.
 pub(super) fn stored_file(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.prep"))
 }
 
-/// The key of a party's stored material.
+/// The key of a party's stored correlated randomness.
 pub(super) fn key_file(run: &Run, directory: &Path, name: &str) -> PathBuf {
     let stated = run.together.stored_key.clone();
     stated.unwrap_or_else(|| directory.join(format!("{name}.key")))
@@ -90,7 +90,7 @@ pub(super) fn child_command(
 }
 
 /// What parties that compute are told besides: where their triples come from, or go to.
-pub(super) fn material_options(command: &mut Command, run: &Run, name: &str) {
+pub(super) fn preprocessing_options(command: &mut Command, run: &Run, name: &str) {
     let key = |directory: &Path| key_file(run, directory, name);
     if let Some(making) = &run.making {
         for (port, rows) in &making.rows {

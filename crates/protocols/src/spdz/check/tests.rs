@@ -2,14 +2,12 @@
 
 use std::thread;
 
-use phineus_channels::MemoryChannel;
-use phineus_channels::{Altering, Place, flip_bit};
+use phineus_channels::{Altering, MemoryChannel, Place, flip_bit, memory_mesh};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer, MatrixSize};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::{F32, F61, F128};
 
 use super::*;
-use crate::memory_mesh;
-use crate::spdz::{Dealer, Material, MatrixSize};
 
 /// Lanes of everything in a session.
 const LANES: usize = 3;

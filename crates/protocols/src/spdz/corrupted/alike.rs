@@ -2,30 +2,32 @@
 //! and follows the protocol in all else. No two parties ever hear different things, so that nothing but
 //! the check of MACs can notice; and it is noticed by all.
 //!
-//! Material is from a dealer: what is told to all while material is made is in `mascot/tests`.
+//! Correlated randomness is from a dealer: what is told to all while correlated randomness is made
+//! is in `mascot/tests`.
 
 use std::sync::Arc;
 
+use phineus_correlated::CorrelatedError;
+use phineus_correlated::authenticated::{AuthenticatedRandomness, BOUNDED_BITS, MatrixSize, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
 use super::case::{Case, Part, case};
 use super::lying::{Audience, Fault, Lie};
 use super::{Ended, ONLINE, Origin, Session};
 use crate::ProtocolError;
-use crate::spdz::{BOUNDED_BITS, Material, MatrixSize, Share};
 
 /// What a party lies about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alike {
     /// Its share of the key, with which all its sums of MACs are wrong and well committed to.
     Key,
-    /// The first share of a column of material, or the share of its MAC.
+    /// The first share of a column of correlated randomness, or the share of its MAC.
     Share { of: Of, column: usize, of_mac: bool },
     /// The first factor of the first triple, by two to this power.
     Factor(u32),
 }
 
-/// Material, as in [`Material`].
+/// Correlated randomness, as in [`AuthenticatedRandomness`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
     Triples,
@@ -37,28 +39,28 @@ pub(super) enum Of {
     Matrices,
 }
 
-/// Material with the share that its party lies about.
+/// Correlated randomness with the share that its party lies about.
 pub(super) struct Crooked<M> {
-    material: M,
+    correlated: M,
     lie: Option<Alike>,
 }
 
 impl<M> Crooked<M> {
-    pub(super) fn new(material: M, lie: Option<Alike>) -> Crooked<M> {
-        Crooked { material, lie }
+    pub(super) fn new(correlated: M, lie: Option<Alike>) -> Crooked<M> {
+        Crooked { correlated, lie }
     }
 
     pub(super) fn into_inner(self) -> M {
-        self.material
+        self.correlated
     }
 
-    fn tell<F: Field>(&mut self, material: Of, columns: &mut [&mut [Share<F>]]) {
+    fn tell<F: Field>(&mut self, correlated: Of, columns: &mut [&mut [Share<F>]]) {
         let (of, column, of_mac, by) = match self.lie {
             Some(Alike::Share { of, column, of_mac }) => (of, column, of_mac, F::ONE),
             Some(Alike::Factor(bits)) => (Of::Triples, 0, false, F::new(1 << bits)),
             _ => return,
         };
-        if of == material {
+        if of == correlated {
             self.lie = None;
             let share = columns[column].first_mut().expect("nobody asks for nothing");
             let part = if of_mac { &mut share.mac } else { &mut share.value };
@@ -67,17 +69,17 @@ impl<M> Crooked<M> {
     }
 }
 
-impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
+impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F> for Crooked<M> {
     fn delta(&self) -> F {
-        self.material.delta()
+        self.correlated.delta()
     }
 
-    fn settle(&mut self) -> Result<(), ProtocolError> {
-        self.material.settle()
+    fn settle(&mut self) -> Result<(), CorrelatedError> {
+        self.correlated.settle()
     }
 
-    fn blame(&mut self) -> Option<ProtocolError> {
-        self.material.blame()
+    fn blame(&mut self) -> Option<CorrelatedError> {
+        self.correlated.blame()
     }
 
     fn triples(
@@ -85,20 +87,20 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
-        self.material.triples(a, b, c)?;
+    ) -> Result<(), CorrelatedError> {
+        self.correlated.triples(a, b, c)?;
         self.tell(Of::Triples, &mut [a, b, c]);
         Ok(())
     }
 
-    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.material.squares(a, c)?;
+    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
+        self.correlated.squares(a, c)?;
         self.tell(Of::Squares, &mut [a, c]);
         Ok(())
     }
 
-    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.material.bits(b)?;
+    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
+        self.correlated.bits(b)?;
         self.tell(Of::Bits, &mut [b]);
         Ok(())
     }
@@ -108,8 +110,8 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
-        self.material.masks(owner, shares, values)?;
+    ) -> Result<(), CorrelatedError> {
+        self.correlated.masks(owner, shares, values)?;
         self.tell(Of::Masks { owner }, &mut [shares]);
         Ok(())
     }
@@ -119,14 +121,14 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         owner: usize,
         shares: &mut [Share<F>],
         values: Option<&mut [F]>,
-    ) -> Result<(), ProtocolError> {
-        self.material.bit_masks(owner, shares, values)?;
+    ) -> Result<(), CorrelatedError> {
+        self.correlated.bit_masks(owner, shares, values)?;
         self.tell(Of::BitMasks { owner }, &mut [shares]);
         Ok(())
     }
 
-    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), ProtocolError> {
-        self.material.bounded(integers)?;
+    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
+        self.correlated.bounded(integers)?;
         self.tell(Of::Bounded, &mut [integers]);
         Ok(())
     }
@@ -137,14 +139,14 @@ impl<F: Field, M: Material<F>> Material<F> for Crooked<M> {
         a: &mut [Share<F>],
         b: &mut [Share<F>],
         c: &mut [Share<F>],
-    ) -> Result<(), ProtocolError> {
-        self.material.matrix_triples(size, a, b, c)?;
+    ) -> Result<(), CorrelatedError> {
+        self.correlated.matrix_triples(size, a, b, c)?;
         self.tell(Of::Matrices, &mut [a, b, c]);
         Ok(())
     }
 }
 
-/// Every lie about material of a run of [`Part::All`], and the key.
+/// Every lie about correlated randomness of a run of [`Part::All`], and the key.
 fn lies<F: Field>(parties: usize) -> Vec<Alike> {
     let inputs = [0, parties - 1].map(|owner| (Of::BitMasks { owner }, 1));
     let kinds = [(Of::Triples, 3), (Of::Squares, 2), (Of::Bits, 1), (Of::Matrices, 3)];

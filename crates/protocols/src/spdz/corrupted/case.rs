@@ -1,5 +1,5 @@
-//! The programs of the runs with a corrupted party: every kind of material and of message, once in
-//! one program and once in programs of one kind each, whose runs are short.
+//! The programs of the runs with a corrupted party: every kind of correlated randomness and of
+//! message, once in one program and once in programs of one kind each, whose runs are short.
 
 use phineus_bytecode::random::Random;
 use phineus_bytecode::{

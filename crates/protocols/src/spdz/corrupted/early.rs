@@ -9,17 +9,16 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use phineus_channels::MemoryChannel;
-use phineus_channels::{Altering, Place};
+use phineus_channels::{Altering, MemoryChannel, Parties, Place, memory_mesh};
+use phineus_correlated::authenticated::Dealer;
 use phineus_crypto::Block;
 use phineus_crypto::field::{F61, Field, FieldName};
 
 use super::alike::{Alike, Crooked};
 use super::case::{Part, case};
 use super::online_phase;
-use crate::spdz::Dealer;
+use crate::ProtocolError;
 use crate::spdz::check::message_bytes;
-use crate::{Parties, ProtocolError, memory_mesh};
 
 /// What a party sends, message by message.
 type Said = Arc<Mutex<Vec<Vec<u8>>>>;

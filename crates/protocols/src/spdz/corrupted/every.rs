@@ -9,7 +9,7 @@ use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
 use super::case::{Case, Part, case};
 use super::lying::{Audience, FRAMING, Fault, Lie};
-use super::{MATERIAL, Messages, ONLINE, Origin, Session, Tally, noticed, tell};
+use super::{Messages, ONLINE, Origin, PREPROCESSING, Session, Tally, noticed, tell};
 
 /// Lies of party `from` to party `to`: `faults` gives those of the message with a number, from a
 /// random number.
@@ -22,7 +22,7 @@ fn lies<F: Field>(
     let messages = Messages::of::<F>(case, (from, to));
     let online_count = messages.ended[1].lens[ONLINE].len();
     let to = Audience::One(to);
-    let none = Lie { from, to, stream: MATERIAL, message: 0, fault: Fault::Swapped };
+    let none = Lie { from, to, stream: PREPROCESSING, message: 0, fault: Fault::Swapped };
     for honest in &messages.ended {
         assert!(!noticed(case, none, honest, online_count), "all outputs are right");
     }
@@ -39,13 +39,16 @@ fn lies<F: Field>(
     let Tally { tried, caught } = tell::<F>(&honest, &lies, online_count);
     println!(
         "{}, {:?}, {} parties, {from} lies to {to:?}: {caught:?} of {tried:?} lies noticed, online \
-         and material, {:.0} s",
+         and correlated, {:.0} s",
         F::NAME,
         case.part,
         case.parties,
         start.elapsed().as_secs_f64()
     );
-    assert!(3 * caught[MATERIAL] >= tried[MATERIAL], "many messages of material are looked at");
+    assert!(
+        3 * caught[PREPROCESSING] >= tried[PREPROCESSING],
+        "many messages of preprocessing are looked at"
+    );
 }
 
 /// A flipped bit in every `step`-th message.
@@ -62,7 +65,7 @@ fn in_some(step: usize, number: usize, fault: Fault) -> Vec<Fault> {
     if number.is_multiple_of(step) { vec![fault] } else { Vec::new() }
 }
 
-/// What is computed with each kind of material.
+/// What is computed with each kind of correlated randomness.
 const PARTS: [Part; 5] =
     [Part::Product, Part::Square, Part::Comparison, Part::Matrix, Part::Inputs];
 

@@ -3,6 +3,7 @@
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Instruction, Lane, Sharing, mask_of};
 use phineus_channels::Channel;
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Share};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
@@ -10,7 +11,6 @@ use zeroize::Zeroizing;
 use super::{Flight, SpdzDriver};
 use crate::ProtocolError;
 use crate::spdz::run::{Context, blank};
-use crate::spdz::{Material, Share};
 
 /// An output that is opened at the end of the round.
 pub(super) struct PendingOutput<F: Field> {
@@ -21,7 +21,7 @@ pub(super) struct PendingOutput<F: Field> {
     pub(super) is_ours: bool,
 }
 
-impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
+impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
     pub(super) fn owner(&self, instruction: &Instruction) -> usize {
         usize::from(self.description.inputs[instruction.immediates[0] as usize].party)
     }
@@ -32,8 +32,8 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
     ) -> Result<Flight<F>, ProtocolError> {
         let owner = self.owner(instruction);
         let (width, is_signed) = (instruction.element.width(), instruction.element.is_signed());
-        let SpdzDriver { parties, delta, opening, material, brought, inputs, .. } = self;
-        let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
+        let SpdzDriver { parties, delta, opening, correlated, brought, inputs, .. } = self;
+        let context = &mut Context { me: parties.me(), delta: **delta, opening, correlated };
         let (count, from) = (instruction.lanes as usize, (owner, false));
         let at = if owner != context.me {
             brought.issue(context, from, count, None::<std::iter::Empty<F>>)?
@@ -67,8 +67,8 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
         let owner = self.owner(instruction);
         let count = element_count(instruction.shape()) as usize;
         let own = (owner == self.parties.me()).then(|| self.own_bits(instruction));
-        let SpdzDriver { parties, delta, opening, material, brought, .. } = self;
-        let context = &mut Context { me: parties.me(), delta: **delta, opening, material };
+        let SpdzDriver { parties, delta, opening, correlated, brought, .. } = self;
+        let context = &mut Context { me: parties.me(), delta: **delta, opening, correlated };
         let values = own.as_ref().map(|bits| bits.iter().copied());
         Ok(Flight::Brought(brought.issue(context, (owner, true), count, values)?))
     }
@@ -88,7 +88,7 @@ impl<F: Field, C: Channel, M: Material<F>> SpdzDriver<F, C, M> {
                 let mut masked = blank(shares.len());
                 let mut masks = Zeroizing::new(vec![F::ZERO; shares.len() * usize::from(is_ours)]);
                 let known = is_ours.then_some(masks.as_mut_slice());
-                self.material.masks(learner, &mut masked, known)?;
+                self.correlated.masks(learner, &mut masked, known)?;
                 F::add_assign(Share::elements_mut(&mut masked), Share::elements(&shares));
                 let at = self.opening.push(&masked);
                 pending.push(PendingOutput { instruction, at, masks: Some(masks), is_ours });

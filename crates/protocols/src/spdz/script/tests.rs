@@ -2,12 +2,13 @@
 
 use phineus_bytecode::random::Seeds;
 use phineus_bytecode::{ElementType, Instruction, Op, Sharing};
+use phineus_correlated::authenticated::BOUNDED_BITS;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg, SecretBit};
 
 use super::{Joint, Local, Modulus, Number, Script};
+use crate::spdz::Masks;
 use crate::spdz::operations::Scripts;
-use crate::spdz::{BOUNDED_BITS, Masks};
 
 /// Runs a script on elements of one lane; random bits are drawn.
 fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {

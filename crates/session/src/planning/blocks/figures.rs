@@ -110,8 +110,8 @@ impl PlannedBlocks {
         Ok(totals)
     }
 
-    /// A line for each block: what a run of it costs, and what runs then. Where material is dealt,
-    /// without what making it sends.
+    /// A line for each block: what a run of it costs, and what runs then. Where correlated
+    /// randomness is dealt, without what making it sends.
     pub fn lines(
         &self,
         description: &Description,

@@ -1,0 +1,14 @@
+//! Correlated randomness: what preprocessing makes and computing on shares uses up.
+
+pub mod authenticated;
+pub mod buffered;
+pub mod demand;
+mod error;
+pub mod generator;
+pub mod mascot;
+pub mod semi_honest;
+mod store_error;
+pub mod stored;
+
+pub use error::CorrelatedError;
+pub use store_error::StoreError;

@@ -1,0 +1,272 @@
+//! Parties that lie: whatever they change is caught or changes nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use phineus_channels::{Altering, ChannelError, Place, flip_bit};
+use phineus_ot::base;
+
+use super::*;
+use crate::mascot::lies::{About, Lie};
+
+/// What the last party does wrong.
+#[derive(Clone, Copy, Default)]
+struct Cheat {
+    flipped: Option<u64>,
+    bit: u64,
+    lie: Option<Lie>,
+}
+
+/// What happened to an honest party.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing was wrong with what was made.
+    Harmless,
+    /// The shares fit no more, and their MACs say so as soon as they are opened.
+    CaughtWhenOpened,
+    Caught {
+        by_all: bool,
+    },
+}
+
+/// One session, in which the last party cheats; and how many messages it sent in all and in the
+/// set-up.
+fn session<F: Field>(
+    parties: usize,
+    kind: Kind,
+    count: usize,
+    cheat: Cheat,
+    seed: u128,
+) -> (Outcome, [u64; 2]) {
+    let messages = Arc::new(AtomicU64::new(0));
+    let handles: Vec<_> = memory_mesh(parties)
+        .into_iter()
+        .map(|honest| {
+            let (me, messages) = (honest.me(), messages.clone());
+            thread::spawn(move || {
+                let cheats = me + 1 == parties;
+                let messages = if cheats { messages } else { Arc::default() };
+                let channels = honest.into_channels().into_iter().enumerate();
+                let channels = channels.map(|(peer, channel)| {
+                    // Towards the first party only, so that the others hear something else.
+                    let flipped = cheat.flipped.filter(|_| cheats && peer == 0);
+                    let messages = if peer == 0 { messages.clone() } else { Arc::default() };
+                    channel.map(|channel| {
+                        let flip = move |_: Place, bytes: &mut [u8]| {
+                            let number = messages.fetch_add(1, Ordering::Relaxed);
+                            if flipped == Some(number) {
+                                flip_bit(bytes, cheat.bit as usize % (8 * bytes.len()));
+                            }
+                        };
+                        Altering::new(channel, flip)
+                    })
+                });
+                let parties = Parties::new(me, channels.collect());
+                // Who lies later needs no real base OTs.
+                let _dealer = cheat.lie.map(|_| base::Ideal::in_this_thread());
+                let mut generator = generator::<F, _>(parties, seed)?;
+                let in_setup = messages.load(Ordering::Relaxed);
+                if cheats {
+                    generator.lie = cheat.lie;
+                }
+                let mut batch = Batch::empty();
+                generator.make(kind, count, &mut batch)?;
+                Ok((Made { key: generator.delta(), batch }, in_setup))
+            })
+        })
+        .collect();
+    let results: Vec<Result<_, CorrelatedError>> =
+        handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect();
+    let (cheater, honest) = results.split_last().expect("there are parties");
+    for error in honest.iter().filter_map(|result| result.as_ref().err()) {
+        let right = matches!(
+            error,
+            CorrelatedError::Cheated { .. }
+                | CorrelatedError::Misbehaved { .. }
+                | CorrelatedError::Channel(ChannelError::Closed { .. })
+        );
+        assert!(right, "the wrong error: {error}");
+    }
+    let sent = messages.load(Ordering::Relaxed);
+    // One that only misses the others was stopped by one that knows why. Who was lied to in the
+    // very last message stops alone, and is missed by the others in the next batch.
+    let knows = |result: &Result<_, CorrelatedError>| {
+        matches!(result, Err(CorrelatedError::Cheated { .. } | CorrelatedError::Misbehaved { .. }))
+    };
+    if honest.iter().any(|result| result.is_err()) {
+        assert!(results.iter().any(knows), "somebody says why");
+        let by_all = honest.iter().all(|result| result.is_err());
+        return (Outcome::Caught { by_all }, [sent, 0]);
+    }
+    let (_, in_setup) = cheater.as_ref().expect("all others were content");
+    let made: Vec<&Made<F>> = results.iter().flatten().map(|(made, _)| made).collect();
+    let fit = (0..3).all(|column| try_opened(&made, column).is_some());
+    if !fit {
+        return (Outcome::CaughtWhenOpened, [sent, *in_setup]);
+    }
+    check(&made);
+    (Outcome::Harmless, [sent, *in_setup])
+}
+
+fn flips<F: Field>(parties: usize, kind: Kind, count: usize, which: impl Fn(u64, u64) -> Vec<u64>) {
+    let seed = 0xf11b;
+    let (outcome, [sent, in_setup]) = session::<F>(parties, kind, count, Cheat::default(), seed);
+    assert_eq!(outcome, Outcome::Harmless, "nobody cheats");
+    let (mut caught, mut tried) = (0, 0);
+    let mut random = prg(0, seed);
+    for flipped in which(in_setup, sent) {
+        let bit = random.next_block().to_bits() as u64;
+        let cheat = Cheat { flipped: Some(flipped), bit, ..Cheat::default() };
+        let (outcome, _) = session::<F>(parties, kind, count, cheat, seed);
+        // The last messages are all looked at: coins, sums, and the checks.
+        if flipped + 3 >= sent {
+            let caught = matches!(outcome, Outcome::Caught { .. });
+            assert!(caught, "{kind:?}: message {flipped} of {sent}");
+        }
+        caught += usize::from(outcome != Outcome::Harmless);
+        tried += 1;
+    }
+    assert!(2 * caught >= tried, "{kind:?}: only {caught} of {tried} were caught");
+    println!("{} {kind:?}: {caught} of {tried} were caught", F::NAME);
+}
+
+/// Some messages of all parts of a run, and the last ones.
+fn some(in_setup: u64, sent: u64) -> Vec<u64> {
+    let middle = (in_setup..sent - 5).step_by(((sent - in_setup) / 3) as usize);
+    middle.chain(sent - 5..sent).collect()
+}
+
+const KINDS: [(Kind, usize); 7] = [
+    (Kind::Triple, 70),
+    (Kind::Square, 3),
+    (Kind::Bit, 5),
+    (Kind::Mask { owner: 1 }, 20),
+    (Kind::BitMask { owner: 1 }, 20),
+    (Kind::Matrix(MatrixSize { rows: 3, cols: 2, vectors: 1 }), 2),
+    (Kind::Matrix(MatrixSize { rows: 2, cols: 2, vectors: 3 }), 1),
+];
+
+#[test]
+fn a_flipped_bit_is_caught_or_harmless() {
+    for (kind, count) in KINDS {
+        flips::<F32>(2, kind, count, some);
+    }
+    flips::<F61>(2, Kind::Bounded, 3, some);
+    flips::<F61>(2, Kind::Triple, 4, |in_setup, _| (0..in_setup).step_by(97).collect());
+}
+
+#[test]
+fn different_words_to_different_parties_are_caught_or_harmless() {
+    flips::<F32>(3, Kind::Triple, 3, some);
+    flips::<F61>(3, Kind::Mask { owner: 2 }, 3, some);
+}
+
+/// Runs in which the last party says the same wrong thing to all.
+fn said_to_all<F: Field>(parties: usize, kind: Kind, count: usize, lies: &[Lie]) {
+    for &lie in lies {
+        let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
+        let (outcome, _) = session::<F>(parties, kind, count, cheat, 0x11e);
+        // The first element is a mask that nothing depends on.
+        let is_mask = matches!(lie.about, About::Input | About::Mac) && lie.element == 0;
+        let expected = if is_mask { Outcome::Harmless } else { Outcome::Caught { by_all: true } };
+        assert_eq!(outcome, expected, "{} {kind:?}, {parties} parties: {lie:?}", F::NAME);
+    }
+}
+
+fn lie(about: About, element: usize) -> Lie {
+    Lie { about, times_before: 0, element }
+}
+
+/// Lies about each element that is authenticated, which are as many, and about its MAC.
+fn authenticated(elements: usize) -> Vec<Lie> {
+    (0..elements).flat_map(|i| [lie(About::Input, i), lie(About::Mac, i)]).collect()
+}
+
+fn lies_to_all<F: Field>(parties: usize) {
+    let coins = |count: usize| (0..count).map(|coin| lie(About::Coin, coin)).collect::<Vec<_>>();
+    let checks = [lie(About::Summand, 1), lie(About::Sigma, 0)];
+    // The mask; factors, products and further factors; the sum.
+    let triples = [authenticated(10), coins(3), checks.to_vec()].concat();
+    said_to_all::<F>(parties, Kind::Triple, 2, &triples);
+    let squares = [authenticated(8), coins(3), checks.to_vec()].concat();
+    let squares = [squares, vec![lie(About::Difference, 1)]].concat();
+    said_to_all::<F>(parties, Kind::Square, 2, &squares);
+    // The squares' checks, then those of the opened squares.
+    let bits = [lie(About::Square, 1), Lie { times_before: 1, ..lie(About::Sigma, 0) }];
+    let second = Lie { times_before: 1, ..lie(About::Coin, 0) };
+    let bits = [authenticated(8), checks.to_vec(), bits.to_vec(), vec![second]].concat();
+    said_to_all::<F>(parties, Kind::Bit, 2, &bits);
+    // Matrices and a further row, vectors, products, sums of the further row's products.
+    let matrix = [authenticated(15), coins(3), checks.to_vec()].concat();
+    said_to_all::<F>(parties, product(3, 2, 1), 1, &matrix);
+    let matrix = [authenticated(21), checks.to_vec()].concat();
+    said_to_all::<F>(parties, product(3, 2, 2), 1, &matrix);
+}
+
+#[test]
+fn who_lies_to_all_alike_is_caught_by_all() {
+    lies_to_all::<F32>(2);
+    lies_to_all::<F61>(2);
+    lies_to_all::<F128>(2);
+    lies_to_all::<F32>(3);
+    lies_to_all::<F61>(3);
+}
+
+/// Who brings an element that is not as small as it must be is caught, whatever else it says.
+#[test]
+fn who_lies_about_ranges_is_caught_by_all() {
+    fn ranges<F: Field>(parties: usize) {
+        let outcome = |kind: Kind, lie: Lie| {
+            let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
+            session::<F>(parties, kind, 8, cheat, 0x120).0
+        };
+        let bits = Kind::BitMask { owner: parties as u16 - 1 };
+        // One more is a bit where a zero was drawn.
+        let lies = (1..=8).map(|k| outcome(bits, lie(About::Input, k)));
+        let lies: Vec<Outcome> = lies.collect();
+        assert!(lies.contains(&Outcome::Harmless), "a zero becomes a one: {lies:?}");
+        assert!(lies.contains(&Outcome::Caught { by_all: true }), "a one becomes a two: {lies:?}");
+        let wrong = |outcome: &Outcome| *outcome == Outcome::CaughtWhenOpened;
+        assert!(!lies.iter().any(wrong), "{lies:?}");
+        for k in 0..2 {
+            assert_eq!(outcome(bits, lie(About::Proof, k)), Outcome::Caught { by_all: true });
+        }
+        if F::BITS <= BOUNDED_BITS {
+            return;
+        }
+        for k in 0..16 {
+            let lie = lie(About::Proof, k);
+            assert_eq!(outcome(Kind::Bounded, lie), Outcome::Caught { by_all: true });
+        }
+        // Of the highest digits, which are bits, and so of some others.
+        let lies: Vec<Outcome> =
+            (81..=88).map(|k| outcome(Kind::Bounded, lie(About::Input, k))).collect();
+        assert!(lies.contains(&Outcome::Caught { by_all: true }), "{lies:?}");
+        assert!(!lies.iter().any(wrong), "{lies:?}");
+    }
+    ranges::<F61>(2);
+    ranges::<F61>(3);
+    ranges::<F128>(2);
+    ranges::<F32>(2);
+}
+
+/// No sum is checked where masks are made: who owns them may choose them, and a wrong MAC is found
+/// when the mask is used.
+#[test]
+fn wrong_masks_are_caught_when_opened() {
+    fn masks<F: Field>(parties: usize) {
+        let owner = parties as u16 - 1;
+        let outcome = |owner: u16, lie: Lie| {
+            let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
+            session::<F>(parties, Kind::Mask { owner }, 3, cheat, 0x11f).0
+        };
+        assert_eq!(outcome(owner, lie(About::Input, 1)), Outcome::Harmless);
+        assert_eq!(outcome(owner, lie(About::Coin, 0)), Outcome::Caught { by_all: true });
+        for owner in [0, owner] {
+            assert_eq!(outcome(owner, lie(About::Mac, 2)), Outcome::CaughtWhenOpened);
+        }
+    }
+    masks::<F32>(2);
+    masks::<F128>(2);
+    masks::<F61>(3);
+}

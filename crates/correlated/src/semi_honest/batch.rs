@@ -1,0 +1,190 @@
+//! [`Batch`]: correlated randomness of one kind, made together, column by column.
+
+use phineus_crypto::Block;
+use phineus_ot::packing::copy_bits;
+use zerocopy::IntoBytes;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::Kind;
+use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
+use crate::demand::BatchScale;
+use crate::generator::RandomnessBatch;
+use crate::stored::StoredBatch;
+
+/// The most columns that a kind has.
+pub(super) const COLUMNS_MAX: usize = 3;
+
+impl Kind {
+    /// Columns of this kind: `a`, `b`, `c` of triples, `a`, `c` of pairs, bits and elements of
+    /// shared bits.
+    pub(super) fn columns(self) -> usize {
+        match self {
+            Kind::BitTriple | Kind::RingTriple { .. } => 3,
+            Kind::SquarePair { .. } | Kind::SharedBit { .. } => 2,
+        }
+    }
+
+    /// Whether a column holds bits, packed, and not words.
+    pub(super) fn is_packed(self, column: usize) -> bool {
+        match self {
+            Kind::BitTriple => true,
+            Kind::SharedBit { .. } => column == 0,
+            Kind::RingTriple { .. } | Kind::SquarePair { .. } => false,
+        }
+    }
+
+    /// Words of a column of `count` elements.
+    pub(super) fn column_words(self, column: usize, count: usize) -> usize {
+        if self.is_packed(column) { count.div_ceil(64) } else { count }
+    }
+
+    /// Bytes of the columns of `count` elements.
+    pub(super) fn bytes(self, count: usize) -> u64 {
+        (0..self.columns()).map(|column| 8 * self.column_words(column, count) as u64).sum()
+    }
+
+    /// Bits of an element.
+    ///
+    /// # Panics
+    /// If it is not in 1 to 64.
+    pub fn width(self) -> u16 {
+        let width = match self {
+            Kind::BitTriple => 1,
+            Kind::RingTriple { width } | Kind::SquarePair { width } | Kind::SharedBit { width } => {
+                width
+            }
+        };
+        assert!((1..=64).contains(&width), "a ring has 2 to 2^64 elements");
+        width
+    }
+
+    /// Elements of a batch.
+    pub fn batch_elements(self, scale: BatchScale) -> usize {
+        let (width, ots) = (usize::from(self.width()), scale.of(BATCH_OTS));
+        let elements = match self {
+            Kind::BitTriple => ots,
+            Kind::RingTriple { .. } => ots / width,
+            // Each direction between two parties does one half, with width - 1 OTs for each.
+            Kind::SquarePair { .. } => 2 * (ots / (width - 1).max(1)),
+            Kind::SharedBit { .. } => 2 * ots,
+        };
+        elements.min(scale.of(BATCH_ELEMENTS))
+    }
+}
+
+/// Bytes of the key of a file that lies beside a stored one and is used with it.
+pub const COMPANION_KEY_BYTES: usize = size_of::<Block>();
+
+/// Correlated randomness of one kind. Wiped on drop.
+pub struct Batch {
+    kind: Kind,
+    count: usize,
+    pub(super) columns: [Zeroizing<Vec<u64>>; COLUMNS_MAX],
+}
+
+impl Batch {
+    /// An empty batch, whose memory grows to that of the largest batch it ever holds.
+    pub fn empty() -> Batch {
+        Batch {
+            kind: Kind::BitTriple,
+            count: 0,
+            columns: std::array::from_fn(|_| Vec::new().into()),
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Makes it a batch of `count` zeros of `kind`.
+    pub(super) fn reset(&mut self, kind: Kind, count: usize) {
+        (self.kind, self.count) = (kind, count);
+        for (column, words) in self.columns.iter_mut().enumerate() {
+            let len = if column < kind.columns() { kind.column_words(column, count) } else { 0 };
+            // Growing would leave a copy behind: what is in there is wiped first.
+            words.as_mut_slice().zeroize();
+            words.clear();
+            words.resize(len, 0);
+        }
+    }
+
+    /// Copies `count` elements from number `from` to number `to` of `targets`.
+    pub(super) fn copy(&self, from: usize, targets: &mut [&mut [u64]], to: usize, count: usize) {
+        for (column, target) in targets.iter_mut().enumerate() {
+            let source = &self.columns[column];
+            if self.kind.is_packed(column) {
+                copy_bits(source, from, target, to, count);
+            } else {
+                target[to..to + count].copy_from_slice(&source[from..from + count]);
+            }
+        }
+    }
+}
+
+impl RandomnessBatch for Batch {
+    type Kind = Kind;
+
+    fn empty() -> Batch {
+        Batch::empty()
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// Words lie in files as in memory.
+const _: () = assert!(cfg!(target_endian = "little"));
+
+impl StoredBatch for Batch {
+    const FAMILY: [u8; 8] = *b"shares 2";
+    /// The key of the file that lies beside it; zeros if there is none.
+    const SECRET_BYTES: usize = COMPANION_KEY_BYTES;
+
+    fn code(kind: Kind) -> [u32; 3] {
+        let code = match kind {
+            Kind::BitTriple => 1,
+            Kind::RingTriple { .. } => 2,
+            Kind::SquarePair { .. } => 3,
+            Kind::SharedBit { .. } => 4,
+        };
+        [code, kind.width().into(), 0]
+    }
+
+    fn kind_of([code, width, zero]: [u32; 3]) -> Option<Kind> {
+        let width = u16::try_from(width).ok().filter(|width| (1..=64).contains(width))?;
+        match (code, zero) {
+            (1, 0) => (width == 1).then_some(Kind::BitTriple),
+            (2, 0) => Some(Kind::RingTriple { width }),
+            (3, 0) => Some(Kind::SquarePair { width }),
+            (4, 0) => Some(Kind::SharedBit { width }),
+            _ => None,
+        }
+    }
+
+    fn bytes(kind: Kind, count: usize, _: usize) -> u64 {
+        kind.bytes(count)
+    }
+
+    fn reset(&mut self, kind: Kind, count: usize, _: usize) {
+        Batch::reset(self, kind, count);
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &[u8]> {
+        self.columns.iter().map(|words| words.as_bytes())
+    }
+
+    fn columns_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.columns.iter_mut().map(|words| words.as_mut_slice().as_mut_bytes())
+    }
+}

@@ -1,0 +1,177 @@
+//! What preprocessing costs, to the byte: the numbers that `explain` states.
+//!
+//! All parties make the same batches, so every pair of parties sends the same; only the halves of
+//! square pairs and shared bits differ by the direction when a count is odd.
+
+use phineus_ot::{Correlation, OtKind, product_bytes};
+
+use super::schedule::batches;
+use super::shared_bits::lower_half;
+use super::{Demand, Kind};
+use crate::demand::BatchScale;
+
+/// What goes over one link in one direction or both, and how long it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairCosts {
+    /// Bytes that the party of lower number sends to the other.
+    pub from_lower_bytes: u64,
+    /// Bytes that the party of higher number sends to the other.
+    pub from_higher_bytes: u64,
+    /// Oblivious transfers between the two, in both directions together.
+    pub ots: u64,
+    /// Messages that wait for one another; all pairs of parties take them together.
+    pub rounds: u64,
+}
+
+impl PairCosts {
+    fn add(&mut self, other: PairCosts) {
+        self.add_times(other, 1);
+    }
+
+    /// Adds what happens so many times.
+    pub fn add_times(&mut self, other: PairCosts, times: u64) {
+        self.from_lower_bytes += other.from_lower_bytes * times;
+        self.from_higher_bytes += other.from_higher_bytes * times;
+        self.ots += other.ots * times;
+        self.rounds += other.rounds * times;
+    }
+}
+
+/// The costs of a pair for everything that is demanded, made in its batches; set-up not included.
+pub fn demand_costs(demand: &Demand, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
+    sum_costs(demand.batches(), parties, ot.into())
+}
+
+/// The costs of a pair for demands that come up so many times each, every time in batches of their
+/// own; set-up not included.
+pub fn demands_costs<'a>(
+    demands: impl Iterator<Item = (&'a Demand, u64)>,
+    parties: usize,
+    ot: OtKind,
+) -> PairCosts {
+    let (mut costs, mut by_lower, mut by_higher) = (PairCosts::default(), 0, 0);
+    for (demand, times) in demands {
+        for (kind, count) in demand.batches() {
+            costs.add_times(batch_costs(kind, count, parties, ot), times);
+        }
+        let (lower, higher) = offered_in_all(demand);
+        by_lower += lower * times;
+        by_higher += higher * times;
+    }
+    // What one leaves of what is reserved is there for the next.
+    costs.add(reservation_costs(ot, by_lower, by_higher));
+    costs
+}
+
+/// The costs of reserving what both directions of a session offer.
+fn reservation_costs(ot: OtKind, by_lower: u64, by_higher: u64) -> PairCosts {
+    // Both directions reserve before the same batches, but for a few OTs of difference.
+    let (lower, higher) = (ot.reservations(by_lower), ot.reservations(by_higher));
+    PairCosts {
+        from_lower_bytes: lower * ot.reservation_bytes(),
+        from_higher_bytes: higher * ot.reservation_bytes(),
+        ots: 0,
+        rounds: lower.max(higher),
+    }
+}
+
+/// The costs of a pair for `count` of a kind and nothing else, made in full batches and one for
+/// the rest.
+pub fn kind_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
+    sum_costs(batches(kind, count, BatchScale::FULL), parties, ot.into())
+}
+
+/// The costs of a pair for all batches of a session, in whatever order.
+fn sum_costs(
+    batches: impl Iterator<Item = (Kind, usize)>,
+    parties: usize,
+    ot: OtKind,
+) -> PairCosts {
+    let (mut costs, mut by_lower, mut by_higher) = (PairCosts::default(), 0, 0);
+    for (kind, count) in batches {
+        costs.add(batch_costs(kind, count, parties, ot));
+        let (lower, higher) = offered_ots(kind, count);
+        by_lower += lower as u64;
+        by_higher += higher as u64;
+    }
+    costs.add(reservation_costs(ot, by_lower, by_higher));
+    costs
+}
+
+/// The costs of a pair for setting up a generator, in both directions.
+pub fn setup_costs(ot: impl Into<OtKind>) -> PairCosts {
+    let ot = ot.into();
+    let (from_sender, from_receiver) = ot.setup_bytes();
+    let (bytes, rounds) = (from_sender + from_receiver, ot.both_setup_rounds());
+    PairCosts { from_lower_bytes: bytes, from_higher_bytes: bytes, ots: 0, rounds }
+}
+
+/// The most OTs that either of two parties offers for everything that is demanded.
+pub fn ots_of_a_direction(demand: &Demand) -> u64 {
+    let (lower, higher) = offered_in_all(demand);
+    lower.max(higher)
+}
+
+/// The OTs of all batches in which the party of lower number is the sender, and the other.
+fn offered_in_all(demand: &Demand) -> (u64, u64) {
+    let offered = demand.batches().map(|(kind, count)| offered_ots(kind, count));
+    offered.fold((0, 0), |sum, one| (sum.0 + one.0 as u64, sum.1 + one.1 as u64))
+}
+
+/// The OTs of a batch in which the party of lower number is the sender, and the other.
+pub fn offered_ots(kind: Kind, count: usize) -> (usize, usize) {
+    let width = usize::from(kind.width());
+    match kind {
+        Kind::BitTriple => (count, count),
+        Kind::RingTriple { .. } => (count * width, count * width),
+        Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => (0, 0),
+        Kind::SquarePair { .. } => {
+            let lower = count.div_ceil(2);
+            (lower * (width - 1), (count - lower) * (width - 1))
+        }
+        Kind::SharedBit { .. } => {
+            let lower = lower_half(count);
+            (lower, count - lower)
+        }
+    }
+}
+
+/// The costs of a pair for one batch, of at most [`Kind::batch_elements`], without what it may
+/// have to reserve, which depends on the batches before.
+pub fn batch_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
+    let (width, two, ot) = (kind.width(), parties == 2, ot.into());
+    let (by_lower, by_higher) = offered_ots(kind, count);
+    let ots = (by_lower + by_higher) as u64;
+    // What the chooser of so many OTs sends.
+    let extension = |ots: usize| match (ots, two) {
+        (0, _) => 0,
+        (_, true) => ot.random_extension_bytes(ots as u64),
+        (_, false) => ot.extension_bytes(ots as u64),
+    };
+    let costs = |lower_offers: u64, higher_offers: u64, rounds: u64| PairCosts {
+        from_lower_bytes: extension(by_higher) + lower_offers,
+        from_higher_bytes: extension(by_lower) + higher_offers,
+        ots,
+        rounds,
+    };
+    match kind {
+        Kind::BitTriple if two => costs(0, 0, 1),
+        Kind::BitTriple => {
+            let correction = count.div_ceil(8) as u64;
+            costs(correction, correction, 2)
+        }
+        Kind::RingTriple { .. } => {
+            let offers = product_bytes(width, count);
+            costs(offers, offers, 2)
+        }
+        Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => PairCosts::default(),
+        Kind::SquarePair { .. } => {
+            let lower = count.div_ceil(2);
+            costs(product_bytes(width - 1, lower), product_bytes(width - 1, count - lower), 2)
+        }
+        Kind::SharedBit { .. } => {
+            let offers = |ots| Correlation::additive(width - 1, 1).message_bytes(ots);
+            costs(offers(by_lower), offers(by_higher), parties as u64)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! [`Dealer`]: correlated randomness from a common seed: for tests and measurements.
+//!
+//! **There is no security at all:** every party can compute the shares of all others.
+//! All parties make the same calls; each call draws all parties' shares and keeps its own.
+
+use phineus_crypto::{Block, Prg};
+use phineus_ot::packing::mask;
+
+use super::generator::clear_beyond;
+use super::{CorrelatedRandomness, Kind};
+use crate::CorrelatedError;
+
+/// A dealer that all parties trust and nobody should.
+pub struct Dealer {
+    prg: Prg,
+    me: usize,
+    parties: usize,
+}
+
+/// What all parties together have, and what this party has.
+#[derive(Clone, Copy, Default)]
+struct Shared {
+    value: u64,
+    mine: u64,
+}
+
+impl Dealer {
+    /// The dealer's end of party `me`: insecure, because all parties know `seed`.
+    pub fn insecure(seed: Block, me: usize, parties: usize) -> Dealer {
+        assert!(me < parties && parties >= 2, "one of two parties or more");
+        Dealer { prg: Prg::from_seed(seed), me, parties }
+    }
+
+    fn word(&mut self) -> u64 {
+        self.prg.next_block().to_bits() as u64
+    }
+
+    /// A random value in shares that add up to it modulo 2^64, or under XOR.
+    fn draw(&mut self, xor: bool) -> Shared {
+        let mut shared = Shared::default();
+        for party in 0..self.parties {
+            let share = self.word();
+            shared.value =
+                if xor { shared.value ^ share } else { shared.value.wrapping_add(share) };
+            if party == self.me {
+                shared.mine = share;
+            }
+        }
+        shared
+    }
+
+    /// This party's share of a given value: the last party's is what is missing.
+    fn deal(&mut self, value: u64, xor: bool) -> u64 {
+        let random = self.draw(xor);
+        let missing = if xor { value ^ random.value } else { value.wrapping_sub(random.value) };
+        match (self.me + 1 == self.parties, xor) {
+            (false, _) => random.mine,
+            (true, true) => random.mine ^ missing,
+            (true, false) => random.mine.wrapping_add(missing),
+        }
+    }
+}
+
+impl CorrelatedRandomness for Dealer {
+    fn bit_triples(
+        &mut self,
+        count: usize,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        for column in [&*a, &*b, &*c] {
+            assert_eq!(column.len(), Kind::BitTriple.column_words(0, count), "room for the bits");
+        }
+        for ((a, b), c) in a.iter_mut().zip(b.iter_mut()).zip(c.iter_mut()) {
+            let (x, y) = (self.draw(true), self.draw(true));
+            (*a, *b, *c) = (x.mine, y.mine, self.deal(x.value & y.value, true));
+        }
+        [a, b, c].into_iter().for_each(|column| clear_beyond(count, column));
+        Ok(())
+    }
+
+    fn ring_triples(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        assert!(a.len() == b.len() && a.len() == c.len(), "columns of one length");
+        let modulus = mask(Kind::RingTriple { width }.width().into());
+        for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+            let (x, y) = (self.draw(false), self.draw(false));
+            let product = self.deal(x.value.wrapping_mul(y.value), false);
+            (*a, *b, *c) = (x.mine & modulus, y.mine & modulus, product & modulus);
+        }
+        Ok(())
+    }
+
+    fn square_pairs(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        assert_eq!(a.len(), c.len(), "columns of one length");
+        let modulus = mask(Kind::SquarePair { width }.width().into());
+        for (a, c) in a.iter_mut().zip(c) {
+            let x = self.draw(false);
+            let square = self.deal(x.value.wrapping_mul(x.value), false);
+            (*a, *c) = (x.mine & modulus, square & modulus);
+        }
+        Ok(())
+    }
+
+    fn shared_bits(
+        &mut self,
+        width: u16,
+        bits: &mut [u64],
+        ring: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        let kind = Kind::SharedBit { width };
+        assert_eq!(bits.len(), kind.column_words(0, ring.len()), "room for the bits");
+        let modulus = mask(kind.width().into());
+        for (bits, ring) in bits.iter_mut().zip(ring.chunks_mut(64)) {
+            let word = self.draw(true);
+            *bits = word.mine & mask(ring.len() as u32);
+            for (i, share) in ring.iter_mut().enumerate() {
+                *share = self.deal(word.value >> i & 1, false) & modulus;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! What is made before the inputs are known: multiplication triples, square pairs, shared bits.
+//!
+//! Read `generator` first. What each module is:
+//!
+//! | module | gives |
+//! |---|---|
+//! | [`Generator`] | correlated randomness of every kind, made by all parties with oblivious transfer |
+//! | [`Live`] | the same, made by a thread just ahead of its use |
+//! | [`Sequential`] | the same, all made before |
+//! | [`Stored`] | the same, from a file made earlier, once |
+//! | [`Dealer`] | the same from a common seed: for tests and measurements, no security |
+//! | [`costs`] | what making it costs, to the byte |
+//!
+//! Adversary: semi-honest, all parties but one. All parties make the same amounts in the same
+//! order; a [`Schedule`] says which, from what a program demands.
+
+mod batch;
+mod buffered;
+pub mod costs;
+mod dealer;
+mod generator;
+pub mod limits;
+mod live;
+mod pair;
+mod schedule;
+mod shared_bits;
+
+#[cfg(test)]
+mod silent_tests;
+#[cfg(test)]
+mod tests;
+
+use crate::CorrelatedError;
+
+pub use batch::{Batch, COMPANION_KEY_BYTES};
+pub use buffered::{Binding, Buffered, Sequential, Stored};
+pub use dealer::Dealer;
+pub use generator::Generator;
+pub use live::Live;
+pub use schedule::{Demand, Schedule};
+
+/// A kind of correlated randomness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `(a, b, a AND b)`, as XOR shares.
+    BitTriple,
+    /// `(a, b, a * b)` in `Z_2^width`, as additive shares.
+    RingTriple {
+        /// Bits of an element.
+        width: u16,
+    },
+    /// `(a, a * a)` in `Z_2^width`, as additive shares.
+    SquarePair {
+        /// Bits of an element.
+        width: u16,
+    },
+    /// A random bit, as XOR shares and as additive shares in `Z_2^width`.
+    SharedBit {
+        /// Bits of an element.
+        width: u16,
+    },
+}
+
+/// Where a protocol gets its correlated randomness from.
+///
+/// All parties ask for the same amounts in the same order.
+pub trait CorrelatedRandomness: Send {
+    /// `count` multiplication triples in Z_2 as XOR shares, packed: bit `i % 64` of word `i / 64`;
+    /// bits beyond `count` are 0.
+    ///
+    /// # Errors
+    /// When a channel, a peer or the storage fails.
+    ///
+    /// # Panics
+    /// If a buffer has not `count.div_ceil(64)` words, or more is asked for than was demanded.
+    fn bit_triples(
+        &mut self,
+        count: usize,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), CorrelatedError>;
+
+    /// `a.len()` multiplication triples in `Z_2^width`, additive shares reduced modulo `2^width`.
+    ///
+    /// # Errors
+    /// When a channel, a peer or the storage fails.
+    ///
+    /// # Panics
+    /// If the buffers differ in length, or more is asked for than was demanded.
+    fn ring_triples(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        b: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), CorrelatedError>;
+
+    /// `a.len()` pairs `(a, a * a)` in `Z_2^width`: less than half the cost of triples.
+    ///
+    /// # Errors
+    /// When a channel, a peer or the storage fails.
+    ///
+    /// # Panics
+    /// If the buffers differ in length, or more is asked for than was demanded.
+    fn square_pairs(
+        &mut self,
+        width: u16,
+        a: &mut [u64],
+        c: &mut [u64],
+    ) -> Result<(), CorrelatedError>;
+
+    /// `ring.len()` random bits shared both ways: XOR shares packed in `bits`, additive shares in
+    /// `Z_2^width` in `ring`.
+    ///
+    /// # Errors
+    /// When a channel, a peer or the storage fails.
+    ///
+    /// # Panics
+    /// If `bits` has not a bit for each of `ring`, or more is asked for than was demanded.
+    fn shared_bits(
+        &mut self,
+        width: u16,
+        bits: &mut [u64],
+        ring: &mut [u64],
+    ) -> Result<(), CorrelatedError>;
+}

@@ -1,0 +1,77 @@
+//! [`Pair`]: oblivious transfer with one peer, in both directions.
+//!
+//! Source, cost and what is not protected: those of `ot`. Each direction has a session of its own,
+//! which follows from the common one and the numbers of its sender and receiver.
+
+use phineus_channels::{Channel, Parties};
+use phineus_crypto::{Block, Delta, Prg};
+use phineus_ot::{
+    OtExtensionReceiver, OtExtensionSender, OtKind, RandomOtReceiver, RandomOtSender, SessionId,
+};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
+use crate::CorrelatedError;
+use crate::demand::BatchScale;
+
+/// The OTs with one peer, in both directions, and room for what waits for its messages.
+pub(super) struct Pair {
+    pub(super) sender: RandomOtSender<OtExtensionSender>,
+    pub(super) receiver: RandomOtReceiver<OtExtensionReceiver>,
+    /// The receiver's pads: a word, or bits.
+    pub(super) pads: Zeroizing<Vec<u64>>,
+    /// The receiver's choices in this pair's order.
+    pub(super) choices: Zeroizing<Vec<u64>>,
+    /// The sender's words for both choices.
+    pub(super) words: [Zeroizing<Vec<u64>>; 2],
+}
+
+impl Pair {
+    /// Both directions with `peer`.
+    pub(super) fn setup<C: Channel>(
+        parties: &mut Parties<C>,
+        peer: usize,
+        prg: &mut Prg,
+        session: &SessionId,
+        (kind, scale): (OtKind, BatchScale),
+    ) -> Result<Pair, CorrelatedError> {
+        let me = parties.me();
+        let channel = parties.channel(peer);
+        let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
+        let (delta, sessions) = (Delta::random(prg), (&outgoing, &incoming));
+        let (sender, receiver) = kind.setup_both(channel, prg, sessions, delta, me < peer)?;
+        let room = |words: usize| Zeroizing::new(vec![0; words]);
+        Ok(Pair {
+            sender: RandomOtSender::new(sender, &outgoing),
+            receiver: RandomOtReceiver::new(receiver, &incoming),
+            pads: room(scale.of(BATCH_OTS)),
+            choices: room(scale.of(BATCH_OTS) / 64),
+            words: [room(scale.of(BATCH_ELEMENTS) / 2), room(scale.of(BATCH_ELEMENTS) / 2)],
+        })
+    }
+
+    /// Bytes of memory that the OTs with one peer hold.
+    pub(super) fn memory_bytes(kind: OtKind, scale: BatchScale) -> usize {
+        let ots = phineus_ot::limits::BATCH_OTS + 4 * phineus_ot::limits::TILE_OTS;
+        let words = BATCH_OTS + 2 * (BATCH_ELEMENTS / 2) + BATCH_OTS / 64;
+        let words = scale.of(words);
+        2 * kind.state_bytes() + ots * size_of::<Block>() + words * size_of::<u64>()
+    }
+}
+
+/// The session of the OTs from party `sender` to party `receiver`.
+fn link(session: &SessionId, sender: usize, receiver: usize) -> SessionId {
+    let digest = Sha256::new()
+        .chain_update(b"phineus preprocessing link 1")
+        .chain_update(session.as_bytes())
+        .chain_update((sender as u64).to_le_bytes())
+        .chain_update((receiver as u64).to_le_bytes())
+        .finalize();
+    SessionId::new(digest.into())
+}
+
+/// The OTs with `peer`.
+pub(super) fn pair(pairs: &mut [Option<Pair>], peer: usize) -> &mut Pair {
+    pairs[peer].as_mut().expect("there is a pair for every peer")
+}
