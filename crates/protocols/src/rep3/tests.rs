@@ -4,17 +4,17 @@ use std::thread;
 
 use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use phineus_bytecode::{Description, ElementType, Instruction, Op, Sharing, Table};
-use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
+use phineus_channels::{Channel, MemoryChannel, Traffic, memory_mesh, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_plan::{check, check_order, order, plan};
 
 use super::{PARTIES, Rep3Client, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
+use crate::ProtocolError;
 use crate::harness::{
     assigned, expected, memory, options, ordering, own, random_inputs, read, scratch, write,
 };
 use crate::mixed::totals;
-use crate::{ProtocolError, memory_mesh};
 
 mod operations;
 mod views;
