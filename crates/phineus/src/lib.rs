@@ -1,5 +1,5 @@
-//! Secure computation, planned ahead: the library to write programs with, and the whole `phineus`
-//! command line for them.
+//! Secure computation, planned ahead: the library to write programs with, to run them from a program of
+//! one's own ([`run`], [`run_all`]; `docs/embedding.md`), and the whole `phineus` command line for them.
 //!
 //! ```no_run
 //! use phineus::{Program, U32, program};
@@ -26,7 +26,22 @@ pub use phineus_ot as ot;
 pub use phineus_protocols as protocols;
 pub use phineus_session as session;
 
+pub use phineus_tables as tables;
+
+pub use phineus_channels::MemoryNetwork;
 pub use phineus_cli::Registry;
+pub use phineus_session::cancel::Cancel;
+pub use phineus_session::failure::{Exit, Failure, Fault, Place, codes};
+pub use phineus_session::forbid_core_dumps;
+pub use phineus_session::party::{Answer, Finished, run, run_all};
+pub use phineus_session::progress::{Event, Listener, Progress, Snapshot};
+pub use phineus_session::report::RunReport;
+pub use phineus_session::settings::{
+    Cluster, Connections, InputTable, MemoryLimit, MemoryPool, OutputTable, Outsourcing,
+    Preprocessed, ProgramChoice, Protocol, ProtocolChoice, Reading, Reservation, Resources, Run,
+    Together, protocols as protocol,
+};
+pub use phineus_tables::{MemoryTable, TableSink, TableSource};
 
 /// The `phineus` command line with `program` as the one that runs if none is named.
 ///

@@ -156,6 +156,7 @@ fn the_examples_run() -> Result {
     assert!(done.stdout.starts_with("largest: 9\n"), "{}", done.stdout);
     let done = run("embed", "")?;
     assert!(done.stdout.contains("numbers on both lists: 2\n"), "{}", done.stdout);
+    assert!(done.stdout.contains("AND gates"), "{}", done.stdout);
     let done = run("custom_protocol", "")?;
     assert_eq!(done.stdout, "1000 products of an integer and a shared bit are right\n");
     Ok(())

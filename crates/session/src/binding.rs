@@ -9,7 +9,7 @@ use phineus_tables::repeats::{self, leave_out};
 use phineus_tables::row_order::arrange;
 use phineus_tables::{Input, TextKey, check_columns, check_only_column, format_value};
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Fault, Place, codes};
 use crate::inputs::{InputTable, TableFrom};
 use crate::own_rows::Arrangements;
 use crate::ports::{Files, candidates, is_subject, named};
@@ -211,7 +211,7 @@ pub fn read_inputs(
         return Ok(Inputs { tables, notes, arrangements });
     }
     faults.truncate(RANGE_FAULTS_MAX);
-    let failure = Failure::new(codes::OUT_OF_RANGE, faults.join("\n"));
+    let failure = Failure::of_faults(codes::OUT_OF_RANGE, faults);
     Err(failure.remedy("correct the file and run again, or have the program state a wider range"))
 }
 
@@ -227,16 +227,20 @@ fn shown(range: &ColumnRange, column: &Column) -> String {
 
 /// The values of a table that are not in the range that a program states for a column; `lines` are
 /// where the rows stand in the file.
-fn outside(range: &ColumnRange, table: &Table, counted: &Input, lines: &[u32]) -> Vec<String> {
+fn outside(range: &ColumnRange, table: &Table, counted: &Input, lines: &[u32]) -> Vec<Fault> {
     let Some(column) = table.columns().get(range.column) else { return Vec::new() };
-    let file = counted.source.name();
     let number = |row| signed(table.cell(row, range.column), column.element);
     let is_outside = |row: &u64| !(range.low..=range.high).contains(&number(*row));
     let fault = |row: u64| {
         let line = lines.get(row as usize).map_or(row + 1, |line| u64::from(*line));
         let value = format_value(table.cell(row, range.column), column);
-        let (name, stated) = (counted.name_of(&column.name), shown(range, column));
-        format!("{file}:{line}: column '{name}': '{value}' is not within {stated}")
+        let place = Place {
+            file: Some(counted.source.name()),
+            line: Some(line),
+            column: Some(counted.name_of(&column.name).to_owned()),
+            ..Place::default()
+        };
+        Fault { place, what: format!("'{value}' is not within {}", shown(range, column)) }
     };
     (0..table.row_count()).filter(is_outside).take(RANGE_FAULTS_MAX).map(fault).collect()
 }
@@ -271,7 +275,7 @@ mod tests {
     fn assigned(arguments: &[&str], party: Option<u16>) -> Result<Vec<(String, String)>, String> {
         let inputs: Vec<InputTable> = arguments.iter().map(|a| InputTable::parse(a)).collect();
         let aliases = ["left".to_owned(), "right".to_owned()];
-        let files = assign(&description(), &inputs, &aliases, party).map_err(|f| f.message)?;
+        let files = assign(&description(), &inputs, &aliases, party).map_err(|f| f.message())?;
         Ok(files.into_iter().map(|(port, from)| (port, from.to_string())).collect())
     }
 

@@ -95,11 +95,11 @@ pub fn cheapest(candidates: &[Candidate]) -> Result<&Candidate, Failure> {
 fn none_can(candidates: &[Candidate]) -> Failure {
     let failures = || candidates.iter().filter_map(|one| Some((one, one.outcome.as_ref().err()?)));
     let (_, first) = failures().next().expect("there are candidates, and none can");
-    if failures().all(|(_, failure)| failure.message == first.message) {
+    if failures().all(|(_, failure)| failure.faults == first.faults) {
         return first.clone();
     }
     let reasons: Vec<String> = failures()
-        .map(|(one, failure)| format!("{}: {}", one.protocol.name(), failure.message))
+        .map(|(one, failure)| format!("{}: {}", one.protocol.name(), failure.message()))
         .collect();
     let message = format!("no protocol can run this program here\n{}", reasons.join("\n"));
     match failures().any(|(_, failure)| failure.code.exit == Exit::DoesNotFit) {

@@ -1,8 +1,11 @@
-//! [`Failure`]: the one error of the command line: a stable code, one sentence, what to do next.
+//! [`Failure`]: the one error of sessions: a stable code, what is wrong and where, what to do next, and
+//! what was revealed before it. Sentences are made of these fields where they are shown.
 //!
-//! The first digit of a code is the exit code: `E4102` ends with exit code 4.
+//! The first digit of a code is its class and the exit code of the command line: `E4102` ends with exit
+//! code 4.
 
 pub mod codes;
+mod fault;
 
 use std::fmt;
 
@@ -16,6 +19,8 @@ use phineus_protocols::ProtocolError;
 use phineus_tables::{Error as TableError, Kind};
 
 use codes::Code;
+
+pub use fault::{Fault, Place};
 
 /// How a command ends, by exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +74,8 @@ const CLUSTER_FILE: &str = "cluster.toml";
 pub struct Failure {
     /// Which kind of failure it is, and how the process ends.
     pub code: Code,
-    /// One sentence, or one line per fault.
-    pub message: String,
+    /// What is wrong, and where: one fault, or the first of several.
+    pub faults: Vec<Fault>,
     /// What to do next.
     pub remedy: Option<String>,
     /// What the parties had learned when it happened.
@@ -82,16 +87,37 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without more to say than `message`.
-    pub fn new(code: Code, message: impl Into<String>) -> Failure {
-        Failure {
-            code,
-            message: message.into(),
-            remedy: None,
-            revealed: None,
-            needed_bytes: None,
-            silent: false,
+    /// A failure without a place; `what` is a sentence, or a line for each of several faults.
+    pub fn new(code: Code, what: impl Into<String>) -> Failure {
+        Failure::of_faults(code, vec![Fault::new(what)])
+    }
+
+    /// A failure with these faults, of which there is one at least.
+    pub fn of_faults(code: Code, faults: Vec<Fault>) -> Failure {
+        Failure { code, faults, remedy: None, revealed: None, needed_bytes: None, silent: false }
+    }
+
+    /// What is wrong, with its places: a line for each fault.
+    pub fn message(&self) -> String {
+        let lines: Vec<String> = self.faults.iter().map(Fault::to_string).collect();
+        lines.join("\n")
+    }
+
+    /// With the file in which it was found, if none is known yet.
+    pub fn in_file(mut self, file: &std::path::Path) -> Failure {
+        for fault in &mut self.faults {
+            fault.place.file.get_or_insert_with(|| file.display().to_string());
         }
+        self
+    }
+
+    /// With the line of a file in which it was found.
+    pub fn at_line(mut self, file: &std::path::Path, line: usize) -> Failure {
+        for fault in &mut self.faults {
+            fault.place.file = Some(file.display().to_string());
+            fault.place.line = Some(line as u64);
+        }
+        self
     }
 
     /// A mistake in the command line.
@@ -117,8 +143,10 @@ impl Failure {
             true => text,
             false => text.replace(CLUSTER_FILE, &path.display().to_string()),
         };
-        let Failure { message, remedy, .. } = self;
-        Failure { message: name(message), remedy: remedy.map(name), ..self }
+        let Failure { faults, remedy, .. } = self;
+        let named = |fault: Fault| Fault { what: name(fault.what), ..fault };
+        let faults = faults.into_iter().map(named).collect();
+        Failure { faults, remedy: remedy.map(name), ..self }
     }
 
     /// Whether planning itself needs more memory than the limit leaves for it.
@@ -133,8 +161,7 @@ impl Failure {
 
     /// A file that cannot be read or written.
     pub fn file(path: &std::path::Path, error: &std::io::Error) -> Failure {
-        let message = format!("{}: {error}", path.display());
-        Failure::new(codes::FILE, message)
+        Failure::new(codes::FILE, error.to_string()).in_file(path)
     }
 
     /// The failure as an object of JSON.
@@ -142,7 +169,8 @@ impl Failure {
         let mut value = serde_json::json!({
             "code": self.code.to_string(),
             "exit_code": self.code.exit as u8,
-            "message": self.message,
+            "message": self.message(),
+            "faults": self.faults,
             "remedy": self.remedy,
             "revealed": self.revealed,
         });
@@ -158,7 +186,7 @@ impl Failure {
         let code = Code::parse(&text("code")?)?;
         Some(Failure {
             code,
-            message: text("message")?,
+            faults: serde_json::from_value(value["faults"].clone()).ok()?,
             remedy: text("remedy"),
             revealed: text("revealed"),
             needed_bytes: value["needed_bytes"].as_u64(),
@@ -169,7 +197,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error {}: {}", self.code, self.message)?;
+        write!(f, "error {}: {}", self.code, self.message())?;
         if let Some(revealed) = &self.revealed {
             write!(f, "\n  {revealed}")?;
         }
@@ -219,7 +247,9 @@ impl From<TableError> for Failure {
             Kind::Changed => codes::INPUT_CHANGED,
             Kind::NotWritable => codes::OUTPUT_FORMAT,
         };
-        Failure { remedy: refusal.remedy.clone(), ..Failure::new(code, refusal.to_string()) }
+        let more = (refusal.more > 0).then(|| Fault::new(format!("and {} more", refusal.more)));
+        let faults = refusal.faults.into_iter().map(Fault::from).chain(more).collect();
+        Failure { remedy: refusal.remedy, ..Failure::of_faults(code, faults) }
     }
 }
 
@@ -252,6 +282,18 @@ impl From<ProgramError> for Failure {
             ProgramError::WrongRows { .. } => Failure::new(codes::WRONG_ROWS, message)
                 .remedy("give a file with that many rows below the line that names the columns"),
             ProgramError::Rows(_) => Failure::new(codes::ROWS, message),
+            ProgramError::Faults(faults) => {
+                let fault = |fault: phineus_frontend::Fault| {
+                    let (file, line) = (Some(fault.file), Some(fault.line.into()));
+                    let place = Place { file, line, ..Place::default() };
+                    Fault { place, what: fault.what }
+                };
+                Failure::of_faults(codes::PROGRAM, faults.0.into_iter().map(fault).collect())
+            }
+            ProgramError::Circuit { file, line, what } => {
+                let place = Place { file: Some(file), line: Some(line), ..Place::default() };
+                Failure::of_faults(codes::PROGRAM, vec![Fault { place, what }])
+            }
             _ => Failure::new(codes::PROGRAM, message),
         }
     }
@@ -364,7 +406,9 @@ impl From<ChannelError> for Failure {
             E::Incomplete { .. } => codes::INCOMPLETE,
             _ => codes::CHANNEL,
         };
-        Failure::new(code, error.to_string())
+        let party = error.party().map(str::to_owned);
+        let place = Place { party, ..Place::default() };
+        Failure::of_faults(code, vec![Fault { place, what: error.to_string() }])
     }
 }
 

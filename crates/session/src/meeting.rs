@@ -156,10 +156,7 @@ fn placed(
     let line = known.and_then(|party| party.line);
     let failure = Failure::from(error).of_cluster(&own.file);
     match line {
-        Some(line) => {
-            let message = format!("{}:{line}: {}", own.file.display(), failure.message);
-            Failure { message, ..failure }
-        }
+        Some(line) => failure.at_line(&own.file, line),
         None => failure,
     }
 }

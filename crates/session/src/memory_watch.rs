@@ -181,7 +181,7 @@ mod tests {
             (failure.code.exit, failure.code.to_string().as_str()),
             (Exit::DoesNotFit, "E6122")
         );
-        assert!(failure.message.contains(&quantity::bytes(limit_bytes)), "{}", failure.message);
+        assert!(failure.message().contains(&quantity::bytes(limit_bytes)), "{failure}");
         assert!(
             watch.start(&MemoryLimit::Process(limit_bytes)).is_err(),
             "it does not begin again"
@@ -202,8 +202,8 @@ mod tests {
         assert!(watch.passed().is_none());
         watch = Watch::On { limit_bytes: 5 << 20 };
         assert!(watch.look_at(9 << 20));
-        let told = watch.stop().expect_err("it was found before the end").message;
+        let told = watch.stop().expect_err("it was found before the end").message();
         assert!(told.ends_with("9.0 MiB were resident, the limit is 5.0 MiB"), "{told}");
-        assert_eq!(watch.passed().map(|failure| failure.message), Some(told));
+        assert_eq!(watch.passed().map(|failure| failure.message()), Some(told));
     }
 }

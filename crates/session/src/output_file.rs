@@ -38,10 +38,7 @@ pub fn write_atomically(
     let partial = temporary.path().to_owned();
     leftovers::remember(&partial);
     let mut buffer = BufWriter::new(temporary.as_file_mut());
-    let written = write(&mut buffer).map_err(|failure| Failure {
-        message: format!("{}: {}", path.display(), failure.message),
-        ..failure
-    });
+    let written = write(&mut buffer).map_err(|failure| failure.in_file(path));
     let written = written.and_then(|()| buffer.flush().map_err(failed));
     drop(buffer);
     let written = written.and_then(|()| temporary.as_file().sync_all().map_err(failed));

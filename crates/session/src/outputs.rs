@@ -260,7 +260,7 @@ mod tests {
             let outputs: Vec<OutputTable> =
                 arguments.iter().map(|a| OutputTable::parse(a)).collect();
             let inputs = [InputTable::parse("x=in.csv")];
-            Destinations::new(&outputs, &inputs, &description, None).err().map(|f| f.message)
+            Destinations::new(&outputs, &inputs, &description, None).err().map(|f| f.message())
         };
         let said = |arguments: &[&str], part: &str| {
             let message = refused(arguments).expect("a mistake");
@@ -284,7 +284,7 @@ mod tests {
         let description = description(&[("sum", &[0]), ("all", &[0, 1])]);
         let outputs = [OutputTable::parse("x=y.csv")];
         let failure = Destinations::new(&outputs, &[], &description, Some(0)).err();
-        let message = failure.expect("there is no x").message;
+        let message = failure.expect("there is no x").message();
         assert_eq!(message, "there is no output 'x'; there are: sum, all");
     }
 }

@@ -156,7 +156,7 @@ mod tests {
         let columns = columns.iter().map(|&column| column.to_owned()).collect();
         let reading = Reading { columns, ..Reading::default() };
         let aliases = ["left".to_owned(), "right".to_owned()];
-        let names = reading.names(&description(), (&aliases, party)).map_err(|f| f.message)?;
+        let names = reading.names(&description(), (&aliases, party)).map_err(|f| f.message())?;
         Ok(reading.typed(&names, &["a", "b", "b.m"]).join(" "))
     }
 

@@ -126,10 +126,7 @@ fn resolve_file<'a>(path: &Path, scratch: &Scratch) -> Result<Resolved<'a>, Fail
     let mut file = File::open(path).map_err(|error| Failure::file(path, &error))?;
     let count = read_up_to(&mut file, &mut beginning).map_err(|e| Failure::file(path, &e))?;
     let beginning = &beginning[..count];
-    let named = |failure: Failure| Failure {
-        message: format!("{}: {}", path.display(), failure.message),
-        ..failure
-    };
+    let named = |failure: Failure| failure.in_file(path);
     if beginning.starts_with(&MAGIC[..7]) {
         let file = ProgramFile::open(path)?;
         if directory(&file).map_err(named)?.is_none() {

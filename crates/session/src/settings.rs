@@ -243,6 +243,13 @@ impl Default for Run {
 }
 
 impl Run {
+    /// A run of a program: one that the registry knows by this name, or a file.
+    pub fn of(program: impl Into<String>) -> Run {
+        let mut run = Run::default();
+        run.choice.program = Some(program.into());
+        run
+    }
+
     /// The network that predictions are for: the stated one, or the simulated one.
     pub fn network(&self) -> Option<NetworkModel> {
         self.net.or(self.together.simulate)

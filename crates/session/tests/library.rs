@@ -181,7 +181,7 @@ fn faults_of_a_source_have_its_name_row_and_column() {
     let failure = party::run_all(&Registry::built_in(), &run, &Progress::unheard()).err();
     let failure = failure.expect("a truth value is no text");
     assert_eq!((failure.code, failure.code.exit), (codes::CELL, Exit::BadInput));
-    let text = &failure.message;
+    let text = failure.message();
     assert!(text.starts_with("elements of site_a: row 1, column 'element': "), "{text}");
     assert!(started.elapsed() < Duration::from_secs(15), "the other party does not wait for it");
 }

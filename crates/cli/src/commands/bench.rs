@@ -359,7 +359,7 @@ fn paging(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<()
             if let Some(failure) = refused {
                 let wanted = quantity::bytes(whole.budget.frames);
                 let more = if sized(program, n).is_empty() { "" } else { ": give more --n" };
-                let why = format!("its frames are {wanted}{more} ({})", failure.message);
+                let why = format!("its frames are {wanted}{more} ({})", failure.message());
                 table.skip(&name, &why)?;
                 continue;
             }

@@ -171,7 +171,7 @@ pub(crate) fn check_file(
     let named = |error: phineus_bytecode::Error| {
         let failure = Failure::from(error);
         let file = arguments.choice.program.as_deref().unwrap_or("the program");
-        Failure { message: format!("{file}: {}", failure.message), ..failure }
+        failure.in_file(file.as_ref())
     };
     reader.verify_hash().map_err(named)?;
     let violations = verify(&mut reader).map_err(named)?;

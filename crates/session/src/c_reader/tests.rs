@@ -51,8 +51,8 @@ fn bounds_and_refusals_cross_the_pipe() {
         let refusal: Refusal = serde_json::from_str(&line).expect("as written");
         let (before, after) = (Failure::from(error()), Failure::from(refusal.error()));
         assert_eq!(
-            (before.code.to_string(), before.message),
-            (after.code.to_string(), after.message)
+            (before.code.to_string(), before.message()),
+            (after.code.to_string(), after.message())
         );
     }
 }
@@ -90,6 +90,6 @@ fn what_reads_no_programs_is_an_error() {
         let opened = ReadApart::open(Path::new(executable), Path::new("/no/such.c"));
         let failure = opened.err().expect("it says nothing");
         assert_eq!(failure.code.exit, crate::failure::Exit::RunTime);
-        assert!(failure.message.contains(executable), "{}", failure.message);
+        assert!(failure.message().contains(executable), "{}", failure.message());
     }
 }

@@ -140,7 +140,7 @@ pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> R
         match measure(line, registry, bench, table) {
             // What a process takes differs from build to build; the other lines fit all the same.
             Err(failure) if failure.code.exit == Exit::DoesNotFit => {
-                table.skip(&label(line), &format!("left out: {}", failure.message))?;
+                table.skip(&label(line), &format!("left out: {}", failure.message()))?;
             }
             done => done?,
         }

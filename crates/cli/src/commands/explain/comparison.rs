@@ -51,7 +51,7 @@ pub(super) fn run(
     }
     print(&columns, console)?;
     for Candidate { protocol, outcome, .. } in refused {
-        let why = outcome.as_ref().err().map_or("", |failure| &failure.message);
+        let why = outcome.as_ref().err().map_or(String::new(), Failure::message);
         console.print(&format!("{:<NAME_WIDTH$} {why}", protocol.name()))?;
     }
     let best = best?;
@@ -190,7 +190,7 @@ fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Va
             Err(failure) => json!({
                 "protocol": protocol.name(),
                 "fits": false,
-                "why": failure.message,
+                "why": failure.message(),
             }),
         })
         .collect();
