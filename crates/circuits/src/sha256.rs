@@ -101,7 +101,7 @@ pub fn sha256_compress<A: BitAlgebra>(
         let word = STATE + WORD * i;
         Ripple::new([word, SCHEDULE + WORD * i], 0, word, CARRIES + i)
     });
-    let mut steps = Steps::new();
+    let mut steps = FullAdders::new();
     for k in 0..WORD {
         steps.clear();
         for sum in &mut sums {
@@ -112,25 +112,25 @@ pub fn sha256_compress<A: BitAlgebra>(
     out.copy_from_slice(&file.rows[span(STATE..SCHEDULE, lanes)]);
 }
 
-/// One place of an addition: two or three rows in, their sum and their carry out; or one row,
-/// which is only copied.
+/// One place of an addition, as a full adder: two or three rows in, their sum and their carry out; or
+/// one row, which is only copied.
 #[derive(Clone, Copy, Default)]
-struct Step {
+struct FullAdder {
     inputs: [usize; 3],
     count: usize,
     out: usize,
     carry: usize,
 }
 
-/// Steps that run together.
-struct Steps {
-    steps: [Step; ADDERS],
+/// Full adders that run together.
+struct FullAdders {
+    steps: [FullAdder; ADDERS],
     count: usize,
 }
 
-impl Steps {
+impl FullAdders {
     fn new() -> Self {
-        Steps { steps: [Step::default(); ADDERS], count: 0 }
+        FullAdders { steps: [FullAdder::default(); ADDERS], count: 0 }
     }
 
     fn clear(&mut self) {
@@ -139,11 +139,11 @@ impl Steps {
 
     /// The first `count` of `inputs` are added.
     fn push(&mut self, inputs: [usize; 3], count: usize, out: usize, carry: usize) {
-        self.steps[self.count] = Step { inputs, count, out, carry };
+        self.steps[self.count] = FullAdder { inputs, count, out, carry };
         self.count += 1;
     }
 
-    fn as_slice(&self) -> &[Step] {
+    fn as_slice(&self) -> &[FullAdder] {
         &self.steps[..self.count]
     }
 }
@@ -181,7 +181,7 @@ impl Ripple {
     }
 
     /// Adds column `k`, after all those below.
-    fn push(&mut self, steps: &mut Steps, k: usize) {
+    fn push(&mut self, steps: &mut FullAdders, k: usize) {
         if let Some((column, words)) = self.later
             && k == column
         {
@@ -229,7 +229,7 @@ impl<W: Copy + Default> File<'_, W> {
         // e = d + T1; a = T1 + upper sigma 0 + Maj, by way of a sum and a carry word.
         let mut e = Ripple::new([state(3), T1], 0, state(3), CARRIES + 2);
         let mut a = Ripple::new([SAVED_SUM, SAVED_CARRY], 1, state(7), CARRIES + 3);
-        let (mut steps, mut top_steps) = (Steps::new(), Steps::new());
+        let (mut steps, mut top_steps) = (FullAdders::new(), FullAdders::new());
         for step in 0..WORD + 2 {
             steps.clear();
             if step < WORD {
@@ -385,7 +385,7 @@ impl<W: Copy + Default> File<'_, W> {
     fn add<A: BitAlgebra<Wire = W>>(
         &mut self,
         alg: &mut A,
-        steps: &Steps,
+        steps: &FullAdders,
         top: bool,
         scratch: &mut [W],
     ) {

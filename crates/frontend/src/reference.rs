@@ -27,7 +27,7 @@ pub fn run(
 /// Runs a program file on `inputs`; gives what it reveals at its end.
 pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Table>, ProgramError> {
     if let Some(blocks) = Blocks::read(&mut file)? {
-        let mut state = State::new(&blocks.description, inputs)?;
+        let mut state = ReferenceState::new(&blocks.description, inputs)?;
         let mut registers = vec![0; blocks.flow.registers as usize];
         let mut next = Some(0);
         while let Some(block) = next {
@@ -40,13 +40,13 @@ pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Tabl
         return Ok(outputs.filter(|(index, _)| opened(index)).map(|(_, table)| table).collect());
     }
     let mut reader = ProgramReader::open(file)?;
-    let mut state = State::new(&reader.description().clone(), inputs)?;
+    let mut state = ReferenceState::new(&reader.description().clone(), inputs)?;
     state.run(&mut reader)?;
     Ok(state.outputs)
 }
 
 /// What a program has computed so far.
-struct State<'a> {
+struct ReferenceState<'a> {
     inputs: &'a [Table],
     outputs: Vec<Table>,
     values: Vec<Lanes>,
@@ -56,11 +56,14 @@ struct State<'a> {
     stored: Vec<(usize, Lanes)>,
 }
 
-impl State<'_> {
-    fn new<'a>(description: &Description, inputs: &'a [Table]) -> Result<State<'a>, ProgramError> {
+impl ReferenceState<'_> {
+    fn new<'a>(
+        description: &Description,
+        inputs: &'a [Table],
+    ) -> Result<ReferenceState<'a>, ProgramError> {
         check_inputs(description, inputs)?;
         let outputs = description.outputs.iter();
-        Ok(State {
+        Ok(ReferenceState {
             inputs,
             outputs: outputs.map(|port| Table::zeros(port.columns.clone(), port.rows)).collect(),
             values: Vec::new(),
@@ -84,7 +87,7 @@ impl State<'_> {
     }
 }
 
-impl Openings for State<'_> {
+impl Openings for ReferenceState<'_> {
     type Error = Infallible;
 
     fn opened(&self, port: u32) -> Result<Lane, Infallible> {
@@ -118,9 +121,9 @@ fn check_inputs(
     Ok(())
 }
 
-impl State<'_> {
+impl ReferenceState<'_> {
     fn step(&mut self, i: &Instruction) {
-        let State { inputs, outputs, values, .. } = self;
+        let ReferenceState { inputs, outputs, values, .. } = self;
         let [port, column, row, _] = i.immediates.map(|word| word as usize);
         match i.op {
             Op::Input => {

@@ -22,7 +22,7 @@ use phineus_bytecode::{
 use crate::ahead::ahead;
 use crate::error::Error;
 use crate::near::Outputs;
-use crate::scratch::{ScratchFile, Tables};
+use crate::scratch::{Position, ScratchFile, Tables};
 use crate::value_map::ValueMap;
 
 /// How far away each operand's next use and each result's first use is, in instructions; 0: never.
@@ -113,7 +113,7 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
         offset += length as u64;
         let values_bytes = pass.last_seen.memory_bytes_after(NAMES_PER_FRAME);
         let bytes = values_bytes + pass.outputs.memory_bytes() + frames_bytes;
-        tables.count(bytes, pass.last_seen.len(), (pass.index, count))
+        tables.count(bytes, pass.last_seen.len(), Position { read: pass.index, all: count })
     })?;
     if pass.last_seen.len() > 0 || !pass.outputs.is_empty() {
         return Err(invalid(0, "a value is used but not defined"));

@@ -21,7 +21,7 @@ use phineus_bytecode::{
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::name_table::NameTable;
-use crate::scratch::ScratchFile;
+use crate::scratch::{Position, ScratchFile};
 
 /// How values get their sharings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
         instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
             assigner.step(index, instruction, uses)?;
             index += 1;
-            assigner.values.count(&mut tables, 0, (index, instruction_count))
+            assigner.values.count(&mut tables, 0, Position { read: index, all: instruction_count })
         })
     })?;
     Ok(writer.finish(&description)?)

@@ -36,7 +36,7 @@ type Cells = BTreeMap<u64, (u64, u64)>;
 
 /// What a frame is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum FrameState {
     Idle,
     Arriving(u64),
     Leaving(u64),
@@ -45,7 +45,7 @@ enum State {
 struct Checker {
     layout: Layout,
     page_wires: u64,
-    frames: Vec<(State, Cells)>,
+    frames: Vec<(FrameState, Cells)>,
     slots: HashMap<u64, Cells>,
     slot_count: u64,
     swap_ins: u64,
@@ -75,7 +75,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
     let mut checker = Checker {
         layout: plan.layout,
         page_wires: plan.page_wires,
-        frames: vec![(State::Idle, Cells::new()); plan.frame_count as usize],
+        frames: vec![(FrameState::Idle, Cells::new()); plan.frame_count as usize],
         slots: HashMap::new(),
         slot_count: plan.spill_slot_count,
         swap_ins: 0,
@@ -116,7 +116,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         checker.fault(position, "the program goes on".to_string());
     }
     for frame in 0..checker.frames.len() {
-        if checker.frames[frame].0 != State::Idle {
+        if checker.frames[frame].0 != FrameState::Idle {
             checker.fault(position, format!("the transfer of frame {frame} is not finished"));
         }
     }
@@ -163,7 +163,7 @@ impl Checker {
         }
         self.frames_touched = self.frames_touched.max(frame + 1);
         let state = self.frames[frame as usize].0;
-        if state != State::Idle {
+        if state != FrameState::Idle {
             self.fault(position, format!("frame {frame} is in flight: {state:?}"));
             return None;
         }
@@ -235,7 +235,7 @@ impl Checker {
                 let Some(cells) = self.slots.get(&slot).cloned() else {
                     return self.fault(position, format!("slot {slot} was never written"));
                 };
-                self.frames[index] = (State::Arriving(slot), cells);
+                self.frames[index] = (FrameState::Arriving(slot), cells);
             }
             Op::IssueSwapOut => {
                 let Some(index) = self.idle(position, frame) else {
@@ -246,7 +246,7 @@ impl Checker {
                     self.fault(position, format!("slot {slot} is in flight already"));
                 }
                 let cells = std::mem::take(&mut self.frames[index].1);
-                self.frames[index].0 = State::Leaving(slot);
+                self.frames[index].0 = FrameState::Leaving(slot);
                 self.slots.insert(slot, cells);
             }
             _ => self.finish(position, directive.op, frame, slot),
@@ -255,20 +255,20 @@ impl Checker {
 
     fn is_in_flight(&self, slot: u64) -> bool {
         self.frames.iter().any(|(state, _)| {
-            matches!(*state, State::Arriving(other) | State::Leaving(other) if other == slot)
+            matches!(*state, FrameState::Arriving(other) | FrameState::Leaving(other) if other == slot)
         })
     }
 
     fn finish(&mut self, position: u64, op: Op, frame: u64, slot: u64) {
         let expected = match op {
-            Op::FinishSwapIn => State::Arriving(slot),
-            _ => State::Leaving(slot),
+            Op::FinishSwapIn => FrameState::Arriving(slot),
+            _ => FrameState::Leaving(slot),
         };
         let state = self.frames.get(frame as usize).map(|(state, _)| *state);
         if state != Some(expected) {
             let what = format!("frame {frame} should be {expected:?}, it is {state:?}");
             return self.fault(position, what);
         }
-        self.frames[frame as usize].0 = State::Idle;
+        self.frames[frame as usize].0 = FrameState::Idle;
     }
 }

@@ -29,7 +29,7 @@ use phineus_bytecode::{
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::name_table::NameTable;
-use crate::scratch::ScratchFile;
+use crate::scratch::{Position, ScratchFile};
 
 mod choices;
 mod claims;
@@ -148,7 +148,11 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
         instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
             lowering.step(instruction, uses)?;
             lowering.index += 1;
-            lowering.values.count(&mut tables, 0, (lowering.index, instruction_count))
+            lowering.values.count(
+                &mut tables,
+                0,
+                Position { read: lowering.index, all: instruction_count },
+            )
         })
     })?;
     if description.is_block {

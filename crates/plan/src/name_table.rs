@@ -8,7 +8,7 @@ use std::ops::Index;
 use phineus_bytecode::limits::RESULTS_MAX;
 
 use crate::error::Error;
-use crate::scratch::Tables;
+use crate::scratch::{Position, Tables};
 use crate::value_map::ValueMap;
 
 /// Names that one instruction brings in at most.
@@ -38,16 +38,15 @@ impl<V> NameTable<V> {
         self.places.memory_bytes_after(added) + (entries * entry_bytes) as u64
     }
 
-    /// Counts `beside` and the largest size that the table can have after the next instruction. `read`
-    /// is the number of instructions read so far, and of all.
+    /// Counts `beside` and the largest size that the table can have after the next instruction.
     #[inline]
     pub(crate) fn count(
         &self,
         tables: &mut Tables,
         beside: u64,
-        read: (u64, u64),
+        position: Position,
     ) -> Result<(), Error> {
-        tables.count(beside + self.memory_bytes_after(ADDED), self.len(), read)
+        tables.count(beside + self.memory_bytes_after(ADDED), self.len(), position)
     }
 
     pub(crate) fn contains(&self, name: u64) -> bool {

@@ -34,7 +34,7 @@ use phineus_bytecode::{
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::name_table::NameTable;
-use crate::scratch::ScratchFile;
+use crate::scratch::{Position, ScratchFile};
 
 use pace::Pace;
 
@@ -98,7 +98,11 @@ pub fn order<R: Read + Seek + Send, W: Write>(
         instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
             orderer.push(instruction, uses)?;
             read += 1;
-            orderer.values.count(&mut tables, window_bytes, (read, instruction_count))
+            orderer.values.count(
+                &mut tables,
+                window_bytes,
+                Position { read, all: instruction_count },
+            )
         })
     })?;
     orderer.finish()?;

@@ -22,7 +22,7 @@ use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
 use crate::near::Inputs;
 use crate::replace::{Event, Replacer};
 use crate::schedule::{Lookahead, Scheduler};
-use crate::scratch::ScratchFile;
+use crate::scratch::{Position, ScratchFile};
 
 /// Nanoseconds to copy a value to or from where it is carried, 64 KiB at most.
 const NS_PER_CARRIED: u64 = 1000;
@@ -173,7 +173,11 @@ fn place_and_replace<R: Read + Seek + Send>(
             index += 1;
         }
         let bytes = replacer.memory_bytes() + inputs.memory_bytes();
-        tables.count(bytes, replacer.live_values() as usize, (index, instruction_count))
+        tables.count(
+            bytes,
+            replacer.live_values() as usize,
+            Position { read: index, all: instruction_count },
+        )
     })?;
     assert!(inputs.is_empty(), "an input that is held is used");
     Ok(Placed {

@@ -14,6 +14,14 @@ const NONE: u32 = u32::MAX;
 /// Sizes of values whose classes are found by index: 64 keys of each of 4096 wires.
 const DENSE_SIZES: usize = 64 * 4096;
 
+/// Place of one value.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Cell {
+    pub(crate) page: PageIndex,
+    /// Units from the beginning of the page.
+    pub(crate) offset: u32,
+}
+
 /// Slots of the pages of one size class, found by how many of them are free.
 struct Class {
     slots_per_page: u32,
@@ -61,17 +69,17 @@ impl Placer {
         }
     }
 
-    /// Takes a slot for a value of `wires` wires on a candidate page; its page and offset.
-    pub(crate) fn allocate(&mut self, wires: u32) -> Option<(PageIndex, u32)> {
+    /// Takes a cell for a value of `wires` units on a candidate page.
+    pub(crate) fn allocate(&mut self, wires: u32) -> Option<Cell> {
         let class = existing_class(&mut self.classes, &mut self.large, wires)?;
         let word = class.occupied.iter().position(|&word| word != 0)?;
         let free = 64 * word + class.occupied[word].trailing_zeros() as usize;
         let page = class.heads[free];
-        Some((page, self.take_slot(page)))
+        Some(Cell { page, offset: self.take_slot(page) })
     }
 
-    /// Begins a page for values of `wires` wires and takes its first slot.
-    pub(crate) fn allocate_page(&mut self, wires: u32) -> (PageIndex, u32) {
+    /// Begins a page for values of `wires` units and takes its first cell.
+    pub(crate) fn allocate_page(&mut self, wires: u32) -> Cell {
         let slots = self.page_wires / wires;
         self.class(wires, slots);
         let mut free_slots = vec![u64::MAX; (slots as usize).div_ceil(64)];
@@ -99,12 +107,11 @@ impl Placer {
         self.live_pages += 1;
         self.peak_pages = self.peak_pages.max(self.live_pages);
         self.link(page);
-        (page, self.take_slot(page))
+        Cell { page, offset: self.take_slot(page) }
     }
 
-    /// Gives the slot at `offset` of `page` back; its wires, and whether the page is empty now (and
-    /// gone).
-    pub(crate) fn release(&mut self, page: PageIndex, offset: u32) -> (u32, bool) {
+    /// Gives a cell back; its units, and whether its page is empty now (and gone).
+    pub(crate) fn release(&mut self, Cell { page, offset }: Cell) -> (u32, bool) {
         self.unlink(page);
         let entry = &mut self.pages[page as usize];
         let slot = (offset / entry.size) as usize;

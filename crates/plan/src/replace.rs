@@ -17,7 +17,7 @@ use phineus_bytecode::{Instruction, Layout};
 use crate::annotate::{NAMES_PER_FRAME, NextUses};
 use crate::error::Error;
 use crate::limits::PAGES_PER_INSTRUCTION_MAX;
-use crate::place::Placer;
+use crate::place::{Cell, Placer};
 use crate::value_map::ValueMap;
 
 /// A page of values: the unit of planning.
@@ -121,15 +121,18 @@ impl Replacer {
     {
         let mut placed = *instruction;
         let operands = instruction.operands();
-        let mut sources = [(0u32, 0u32); 3];
+        let mut sources = [Cell::default(); 3];
         for (k, &operand) in operands.iter().enumerate() {
             let place = self.places.value(operand);
             let place = place
                 .ok_or(Error::Invalid { instruction: index, what: "an operand is not defined" })?;
-            sources[k] = ((place / self.page_wires) as u32, (place % self.page_wires) as u32);
-            self.bring_in(sources[k].0, index, emit)?;
+            sources[k] = Cell {
+                page: (place / self.page_wires) as u32,
+                offset: (place % self.page_wires) as u32,
+            };
+            self.bring_in(sources[k].page, index, emit)?;
         }
-        let mut targets = [(0u32, 0u32); 2];
+        let mut targets = [Cell::default(); 2];
         for (k, target) in targets.iter_mut().enumerate().take(instruction.results().len()) {
             let wires = self.layout.units(instruction.result_shape(k));
             if u64::from(wires) > self.page_wires {
@@ -141,7 +144,7 @@ impl Replacer {
                 Some(target) => target,
                 None => self.begin_page(wires, index, emit)?,
             };
-            self.set_key(target.0, 2 * index);
+            self.set_key(target.page, 2 * index);
         }
         for (k, source) in sources.iter().enumerate().take(operands.len()) {
             placed.operands[k] = self.address(*source);
@@ -162,7 +165,7 @@ impl Replacer {
         Ok(())
     }
 
-    fn address(&self, (page, offset): (PageIndex, u32)) -> u64 {
+    fn address(&self, Cell { page, offset }: Cell) -> u64 {
         u64::from(self.pages[page as usize].frame) * self.page_wires + u64::from(offset)
     }
 
@@ -185,18 +188,14 @@ impl Replacer {
         emit(Event::Load { frame, slot })
     }
 
-    /// Begins a page for values of `wires` wires, and gives a slot of it.
-    fn begin_page<E>(
-        &mut self,
-        wires: u32,
-        index: u64,
-        emit: &mut E,
-    ) -> Result<(PageIndex, u32), Error>
+    /// Begins a page for values of `wires` units, and gives a cell of it.
+    fn begin_page<E>(&mut self, wires: u32, index: u64, emit: &mut E) -> Result<Cell, Error>
     where
         E: FnMut(Event) -> Result<(), Error>,
     {
         let frame = self.take_frame(emit)?;
-        let (page, offset) = self.placer.allocate_page(wires);
+        let cell = self.placer.allocate_page(wires);
+        let page = cell.page;
         let entry = Page {
             frame,
             slot: NONE,
@@ -214,7 +213,7 @@ impl Replacer {
         }
         self.heap_push(page, 2 * index);
         emit(Event::Fresh { frame })?;
-        Ok((page, offset))
+        Ok(cell)
     }
 
     /// A free logical frame; evicts the page with the farthest next use if there is none.
@@ -248,11 +247,11 @@ impl Replacer {
         Ok(frame)
     }
 
-    /// Notes that `value` at `place` was used and is used again after `distance`, or never (0).
+    /// Notes that `value` in `cell` was used and is used again after `distance`, or never (0).
     fn used<E>(
         &mut self,
         value: u64,
-        (page, offset): (PageIndex, u32),
+        cell: Cell,
         index: u64,
         distance: u64,
         emit: &mut E,
@@ -260,25 +259,25 @@ impl Replacer {
     where
         E: FnMut(Event) -> Result<(), Error>,
     {
-        let uses = &mut self.pages[page as usize].uses;
+        let uses = &mut self.pages[cell.page as usize].uses;
         let mut due = uses.peek_mut().expect("a value that is used now was due");
         debug_assert!(*due == Reverse(index), "the nearest use is now");
         if distance == 0 {
             PeekMut::pop(due);
             self.places.remove(value);
-            return self.release((page, offset), emit);
+            return self.release(cell, emit);
         }
         *due = Reverse(index + distance);
         drop(due);
-        self.update_key(page);
+        self.update_key(cell.page);
         Ok(())
     }
 
-    /// Notes that `value` was written to `place`.
+    /// Notes that `value` was written to `cell`.
     fn defined<E>(
         &mut self,
         value: u64,
-        (page, offset): (PageIndex, u32),
+        cell: Cell,
         index: u64,
         distance: u64,
         emit: &mut E,
@@ -286,9 +285,10 @@ impl Replacer {
     where
         E: FnMut(Event) -> Result<(), Error>,
     {
+        let Cell { page, offset } = cell;
         self.pages[page as usize].dirty = true;
         if distance == 0 {
-            return self.release((page, offset), emit);
+            return self.release(cell, emit);
         }
         self.places.insert(value, u64::from(page) * self.page_wires + u64::from(offset));
         self.pages[page as usize].uses.push(Reverse(index + distance));
@@ -297,11 +297,12 @@ impl Replacer {
     }
 
     /// Frees the slot of a dead value, and its page with it if that is empty.
-    fn release<E>(&mut self, (page, offset): (PageIndex, u32), emit: &mut E) -> Result<(), Error>
+    fn release<E>(&mut self, cell: Cell, emit: &mut E) -> Result<(), Error>
     where
         E: FnMut(Event) -> Result<(), Error>,
     {
-        let (wires, is_dead) = self.placer.release(page, offset);
+        let (wires, is_dead) = self.placer.release(cell);
+        let page = cell.page;
         self.live_wires -= u64::from(wires);
         if !is_dead {
             self.update_key(page);

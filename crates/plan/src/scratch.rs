@@ -120,6 +120,15 @@ impl Scratch {
     }
 }
 
+/// How far a stage is in its program.
+#[derive(Clone, Copy)]
+pub(crate) struct Position {
+    /// Instructions that it has read.
+    pub(crate) read: u64,
+    /// Instructions of the program.
+    pub(crate) all: u64,
+}
+
 /// The memory that one stage's tables may take, and the most that those of all stages took.
 #[derive(Clone)]
 pub(crate) struct Tables {
@@ -130,7 +139,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Counts `bytes`, of `live_values` values after so many instructions of all.
+    /// Counts `bytes`, of `live_values` values after the instructions of `position`.
     ///
     /// # Errors
     /// If they are more than there may be.
@@ -139,7 +148,7 @@ impl Tables {
         &mut self,
         bytes: u64,
         live_values: usize,
-        (instruction, instruction_count): (u64, u64),
+        position: Position,
     ) -> Result<(), Error> {
         if bytes <= self.counted_bytes {
             return Ok(());
@@ -150,6 +159,7 @@ impl Tables {
             return Ok(());
         }
         let (limit_bytes, live_values) = (self.limit_bytes, live_values as u64);
+        let Position { read: instruction, all: instruction_count } = position;
         Err(Error::PlannerMemory { limit_bytes, live_values, instruction, instruction_count })
     }
 

@@ -40,7 +40,7 @@ pub(super) struct Problem {
 
 /// How to solve a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Strategy {
     /// Nothing or one element: directly.
     Direct,
     /// All results one level earlier.
@@ -54,7 +54,7 @@ pub(super) enum Way {
 /// The best ways found so far.
 #[derive(Default)]
 pub(super) struct Plans {
-    known: HashMap<Problem, Option<(usize, Way)>>,
+    known: HashMap<Problem, Option<(usize, Strategy)>>,
 }
 
 /// The least depth of a carry over `n` elements.
@@ -67,7 +67,7 @@ impl Plans {
     ///
     /// # Panics
     /// If the depth is too small for the problem.
-    pub(super) fn way(&mut self, problem: Problem) -> Way {
+    pub(super) fn way(&mut self, problem: Problem) -> Strategy {
         self.best(problem).expect("the depth suffices").1
     }
 
@@ -75,7 +75,7 @@ impl Plans {
         self.best(problem).map(|(cost, _)| cost)
     }
 
-    fn best(&mut self, problem: Problem) -> Option<(usize, Way)> {
+    fn best(&mut self, problem: Problem) -> Option<(usize, Strategy)> {
         if let Some(&known) = self.known.get(&problem) {
             return known;
         }
@@ -84,15 +84,15 @@ impl Plans {
         best
     }
 
-    fn search(&mut self, problem: Problem) -> Option<(usize, Way)> {
+    fn search(&mut self, problem: Problem) -> Option<(usize, Strategy)> {
         let Problem { goal, n, .. } = problem;
         if n <= 1 {
             let generates = usize::from(problem.leaves);
             let cost = if matches!(goal, Goal::Carries | Goal::Carry) { 1 } else { generates };
-            return Some((cost * n, Way::Direct));
+            return Some((cost * n, Strategy::Direct));
         }
-        let mut best: Option<(usize, Way)> = None;
-        let mut offer = |cost: Option<usize>, way: Way| {
+        let mut best: Option<(usize, Strategy)> = None;
+        let mut offer = |cost: Option<usize>, way: Strategy| {
             if let Some(cost) = cost
                 && best.is_none_or(|(least, _)| cost < least)
             {
@@ -100,14 +100,14 @@ impl Plans {
             }
         };
         if problem.last_early {
-            offer(self.cost(problem.tighter()), Way::Tighter);
+            offer(self.cost(problem.tighter()), Strategy::Tighter);
         }
         if matches!(goal, Goal::Carries | Goal::Groups) {
-            offer(self.pair_cost(problem), Way::Pair);
+            offer(self.pair_cost(problem), Strategy::Pair);
         }
         if !problem.last_early {
             for low in split_points(n) {
-                offer(self.split_cost(problem, low), Way::Split(low));
+                offer(self.split_cost(problem, low), Strategy::Split(low));
             }
         }
         best

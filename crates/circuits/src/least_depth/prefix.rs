@@ -4,7 +4,7 @@
 //! is one, with its majority for one AND; neighbours join to one element of generate and
 //! propagate bit. The networks come from [`Plans`].
 
-use super::plan::{Goal, Plans, Problem, Way, carry_depth};
+use super::plan::{Goal, Plans, Problem, Strategy, carry_depth};
 use crate::record::{Recorder, Wire};
 
 /// What takes a carry in and gives a carry out.
@@ -92,9 +92,9 @@ fn solve_carries(
     problem: Problem,
 ) -> Vec<Wire> {
     match plans.way(problem) {
-        Way::Direct => elements.iter().map(|element| element.carry(r, carry)).collect(),
-        Way::Tighter => solve_carries(r, plans, elements, carry, problem.tighter()),
-        Way::Pair => {
+        Strategy::Direct => elements.iter().map(|element| element.carry(r, carry)).collect(),
+        Strategy::Tighter => solve_carries(r, plans, elements, carry, problem.tighter()),
+        Strategy::Pair => {
             let inner = problem.paired().expect("a way that was chosen can be gone");
             let (first, rest) = elements.split_at(elements.len() % 2);
             let mut out: Vec<Wire> = first.iter().map(|element| element.carry(r, carry)).collect();
@@ -107,7 +107,7 @@ fn solve_carries(
             }
             out
         }
-        Way::Split(low) => {
+        Strategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let mut out = solve_carries(r, plans, &elements[..low], carry, lower);
             let middle = out[low - 1];
@@ -127,9 +127,9 @@ fn solve_groups(
     problem: Problem,
 ) -> Vec<Element> {
     match plans.way(problem) {
-        Way::Direct => elements.to_vec(),
-        Way::Tighter => solve_groups(r, plans, elements, problem.tighter()),
-        Way::Pair => {
+        Strategy::Direct => elements.to_vec(),
+        Strategy::Tighter => solve_groups(r, plans, elements, problem.tighter()),
+        Strategy::Pair => {
             let inner = problem.paired().expect("a way that was chosen can be gone");
             let (first, rest) = elements.split_at(elements.len() % 2);
             let mut halves = first.to_vec();
@@ -143,7 +143,7 @@ fn solve_groups(
             }
             out
         }
-        Way::Split(low) => {
+        Strategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let mut out = solve_groups(r, plans, &elements[..low], lower);
             let middle = out[low - 1];
@@ -166,7 +166,7 @@ fn solve_carry(
     problem: Problem,
 ) -> Wire {
     match plans.way(problem) {
-        Way::Split(low) => {
+        Strategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let middle = solve_carry(r, plans, &elements[..low], carry, lower);
             solve_group(r, plans, &elements[low..], upper).carry(r, middle)
@@ -182,7 +182,7 @@ fn solve_group(
     problem: Problem,
 ) -> Element {
     match plans.way(problem) {
-        Way::Split(low) => {
+        Strategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let lower = solve_group(r, plans, &elements[..low], lower);
             solve_group(r, plans, &elements[low..], upper).above(r, lower)

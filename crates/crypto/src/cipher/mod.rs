@@ -15,10 +15,10 @@ use crate::{Block, Kernel};
 use crate::{Variant, x86::ROUND_KEYS};
 
 /// AES-128 with an expanded key, wiped on drop.
-pub(crate) struct Cipher(Form);
+pub(crate) struct Cipher(KeyForm);
 
 /// The expanded key in the form that its kernel wants.
-enum Form {
+enum KeyForm {
     /// For the `aes` crate, which wipes it.
     Portable(portable::Key),
     /// For the kernels of x86-64, of which `Kernel` says which.
@@ -47,10 +47,10 @@ impl Cipher {
         if kernel.variant() >= Variant::AesNi {
             // SAFETY: this kernel's variant has AES-NI, as have those above it.
             let rounds = unsafe { x86::expand_key(key) };
-            return Cipher(Form::Rounds(kernel, rounds.into()));
+            return Cipher(KeyForm::Rounds(kernel, rounds.into()));
         }
         let _ = kernel;
-        Cipher(Form::Portable(portable::Key::new(key)))
+        Cipher(KeyForm::Portable(portable::Key::new(key)))
     }
 
     /// Sets `bytes` to the key stream that starts at block `counter`, whose low half must not
@@ -58,12 +58,12 @@ impl Cipher {
     pub(crate) fn fill_keystream(&self, counter: u128, bytes: &mut [u8]) {
         check_counter(counter, bytes);
         match &self.0 {
-            Form::Portable(key) => {
+            KeyForm::Portable(key) => {
                 bytes.fill(0);
                 key.xor_keystream(counter, bytes);
             }
             #[cfg(target_arch = "x86_64")]
-            Form::Rounds(kernel, rounds) => {
+            KeyForm::Rounds(kernel, rounds) => {
                 on_x86!(kernel, fill_keystream(rounds, counter, bytes));
             }
         }
@@ -73,9 +73,9 @@ impl Cipher {
     pub(crate) fn xor_keystream(&self, counter: u128, bytes: &mut [u8]) {
         check_counter(counter, bytes);
         match &self.0 {
-            Form::Portable(key) => key.xor_keystream(counter, bytes),
+            KeyForm::Portable(key) => key.xor_keystream(counter, bytes),
             #[cfg(target_arch = "x86_64")]
-            Form::Rounds(kernel, rounds) => {
+            KeyForm::Rounds(kernel, rounds) => {
                 on_x86!(kernel, xor_keystream(rounds, counter, bytes));
             }
         }
@@ -87,9 +87,9 @@ impl Cipher {
         let end = first_tweak.checked_add(blocks.len() as u64);
         assert!(end.is_some(), "the tweaks of a session are exhausted");
         match &self.0 {
-            Form::Portable(key) => key.hash_tweaked(first_tweak, blocks),
+            KeyForm::Portable(key) => key.hash_tweaked(first_tweak, blocks),
             #[cfg(target_arch = "x86_64")]
-            Form::Rounds(kernel, rounds) => {
+            KeyForm::Rounds(kernel, rounds) => {
                 on_x86!(kernel, hash_tweaked(rounds, first_tweak, blocks));
             }
         }
@@ -100,9 +100,9 @@ impl Cipher {
     /// Replaces every block by its image.
     pub(crate) fn permute(&self, blocks: &mut [Block]) {
         match &self.0 {
-            Form::Portable(key) => key.permute(blocks),
+            KeyForm::Portable(key) => key.permute(blocks),
             #[cfg(target_arch = "x86_64")]
-            Form::Rounds(kernel, rounds) => on_x86!(kernel, permute(rounds, blocks)),
+            KeyForm::Rounds(kernel, rounds) => on_x86!(kernel, permute(rounds, blocks)),
         }
     }
 
@@ -117,9 +117,9 @@ impl Cipher {
         assert!(permuted.iter().all(|blocks| blocks.len() == sums.len()), "a pair for each sum");
         check_tweaks(first_tweaks, sums.len());
         match &self.0 {
-            Form::Portable(key) => key.add_pairs(first_tweaks, permuted, sums),
+            KeyForm::Portable(key) => key.add_pairs(first_tweaks, permuted, sums),
             #[cfg(target_arch = "x86_64")]
-            Form::Rounds(kernel, rounds) => {
+            KeyForm::Rounds(kernel, rounds) => {
                 on_x86!(kernel, add_pairs(rounds, first_tweaks, permuted, sums));
             }
         }
@@ -139,9 +139,9 @@ impl Cipher {
         assert!(is_even, "as many of everything as gates");
         check_tweaks(first_tweaks, gates);
         match &self.0 {
-            Form::Portable(key) => key.add_gates(first_tweaks, permuted, rows),
+            KeyForm::Portable(key) => key.add_gates(first_tweaks, permuted, rows),
             #[cfg(target_arch = "x86_64")]
-            Form::Rounds(kernel, rounds) => {
+            KeyForm::Rounds(kernel, rounds) => {
                 on_x86!(kernel, add_gates(rounds, first_tweaks, permuted, rows));
             }
         }

@@ -28,9 +28,9 @@ use zeroize::{Zeroize, Zeroizing};
 const STEP_BLOCKS: usize = 64;
 
 /// The hash under one key.
-pub struct Polyval(Form);
+pub struct Polyval(PowersForm);
 
-enum Form {
+enum PowersForm {
     /// The `polyval` crate, which wipes its key.
     Portable(::polyval::Polyval),
     /// For the kernels of x86-64: `H^STEP_BLOCKS` first, `H` last.
@@ -45,25 +45,25 @@ impl Polyval {
         if kernel.variant() >= Variant::AesNi {
             // SAFETY: this kernel's variant has PCLMULQDQ, as have those above it.
             let powers = unsafe { x86::powers(key) };
-            return Polyval(Form::Powers(kernel, Box::new(powers.into())));
+            return Polyval(PowersForm::Powers(kernel, Box::new(powers.into())));
         }
         let _ = kernel;
         let mut bytes = zeroize::Zeroizing::new([0; 16]);
         bytes.copy_from_slice(key.as_bytes());
-        Polyval(Form::Portable(::polyval::Polyval::new(&(*bytes).into())))
+        Polyval(PowersForm::Portable(::polyval::Polyval::new(&(*bytes).into())))
     }
 
     /// POLYVAL of `bytes`, with zeros up to a whole block, and then of the block `last`.
     pub fn hash(&self, bytes: &[u8], last: Block) -> Block {
         match &self.0 {
-            Form::Portable(keyed) => {
+            PowersForm::Portable(keyed) => {
                 let mut hash = keyed.clone();
                 hash.update_padded(bytes);
                 hash.update(&[last.to_bits().to_le_bytes().into()]);
                 Block::from_bits(u128::from_le_bytes(hash.finalize().into()))
             }
             #[cfg(target_arch = "x86_64")]
-            Form::Powers(kernel, powers) => hash_in_steps(*kernel, powers, bytes, last),
+            PowersForm::Powers(kernel, powers) => hash_in_steps(*kernel, powers, bytes, last),
         }
     }
 }

@@ -83,7 +83,7 @@ pub(super) enum Gate {
 
 /// One thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ModuleStep {
     Gate(u32),
     Call(u32),
 }
@@ -100,7 +100,7 @@ pub(super) struct Module {
     /// The width of each wire.
     pub(super) widths: Vec<u8>,
     /// What the outputs need, in an order in which it can be done.
-    pub(super) order: Vec<Step>,
+    pub(super) order: Vec<ModuleStep>,
 }
 
 impl Module {

@@ -3,13 +3,13 @@
 //! A file has its gates in order, but for the results of calls, which are wires from the beginning
 //! although the arguments are made by gates. What no output needs is left out.
 
-use super::module::{Gate, Module, Step};
+use super::module::{Gate, Module, ModuleStep};
 
 /// The maker of a wire that is an input.
 const NOBODY: u32 = u32::MAX;
 
 /// The steps that the outputs need; the name of a call in a circle if there is one.
-pub(super) fn order(module: &Module) -> Result<Vec<Step>, String> {
+pub(super) fn order(module: &Module) -> Result<Vec<ModuleStep>, String> {
     let gates = module.gates.len() as u32;
     let makers = makers(module);
     let mut marks = vec![Mark::None; module.gates.len() + module.calls.len()];
@@ -25,8 +25,8 @@ pub(super) fn order(module: &Module) -> Result<Vec<Step>, String> {
             if is_ready {
                 marks[node as usize] = Mark::Done;
                 order.push(match node.checked_sub(gates) {
-                    Some(call) => Step::Call(call),
-                    None => Step::Gate(node),
+                    Some(call) => ModuleStep::Call(call),
+                    None => ModuleStep::Gate(node),
                 });
                 continue;
             }

@@ -6,7 +6,7 @@ use crate::tracer::Tracer;
 use crate::value::Value;
 
 use super::bundle::{Bundle, Purpose};
-use super::module::{Gate, Module, Operation, Step};
+use super::module::{Gate, Module, ModuleStep, Operation};
 
 /// What a circuit computes with.
 pub(super) trait Algebra {
@@ -69,12 +69,12 @@ pub(super) fn run<A: Algebra>(
     }
     for step in &module.order {
         match *step {
-            Step::Gate(index) => {
+            ModuleStep::Gate(index) => {
                 let gate = &module.gates[index as usize];
                 let (first, results) = gate_results(module, gate, *purpose, algebra, &wires);
                 place(&mut wires, first, results);
             }
-            Step::Call(index) => call(bundle, module, index as usize, algebra, &mut wires),
+            ModuleStep::Call(index) => call(bundle, module, index as usize, algebra, &mut wires),
         }
     }
     let of = |wires: &[Option<A::Wire>], names: &[u32]| gathered::<A>(wires, names);

@@ -54,28 +54,51 @@ pub(super) struct KeyRows {
     proven: u64,
 }
 
+/// Rows of an input that lie next to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct RowRange {
+    first: u64,
+    count: u32,
+}
+
+impl RowRange {
+    /// The row behind the last one.
+    fn end(self) -> u64 {
+        self.first + u64::from(self.count)
+    }
+}
+
+/// Rows of a column as one value of bits.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// The value.
+    name: u64,
+    /// Rows in it, each a lane.
+    lanes: u32,
+}
+
 #[derive(Default)]
 struct KeyColumn {
-    /// The names of bits and how many rows they are, by the first row.
-    pieces: BTreeMap<u64, (u64, u32)>,
+    /// What was read, by the first row.
+    pieces: BTreeMap<u64, Piece>,
     /// All rows before this one were read.
     known: u64,
     /// Those pieces that the program has not read. If it does later, this is what it reads.
-    read_ahead: BTreeMap<u64, (u64, u32)>,
+    read_ahead: BTreeMap<u64, Piece>,
 }
 
 impl KeyColumn {
-    /// Takes `lanes` rows from `row` on; returns whether none of them was read before.
-    fn add(&mut self, row: u64, (name, lanes): (u64, u32)) -> bool {
-        let end = row + u64::from(lanes);
+    /// Takes the rows of `piece`, from `row` on; returns whether none of them was read before.
+    fn add(&mut self, row: u64, piece: Piece) -> bool {
+        let end = row + u64::from(piece.lanes);
         let before = self.pieces.range(..end).next_back();
-        let overlaps = before.is_some_and(|(&start, &(_, count))| start + u64::from(count) > row);
+        let overlaps = before.is_some_and(|(&start, before)| start + u64::from(before.lanes) > row);
         if row < self.known || overlaps {
             return false;
         }
-        self.pieces.insert(row, (name, lanes));
-        while let Some(&(_, lanes)) = self.pieces.get(&self.known) {
-            self.known += u64::from(lanes);
+        self.pieces.insert(row, piece);
+        while let Some(piece) = self.pieces.get(&self.known) {
+            self.known += u64::from(piece.lanes);
         }
         true
     }
@@ -83,7 +106,7 @@ impl KeyColumn {
     /// Forgets the rows before `row`.
     fn forget(&mut self, row: u64) {
         while let Some(first) = self.pieces.first_entry()
-            && first.key() + u64::from(first.get().1) <= row
+            && first.key() + u64::from(first.get().lanes) <= row
         {
             first.remove();
         }
@@ -117,8 +140,8 @@ impl KeyRows {
     }
 }
 
-/// Bits of a key that are compared, by column, first row and number of rows.
-type Assembled = HashMap<(usize, u64, u32), u64>;
+/// Bits of a key that are compared, by column and rows.
+type Assembled = HashMap<(usize, RowRange), u64>;
 
 impl<S: Sink> Lowering<S> {
     /// Reads what an input reads, as bits, and proves the order of the rows of a sorted one.
@@ -146,30 +169,30 @@ impl<S: Sink> Lowering<S> {
         let (mut at, mut joined) = (row, None);
         while at < end {
             let before = key.read_ahead.range(..=at).next_back();
-            let part = match before.filter(|&(&start, &(_, lanes))| at < start + u64::from(lanes)) {
-                Some((&start, &(name, held))) => {
-                    let count = (start + u64::from(held)).min(end) - at;
-                    self.lanes(name, width, (at - start, count as u32, held))?
+            let part = match before.filter(|&(&start, piece)| at < start + u64::from(piece.lanes)) {
+                Some((&start, &piece)) => {
+                    let count = (start + u64::from(piece.lanes)).min(end) - at;
+                    self.lanes(piece, width, RowRange { first: at - start, count: count as u32 })?
                 }
                 None => {
                     let next = key.read_ahead.range(at..).next().map_or(end, |(&row, _)| row);
                     let lanes = (next.min(end) - at) as u32;
                     let immediates = [port, column, at, 0];
                     let name = self.define(Instruction { immediates, lanes, ..*i })?;
-                    if !key.add(at, (name, lanes)) {
+                    if !key.add(at, Piece { name, lanes }) {
                         return Err(Error::KeyReadAgain {
                             instruction: self.index,
                             input: keys.port.name.clone(),
                             column: keys.port.columns[column as usize].name.clone(),
                         });
                     }
-                    (name, lanes)
+                    Piece { name, lanes }
                 }
             };
-            at += u64::from(part.1);
+            at += u64::from(part.lanes);
             joined = Some(self.joined(joined, part, width)?);
         }
-        Ok(joined.expect("an input has a row").0)
+        Ok(joined.expect("an input has a row").name)
     }
 
     /// Proves the order of all rows that were read, as it must be before anything is given out.
@@ -197,8 +220,9 @@ impl<S: Sink> Lowering<S> {
                 let mut input = Instruction::new(Op::Input, element, lanes);
                 input.immediates = [keys.index, column as u64, key.known, 0];
                 let name = self.define(input)?;
-                key.read_ahead.insert(key.known, (name, lanes));
-                let is_new = key.add(key.known, (name, lanes));
+                let piece = Piece { name, lanes };
+                key.read_ahead.insert(key.known, piece);
+                let is_new = key.add(key.known, piece);
                 assert!(is_new, "what is missing was not read");
             }
         }
@@ -237,9 +261,10 @@ impl<S: Sink> Lowering<S> {
                     false => None,
                 };
             }
+            let range = |first| RowRange { first, count: lanes };
             let [lower, upper] =
-                digit.rows.map(|at| self.key_digit(keys, digit, (row + at, lanes), &mut bits));
-            let (step, borrows) = self.brought_step(keys, k, (row, lanes))?;
+                digit.rows.map(|at| self.key_digit(keys, digit, range(row + at), &mut bits));
+            let (step, borrows) = self.brought_step(keys, k, range(row))?;
             let mut difference = self.difference(upper?, lower?, lanes)?;
             if let Some(borrowed) = borrowed.take() {
                 difference = self.difference(difference, borrowed, lanes)?;
@@ -265,8 +290,9 @@ impl<S: Sink> Lowering<S> {
         &mut self,
         keys: &KeyRows,
         k: usize,
-        (row, lanes): (u64, u32),
+        rows: RowRange,
     ) -> Result<(Integer, Option<Integer>), Error> {
+        let (row, lanes) = (rows.first, rows.count);
         let digit = &keys.digits[k];
         let element = digit.element();
         let mut input = Instruction::new(Op::Input, element.shared(Sharing::Boolean), lanes);
@@ -283,67 +309,56 @@ impl<S: Sink> Lowering<S> {
         Ok((step, Some(self.elements_of(sign, 1, lanes)?)))
     }
 
-    /// A digit of the keys of `lanes` rows from `row` on.
+    /// A digit of the keys of `rows`.
     fn key_digit(
         &mut self,
         keys: &KeyRows,
         digit: &StepDigit,
-        (row, lanes): (u64, u32),
+        rows: RowRange,
         assembled: &mut Assembled,
     ) -> Result<Integer, Error> {
         let width = keys.port.columns[digit.column].element.width();
-        let bits = match assembled.get(&(digit.column, row, lanes)) {
+        let bits = match assembled.get(&(digit.column, rows)) {
             Some(&bits) => bits,
-            None => self.key_bits(&keys.columns[digit.column], width, (row, lanes))?,
+            None => self.key_bits(&keys.columns[digit.column], width, rows)?,
         };
-        assembled.insert((digit.column, row, lanes), bits);
-        let bits = self.slice(bits, width, (digit.start, digit.width), lanes)?;
-        self.elements_of(bits, digit.width, lanes)
+        assembled.insert((digit.column, rows), bits);
+        let bits = self.slice(bits, width, (digit.start, digit.width), rows.count)?;
+        self.elements_of(bits, digit.width, rows.count)
     }
 
-    /// The bits of a column in `lanes` rows from `row` on.
-    fn key_bits(
-        &mut self,
-        column: &KeyColumn,
-        width: u16,
-        (row, lanes): (u64, u32),
-    ) -> Result<u64, Error> {
-        let (mut at, end, mut joined) = (row, row + u64::from(lanes), None);
+    /// The bits of a column in `rows`.
+    fn key_bits(&mut self, column: &KeyColumn, width: u16, rows: RowRange) -> Result<u64, Error> {
+        let (mut at, end, mut joined) = (rows.first, rows.end(), None);
         while at < end {
             let piece = column.pieces.range(..=at).next_back();
-            let (&start, &(name, held)) = piece.expect("rows are kept until they are proven");
-            let count = (start + u64::from(held)).min(end) - at;
-            let part = self.lanes(name, width, (at - start, count as u32, held))?;
+            let (&start, &piece) = piece.expect("rows are kept until they are proven");
+            let count = (start + u64::from(piece.lanes)).min(end) - at;
+            let within = RowRange { first: at - start, count: count as u32 };
+            let part = self.lanes(piece, width, within)?;
             joined = Some(self.joined(joined, part, width)?);
             at += count;
         }
-        Ok(joined.expect("some rows are compared").0)
+        Ok(joined.expect("some rows are compared").name)
     }
 
-    /// `count` lanes of bits from lane `start` on, and how many they are.
-    fn lanes(
-        &mut self,
-        bits: u64,
-        width: u16,
-        (start, count, held): (u64, u32, u32),
-    ) -> Result<(u64, u32), Error> {
-        if count == held {
-            return Ok((bits, count));
+    /// The rows of `piece` that `within` names, counted from its first.
+    fn lanes(&mut self, piece: Piece, width: u16, within: RowRange) -> Result<Piece, Error> {
+        let lanes = within.count;
+        if lanes == piece.lanes {
+            return Ok(piece);
         }
-        let from = [start, u64::from(held)];
-        Ok((self.on_bits(Op::LaneSlice, (width, count), [bits, 0], from)?, count))
+        let from = [within.first, u64::from(piece.lanes)];
+        let name = self.on_bits(Op::LaneSlice, (width, lanes), [piece.name, 0], from)?;
+        Ok(Piece { name, lanes })
     }
 
-    /// Lanes of bits, and more behind them.
-    fn joined(
-        &mut self,
-        low: Option<(u64, u32)>,
-        (high, more): (u64, u32),
-        width: u16,
-    ) -> Result<(u64, u32), Error> {
-        let Some((low, count)) = low else { return Ok((high, more)) };
-        let shape = (width, count + more);
-        let lanes = [u64::from(count), 0];
-        Ok((self.on_bits(Op::LaneConcat, shape, [low, high], lanes)?, shape.1))
+    /// The rows of `low`, if there are any, and those of `high` behind them.
+    fn joined(&mut self, low: Option<Piece>, high: Piece, width: u16) -> Result<Piece, Error> {
+        let Some(low) = low else { return Ok(high) };
+        let lanes = low.lanes + high.lanes;
+        let at = [u64::from(low.lanes), 0];
+        let name = self.on_bits(Op::LaneConcat, (width, lanes), [low.name, high.name], at)?;
+        Ok(Piece { name, lanes })
     }
 }

@@ -30,18 +30,18 @@ const REDUCTION_PRODUCTS: u64 = 120;
 
 /// How a factor goes into a product: as far as it is known, or in the range of its type.
 #[derive(Clone, Copy)]
-enum Form {
+enum FactorForm {
     Known,
     Reduced { signed: bool },
 }
 
 /// How a product is made. Where there are limbs, they are of factor `x`, and of `limb_bits` bits.
 #[derive(Clone, Copy)]
-enum Way {
-    Whole { forms: [Form; 2] },
+enum ProductMethod {
+    Whole { forms: [FactorForm; 2] },
     Cut { x: usize, limb_bits: u16 },
-    Reduced { x: usize, limb_bits: u16, other: Form },
-    Shifted { x: usize, form: Form, limb_bits: u16, other: Form },
+    Reduced { x: usize, limb_bits: u16, other: FactorForm },
+    Shifted { x: usize, form: FactorForm, limb_bits: u16, other: FactorForm },
 }
 
 /// `2^exponent`, and nothing else.
@@ -116,17 +116,17 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// The forms that a factor may have, with their ranges and what they cost.
-    fn forms(&self, name: u64) -> Vec<(Form, Range, u64)> {
+    fn forms(&self, name: u64) -> Vec<(FactorForm, Range, u64)> {
         let value = self.value(name);
         let known = self.range_of(name);
-        let mut forms = vec![(Form::Known, known, 0)];
+        let mut forms = vec![(FactorForm::Known, known, 0)];
         if value.constant.is_none() && self.holds(value.width) {
             for signed in [false, true] {
                 let range = Range::of_type(value.width, signed);
                 if !known.is_within(range) {
                     let is_there = value.reduced[usize::from(signed)].is_some();
                     let lanes = if is_there { 0 } else { u64::from(value.lanes) };
-                    forms.push((Form::Reduced { signed }, range, lanes * REDUCTION_PRODUCTS));
+                    forms.push((FactorForm::Reduced { signed }, range, lanes * REDUCTION_PRODUCTS));
                 }
             }
         }
@@ -139,9 +139,9 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// The way with the fewest products of those whose numbers fit; `None` if there is none.
-    fn cheapest(&self, i: &Instruction, names: [u64; 2]) -> Option<Way> {
-        let mut best: Option<(u64, Way)> = None;
-        let mut offer = |cost: u64, way: Way| {
+    fn cheapest(&self, i: &Instruction, names: [u64; 2]) -> Option<ProductMethod> {
+        let mut best: Option<(u64, ProductMethod)> = None;
+        let mut offer = |cost: u64, way: ProductMethod| {
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, way));
             }
@@ -154,7 +154,10 @@ impl<S: Sink> Lowering<S> {
                 }
                 if self.fits(range_of_product(i, names, [range, other_range])) {
                     let more = if is_one_value { 0 } else { more };
-                    offer(cost + more + u64::from(i.lanes), Way::Whole { forms: [form, other] });
+                    offer(
+                        cost + more + u64::from(i.lanes),
+                        ProductMethod::Whole { forms: [form, other] },
+                    );
                 }
             }
         }
@@ -172,7 +175,7 @@ impl<S: Sink> Lowering<S> {
         i: &Instruction,
         names: [u64; 2],
         x: usize,
-        offer: &mut impl FnMut(u64, Way),
+        offer: &mut impl FnMut(u64, ProductMethod),
     ) {
         let (width, lanes, terms) = (i.element.width(), u64::from(i.lanes), terms_of(i));
         let [name, y] = [names[x], names[1 - x]];
@@ -190,7 +193,10 @@ impl<S: Sink> Lowering<S> {
                 self.fits(limbs.fold(Range { low: 0, high: 0 }, Range::add))
             };
             if let Some(limb_bits) = sizes.clone().find(fits) {
-                offer(u64::from(x_bits.div_ceil(limb_bits)) * lanes, Way::Cut { x, limb_bits });
+                offer(
+                    u64::from(x_bits.div_ceil(limb_bits)) * lanes,
+                    ProductMethod::Cut { x, limb_bits },
+                );
             }
         }
         for (other, range, cost) in self.forms(y) {
@@ -206,7 +212,7 @@ impl<S: Sink> Lowering<S> {
                 sizes.clone().find(|size| fits(*size, x_bits.div_ceil(*size), limb_of(size)));
             if let Some(limb_bits) = found.filter(|_| self.has_bits(name)) {
                 let more = u64::from(x_bits.div_ceil(limb_bits)) - 1;
-                offer(cost + lanes + more * each, Way::Reduced { x, limb_bits, other });
+                offer(cost + lanes + more * each, ProductMethod::Reduced { x, limb_bits, other });
                 continue;
             }
             let shift = u64::from(self.value(name).lanes) * REDUCTION_PRODUCTS;
@@ -215,32 +221,37 @@ impl<S: Sink> Lowering<S> {
                     |size: u16| Range { low: x_range.low >> size, high: x_range.high >> size };
                 if let Some(limb_bits) = (1..width).rev().find(|&size| fits(size, 1, top(size))) {
                     let cost = cost + more + shift + lanes + each;
-                    offer(cost, Way::Shifted { x, form, limb_bits, other });
+                    offer(cost, ProductMethod::Shifted { x, form, limb_bits, other });
                 }
             }
         }
     }
 
     /// A factor in the form that was chosen.
-    fn formed(&mut self, name: u64, form: Form) -> Result<Integer, Error> {
+    fn formed(&mut self, name: u64, form: FactorForm) -> Result<Integer, Error> {
         Ok(match form {
-            Form::Known => self.integer(name)?.expect("a factor is held as elements"),
-            Form::Reduced { signed } => {
+            FactorForm::Known => self.integer(name)?.expect("a factor is held as elements"),
+            FactorForm::Reduced { signed } => {
                 self.canonical(name, signed)?.expect("the field holds its type")
             }
         })
     }
 
-    fn in_elements(&mut self, i: &Instruction, names: [u64; 2], way: Way) -> Result<(), Error> {
+    fn in_elements(
+        &mut self,
+        i: &Instruction,
+        names: [u64; 2],
+        way: ProductMethod,
+    ) -> Result<(), Error> {
         let width = i.element.width();
         let product = match way {
-            Way::Whole { forms } => {
+            ProductMethod::Whole { forms } => {
                 let a = self.formed(names[0], forms[0])?;
                 let b = self.formed(names[1], forms[1])?;
                 let range = range_of_product(i, names, [a.range(), b.range()]);
                 self.times_within(i, a, b, range)?
             }
-            Way::Cut { x, limb_bits } => {
+            ProductMethod::Cut { x, limb_bits } => {
                 let limbed = self.factor(names[x], width, false)?;
                 let other = self.factor(names[1 - x], width, false)?;
                 let whole = self.value(names[1 - x]).integer;
@@ -262,7 +273,7 @@ impl<S: Sink> Lowering<S> {
                     None => self.zero(i)?,
                 }
             }
-            Way::Reduced { x, limb_bits, other } => {
+            ProductMethod::Reduced { x, limb_bits, other } => {
                 let other = self.formed(names[1 - x], other)?;
                 let limbed = self.factor(names[x], width, false)?;
                 let mut limbs = Vec::new();
@@ -273,7 +284,7 @@ impl<S: Sink> Lowering<S> {
                 }
                 self.sum_of_limbs(i, x, limbs, other)?
             }
-            Way::Shifted { x, form, limb_bits, other } => {
+            ProductMethod::Shifted { x, form, limb_bits, other } => {
                 let other = self.formed(names[1 - x], other)?;
                 let (lanes, whole) = (self.value(names[x]).lanes, self.formed(names[x], form)?);
                 // Of the type that has all that is shifted: it says behind what that hides.

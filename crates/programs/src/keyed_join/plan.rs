@@ -51,14 +51,14 @@ pub(super) struct Totals {
     pub(super) sum: bool,
     pub(super) mean: bool,
     /// The summed column, if any.
-    pub(super) value: Option<Place>,
+    pub(super) value: Option<PayloadColumn>,
     /// The column of the category, and the number of categories.
-    pub(super) category: Option<(Place, u64)>,
+    pub(super) category: Option<(PayloadColumn, u64)>,
 }
 
 /// A payload column: whose, and which.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PayloadColumn {
     pub(super) site: usize,
     pub(super) column: usize,
 }
@@ -170,7 +170,7 @@ impl Plan {
     }
 
     /// The first bit of a column among the payload bits of both, and the column.
-    pub(super) fn bits_of(&self, place: Place) -> (u16, Column) {
+    pub(super) fn bits_of(&self, place: PayloadColumn) -> (u16, Column) {
         let wanted = &self.payload[place.site][place.column];
         let sent = self.sent(place.site);
         let before: Vec<Column> =
@@ -277,7 +277,7 @@ impl Plan {
 }
 
 impl Totals {
-    fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    fn places(&self) -> impl Iterator<Item = PayloadColumn> + '_ {
         let category = self.category.as_ref().map(|(place, _)| *place);
         self.value.into_iter().chain(category)
     }
@@ -333,7 +333,7 @@ fn place(
     arguments: &Arguments,
     name: &str,
     payload: &[Vec<Column>; 2],
-) -> Result<Place, ProgramError> {
+) -> Result<PayloadColumn, ProgramError> {
     let expected = "the name of a column of left or right, if both have it as in site_b.amount";
     let text: String = arguments.parsed(name, expected)?;
     let (site, wanted) = match text.split_once('.') {
@@ -344,7 +344,7 @@ fn place(
     for (index, columns) in payload.iter().enumerate() {
         if site.is_none_or(|site| site == SITES[index]) {
             let column = columns.iter().position(|column| column.name == wanted);
-            found.extend(column.map(|column| Place { site: index, column }));
+            found.extend(column.map(|column| PayloadColumn { site: index, column }));
         }
     }
     match found[..] {

@@ -5,7 +5,7 @@ use phineus_frontend::{Tracer, Value};
 use phineus_oblivious::Matching;
 
 use super::plan::{
-    MEAN_BITS, Place, Plan, SUM_BITS, Totals, mean_fraction, places_of, total_columns,
+    MEAN_BITS, PayloadColumn, Plan, SUM_BITS, Totals, mean_fraction, places_of, total_columns,
 };
 use crate::SITES;
 
@@ -51,7 +51,7 @@ fn value_type(plan: &Plan, totals: &Totals) -> ElementType {
 
 /// The value of a column, with its sign.
 #[track_caller]
-fn extended(plan: &Plan, place: Place, joined: &Value) -> Value {
+fn extended(plan: &Plan, place: PayloadColumn, joined: &Value) -> Value {
     let (start, column) = plan.bits_of(place);
     let value = joined.bit_slice(start, column.element.width());
     value.with_sign(column.element.is_signed())

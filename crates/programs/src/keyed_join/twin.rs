@@ -82,7 +82,7 @@ fn totals_of(plan: &Plan, totals: &Totals, inputs: &[Table]) -> Table {
     for row in 0..inputs[1].row_count() {
         let Some(partner) = first.get(&key_of(plan, &inputs[1], row)) else { continue };
         let rows = [partner[0], row];
-        let cell = |place: super::plan::Place| {
+        let cell = |place: super::plan::PayloadColumn| {
             let column = plan.bits_of(place).1;
             let brought = plan.brought(place.site);
             let at = brought.iter().position(|known| known.name == column.name);
