@@ -109,9 +109,9 @@ fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count: 1 << 14,
-        computing: None,
         layout: layout(),
         page_wires: 4096,
+        computing: None,
         lookahead: Lookahead { time_ns: 0, frames: 2 },
         planner_memory_bytes: 512 << 20,
     };

@@ -15,6 +15,7 @@ mod garbled;
 mod ot;
 mod preprocessing;
 mod programs;
+mod rep3;
 mod shares;
 mod spdz;
 mod watch;
@@ -42,6 +43,7 @@ const CASES: &[(&str, fn())] = &[
     ("garbled", garbled::all),
     ("softspoken-malicious", ot::malicious),
     ("clients", shares::clients),
+    ("rep3", rep3::all),
     ("base-ot", ot::base),
     ("arith", shares::arithmetic),
     ("fields", fields::all),

@@ -13,7 +13,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::broadcast::Broadcast;
-use super::client::Clients;
+use super::client::OneShareEach;
 use super::flight::{Circuit, Context, Conversion, Flight, Product};
 use super::openings::Openings;
 use super::ring::execute;
@@ -21,6 +21,7 @@ use super::rows::{self, write_circuit};
 use super::templates::{MixedRounds, Way, way};
 use crate::ProtocolError;
 use crate::bmr::{Evaluation, Tables};
+use crate::shares::client::Clients;
 use crate::shares::ring;
 use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share, without_gaps};
 use crate::shares::words::words;
@@ -132,7 +133,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     pub fn with_clients(mut self, channels: Vec<C>) -> Result<MixedDriver<C, P>, ProtocolError> {
         let (me, count) = (self.parties.me(), self.parties.count());
         assert_eq!(count + channels.len(), self.description.parties.len(), "all clients are there");
-        self.clients = Clients::meet(channels, &self.description, me, count)?;
+        self.clients = Clients::meet::<OneShareEach>(channels, &self.description, me, count)?;
         Ok(self)
     }
 

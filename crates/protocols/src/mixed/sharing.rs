@@ -14,6 +14,8 @@ use zeroize::Zeroizing;
 
 use super::driver::MixedDriver;
 use crate::ProtocolError;
+use crate::shares::client::unpack;
+use crate::shares::ring::load;
 use crate::shares::values::{Words, blank};
 
 impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
@@ -31,7 +33,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     ) -> Result<(), ProtocolError> {
         let owner = self.owner(instruction);
         if let Some(client) = owner.checked_sub(self.parties.count()) {
-            return self.clients.bits(client, shape, share);
+            return self.share_of_client(client, shape, share);
         }
         let values = (owner == self.parties.me()).then(|| {
             let mut values = Zeroizing::new(vec![0; share_bytes(shape)]);
@@ -47,7 +49,9 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         let (owner, shape) = (self.owner(instruction), instruction.shape());
         let mut share = blank(shape.lanes as usize);
         if let Some(client) = owner.checked_sub(self.parties.count()) {
-            self.clients.ring(client, shape, &mut share)?;
+            let mut bytes = Zeroizing::new(vec![0; share_bytes(shape)]);
+            self.share_of_client(client, shape, &mut bytes)?;
+            load(&mut share, &bytes, shape.width);
             return Ok(share);
         }
         let values: Option<Words> = (owner == self.parties.me()).then(|| {
@@ -56,6 +60,22 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         });
         self.share_ring(owner, &mut share, values.as_ref().map(|values| values.as_slice()));
         Ok(share)
+    }
+
+    /// Our share of what a client brings: the last party is sent it.
+    fn share_of_client(
+        &mut self,
+        client: usize,
+        shape: Shape,
+        share: &mut [u8],
+    ) -> Result<(), ProtocolError> {
+        let me = self.parties.me();
+        if me + 1 < self.parties.count() {
+            self.clients.draw(client, me, shape, share);
+        } else {
+            unpack(shape, &self.clients.receive(client, shape)?, share);
+        }
+        Ok(())
     }
 
     /// Our XOR share of the packed bits of `owner`, who computes: what the generators give, and for

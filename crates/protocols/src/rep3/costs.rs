@@ -9,10 +9,11 @@ use phineus_circuits::record::Template;
 
 use super::PARTIES;
 use super::circuits::level_words;
-use super::client::{RECEIVER, SENDERS, brings, seed_bytes};
+use super::client::{RECEIVER, TwoComponentsEach, seed_bytes};
 use super::keys::neighbours;
 use super::rounds::{Method, Rep3Rounds, addition, masked_bit_bytes, method};
 use crate::mixed::totals as shared;
+use crate::shares::client::{Outsourcing, brings};
 use crate::shares::values::sent_share_bytes;
 
 /// The names of the totals that other protocols on shares do not have; the rest is in
@@ -293,11 +294,11 @@ impl CostModel for Rep3Costs {
             entries.insert(shared::client_input_bytes(client), inputs);
             entries.insert(shared::client_output_bytes(client), outputs);
             entries.insert(shared::sent_bytes(client), sent);
-            entries.insert(shared::received_bytes(client), outputs * SENDERS.len() as u64);
+            entries.insert(shared::received_bytes(client), 2 * outputs);
         }
         for (party, brought) in brought.into_iter().enumerate() {
             let (previous, _) = neighbours(party);
-            let to_clients = if SENDERS.contains(&party) { learned } else { 0 };
+            let to_clients = if TwoComponentsEach::sends(party) { learned } else { 0 };
             let both_ways = SEED_BYTES + counted.product_bytes;
             let sent = both_ways + counted.share_bytes[party] + output_bytes(previous) + to_clients;
             let received =

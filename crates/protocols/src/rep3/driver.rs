@@ -12,14 +12,15 @@ use zeroize::Zeroizing;
 
 use super::PARTIES;
 use super::circuits::{Begin, Circuits, Place, run_whole};
-use super::client::Clients;
+use super::client::TwoComponentsEach;
 use super::keys::Keys;
 use super::messages::Messages;
 use super::ring::{self, Sent};
 use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
 use super::sharing::{Join, SharedValue};
-use super::transpose::{to_integers, to_rows};
 use crate::ProtocolError;
+use crate::shares::client::Clients;
+use crate::shares::transpose::{to_integers, to_rows};
 use crate::shares::values::{add_share, blank, lane_of_share};
 
 /// An instruction between its issue and its finish.
@@ -110,7 +111,8 @@ impl<C: Channel> Rep3Driver<C> {
     pub fn with_clients(mut self, channels: Vec<C>) -> Result<Rep3Driver<C>, ProtocolError> {
         let count = PARTIES + channels.len();
         assert_eq!(count, self.description.parties.len(), "all clients are there");
-        self.clients = Clients::meet(channels, &self.description, self.me())?;
+        self.clients =
+            Clients::meet::<TwoComponentsEach>(channels, &self.description, self.me(), PARTIES)?;
         Ok(self)
     }
 

@@ -31,7 +31,6 @@ mod rounds;
 mod sharing;
 #[cfg(test)]
 mod tests;
-mod transpose;
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{Domain, Layout, ValueSize};

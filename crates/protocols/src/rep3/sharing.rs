@@ -28,11 +28,11 @@ use super::keys::neighbours;
 use super::messages::Messages;
 use super::ring::{self, Element, Sent, for_bytes};
 use super::rounds::{addition, masked_bit_bytes};
-use super::transpose::{to_integers, to_rows};
 use crate::ProtocolError;
+use crate::shares::client::{input_values, pack, subtract, unpack};
 use crate::shares::ring::{add_assign, load, store};
-use crate::shares::values::{Words, blank, sent_share_bytes, with_gaps, without_gaps};
-use crate::shares::words::words;
+use crate::shares::transpose::{to_integers, to_rows};
+use crate::shares::values::{Words, blank, sent_share_bytes};
 
 /// A party's components of a value that is being shared.
 pub(super) struct SharedValue {
@@ -62,27 +62,8 @@ pub(super) struct Join {
     sent: Sent,
 }
 
-/// One component as it is sent: bits without gaps, or elements.
-pub(super) fn pack(shape: Shape, component: &[u8]) -> Zeroizing<Vec<u8>> {
-    let size = sent_share_bytes(shape);
-    match shape.sharing {
-        Sharing::Arithmetic => Zeroizing::new(component.to_vec()),
-        _ => Zeroizing::new(without_gaps(component, shape).as_bytes()[..size].to_vec()),
-    }
-}
-
-/// The inverse of [`pack`].
-pub(super) fn unpack(shape: Shape, sent: &[u8], component: &mut [u8]) {
-    if shape.sharing == Sharing::Arithmetic {
-        return component.copy_from_slice(sent);
-    }
-    let mut bits = blank(words(shape.wires() as usize));
-    bits.as_mut_bytes()[..sent.len()].copy_from_slice(sent);
-    with_gaps(&bits, shape, component);
-}
-
 /// Draws a component.
-pub(super) fn draw(prg: &mut Prg, shape: Shape, component: &mut [u8]) {
+fn draw(prg: &mut Prg, shape: Shape, component: &mut [u8]) {
     prg.fill_bytes(component);
     if shape.sharing == Sharing::Arithmetic {
         let mut elements = blank(shape.lanes as usize);
@@ -93,44 +74,12 @@ pub(super) fn draw(prg: &mut Prg, shape: Shape, component: &mut [u8]) {
     }
 }
 
-/// Takes a component off another one.
-pub(super) fn subtract(shape: Shape, from: &mut [u8], component: &[u8]) {
-    if shape.sharing != Sharing::Arithmetic {
-        return packed::xor_assign(from, component);
-    }
-    let (mut left, mut right) = (blank(shape.lanes as usize), blank(shape.lanes as usize));
-    load(&mut left, from, shape.width);
-    load(&mut right, component, shape.width);
-    left.iter_mut().zip(&*right).for_each(|(left, right)| *left = left.wrapping_sub(*right));
-    store(from, &left, shape.width);
-}
-
 /// Adds a component to another one.
 fn add(shape: Shape, to: &mut [u8], component: &[u8]) {
     match shape.sharing {
         Sharing::Arithmetic => add_assign(to, component, shape.width),
         _ => packed::xor_assign(to, component),
     }
-}
-
-/// The values of an input, as a component.
-pub(super) fn input_values(
-    inputs: &phineus_engine::Inputs,
-    instruction: &Instruction,
-) -> Zeroizing<Vec<u8>> {
-    let shape = instruction.shape();
-    let mut values = Zeroizing::new(vec![0; share_bytes(shape)]);
-    let lanes = inputs.lanes(instruction);
-    if shape.width > 64 {
-        packed::to_bits(lanes, shape.lanes as usize, &mut values);
-        return values;
-    }
-    let integers: Words = Zeroizing::new(lanes.map(|lane| lane.as_limbs()[0]).collect());
-    match shape.sharing {
-        Sharing::Arithmetic => store(&mut values, &integers, shape.width),
-        _ => to_rows(&integers, &mut values),
-    }
-    values
 }
 
 impl<C: Channel> Rep3Driver<C> {
@@ -184,19 +133,18 @@ impl<C: Channel> Rep3Driver<C> {
         let mut received_at = None;
         match self.me() {
             0 => {
-                draw(self.clients.generator(client, 0), shape, first);
-                draw(self.clients.generator(client, 1), shape, second);
+                self.clients.draw(client, 0, shape, first);
+                self.clients.draw(client, 1, shape, second);
             }
             1 => {
-                draw(self.clients.generator(client, 1), shape, first);
-                let mut rest = Zeroizing::new(vec![0; sent_share_bytes(shape)]);
-                self.clients.receive(client, &mut rest)?;
+                self.clients.draw(client, 1, shape, first);
+                let rest = self.clients.receive(client, shape)?;
                 unpack(shape, &rest, second);
                 self.messages.push_share(&rest);
             }
             _ => {
                 received_at = Some(self.messages.expect_share(sent_share_bytes(shape)));
-                draw(self.clients.generator(client, 0), shape, second);
+                self.clients.draw(client, 0, shape, second);
             }
         }
         Ok(SharedValue { bytes, received_at })

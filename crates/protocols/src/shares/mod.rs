@@ -1,6 +1,8 @@
 //! Shares as they lie in memory and travel, and the recorded circuits that are computed on them: what
 //! protocols on additive and XOR shares have in common.
 
+pub(crate) mod client;
 pub(crate) mod ring;
+pub(crate) mod transpose;
 pub(crate) mod values;
 pub(crate) mod words;

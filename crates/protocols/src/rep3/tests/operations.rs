@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use phineus_bytecode::{Column, Encoding, InputPort, OutputPort, RowOrder};
+use phineus_bytecode::{Column, Encoding, InputPort, OutputPort, PlanDescription, RowOrder};
 
 use super::*;
 
@@ -65,8 +65,8 @@ impl Builder {
         self.instructions.push(output);
     }
 
-    /// Runs it with so many clients, against the clear driver.
-    fn check(self, seed: u64, clients: usize) {
+    /// Runs it with so many clients, against the clear driver; returns the costs and the plan.
+    fn check(self, seed: u64, clients: usize) -> PlanDescription {
         let description = Description {
             name: "test".to_owned(),
             parties: (0..PARTIES + clients).map(|party| format!("party_{party}")).collect(),
@@ -87,6 +87,7 @@ impl Builder {
         let expected = expected(&write(&clear, &description), &tables);
         let plans = planned(&write(&self.instructions, &description), 16);
         run_all(&plans, seed, &tables, &expected);
+        read(&plans.program).description().plan.clone().expect("it is planned")
     }
 }
 
@@ -183,5 +184,30 @@ fn values_that_swap() {
         builder.output(product, a, 128, &[0]);
         builder.output(smaller, b, 128, &[1]);
     }
-    builder.check(Seeds::fresh().draw(), 0);
+    let plan = builder.check(Seeds::fresh().draw(), 0);
+    assert!(plan.spill_slot_count > 0, "nothing was swapped");
+}
+
+/// Bytes by hand, of ANDs, products and a conversion.
+#[test]
+fn costs_by_hand() {
+    let [a, b] = [A, B].map(|sharing| ElementType::unsigned(32).shared(sharing));
+    let mut builder = Builder::default();
+    let (x, y) = (builder.input(0, a, 64), builder.input(1, b, 64));
+    let product = builder.apply(Op::Mul, a, 64, [x, x, 0]);
+    let conjunction = builder.apply(Op::And, b, 64, [y, y, 0]);
+    let joined = builder.convert(y, (B, a), 64);
+    let sum = builder.apply(Op::Add, a, 64, [product, joined, 0]);
+    builder.output(sum, a, 64, &[2]);
+    builder.output(conjunction, b, 64, &[1]);
+    let costs = builder.check(Seeds::fresh().draw(), 0).costs;
+    // The key, products, resent sums and ANDs; then what each sends of inputs, of outputs to the party before,
+    // and party 0 of masked bits.
+    let all = 16 + 2 * 64 * 4 + 64 * 32 / 8;
+    let masked = 64 * (15 * 4 + 8 * 2 + 8);
+    assert_eq!(costs[&totals::sent_bytes(0)], all + 64 * 4 + 64 * 4 + masked);
+    assert_eq!(costs[&totals::sent_bytes(1)], all + 64 * 4);
+    assert_eq!(costs[&totals::sent_bytes(2)], all + 64 * 4);
+    assert_eq!(costs[totals::ROUNDS], 4);
+    assert_eq!(costs[totals::AND_GATES], 64 * 32);
 }

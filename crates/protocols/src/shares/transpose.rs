@@ -1,6 +1,6 @@
 //! Between integers, one in a word, and packed rows of their bits.
 
-use crate::shares::words::last_mask;
+use super::words::last_mask;
 
 /// Transposes 64 rows of 64 bits (Warren, "Hacker's Delight", section 7-3).
 fn transpose_64(rows: &mut [u64; 64]) {
@@ -20,7 +20,7 @@ fn transpose_64(rows: &mut [u64; 64]) {
 }
 
 /// The low bits of `integers` as packed rows, lowest bit first, as many rows as fit `rows`.
-pub(super) fn to_rows(integers: &[u64], rows: &mut [u8]) {
+pub(crate) fn to_rows(integers: &[u64], rows: &mut [u8]) {
     let row_bytes = integers.len().div_ceil(8);
     for (k, integers) in integers.chunks(64).enumerate() {
         let mut square = [0; 64];
@@ -35,7 +35,7 @@ pub(super) fn to_rows(integers: &[u64], rows: &mut [u8]) {
 }
 
 /// The inverse of [`to_rows`]: integers of as many bits as there are rows.
-pub(super) fn to_integers(rows: &[u8], integers: &mut [u64]) {
+pub(crate) fn to_integers(rows: &[u8], integers: &mut [u64]) {
     let row_bytes = integers.len().div_ceil(8);
     for (k, integers) in integers.chunks_mut(64).enumerate() {
         let mut square = [0; 64];
