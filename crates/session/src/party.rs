@@ -238,8 +238,8 @@ fn store(
     let correlated = (parties, tables.as_ref().map(|tables| &tables.key));
     // A file is of no use unless all have theirs.
     let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
-    let stored =
-        crate::stored::store(&making.out, key, planned, correlated, prg, session).and_then(|stored| {
+    let stored = crate::stored::store(&making.out, key, planned, correlated, prg, session)
+        .and_then(|stored| {
             agreement::exchange_agreement(&mut mesh[0], &all).map(|()| stored).inspect_err(|_| {
                 let _ = std::fs::remove_file(&making.out);
             })
