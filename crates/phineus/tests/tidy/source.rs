@@ -131,8 +131,8 @@ fn character_at(rest: &str) -> usize {
 }
 
 /// Modules of tests whose names do not say so.
-const OTHER_NAMES: [(&str, &[&str]); 1] =
-    [("protocols", &["corrupted", "harness", "lies", "runs", "unsorted"])];
+const OTHER_NAMES: [(&str, &[&str]); 2] =
+    [("correlated", &["lies"]), ("protocols", &["corrupted", "harness", "runs", "unsorted"])];
 
 /// A reader of `run.rs` and `runs.rs` takes the second for code.
 #[test]

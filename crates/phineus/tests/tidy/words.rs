@@ -36,11 +36,8 @@ const AVOIDED: [Avoided; 16] = [
     avoided(&["rehearsal", "rehearsals", "rehearse"], "dry run"),
     avoided(&["twin", "twins"], "plaintext reference"),
     Avoided {
-        right: &["correlated randomness"],
-        ..avoided(
-            &["correlated randomness"],
-            "correlated randomness, or which: triples, bits, masks",
-        )
+        right: &["preprocessed material"],
+        ..avoided(&["material"], "correlated randomness, or which: triples, bits, masks")
     },
     avoided(&["maker", "makers", "supplier", "suppliers"], "source or dealer"),
     Avoided { right: &["supply chain"], ..avoided(&["supply", "supplies"], "preprocessing") },
