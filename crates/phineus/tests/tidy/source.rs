@@ -98,9 +98,9 @@ fn lexed(text: &str) -> (String, Vec<String>) {
 
 /// The length of a string and what is in it, if one begins here.
 fn string_at(rest: &str, before: &str) -> Option<(usize, String)> {
-    if rest.starts_with('"') {
+    if let Some(text) = rest.strip_prefix('"') {
         let mut is_escaped = false;
-        let end = rest[1..].char_indices().find(|&(_, c)| {
+        let end = text.char_indices().find(|&(_, c)| {
             let ends = c == '"' && !is_escaped;
             is_escaped = c == '\\' && !is_escaped;
             ends
