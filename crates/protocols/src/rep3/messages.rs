@@ -102,7 +102,7 @@ impl Messages {
         let take = |messages: &mut Messages, peer: usize, at: usize, bytes: &[u8]| {
             match peer == previous {
                 true => copy_in([&mut messages.received_shares[..]], at, bytes),
-                false => copy_in(messages.parts_from_next(), at, bytes),
+                false => copy_in(messages.arriving_from_next(), at, bytes),
             }
             Ok::<(), ProtocolError>(())
         };
@@ -131,7 +131,7 @@ impl Messages {
         [self.bits.as_bytes(), a, b, c, d, &self.outputs]
     }
 
-    fn parts_from_next(&mut self) -> [&mut [u8]; 6] {
+    fn arriving_from_next(&mut self) -> [&mut [u8]; 6] {
         let [a, b, c, d] = self.received.parts_mut();
         [self.received_bits.as_mut_bytes(), a, b, c, d, &mut self.received_outputs]
     }
