@@ -66,7 +66,7 @@ fn check(seed: u64) {
             let client = Rep3Client::new(near, &mut secret_prg(99), description, PARTIES, inputs);
             let mut client = client.expect("the parties are there");
             read(&ordered)
-                .for_each::<ProtocolError>(|instruction| client.step(instruction))
+                .for_each::<ProtocolError>(|instruction| Ok(client.step(instruction)?))
                 .expect("it runs");
             let outputs = client.finish().expect("the parties are there").1;
             assert_learned(description, PARTIES, outputs.into_tables(), right);

@@ -251,7 +251,7 @@ fn client_party(
     let client = MixedClient::new(links, prg, description, me, inputs);
     let mut client = client.expect("the parties are there");
     read(&plans.ordered)
-        .for_each::<ProtocolError>(|instruction| client.step(instruction))
+        .for_each::<ProtocolError>(|instruction| Ok(client.step(instruction)?))
         .expect("it runs");
     client.finish().expect("the parties are there").1.into_tables()
 }

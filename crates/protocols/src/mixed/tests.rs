@@ -215,7 +215,7 @@ fn clients(
             let client = MixedClient::new(own_links, &mut prg, &description, me, inputs);
             let mut client = client.expect("the parties are there");
             read(&ordered)
-                .for_each::<ProtocolError>(|instruction| client.step(instruction))
+                .for_each::<ProtocolError>(|instruction| Ok(client.step(instruction)?))
                 .expect("it runs");
             let (links, outputs) = client.finish().expect("the parties are there");
             let traffic: Vec<Traffic> = links.iter().map(Channel::traffic).collect();

@@ -117,7 +117,7 @@ fn clients(
             let client = Rep3Client::new(own_links, &mut prg, &description, me, inputs);
             let mut client = client.expect("the parties are there");
             read(&ordered)
-                .for_each::<ProtocolError>(|instruction| client.step(instruction))
+                .for_each::<ProtocolError>(|instruction| Ok(client.step(instruction)?))
                 .expect("it runs");
             let (links, outputs) = client.finish().expect("the parties are there");
             (outputs.into_tables(), links.iter().map(Channel::traffic).collect())

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
-use phineus_channels::Channel;
+use phineus_channels::{Channel, ChannelError};
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Inputs, Outputs, packed};
@@ -30,7 +30,6 @@ use super::ring;
 use super::transpose::to_rows;
 use super::values::{add_share, blank, lane_of_share, sent_share_bytes, with_gaps, without_gaps};
 use super::words::words;
-use crate::ProtocolError;
 
 /// How a protocol shares what clients bring, and opens what they learn.
 pub trait Outsourcing {
@@ -75,7 +74,7 @@ impl<C: Channel> Clients<C> {
         description: &Description,
         me: usize,
         computing: usize,
-    ) -> Result<Clients<C>, ProtocolError> {
+    ) -> Result<Clients<C>, ChannelError> {
         let mut common = Vec::new();
         for (client, channel) in channels.iter_mut().enumerate() {
             let mut generators: Vec<_> = (0..O::generator_count(computing)).map(|_| None).collect();
@@ -105,7 +104,7 @@ impl<C: Channel> Clients<C> {
         &mut self,
         client: usize,
         shape: Shape,
-    ) -> Result<Zeroizing<Vec<u8>>, ProtocolError> {
+    ) -> Result<Zeroizing<Vec<u8>>, ChannelError> {
         let mut sent = Zeroizing::new(vec![0; sent_share_bytes(shape)]);
         self.channels[client].recv(&mut sent)?;
         classify(&mut sent[..]);
@@ -118,7 +117,7 @@ impl<C: Channel> Clients<C> {
     }
 
     /// Ends the round: clients get their shares.
-    pub(crate) fn send_outputs(&mut self) -> Result<(), ProtocolError> {
+    pub(crate) fn send_outputs(&mut self) -> Result<(), ChannelError> {
         for (channel, shares) in self.channels.iter_mut().zip(&mut self.outputs) {
             if !shares.is_empty() {
                 channel.send(shares)?;
@@ -234,7 +233,7 @@ impl<C: Channel, O: Outsourcing> Client<C, O> {
         description: &Description,
         me: usize,
         inputs: Inputs,
-    ) -> Result<Client<C, O>, ProtocolError> {
+    ) -> Result<Client<C, O>, ChannelError> {
         let parties = channels.len();
         assert!((parties..description.parties.len()).contains(&me), "clients come last");
         let mut common = Vec::new();
@@ -266,7 +265,7 @@ impl<C: Channel, O: Outsourcing> Client<C, O> {
     ///
     /// # Errors
     /// When a channel fails.
-    pub fn step(&mut self, instruction: &Instruction) -> Result<(), ProtocolError> {
+    pub fn step(&mut self, instruction: &Instruction) -> Result<(), ChannelError> {
         let port = instruction.immediates[0] as usize;
         match instruction.op {
             Op::Input if instruction.phase != Phase::Finish => {
@@ -296,14 +295,14 @@ impl<C: Channel, O: Outsourcing> Client<C, O> {
     ///
     /// # Panics
     /// If the program ended before its outputs were opened.
-    pub fn finish(mut self) -> Result<(Vec<C>, Outputs), ProtocolError> {
+    pub fn finish(mut self) -> Result<(Vec<C>, Outputs), ChannelError> {
         assert!(self.awaited.is_empty(), "an ordered program ends when everything is done");
         self.channels.iter_mut().try_for_each(Channel::flush)?;
         Ok((self.channels, self.outputs))
     }
 
     /// Shares the values of an input instruction among those who compute.
-    fn share(&mut self, instruction: &Instruction) -> Result<(), ProtocolError> {
+    fn share(&mut self, instruction: &Instruction) -> Result<(), ChannelError> {
         let shape = instruction.shape();
         let mut rest = input_values(&self.inputs, instruction);
         let mut share = Zeroizing::new(vec![0; share_bytes(shape)]);
@@ -312,11 +311,11 @@ impl<C: Channel, O: Outsourcing> Client<C, O> {
             subtract(shape, &mut rest, &share);
         }
         let receiver = O::receiver(self.channels.len());
-        Ok(self.channels[receiver].send(&pack(shape, &rest))?)
+        self.channels[receiver].send(&pack(shape, &rest))
     }
 
     /// Adds up the shares of the outputs that this round opens.
-    fn receive_outputs(&mut self) -> Result<(), ProtocolError> {
+    fn receive_outputs(&mut self) -> Result<(), ChannelError> {
         self.channels.iter_mut().try_for_each(Channel::flush)?;
         let mut sums = Zeroizing::new(vec![0; self.awaited_bytes]);
         let mut theirs = Zeroizing::new(vec![0; self.awaited_bytes]);
