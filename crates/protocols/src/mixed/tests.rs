@@ -293,7 +293,7 @@ fn can_be_additive(instruction: &Instruction) -> bool {
 #[test]
 fn random_programs_on_xor_shares() {
     let mut seeds = Seeds::fresh();
-    for case in 0..18 {
+    for case in 0..9 {
         let seed = seeds.draw();
         let options = RandomOptions {
             instruction_count: 60,
@@ -309,7 +309,7 @@ fn random_programs_on_xor_shares() {
 #[test]
 fn random_programs_on_all_kinds_of_shares() {
     let mut seeds = Seeds::fresh();
-    for case in 0..24 {
+    for case in 0..12 {
         let seed = seeds.draw();
         let options = RandomOptions {
             instruction_count: 60,
@@ -349,7 +349,7 @@ fn random_programs_on_garbled_values() {
 #[test]
 fn random_programs_in_all_sharings() {
     let mut seeds = Seeds::fresh();
-    for case in 0..18 {
+    for case in 0..6 {
         let seed = seeds.draw();
         let options = RandomOptions {
             instruction_count: 60,
@@ -375,7 +375,7 @@ fn random_programs_in_all_sharings() {
 #[test]
 fn random_programs_with_clients() {
     let mut seeds = Seeds::fresh();
-    for case in 0..12 {
+    for case in 0..8 {
         let seed = seeds.draw();
         let (count, clients) = [(3, 1), (5, 2), (5, 3), (4, 2)][case as usize % 4];
         let options = RandomOptions {
