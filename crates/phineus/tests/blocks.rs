@@ -300,9 +300,9 @@ fn random_programs_of_blocks_mean_the_same_under_every_protocol() -> Result {
 }
 
 #[test]
-fn three_parties_garble_the_blocks_that_run() -> Result {
+fn three_parties_run_blocks() -> Result {
     let mut seeds = Seeds::fresh();
-    (0..3).try_for_each(|_| random_runs(seeds.draw(), 3, false, &["bmr"]))
+    (0..3).try_for_each(|_| random_runs(seeds.draw(), 3, false, &["bmr", "rep3"]))
 }
 
 #[test]
