@@ -264,7 +264,10 @@ fn plans_with_batches_of_another_size_make_nothing_together() -> Result {
             said += &done.says("nothing is stored")?.stderr;
         }
         // Who hears first that the other one stops has nothing to compare any more.
-        assert!(said.contains("makes triples in batches of another size"), "{protocol}: {said}");
+        assert!(
+            said.contains("has other settings, such as the size of batches"),
+            "{protocol}: {said}"
+        );
         for name in ["a.prep", "a.prep.tables", "b.prep", "b.prep.tables"] {
             assert!(!place.file(name).exists(), "{protocol}: {name}");
         }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
+use phineus_crypto::Prg;
 use phineus_session::binding::{self, Assigned};
 use phineus_session::casting::Cast;
 use phineus_session::correlated;
@@ -234,7 +235,7 @@ fn prepare_places(
     let mut cluster = String::new();
     // All ports are held until all are known, so that they differ.
     let listeners: Vec<TcpListener> =
-        names.iter().map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+        names.iter().map(|_| free_port()).collect::<Result<_, _>>()?;
     for (name, listener) in names.iter().zip(&listeners) {
         let own = directory.join(name);
         std::fs::create_dir(own.join("out"))?;
@@ -250,6 +251,25 @@ fn prepare_places(
     }
     std::fs::write(directory.join("cluster.toml"), cluster)?;
     Ok(())
+}
+
+/// Ports for children: below those that the system gives to outgoing connections (32768 on Linux, 49152
+/// elsewhere), one of which could take a port between its choice here and its use by a child.
+const PORTS: std::ops::Range<u16> = 12_288..32_768;
+
+/// Attempts to find a free one of [`PORTS`].
+const PORT_ATTEMPTS: usize = 64;
+
+/// Listens at a free port of this machine, which another process is unlikely to look for now.
+fn free_port() -> std::io::Result<TcpListener> {
+    let mut prg = Prg::from_os().map_err(std::io::Error::other)?;
+    for _ in 0..PORT_ATTEMPTS {
+        let number = prg.next_block().to_bits() as u16 % (PORTS.end - PORTS.start);
+        if let Ok(listener) = TcpListener::bind(("127.0.0.1", PORTS.start + number)) {
+            return Ok(listener);
+        }
+    }
+    TcpListener::bind("127.0.0.1:0")
 }
 
 /// Relays what the children say until all have ended.
