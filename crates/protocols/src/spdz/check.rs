@@ -33,7 +33,7 @@
 //! Not protected: who does not send the very last message to some, that of [`Opening::confirm`],
 //! stops only those.
 //!
-//! [`AuthenticatedRandomness::masks`]: super::Material::masks
+//! [`AuthenticatedRandomness::masks`]: phineus_correlated::authenticated::AuthenticatedRandomness::masks
 
 mod message;
 mod sums;

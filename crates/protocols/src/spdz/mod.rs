@@ -5,7 +5,8 @@
 //! check); Keller, Orsini, Scholl, "MASCOT", CCS 2016, ePrint 2016/505 (MACs without the check of
 //! the key).
 //! A value is the sum of the parties' `value`s, and the sum of their `mac`s is the value times a
-//! key that nobody knows: the sum of the parties' [`AuthenticatedRandomness::delta`]s.
+//! key that nobody knows: the sum of the parties' shares of it, which
+//! [`phineus_correlated::authenticated::AuthenticatedRandomness::delta`] has.
 //!
 //! Invariant: nothing leaves to anybody before [`check`](Opening::check) has passed.
 //! Not protected: an adversary can stop the run, and after that nobody has an output.
