@@ -12,7 +12,7 @@ use crate::resolve::arguments_of;
 impl Registry {
     /// The same, with C programs by LLVM.
     pub fn with_c(self) -> Registry {
-        Registry { c: Some(CLanguage { open, check }), ..self }
+        self.with_language(CLanguage { open, check })
     }
 }
 

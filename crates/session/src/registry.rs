@@ -62,6 +62,12 @@ impl Registry {
         Registry { programs, own: 0, unlisted: Vec::new(), c: None }
     }
 
+    /// The same with something that reads C programs.
+    #[cfg(feature = "llvm")]
+    pub(crate) fn with_language(self, c: CLanguage) -> Registry {
+        Registry { c: Some(c), ..self }
+    }
+
     /// Adds a program of the user's, which goes before a built-in one of the same name.
     pub fn with(mut self, program: impl Program + 'static) -> Registry {
         self.programs.insert(self.own, Box::new(program));

@@ -17,6 +17,8 @@ use crate::protocol::Protocol;
 
 /// What the instructions in flight may hold together, at the least, where memory is not short.
 const HELD_BYTES: u64 = 4 << 20;
+/// The same of protocols without preprocessing, at the most.
+const UNPREPARED_HELD_BYTES: u64 = 32 << 20;
 /// Memory that is short: the instructions in flight may hold a sixteenth of it.
 const SHORT_BYTES: u64 = 16 * HELD_BYTES;
 const HELD_BYTES_MIN: u64 = 1 << 20;
@@ -47,7 +49,9 @@ pub fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Optio
             let within = |stated: u64| stated.min(least_limit_bytes / 4).max(SLICE_BYTES_MIN);
             slice_bytes.map_or(rule(least_limit_bytes), within)
         }
-        None => least(least_limit_bytes),
+        None if protocol.has_preprocessing() => least(least_limit_bytes),
+        // Rounds wait for nothing that is made beside them, so larger ones take less time.
+        None => (least_limit_bytes / 16).clamp(HELD_BYTES_MIN, UNPREPARED_HELD_BYTES),
     }
 }
 
