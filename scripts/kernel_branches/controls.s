@@ -282,6 +282,28 @@ function bad_jump_on_a_vector_of_a_call
     mov qword ptr [rdi], rdx
 1:  ret
 
+# A flag in the lowest byte of a register of secrets, which is spilled and tested alone.
+function good_jump_on_a_flag_in_a_spilled_register
+    mov r8, qword ptr [rdi]
+    mov r8b, 1
+    mov dword ptr [rsp - 8], r8d
+    vmovdqu64 zmm0, zmmword ptr [rdi]
+    test byte ptr [rsp - 8], 1
+    jne 1f
+    mov qword ptr [rdi], rdx
+1:  ret
+
+# The same, but the byte after the flag is tested.
+function bad_jump_on_a_byte_beside_a_flag
+    mov r8, qword ptr [rdi]
+    mov r8b, 1
+    mov dword ptr [rsp - 8], r8d
+    vmovdqu64 zmm0, zmmword ptr [rdi]
+    test byte ptr [rsp - 7], 1
+    jne 1f
+    mov qword ptr [rdi], rdx
+1:  ret
+
 function other
     mov rax, qword ptr [rdi]
     vmovdqu64 zmm0, zmmword ptr [rdi]

@@ -315,7 +315,10 @@ class Function:
         deps = 0
         for place in self._overlapping(origin, offset, size):
             overlapping = state.slots.get(place)
-            deps |= overlapping.deps if overlapping else 0
+            if overlapping and size == 1 and place[1] == offset and overlapping.low is not None:
+                deps |= overlapping.low
+            else:
+                deps |= overlapping.deps if overlapping else 0
         if not self.arrays_are_kept_within and (origin, offset, size) not in self.spilled:
             deps |= state.anywhere
         if exact is None and origin == ("stack", 0) and offset >= 0:
@@ -474,7 +477,11 @@ class Function:
         if name in ("mov", "movabs"):
             if operands[0].kind == "memory" and operands[1].kind == "constant":
                 return self._store(n, operands[0], state, CONSTANT, "constant")
-            return self._write(n, operands[0], state, self._read(n, operands[1], state))
+            value = self._read(n, operands[1], state)
+            if operands[0].kind == "memory" and operands[1].kind == "general":
+                # A flag that was written to the lowest byte of a register stays one where that is spilled.
+                value = Value(value.deps, value.origin, value.offset, state.registers[operands[1].register].low)
+            return self._write(n, operands[0], state, value)
         if name in ("cqo", "cdq", "cwd"):
             registers["rdx"] = Value(registers["rax"].deps)
             return None
